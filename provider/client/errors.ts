@@ -1,0 +1,117 @@
+import { EmailSecurityError } from "../settings/email-security-error";
+
+/** What a failed request was about. Holds no header and no key. */
+export interface RequestFacts {
+  readonly method: string;
+  /** The path below the service's address, without the query. */
+  readonly path: string;
+}
+
+export interface ServiceErrorOptions extends ErrorOptions {
+  readonly request: RequestFacts;
+  /** The HTTP status, where an answer came. */
+  readonly status?: number;
+  /** The service's own words (`error` of the body), where it gave any. */
+  readonly serviceMessage?: string | undefined;
+  /** The parsed body, where there was one. */
+  readonly body?: unknown;
+  /** Whether the service may have done what it was asked. Default: false. */
+  readonly outcomeUnknown?: boolean;
+}
+
+/** A request that did not succeed. The base of every error that the client throws once a request is on its way. */
+export class ServiceError extends EmailSecurityError {
+  readonly request: RequestFacts;
+  readonly status: number | undefined;
+  readonly serviceMessage: string | undefined;
+  /** Whether the service may have done what it was asked although the answer did not say so. */
+  readonly outcomeUnknown: boolean;
+  /** The parsed body of the answer. Not enumerable, so that a log of the error stays short. */
+  declare readonly body: unknown;
+
+  constructor(code: string, message: string, options: ServiceErrorOptions) {
+    super(code, message, options);
+    this.request = options.request;
+    this.status = options.status;
+    this.serviceMessage = options.serviceMessage;
+    this.outcomeUnknown = options.outcomeUnknown ?? false;
+    Object.defineProperty(this, "body", { value: options.body, enumerable: false });
+  }
+}
+
+/** Something in the configuration or in the arguments of a call is wrong; no request was made. `ERR_CONFIGURATION` */
+export class ConfigurationError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_CONFIGURATION", message, options);
+  }
+}
+
+/** An argument of a call can't be sent; no request was made. `ERR_INVALID_ARGUMENT` */
+export class InvalidArgumentError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_INVALID_ARGUMENT", message, options);
+  }
+}
+
+/** 400: the service found the request invalid. `ERR_BAD_REQUEST` */
+export class BadRequestError extends ServiceError {}
+
+/** 401 or 403: the API key is missing, unknown or not allowed to do this. `ERR_AUTH` */
+export class AuthenticationError extends ServiceError {}
+
+/** 404: what was asked for does not exist for this tenant. `ERR_NOT_FOUND` */
+export class NotFoundError extends ServiceError {}
+
+/** 409: it exists already, or collides with an entry on the other list. `ERR_CONFLICT` */
+export class ConflictError extends ServiceError {}
+
+/** 429: too many requests. `ERR_RATE_LIMITED` */
+export class RateLimitedError extends ServiceError {
+  /** How long the service asked to wait, in milliseconds, where it said so. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: string,
+    message: string,
+    options: ServiceErrorOptions & { retryAfterMs?: number | undefined },
+  ) {
+    super(code, message, options);
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}
+
+/** 5xx: the service failed. Whether it had done the work is not known. `ERR_SERVER` */
+export class ServerError extends ServiceError {}
+
+/** A status that the reference does not name. `ERR_UNEXPECTED_STATUS` */
+export class UnexpectedStatusError extends ServiceError {}
+
+/** 3xx: redirects are refused, for they would carry the key elsewhere. `ERR_REDIRECT` */
+export class RedirectError extends ServiceError {}
+
+/** No answer within the time limit. `ERR_TIMEOUT` */
+export class TimeoutError extends ServiceError {}
+
+/** The connection failed or broke. `ERR_NETWORK` */
+export class NetworkError extends ServiceError {}
+
+/** An answer that is not what the reference says: no JSON, another shape, a missing field. `ERR_INVALID_RESPONSE` */
+export class InvalidResponseError extends ServiceError {}
+
+/** Addresses that do not belong to the organization; the service wrote nothing. `ERR_NOT_IN_ORGANIZATION` */
+export class NotInOrganizationError extends ServiceError {
+  /** The addresses the service named. */
+  readonly addresses: readonly string[];
+
+  constructor(addresses: readonly string[], message: string, options: ServiceErrorOptions) {
+    super("ERR_NOT_IN_ORGANIZATION", message, options);
+    this.addresses = addresses;
+  }
+}
+
+/** A list kept changing while it was read, page by page; no consistent reading came about. `ERR_LIST_UNSTABLE` */
+export class ListUnstableError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_LIST_UNSTABLE", message, options);
+  }
+}

@@ -1,0 +1,163 @@
+import { MAX_VIP_REMOVALS, NOT_IN_ORGANIZATION_STATUSES, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
+import { canonicalMailbox } from "../settings/entry-value";
+import { printable } from "../settings/text";
+import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
+import { readWholeList } from "./paging";
+import {
+  type AddVipResult,
+  addVipResult,
+  envelope,
+  type Page,
+  type RemoveVipResult,
+  removeVipResult,
+  settingsPage,
+  type VipEmployeeRow,
+  type VipStoredRow,
+  vipEmployee,
+  vipStoredRow,
+} from "./schemas";
+import { checkPositive, type Transport } from "./transport";
+
+const PATH = "/settings/vip_employees";
+
+export interface ListVipsQuery {
+  /** 1-based. Default: 1. */
+  readonly page?: number;
+  /** 1 to 200. Default: 50. */
+  readonly page_size?: number;
+  /** Free text across email, full name, job title, department, comment and the adder's name. */
+  readonly q?: string;
+  /** By date added. Default: desc. */
+  readonly sort?: "asc" | "desc";
+}
+
+/** The VIP employees of the tenant (reference, section "VIP employees"). */
+export class VipEmployees {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /** `GET /api/v1/settings/vip_employees`: one page of VIPs, automatic and manual. Rows without a mailbox come last. */
+  async list(query: ListVipsQuery = {}): Promise<Page<VipEmployeeRow>> {
+    return await this.#transport.send({
+      method: "GET",
+      path: PATH,
+      query: {
+        page: checkPositive("page", query.page ?? 1),
+        page_size:
+          query.page_size === undefined
+            ? undefined
+            : checkPositive("page_size", query.page_size, SETTINGS_PAGE_SIZE),
+        q: query.q,
+        sort: query.sort,
+      },
+      answer: settingsPage(vipEmployee),
+    });
+  }
+
+  /**
+   * All VIPs, in ⌈N/200⌉ requests, as one consistent reading.
+   *
+   * @throws {ListUnstableError} when the list keeps changing underneath.
+   */
+  async readAll(): Promise<VipEmployeeRow[]> {
+    return await readWholeList({
+      name: "VIP list",
+      fetchPage: (page) => this.list({ page, page_size: SETTINGS_PAGE_SIZE }),
+      identity: (vip) => (vip.email === undefined ? undefined : canonicalMailbox(vip.email)),
+    });
+  }
+
+  /**
+   * `POST /api/v1/settings/vip_employees`: marks mailboxes as VIP, all or none. Addresses already listed are no error.
+   *
+   * @throws {NotInOrganizationError} when any address does not belong to the organization, in whatever status the
+   * service says so; nothing was written.
+   */
+  async add(emails: readonly string[], comment?: string): Promise<AddVipResult> {
+    checkEmails(emails);
+    const body = comment === undefined ? { emails } : { emails, comment };
+    let result: AddVipResult;
+    try {
+      result = await this.#transport.send({ method: "POST", path: PATH, body, answer: addAnswer });
+    } catch (error) {
+      throw notInOrganization(error) ?? error;
+    }
+    if (result.not_in_org.length > 0) {
+      throw outsideOrganization(result.not_in_org, { request: { method: "POST", path: `/api/v1${PATH}` } });
+    }
+    return result;
+  }
+
+  /**
+   * `PATCH /api/v1/settings/vip_employees`: replaces the comment of a manually added VIP.
+   *
+   * @throws {NotFoundError} for a VIP by automatic detection, which has no stored row, and for who is no VIP.
+   */
+  async editComment(email: string, comment: string): Promise<VipStoredRow> {
+    checkEmails([email]);
+    return await this.#transport.send({
+      method: "PATCH",
+      path: PATH,
+      body: { email, comment },
+      answer: envelope(vipStoredRow),
+    });
+  }
+
+  /**
+   * `POST /api/v1/settings/vip_employees/remove`: writes an exclusion for each mailbox. It lasts: automatic detection
+   * will not make the mailbox a VIP again. Idempotent. 1 to 1000 addresses.
+   */
+  async remove(emails: readonly string[]): Promise<RemoveVipResult> {
+    checkEmails(emails, MAX_VIP_REMOVALS);
+    return await this.#transport.send({
+      method: "POST",
+      path: `${PATH}/remove`,
+      body: { emails },
+      answer: envelope(removeVipResult),
+    });
+  }
+}
+
+/** The add result stands under `results`; where a service says "not in the organization" it may stand at the top. */
+const addAnswer = envelope(addVipResult).or(addVipResult.refine((result) => result.not_in_org.length > 0));
+
+function notInOrganization(error: unknown): NotInOrganizationError | undefined {
+  if (!(error instanceof ServiceError) || !NOT_IN_ORGANIZATION_STATUSES.includes(error.status ?? 0))
+    return undefined;
+  const read = addAnswer.safeParse(error.body);
+  if (!read.success || read.data.not_in_org.length === 0) return undefined;
+  return outsideOrganization(read.data.not_in_org, {
+    request: error.request,
+    serviceMessage: error.serviceMessage,
+    cause: error,
+    ...(error.status === undefined ? {} : { status: error.status }),
+  });
+}
+
+function outsideOrganization(
+  addresses: readonly string[],
+  options: ConstructorParameters<typeof NotInOrganizationError>[2],
+): NotInOrganizationError {
+  const shown = addresses.slice(0, 10).map(printable).join(", ");
+  const more = addresses.length > 10 ? ` and ${addresses.length - 10} more` : "";
+  const verb = addresses.length === 1 ? "is no mailbox" : "are no mailboxes";
+  return new NotInOrganizationError(
+    addresses,
+    `${shown}${more} ${verb} of the organization, says the service; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
+    options,
+  );
+}
+
+function checkEmails(emails: readonly string[], most = Number.MAX_SAFE_INTEGER): void {
+  if (emails.length === 0) throw new InvalidArgumentError("emails is empty; give at least one address");
+  if (emails.length > most) {
+    throw new InvalidArgumentError(
+      `emails holds ${emails.length} addresses; one request takes at most ${most}`,
+    );
+  }
+  const empty = emails.findIndex((email) => email.trim() === "");
+  if (empty >= 0) throw new InvalidArgumentError(`emails[${empty}] is empty`);
+}

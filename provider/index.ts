@@ -1,0 +1,10 @@
+/**
+ * Pulumi resources that keep a tenant's VIP employees and its allow/deny list in code.
+ *
+ * @packageDocumentation
+ */
+export { SettingsClient, type SettingsClientOptions } from "./client";
+export { AllowDenyEntry, type AllowDenyEntryArgs } from "./resources/allow-deny-entry";
+export { Provider, type ProviderArgs } from "./resources/provider";
+export { VipEmployee, type VipEmployeeArgs } from "./resources/vip-employee";
+export type { EntryType, List, VerdictScope } from "./settings/assumptions";

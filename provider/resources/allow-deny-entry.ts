@@ -1,0 +1,70 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { EntryType, List, VerdictScope } from "../settings/assumptions";
+import { PROVIDER_PROPERTY } from "./dynamic-front";
+import { shell } from "./shell";
+
+/** The arguments of an {@link AllowDenyEntry}. */
+export interface AllowDenyEntryArgs {
+  /** Which of the two lists. Changing it moves the entry in place. */
+  readonly list: pulumi.Input<List>;
+  /**
+   * The domain, IP address or mailbox. Compared in canonical form (case, IDN, trailing dot, IPv6 text), kept as
+   * written. Changing it replaces the entry.
+   */
+  readonly value: pulumi.Input<string>;
+  /** What the value is. Inferred from it when left out. */
+  readonly entryType?: pulumi.Input<EntryType> | undefined;
+  /** Which verdicts the entry overrides. Default: `"global"`. */
+  readonly verdictScope?: pulumi.Input<VerdictScope> | undefined;
+  /** Why the entry is here. An empty comment is the same as none. */
+  readonly comment?: pulumi.Input<string> | undefined;
+  /**
+   * Take over an entry of the same value that exists with other arguments, and change it to these. Default: false;
+   * such an entry is then an error that names it. One with the same arguments is taken over in any case.
+   */
+  readonly adopt?: pulumi.Input<boolean> | undefined;
+}
+
+/**
+ * One entry of the tenant's allow/deny list (reference, section "Allow/deny list").
+ *
+ * @example
+ * new AllowDenyEntry("partner", { list: "allow", value: "partner.example", comment: "Contract 2026-114" });
+ */
+export class AllowDenyEntry extends pulumi.CustomResource {
+  /** The list as it stands. */
+  declare readonly list: pulumi.Output<List>;
+  /** The value as written. */
+  declare readonly value: pulumi.Output<string>;
+  /** What the value is. */
+  declare readonly entryType: pulumi.Output<EntryType>;
+  /** The verdict scope as it stands. */
+  declare readonly verdictScope: pulumi.Output<VerdictScope>;
+  /** The comment as it stands; undefined when there is none. */
+  declare readonly comment: pulumi.Output<string | undefined>;
+  /** The service's id of the entry. */
+  declare readonly entryId: pulumi.Output<string>;
+  /** When the entry was made, as the service tells it. */
+  declare readonly createdAt: pulumi.Output<string | undefined>;
+  /** Who made the entry, as the service tells it. */
+  declare readonly createdBy: pulumi.Output<string | undefined>;
+
+  /** @param name the resource's name in the stack, unique among its kind. */
+  constructor(name: string, args: AllowDenyEntryArgs, opts?: pulumi.CustomResourceOptions) {
+    const outputs = { entryId: undefined, createdAt: undefined, createdBy: undefined };
+    // Named one by one: a property that is no argument is a mistake of the caller's, and reaches check to be told.
+    super(
+      "pulumi-nodejs:dynamic/email-security:AllowDenyEntry",
+      name,
+      {
+        entryType: undefined,
+        verdictScope: undefined,
+        comment: undefined,
+        ...args,
+        ...outputs,
+        [PROVIDER_PROPERTY]: shell("allowDenyEntry"),
+      },
+      opts,
+    );
+  }
+}

@@ -1,0 +1,121 @@
+import type { dynamic } from "@pulumi/pulumi";
+import { UNKNOWN } from "../settings/unknown";
+import type { ConfigSource } from "./configuration";
+import { type Context, type Lifecycle, PartialFailure } from "./lifecycle/lifecycle";
+
+/** What Pulumi puts in the place of a value that is not known yet. It is part of Pulumi's wire protocol. */
+const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** The property in which Pulumi stores a dynamic resource's provider. */
+export const PROVIDER_PROPERTY = "__provider";
+
+export interface FrontOptions {
+  /** Takes the configuration. Called before any other, and done when it returns, so that first calls can't race it. */
+  readonly configure: (config: ConfigSource) => void;
+  /** What a lifecycle works with. Throws when the configuration is missing. */
+  readonly context: () => Context;
+  /** Remembers that the running program declares something under this natural key. */
+  readonly declare: (naturalKey: string) => void;
+}
+
+type Properties = Record<string, unknown>;
+
+/** Drives a lifecycle as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told. */
+export function dynamicFront<Inputs, State>(
+  lifecycle: Lifecycle<Inputs, State>,
+  options: FrontOptions,
+): dynamic.ResourceProvider {
+  return {
+    // Done before it returns: the host may make other calls before a promise of this one is resolved.
+    configure: async (request: dynamic.ConfigureRequest) => {
+      options.configure((key) => request.config.get(key));
+    },
+
+    check: async (_olds: Properties, news: Properties) =>
+      await quietly(async () => {
+        const { inputs, failures } = lifecycle.check(fromPulumi(news));
+        const isKnown = !Object.values(inputs).includes(UNKNOWN);
+        if (failures.length === 0 && isKnown) options.declare(lifecycle.naturalKey(inputs as Inputs));
+        return { inputs: toPulumi(inputs), failures: [...failures] };
+      }),
+
+    diff: async (_id: string, olds: Properties, news: Properties) =>
+      await quietly(async () => {
+        const changes = lifecycle.diff(fromPulumi(olds) as State, fromPulumi(news) as Inputs);
+        const replaces = changes.filter((change) => change.replace).map((change) => change.property);
+        return { changes: changes.length > 0, replaces };
+      }),
+
+    create: async (inputs: Properties) =>
+      await carryingProvider(inputs, async () => {
+        const { id, state } = await lifecycle.create(fromPulumi(inputs) as Inputs, options.context());
+        return { id, outs: { ...state } };
+      }),
+
+    read: async (id: string, props: Properties = {}) =>
+      await quietly(async () => {
+        const found = await lifecycle.read(id, fromPulumi(props) as State, options.context());
+        // An id left out tells the engine that the resource is gone.
+        if (found === undefined) return {};
+        return { id: found.id, props: { ...found.state }, inputs: { ...found.inputs } };
+      }),
+
+    update: async (id: string, olds: Properties, news: Properties) =>
+      await carryingProvider(news, async () => {
+        const state = await lifecycle.update(
+          id,
+          fromPulumi(olds) as State,
+          fromPulumi(news) as Inputs,
+          options.context(),
+        );
+        return { outs: { ...state } };
+      }),
+
+    delete: async (id: string, props: Properties) =>
+      await quietly(async () => {
+        await lifecycle.delete(id, fromPulumi(props) as State, options.context());
+      }),
+  };
+}
+
+function fromPulumi(properties: Properties): Properties {
+  const { [PROVIDER_PROPERTY]: _provider, ...rest } = properties;
+  return mapValues(rest, (value) => (value === PULUMI_UNKNOWN ? UNKNOWN : value));
+}
+
+function toPulumi(properties: Properties): Properties {
+  return mapValues(properties, (value) => (value === UNKNOWN ? PULUMI_UNKNOWN : value));
+}
+
+function mapValues(properties: Properties, map: (value: unknown) => unknown): Properties {
+  return Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, map(value)]));
+}
+
+/**
+ * A partial failure becomes the engine's "created, but failed to initialize", which keeps the resource in state. Its
+ * properties must carry the provider, or the host can't delete it later.
+ */
+async function carryingProvider<T>(inputs: Properties, work: () => Promise<T>): Promise<T> {
+  return await quietly(async () => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof PartialFailure)) throw error;
+      throw Object.assign(new Error(error.message, { cause: error }), {
+        id: error.id,
+        properties: { ...(error.state as object), [PROVIDER_PROPERTY]: inputs[PROVIDER_PROPERTY] },
+        reasons: [error.message],
+      });
+    }
+  });
+}
+
+/** The host prints an error's stack beside its message; people need the message alone. */
+async function quietly<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Error && !process.env["EMAIL_SECURITY_DEBUG"]) error.stack = "";
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+import type { AllowDenyEntryRow } from "../../client";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { printable, quote } from "../../settings/text";
+
+/** What was declared exists already with other arguments, and nobody said to take it over. `ERR_EXISTS` */
+export class AlreadyExistsError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_EXISTS", message, options);
+  }
+}
+
+/** The service did not do what it answered success to. `ERR_NOT_APPLIED` */
+export class NotAppliedError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_NOT_APPLIED", message, options);
+  }
+}
+
+/** An entry landed on the other list than asked for. It was undone, or the message says that it could not be. `ERR_WRONG_LIST` */
+export class WrongListError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_WRONG_LIST", message, options);
+  }
+}
+
+/** An entry is no longer where the state says, so deleting it would delete something else than was shown. `ERR_MOVED` */
+export class MovedError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_MOVED", message, options);
+  }
+}
+
+/** The mailbox stays excluded although it was added. `ERR_EXCLUDED` */
+export class ExcludedError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_EXCLUDED", message, options);
+  }
+}
+
+/** A VIP by automatic detection has no stored row that could hold a comment. `ERR_AUTO_DETECTED` */
+export class AutoDetectedError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_AUTO_DETECTED", message, options);
+  }
+}
+
+/** Names an entry of the service as a person would look for it: what, where, who made it, when. */
+export function describeEntry(entry: AllowDenyEntryRow): string {
+  const scope = entry.verdict_scope === undefined ? "" : `, scope ${quote(entry.verdict_scope)}`;
+  const comment =
+    entry.comment === undefined || entry.comment === ""
+      ? ", no comment"
+      : `, comment ${quote(entry.comment)}`;
+  const maker = entry.created_by === undefined ? "" : `, made by ${printable(entry.created_by)}`;
+  const time = entry.created_at === undefined ? "" : ` at ${printable(entry.created_at)}`;
+  return `${printable(entry.value)} on the ${printable(entry.list)} list (id ${printable(entry.id)}${scope}${comment}${maker}${time})`;
+}

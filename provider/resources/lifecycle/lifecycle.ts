@@ -1,0 +1,86 @@
+import type { ArgumentFailure, RawArguments } from "../../settings/arguments";
+import type { EmailSecurityError } from "../../settings/email-security-error";
+import type { Tenant } from "../../tenant";
+
+/**
+ * What every resource does, over plain data and without a word of Pulumi, so that more than one front (dynamic
+ * resources today, a native plugin later) drives the same behaviour.
+ */
+export interface Lifecycle<Inputs, State> {
+  /** Checks arguments and makes them complete. Pure; called in previews, so arguments may be unknown. */
+  check(raw: RawArguments): CheckResult;
+  /** What an entry is known by beside its id. Declared names protect what stands under them from deletion. */
+  naturalKey(inputs: Inputs): string;
+  /** What would change. Pure; new arguments may be unknown. */
+  diff(state: State, inputs: Inputs): readonly Change[];
+  create(inputs: Inputs, context: Context): Promise<Created<State>>;
+  /** What the service holds now, or undefined when it is gone. */
+  read(id: string, state: State, context: Context): Promise<ReadResult<Inputs, State> | undefined>;
+  update(id: string, state: State, inputs: Inputs, context: Context): Promise<State>;
+  delete(id: string, state: State, context: Context): Promise<void>;
+}
+
+/** What a lifecycle works with. */
+export interface Context {
+  readonly tenant: Tenant;
+  /** Says one sentence to the person at the terminal. */
+  readonly say: (sentence: string) => void;
+  /** Whether the program that runs declares something under this natural key. */
+  readonly isDeclared: (naturalKey: string) => boolean;
+}
+
+export interface CheckResult {
+  readonly inputs: Record<string, unknown>;
+  readonly failures: readonly ArgumentFailure[];
+}
+
+/** One argument that changes, and what that takes. */
+export interface Change {
+  readonly property: string;
+  readonly kind: "add" | "update" | "delete";
+  /** Whether the resource must be replaced for it. */
+  readonly replace: boolean;
+}
+
+export interface Created<State> {
+  readonly id: string;
+  readonly state: State;
+}
+
+export interface ReadResult<Inputs, State> extends Created<State> {
+  /** The arguments that would declare what the service holds, so that a next `up` mends what drifted. */
+  readonly inputs: Inputs;
+}
+
+/**
+ * Something exists now but is not as declared: the front must put it into state together with the failure, so that
+ * the next run can go on from it.
+ */
+export class PartialFailure<State> extends Error {
+  readonly id: string;
+  readonly state: State;
+  declare readonly cause: EmailSecurityError;
+
+  constructor(id: string, state: State, cause: EmailSecurityError) {
+    super(cause.message, { cause });
+    this.name = "PartialFailure";
+    this.id = id;
+    this.state = state;
+  }
+}
+
+/** The change of one argument between two values, or undefined when they are the same. */
+export function changeOf(
+  property: string,
+  before: unknown,
+  after: unknown,
+  replace = false,
+): Change | undefined {
+  if (before === after) return undefined;
+  const kind = before === undefined ? "add" : after === undefined ? "delete" : "update";
+  return { property, kind, replace };
+}
+
+export function isDefined<T>(value: T | undefined): value is T {
+  return value !== undefined;
+}

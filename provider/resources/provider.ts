@@ -1,0 +1,44 @@
+import * as pulumi from "@pulumi/pulumi";
+import { INSTANCE_KEY, NAMESPACE } from "./configuration";
+
+export interface ProviderArgs {
+  /** The address of the settings service, such as `https://mail-security.example`. */
+  readonly baseUrl: pulumi.Input<string>;
+  /** The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone. */
+  readonly apiKey: pulumi.Input<string>;
+  /** Accept plain `http://` for an address that is not loopback. Default: false. */
+  readonly allowInsecureHttp?: pulumi.Input<boolean>;
+  /** How long one request may take, in milliseconds. Default: 30,000. */
+  readonly timeoutMs?: pulumi.Input<number>;
+}
+
+/**
+ * A tenant, given as the `provider` option of resources, so that one program can manage several.
+ *
+ * Its configuration is its own: neither the environment nor the stack's configuration reaches it.
+ *
+ * @example
+ * const acme = new Provider("acme", { baseUrl: "https://mail-security.example", apiKey: config.requireSecret("acmeKey") });
+ * new VipEmployee("ceo", { email: "ceo@acme.example" }, { provider: acme });
+ */
+export class Provider extends pulumi.ProviderResource {
+  constructor(name: string, args: ProviderArgs, opts?: pulumi.ResourceOptions) {
+    // Dynamic resources belong to Pulumi's package "pulumi-nodejs"; an instance of theirs is one with our keys.
+    super(
+      "pulumi-nodejs",
+      name,
+      {
+        [INSTANCE_KEY]: name,
+        [`${NAMESPACE}:baseUrl`]: args.baseUrl,
+        [`${NAMESPACE}:apiKey`]: pulumi.secret(args.apiKey),
+        ...(args.allowInsecureHttp === undefined
+          ? {}
+          : { [`${NAMESPACE}:allowInsecureHttp`]: pulumi.output(args.allowInsecureHttp).apply(String) }),
+        ...(args.timeoutMs === undefined
+          ? {}
+          : { [`${NAMESPACE}:timeoutMs`]: pulumi.output(args.timeoutMs).apply(String) }),
+      },
+      opts,
+    );
+  }
+}

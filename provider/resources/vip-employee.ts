@@ -1,0 +1,60 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { ON_DELETE } from "../settings/arguments";
+import { PROVIDER_PROPERTY } from "./dynamic-front";
+import { shell } from "./shell";
+
+/** The arguments of a {@link VipEmployee}. */
+export interface VipEmployeeArgs {
+  /** The mailbox, compared without case. It must belong to the organization. Changing it replaces the VIP. */
+  readonly email: pulumi.Input<string>;
+  /** Why this person is a VIP. An empty comment is the same as none. */
+  readonly comment?: pulumi.Input<string> | undefined;
+  /**
+   * What deleting does. `"exclude"` (the default) removes the VIP through the service, whose exclusion lasts: automatic
+   * detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is and only forgets it.
+   */
+  readonly onDelete?: pulumi.Input<(typeof ON_DELETE)[number]> | undefined;
+}
+
+/**
+ * One VIP employee of the tenant (reference, section "VIP employees").
+ *
+ * @example
+ * new VipEmployee("ceo", { email: "ceo@company.example", comment: "Chief executive" });
+ */
+export class VipEmployee extends pulumi.CustomResource {
+  /** The mailbox as written. */
+  declare readonly email: pulumi.Output<string>;
+  /** The comment as it stands; undefined when there is none. */
+  declare readonly comment: pulumi.Output<string | undefined>;
+  /** How the mailbox became a VIP, in the service's words. */
+  declare readonly source: pulumi.Output<string | undefined>;
+  /** Who added it, as the service tells it. */
+  declare readonly addedBy: pulumi.Output<string | undefined>;
+  /** When it was added, as the service tells it. */
+  declare readonly dateAdded: pulumi.Output<string | undefined>;
+  /** The person's name, from the directory. */
+  declare readonly fullName: pulumi.Output<string | undefined>;
+  /** The person's job title, from the directory. */
+  declare readonly jobTitle: pulumi.Output<string | undefined>;
+  /** The person's department, from the directory. */
+  declare readonly department: pulumi.Output<string | undefined>;
+
+  /** @param name the resource's name in the stack, unique among its kind. */
+  constructor(name: string, args: VipEmployeeArgs, opts?: pulumi.CustomResourceOptions) {
+    const outputs = {
+      source: undefined,
+      addedBy: undefined,
+      dateAdded: undefined,
+      fullName: undefined,
+      jobTitle: undefined,
+      department: undefined,
+    };
+    super(
+      "pulumi-nodejs:dynamic/email-security:VipEmployee",
+      name,
+      { comment: undefined, ...args, ...outputs, [PROVIDER_PROPERTY]: shell("vipEmployee") },
+      opts,
+    );
+  }
+}

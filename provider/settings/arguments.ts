@@ -1,0 +1,174 @@
+import { z } from "zod";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, LISTS } from "./assumptions";
+import { parseEntryValue, parseMailbox } from "./entry-value";
+import { canonicalComment, quote } from "./text";
+import { UNKNOWN } from "./unknown";
+
+/** One reason why arguments can't be accepted, on the argument it is about. */
+export interface ArgumentFailure {
+  readonly property: string;
+  readonly reason: string;
+}
+
+/** Arguments as they arrive from a program: any of them may be wrong, and in a preview any may be {@link UNKNOWN}. */
+export type RawArguments = Readonly<Record<string, unknown>>;
+
+const comment = z
+  .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
+  .describe("Why this is here, for the people who review the list. An empty comment is the same as none.")
+  .optional();
+
+const entryValue = z
+  .string({ error: (issue) => missingOr(issue.input, "a domain, an IP address or a mailbox") })
+  .check((context) => {
+    const parsed = parseEntryValue(context.value);
+    if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
+  })
+  .describe("The domain, IP address or mailbox.");
+
+const mailbox = z
+  .string({ error: (issue) => missingOr(issue.input, "a mailbox address") })
+  .check((context) => {
+    const parsed = parseMailbox(context.value);
+    if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
+  })
+  .describe("The mailbox of the employee.");
+
+/** The arguments of one allow/deny entry (reference, section Allow/deny list). */
+export const allowDenyEntryArguments = z.strictObject({
+  list: z
+    .enum(LISTS, { error: (issue) => missingOr(issue.input, oneOf(LISTS)) })
+    .describe("Which of the two lists."),
+  value: entryValue,
+  entryType: z
+    .enum(ENTRY_TYPES, { error: (issue) => missingOr(issue.input, oneOf(ENTRY_TYPES)) })
+    .describe("What the value is. Inferred from it when left out.")
+    .optional(),
+  verdictScope: z
+    .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
+    .min(1, `is empty; write "global" or "graymail", or leave it out for "${DEFAULT_VERDICT_SCOPE}"`)
+    .describe(`Which verdicts the entry overrides. "${DEFAULT_VERDICT_SCOPE}" when left out.`)
+    .optional(),
+  comment,
+  adopt: z
+    .boolean({ error: (issue) => `must be true or false, not ${quote(issue.input)}` })
+    .describe("Whether an entry that exists with other arguments is taken over and changed.")
+    .optional(),
+});
+
+/** What deleting a VIP does: write the service's lasting exclusion, or only forget the resource. */
+export const ON_DELETE = ["exclude", "keep"] as const;
+
+/** The arguments of one VIP employee (reference, section VIP employees). */
+export const vipEmployeeArguments = z.strictObject({
+  email: mailbox,
+  comment,
+  onDelete: z
+    .enum(ON_DELETE, { error: (issue) => `must be ${oneOf(ON_DELETE)}, not ${quote(issue.input)}` })
+    .describe('What deleting does: "exclude" (the service\'s lasting exclusion) or "keep" (only forget it).')
+    .optional(),
+});
+
+/** Arguments of an allow/deny entry after check: complete, and with an empty comment left out. */
+export interface AllowDenyEntryInputs {
+  readonly list: "allow" | "deny";
+  readonly value: string;
+  readonly entryType: (typeof ENTRY_TYPES)[number];
+  readonly verdictScope: string;
+  readonly comment?: string;
+  readonly adopt?: boolean;
+}
+
+/** Arguments of a VIP employee after check. */
+export interface VipEmployeeInputs {
+  readonly email: string;
+  readonly comment?: string;
+  readonly onDelete?: (typeof ON_DELETE)[number];
+}
+
+export interface Checked {
+  /** The arguments made complete. Holds {@link UNKNOWN} where the given ones did. */
+  readonly inputs: Record<string, unknown>;
+  /** Every reason at once; empty when the arguments are good. */
+  readonly failures: readonly ArgumentFailure[];
+}
+
+/** Checks the arguments of an allow/deny entry, infers its type and fills in its scope. */
+export function checkAllowDenyEntry(raw: RawArguments): Checked {
+  const failures = validate(allowDenyEntryArguments, raw);
+  const inputs = withoutEmpty(raw);
+  if (typeof raw["value"] === "string") {
+    const parsed = parseEntryValue(raw["value"]);
+    if (parsed.ok) {
+      const inferred = parsed.value.entryType;
+      const given = inputs["entryType"];
+      if (given === undefined) inputs["entryType"] = inferred;
+      else if (given !== inferred && isOneOf(ENTRY_TYPES, given)) {
+        failures.push({
+          property: "entryType",
+          reason: `is ${quote(given)}, but ${quote(raw["value"])} is ${article(inferred)}; leave it out or write ${quote(inferred)}`,
+        });
+      }
+    }
+  } else if (raw["value"] === UNKNOWN && inputs["entryType"] === undefined) {
+    inputs["entryType"] = UNKNOWN;
+  }
+  inputs["verdictScope"] ??= DEFAULT_VERDICT_SCOPE;
+  return { inputs, failures };
+}
+
+/** Checks the arguments of a VIP employee. */
+export function checkVipEmployee(raw: RawArguments): Checked {
+  return { inputs: withoutEmpty(raw), failures: validate(vipEmployeeArguments, raw) };
+}
+
+function validate(schema: z.ZodObject, raw: RawArguments): ArgumentFailure[] {
+  const result = schema.safeParse(withoutEmpty(raw));
+  if (result.success) return [];
+  const failures: ArgumentFailure[] = [];
+  for (const issue of result.error.issues) {
+    if (issue.code === "unrecognized_keys") {
+      const known = Object.keys(schema.shape).join(", ");
+      for (const key of issue.keys)
+        failures.push({ property: key, reason: `is no argument; there are ${known}` });
+      continue;
+    }
+    const property = String(issue.path[0] ?? "");
+    if (raw[property] !== UNKNOWN) failures.push({ property, reason: issue.message });
+  }
+  return failures;
+}
+
+/** Leaves out what is null, undefined or an empty comment, so that they are the same as not written. */
+function withoutEmpty(raw: RawArguments): Record<string, unknown> {
+  const inputs: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(raw)) {
+    if (value === undefined || value === null) continue;
+    if (key === "comment" && typeof value === "string" && canonicalComment(value) === "") continue;
+    inputs[key] = value;
+  }
+  return inputs;
+}
+
+function missingOr(input: unknown, wanted: string): string {
+  return input === undefined || input === null
+    ? `is missing; give ${wanted}`
+    : `must be ${wanted}, not ${quote(input)}`;
+}
+
+function oneOf(values: readonly string[]): string {
+  return values.map((value) => `"${value}"`).join(" or ");
+}
+
+function isOneOf<T extends string>(values: readonly T[], value: unknown): value is T {
+  return values.some((one) => one === value);
+}
+
+function article(entryType: string): string {
+  const names: Record<string, string> = {
+    domain: "a domain",
+    ip: "an IP address",
+    email_address: "a mailbox",
+  };
+  return names[entryType] ?? entryType;
+}

@@ -1,0 +1,35 @@
+/**
+ * What this package builds on where the service's reference says "not shown". Each assumption stands here and
+ * nowhere else, so that it can be changed in one line. The README lists them under "What this assumes about the
+ * service".
+ */
+
+/** The three kinds of allow/deny entry, by the names that go over the wire. */
+export const ENTRY_TYPES = ["domain", "ip", "email_address"] as const;
+
+/** The two lists. The list is always sent on create, and always asked for when reading. */
+export const LISTS = ["allow", "deny"] as const;
+
+/** The verdict scopes known today. Others are carried as they are. */
+export const KNOWN_VERDICT_SCOPES = ["global", "graymail"] as const;
+
+/** The scope of an entry that does not say one. */
+export const DEFAULT_VERDICT_SCOPE = "global";
+
+/** The largest page the two settings lists give (reference, section Limits). */
+export const SETTINGS_PAGE_SIZE = 200;
+
+/** The most addresses one removal of VIPs takes (reference, section Limits). */
+export const MAX_VIP_REMOVALS = 1000;
+
+/** The statuses in which "not in the organization" may come, beside any 2xx. */
+export const NOT_IN_ORGANIZATION_STATUSES: readonly number[] = [400, 404, 409, 422];
+
+/** How a refusal for too many requests is told, beside 429. */
+export const RATE_LIMIT_STATUSES: readonly number[] = [429];
+
+export type EntryType = (typeof ENTRY_TYPES)[number];
+export type List = (typeof LISTS)[number];
+
+/** A verdict scope: the known ones complete in an editor, any other is accepted. */
+export type VerdictScope = (typeof KNOWN_VERDICT_SCOPES)[number] | (string & {});

@@ -1,0 +1,1 @@
+export { type CreatedEntry, type EntryQuery, Tenant, type TenantOptions } from "./tenant";
