@@ -19,6 +19,9 @@ const optionalCount = z
   .nullish()
   .transform((count) => count ?? undefined);
 
+/** A mailbox that may be missing, null or empty: all three are a row without one. */
+const optionalMailbox = optionalText.transform((email) => (email?.trim() ? email : undefined));
+
 /** An entry of the allow/deny list (reference, table "Allow/deny entry"). */
 export const allowDenyEntry = z.object({
   id: z.string().min(1),
@@ -34,7 +37,7 @@ export type AllowDenyEntryRow = z.infer<typeof allowDenyEntry>;
 
 /** A row of the VIP list (reference, table "VIP employee (list row)"). A row without a mailbox is a real VIP. */
 export const vipEmployee = z.object({
-  email: optionalText,
+  email: optionalMailbox,
   full_name: optionalText,
   job_title: optionalText,
   department: optionalText,
@@ -48,7 +51,7 @@ export type VipEmployeeRow = z.infer<typeof vipEmployee>;
 
 /** The answer of the comment edit (reference, "VIP stored row"): no directory fields. */
 export const vipStoredRow = z.object({
-  email: optionalText,
+  email: optionalMailbox,
   comment: optionalText,
   added_by: optionalText,
   date_added: optionalText,
