@@ -1,0 +1,159 @@
+import { spawn } from "node:child_process";
+import { cpSync, existsSync, readdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasShell, Workshop } from "./workshop";
+
+const COMPILER = resolve("node_modules/typescript");
+
+/**
+ * A small repository with the same set-up: its only dependency is this one's compiler, as a link, and its engine only
+ * says that it was asked for.
+ */
+class Repository extends Workshop {
+  constructor() {
+    super();
+    cpSync(resolve("scripts/setup.mjs"), join(this.folder, "scripts/setup.mjs"));
+    cpSync(resolve("provider/engine/lock.js"), join(this.folder, "provider/engine/lock.js"));
+    const compiler = relative(this.folder, COMPILER);
+    const manifest = { name: "small", devDependencies: { typescript: `file:${compiler}` } };
+    this.write("package.json", JSON.stringify(manifest));
+    const packages = {
+      "": manifest,
+      [compiler]: { version: "6.0.0", dev: true },
+      "node_modules/typescript": { resolved: compiler, link: true },
+    };
+    this.write(
+      "package-lock.json",
+      JSON.stringify({ name: "small", lockfileVersion: 3, requires: true, packages }),
+    );
+    this.write(
+      "tsconfig.json",
+      JSON.stringify({ compilerOptions: { target: "es2023", types: [], allowJs: true } }),
+    );
+    this.write(
+      "provider/tsconfig.json",
+      JSON.stringify({
+        extends: "../tsconfig.json",
+        compilerOptions: {
+          ...{
+            rootDir: ".",
+            outDir: "dist",
+            declaration: true,
+            module: "commonjs",
+            ignoreDeprecations: "6.0",
+          },
+          ...{ incremental: true, tsBuildInfoFile: "dist/.tsbuildinfo" },
+        },
+        exclude: ["dist"],
+      }),
+    );
+    this.write("provider/package.json", JSON.stringify({ type: "commonjs" }));
+    this.write("provider/cli/main.ts", "export {};");
+    this.write("provider/engine/cli/go.mod", "module small");
+    this.write(
+      "provider/engine/index.ts",
+      "export const ensureEngine = async (o: any) => o.log('the engine');",
+    );
+  }
+
+  /** Runs the set-up; gives its exit code and what it said, a line each. */
+  setUp(...args: string[]): Promise<{ code: number | null; said: string[] }> {
+    const child = spawn(process.execPath, ["scripts/setup.mjs", ...args], {
+      cwd: this.folder,
+      env: { ...process.env, npm_config_offline: "true", npm_config_cache: join(this.folder, "npm-cache") },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    child.stdout.on("data", (data) => {
+      output += data;
+    });
+    child.stderr.on("data", (data) => {
+      output += data;
+    });
+    return new Promise((settle) => {
+      child.once("close", (code) => settle({ code, said: output.split("\n").filter(Boolean) }));
+    });
+  }
+}
+
+const INSTALLING = "Installing the npm packages, about half a minute ...";
+const BUILDING = "Building the package, some seconds ...";
+
+describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
+  let repository: Repository;
+  beforeAll(() => {
+    repository = new Repository();
+  });
+  afterAll(() => repository[Symbol.dispose]());
+
+  const built = (file: string) => join(repository.folder, "provider/dist", file);
+
+  it("sets up a fresh clone; two at once do the work once", async () => {
+    const runs = await Promise.all([repository.setUp(), repository.setUp()]);
+    const said = runs.flatMap(({ said }) => said);
+    expect(runs.map(({ code }) => code)).toEqual([0, 0]);
+    expect(said.filter((line) => !line.startsWith("Waiting")).sort()).toEqual([
+      BUILDING,
+      INSTALLING,
+      "the engine",
+      "the engine",
+    ]);
+    expect(said.some((line) => line.startsWith("Waiting for process"))).toBe(true);
+    expect(existsSync(built("engine/cli/go.mod"))).toBe(true);
+    expect(statSync(built("cli/main.js")).mode & 0o111).toBe(0o111);
+    expect(existsSync(join(repository.folder, "node_modules/.bin/email-security"))).toBe(false);
+    expect(readdirSync(repository.folder).filter((name) => name.includes("lock"))).toEqual([
+      "package-lock.json",
+    ]);
+  });
+
+  it("does nothing the second time", async () => {
+    expect(await repository.setUp()).toEqual({ code: 0, said: ["the engine"] });
+    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, said: [] });
+    expect(await repository.setUp("--build-only")).toEqual({ code: 0, said: [] });
+  });
+
+  it("builds anew after a change, without what is gone", async () => {
+    const source = repository.write("provider/extra.ts", "export const extra = 1;");
+    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, said: [BUILDING] });
+    expect(existsSync(built("extra.js"))).toBe(true);
+    rmSync(source);
+    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, said: [BUILDING] });
+    expect(existsSync(built("extra.js"))).toBe(false);
+    expect(existsSync(built("engine/index.js"))).toBe(true);
+  });
+
+  it("restores what was removed from the build", async () => {
+    rmSync(dirname(built("engine")), { recursive: true });
+    expect(await repository.setUp("--no-engine")).toEqual({ code: 0, said: [BUILDING] });
+    expect(existsSync(built("engine/lock.js"))).toBe(true);
+  });
+
+  it("goes on when the types are wrong, but publishes nothing then", async () => {
+    const source = repository.write("provider/wrong.ts", "export const wrong: number = 'text';");
+    expect(await repository.setUp("--no-engine")).toMatchObject({
+      code: 0,
+      said: [BUILDING, expect.stringContaining("wrong.ts"), expect.stringContaining("Going on")],
+    });
+    expect(await repository.setUp("--build-only")).toMatchObject({ code: 1 });
+    rmSync(source);
+  });
+
+  it("runs a script afterwards, with its arguments", async () => {
+    repository.write("scripts/after.mjs", "console.log(JSON.stringify(process.argv.slice(2)));");
+    const { said } = await repository.setUp("--then", "scripts/after.mjs", "up", "--build-only");
+    expect(said.at(-1)).toBe('["up","--build-only"]');
+  });
+
+  it("ends with 1 and the engine's own words when there can be none", async () => {
+    repository.write(
+      "provider/engine/index.ts",
+      "export const ensureEngine = async () => { throw new Error('No Pulumi engine'); };",
+    );
+    expect(await repository.setUp("--then", "scripts/after.mjs")).toEqual({
+      code: 1,
+      said: [BUILDING, "No Pulumi engine"],
+    });
+  });
+});

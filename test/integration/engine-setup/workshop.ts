@@ -1,0 +1,61 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+
+/** A temporary folder with a PATH of fake programs, removed when it goes out of scope. */
+export class Workshop implements Disposable {
+  readonly folder = realpathSync(mkdtempSync(join(tmpdir(), "email-security-engine-")));
+  readonly programs = join(this.folder, "programs");
+
+  /** The environment for what is tested: the fake programs, and the shell's own tools. */
+  get env(): NodeJS.ProcessEnv {
+    return {
+      HOME: this.folder,
+      EMAIL_SECURITY_CACHE_DIR: join(this.folder, "cache"),
+      PATH: [this.programs, dirname(process.execPath), "/usr/bin", "/bin"].join(delimiter),
+    };
+  }
+
+  /** Writes a file and the folders above it; gives its path. */
+  write(path: string, text: string, mode = 0o644): string {
+    const absolute = join(this.folder, path);
+    mkdirSync(dirname(absolute), { recursive: true });
+    writeFileSync(absolute, text, { mode });
+    return absolute;
+  }
+
+  /** Puts a program on PATH: a shell script. */
+  program(name: string, script: string): string {
+    return this.write(join("programs", name), `#!/bin/sh\n${script}\n`, 0o755);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/** Whether fake programs can be shell scripts. */
+export const hasShell = process.platform !== "win32";
+
+/** A `go` that says what it is and "compiles" a CLI which is a script; it counts its builds in a file. */
+export function fakeGo(
+  workshop: Workshop,
+  options: { release?: string; toolchain?: string; slow?: boolean } = {},
+): string {
+  const { release = "go1.26.0", toolchain = "local", slow = false } = options;
+  const log = join(workshop.folder, "go.log");
+  workshop.program(
+    "go",
+    `case "$1" in
+  env) printf '%s\\n' '${release}' '${toolchain}' linux amd64 ;;
+  list) echo "go: downloading example.com/a v1.0.0" >&2; printf 'a\\nb\\n' ;;
+  build)
+    while [ "$1" != -o ]; do shift; done
+    echo "$2 CGO_ENABLED=$CGO_ENABLED GOFLAGS=$GOFLAGS GOWORK=$GOWORK GOPROXY=$GOPROXY" >> '${log}'
+    echo a >&2
+    ${slow ? 'echo half > "$2"; exec sleep 5' : ":"}
+    printf '#!/bin/sh\\necho v3.259.0\\n' > "$2"; chmod +x "$2" ;;
+esac`,
+  );
+  return log;
+}

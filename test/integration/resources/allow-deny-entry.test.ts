@@ -1,0 +1,556 @@
+import { describe, expect, it } from "vitest";
+import { DynamicProvider, InitFailed } from "../../support/dynamic-provider";
+import { laterRun, READ_BOTH_LISTS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
+
+const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+const evil = { list: "deny", value: "evil.example", comment: "Phishing, INC-7" };
+
+/** The entry as the service would answer it, over which a test lays what is strange. */
+function answered(id: string, entry: Record<string, unknown>): { status: number; body: unknown } {
+  const row = {
+    id,
+    list: "deny",
+    entry_type: "domain",
+    value: "evil.example",
+    verdict_scope: "global",
+    ...entry,
+  };
+  return { status: 201, body: { status: 201, results: row } };
+}
+
+describe("check", () => {
+  const tenant = sharedTenant();
+
+  it("infers the type, fills in the scope and leaves out an empty comment, without any request", async () => {
+    const entry = tenant().provider.resource("allowDenyEntry");
+    const types: [string, string][] = [
+      ["Evil.Example.", "domain"],
+      ["192.0.2.7", "ip"],
+      ["2001:DB8::1", "ip"],
+      ["Boss@Evil.example", "email_address"],
+    ];
+    for (const [value, entryType] of types) {
+      const checked = await entry.check({ list: "deny", value, comment: "  " });
+      expect(checked).toEqual({
+        inputs: { list: "deny", value, entryType, verdictScope: "global" },
+        failures: {},
+      });
+    }
+    expect(tenant().trace()).toEqual([]);
+  });
+
+  it("tells every reason at once, each on its property", async () => {
+    const entry = tenant().provider.resource("allowDenyEntry");
+    const { failures } = await entry.check({
+      list: "block",
+      value: "https://evil.example/login",
+      entryType: "host",
+      verdictScope: "",
+      comment: 7,
+      coment: "typo",
+    });
+    expect(Object.keys(failures).sort()).toEqual([
+      "coment",
+      "comment",
+      "entryType",
+      "list",
+      "value",
+      "verdictScope",
+    ]);
+    expect(failures["value"]).toContain('write "evil.example"');
+    const contradiction = await entry.check({ list: "deny", value: "192.0.2.7", entryType: "domain" });
+    expect(Object.keys(contradiction.failures)).toEqual(["entryType"]);
+  });
+
+  it("accepts what a preview does not know yet", async () => {
+    const entry = tenant().provider.resource("allowDenyEntry");
+    const checked = await entry.check({ list: "deny", value: PULUMI_UNKNOWN, comment: PULUMI_UNKNOWN });
+    expect(checked.failures).toEqual({});
+    expect(checked.inputs).toEqual({
+      list: "deny",
+      value: PULUMI_UNKNOWN,
+      entryType: PULUMI_UNKNOWN,
+      verdictScope: "global",
+      comment: PULUMI_UNKNOWN,
+    });
+  });
+});
+
+describe("create", () => {
+  it("sends list, type, value, scope and comment, and keeps the value as written", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider
+      .resource("allowDenyEntry")
+      .declare({ ...evil, value: "EVIL.Example." });
+    const [row] = tenant.sandbox.allowDenyEntries("acme");
+    expect(made.id).toBe(row?.id);
+    expect(made.properties).toEqual({
+      list: "deny",
+      value: "EVIL.Example.",
+      entryType: "domain",
+      verdictScope: "global",
+      comment: "Phishing, INC-7",
+      entryId: row?.id,
+      createdAt: row?.created_at,
+      createdBy: "Pulumi (ci)",
+    });
+    expect(tenant.trace()).toEqual([
+      ...READ_BOTH_LISTS,
+      'POST /allow_deny_entries {"list":"deny","entry_type":"domain","value":"EVIL.Example.","verdict_scope":"global","comment":"Phishing, INC-7"} 201',
+    ]);
+  });
+
+  it("adopts an entry whose arguments are the same, with no write", async () => {
+    await using tenant = await sandboxTenant();
+    const { results } = await tenant.console("POST", "/allow_deny_entries", {
+      ...evil,
+      entry_type: "domain",
+    });
+    const made = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, value: "Evil.Example" });
+    expect(made.id).toBe(results["id"]);
+    expect(made.properties["createdBy"]).toBe("Dana Reyes (console)");
+    expect(tenant.trace()).toEqual(READ_BOTH_LISTS);
+  });
+
+  it.each([
+    ["another comment", { comment: "mine" }],
+    ["another scope", { verdict_scope: "graymail" }],
+    ["the other list", { list: "allow" }],
+  ])("refuses an entry with %s, naming it, its maker and both ways out", async (_name, differs) => {
+    await using tenant = await sandboxTenant();
+    const entry = { ...evil, entry_type: "domain", ...differs };
+    const { results } = await tenant.console("POST", "/allow_deny_entries", entry);
+    const before = tenant.sandbox.allowDenyEntries("acme");
+    const create = tenant.provider.resource("allowDenyEntry").declare(evil);
+    await expect(create).rejects.toThrow(
+      new RegExp(
+        `"evil.example" can't be created.*${String(results["id"])}.*Dana Reyes.*adopt: true.*console`,
+        "s",
+      ),
+    );
+    expect(tenant.sandbox.allowDenyEntries("acme")).toEqual(before);
+    expect(tenant.writes()).toEqual([]);
+  });
+
+  it("takes over and changes an entry that differs when told to adopt it, moving it in place", async () => {
+    await using tenant = await sandboxTenant();
+    const { results } = await tenant.console("POST", "/allow_deny_entries", {
+      list: "allow",
+      entry_type: "domain",
+      value: "evil.example",
+      comment: "?",
+    });
+    const made = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, adopt: true });
+    expect(made.id).toBe(results["id"]);
+    expect(tenant.writes()).toEqual([
+      `PATCH /allow_deny_entries/${made.id} {"list":"deny","comment":"Phishing, INC-7"} 200`,
+    ]);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([
+      { list: "deny", comment: "Phishing, INC-7" },
+    ]);
+  });
+
+  it("takes a conflict for what the list says, when another writer was faster", async () => {
+    let racing = true;
+    await using tenant = await sandboxTenant({
+      intercept: async (request) => {
+        if (request.method !== "POST" || !racing) return undefined;
+        racing = false;
+        await tenant.console("POST", "/allow_deny_entries", { ...evil, entry_type: "domain" });
+        return undefined;
+      },
+    });
+    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    expect(made.properties["createdBy"]).toBe("Dana Reyes (console)");
+    expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+  });
+
+  it("takes an entry for made when the answer was lost after the commit, and never posts twice", async () => {
+    await using tenant = await sandboxTenant({
+      afterHandle: (request) =>
+        request.method === "POST" ? { status: 500, body: { error: "lost" } } : undefined,
+    });
+    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    expect(made.id).toBe(tenant.sandbox.allowDenyEntries("acme")[0]?.id);
+    expect(tenant.writes()).toHaveLength(1);
+  });
+
+  it("tells the service's own words when it refuses, and leaves nothing behind", async () => {
+    await using tenant = await sandboxTenant({
+      intercept: (request) =>
+        request.method === "POST"
+          ? { status: 400, body: { error: "value is on the global block list" } }
+          : undefined,
+    });
+    const create = tenant.provider.resource("allowDenyEntry").declare(evil);
+    await expect(create).rejects.toThrow("value is on the global block list");
+    expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
+  });
+
+  it("mends a scope or a comment that came back otherwise", async () => {
+    await using tenant = await sandboxTenant({
+      intercept: (request) => {
+        const body = request.body as Record<string, unknown>;
+        if (request.method === "POST") delete body["comment"];
+        return undefined;
+      },
+      afterHandle: (request, response) => {
+        if (request.method !== "POST") return undefined;
+        const results = (response.body as { results: Record<string, unknown> }).results;
+        return {
+          ...response,
+          body: { status: 201, results: { ...results, comment: "", verdict_scope: "graymail" } },
+        };
+      },
+    });
+    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    expect(made.properties).toMatchObject({ comment: "Phishing, INC-7", verdictScope: "global" });
+    expect(tenant.writes().slice(1)).toEqual([
+      `PATCH /allow_deny_entries/${made.id} {"verdict_scope":"global","comment":"Phishing, INC-7"} 200`,
+    ]);
+  });
+
+  it("undoes at once an entry that landed on the wrong list", async () => {
+    await using tenant = await sandboxTenant({
+      intercept: (request) => {
+        if (request.method === "POST") (request.body as Record<string, unknown>)["list"] = "allow";
+        return undefined;
+      },
+    });
+    const create = tenant.provider.resource("allowDenyEntry").declare(evil);
+    await expect(create).rejects.toThrow(/deny list and answered with .*allow list.*removed again at once/s);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
+    expect(tenant.writes().map((line) => line.split(" ")[0])).toEqual(["POST", "DELETE"]);
+  });
+
+  it("keeps in state an entry on the wrong list that could not be undone, and mends it next time", async () => {
+    let broken = true;
+    await using tenant = await sandboxTenant({
+      intercept: (request) => {
+        if (!broken) return undefined;
+        if (request.method === "POST") (request.body as Record<string, unknown>)["list"] = "allow";
+        return request.method === "DELETE" ? { status: 500, body: { error: "down" } } : undefined;
+      },
+    });
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const failure = await entry.declare(evil).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(InitFailed);
+    const half = failure as InitFailed;
+    expect(half.message).toContain("could NOT be removed");
+    expect(half.properties).toMatchObject({ list: "allow", entryId: half.id });
+    broken = false;
+    const mended = await entry.change(half, evil);
+    expect(mended.changed).toBe(true);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "deny", value: "evil.example" }]);
+  });
+
+  it("does not undo an entry that stood there before and was only answered again", async () => {
+    await using tenant = await sandboxTenant({
+      intercept: (request) =>
+        request.method === "POST" && (request.body as { value: string }).value === "evil.example"
+          ? answered("other-1", { list: "allow", value: "other.example", id: standing })
+          : undefined,
+    });
+    const { results } = await tenant.console("POST", "/allow_deny_entries", {
+      list: "allow",
+      entry_type: "domain",
+      value: "other.example",
+    });
+    const standing = results["id"];
+    await expect(tenant.provider.resource("allowDenyEntry").declare(evil)).rejects.toThrow(
+      "stood there before",
+    );
+    expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+    expect(tenant.writes().filter((line) => line.startsWith("DELETE"))).toEqual([]);
+  });
+
+  it("reads the lists once for many entries that are created at the same time", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const values = Array.from({ length: 30 }, (_, index) => `bad-${index}.example`);
+    await Promise.all(values.map(async (value) => await entry.declare({ list: "deny", value })));
+    const trace = tenant.trace();
+    expect(trace.filter((line) => line.startsWith("GET"))).toEqual(READ_BOTH_LISTS);
+    expect(trace.filter((line) => line.startsWith("POST"))).toHaveLength(30);
+  });
+});
+
+describe("diff", () => {
+  const tenant = sharedTenant();
+  const state = {
+    list: "deny",
+    value: "Bücher.Example.",
+    entryType: "domain",
+    verdictScope: "global",
+    comment: "one\ntwo",
+    entryId: "e1",
+  };
+  const inputs = {
+    list: "deny",
+    value: "Bücher.Example.",
+    entryType: "domain",
+    verdictScope: "global",
+    comment: "one\ntwo",
+  };
+
+  it.each([
+    ["nothing", {}, false, []],
+    ["case, IDN form and trailing dot", { value: "xn--bcher-kva.EXAMPLE" }, false, []],
+    ["line ends and white space of the comment", { comment: "one\r\ntwo " }, false, []],
+    ["adopt", { adopt: true }, false, []],
+    ["the comment", { comment: "three" }, true, []],
+    ["the list", { list: "allow" }, true, []],
+    ["the scope", { verdictScope: "graymail" }, true, []],
+    ["the value", { value: "other.example" }, true, ["value"]],
+    ["value and type", { value: "192.0.2.1", entryType: "ip" }, true, ["value", "entryType"]],
+    ["a comment not known yet", { comment: PULUMI_UNKNOWN }, true, []],
+    ["a value not known yet", { value: PULUMI_UNKNOWN }, true, ["value"]],
+  ])("of %s", async (_name, change, changes, replaces) => {
+    const diff = await tenant()
+      .provider.resource("allowDenyEntry")
+      .diff("e1", state, { ...inputs, ...change });
+    expect(diff).toEqual({ changes, replaces });
+    expect(tenant().trace()).toEqual([]);
+  });
+});
+
+describe("update", () => {
+  it.each([
+    ["comment", { comment: "Confirmed" }, '{"comment":"Confirmed"}'],
+    ["no comment", { comment: undefined }, '{"comment":""}'],
+    ["scope", { verdictScope: "graymail" }, '{"verdict_scope":"graymail"}'],
+    ["list, in place", { list: "allow" }, '{"list":"allow"}'],
+    ["two at once", { list: "allow", comment: "OK now" }, '{"list":"allow","comment":"OK now"}'],
+  ])("patches exactly what changed: %s", async (_name, change, body) => {
+    await using tenant = await sandboxTenant();
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = await entry.declare(evil);
+    tenant.trace();
+    const wanted = JSON.parse(JSON.stringify({ ...evil, ...change }));
+    const changed = await entry.change(made, wanted);
+    expect(changed.changed).toBe(true);
+    expect(tenant.trace()).toEqual([`PATCH /allow_deny_entries/${made.id} ${body} 200`]);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+    const again = await entry.change(changed, wanted);
+    expect(again.changed).toBe(false);
+    expect(tenant.trace()).toEqual([]);
+  });
+
+  it("creates again what is gone, and goes on with the new id", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = await entry.declare(evil);
+    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    const changed = await entry.change(made, { ...evil, comment: "Again" });
+    const [row] = tenant.sandbox.allowDenyEntries("acme");
+    expect(row).toMatchObject({ value: "evil.example", comment: "Again" });
+    expect(changed.properties["entryId"]).toBe(row?.id);
+    await using later = await laterRun(tenant);
+    await later.resource("allowDenyEntry").delete(changed.id, changed.properties);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
+  });
+
+  it("goes on with an entry that was deleted and made again by hand", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = await entry.declare(evil);
+    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    const { results } = await tenant.console("POST", "/allow_deny_entries", {
+      list: "deny",
+      entry_type: "domain",
+      value: "evil.example",
+    });
+    const changed = await entry.change(made, { ...evil, comment: "Again" });
+    expect(changed.properties["entryId"]).toBe(results["id"]);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ comment: "Again" }]);
+  });
+
+  it("is an error when the service says success and did something else", async () => {
+    await using tenant = await sandboxTenant({
+      intercept: (request) => {
+        if (request.method === "PATCH") (request.body as Record<string, unknown>)["list"] = "deny";
+        return undefined;
+      },
+    });
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = await entry.declare(evil);
+    await expect(entry.change(made, { ...evil, list: "allow" })).rejects.toThrow(
+      /list is not as asked.*deny list/s,
+    );
+  });
+});
+
+describe("read", () => {
+  it("shows what the console changed, as inputs too", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = await entry.declare(evil);
+    await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, {
+      list: "allow",
+      comment: "it's fine",
+      verdict_scope: "graymail",
+    });
+    const drifted = { list: "allow", comment: "it's fine", verdictScope: "graymail" };
+    await using later = await laterRun(tenant);
+    const read = await later.resource("allowDenyEntry").read(made.id, made.properties);
+    expect(read?.properties).toMatchObject(drifted);
+    expect(read?.inputs).toEqual({ ...drifted, value: "evil.example", entryType: "domain" });
+    const mended = await later
+      .resource("allowDenyEntry")
+      .change({ id: made.id, properties: read?.properties ?? {} }, evil);
+    expect(mended.changed).toBe(true);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([
+      { list: "deny", comment: "Phishing, INC-7", verdict_scope: "global" },
+    ]);
+  });
+
+  it("finds an entry that was deleted and made again by hand, by its value", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = await entry.declare({ ...evil, value: "EVIL.example" });
+    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    const { results } = await tenant.console("POST", "/allow_deny_entries", {
+      list: "deny",
+      entry_type: "domain",
+      value: "evil.example",
+    });
+    await using later = await laterRun(tenant);
+    const read = await later.resource("allowDenyEntry").read(made.id, made.properties);
+    expect(read).toMatchObject({
+      id: results["id"],
+      properties: { entryId: results["id"], value: "EVIL.example" },
+    });
+  });
+
+  it("says that what is gone is gone, after a second look", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    await using later = await laterRun(tenant);
+    tenant.trace();
+    expect(await later.resource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
+    expect(tenant.trace()).toEqual([...READ_BOTH_LISTS, ...READ_BOTH_LISTS]);
+  });
+
+  it("carries a scope it does not know", async () => {
+    await using tenant = await sandboxTenant({
+      afterHandle: (request, response) => {
+        const body = response.body as { results: { items?: Record<string, unknown>[] } };
+        for (const item of body.results.items ?? []) item["verdict_scope"] = "impersonation";
+        return request.method === "GET" ? response : undefined;
+      },
+    });
+    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    await using later = await laterRun(tenant);
+    const read = await later.resource("allowDenyEntry").read(made.id, made.properties);
+    expect(read?.inputs["verdictScope"]).toBe("impersonation");
+  });
+
+  it("never takes a failing service for an empty list", async () => {
+    let down = false;
+    await using tenant = await sandboxTenant({
+      intercept: () => (down ? { status: 503, body: { error: "maintenance" } } : undefined),
+    });
+    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    down = true;
+    await using later = await laterRun(tenant);
+    await expect(later.resource("allowDenyEntry").read(made.id, made.properties)).rejects.toThrow(
+      "maintenance",
+    );
+  });
+});
+
+describe("delete", () => {
+  it("removes the entry, and is content when it is gone", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = await entry.declare(evil);
+    await using later = await laterRun(tenant);
+    tenant.trace();
+    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    expect(tenant.trace()).toEqual([...READ_BOTH_LISTS, `DELETE /allow_deny_entries/${made.id} 200`]);
+    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
+  });
+
+  it("does not delete an entry that was moved to the other list meanwhile", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, list: "allow" });
+    await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "deny" });
+    await using later = await laterRun(tenant);
+    const deletion = later.resource("allowDenyEntry").delete(made.id, made.properties);
+    await expect(deletion).rejects.toThrow(/was moved in the meantime.*nothing was deleted.*pulumi refresh/s);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+  });
+
+  it("leaves alone an entry that somebody made anew, and says so", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    await tenant.console("POST", "/allow_deny_entries", {
+      list: "deny",
+      entry_type: "domain",
+      value: "evil.example",
+    });
+    await using later = await laterRun(tenant);
+    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+    await expect.poll(() => later.printed.join("\n")).toContain("was made in its place and is left alone");
+  });
+
+  it("leaves what the same program declares under another name: a rename deletes nothing", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    await using later = await laterRun(tenant);
+    tenant.trace();
+    const renamed = await later.resource("allowDenyEntry").declare({ ...evil, value: "Evil.example" });
+    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    expect(renamed.id).toBe(made.id);
+    expect(tenant.writes()).toEqual([]);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+  });
+});
+
+describe("configuration", () => {
+  it("takes the stack's configuration where the environment says nothing, and the environment wins", async () => {
+    await using tenant = await sandboxTenant();
+
+    await using fromConfig = await DynamicProvider.start({
+      config: { "email-security:baseUrl": tenant.sandbox.url, "email-security:apiKey": "sandbox-globex-ci" },
+    });
+    await fromConfig.resource("allowDenyEntry").declare(evil);
+    expect(tenant.sandbox.allowDenyEntries("globex")).toHaveLength(1);
+    await using both = await DynamicProvider.start({
+      config: {
+        "email-security:baseUrl": "https://nowhere.invalid",
+        "email-security:apiKey": "sandbox-globex-ci",
+      },
+      environment: { EMAIL_SECURITY_BASE_URL: tenant.sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+    });
+    await both.resource("allowDenyEntry").declare(evil);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+  });
+
+  it("names what is missing and where to give it", async () => {
+    await using bare = await DynamicProvider.start();
+    const create = bare.resource("allowDenyEntry").declare(evil);
+    await expect(create).rejects.toThrow(/EMAIL_SECURITY_BASE_URL.*pulumi config set email-security:baseUrl/);
+  });
+
+  it("serves first calls of two resource kinds that race", async () => {
+    await using tenant = await sandboxTenant({ scenario: "acme" });
+
+    await using fromConfig = await DynamicProvider.start({
+      config: { "email-security:baseUrl": tenant.sandbox.url, "email-security:apiKey": "sandbox-acme-ci" },
+    });
+    const entry = fromConfig.resource("allowDenyEntry");
+    const vip = fromConfig.resource("vipEmployee");
+    const made = await Promise.all([
+      entry.create({ ...evil, entryType: "domain", verdictScope: "global" }),
+      entry.create({ ...evil, value: "worse.example", entryType: "domain", verdictScope: "global" }),
+      vip.create({ email: "yuki.sato@acme.example", comment: "Runs payroll weekly" }),
+    ]);
+    expect(made).toHaveLength(3);
+  });
+});

@@ -1,0 +1,261 @@
+import { describe, expect, it } from "vitest";
+import { DynamicProvider } from "../../support/dynamic-provider";
+import { laterRun, READ_VIPS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
+
+const cfo = { email: "Yuki.Sato@acme.example", comment: "Signs payments" };
+const mailbox = "yuki.sato@acme.example";
+const detected = "ruth.castellan@acme.example";
+
+describe("check and diff", () => {
+  const tenant = sharedTenant();
+
+  it("wants a mailbox, and tells every reason at once", async () => {
+    const vip = tenant().provider.resource("vipEmployee");
+    const { failures } = await vip.check({
+      email: "Ruth <ruth@acme.example>",
+      comment: 7,
+      onDelete: "forget",
+      name: "x",
+    });
+    expect(Object.keys(failures).sort()).toEqual(["comment", "email", "name", "onDelete"]);
+    expect(failures["email"]).toContain('write "ruth@acme.example"');
+    expect((await vip.check({ email: "acme.example" })).failures["email"]).toContain("no @");
+    expect((await vip.check(cfo)).failures).toEqual({});
+    expect(tenant().trace()).toEqual([]);
+  });
+
+  it.each([
+    ["nothing", {}, false, []],
+    ["case of the mailbox", { email: "YUKI.SATO@ACME.example" }, false, []],
+    ["the comment", { comment: "Other" }, true, []],
+    ["what deleting does", { onDelete: "keep" }, true, []],
+    ["the mailbox", { email: "olivia.park@acme.example" }, true, ["email"]],
+  ])("diff of %s", async (_name, change, changes, replaces) => {
+    const state = { email: "yuki.sato@acme.example", comment: "Signs payments", source: "manual" };
+    const vip = tenant().provider.resource("vipEmployee");
+    expect(await vip.diff(mailbox, state, { ...cfo, ...change })).toEqual({ changes, replaces });
+  });
+});
+
+describe("create", () => {
+  it("adds the mailbox with its comment, reads back, and shows the directory's fields", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    expect(made.id).toBe(mailbox);
+    expect(made.properties).toEqual({
+      email: "Yuki.Sato@acme.example",
+      comment: "Signs payments",
+      source: "manual",
+      addedBy: "Pulumi (ci)",
+      dateAdded: expect.any(String),
+      fullName: "Yuki Sato",
+      jobTitle: "Payroll Specialist",
+      department: expect.any(String),
+    });
+    expect(tenant.trace()).toEqual([
+      ...READ_VIPS,
+      'POST /vip_employees {"emails":["Yuki.Sato@acme.example"],"comment":"Signs payments"} 200',
+      ...READ_VIPS,
+    ]);
+  });
+
+  it("leaves as it is a VIP that is already what is declared", async () => {
+    await using tenant = await sandboxTenant();
+    await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "Signs payments" });
+    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    expect(made.properties["addedBy"]).toBe("Dana Reyes (console)");
+    expect(tenant.trace()).toEqual(READ_VIPS);
+  });
+
+  it("edits the comment of a VIP that is there already", async () => {
+    await using tenant = await sandboxTenant();
+    await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "?" });
+    await tenant.provider.resource("vipEmployee").declare(cfo);
+    expect(tenant.trace()).toEqual([
+      ...READ_VIPS,
+      'PATCH /vip_employees {"email":"Yuki.Sato@acme.example","comment":"Signs payments"} 200',
+    ]);
+  });
+
+  it.each([200, 400, 404, 409, 422] as const)(
+    "says that a mailbox is not of the organization, told with %s",
+    async (status) => {
+      for (const notInOrgShape of ["top", "results"] as const) {
+        await using tenant = await sandboxTenant({ notInOrgStatus: status, notInOrgShape });
+        const before = tenant.sandbox.vips("acme");
+        const create = tenant.provider.resource("vipEmployee").declare({ email: "nobody@acme.example" });
+        await expect(create).rejects.toThrow(
+          /nobody@acme\.example is no mailbox.*nothing was written.*Check the spelling/s,
+        );
+        expect(tenant.sandbox.vips("acme")).toEqual(before);
+      }
+    },
+  );
+
+  it("declares a VIP by automatic detection without a write when there is no comment", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("vipEmployee").declare({ email: detected });
+    expect(made.properties).toMatchObject({ source: "auto", jobTitle: "Chief Executive Officer" });
+    expect(tenant.trace()).toEqual(READ_VIPS);
+  });
+
+  it("adds a VIP by automatic detection explicitly, to store the comment", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("vipEmployee").declare({ email: detected, comment: "CEO" });
+    expect(made.properties).toMatchObject({ comment: "CEO" });
+    expect(tenant.writes()).toEqual([
+      `PATCH /vip_employees {"email":"${detected}","comment":"CEO"} 404`,
+      `POST /vip_employees {"emails":["${detected}"],"comment":"CEO"} 200`,
+      ...(tenant.sandbox.vips("acme").some((row) => row.comment === "CEO")
+        ? [`PATCH /vip_employees {"email":"${detected}","comment":"CEO"} 200`]
+        : []),
+    ]);
+  });
+
+  it("says clearly, and does not loop, when the service stores no comment for a VIP by automatic detection", async () => {
+    await using tenant = await sandboxTenant({ addStoresAutoDetected: false });
+    const create = tenant.provider.resource("vipEmployee").declare({ email: detected, comment: "CEO" });
+    await expect(create).rejects.toThrow(/VIP by automatic detection.*Leave `comment` out/s);
+    expect(tenant.writes()).toHaveLength(3);
+  });
+
+  it("says that an exclusion still stands when the mailbox is added and is no VIP", async () => {
+    await using tenant = await sandboxTenant({ addClearsExclusion: false });
+    await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
+    const create = tenant.provider.resource("vipEmployee").declare(cfo);
+    await expect(create).rejects.toThrow(/exclusion of the mailbox still stands.*console/s);
+  });
+
+  it("takes a VIP for added when the answer was lost after the commit, and never posts twice", async () => {
+    await using tenant = await sandboxTenant({
+      afterHandle: (request) =>
+        request.method === "POST" ? { status: 500, body: { error: "lost" } } : undefined,
+    });
+    await tenant.provider.resource("vipEmployee").declare(cfo);
+    expect(tenant.writes()).toHaveLength(1);
+  });
+});
+
+describe("update", () => {
+  it("edits the comment, and takes it away, by exactly one request each", async () => {
+    await using tenant = await sandboxTenant();
+    const vip = tenant.provider.resource("vipEmployee");
+    const made = await vip.declare(cfo);
+    tenant.trace();
+    const edited = await vip.change(made, { ...cfo, comment: "Signs payments over 10k" });
+    expect(edited.properties).toMatchObject({
+      comment: "Signs payments over 10k",
+      jobTitle: "Payroll Specialist",
+    });
+    const bare = await vip.change(edited, { email: cfo.email });
+    expect(bare.properties["comment"]).toBeUndefined();
+    expect(tenant.trace()).toEqual([
+      'PATCH /vip_employees {"email":"Yuki.Sato@acme.example","comment":"Signs payments over 10k"} 200',
+      'PATCH /vip_employees {"email":"Yuki.Sato@acme.example","comment":""} 200',
+    ]);
+    expect((await vip.change(bare, { email: cfo.email })).changed).toBe(false);
+  });
+
+  it("makes a VIP again that was removed meanwhile", async () => {
+    await using tenant = await sandboxTenant();
+    const vip = tenant.provider.resource("vipEmployee");
+    const made = await vip.declare(cfo);
+    await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
+    await vip.change(made, { ...cfo, comment: "Again" });
+    expect(tenant.sandbox.vips("acme")).toContainEqual(
+      expect.objectContaining({ email: mailbox, comment: "Again" }),
+    );
+  });
+
+  it("changes what deleting does without any request", async () => {
+    await using tenant = await sandboxTenant();
+    const vip = tenant.provider.resource("vipEmployee");
+    const made = await vip.declare(cfo);
+    tenant.trace();
+    const changed = await vip.change(made, { ...cfo, onDelete: "keep" });
+    expect(changed.properties["onDelete"]).toBe("keep");
+    expect(tenant.trace()).toEqual([]);
+  });
+});
+
+describe("read", () => {
+  it("shows what the console changed, as inputs too, and keeps the mailbox as written", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    await tenant.console("PATCH", "/vip_employees", { email: mailbox, comment: "edited" });
+    await using later = await laterRun(tenant);
+    tenant.trace();
+    const read = await later.resource("vipEmployee").read(made.id, made.properties);
+    expect(read).toMatchObject({
+      id: mailbox,
+      inputs: { email: "Yuki.Sato@acme.example", comment: "edited" },
+    });
+    expect(tenant.trace()).toEqual(READ_VIPS);
+  });
+
+  it("finds VIPs by automatic detection too", async () => {
+    await using tenant = await sandboxTenant();
+    const read = await tenant.provider.resource("vipEmployee").read(detected, { email: detected });
+    expect(read?.properties).toMatchObject({ source: "auto", fullName: "Ruth Castellan" });
+  });
+
+  it("says that a VIP that is gone is gone", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
+    await using later = await laterRun(tenant);
+    expect(await later.resource("vipEmployee").read(made.id, made.properties)).toBeUndefined();
+  });
+});
+
+describe("delete", () => {
+  it("writes the lasting exclusion and says so", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    await using later = await laterRun(tenant);
+    tenant.trace();
+    await later.resource("vipEmployee").delete(made.id, made.properties);
+    expect(tenant.trace()).toEqual([
+      ...READ_VIPS,
+      'POST /vip_employees/remove {"emails":["Yuki.Sato@acme.example"]} 200',
+    ]);
+    expect(tenant.sandbox.exclusions("acme")).toContain(mailbox);
+    await expect.poll(() => later.printed.join("\n")).toContain("stays excluded");
+  });
+
+  it("writes no exclusion for a mailbox that is no VIP any more", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
+    await using later = await laterRun(tenant);
+    tenant.trace();
+    await later.resource("vipEmployee").delete(made.id, made.properties);
+    expect(tenant.writes()).toEqual([]);
+  });
+
+  it('only forgets the VIP with onDelete: "keep"', async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("vipEmployee").declare({ ...cfo, onDelete: "keep" });
+    tenant.trace();
+    await using later = await laterRun(tenant);
+    await later.resource("vipEmployee").delete(made.id, made.properties);
+    expect(tenant.trace()).toEqual([]);
+    expect(tenant.sandbox.exclusions("acme")).not.toContain(mailbox);
+  });
+
+  it("leaves what the same program declares under another name", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    await using later = await laterRun(tenant);
+    await later.resource("vipEmployee").declare({ ...cfo, email: mailbox });
+    tenant.trace();
+    await later.resource("vipEmployee").delete(made.id, made.properties);
+    expect(tenant.writes()).toEqual([]);
+  });
+
+  it("needs no configuration to be checked or compared", async () => {
+    await using bare = await DynamicProvider.start();
+    const { failures } = await bare.resource("vipEmployee").check(cfo);
+    expect(failures).toEqual({});
+  });
+});

@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { runCommand } from "./command";
+import { caller, startService, VIPS } from "./service";
+
+test.each(["SIGINT", "SIGTERM"] as const)(
+  "greets with all that one needs, and %s ends it",
+  async (signal) => {
+    const command = runCommand(["--scenario", "empty"]);
+    const url = await command.url;
+    expect((await caller(url, "sandbox-globex-console").get(VIPS)).status).toBe(200);
+    command.process.kill(signal);
+    const { code, stdout, stderr } = await command.ended;
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toBe(
+      [
+        `The sandbox listens on ${url} and keeps its data in memory.`,
+        "",
+        "Its tenants, each with a pipeline's key and a colleague's:",
+        "  acme    sandbox-acme-ci    sandbox-acme-console",
+        "  globex  sandbox-globex-ci  sandbox-globex-console",
+        "",
+        "Point a program at it:",
+        `  export EMAIL_SECURITY_BASE_URL=${url} EMAIL_SECURITY_API_KEY=sandbox-acme-ci`,
+        "",
+        "Ctrl-C stops it.",
+        "",
+      ].join("\n"),
+    );
+  },
+);
+
+test("what can't be is told in one line on stderr, with exit code 1", async () => {
+  await using other = await startService();
+  const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
+  const diary = join(folder, "diary.txt");
+  writeFileSync(diary, "Dear diary");
+  const cases: [args: string[], message: RegExp][] = [
+    [["--port", "http"], /'http' is invalid.*whole number from 0 to 65535/],
+    [["--port", "65536"], /'65536' is invalid/],
+    [["--port", new URL(other.sandbox.url).port], /port \d+: it is in use/],
+    [["--scenario", "acne"], /no scenario "acne".*acme, empty/],
+    [["--data", diary], /diary\.txt is not a sandbox database/],
+    [["--data", folder], /can't be opened/],
+  ];
+  const results = await Promise.all(cases.map(([args]) => runCommand(args).ended));
+  rmSync(folder, { recursive: true });
+  results.forEach(({ code, stdout, stderr }, index) => {
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(cases[index]?.[1] ?? /^$/);
+    expect(stderr).toMatch(/^error: .*\n$/);
+  });
+});

@@ -1,0 +1,41 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+
+// The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
+const COMMAND = join(__dirname, "../../../provider/dist/cli/sandbox-command.js");
+
+export interface RunningCommand {
+  process: ChildProcessByStdio<null, Readable, Readable>;
+  /** The address that it printed; rejects when it ends without one. */
+  url: Promise<string>;
+  /** What it wrote and how it ended. */
+  ended: Promise<{ code: number | null; stdout: string; stderr: string }>;
+}
+
+/** Runs `email-security sandbox` with these arguments. */
+export function runCommand(args: string[]): RunningCommand {
+  const program = `require(${JSON.stringify(COMMAND)}).sandboxCommand().parseAsync(process.argv.slice(1), { from: "user" })`;
+  const child = spawn(process.execPath, ["--eval", program, "--", ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let stdout = "";
+  let stderr = "";
+  const url = new Promise<string>((resolve, reject) => {
+    child.stdout.on("data", (chunk) => {
+      stdout += chunk;
+      const printed = /http:\/\/127\.0\.0\.1:\d+/.exec(stdout);
+      if (printed !== null && stdout.includes("Ctrl-C")) resolve(printed[0]);
+    });
+    child.once("close", () => reject(new Error(`ended before it listened: ${stderr}`)));
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  // Whoever only waits for the end need not look at the address.
+  url.catch(() => {});
+  const ended = new Promise<Awaited<RunningCommand["ended"]>>((resolve) => {
+    child.once("close", (code) => resolve({ code, stdout, stderr }));
+  });
+  return { process: child, url, ended };
+}

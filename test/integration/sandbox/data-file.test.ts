@@ -1,0 +1,193 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
+import { runCommand } from "./command";
+import { caller, ENTRIES, startService, VIPS } from "./service";
+
+let folder: string;
+let data: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "sandbox-"));
+  data = join(folder, "service.db");
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test("a reopened file continues with its data and is not seeded again", async () => {
+  const entry = { list: "deny", entry_type: "domain", value: "kept.example" };
+  const before = await (async () => {
+    await using service = await startService({ data });
+    const { acme, sandbox } = service;
+    await acme.post(ENTRIES, entry);
+    await acme.post(`${VIPS}/remove`, { emails: ["ruth.castellan@acme.example"] });
+    await acme.delete(`${ENTRIES}/${sandbox.allowDenyEntries("acme").at(-1)?.id}`);
+    return inside(sandbox);
+  })();
+  await using service = await startService({ data });
+  expect(inside(service.sandbox)).toEqual(before);
+  expect(service.sandbox.tenants[0]?.apiKeys.ci).toBe("sandbox-acme-ci");
+  expect((await service.acme.post(ENTRIES, entry)).status).toBe(409);
+});
+
+test("detection runs again on opening, and does not bring back whom an exclusion keeps out", async () => {
+  const removed = ["ruth.castellan@acme.example", "eleanor.voss@acme.example"];
+  {
+    await using service = await startService({ data });
+    await service.acme.post(`${VIPS}/remove`, { emails: removed });
+  }
+  // Proof that detection does run: it finds somebody whose row the list had lost.
+  const database = new DatabaseSync(data);
+  database.exec("UPDATE employees SET source = NULL WHERE email = 'samuel.okoro@acme.example'");
+  database.close();
+  await using service = await startService({ data });
+  const listed = service.sandbox.vips("acme").map((row) => row.email);
+  expect(listed).toContain("samuel.okoro@acme.example");
+  expect(listed.filter((email) => removed.includes(email))).toEqual([]);
+});
+
+test("the file holds no API key", async () => {
+  await (await startSandbox({ data })).close();
+  const bytes = readFileSync(data, "latin1");
+  expect(bytes).not.toContain("sandbox-acme-ci");
+  expect(bytes).toContain("Pulumi (ci)");
+  expect(readdirSync(folder)).toEqual(["service.db"]);
+});
+
+test("a scenario other than the file's own is refused; its own, or none, is not", async () => {
+  await (await startSandbox({ data, scenario: "empty" })).close();
+  await expect(startSandbox({ data, scenario: "acme" })).rejects.toMatchObject({
+    code: "ERR_SANDBOX_SCENARIO",
+    message: expect.stringContaining("seeded with scenario empty"),
+  });
+  await (await startSandbox({ data, scenario: "empty" })).close();
+  await using sandbox = await startSandbox({ data });
+  expect(sandbox.allowDenyEntries("acme")).toEqual([]);
+});
+
+test("a file that is no sandbox database, or a later release's, is refused and left untouched", async () => {
+  const refusesUntouched = async (message: RegExp) => {
+    const bytes = readFileSync(data);
+    await expect(startSandbox({ data })).rejects.toMatchObject({
+      code: "ERR_SANDBOX_DATA_FILE",
+      message: expect.stringMatching(message),
+    });
+    expect(readFileSync(data)).toEqual(bytes);
+    expect(readdirSync(folder)).toEqual(["service.db"]);
+  };
+  for (const text of ["", "Dear diary", "x".repeat(5_000)]) {
+    writeFileSync(data, text);
+    await refusesUntouched(/not a sandbox database/);
+  }
+  rmSync(data);
+  const stranger = new DatabaseSync(data);
+  stranger.exec("CREATE TABLE diary (day TEXT)");
+  stranger.close();
+  await refusesUntouched(/not a sandbox database/);
+
+  rmSync(data);
+  await (await startSandbox({ data })).close();
+  const later = new DatabaseSync(data);
+  later.exec("PRAGMA user_version = 99");
+  later.close();
+  await refusesUntouched(/schema version 99/);
+});
+
+test("a folder, a place that isn't there and a file in use are told as such, and a bad port makes no file", async () => {
+  await expect(startSandbox({ data: folder })).rejects.toMatchObject({ code: "ERR_SANDBOX_DATA_FILE" });
+  await expect(startSandbox({ data: join(folder, "no", "where.db") })).rejects.toMatchObject({
+    code: "ERR_SANDBOX_DATA_FILE",
+  });
+  await expect(startSandbox({ data, port: -1 })).rejects.toMatchObject({ code: "ERR_SANDBOX_PORT" });
+  expect(existsSync(data)).toBe(false);
+  await using _ = await startSandbox({ data });
+  await expect(startSandbox({ data })).rejects.toMatchObject({
+    code: "ERR_SANDBOX_DATA_FILE",
+    message: expect.stringContaining("another sandbox is using it"),
+  });
+});
+
+test("killed amid writes, it has kept all that it answered, each with its audit rows", async () => {
+  const child = runCommand(["--data", data]);
+  const url = await child.url;
+  const acme = caller(url, "sandbox-acme-ci");
+  const answered = { created: new Set<string>(), deleted: new Set<string>(), excluded: new Set<string>() };
+  let sent = 0;
+
+  // Eight writers create, exclude and now and then delete, until the process is gone under their hands.
+  const writer = async () => {
+    for (;;) {
+      const n = sent++;
+      const value = `d${n}.example`;
+      const created = await acme.post(ENTRIES, { list: "deny", entry_type: "domain", value });
+      answered.created.add(created.body.results.id);
+      await acme.post(`${VIPS}/remove`, { emails: [`p${n}@a.example`, `q${n}@a.example`] });
+      answered.excluded.add(`p${n}@a.example`).add(`q${n}@a.example`);
+      if (n % 3 !== 0) continue;
+      await acme.delete(`${ENTRIES}/${created.body.results.id}`);
+      answered.deleted.add(created.body.results.id);
+    }
+  };
+  const writers = Array.from({ length: 8 }, () => writer().catch(() => {}));
+  while (answered.created.size < 150) await new Promise((resolve) => setTimeout(resolve, 1));
+  child.process.kill("SIGKILL");
+  await Promise.all([...writers, child.ended]);
+
+  await using sandbox = await startSandbox({ data });
+  const entries = new Set(sandbox.allowDenyEntries("acme").map((entry) => entry.id));
+  const exclusions = new Set(sandbox.exclusions("acme"));
+  const audited = (action: string) => {
+    const targets = sandbox
+      .audit("acme")
+      .filter((row) => row.action === action)
+      .map((row) => row.target);
+    expect(new Set(targets).size).toBe(targets.length);
+    return new Set(targets);
+  };
+  const created = audited("allow_deny_entry.create");
+  const deleted = audited("allow_deny_entry.delete");
+  const excluded = audited("vip_employee.remove");
+
+  expect(without(answered.created, created)).toEqual([]);
+  expect(without(answered.deleted, deleted)).toEqual([]);
+  expect(without(answered.excluded, excluded)).toEqual([]);
+  // What stands is what the audit log tells of: nothing more, and nothing that was half done.
+  const seeded = new Set(await seededEntries());
+  expect(without(entries, seeded)).toEqual(without(created, deleted));
+  expect(without(exclusions, new Set(["walter.finch@acme.example"]))).toEqual(without(excluded, new Set()));
+  expect(excluded.size % 2).toBe(0);
+});
+
+test("killed while it makes its file, it leaves none that is half made", async () => {
+  // The seeding takes a moment; somewhere within these delays the process is at it.
+  for (const delayMs of [60, 120, 180, 240]) {
+    const file = join(folder, `${delayMs}.db`);
+    const child = runCommand(["--data", file]);
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    child.process.kill("SIGKILL");
+    await child.ended;
+    await using sandbox = await startSandbox({ data: file });
+    expect(sandbox.allowDenyEntries("acme")).toHaveLength(12);
+  }
+});
+
+function without(texts: Set<string>, others: Set<string>): string[] {
+  return [...texts].filter((text) => !others.has(text)).sort();
+}
+
+async function seededEntries(): Promise<string[]> {
+  await using fresh = await startSandbox();
+  return fresh.allowDenyEntries("acme").map((entry) => entry.id);
+}
+
+function inside(sandbox: Awaited<ReturnType<typeof startSandbox>>): unknown {
+  return ["acme", "globex"].map((tenant) => [
+    sandbox.vips(tenant),
+    sandbox.allowDenyEntries(tenant),
+    sandbox.exclusions(tenant),
+    sandbox.audit(tenant),
+  ]);
+}

@@ -1,0 +1,74 @@
+import { type Sandbox, type SandboxOptions, startSandbox } from "../../../provider/sandbox";
+
+export const VIPS = "/api/v1/settings/vip_employees";
+export const ENTRIES = "/api/v1/settings/allow_deny_entries";
+
+/** The moment at which every sandbox of these tests stands still. */
+export const NOW = "2026-01-15T12:00:00.000Z";
+
+/** Reads a dozen levels of answers whose shape is the very thing under test. */
+// biome-ignore lint/suspicious/noExplicitAny: see above
+export type Json = any;
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  body: Json;
+}
+
+/** Speaks to the service with one key, or with none. */
+export interface Caller {
+  get(path: string): Promise<Answer>;
+  post(path: string, body: unknown): Promise<Answer>;
+  patch(path: string, body: unknown): Promise<Answer>;
+  delete(path: string): Promise<Answer>;
+  /** Sends whatever it is told, as it is told. */
+  send(method: string, path: string, headers?: Record<string, string>, body?: string): Promise<Answer>;
+}
+
+export interface Service extends AsyncDisposable {
+  sandbox: Sandbox;
+  /** Pulumi's key of the tenant acme; the other callers are named after how they differ. */
+  acme: Caller;
+  acmeConsole: Caller;
+  globex: Caller;
+  stranger: Caller;
+}
+
+export async function startService(options: SandboxOptions = {}): Promise<Service> {
+  const sandbox = await startSandbox({ clock: () => new Date(NOW), ...options });
+  return {
+    sandbox,
+    acme: caller(sandbox.url, "sandbox-acme-ci"),
+    acmeConsole: caller(sandbox.url, "sandbox-acme-console"),
+    globex: caller(sandbox.url, "sandbox-globex-ci"),
+    stranger: caller(sandbox.url),
+    [Symbol.asyncDispose]: () => sandbox.close(),
+  };
+}
+
+export function caller(url: string, key?: string): Caller {
+  const auth: Record<string, string> = key === undefined ? {} : { "X-Api-Key": key };
+  const send = async (
+    method: string,
+    path: string,
+    headers: Record<string, string> = {},
+    body?: string,
+  ): Promise<Answer> => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...auth, ...headers },
+      ...(body !== undefined && { body }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text && JSON.parse(text) };
+  };
+  const json = { "Content-Type": "application/json" };
+  return {
+    send,
+    get: (path) => send("GET", path),
+    post: (path, body) => send("POST", path, json, JSON.stringify(body)),
+    patch: (path, body) => send("PATCH", path, json, JSON.stringify(body)),
+    delete: (path) => send("DELETE", path),
+  };
+}

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll } from "vitest";
+import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/sandbox";
+import { DynamicProvider } from "./dynamic-provider";
+
+/** A sandbox and a provider process that manages its tenant "acme" with the CI key. */
+export interface SandboxTenant extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly provider: DynamicProvider;
+  /** The requests since the last call, as "GET /api/v1/… ?query {body} 200", oldest first. */
+  trace(): string[];
+  /** The same without reads. */
+  writes(): string[];
+  /** A request of a colleague in the console. */
+  console(method: string, path: string, body?: unknown): Promise<{ results: Record<string, unknown> }>;
+}
+
+export async function sandboxTenant(options: SandboxOptions = {}): Promise<SandboxTenant> {
+  const sandbox = await startSandbox({ scenario: "empty", ...options });
+  const provider = await DynamicProvider.start({
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+  });
+  const take = (): string[] => {
+    const lines = sandbox.requests.map((request) => {
+      const query = new URLSearchParams(request.query).toString();
+      const body = request.body === undefined ? "" : ` ${JSON.stringify(request.body)}`;
+      const path = request.path.replace("/api/v1/settings", "");
+      return `${request.method} ${path}${query === "" ? "" : `?${query}`}${body} ${request.status}`;
+    });
+    sandbox.clearRequests();
+    return lines;
+  };
+  return {
+    sandbox,
+    provider,
+    trace: take,
+    writes: () => take().filter((line) => !line.startsWith("GET ")),
+    async console(method, path, body) {
+      const response = await fetch(`${sandbox.url}/api/v1/settings${path}`, {
+        method,
+        headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      sandbox.requests.pop();
+      return (await response.json()) as { results: Record<string, unknown> };
+    },
+    async [Symbol.asyncDispose]() {
+      await provider[Symbol.asyncDispose]();
+      await sandbox.close();
+    },
+  };
+}
+
+/** How a shared reading of both lists looks in a trace. */
+export const READ_BOTH_LISTS = [
+  "GET /allow_deny_entries?list=allow&page=1&page_size=200 200",
+  "GET /allow_deny_entries?list=deny&page=1&page_size=200 200",
+];
+
+export const READ_VIPS = ["GET /vip_employees?page=1&page_size=200 200"];
+
+/** One tenant for tests that change nothing. */
+export function sharedTenant(): () => SandboxTenant {
+  let tenant: SandboxTenant;
+  beforeAll(async () => {
+    tenant = await sandboxTenant();
+  });
+  afterAll(async () => {
+    await tenant[Symbol.asyncDispose]();
+  });
+  return () => tenant;
+}
+
+/** A later run of the engine: another provider process on the same tenant, that has read nothing yet. */
+export async function laterRun(tenant: SandboxTenant): Promise<DynamicProvider> {
+  return await DynamicProvider.start({
+    environment: { EMAIL_SECURITY_BASE_URL: tenant.sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+  });
+}
