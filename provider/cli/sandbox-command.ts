@@ -1,0 +1,75 @@
+import { Command, InvalidArgumentError } from "commander";
+import type { Sandbox, SandboxOptions } from "../sandbox";
+
+/**
+ * `email-security sandbox`: runs the settings service's sandbox on 127.0.0.1 until SIGINT or SIGTERM. A port, scenario
+ * or data file that can't be used is told on stderr, with exit code 1.
+ */
+export function sandboxCommand(): Command {
+  return new Command("sandbox")
+    .description("run a local settings service with made-up tenants, on 127.0.0.1 only")
+    .option("--port <number>", "port to listen on (default: any free one)", portNumber)
+    .option("--data <file>", "SQLite file that keeps the data between runs (default: memory)")
+    .option("--scenario <name>", 'what a new sandbox holds: "acme" or "empty" (default: "acme")')
+    .action(run);
+}
+
+async function run(options: Pick<SandboxOptions, "port" | "data" | "scenario">): Promise<void> {
+  silenceSqliteWarning();
+  // Loaded here, so that no other verb pays for a server and a database.
+  const { SandboxError, startSandbox } = await import("../sandbox/index.js");
+  let sandbox: Sandbox;
+  try {
+    sandbox = await startSandbox(options);
+  } catch (error) {
+    if (!(error instanceof SandboxError)) throw error;
+    console.error(`error: ${error.message}`);
+    process.exitCode = 1;
+    return;
+  }
+  const stopped = stopSignal();
+  console.log(greeting(sandbox, options.data));
+  await stopped;
+  await sandbox.close();
+}
+
+function portNumber(text: string): number {
+  if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
+  throw new InvalidArgumentError("Give a whole number from 0 to 65535.");
+}
+
+function greeting({ url, tenants }: Sandbox, data: string | undefined): string {
+  const width = (texts: string[]) => Math.max(...texts.map((text) => text.length));
+  const nameWidth = width(tenants.map(({ name }) => name));
+  const keyWidth = width(tenants.map(({ apiKeys }) => apiKeys.ci));
+  const keys = tenants.map(
+    ({ name, apiKeys: { ci, console } }) => `  ${name.padEnd(nameWidth)}  ${ci.padEnd(keyWidth)}  ${console}`,
+  );
+  return [
+    `The sandbox listens on ${url} and keeps its data in ${data ?? "memory"}.`,
+    "",
+    "Its tenants, each with a pipeline's key and a colleague's:",
+    ...keys,
+    "",
+    "Point a program at it:",
+    `  export EMAIL_SECURITY_BASE_URL=${url} EMAIL_SECURITY_API_KEY=${tenants[0]?.apiKeys.ci}`,
+    "",
+    "Ctrl-C stops it.",
+  ].join("\n");
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once("SIGINT", () => resolve());
+    process.once("SIGTERM", () => resolve());
+  });
+}
+
+/** Node calls its SQLite module experimental; whoever runs this command can do nothing about that. */
+function silenceSqliteWarning(): void {
+  const emitWarning = process.emitWarning;
+  process.emitWarning = ((warning: string | Error, ...rest: []) => {
+    const isSqlite = String(warning).includes("SQLite is an experimental feature");
+    if (!isSqlite) emitWarning.call(process, warning, ...rest);
+  }) as typeof process.emitWarning;
+}

@@ -1,0 +1,165 @@
+import { type Context, Hono } from "hono";
+import { z } from "zod";
+import { Refusal } from "./errors";
+import type { SandboxHooks, ServiceRequest, ServiceResponse } from "./options";
+import type { RequestLog } from "./request-log";
+import { parse, positiveInteger, type Route } from "./route";
+import type { Store } from "./store";
+import type { Caller } from "./store/tenants";
+
+export interface AppParts {
+  store: Store;
+  routes: Route[];
+  log: RequestLog;
+  hooks: SandboxHooks;
+  clock: () => Date;
+}
+
+type Env = { Variables: { request: ServiceRequest; caller: Caller | undefined } };
+
+/**
+ * The service over HTTP: what every endpoint has in common stands here, from the outside in: the log, the hooks, the
+ * key, the route, its schemas.
+ */
+export function createApp({ store, routes, log, hooks, clock }: AppParts): Hono<Env> {
+  const app = new Hono<Env>();
+  app.onError((error) => errorAnswer(error));
+  app.notFound((context) => json(404, { error: `there is no ${pathOf(context)}` }));
+
+  app.get("/sandbox/requests", () => json(200, log.summary()));
+  app.get("/sandbox/audit", (context) => {
+    const { tenantId } = known(callerOf(store, context));
+    const { limit } = parse(auditQuery, context.req.query());
+    const items = store.audit.latest(tenantId, limit);
+    return json(200, { status: 200, results: { items, total: store.audit.count(tenantId) } });
+  });
+
+  app.use(async (context, next) => {
+    const request = await readRequest(context);
+    const caller = callerOf(store, context);
+    context.set("request", request);
+    context.set("caller", caller);
+
+    const injected = await hooks.intercept?.(request);
+    if (injected === undefined) await next();
+    const replacement = injected ?? (await hooks.afterHandle?.(request, await readResponse(context.res)));
+    if (replacement !== undefined) replaceResponse(context, replacement);
+
+    const { tenant, keyLabel } = caller ?? {};
+    log.record({ ...request, status: context.res.status, tenant, keyLabel });
+  });
+
+  app.use("/api/v1/*", async (context, next) => {
+    known(context.get("caller"));
+    await next();
+  });
+
+  for (const route of routes) {
+    app.on(route.method, honoPath(route), (context) => {
+      const caller = known(context.get("caller"));
+      const answer = route.handle({
+        caller,
+        at: clock().toISOString(),
+        params: context.req.param(),
+        query: route.query && parse(route.query, context.req.query()),
+        body: route.body && parse(route.body, requireJson(context)),
+      });
+      return json(answer.status, { status: answer.status, ...answer.body });
+    });
+  }
+
+  // Whatever a path doesn't answer by now, it doesn't answer at all.
+  for (const [path, methods] of methodsByPath(routes)) {
+    app.all(path, (context) => {
+      const allow = methods.join(", ");
+      throw new Refusal(405, `${pathOf(context)} takes ${allow}, not ${context.req.method}`, {
+        headers: { Allow: allow },
+      });
+    });
+  }
+  return app;
+}
+
+const auditQuery = z.object({ limit: positiveInteger(1000).default(100) });
+
+function callerOf(store: Store, context: Context): Caller | undefined {
+  const key = context.req.header("x-api-key");
+  return key === undefined ? undefined : store.tenants.byKey(key);
+}
+
+/** @throws Refusal 401 (reference, "Authentication"). */
+function known(caller: Caller | undefined): Caller {
+  if (caller === undefined)
+    throw new Refusal(401, "the X-Api-Key header is missing or holds no valid API key");
+  return caller;
+}
+
+async function readRequest(context: Context): Promise<ServiceRequest> {
+  const { req } = context;
+  const text = req.method === "GET" || req.method === "HEAD" ? "" : await req.text();
+  let body: unknown;
+  try {
+    body = text === "" ? undefined : JSON.parse(text);
+  } catch {
+    // Told by requireJson, to whoever needs a body.
+  }
+  return { method: req.method, path: pathOf(context), query: { ...req.query() }, body };
+}
+
+/** The body, when it is JSON and says so: "requests with a body use Content-Type: application/json". */
+function requireJson(context: Context<Env>): unknown {
+  const type = context.req.header("content-type")?.split(";")[0]?.trim().toLowerCase();
+  if (type !== "application/json") throw new Refusal(400, "Content-Type must be application/json");
+  const { body } = context.get("request");
+  if (body === undefined) throw new Refusal(400, "the body is not valid JSON");
+  return body;
+}
+
+/** The path as it was sent: ids in it stay percent-encoded. */
+function pathOf(context: Context): string {
+  return new URL(context.req.url).pathname;
+}
+
+function honoPath(route: Route): string {
+  return route.path.replace(/\{(\w+)\}/g, ":$1");
+}
+
+function methodsByPath(routes: Route[]): Map<string, string[]> {
+  const methods = new Map<string, string[]>();
+  for (const route of routes) {
+    const path = honoPath(route);
+    methods.set(path, [...(methods.get(path) ?? []), route.method]);
+  }
+  return methods;
+}
+
+function errorAnswer(error: unknown): Response {
+  if (error instanceof Refusal) {
+    return json(error.status, { error: error.message, ...error.details }, error.headers);
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return json(500, { error: `the sandbox failed: ${reason}` });
+}
+
+function json(status: number, body: unknown, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "Content-Type": "application/json", ...headers },
+  });
+}
+
+async function readResponse(response: Response): Promise<ServiceResponse> {
+  const text = await response.clone().text();
+  const headers = Object.fromEntries(response.headers);
+  return { status: response.status, headers, body: text === "" ? undefined : JSON.parse(text) };
+}
+
+function replaceResponse(context: Context, { status, headers = {}, body }: ServiceResponse): void {
+  const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
+  // Emptied first: Hono would otherwise carry headers of the earlier answer over.
+  context.res = undefined;
+  context.res = new Response(text ?? null, {
+    status,
+    headers: text === undefined ? headers : { "Content-Type": "application/json", ...headers },
+  });
+}

@@ -1,0 +1,153 @@
+import { randomBytes } from "node:crypto";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { serve } from "@hono/node-server";
+import { allowDenyEntryRoutes } from "./allow-deny-entries";
+import { createApp } from "./app";
+import { SandboxError } from "./errors";
+import { behaviourOf, type SandboxOptions } from "./options";
+import { type RecordedRequest, RequestLog } from "./request-log";
+import { apiKeysOf } from "./scenarios/scenario";
+import { openStore } from "./store";
+import type { AllowDenyEntryRow } from "./store/allow-deny-entries";
+import type { AuditRow } from "./store/audit-log";
+import type { VipEmployeeRow } from "./store/vip-employees";
+import { vipEmployeeRoutes } from "./vip-employees";
+
+export { SandboxError, type SandboxErrorCode } from "./errors";
+export type {
+  SandboxBehaviour,
+  SandboxHooks,
+  SandboxOptions,
+  ServiceRequest,
+  ServiceResponse,
+} from "./options";
+export type { RecordedRequest, RequestSummary } from "./request-log";
+export { scenarioNames } from "./scenarios";
+export type { Scenario, ScenarioEmployee, ScenarioEntry, ScenarioTenant } from "./scenarios/scenario";
+export type { AllowDenyEntryRow } from "./store/allow-deny-entries";
+export type { AuditAction, AuditRow } from "./store/audit-log";
+export type { VipEmployeeRow } from "./store/vip-employees";
+
+/**
+ * A running sandbox, and a look inside it that needs no HTTP. A method given a tenant that isn't there throws a
+ * {@link SandboxError} `ERR_SANDBOX_TENANT`.
+ */
+export interface Sandbox extends AsyncDisposable {
+  /** The base URL, without a slash at its end: `http://127.0.0.1:<port>`. */
+  url: string;
+  /** The live log of requests to the service, in the order in which they were answered. */
+  requests: RecordedRequest[];
+  clearRequests(): void;
+  /** The tenants with their keys, which are fixed, fake, and stored only as hashes. */
+  tenants: SandboxTenant[];
+  /** A tenant's audit rows, newest last. */
+  audit(tenant: string): AuditRow[];
+  /** A tenant's entries, newest first, as the list endpoint shows them. */
+  allowDenyEntries(tenant: string): AllowDenyEntryRow[];
+  /** A tenant's VIPs, newest first and those without a mailbox last, as the list endpoint shows them. */
+  vips(tenant: string): VipEmployeeRow[];
+  /** The mailboxes that a tenant never wants treated as VIPs, sorted. */
+  exclusions(tenant: string): string[];
+  /** Stops listening, lets requests under way finish for half a second, and closes the database. */
+  close(): Promise<void>;
+}
+
+export interface SandboxTenant {
+  name: string;
+  apiKeys: { ci: string; console: string };
+}
+
+/** A negative LIMIT is none. */
+const EVERYTHING = { limit: -1, offset: 0 };
+
+const CLOSING_GRACE_MS = 500;
+
+/**
+ * Starts a small local implementation of the settings service on 127.0.0.1. It prints nothing.
+ *
+ * @throws SandboxError `ERR_SANDBOX_PORT` when the port is no port or in use, `ERR_SANDBOX_SCENARIO` for an unknown
+ * scenario or one that isn't the data file's, `ERR_SANDBOX_DATA_FILE` when the data file can't be used.
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { port = 0, data, scenario, clock = () => new Date(), newId = randomId } = options;
+  refuseBadPort(port);
+  const behaviour = behaviourOf(options);
+  const log = new RequestLog();
+  const store = openStore({
+    at: clock().toISOString(),
+    ...(data !== undefined && { data }),
+    ...(scenario !== undefined && { scenario }),
+  });
+  const routes = [
+    ...vipEmployeeRoutes(store.vipEmployees, behaviour),
+    ...allowDenyEntryRoutes(store.allowDenyEntries, behaviour, newId),
+  ];
+  const app = createApp({ store, routes, log, hooks: options, clock });
+
+  let server: Server;
+  try {
+    server = await listen(app.fetch, port);
+  } catch (error) {
+    store.close();
+    throw error;
+  }
+
+  const tenantId = (name: string): number => {
+    const id = store.tenants.idOf(name);
+    if (id !== undefined) return id;
+    const names = store.tenants.names().join(", ");
+    throw new SandboxError("ERR_SANDBOX_TENANT", `There is no tenant ${name}. The tenants are: ${names}.`);
+  };
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    closed ??= stop(server).finally(() => store.close());
+    return closed;
+  };
+
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: log.requests,
+    clearRequests: () => log.clear(),
+    tenants: store.tenants.names().map((name) => ({ name, apiKeys: apiKeysOf(name) })),
+    audit: (tenant) => store.audit.latest(tenantId(tenant), EVERYTHING.limit),
+    allowDenyEntries: (tenant) => store.allowDenyEntries.page(tenantId(tenant), EVERYTHING).items,
+    vips: (tenant) => store.vipEmployees.page(tenantId(tenant), { sort: "desc", ...EVERYTHING }).items,
+    exclusions: (tenant) => store.vipEmployees.exclusions(tenantId(tenant)),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function randomId(): string {
+  return `ade_${randomBytes(10).toString("hex")}`;
+}
+
+/** Told before a data file is made. */
+function refuseBadPort(port: number): void {
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return;
+  throw new SandboxError("ERR_SANDBOX_PORT", `${port} is no port: give a whole number from 0 to 65535.`);
+}
+
+/** Resolves once the server accepts connections. */
+function listen(fetch: (request: Request) => Response | Promise<Response>, port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const options = { fetch, port, hostname: "127.0.0.1", overrideGlobalObjects: false };
+    const server = serve(options, () => resolve(server)) as Server;
+    server.once("error", (cause: NodeJS.ErrnoException) => {
+      const reason = cause.code === "EADDRINUSE" ? "it is in use; choose another" : cause.message;
+      reject(new SandboxError("ERR_SANDBOX_PORT", `Can't listen on port ${port}: ${reason}.`, { cause }));
+    });
+  });
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    const impatience = setTimeout(() => server.closeAllConnections(), CLOSING_GRACE_MS);
+    server.close(() => {
+      clearTimeout(impatience);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}

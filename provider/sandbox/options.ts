@@ -1,0 +1,80 @@
+import type { Scenario } from "./scenarios/scenario";
+
+/** How the sandbox is started. Everything is optional; the defaults are the plainest reading of the reference. */
+export interface SandboxOptions extends SandboxBehaviour, SandboxHooks {
+  /** Port on 127.0.0.1. Default 0: any free one. */
+  port?: number;
+  /** SQLite file that keeps the data; created and seeded when absent, continued when present. Default: memory. */
+  data?: string;
+  /** Name of a built-in scenario, or a company of one's own. Default `acme`, or what the data file was seeded with. */
+  scenario?: string | Scenario;
+  /** Where every date comes from. Default: the system's clock. */
+  clock?: () => Date;
+  /** Where the ids of allow/deny entries come from; they may hold any characters. Default `ade_` and 80 random bits. */
+  newId?: () => string;
+}
+
+/** What the reference leaves open, each with the readings a client has to cope with. */
+export interface SandboxBehaviour {
+  /** Status of an add-VIP refused for addresses outside the organization (reference, "Errors"). Default 400. */
+  notInOrgStatus?: 200 | 400 | 404 | 409 | 422;
+  /** Where that answer carries `added`, `already_vip` and `not_in_org`: under `results` (default) or at the top. */
+  notInOrgShape?: "top" | "results";
+  /**
+   * Whether adding an excluded mailbox clears its exclusion (reference, "States and transitions": not shown).
+   * Default true. When false the answer still names the mailbox in `added`, yet it stays excluded and no VIP.
+   */
+  addClearsExclusion?: boolean;
+  /**
+   * What an add does to an auto-detected VIP; either way the answer is `already_vip`. The comment edit says that
+   * such an employee "must be added explicitly first", so by default (true) the add stores a manual row with the
+   * comment. The table of states says "VIP, unchanged": with false nothing is written, and the edit stays a 404.
+   */
+  addStoresAutoDetected?: boolean;
+  /**
+   * Whether values and mailboxes come back in canonical form (default: lower case, punycode, RFC 5952) or as they
+   * were sent. It decides nothing about what counts as the same value. VIP rows always show the directory's mailbox.
+   */
+  echoValue?: "canonical" | "as-sent";
+}
+
+/** A request as a hook sees it: before anything, even the key, was checked. */
+export interface ServiceRequest {
+  method: string;
+  /** As it was sent, percent-encoding included, with no query. */
+  path: string;
+  query: Record<string, string>;
+  /** Parsed JSON; undefined when there was no body or it wasn't JSON. */
+  body: unknown;
+}
+
+/** An answer. A string body is sent as it is, anything else as JSON, undefined as no body. */
+export interface ServiceResponse {
+  status: number;
+  headers?: Record<string, string>;
+  body?: unknown;
+}
+
+type MaybeResponse = ServiceResponse | undefined;
+
+/** Hooks with which a test has the service answer strangely. `/sandbox/*` doesn't pass through them. */
+export interface SandboxHooks {
+  /** Called before handling; what it returns is answered instead, and nothing is handled. */
+  intercept?: (request: ServiceRequest) => MaybeResponse | Promise<MaybeResponse>;
+  /** Called after handling, so after the commit; what it returns is answered instead. */
+  afterHandle?: (
+    request: ServiceRequest,
+    response: ServiceResponse,
+  ) => MaybeResponse | Promise<MaybeResponse>;
+}
+
+/** {@link SandboxBehaviour} with every default filled in. */
+export function behaviourOf(options: SandboxOptions): Required<SandboxBehaviour> {
+  return {
+    notInOrgStatus: options.notInOrgStatus ?? 400,
+    notInOrgShape: options.notInOrgShape ?? "results",
+    addClearsExclusion: options.addClearsExclusion ?? true,
+    addStoresAutoDetected: options.addStoresAutoDetected ?? true,
+    echoValue: options.echoValue ?? "canonical",
+  };
+}

@@ -1,0 +1,19 @@
+import { SandboxError } from "../errors";
+import { acme } from "./acme";
+import { empty } from "./empty";
+import type { Scenario } from "./scenario";
+
+const scenarios: readonly Scenario[] = [acme, empty];
+
+/** The names that `scenario` takes; the first is the default. */
+export const scenarioNames: readonly string[] = scenarios.map((scenario) => scenario.name);
+
+/** @throws SandboxError `ERR_SANDBOX_SCENARIO` for a name that isn't one. */
+export function scenarioNamed(name: string): Scenario {
+  const scenario = scenarios.find((candidate) => candidate.name === name);
+  if (scenario !== undefined) return scenario;
+  throw new SandboxError(
+    "ERR_SANDBOX_SCENARIO",
+    `There is no scenario ${JSON.stringify(name)}. The scenarios are: ${scenarioNames.join(", ")}.`,
+  );
+}

@@ -1,0 +1,172 @@
+import type { DatabaseSync } from "node:sqlite";
+import type { EntryType } from "../canonical";
+import { Refusal } from "../errors";
+import type { Page } from "../route";
+import type { AuditLog } from "./audit-log";
+import { all, first, transaction } from "./database";
+import type { Caller } from "./tenants";
+
+/** An entry as the service shows it (reference, "Allow/deny entry"). Dates are RFC 3339. */
+export interface AllowDenyEntryRow {
+  /** Opaque: any characters. */
+  id: string;
+  list: "allow" | "deny";
+  entry_type: EntryType;
+  value: string;
+  verdict_scope: string;
+  comment: string;
+  created_at: string;
+  created_by: string;
+}
+
+/** What is left of {@link AllowDenyEntryRow} before the service adds its part; `canonical_value` is compared. */
+export type AllowDenyEntryDraft = Omit<AllowDenyEntryRow, "created_at" | "created_by"> & {
+  canonical_value: string;
+};
+
+/** The mutable fields; what is left out stays unchanged. */
+export interface AllowDenyEntryChanges {
+  list?: AllowDenyEntryRow["list"] | undefined;
+  verdict_scope?: string | undefined;
+  comment?: string | undefined;
+}
+
+export interface AllowDenyEntrySelection {
+  list?: AllowDenyEntryRow["list"] | undefined;
+  /** A part of the value, in any case. */
+  q?: string | undefined;
+  limit: number;
+  offset: number;
+}
+
+const COLUMNS = "id, list, entry_type, value, verdict_scope, comment, created_at, created_by";
+
+/** The allow/deny list: a value stands on one list, and there at most once in each verdict scope. */
+export class AllowDenyEntryStore {
+  readonly #database;
+  readonly #audit;
+  readonly #selections;
+  readonly #find;
+  readonly #collision;
+  readonly #insert;
+  readonly #update;
+  readonly #delete;
+
+  constructor(database: DatabaseSync, audit: AuditLog) {
+    // A statement for each set of filters, so that each walks its own index, newest first, and never sorts.
+    const selection = (filters: string) => ({
+      page: database.prepare(
+        `SELECT ${COLUMNS} FROM allow_deny_entries WHERE ${filters} ORDER BY seq DESC LIMIT ? OFFSET ?`,
+      ),
+      count: database.prepare(`SELECT count(*) AS total FROM allow_deny_entries WHERE ${filters}`),
+    });
+    const matches = "(? = '' OR instr(fold(value), ?) > 0)";
+    this.#database = database;
+    this.#audit = audit;
+    this.#selections = {
+      all: selection(`tenant_id = ? AND ${matches}`),
+      ofList: selection(`tenant_id = ? AND list = ? AND ${matches}`),
+    };
+    this.#find = database.prepare(
+      `SELECT ${COLUMNS}, canonical_value FROM allow_deny_entries WHERE tenant_id = ? AND id = ?`,
+    );
+    this.#collision = database.prepare(
+      `SELECT ${COLUMNS} FROM allow_deny_entries
+       WHERE tenant_id = ? AND entry_type = ? AND canonical_value = ? AND id <> ?
+         AND (verdict_scope = ? OR list <> ?) LIMIT 1`,
+    );
+    this.#insert = database.prepare(
+      `INSERT INTO allow_deny_entries (tenant_id, canonical_value, ${COLUMNS})
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#update = database.prepare(
+      "UPDATE allow_deny_entries SET list = ?, verdict_scope = ?, comment = ? WHERE id = ?",
+    );
+    this.#delete = database.prepare("DELETE FROM allow_deny_entries WHERE id = ?");
+  }
+
+  /** Newest first. */
+  page(tenantId: number, { list, q = "", limit, offset }: AllowDenyEntrySelection): Page<AllowDenyEntryRow> {
+    const text = q.toLowerCase();
+    const { page, count } = list === undefined ? this.#selections.all : this.#selections.ofList;
+    const filters = list === undefined ? [tenantId, text, text] : [tenantId, list, text, text];
+    return {
+      items: all<AllowDenyEntryRow>(page, ...filters, limit, offset),
+      total: first<{ total: number }>(count, ...filters)?.total ?? 0,
+    };
+  }
+
+  /** @throws Refusal 409 when the value is there already, or on the opposite list. */
+  create(caller: Caller, at: string, draft: AllowDenyEntryDraft): AllowDenyEntryRow {
+    return transaction(this.#database, () => {
+      this.#refuseCollision(caller, draft);
+      const { id, canonical_value, ...shown } = draft;
+      const entry: AllowDenyEntryRow = { id, ...shown, created_at: at, created_by: caller.keyLabel };
+      this.#insert.run(
+        caller.tenantId,
+        canonical_value,
+        entry.id,
+        entry.list,
+        entry.entry_type,
+        entry.value,
+        entry.verdict_scope,
+        entry.comment,
+        entry.created_at,
+        entry.created_by,
+      );
+      this.#audit.append(caller, at, "allow_deny_entry.create", entry.id, { before: null, after: entry });
+      return entry;
+    });
+  }
+
+  /** @throws Refusal 404 for an id that isn't the tenant's, 409 when the changed entry would collide with another. */
+  update(caller: Caller, at: string, id: string, changes: AllowDenyEntryChanges): AllowDenyEntryRow {
+    return transaction(this.#database, () => {
+      const { canonical_value, ...before } = this.#existing(caller, id);
+      const after: AllowDenyEntryRow = {
+        ...before,
+        list: changes.list ?? before.list,
+        verdict_scope: changes.verdict_scope ?? before.verdict_scope,
+        comment: changes.comment ?? before.comment,
+      };
+      this.#refuseCollision(caller, { ...after, canonical_value });
+      this.#update.run(after.list, after.verdict_scope, after.comment, id);
+      this.#audit.append(caller, at, "allow_deny_entry.update", id, { before, after });
+      return after;
+    });
+  }
+
+  /** @throws Refusal 404 for an id that isn't the tenant's. */
+  delete(caller: Caller, at: string, id: string): void {
+    transaction(this.#database, () => {
+      const { canonical_value: _, ...before } = this.#existing(caller, id);
+      this.#delete.run(id);
+      this.#audit.append(caller, at, "allow_deny_entry.delete", id, { before, after: null });
+    });
+  }
+
+  #existing(caller: Caller, id: string): AllowDenyEntryRow & { canonical_value: string } {
+    const entry = first<AllowDenyEntryRow & { canonical_value: string }>(this.#find, caller.tenantId, id);
+    if (entry === undefined) throw new Refusal(404, `there is no allow/deny entry ${id}`);
+    return entry;
+  }
+
+  #refuseCollision(caller: Caller, entry: AllowDenyEntryDraft): void {
+    const other = first<AllowDenyEntryRow>(
+      this.#collision,
+      caller.tenantId,
+      entry.entry_type,
+      entry.canonical_value,
+      entry.id,
+      entry.verdict_scope,
+      entry.list,
+    );
+    if (other === undefined) return;
+    throw new Refusal(
+      409,
+      other.list === entry.list
+        ? `${entry.value} is already on the ${other.list} list with verdict scope ${other.verdict_scope}`
+        : `${entry.value} is on the ${other.list} list; remove it there first`,
+    );
+  }
+}

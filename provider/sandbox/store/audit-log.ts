@@ -1,0 +1,86 @@
+import type { DatabaseSync } from "node:sqlite";
+import { all, first } from "./database";
+import type { Caller } from "./tenants";
+
+/** One write of one thing: who changed what, from what to what. The key is told by label and fingerprint. */
+export interface AuditRow {
+  /** Grows with time, over all tenants. */
+  id: number;
+  /** RFC 3339. */
+  time: string;
+  tenant: string;
+  action: AuditAction;
+  /** A mailbox, or the id of an allow/deny entry. */
+  target: string;
+  /** The thing's state, null where there was or is none. */
+  before: unknown;
+  after: unknown;
+  keyLabel: string;
+  /** The first 12 hex digits of the acting key's SHA-256. */
+  keyFingerprint: string;
+}
+
+export type AuditAction =
+  | "vip_employee.add"
+  | "vip_employee.edit_comment"
+  | "vip_employee.remove"
+  | "allow_deny_entry.create"
+  | "allow_deny_entry.update"
+  | "allow_deny_entry.delete";
+
+/** The audit log of every write (reference, "What the service does"). */
+export class AuditLog {
+  readonly #insert;
+  readonly #latest;
+  readonly #count;
+
+  constructor(database: DatabaseSync) {
+    this.#insert = database.prepare(
+      `INSERT INTO audit_log (tenant_id, time, action, target, before, after, key_label, key_fingerprint)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+    );
+    this.#latest = database.prepare(
+      `SELECT audit_log.id, time, name AS tenant, action, target, before, after, key_label AS keyLabel,
+              key_fingerprint AS keyFingerprint
+       FROM audit_log JOIN tenants ON tenants.id = tenant_id
+       WHERE tenant_id = ? ORDER BY audit_log.id DESC LIMIT ?`,
+    );
+    this.#count = database.prepare("SELECT count(*) AS total FROM audit_log WHERE tenant_id = ?");
+  }
+
+  /** Writes a row; call it inside the transaction of the write that it tells of. */
+  append(
+    caller: Caller,
+    time: string,
+    action: AuditAction,
+    target: string,
+    change: { before: unknown; after: unknown },
+  ): void {
+    this.#insert.run(
+      caller.tenantId,
+      time,
+      action,
+      target,
+      JSON.stringify(change.before),
+      JSON.stringify(change.after),
+      caller.keyLabel,
+      caller.keyFingerprint,
+    );
+  }
+
+  /** A tenant's last rows, newest last. A negative limit means all of them. */
+  latest(tenantId: number, limit: number): AuditRow[] {
+    const rows = all<Omit<AuditRow, "before" | "after"> & { before: string; after: string }>(
+      this.#latest,
+      tenantId,
+      limit,
+    );
+    return rows
+      .reverse()
+      .map((row) => ({ ...row, before: JSON.parse(row.before), after: JSON.parse(row.after) }));
+  }
+
+  count(tenantId: number): number {
+    return first<{ total: number }>(this.#count, tenantId)?.total ?? 0;
+  }
+}

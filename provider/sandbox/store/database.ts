@@ -1,0 +1,144 @@
+import { randomUUID } from "node:crypto";
+import { closeSync, openSync, readSync, renameSync, rmSync } from "node:fs";
+import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
+import { isDetectedVip } from "../detection";
+import { SandboxError } from "../errors";
+import { APPLICATION_ID, SCHEMA_VERSION, schema } from "./schema";
+
+/**
+ * Opens the sandbox's database: `file`, or memory when there is none. A file that isn't there is made whole under
+ * another name and then renamed, so that a process killed meanwhile leaves no half-seeded file behind.
+ *
+ * A commit is in the write-ahead log before it is answered, so killing the process loses nothing; `synchronous` NORMAL
+ * leaves out the disk flush that only a power failure would need.
+ *
+ * @throws SandboxError `ERR_SANDBOX_DATA_FILE` when the file is not a sandbox's, is of another schema version, is in
+ * use or can't be opened; the file is left untouched.
+ */
+export function openDatabase(file: string | undefined, seed: (database: DatabaseSync) => void): DatabaseSync {
+  if (file === undefined) return create(":memory:", seed);
+  try {
+    if (!isSandboxFile(file)) createFile(file, seed);
+    const database = connect(file);
+    try {
+      // Held until the process ends: two sandboxes on one file would each answer for the other's data.
+      database.exec(
+        "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
+      );
+      database.exec("BEGIN IMMEDIATE; COMMIT");
+    } catch (cause) {
+      database.close();
+      throw cause;
+    }
+    return database;
+  } catch (cause) {
+    if (cause instanceof SandboxError) throw cause;
+    const busy = cause instanceof Error && cause.message.includes("database is locked");
+    const reason = busy ? "another sandbox is using it" : (cause as Error).message;
+    throw new SandboxError("ERR_SANDBOX_DATA_FILE", `The data file ${file} can't be opened: ${reason}.`, {
+      cause,
+    });
+  }
+}
+
+/** Runs `work` in one transaction: all of it, its audit rows included, or nothing. */
+export function transaction<Result>(database: DatabaseSync, work: () => Result): Result {
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    database.exec("COMMIT");
+    return result;
+  } catch (error) {
+    database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+/** The rows of a query as plain objects. */
+export function all<Row>(statement: StatementSync, ...values: SQLInputValue[]): Row[] {
+  return statement.all(...values).map((row) => ({ ...row }) as Row);
+}
+
+/** The first row of a query. */
+export function first<Row>(statement: StatementSync, ...values: SQLInputValue[]): Row | undefined {
+  const row = statement.get(...values);
+  return row && ({ ...row } as Row);
+}
+
+/**
+ * Whether the file is there and a sandbox's, read from SQLite's header (100 bytes: the magic, `user_version` at 60,
+ * `application_id` at 68) so that a stranger's file is not even opened as a database.
+ */
+function isSandboxFile(file: string): boolean {
+  const header = Buffer.alloc(100);
+  let length: number;
+  try {
+    const descriptor = openSync(file, "r");
+    try {
+      length = readSync(descriptor, header);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
+  const isOurs =
+    length === header.length &&
+    header.toString("latin1", 0, 16) === "SQLite format 3\0" &&
+    header.readUInt32BE(68) === APPLICATION_ID;
+  if (!isOurs) {
+    throw new SandboxError(
+      "ERR_SANDBOX_DATA_FILE",
+      `The data file ${file} is not a sandbox database; it was left untouched. Name a file that doesn't exist yet to have one made.`,
+    );
+  }
+  const version = header.readUInt32BE(60);
+  if (version !== SCHEMA_VERSION) {
+    throw new SandboxError(
+      "ERR_SANDBOX_DATA_FILE",
+      `The data file ${file} has schema version ${version} and this release reads version ${SCHEMA_VERSION}; it was left untouched. Start with another file.`,
+    );
+  }
+  return true;
+}
+
+function createFile(file: string, seed: (database: DatabaseSync) => void): void {
+  const draft = `${file}.${randomUUID()}.draft`;
+  try {
+    create(draft, seed).close();
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
+function create(file: string, seed: (database: DatabaseSync) => void): DatabaseSync {
+  const database = connect(file);
+  try {
+    transaction(database, () => {
+      database.exec(
+        `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; ${schema}`,
+      );
+      seed(database);
+    });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return database;
+}
+
+function connect(file: string): DatabaseSync {
+  // Loaded on use and not on import: Node warns that the module is experimental, and only whoever starts a
+  // sandbox should see that.
+  const sqlite = process.getBuiltinModule("node:sqlite");
+  const database = new sqlite.DatabaseSync(file, { enableForeignKeyConstraints: true, timeout: 0 });
+  // SQLite's own lower() knows ASCII only.
+  database.function("fold", { deterministic: true }, (text) => String(text).toLowerCase());
+  database.function("is_detected_vip", { deterministic: true }, (jobTitle, department) =>
+    Number(isDetectedVip(String(jobTitle), String(department))),
+  );
+  return database;
+}

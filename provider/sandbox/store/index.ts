@@ -1,0 +1,58 @@
+import type { DatabaseSync } from "node:sqlite";
+import { SandboxError } from "../errors";
+import { scenarioNamed, scenarioNames } from "../scenarios";
+import type { Scenario } from "../scenarios/scenario";
+import { AllowDenyEntryStore } from "./allow-deny-entries";
+import { AuditLog } from "./audit-log";
+import { openDatabase, transaction } from "./database";
+import { seed, seededWith } from "./seed";
+import { TenantStore } from "./tenants";
+import { detectVips, VipEmployeeStore } from "./vip-employees";
+
+/** Everything the service keeps, in one SQLite database. */
+export interface Store {
+  tenants: TenantStore;
+  vipEmployees: VipEmployeeStore;
+  allowDenyEntries: AllowDenyEntryStore;
+  audit: AuditLog;
+  close(): void;
+}
+
+/**
+ * Opens the store; a new one is seeded with the scenario, an old one continues with what it holds.
+ *
+ * @throws SandboxError `ERR_SANDBOX_DATA_FILE`, or `ERR_SANDBOX_SCENARIO` for an unknown scenario or one that isn't
+ * the one that the file was seeded with.
+ */
+export function openStore(options: { data?: string; scenario?: string | Scenario; at: string }): Store {
+  const scenario =
+    typeof options.scenario === "object"
+      ? options.scenario
+      : scenarioNamed(options.scenario ?? scenarioNames[0] ?? "");
+  const database = openDatabase(options.data, (fresh) => seed(fresh, scenario));
+  try {
+    if (options.scenario !== undefined) refuseOtherScenario(database, scenario, options.data);
+    transaction(database, () => detectVips(database, options.at));
+    const audit = new AuditLog(database);
+    return {
+      tenants: new TenantStore(database),
+      vipEmployees: new VipEmployeeStore(database, audit),
+      allowDenyEntries: new AllowDenyEntryStore(database, audit),
+      audit,
+      close: () => database.close(),
+    };
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Asked for by name, a scenario must not turn out to be another one's data. */
+function refuseOtherScenario(database: DatabaseSync, scenario: Scenario, file: string | undefined): void {
+  const held = seededWith(database);
+  if (held === scenario.name) return;
+  throw new SandboxError(
+    "ERR_SANDBOX_SCENARIO",
+    `The data file ${file} was seeded with scenario ${held}, not ${scenario.name}. Leave the scenario out to continue with its data, or name another file.`,
+  );
+}

@@ -1,0 +1,82 @@
+import { createHash } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import { canonicalMailbox, canonicalValue } from "../canonical";
+import { apiKeysOf, type Scenario, type ScenarioTenant } from "../scenarios/scenario";
+import { first } from "./database";
+import { hashOfKey } from "./tenants";
+import { detectVips } from "./vip-employees";
+
+/** Fills an empty database. What a scenario begins with is no write of anybody's: the audit log starts empty. */
+export function seed(database: DatabaseSync, scenario: Scenario): void {
+  database.prepare("INSERT INTO seed (scenario) VALUES (?)").run(scenario.name);
+  for (const tenant of scenario.tenants) {
+    const tenantId = database.prepare("INSERT INTO tenants (name) VALUES (?)").run(tenant.name)
+      .lastInsertRowid as number;
+    seedKeys(database, tenantId, tenant);
+    seedEmployees(database, tenantId, tenant);
+    seedEntries(database, tenantId, tenant);
+    // Tenant by tenant, for each was first looked at on its own day.
+    detectVips(database, tenant.detectedAt);
+  }
+}
+
+/** The name of the scenario that a database was filled from. */
+export function seededWith(database: DatabaseSync): string | undefined {
+  return first<{ scenario: string }>(database.prepare("SELECT scenario FROM seed"))?.scenario;
+}
+
+function seedKeys(database: DatabaseSync, tenantId: number, tenant: ScenarioTenant): void {
+  const insert = database.prepare("INSERT INTO api_keys (hash, tenant_id, label) VALUES (?, ?, ?)");
+  const keys = apiKeysOf(tenant.name);
+  insert.run(hashOfKey(keys.ci), tenantId, tenant.keyLabels.ci);
+  insert.run(hashOfKey(keys.console), tenantId, tenant.keyLabels.console);
+}
+
+function seedEmployees(database: DatabaseSync, tenantId: number, tenant: ScenarioTenant): void {
+  const insert = database.prepare(
+    "INSERT INTO employees (tenant_id, email, full_name, job_title, department) VALUES (?, ?, ?, ?, ?)",
+  );
+  for (const { email, fullName, jobTitle, department } of tenant.employees) {
+    insert.run(tenantId, email === null ? null : mailbox(email), fullName, jobTitle, department);
+  }
+
+  const exclude = database.prepare(
+    "INSERT INTO vip_exclusions (tenant_id, email, excluded_at, excluded_by) VALUES (?, ?, ?, ?)",
+  );
+  for (const { email, excludedAt, excludedBy } of tenant.exclusions) {
+    exclude.run(tenantId, mailbox(email), excludedAt, excludedBy);
+  }
+
+  const promote = database.prepare(
+    `UPDATE employees SET source = 'manual', comment = ?, added_by = ?, date_added = ?, updated_at = ?
+     WHERE tenant_id = ? AND email = ?`,
+  );
+  for (const { email, comment, addedBy, dateAdded } of tenant.manualVips) {
+    promote.run(comment, addedBy, dateAdded, dateAdded, tenantId, mailbox(email));
+  }
+}
+
+function seedEntries(database: DatabaseSync, tenantId: number, tenant: ScenarioTenant): void {
+  const insert = database.prepare(
+    `INSERT INTO allow_deny_entries (tenant_id, id, list, entry_type, value, canonical_value, verdict_scope,
+       comment, created_at, created_by)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  for (const entry of tenant.entries) {
+    const { list, entryType, verdictScope = "global", comment, createdAt, createdBy } = entry;
+    const value = canonicalValue(entryType, entry.value);
+    if (value === undefined) throw new TypeError(`scenario: ${entry.value} is no valid ${entryType}`);
+    // Opaque, like every id, yet the same in every run.
+    const id = `ade_${createHash("sha256")
+      .update(`${tenant.name} ${entryType} ${value} ${verdictScope}`)
+      .digest("hex")
+      .slice(0, 20)}`;
+    insert.run(tenantId, id, list, entryType, value, value, verdictScope, comment, createdAt, createdBy);
+  }
+}
+
+function mailbox(email: string): string {
+  const canonical = canonicalMailbox(email);
+  if (canonical === undefined) throw new TypeError(`scenario: ${email} is no mailbox`);
+  return canonical;
+}

@@ -1,0 +1,53 @@
+import { createHash } from "node:crypto";
+import type { DatabaseSync } from "node:sqlite";
+import { all, first } from "./database";
+
+/** Who is asking: a tenant, by one of its keys (reference, "Authentication"). */
+export interface Caller {
+  tenantId: number;
+  tenant: string;
+  keyLabel: string;
+  /** The first 12 hex digits of the key's SHA-256. */
+  keyFingerprint: string;
+}
+
+/** Tenants and their API keys, which are known by their hashes only. */
+export class TenantStore {
+  readonly #byHash;
+  readonly #byName;
+  readonly #names;
+
+  constructor(database: DatabaseSync) {
+    this.#byHash = database.prepare(
+      "SELECT tenant_id, name, label FROM api_keys JOIN tenants ON tenants.id = tenant_id WHERE hash = ?",
+    );
+    this.#byName = database.prepare("SELECT id FROM tenants WHERE name = ?");
+    this.#names = database.prepare("SELECT name FROM tenants ORDER BY id");
+  }
+
+  byKey(key: string): Caller | undefined {
+    const hash = hashOfKey(key);
+    const row = first<{ tenant_id: number; name: string; label: string }>(this.#byHash, hash);
+    return (
+      row && {
+        tenantId: row.tenant_id,
+        tenant: row.name,
+        keyLabel: row.label,
+        keyFingerprint: hash.slice(0, 12),
+      }
+    );
+  }
+
+  idOf(name: string): number | undefined {
+    return first<{ id: number }>(this.#byName, name)?.id;
+  }
+
+  names(): string[] {
+    return all<{ name: string }>(this.#names).map((row) => row.name);
+  }
+}
+
+/** SHA-256 in hex: all that is ever stored of a key. */
+export function hashOfKey(key: string): string {
+  return createHash("sha256").update(key).digest("hex");
+}

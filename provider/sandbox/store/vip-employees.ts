@@ -1,0 +1,223 @@
+import type { DatabaseSync } from "node:sqlite";
+import { Refusal } from "../errors";
+import type { SandboxBehaviour } from "../options";
+import type { Page } from "../route";
+import type { AuditAction, AuditLog } from "./audit-log";
+import { all, first, transaction } from "./database";
+import type { Caller } from "./tenants";
+
+/** A row of the VIP list (reference, "VIP employee (list row)"). Dates are RFC 3339. */
+export interface VipEmployeeRow extends VipStoredRow {
+  full_name: string;
+  job_title: string;
+  department: string;
+}
+
+/** What the comment edit answers (reference, "VIP stored row"). */
+export interface VipStoredRow {
+  /** Empty for somebody without a mailbox. */
+  email: string;
+  comment: string;
+  /** Label of the key that added the VIP; empty when it was detected automatically. */
+  added_by: string;
+  date_added: string;
+  updated_at: string;
+  source: "auto" | "manual";
+}
+
+/** What became of the mailboxes of an add, each in canonical form. */
+export interface AddVipResult {
+  added: string[];
+  already_vip: string[];
+  not_in_org: string[];
+}
+
+export interface VipSelection {
+  /** Free text, in any case. */
+  q?: string | undefined;
+  sort: "asc" | "desc";
+  limit: number;
+  offset: number;
+}
+
+const STORED_COLUMNS = "coalesce(email, '') AS email, comment, added_by, date_added, updated_at, source";
+const LIST_COLUMNS = `${STORED_COLUMNS}, full_name, job_title, department`;
+
+// The newline keeps a text from matching across two fields.
+const MATCHES = `(? = '' OR instr(fold(concat_ws(char(10),
+  email, full_name, job_title, department, comment, added_by)), ?) > 0)`;
+
+const ORDERS = {
+  asc: "email IS NULL, date_added, id",
+  desc: "email IS NULL, date_added DESC, id DESC",
+};
+
+/** The VIP list of the reference's "States and transitions". Mailboxes given to it are canonical. */
+export class VipEmployeeStore {
+  readonly #database;
+  readonly #audit;
+  readonly #page;
+  readonly #count;
+  readonly #find;
+  readonly #setManual;
+  readonly #setComment;
+  readonly #unset;
+  readonly #isExcluded;
+  readonly #exclude;
+  readonly #include;
+  readonly #exclusions;
+
+  constructor(database: DatabaseSync, audit: AuditLog) {
+    const list = `FROM employees WHERE tenant_id = ? AND source IS NOT NULL AND ${MATCHES}`;
+    const page = (order: string) =>
+      database.prepare(`SELECT ${LIST_COLUMNS} ${list} ORDER BY ${order} LIMIT ? OFFSET ?`);
+    this.#database = database;
+    this.#audit = audit;
+    this.#page = { asc: page(ORDERS.asc), desc: page(ORDERS.desc) };
+    this.#count = database.prepare(`SELECT count(*) AS total ${list}`);
+    this.#find = database.prepare(
+      `SELECT ${STORED_COLUMNS} FROM employees WHERE tenant_id = ? AND email = ?`,
+    );
+    this.#setManual = database.prepare(
+      `UPDATE employees SET source = 'manual', comment = ?, added_by = ?, date_added = ?, updated_at = ?
+       WHERE tenant_id = ? AND email = ?`,
+    );
+    this.#setComment = database.prepare(
+      "UPDATE employees SET comment = ?, updated_at = ? WHERE tenant_id = ? AND email = ?",
+    );
+    this.#unset = database.prepare(
+      `UPDATE employees SET source = NULL, comment = '', added_by = '', date_added = '', updated_at = ''
+       WHERE tenant_id = ? AND email = ?`,
+    );
+    this.#isExcluded = database.prepare("SELECT 1 FROM vip_exclusions WHERE tenant_id = ? AND email = ?");
+    this.#exclude = database.prepare(
+      "INSERT INTO vip_exclusions (tenant_id, email, excluded_at, excluded_by) VALUES (?, ?, ?, ?)",
+    );
+    this.#include = database.prepare("DELETE FROM vip_exclusions WHERE tenant_id = ? AND email = ?");
+    this.#exclusions = database.prepare(
+      "SELECT email FROM vip_exclusions WHERE tenant_id = ? ORDER BY email",
+    );
+  }
+
+  page(tenantId: number, { q = "", sort, limit, offset }: VipSelection): Page<VipEmployeeRow> {
+    const text = q.toLowerCase();
+    return {
+      items: all<VipEmployeeRow>(this.#page[sort], tenantId, text, text, limit, offset),
+      total: first<{ total: number }>(this.#count, tenantId, text, text)?.total ?? 0,
+    };
+  }
+
+  exclusions(tenantId: number): string[] {
+    return all<{ email: string }>(this.#exclusions, tenantId).map((row) => row.email);
+  }
+
+  /** Marks mailboxes as VIP: all of them, or none when the directory doesn't know one. */
+  add(
+    caller: Caller,
+    at: string,
+    emails: string[],
+    comment: string,
+    behaviour: Required<SandboxBehaviour>,
+  ): AddVipResult {
+    return transaction(this.#database, () => {
+      const result: AddVipResult = { added: [], already_vip: [], not_in_org: [] };
+      const detected: string[] = [];
+      for (const email of emails) {
+        const employee = this.#employee(caller, email);
+        if (employee === undefined) result.not_in_org.push(email);
+        else if (employee.source === null) result.added.push(email);
+        else result.already_vip.push(email);
+        if (employee?.source === "auto") detected.push(email);
+      }
+      if (result.not_in_org.length > 0) return result;
+
+      const stored = behaviour.addStoresAutoDetected ? [...result.added, ...detected] : result.added;
+      for (const email of stored) {
+        this.#audited(caller, at, "vip_employee.add", email, () => {
+          if (behaviour.addClearsExclusion) this.#include.run(caller.tenantId, email);
+          if (this.#excluded(caller, email)) return;
+          this.#setManual.run(comment, caller.keyLabel, at, at, caller.tenantId, email);
+        });
+      }
+      return result;
+    });
+  }
+
+  /**
+   * Replaces the note of a manually added VIP.
+   *
+   * @throws Refusal 404 for anybody else: an auto-detected VIP has no stored row.
+   */
+  editComment(caller: Caller, at: string, email: string, comment: string): VipStoredRow {
+    return transaction(this.#database, () => {
+      const source = this.#employee(caller, email)?.source;
+      if (source !== "manual") {
+        throw new Refusal(
+          404,
+          source === "auto"
+            ? `${email} was detected automatically and has no stored row; add it explicitly first`
+            : `${email} is not a VIP`,
+        );
+      }
+      this.#audited(caller, at, "vip_employee.edit_comment", email, () => {
+        this.#setComment.run(comment, at, caller.tenantId, email);
+      });
+      return this.#employee(caller, email) as VipStoredRow;
+    });
+  }
+
+  /** Excludes mailboxes, VIPs or not, known or not; returns how many weren't excluded yet. */
+  remove(caller: Caller, at: string, emails: string[]): number {
+    return transaction(this.#database, () => {
+      const affected = emails.filter((email) => !this.#excluded(caller, email));
+      for (const email of affected) {
+        this.#audited(caller, at, "vip_employee.remove", email, () => {
+          this.#exclude.run(caller.tenantId, email, at, caller.keyLabel);
+          this.#unset.run(caller.tenantId, email);
+        });
+      }
+      return affected.length;
+    });
+  }
+
+  #employee(
+    caller: Caller,
+    email: string,
+  ): (Omit<VipStoredRow, "source"> & { source: VipStoredRow["source"] | null }) | undefined {
+    return first(this.#find, caller.tenantId, email);
+  }
+
+  #excluded(caller: Caller, email: string): boolean {
+    return first(this.#isExcluded, caller.tenantId, email) !== undefined;
+  }
+
+  /** Does a write and tells the audit log the mailbox's states around it. */
+  #audited(caller: Caller, at: string, action: AuditAction, email: string, write: () => void): void {
+    const before = this.#state(caller, email);
+    write();
+    this.#audit.append(caller, at, action, email, { before, after: this.#state(caller, email) });
+  }
+
+  #state(caller: Caller, email: string): unknown {
+    if (this.#excluded(caller, email)) return { email, excluded: true };
+    const employee = this.#employee(caller, email);
+    return employee?.source ? employee : null;
+  }
+}
+
+/**
+ * Automatic detection: makes a VIP of everybody whose job title and department say so, unless an exclusion says
+ * never. It runs whenever a store is opened, over the whole directory, and so would bring back what only the list
+ * had forgotten.
+ */
+export function detectVips(database: DatabaseSync, at: string): void {
+  database
+    .prepare(
+      `UPDATE employees SET source = 'auto', date_added = ?, updated_at = ?
+       WHERE source IS NULL AND is_detected_vip(job_title, department) AND NOT EXISTS (
+         SELECT 1 FROM vip_exclusions AS x
+         WHERE x.tenant_id = employees.tenant_id AND x.email = employees.email
+       )`,
+    )
+    .run(at, at);
+}

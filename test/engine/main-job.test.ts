@@ -1,0 +1,177 @@
+import { expect, it } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+
+const console = { "x-api-key": "sandbox-acme-console", "content-type": "application/json" };
+
+interface Program {
+  readonly entry?: string;
+  readonly vip?: string;
+}
+
+function program({ entry = "", vip = "" }: Program = {}): string {
+  return `
+    import { AllowDenyEntry, VipEmployee } from "pulumi-email-security";
+    const entry = new AllowDenyEntry("look-alike", { ...{ list: "deny" as const, value: "acme-login.example", comment: "INC-7" }, ${entry} });
+    const vip = new VipEmployee("payroll", { ...{ email: "Yuki.Sato@acme.example", comment: "Signs payments" }, ${vip} });
+    export const entryId = entry.entryId;
+    export const jobTitle = vip.jobTitle;
+  `;
+}
+
+it("declares an entry and a VIP, and takes both through their whole life", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  await using project = await EngineProject.create({ program: program(), environment });
+  const entries = () => sandbox.allowDenyEntries("acme");
+  const vip = () => sandbox.vips("acme").find((row) => row.email === "yuki.sato@acme.example");
+  const writes = () => {
+    const lines = sandbox.requests
+      .filter((request) => request.method !== "GET")
+      .map(({ method, path }) => `${method} ${path}`);
+    sandbox.clearRequests();
+    return lines;
+  };
+
+  // A preview writes nothing.
+  expect(await project.succeed("preview")).toContain("+ 3 to create");
+  expect(sandbox.requests).toEqual([]);
+
+  // The first `up` makes the tenant what is declared, and gives the outputs.
+  expect(await project.up()).toContain("+ 3 created");
+  expect(entries()).toMatchObject([
+    { list: "deny", value: "acme-login.example", comment: "INC-7", verdict_scope: "global" },
+  ]);
+  expect(vip()).toMatchObject({ comment: "Signs payments", source: "manual" });
+  const outputs = JSON.parse(await project.succeed("stack", "output", "--json"));
+  expect(outputs).toEqual({ entryId: entries()[0]?.id, jobTitle: "Payroll Specialist" });
+  writes();
+
+  // The second changes nothing and asks the service nothing.
+  expect(await project.up()).toContain("3 unchanged");
+  expect(sandbox.requests).toEqual([]);
+
+  // A console edit is seen by a refresh, and mended by the next `up`.
+  const id = entries()[0]?.id ?? "";
+  const settings = `${sandbox.url}/api/v1/settings`;
+  await fetch(`${settings}/allow_deny_entries/${id}`, {
+    method: "PATCH",
+    headers: console,
+    body: '{"list":"allow","comment":"is ok"}',
+  });
+  await fetch(`${settings}/vip_employees`, {
+    method: "PATCH",
+    headers: console,
+    body: '{"email":"yuki.sato@acme.example","comment":"?"}',
+  });
+  writes();
+  const drift = await project.succeed("refresh", "--preview-only", "--diff");
+  expect(drift).toMatch(/list\s*: "deny" => "allow"/);
+  expect(drift).toMatch(/comment\s*: "Signs payments" => "\?"/);
+  expect(await project.refresh()).toContain("~ 2 updated");
+  expect(writes()).toEqual([]);
+  expect(await project.up()).toContain("~ 2 updated");
+  expect(writes().sort()).toEqual([
+    `PATCH /api/v1/settings/allow_deny_entries/${id}`,
+    "PATCH /api/v1/settings/vip_employees",
+  ]);
+  expect(entries()).toMatchObject([{ id, list: "deny", comment: "INC-7" }]);
+  expect(vip()).toMatchObject({ comment: "Signs payments" });
+
+  // Comments are edited in place; a move from one list to the other too.
+  await project.write(
+    program({ entry: 'comment: "INC-7, closed", list: "allow"', vip: 'comment: "Signs payments over 10k"' }),
+  );
+  expect(await project.up()).toContain("~ 2 updated");
+  expect(entries()).toMatchObject([{ id, list: "allow", comment: "INC-7, closed" }]);
+  expect(vip()).toMatchObject({ comment: "Signs payments over 10k" });
+  writes();
+
+  // Another value and another mailbox replace: the new one is there before the old one goes.
+  await project.write(
+    program({ entry: 'value: "acme-portal.example"', vip: 'email: "oskar.kowalski@acme.example"' }),
+  );
+  expect(await project.up()).toContain("+-2 replaced");
+  const order = writes();
+  expect(order.indexOf("POST /api/v1/settings/allow_deny_entries")).toBeLessThan(
+    order.indexOf(`DELETE /api/v1/settings/allow_deny_entries/${id}`),
+  );
+  expect(entries()).toMatchObject([{ list: "deny", value: "acme-portal.example" }]);
+  expect(vip()).toBeUndefined();
+  expect(sandbox.exclusions("acme")).toEqual(["yuki.sato@acme.example"]);
+
+  // What is gone by hand is gone at refresh, and comes back by the next `up`.
+  await fetch(`${settings}/allow_deny_entries/${entries()[0]?.id}`, { method: "DELETE", headers: console });
+  expect(await project.refresh()).toContain("- 1 deleted");
+  expect(await project.up()).toContain("+ 1 created");
+  expect(entries()).toMatchObject([{ value: "acme-portal.example" }]);
+
+  // Destroy leaves nothing, and says what stays behind a removed VIP.
+  expect(await project.destroy()).toContain("stays excluded");
+  expect(entries()).toEqual([]);
+  expect(sandbox.vips("acme").map((row) => row.email)).not.toContain("oskar.kowalski@acme.example");
+  expect((await project.state()).resources).toEqual([]);
+});
+
+it("refuses mistakes in preview, all at once, each at its property, before any request", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  const wrong = program({
+    entry: 'value: "192.0.2.256", verdictScope: ""',
+    vip: 'email: "yuki.sato.acme.example"',
+  });
+  await using project = await EngineProject.create({ program: wrong, environment });
+  const { code, output } = await project.run("preview");
+  expect(code).not.toBe(0);
+  expect(output).toMatch(/value.*192\.0\.2\.256.* is not an IP address/);
+  expect(output).toContain("verdictScope");
+  expect(output).toContain("has no @");
+  expect(sandbox.requests).toEqual([]);
+});
+
+it("takes arguments that are outputs of other resources", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  await using project = await EngineProject.create({
+    environment,
+    program: `
+      import { AllowDenyEntry } from "pulumi-email-security";
+      const first = new AllowDenyEntry("first", { list: "deny", value: "first.example" });
+      new AllowDenyEntry("second", {
+        list: first.list,
+        value: first.entryId.apply((id) => "x" + id.length + ".example"),
+        comment: first.createdBy.apply((by) => "after " + by),
+      });
+    `,
+  });
+  await project.succeed("preview");
+  expect(await project.up()).toContain("+ 3 created");
+  expect(sandbox.allowDenyEntries("acme").map((row) => row.comment)).toContain("after Pulumi (ci)");
+  expect(await project.up()).toContain("3 unchanged");
+});
+
+it("renames and swaps resources without deleting or writing anything", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  const two = (one: string, other: string) => `
+    import { AllowDenyEntry, VipEmployee } from "pulumi-email-security";
+    new AllowDenyEntry("${one}", { list: "deny", value: "one.example" });
+    new AllowDenyEntry("${other}", { list: "deny", value: "two.example" });
+    new VipEmployee("vip-${one}", { email: "yuki.sato@acme.example" });
+  `;
+  await using project = await EngineProject.create({ program: two("a", "b"), environment });
+  await project.up();
+  const before = sandbox.allowDenyEntries("acme");
+  for (const names of [
+    ["b", "a"],
+    ["c", "d"],
+  ] as const) {
+    await project.write(two(names[0], names[1]));
+    sandbox.clearRequests();
+    await project.up();
+    expect(sandbox.requests.filter((request) => request.method !== "GET")).toEqual([]);
+    expect(sandbox.allowDenyEntries("acme")).toEqual(before);
+    expect(sandbox.exclusions("acme")).toEqual([]);
+  }
+  expect(await project.up()).toContain("4 unchanged");
+});

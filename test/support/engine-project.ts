@@ -1,0 +1,134 @@
+import { spawn } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { ensureEngine } from "../../provider/engine";
+
+/** What one run of the CLI gave. */
+export interface Run {
+  readonly code: number;
+  /** Standard output and error, in the order in which they came. */
+  readonly output: string;
+}
+
+/** One resource of an exported stack. */
+export interface StackResource {
+  readonly urn: string;
+  readonly type: string;
+  readonly id?: string;
+  readonly inputs?: Record<string, unknown>;
+  readonly outputs?: Record<string, unknown>;
+  readonly stackTrace?: unknown;
+  readonly initErrors?: string[];
+  readonly provider?: string;
+}
+
+export interface EngineProjectOptions {
+  /** The program: the text of its `index.ts`. */
+  readonly program: string;
+  readonly environment?: Record<string, string>;
+  /** Files beside the program, by their path. */
+  readonly files?: Record<string, string>;
+  /** Where the program finds its packages. Default: those of this repository. */
+  readonly nodeModules?: string;
+}
+
+/**
+ * A Pulumi project in a folder of its own outside the repository, with a file backend of its own, driven through the
+ * real CLI. It has one stack, `dev`.
+ */
+export class EngineProject implements AsyncDisposable {
+  readonly folder: string;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #command: string;
+
+  private constructor(folder: string, command: string, environment: NodeJS.ProcessEnv) {
+    this.folder = folder;
+    this.#command = command;
+    this.#environment = environment;
+  }
+
+  static async create(options: EngineProjectOptions): Promise<EngineProject> {
+    const engine = await ensureEngine();
+    const folder = await mkdtemp(join(tmpdir(), "email-security-"));
+    const state = join(folder, ".state");
+    await mkdir(state);
+    await symlink(options.nodeModules ?? resolve("node_modules"), join(folder, "node_modules"));
+    const files = {
+      "Pulumi.yaml": "name: settings\nruntime: nodejs\n",
+      "package.json": '{ "name": "settings", "private": true, "main": "index.ts" }',
+      "index.ts": options.program,
+      ...options.files,
+    };
+    for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+    const project = new EngineProject(folder, engine.command, {
+      ...engine.environment(process.env),
+      PULUMI_BACKEND_URL: `file://${state}`,
+      PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
+      PULUMI_HOME: join(folder, ".home"),
+      ...options.environment,
+    });
+    await project.succeed("stack", "init", "dev");
+    return project;
+  }
+
+  /** Replaces the program. */
+  async write(program: string): Promise<void> {
+    await writeFile(join(this.folder, "index.ts"), program);
+  }
+
+  /** Runs the CLI to its end. */
+  async run(...args: string[]): Promise<Run> {
+    return await this.runWith({}, ...args);
+  }
+
+  /** The same with more in the environment. */
+  async runWith(environment: Record<string, string>, ...args: string[]): Promise<Run> {
+    return await new Promise((resolveRun, reject) => {
+      const child = spawn(this.#command, ["--non-interactive", "--color", "never", ...args], {
+        cwd: this.folder,
+        env: { ...this.#environment, ...environment },
+        stdio: ["ignore", "pipe", "pipe"],
+      });
+      let output = "";
+      const take = (chunk: Buffer): void => {
+        output += chunk.toString();
+      };
+      child.stdout.on("data", take);
+      child.stderr.on("data", take);
+      child.once("error", reject);
+      child.once("close", (code) => resolveRun({ code: code ?? -1, output }));
+    });
+  }
+
+  /** Runs the CLI and fails unless it succeeds; answers what it printed. */
+  async succeed(...args: string[]): Promise<string> {
+    const { code, output } = await this.run(...args);
+    if (code !== 0) throw new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${output}`);
+    return output;
+  }
+
+  async up(...args: string[]): Promise<string> {
+    return await this.succeed("up", "--yes", "--skip-preview", ...args);
+  }
+
+  async refresh(...args: string[]): Promise<string> {
+    return await this.succeed("refresh", "--yes", "--skip-preview", ...args);
+  }
+
+  async destroy(): Promise<string> {
+    return await this.succeed("destroy", "--yes", "--skip-preview");
+  }
+
+  /** The exported state: its text, and its resources of ours. */
+  async state(...args: string[]): Promise<{ text: string; resources: StackResource[] }> {
+    const text = await this.succeed("stack", "export", ...args);
+    const exported = JSON.parse(text) as { deployment: { resources?: StackResource[] } };
+    const resources = exported.deployment.resources ?? [];
+    return { text, resources: resources.filter((resource) => resource.type.includes("email-security:")) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
