@@ -14,8 +14,8 @@ export interface FrontOptions {
   readonly configure: (config: ConfigSource) => void;
   /** What a lifecycle works with. Throws when the configuration is missing. */
   readonly context: () => Context;
-  /** Remembers that the running program declares something under this natural key. */
-  readonly declare: (naturalKey: string) => void;
+  /** Remembers that the running program declares what has this key. */
+  readonly declare: (key: string) => void;
 }
 
 type Properties = Record<string, unknown>;
@@ -35,7 +35,7 @@ export function dynamicFront<Inputs, State>(
       await quietly(async () => {
         const { inputs, failures } = lifecycle.check(fromPulumi(news));
         const isKnown = !Object.values(inputs).includes(UNKNOWN);
-        if (failures.length === 0 && isKnown) options.declare(lifecycle.naturalKey(inputs as Inputs));
+        if (failures.length === 0 && isKnown) options.declare(lifecycle.key(inputs as Inputs));
         return { inputs: toPulumi(inputs), failures: [...failures] };
       }),
 

@@ -22,7 +22,7 @@ const options: FrontOptions = {
     tenant = undefined;
   },
   context,
-  declare: (naturalKey) => declared.add(naturalKey),
+  declare: (key) => declared.add(key),
 };
 
 /** Pulumi's dynamic provider of `AllowDenyEntry`. */
@@ -33,7 +33,7 @@ export const vipEmployee: dynamic.ResourceProvider = dynamicFront(vipEmployeeLif
 
 function context(): Context {
   tenant ??= new Tenant({ client: new SettingsClient(readConfiguration(safely(config), process.env)) });
-  return { tenant, say, isDeclared: (naturalKey) => declared.has(naturalKey) };
+  return { tenant, say, isDeclared: (key) => declared.has(key) };
 }
 
 /** The host's configuration object fails when the engine has given it none. */

@@ -53,9 +53,19 @@ export function canonicalMailbox(email: string): string {
   return parsed.ok ? parsed.value : email.trim().toLowerCase();
 }
 
-/** What an entry is known by beside its id: its type and its canonical value. */
+/** What two entries about the same thing share: type and canonical value. */
 export function naturalKey(entryType: string, value: string): string {
   return `${entryType}:${canonicalValue(value)}`;
+}
+
+/** What makes an entry one of its own beside its id: a service may hold one value once per list and scope. */
+export function entryKey(entry: {
+  readonly list: string;
+  readonly entryType: string;
+  readonly value: string;
+  readonly verdictScope: string;
+}): string {
+  return `${entry.list}:${entry.verdictScope}:${naturalKey(entry.entryType, entry.value)}`;
 }
 
 function refuse(reason: string): { ok: false; reason: string } {

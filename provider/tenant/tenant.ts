@@ -23,8 +23,10 @@ export interface EntryQuery {
   readonly id?: string | undefined;
   readonly entryType: string;
   readonly value: string;
-  /** Which list is looked at first; both are. */
+  /** Preferred, where the value stands more than once. */
   readonly list: List;
+  /** Preferred, where the value stands more than once on the list. */
+  readonly verdictScope: string;
 }
 
 /** What a create answered with, and whether that entry was not on the lists before. */
@@ -159,8 +161,9 @@ export class Tenant {
     }
     const key = naturalKey(query.entryType, query.value);
     const found = lists.flatMap((rows) => rows.named(key));
-    // A service that holds one value twice must not confuse us: the row on the wanted list, else the first.
-    return found.find((row) => row.list === query.list) ?? found[0];
+    // One value may stand on a list once per scope, and a strange service may hold it on both lists.
+    const sameList = found.filter((row) => row.list === query.list);
+    return sameList.find((row) => row.verdict_scope === query.verdictScope) ?? sameList[0] ?? found[0];
   }
 
   #noteEntry(row: AllowDenyEntryRow): AllowDenyEntryRow {

@@ -8,12 +8,12 @@ import {
 } from "../../client";
 import { type AllowDenyEntryInputs, checkAllowDenyEntry } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
-import { canonicalValue, naturalKey } from "../../settings/entry-value";
+import { canonicalValue, entryKey, naturalKey } from "../../settings/entry-value";
 import { canonicalComment, quote } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import type { CreatedEntry, EntryQuery, Tenant } from "../../tenant";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError, WrongListError } from "./errors";
-import { changeOf, isDefined, type Lifecycle, PartialFailure } from "./lifecycle";
+import { type Context, changeOf, isDefined, type Lifecycle, PartialFailure } from "./lifecycle";
 
 /** What the state holds of an entry: every argument as it stands, and what the service added. */
 export interface AllowDenyEntryState {
@@ -32,7 +32,7 @@ export interface AllowDenyEntryState {
 export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
   check: checkAllowDenyEntry,
 
-  naturalKey: (inputs) => naturalKey(inputs.entryType, inputs.value),
+  key: entryKey,
 
   diff(state, inputs) {
     return [
@@ -44,18 +44,13 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     ].filter(isDefined);
   },
 
-  async create(inputs, { tenant }) {
-    const row = await ensure(inputs, tenant, inputs.adopt ?? false);
+  async create(inputs, context) {
+    const row = await ensure(inputs, context, inputs.adopt ?? false);
     return { id: row.id, state: stateOf(row, inputs) };
   },
 
   async read(id, state, { tenant }) {
-    const query = {
-      id: state.entryId ?? id,
-      entryType: state.entryType,
-      value: state.value,
-      list: state.list,
-    };
+    const query = { ...state, id: state.entryId ?? id };
     // A reading that spans pages may miss a row that another writer's deletion shifted; gone is what two readings miss.
     const row = (await tenant.findEntry(query)) ?? (await tenant.findEntryAnew(query));
     if (row === undefined) return undefined;
@@ -65,39 +60,40 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     return { id: row.id, state: fresh, inputs };
   },
 
-  async update(id, state, inputs, { tenant }) {
+  async update(id, state, inputs, context) {
     const change = changeBetween(state, inputs);
     const entryId = state.entryId ?? id;
     if (Object.keys(change).length === 0) return { ...state, value: inputs.value };
     try {
-      return stateOf(await patch(tenant, entryId, change, inputs), inputs);
+      return stateOf(await patch(context.tenant, entryId, change, inputs), inputs);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       // Gone: it is declared, so it is made again. One that was recreated by hand is this resource's all the same.
-      return stateOf(await ensure(inputs, tenant, true), inputs);
+      return stateOf(await ensure(inputs, context, true), inputs);
     }
   },
 
   async delete(id, state, { tenant, say, isDeclared }) {
     const what = `${state.value} on the ${state.list} list`;
-    if (isDeclared(naturalKey(state.entryType, state.value))) {
-      say(`${what} stays: the program declares it under another name.`);
+    const entryId = state.entryId ?? id;
+    const query = { ...state, id: entryId };
+    const found = await tenant.findEntry(query);
+    const row = found?.id === entryId ? found : undefined;
+    if (row !== undefined && isDeclared(keyOf(row))) {
+      say(`${what} stays: the program declares ${describeEntry(row)} under another name.`);
       return;
     }
-    const entryId = state.entryId ?? id;
-    const row = await tenant.findEntry({ ...state, id: entryId });
-    if (row !== undefined && row.id === entryId && row.list !== state.list) {
+    if (row !== undefined && row.list !== state.list) {
       throw new MovedError(
         `The entry to delete, ${what}, was moved in the meantime: there is ${describeEntry(row)}. Deleting it is not what was shown, so nothing was deleted. Run \`pulumi refresh\` to see it, then run again.`,
       );
     }
-    const deleted = await tenant.deleteEntry(entryId);
-    if (deleted) return;
-    const other = await tenant.findEntryAnew({ ...state, id: entryId });
-    if (other === undefined) return;
+    if (await tenant.deleteEntry(entryId)) return;
+    const other = await tenant.findEntryAnew(query);
+    if (other === undefined || isDeclared(keyOf(other))) return;
     if (other.id === entryId) {
       throw new NotAppliedError(
-        `The service did not delete ${describeEntry(other)} although it answered so. Run again.`,
+        `The service was asked to delete ${describeEntry(other)}, and still has it. Run again; if it stays, look at it in the console.`,
       );
     }
     say(`${what} was gone already; ${describeEntry(other)} was made in its place and is left alone.`);
@@ -110,12 +106,14 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
  */
 async function ensure(
   inputs: AllowDenyEntryInputs,
-  tenant: Tenant,
+  context: Context,
   takeOver: boolean,
 ): Promise<AllowDenyEntryRow> {
-  const query = queryOf(inputs);
-  const existing = await tenant.findEntry(query);
-  if (existing !== undefined) return await adopt(existing, inputs, tenant, takeOver);
+  const { tenant } = context;
+  const existing = await tenant.findEntry(inputs);
+  if (existing !== undefined && !mayStandBeside(existing, inputs, context, takeOver)) {
+    return await adopt(existing, inputs, context, takeOver);
+  }
   let created: CreatedEntry;
   try {
     created = await tenant.createEntry({
@@ -126,13 +124,28 @@ async function ensure(
       ...(inputs.comment === undefined ? {} : { comment: inputs.comment }),
     });
   } catch (error) {
-    const found = await foundAfter(error, query, tenant);
+    const found = await foundAfter(error, inputs, tenant);
     if (found === undefined) throw error;
-    return await adopt(found, inputs, tenant, takeOver);
+    return await adopt(found, inputs, context, takeOver);
   }
   // A service that answers success with an entry that stood there before has created nothing that could be undone.
-  if (!created.isNew) return await adopt(created.row, inputs, tenant, takeOver);
+  if (!created.isNew) return await adopt(created.row, inputs, context, takeOver);
   return await settle(created.row, inputs, tenant);
+}
+
+/**
+ * A service may hold one value on a list once per scope. So an entry of another scope is no obstacle, unless it is the
+ * one that is to be taken over; whether both may stand is the service's to say.
+ */
+function mayStandBeside(
+  existing: AllowDenyEntryRow,
+  inputs: AllowDenyEntryInputs,
+  context: Context,
+  takeOver: boolean,
+): boolean {
+  const otherScope =
+    existing.list === inputs.list && (existing.verdict_scope ?? inputs.verdictScope) !== inputs.verdictScope;
+  return otherScope && (!takeOver || context.isDeclared(keyOf(existing)));
 }
 
 /** After a conflict, or a failure that leaves the outcome unknown, what the service holds decides. */
@@ -155,7 +168,7 @@ async function foundAfter(
 async function adopt(
   existing: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
-  tenant: Tenant,
+  context: Context,
   takeOver: boolean,
 ): Promise<AllowDenyEntryRow> {
   if (naturalKey(existing.entry_type, existing.value) !== naturalKey(inputs.entryType, inputs.value)) {
@@ -171,7 +184,12 @@ async function adopt(
         "Nothing was changed. Either say `adopt: true` to take it over and change it to what is declared, or declare it as it stands (or remove it in the console) and run again.",
     );
   }
-  return await patch(tenant, existing.id, change, inputs);
+  if (keyOf(existing) !== entryKey(inputs) && context.isDeclared(keyOf(existing))) {
+    throw new AlreadyExistsError(
+      `The entry ${quote(inputs.value)} can't be taken over for the ${inputs.list} list: the program declares ${describeEntry(existing)} too. Nothing was changed. Keep one of the two declarations.`,
+    );
+  }
+  return await patch(context.tenant, existing.id, change, inputs);
 }
 
 /** Compares the answer of a create with what was asked: undoes what is wrong for good, mends what can be mended. */
@@ -262,7 +280,7 @@ async function collision(
   inputs: AllowDenyEntryInputs,
   tenant: Tenant,
 ): Promise<Error> {
-  const other = await tenant.findEntryAnew(queryOf(inputs)).catch(() => undefined);
+  const other = await tenant.findEntryAnew(inputs).catch(() => undefined);
   if (other === undefined || other.id === id) return conflict;
   return new AlreadyExistsError(
     `The entry ${quote(inputs.value)} can't become what is declared: it collides with ${describeEntry(other)}. Nothing was changed. Remove one of the two in the console, then run \`pulumi refresh\` and run again.`,
@@ -320,8 +338,13 @@ function stateOf(
   };
 }
 
-function queryOf(inputs: AllowDenyEntryInputs): EntryQuery {
-  return { entryType: inputs.entryType, value: inputs.value, list: inputs.list };
+function keyOf(row: AllowDenyEntryRow): string {
+  return entryKey({
+    list: row.list,
+    entryType: row.entry_type,
+    value: row.value,
+    verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
+  });
 }
 
 function comparableValue(value: unknown): unknown {

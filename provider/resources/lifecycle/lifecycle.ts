@@ -9,8 +9,8 @@ import type { Tenant } from "../../tenant";
 export interface Lifecycle<Inputs, State> {
   /** Checks arguments and makes them complete. Pure; called in previews, so arguments may be unknown. */
   check(raw: RawArguments): CheckResult;
-  /** What an entry is known by beside its id. Declared names protect what stands under them from deletion. */
-  naturalKey(inputs: Inputs): string;
+  /** What makes the declared thing one of its own beside its id. What is declared is never deleted. */
+  key(inputs: Inputs): string;
   /** What would change. Pure; new arguments may be unknown. */
   diff(state: State, inputs: Inputs): readonly Change[];
   create(inputs: Inputs, context: Context): Promise<Created<State>>;
@@ -25,8 +25,8 @@ export interface Context {
   readonly tenant: Tenant;
   /** Says one sentence to the person at the terminal. */
   readonly say: (sentence: string) => void;
-  /** Whether the program that runs declares something under this natural key. */
-  readonly isDeclared: (naturalKey: string) => boolean;
+  /** Whether the program that runs declares what has this key. */
+  readonly isDeclared: (key: string) => boolean;
 }
 
 export interface CheckResult {

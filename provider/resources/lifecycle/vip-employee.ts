@@ -24,7 +24,7 @@ export interface VipEmployeeState {
 export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   check: checkVipEmployee,
 
-  naturalKey: (inputs) => naturalKeyOf(inputs.email),
+  key: (inputs) => keyOf(inputs.email),
 
   diff(state, inputs) {
     return [
@@ -70,7 +70,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       say(`${state.email} stays a VIP (onDelete: "keep"): only the stack forgets it.`);
       return;
     }
-    if (isDeclared(naturalKeyOf(state.email))) {
+    if (isDeclared(keyOf(state.email))) {
       say(`${state.email} stays a VIP: the program declares it under another name.`);
       return;
     }
@@ -179,7 +179,7 @@ function withArguments(state: VipEmployeeState, inputs: VipEmployeeInputs): VipE
   };
 }
 
-function naturalKeyOf(email: string): string {
+function keyOf(email: string): string {
   return `vip:${canonicalMailbox(email)}`;
 }
 
