@@ -113,21 +113,27 @@ it("declares an entry and a VIP, and takes both through their whole life", async
   expect((await project.state()).resources).toEqual([]);
 });
 
-it("refuses mistakes in preview, all at once, each at its property, before any request", async () => {
-  await using sandbox = await startSandbox({ scenario: "empty" });
-  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-  const wrong = program({
-    entry: 'value: "192.0.2.256", verdictScope: ""',
-    vip: 'email: "yuki.sato.acme.example"',
-  });
-  await using project = await EngineProject.create({ program: wrong, environment });
-  const { code, output } = await project.run("preview");
-  expect(code).not.toBe(0);
-  expect(output).toMatch(/value.*192\.0\.2\.256.* is not an IP address/);
-  expect(output).toContain("verdictScope");
-  expect(output).toContain("has no @");
-  expect(sandbox.requests).toEqual([]);
-});
+it.each([
+  [
+    'new AllowDenyEntry("x", { list: "deny", value: "hxxps://evil[.]example/login", verdictScope: "", comment: 7 as never })',
+    ["property value", 'write "evil.example"', "property verdictScope", "property comment"],
+  ],
+  ['new VipEmployee("x", { email: "yuki.sato.acme.example" })', ["property email", "it has no @"]],
+])(
+  "refuses mistakes in preview, all of a resource at once, before any request: %s",
+  async (declaration, told) => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+    await using project = await EngineProject.create({
+      environment,
+      program: `import { AllowDenyEntry, VipEmployee } from "pulumi-email-security"; ${declaration};`,
+    });
+    const { code, output } = await project.run("preview");
+    expect(code).not.toBe(0);
+    for (const words of told) expect(output).toContain(words);
+    expect(sandbox.requests).toEqual([]);
+  },
+);
 
 it("takes arguments that are outputs of other resources", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
