@@ -1,18 +1,18 @@
 import { AllowDenyEntry, VipEmployee } from "pulumi-email-security";
 
-new VipEmployee("cfo", {
-  email: "Yuki.Sato@acme.example",
-  comment: "Signs payments; impersonated twice this year",
+new VipEmployee("treasury", {
+  email: "lena.hartmann@acme.example",
+  comment: "Releases payments; a target of invoice fraud",
 });
 
-new AllowDenyEntry("payroll-partner", {
+new AllowDenyEntry("trade-fair", {
   list: "allow",
-  value: "payroll.example",
-  comment: "Payroll partner, contract 2026-114",
+  value: "trade-fair.example",
+  comment: "Exhibitor portal, until the fair in May",
 });
 
 new AllowDenyEntry("look-alike", {
   list: "deny",
-  value: "acme-invoices.example",
-  comment: "Look-alike of our own domain",
+  value: "acme-login.example",
+  comment: "Look-alike of our own domain, INC-1042",
 });

@@ -1,0 +1,92 @@
+/**
+ * The one gate: types, lint and format, dead code, the direction of imports, packaging. Runs all of them, says in a line
+ * each how it went, shows the output of those that failed, and exits with 1 when there is one.
+ *
+ *   npm run check
+ */
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+
+interface Outcome {
+  ok: boolean;
+  output: string;
+}
+
+interface Check {
+  name: string;
+  run: () => Promise<Outcome>;
+}
+
+const checks: Check[] = [
+  { name: "types", run: () => tool("tsc", "--noEmit", "--pretty", "false", "-p", ".") },
+  { name: "lint and format", run: () => tool("biome", "ci", "--colors=off", ".") },
+  { name: "dead code", run: () => tool("knip", "--no-progress", "--no-config-hints") },
+  { name: "imports", run: () => tool("depcruise", "provider", "scripts", "examples", "test") },
+  { name: "packaging", run: checkPackaging },
+];
+
+let failures = 0;
+const waiting = checks.values();
+await Promise.all(Array.from({ length: availableParallelism() }, runWaiting));
+process.exitCode = failures > 0 ? 1 : 0;
+
+/** Runs checks until none is waiting; as many of these go on at once as there are cores. */
+async function runWaiting(): Promise<void> {
+  for (const { name, run } of waiting) {
+    const startedAt = performance.now();
+    const { ok, output } = await run();
+    const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+    console.log(`${ok ? "ok    " : "failed"}  ${name.padEnd(16)} ${seconds} s`);
+    if (ok) continue;
+    failures++;
+    console.log(output.trim().replace(/^/gm, "        "));
+  }
+}
+
+/** The package as it would be published: its manifest and its types, as each kind of importer resolves them. */
+async function checkPackaging(): Promise<Outcome> {
+  const folder = await mkdtemp(join(tmpdir(), "email-security-package-"));
+  try {
+    const packed = await tool(
+      "npm",
+      "pack",
+      "--workspace=provider",
+      "--ignore-scripts",
+      "--silent",
+      `--pack-destination=${folder}`,
+    );
+    const [file] = await readdir(folder);
+    if (!packed.ok || file === undefined) return { ok: false, output: packed.output };
+    const tarball = join(folder, file);
+    const results = [
+      await tool("publint", "run", tarball, "--strict"),
+      // Node.js 10 knew no `exports`; the package asks for a much later one.
+      await tool("attw", tarball, "--profile=node16", "--no-emoji", "--no-color", "--format=ascii"),
+    ];
+    const failed = results.filter(({ ok }) => !ok);
+    return { ok: failed.length === 0, output: failed.map(({ output }) => output).join("\n") };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs a command of node_modules/.bin, which npm has put on PATH. */
+function tool(command: string, ...args: string[]): Promise<Outcome> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      stdio: ["ignore", "pipe", "pipe"],
+      shell: process.platform === "win32",
+      env: { ...process.env, NO_COLOR: "1", FORCE_COLOR: "0" },
+    });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text: string) => {
+        output += text;
+      });
+    }
+    child.once("error", (error) => resolve({ ok: false, output: error.message }));
+    child.once("close", (code) => resolve({ ok: code === 0, output }));
+  });
+}

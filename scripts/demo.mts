@@ -1,0 +1,190 @@
+/**
+ * `npm run demo`: the quickstart example, run by the real Pulumi engine against the sandbox, step by step. Everything
+ * it makes is in a temporary folder and in memory; nothing stays running.
+ */
+import { spawn } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { styleText } from "node:util";
+import { ensureEngine } from "pulumi-email-security/engine";
+import { startSandbox } from "pulumi-email-security/sandbox";
+
+const TENANT = "acme";
+const bold = (text: string): string => styleText("bold", text);
+const dim = (text: string): string => styleText("dim", text);
+
+const engine = await ensureEngine();
+const sandbox = await startSandbox({ scenario: "acme" });
+const keys = sandbox.tenants.find((tenant) => tenant.name === TENANT)?.apiKeys;
+if (keys === undefined) throw new Error(`the sandbox has no tenant ${TENANT}`);
+const untouched = settings();
+const folder = await mkdtemp(join(tmpdir(), "email-security-demo-"));
+const running = new AbortController();
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => running.abort());
+
+try {
+  await prepare();
+  await demo();
+} catch (error) {
+  process.exitCode = 1;
+  console.error(running.signal.aborted ? "\nStopped." : error instanceof Error ? error.message : error);
+} finally {
+  await sandbox.close();
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function demo(): Promise<void> {
+  console.log(`
+${bold("Email security as code")}: examples/quickstart, run by Pulumi ${engine.version} against a sandbox of the settings
+service at ${sandbox.url}, tenant "${TENANT}". Below each step: what Pulumi did, how many requests the
+service saw, and what the service now holds of what the example declares.`);
+
+  step("pulumi up", "the first time: everything is made");
+  await pulumi("up", "--yes", "--skip-preview");
+  holds();
+
+  step("pulumi up", "again: nothing to do, and no request at all");
+  await pulumi("up", "--yes", "--skip-preview");
+
+  step("a colleague's click in the console", "allows what you deny");
+  await clickInConsole("acme-login.example", { list: "allow", comment: "customer complained" });
+  const refresh = await pulumi("refresh", "--yes", "--skip-preview", "--diff");
+  for (const line of refresh.split("\n")) {
+    if (/^\s*~ (list|comment)\s*:/.test(line)) console.log(`  drift  ${line.trim()}`);
+  }
+  await pulumi("up", "--yes", "--skip-preview");
+  holds("acme-login.example");
+
+  step("a comment edited in the program", "changed in place");
+  await edit("until the fair in May", "until the fair in May; asked for by Events");
+  await pulumi("up", "--yes", "--skip-preview");
+  holds("trade-fair.example");
+
+  step("another value", "replaces the entry: the new one is there before the old one goes");
+  await edit("acme-login.example", "acme-portal.example");
+  await pulumi("up", "--yes", "--skip-preview");
+  holds("acme-portal.example");
+
+  step("a mistake", "refused in preview, before any request");
+  await edit("acme-portal.example", "hxxps://acme-portal[.]example/login");
+  const refused = await pulumi("preview");
+  console.log(`  ${/has a problem: (.+)/.exec(refused)?.[1] ?? refused}`);
+  await edit("hxxps://acme-portal[.]example/login", "acme-portal.example");
+
+  step("pulumi destroy", "leaves the tenant's other settings alone");
+  const destroyed = await pulumi("destroy", "--yes", "--skip-preview");
+  console.log(
+    `  ${/^.*(?:Diagnostics:\s+.*\n\s+)(.+stays excluded.+)$/m.exec(destroyed)?.[1]?.trim() ?? destroyed}`,
+  );
+  const left = settings();
+  if (left.join("\n") !== untouched.join("\n"))
+    throw new Error(`other settings changed:\n${left.join("\n")}`);
+  console.log(`  The tenant's other ${left.length} settings are as they were before.`);
+
+  console.log(`
+${bold("Where to go next")}
+  examples/quickstart/index.ts      the program you have just seen
+  README.md                         your own tenant, keys, what each resource does
+  npx email-security sandbox        the same sandbox for your own trials
+`);
+}
+
+function step(what: string, why: string): void {
+  console.log(`\n${bold(what)}  ${dim(why)}`);
+}
+
+async function prepare(): Promise<void> {
+  await cp("examples/quickstart", folder, { recursive: true });
+  await symlink(resolve("node_modules"), join(folder, "node_modules"), "junction");
+  await mkdir(join(folder, ".state"));
+  await runEngine(["stack", "init", "demo"]);
+}
+
+async function edit(from: string, to: string): Promise<void> {
+  const file = join(folder, "index.ts");
+  const text = await readFile(file, "utf8");
+  if (!text.includes(from)) throw new Error(`examples/quickstart/index.ts has no ${from}`);
+  await writeFile(file, text.replace(from, to));
+}
+
+/** Runs the CLI and says in one line what it did and what the service saw. */
+async function pulumi(...args: string[]): Promise<string> {
+  sandbox.clearRequests();
+  const started = performance.now();
+  const output = await runEngine(args);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  const summary = /\nResources:\n((?: {4}.+\n)+)/.exec(output)?.[1] ?? "";
+  const did = summary
+    .split("\n")
+    .map((line) => line.trim().replace(/^\W+(?=\d)/, ""))
+    .filter((line) => line !== "")
+    .join(", ");
+  const writes = sandbox.requests.filter((request) => request.method !== "GET").length;
+  const reads = sandbox.requests.length - writes;
+  const seen = reads + writes === 0 ? "no request" : `${count(reads, "read")}, ${count(writes, "write")}`;
+  console.log(
+    `  ${`pulumi ${args[0]}`.padEnd(14)} ${did.padEnd(36)} ${seen.padEnd(18)} ${dim(`${seconds} s`)}`,
+  );
+  return output;
+}
+
+function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+async function runEngine(args: string[]): Promise<string> {
+  return await new Promise((done, fail) => {
+    const child = spawn(engine.command, ["--non-interactive", "--color", "never", ...args], {
+      cwd: folder,
+      env: {
+        ...engine.environment(),
+        PULUMI_BACKEND_URL: `file://${join(folder, ".state").replaceAll("\\", "/")}`,
+        PULUMI_CONFIG_PASSPHRASE: "demo",
+        PULUMI_HOME: join(folder, ".home"),
+        EMAIL_SECURITY_BASE_URL: sandbox.url,
+        EMAIL_SECURITY_API_KEY: keys?.ci,
+      },
+      signal: running.signal,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on("data", (chunk: Buffer) => {
+        output += chunk.toString();
+      });
+    }
+    child.once("error", fail);
+    child.once("close", (code) => {
+      const expected = args[0] === "preview" ? code !== 0 : code === 0;
+      if (expected) done(output);
+      else fail(new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${output}`));
+    });
+  });
+}
+
+async function clickInConsole(value: string, change: Record<string, string>): Promise<void> {
+  const entry = sandbox.allowDenyEntries(TENANT).find((row) => row.value === value);
+  const response = await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries/${entry?.id}`, {
+    method: "PATCH",
+    headers: { "x-api-key": keys?.console ?? "", "content-type": "application/json" },
+    body: JSON.stringify(change),
+  });
+  if (!response.ok) throw new Error(`the console's request was answered ${response.status}`);
+}
+
+/** What the service holds beside what it held before the demo; only of one value, when it is given. */
+function holds(value = ""): void {
+  for (const line of settings()) {
+    if (!untouched.includes(line) && line.includes(value)) console.log(`  ${line}`);
+  }
+}
+
+/** What the service holds of the tenant, a line each. */
+function settings(): string[] {
+  const line = (kind: string, value: string, comment: string): string =>
+    `${kind.padEnd(6)} ${value.padEnd(28)} "${comment}"`;
+  const entries = sandbox.allowDenyEntries(TENANT).map((row) => line(row.list, row.value, row.comment));
+  const vips = sandbox.vips(TENANT).map((row) => line("VIP", row.email, row.comment));
+  return [...entries, ...vips].sort();
+}

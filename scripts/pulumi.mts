@@ -1,0 +1,26 @@
+/**
+ * Runs the Pulumi CLI that the set-up found, with the user's arguments, in the user's folder:
+ *
+ *   npm run pulumi -- up
+ */
+import { spawn } from "node:child_process";
+import { ensureEngine } from "pulumi-email-security/engine";
+
+const engine = await ensureEngine({ log: console.error });
+
+// The CLI decides what Ctrl-C means: it finishes the step it is at. This process only waits for it.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});
+
+const child = spawn(engine.command, process.argv.slice(2), {
+  // npm runs scripts in the root, and tells where the user was.
+  cwd: process.env["INIT_CWD"] ?? process.cwd(),
+  env: engine.environment(),
+  stdio: "inherit",
+});
+child.once("error", (error) => {
+  console.error(`${engine.command} could not be started: ${error.message}`);
+  process.exitCode = 1;
+});
+child.once("exit", (code) => {
+  process.exitCode = code ?? 1;
+});

@@ -1,0 +1,310 @@
+// @ts-check
+/**
+ * Sets up all that the npm scripts need: the dependencies, the built package, the Pulumi engine. Each only when it isn't
+ * there yet or is out of date, so a second run takes a moment. Plain JavaScript without dependencies, for Node.js 20,
+ * because it is what runs first after a clone.
+ *
+ *   node scripts/setup.mjs [--no-engine | --build-only] [--then <script> [arguments]]
+ *
+ * --no-engine   leaves the engine out
+ * --build-only  only builds the package: npm runs it as `prepare`, when it has installed the dependencies itself
+ * --then        runs a script afterwards, on the Node.js that was set up: a shell that has started an older one would
+ *               take that again
+ */
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import lock from "../provider/engine/lock.js";
+
+const MINIMUM_NODE = [22, 19];
+const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const modules = path.join(root, "node_modules");
+const dist = path.join(root, "provider", "dist");
+const isWindows = process.platform === "win32";
+
+const own = process.argv.slice(2);
+const then = own.includes("--then") ? own.splice(own.indexOf("--then")).slice(1) : [];
+const buildOnly = own.includes("--build-only");
+const wantsEngine = !buildOnly && !own.includes("--no-engine");
+
+// An exit by way of process.exit stops the children and gives the locks back.
+for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"])) {
+  process.once(signal, () => process.exit(1));
+}
+
+try {
+  await main();
+} catch (error) {
+  say(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+}
+
+async function main() {
+  if (!buildOnly && !dependenciesAreThere()) await locked("install", installDependencies);
+  // A published package is built with what is there: `npm install --omit=dev` has no compiler, and no need of one.
+  if (buildOnly && !fs.existsSync(compiler())) return;
+
+  if (!isNewEnough(process.versions.node)) {
+    process.exitCode = await run(newerNode(), process.argv.slice(1));
+    return;
+  }
+
+  if (builtFrom() !== sourcesDigest()) await locked("build", build);
+  if (wantsEngine) await prepareEngine();
+
+  const [script, ...args] = then;
+  if (script === undefined || process.exitCode) return;
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.removeAllListeners(signal);
+  process.argv.splice(1, Number.POSITIVE_INFINITY, path.resolve(root, script), ...args);
+  await import(pathToFileURL(path.resolve(root, script)).href);
+}
+
+// Dependencies
+
+/** Whether what npm says it has installed is what the lock file asks for. */
+function dependenciesAreThere() {
+  const wanted = readJson(path.join(root, "package-lock.json"))?.packages;
+  const installed = readJson(path.join(modules, ".package-lock.json"))?.packages;
+  if (!wanted || !installed) return false;
+  return Object.entries(wanted).every(([name, { version, optional, devOptional, link }]) => {
+    if (!name.includes("node_modules/")) return true;
+    // Those of other platforms are left out.
+    if (!installed[name]) return Boolean(optional || devOptional);
+    return link ? installed[name].link : installed[name].version === version;
+  });
+}
+
+async function installDependencies() {
+  if (dependenciesAreThere()) return;
+  const fresh = !fs.existsSync(path.join(modules, ".package-lock.json"));
+  say(fresh ? "Installing the npm packages, about half a minute ..." : "Updating the npm packages ...");
+  // `npm ci` would first remove what is there, on Windows in vain: the Node.js that runs this may be part of it. And it
+  // refuses a lock file that was written where a registry lacked the packages of other platforms.
+  const done = fresh && (await npm("ci", "ignore")) === 0;
+  const status = done ? 0 : await npm("install", process.stderr);
+  if (status !== 0) throw new Error(`npm install failed with exit code ${status}; see above.`);
+  if (!dependenciesAreThere()) {
+    throw new Error(
+      "The npm packages still differ from package-lock.json. Remove node_modules and try again.",
+    );
+  }
+}
+
+/**
+ * Runs the npm that runs this, else the one on PATH.
+ *
+ * @param {string} command
+ * @param {NodeJS.WriteStream | "ignore"} output
+ */
+function npm(command, output) {
+  const args = [command, "--include=dev", "--include=optional", "--ignore-scripts", "--no-engine-strict"];
+  const quiet = ["--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error"];
+  const running = process.env["npm_execpath"] ?? "";
+  return path.basename(running) === "npm-cli.js"
+    ? run(process.execPath, [running, ...args, ...quiet], output)
+    : run(isWindows ? "npm.cmd" : "npm", [...args, ...quiet], output);
+}
+
+// Node.js
+
+/** @param {string} version */
+function isNewEnough(version) {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [wantedMajor = 0, wantedMinor = 0] = MINIMUM_NODE;
+  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+}
+
+/** The Node.js that came with the dependencies. */
+function newerNode() {
+  const platform = `${isWindows ? "win" : process.platform}-${process.arch}`;
+  const program = path.join("bin", isWindows ? "node.exe" : "node");
+  const found = [`node-${platform}`, `node-bin-${platform}`]
+    .map((name) => path.join(modules, name, program))
+    .find((file) => fs.existsSync(file));
+  if (found) return found;
+  throw new Error(
+    `This is Node.js ${process.versions.node}; ${MINIMUM_NODE.join(".")} or later is needed, and npm has none for ` +
+      `${platform}. Install a current one (https://nodejs.org/), then try again.`,
+  );
+}
+
+// The built package
+
+function compiler() {
+  return path.join(modules, "typescript", "bin", "tsc");
+}
+
+function stampFile() {
+  return path.join(modules, ".cache", "email-security", "build.json");
+}
+
+/** What the build was made from, or undefined when there is none. */
+function builtFrom() {
+  return fs.existsSync(path.join(dist, ".tsbuildinfo")) ? readJson(stampFile())?.sources : undefined;
+}
+
+function sourcesDigest() {
+  const digest = createHash("sha256");
+  const files = sourceFiles().map((file) => path.join("provider", file));
+  for (const file of [...files, "tsconfig.json", "package-lock.json", "scripts/setup.mjs"]) {
+    digest
+      .update(`${file}\0`)
+      .update(fs.readFileSync(path.join(root, file)))
+      .update("\0");
+  }
+  return digest.digest("hex");
+}
+
+/** All files of the package but what is installed or built, relative to its folder. */
+function sourceFiles() {
+  const skipped = new Set(["node_modules", "dist"]);
+  /** @type {(folder: string) => string[]} */
+  const under = (folder) =>
+    fs.readdirSync(path.join(root, "provider", folder), { withFileTypes: true }).flatMap((entry) => {
+      if (folder === "" && skipped.has(entry.name)) return [];
+      const file = path.join(folder, entry.name);
+      return entry.isDirectory() ? under(file) : [file];
+    });
+  return under("").sort();
+}
+
+async function build() {
+  const sources = sourcesDigest();
+  if (builtFrom() === sources) return;
+  say("Building the package, some seconds ...");
+  const output = buildFiles();
+  // Without its outputs the compiler's own record of them is wrong.
+  if ([...output].some((file) => file.endsWith(".js") && !fs.existsSync(path.join(dist, file)))) {
+    fs.rmSync(path.join(dist, ".tsbuildinfo"), { force: true });
+  }
+  const status = await run(process.execPath, [compiler(), "-p", path.join(root, "provider")], process.stderr);
+  removeStale(output);
+  copyGoModules();
+  makeCommand();
+  if (status === 0) {
+    fs.mkdirSync(path.dirname(stampFile()), { recursive: true });
+    fs.writeFileSync(stampFile(), JSON.stringify({ sources }));
+  } else if (buildOnly) {
+    throw new Error("The package doesn't compile; see above.");
+  } else {
+    say("The types above are wrong. Going on, since the package was written nevertheless.");
+  }
+}
+
+/** What the compiler makes of the sources, relative to dist. */
+function buildFiles() {
+  const stems = sourceFiles().flatMap((file) => /^(?!.*\.d\.ts$)(.*)\.[jt]s$/.exec(file)?.[1] ?? []);
+  return new Set(stems.flatMap((stem) => [`${stem}.js`, `${stem}.d.ts`]));
+}
+
+/** Removes what was built from sources that are gone. */
+function removeStale(/** @type {Set<string>} */ output) {
+  for (const file of fs.readdirSync(dist, { recursive: true, encoding: "utf8" })) {
+    if (/\.(js|d\.ts)$/.test(file) && !output.has(file)) fs.rmSync(path.join(dist, file));
+  }
+}
+
+/** The Go modules that the engine is built from are part of the package. */
+function copyGoModules() {
+  for (const file of sourceFiles().filter((name) => /^go\.(mod|sum)$/.test(path.basename(name)))) {
+    fs.mkdirSync(path.dirname(path.join(dist, file)), { recursive: true });
+    fs.copyFileSync(path.join(root, "provider", file), path.join(dist, file));
+  }
+}
+
+/** npm links the command of a workspace only when its file is there, and it wasn't when npm looked. */
+function makeCommand() {
+  const target = path.join(dist, "cli", "main.js");
+  if (!fs.existsSync(target)) return;
+  fs.chmodSync(target, 0o755);
+  const link = path.join(modules, ".bin", "email-security");
+  fs.mkdirSync(path.dirname(link), { recursive: true });
+  if (isWindows) {
+    fs.writeFileSync(`${link}.cmd`, `@node "%~dp0..\\pulumi-email-security\\dist\\cli\\main.js" %*\r\n`);
+  } else if (!fs.existsSync(link)) {
+    fs.rmSync(link, { force: true });
+    fs.symlinkSync("../pulumi-email-security/dist/cli/main.js", link);
+  }
+}
+
+// The engine
+
+async function prepareEngine() {
+  const { ensureEngine } = createRequire(import.meta.url)(path.join(dist, "engine", "index.js"));
+  const live = process.stderr.isTTY;
+  let open = false;
+  const close = () => {
+    if (open) process.stderr.write("\n");
+    open = false;
+  };
+  /** @type {(line: string) => void} */
+  const log = (line) => {
+    close();
+    say(line);
+  };
+  /** @type {(status: string) => void} */
+  const onProgress = (status) => {
+    process.stderr.write(`\r\x1b[K${status}`);
+    open = true;
+  };
+  try {
+    await ensureEngine(live ? { log, onProgress } : { log });
+  } finally {
+    close();
+  }
+}
+
+// Helpers
+
+/**
+ * One set-up at a time: another waits, and finds it done.
+ *
+ * @param {string} name
+ * @param {() => Promise<void>} work
+ */
+function locked(name, work) {
+  // Beside node_modules, not in it: npm removes what it doesn't know.
+  return lock.withLock(path.join(root, `.setup-${name}.lock`), work, {
+    onWait: (holder) => say(`Waiting for ${holder}, which is setting up too ...`),
+  });
+}
+
+/**
+ * @param {string} command
+ * @param {readonly string[]} args
+ * @param {NodeJS.WriteStream | "ignore"} [output] where its output goes; its own place when left out
+ * @returns {Promise<number>} its exit code
+ */
+function run(command, args, output) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      cwd: root,
+      stdio: output ? ["ignore", output, output] : "inherit",
+      shell: isWindows && command.endsWith(".cmd"),
+    });
+    const kill = () => child.kill();
+    process.once("exit", kill);
+    child.once("error", reject);
+    child.once("close", (code) => {
+      process.removeListener("exit", kill);
+      resolve(code ?? 1);
+    });
+  });
+}
+
+/** @param {string} file */
+function readJson(file) {
+  try {
+    return JSON.parse(fs.readFileSync(file, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} line */
+function say(line) {
+  process.stderr.write(`${line}\n`);
+}
