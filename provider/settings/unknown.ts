@@ -3,5 +3,3 @@
  * exist. Every front translates its engine's own placeholder to this one, and back.
  */
 export const UNKNOWN: unique symbol = Symbol.for("pulumi-email-security.unknown");
-
-export type Unknown = typeof UNKNOWN;

@@ -1,1 +1,1 @@
-export { type CreatedEntry, type EntryQuery, Tenant, type TenantOptions } from "./tenant";
+export { type CreatedEntry, type EntryQuery, Tenant } from "./tenant";

@@ -1,0 +1,98 @@
+/**
+ * Which room may import which. Imports point one way:
+ *
+ *   cli → rollout → gitops → resources → tenant → client
+ *
+ * settings is everyone's vocabulary and imports none of ours; engine and sandbox stand beside the line.
+ */
+
+const line = ["cli", "rollout", "gitops", "resources", "tenant", "client"];
+
+/** @param {string[]} rooms */
+const inside = (rooms) => `^provider/(${rooms.join("|")})/`;
+
+/** Each room of the line, and what it may not import: those before it. */
+const oneWay = line.slice(1).map((room, index) => ({
+  name: `${room}-imports-no-${line[index]}`,
+  comment: `Imports point one way: ${line.join(" → ")}`,
+  severity: "error",
+  from: { path: inside([room]) },
+  to: { path: inside(line.slice(0, index + 1)) },
+}));
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...oneWay,
+    {
+      name: "no-cycles",
+      comment: "Two files that need each other are one thing, or lack a third",
+      severity: "error",
+      from: { path: "^(provider|scripts|examples)/" },
+      to: { circular: true },
+    },
+    {
+      name: "settings-imports-nothing-of-ours",
+      comment: "The vocabulary is pure, so that everyone may import it",
+      severity: "error",
+      from: { path: inside(["settings"]) },
+      to: { path: "^provider/", pathNot: inside(["settings"]) },
+    },
+    {
+      name: "engine-imports-only-settings",
+      comment: "Finding the Pulumi CLI has to do with nothing else",
+      severity: "error",
+      from: { path: inside(["engine"]) },
+      to: { path: "^provider/", pathNot: inside(["engine", "settings"]) },
+    },
+    {
+      name: "sandbox-shares-only-types",
+      comment: "A bug that the service and its clients share would be seen by no test",
+      severity: "error",
+      from: { path: inside(["sandbox"]) },
+      to: {
+        path: "^provider/",
+        pathNot: inside(["sandbox"]),
+        dependencyTypesNot: ["type-only"],
+      },
+    },
+    {
+      name: "product-imports-no-sandbox",
+      comment: "The product doesn't need the service that stands in for the real one",
+      severity: "error",
+      from: { path: "^provider/[^/]+/", pathNot: inside(["sandbox", "cli"]) },
+      to: { path: inside(["sandbox"]) },
+    },
+    {
+      name: "product-imports-no-test",
+      comment: "What is published can't need what isn't",
+      severity: "error",
+      from: { path: "^provider/" },
+      to: { path: "^(test|scripts|examples)/" },
+    },
+    {
+      name: "scripts-and-examples-use-the-package",
+      comment: "They import what a user can: the package by its name, not its files",
+      severity: "error",
+      from: { path: "^(scripts|examples)/" },
+      to: { path: "^provider/", pathNot: "^provider/(dist/|engine/lock[.]js$)" },
+    },
+    {
+      name: "resolvable",
+      severity: "error",
+      from: { path: "^(provider|scripts|examples)/" },
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    doNotFollow: { path: ["node_modules", "^provider/dist/"] },
+    exclude: { path: ["^provider/dist/.*[.]d[.]ts$"] },
+    tsConfig: { fileName: "tsconfig.json" },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["import", "require", "node", "default", "types"],
+      extensions: [".ts", ".mts", ".js", ".mjs", ".cjs", ".json"],
+    },
+  },
+};

@@ -1,0 +1,98 @@
+import { spawn } from "node:child_process";
+
+/** How a child process is run. */
+export interface RunOptions {
+  cwd?: string;
+  env?: NodeJS.ProcessEnv;
+  /** The child is killed after so long. Default: never. */
+  timeoutMs?: number;
+  /** Called with each line of standard error as it comes. */
+  onErrorLine?: (line: string) => void;
+}
+
+/** What came of a child process. */
+export interface RunResult {
+  /** Null when it was killed or never started. */
+  exitCode: number | null;
+  stdout: string;
+  stderr: string;
+  /** Set when it could not be started, such as `ENOENT`. */
+  failure?: NodeJS.ErrnoException;
+  timedOut: boolean;
+}
+
+/** Runs a program without a shell and with no input. Never rejects: what went wrong is in the result. */
+export type RunCommand = (
+  command: string,
+  args: readonly string[],
+  options?: RunOptions,
+) => Promise<RunResult>;
+
+export const runCommand: RunCommand = async (command, args, options = {}) => {
+  try {
+    return await runToEnd(command, args, options);
+  } catch (failure) {
+    return {
+      exitCode: null,
+      stdout: "",
+      stderr: "",
+      timedOut: false,
+      failure: failure as NodeJS.ErrnoException,
+    };
+  }
+};
+
+/** Rejects when the program can't be started. */
+function runToEnd(command: string, args: readonly string[], options: RunOptions): Promise<RunResult> {
+  const { cwd, env, timeoutMs, onErrorLine } = options;
+  return new Promise((resolve, reject) => {
+    const result: RunResult = { exitCode: null, stdout: "", stderr: "", timedOut: false };
+    const child = spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"], windowsHide: true });
+    // A build must not outlive the process that wanted it.
+    const kill = () => child.kill();
+    process.once("exit", kill);
+    const stop = () => {
+      result.timedOut = true;
+      child.kill("SIGKILL");
+    };
+    const timer = timeoutMs === undefined ? undefined : setTimeout(stop, timeoutMs);
+    const release = () => {
+      clearTimeout(timer);
+      process.removeListener("exit", kill);
+    };
+
+    let line = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      result.stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      result.stderr += text;
+      const lines = (line + text).split("\n");
+      line = lines.pop() ?? "";
+      for (const complete of lines) onErrorLine?.(complete.trimEnd());
+    });
+    child.once("error", (error) => {
+      release();
+      reject(error);
+    });
+    child.once("close", (exitCode) => {
+      result.exitCode = exitCode;
+      release();
+      resolve(result);
+    });
+    // A grandchild that lives on may keep the pipes open, so after a kill the exit is enough.
+    child.once("exit", () => {
+      if (!result.timedOut) return;
+      release();
+      resolve(result);
+    });
+  });
+}
+
+/** Why a run failed, in a few words: the error of starting it, the time-out, or the last lines it wrote. */
+export function describeFailure(result: RunResult): string {
+  if (result.failure) return result.failure.message;
+  if (result.timedOut) return "it took too long and was stopped";
+  const lines = (result.stderr.trim() || result.stdout.trim()).split("\n").slice(-6);
+  return `exit code ${result.exitCode}: ${lines.join("\n")}`;
+}
