@@ -138,7 +138,7 @@ async function runEngine(args: string[]): Promise<string> {
     const child = spawn(engine.command, ["--non-interactive", "--color", "never", ...args], {
       cwd: folder,
       env: {
-        ...engine.environment(),
+        ...engine.environment(withoutOwnSettings(process.env)),
         PULUMI_BACKEND_URL: `file://${join(folder, ".state").replaceAll("\\", "/")}`,
         PULUMI_CONFIG_PASSPHRASE: "demo",
         PULUMI_HOME: join(folder, ".home"),
@@ -161,6 +161,12 @@ async function runEngine(args: string[]): Promise<string> {
       else fail(new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${output}`));
     });
   });
+}
+
+/** The user's own tenant and Pulumi account are no business of a demo. */
+function withoutOwnSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const own = /^(PULUMI_|EMAIL_SECURITY_)/;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
 }
 
 async function clickInConsole(value: string, change: Record<string, string>): Promise<void> {

@@ -39,20 +39,20 @@ export interface EngineProjectOptions {
  */
 export class EngineProject implements AsyncDisposable {
   readonly folder: string;
+  /** Where its state and the CLI's own files are; removed at the end. */
+  readonly #scratch: string;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #command: string;
 
-  private constructor(folder: string, command: string, environment: NodeJS.ProcessEnv) {
+  private constructor(folder: string, scratch: string, command: string, environment: NodeJS.ProcessEnv) {
     this.folder = folder;
+    this.#scratch = scratch;
     this.#command = command;
     this.#environment = environment;
   }
 
   static async create(options: EngineProjectOptions): Promise<EngineProject> {
-    const engine = await ensureEngine();
     const folder = await mkdtemp(join(tmpdir(), "email-security-"));
-    const state = join(folder, ".state");
-    await mkdir(state);
     await symlink(options.nodeModules ?? resolve("node_modules"), join(folder, "node_modules"));
     const files = {
       "Pulumi.yaml": "name: settings\nruntime: nodejs\n",
@@ -61,15 +61,31 @@ export class EngineProject implements AsyncDisposable {
       ...options.files,
     };
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-    const project = new EngineProject(folder, engine.command, {
-      ...engine.environment(process.env),
-      PULUMI_BACKEND_URL: `file://${state}`,
-      PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
-      PULUMI_HOME: join(folder, ".home"),
-      ...options.environment,
-    });
+    const project = await EngineProject.#open(folder, folder, options.environment);
     await project.succeed("stack", "init", "dev");
     return project;
+  }
+
+  /** A project that is there already; its folder stays. It has no stack yet. */
+  static async at(folder: string, environment: Record<string, string>): Promise<EngineProject> {
+    return await EngineProject.#open(folder, await mkdtemp(join(tmpdir(), "email-security-")), environment);
+  }
+
+  static async #open(
+    folder: string,
+    scratch: string,
+    environment: Record<string, string> = {},
+  ): Promise<EngineProject> {
+    const engine = await ensureEngine();
+    const state = join(scratch, ".state");
+    await mkdir(state);
+    return new EngineProject(folder, scratch, engine.command, {
+      ...engine.environment(withoutOwnSettings(process.env)),
+      PULUMI_BACKEND_URL: `file://${state}`,
+      PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
+      PULUMI_HOME: join(scratch, ".home"),
+      ...environment,
+    });
   }
 
   /** Replaces the program. */
@@ -129,6 +145,12 @@ export class EngineProject implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await rm(this.folder, { recursive: true, force: true });
+    await rm(this.#scratch, { recursive: true, force: true });
   }
+}
+
+/** The developer's own tenant and Pulumi account are no business of a test. */
+function withoutOwnSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const own = /^(PULUMI_|EMAIL_SECURITY_)/;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
 }
