@@ -21,6 +21,7 @@ if (keys === undefined) throw new Error(`the sandbox has no tenant ${TENANT}`);
 const untouched = settings();
 const folder = await mkdtemp(join(tmpdir(), "email-security-demo-"));
 const running = new AbortController();
+let steps = 0;
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => running.abort());
 
 try {
@@ -40,14 +41,17 @@ ${bold("Email security as code")}: examples/quickstart, run by Pulumi ${engine.v
 service at ${sandbox.url}, tenant "${TENANT}". Below each step: what Pulumi did, how many requests the
 service saw, and what the service now holds of what the example declares.`);
 
-  step("pulumi up", "the first time: everything is made");
+  step("The first `pulumi up`", "makes everything");
   await pulumi("up", "--yes", "--skip-preview");
   holds();
 
-  step("pulumi up", "again: nothing to do, and no request at all");
+  step("The second", "has nothing to do, and makes no request at all");
   await pulumi("up", "--yes", "--skip-preview");
 
-  step("a colleague's click in the console", "allows what you deny");
+  step(
+    "A colleague's click in the console",
+    "allows what you deny; a refresh sees it, the next `up` mends it",
+  );
   await clickInConsole("acme-login.example", { list: "allow", comment: "customer complained" });
   const refresh = await pulumi("refresh", "--yes", "--skip-preview", "--diff");
   for (const line of refresh.split("\n")) {
@@ -56,23 +60,23 @@ service saw, and what the service now holds of what the example declares.`);
   await pulumi("up", "--yes", "--skip-preview");
   holds("acme-login.example");
 
-  step("a comment edited in the program", "changed in place");
+  step("A comment edited in the program", "is changed in place");
   await edit("until the fair in May", "until the fair in May; asked for by Events");
   await pulumi("up", "--yes", "--skip-preview");
   holds("trade-fair.example");
 
-  step("another value", "replaces the entry: the new one is there before the old one goes");
+  step("Another value", "replaces the entry: the new one is there before the old one goes");
   await edit("acme-login.example", "acme-portal.example");
   await pulumi("up", "--yes", "--skip-preview");
   holds("acme-portal.example");
 
-  step("a mistake", "refused in preview, before any request");
+  step("A mistake", "is refused in preview, before any request");
   await edit("acme-portal.example", "hxxps://acme-portal[.]example/login");
   const refused = await pulumi("preview");
   console.log(`  ${/has a problem: (.+)/.exec(refused)?.[1] ?? refused}`);
   await edit("hxxps://acme-portal[.]example/login", "acme-portal.example");
 
-  step("pulumi destroy", "leaves the tenant's other settings alone");
+  step("`pulumi destroy`", "leaves the tenant's other settings alone");
   const destroyed = await pulumi("destroy", "--yes", "--skip-preview");
   console.log(
     `  ${/^.*(?:Diagnostics:\s+.*\n\s+)(.+stays excluded.+)$/m.exec(destroyed)?.[1]?.trim() ?? destroyed}`,
@@ -91,7 +95,8 @@ ${bold("Where to go next")}
 }
 
 function step(what: string, why: string): void {
-  console.log(`\n${bold(what)}  ${dim(why)}`);
+  steps += 1;
+  console.log(`\n${bold(`${steps}  ${what}`)}  ${dim(why)}`);
 }
 
 async function prepare(): Promise<void> {
