@@ -137,7 +137,8 @@ export class AllowDenyEntries {
 
 /** Ids are opaque: any characters, percent-encoded. A dot segment would be folded away by the URL parser. */
 function entryPath(id: string): string {
-  if (id === "" || id === "." || id === "..")
+  // Half a surrogate pair has no percent-encoded form.
+  if (id === "" || id === "." || id === ".." || /\p{Cs}/u.test(id))
     throw new InvalidArgumentError(`${quote(id)} can't be the id of an entry`);
   return `${PATH}/${encodeURIComponent(id)}`;
 }

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { inspect } from "node:util";
-import { type Dispatcher, EnvHttpProxyAgent, request } from "undici";
+import { Agent, type Dispatcher, EnvHttpProxyAgent, request } from "undici";
 import { z } from "zod";
 import { RATE_LIMIT_STATUSES } from "../settings/assumptions";
 import { printable, quote } from "../settings/text";
@@ -34,7 +34,7 @@ export interface TransportOptions {
   readonly allowInsecureHttp?: boolean;
   /** The largest answer that is read, in bytes. Default: 16 MiB. */
   readonly maxResponseBytes?: number;
-  /** undici's dispatcher. Default: one that follows HTTPS_PROXY and NO_PROXY. */
+  /** undici's dispatcher. Default: one that follows HTTPS_PROXY and NO_PROXY; loopback is always reached directly. */
   readonly dispatcher?: Dispatcher;
 }
 
@@ -51,6 +51,8 @@ export interface Call<T> {
 
 const API_PREFIX = "/api/v1";
 const DEFAULT_TIMEOUT_MS = 30_000;
+/** What a timer can count; a longer one would fire at once. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /** Failures that happen before a request leaves, so that the service can't have acted on it. */
@@ -61,6 +63,7 @@ const NEVER_SENT = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
+  "CERT_NOT_YET_VALID",
   "CERT_HAS_EXPIRED",
   "DEPTH_ZERO_SELF_SIGNED_CERT",
   "SELF_SIGNED_CERT_IN_CHAIN",
@@ -77,20 +80,23 @@ export class Transport {
   /** The service's address without a trailing slash. */
   readonly baseUrl: string;
   readonly #apiKey: string;
+  readonly #formsOfKey: readonly string[];
   readonly #timeoutMs: number;
   readonly #maxResponseBytes: number;
   readonly #dispatcher: Dispatcher;
+  #isClosed = false;
 
   /** @throws {ConfigurationError} when the address or the key can't be used. */
   constructor(options: TransportOptions) {
     this.baseUrl = checkBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false);
     this.#apiKey = checkApiKey(options.apiKey);
-    this.#timeoutMs = checkPositive("timeoutMs", options.timeoutMs ?? DEFAULT_TIMEOUT_MS);
+    this.#formsOfKey = formsOf(this.#apiKey);
+    this.#timeoutMs = checkPositive("timeoutMs", options.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
     this.#maxResponseBytes = checkPositive(
       "maxResponseBytes",
       options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     );
-    this.#dispatcher = options.dispatcher ?? new EnvHttpProxyAgent();
+    this.#dispatcher = options.dispatcher ?? defaultDispatcher(this.baseUrl);
   }
 
   /**
@@ -100,22 +106,38 @@ export class Transport {
    */
   async send<T>(call: Call<T>): Promise<T> {
     const facts: RequestFacts = { method: call.method, path: `${API_PREFIX}${call.path}` };
+    if (this.#isClosed) {
+      throw new NetworkError("ERR_NETWORK", `${this.#what(facts)} was not sent: this client is closed.`, {
+        request: facts,
+      });
+    }
     const answer = await this.#exchange(call, facts);
-    if (answer.status < 200 || answer.status > 299) throw this.#refusal(facts, answer);
+    if (!isSuccess(answer.status)) throw this.#refusal(facts, answer);
     const body = this.#parse(facts, answer);
     const checked = call.answer.safeParse(body);
     if (!checked.success) {
       throw new InvalidResponseError(
         "ERR_INVALID_RESPONSE",
         `${this.#what(facts)} answered ${answer.status} with a body that is not what the reference says: ${explain(checked.error)}`,
-        { request: facts, status: answer.status, body, outcomeUnknown: isWrite(facts) },
+        {
+          request: facts,
+          status: answer.status,
+          body: this.#bodyWithoutKey(body),
+          outcomeUnknown: isWrite(facts),
+        },
       );
     }
     return checked.data;
   }
 
+  /** Text from outside with the key, should it be echoed, taken out. */
+  withoutKey(text: string): string {
+    return this.#formsOfKey.reduce((cleaned, form) => cleaned.replaceAll(form, "<API_KEY>"), text);
+  }
+
   /** Closes the connections. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#dispatcher.close();
   }
 
@@ -136,9 +158,16 @@ export class Transport {
         },
         body: call.body === undefined ? null : JSON.stringify(call.body),
         signal,
+        // One limit for the whole exchange, above; undici's own would end a longer one as a broken connection.
+        headersTimeout: 0,
+        bodyTimeout: 0,
         dispatcher: this.#dispatcher,
       });
-      const text = await this.#readBody(facts, response);
+      const text = await this.#readBody(facts, response).catch((error: unknown) => {
+        // The status of a refusal tells what happened; its words are a courtesy that may break off.
+        if (isSuccess(response.statusCode)) throw error;
+        return "";
+      });
       return { status: response.statusCode, headers: response.headers, text };
     } catch (error) {
       throw this.#connectionFailure(facts, error, signal);
@@ -213,8 +242,15 @@ export class Transport {
     const said = errorBody.safeParse(body);
     const serviceMessage = said.success ? this.#harmless(said.data.error).slice(0, 500) : undefined;
     const told = serviceMessage === undefined ? "" : `: ${serviceMessage}`;
-    const options: ServiceErrorOptions = { request: facts, status, serviceMessage, body };
-    const message = (advice: string): string => `${this.#what(facts)} answered ${status}${told}. ${advice}`;
+    const stop = /[.!?]$/.test(told) ? "" : ".";
+    const options: ServiceErrorOptions = {
+      request: facts,
+      status,
+      serviceMessage,
+      body: this.#bodyWithoutKey(body),
+    };
+    const message = (advice: string): string =>
+      `${this.#what(facts)} answered ${status}${told}${stop} ${advice}`;
     if (status >= 300 && status < 400) {
       const location = header(answer, "location");
       const target = location === undefined ? "" : ` to ${quote(this.#harmless(location))}`;
@@ -282,9 +318,18 @@ export class Transport {
     return `${facts.method} ${facts.path} at ${this.baseUrl}`;
   }
 
-  /** Text from outside, with its control characters escaped and the key, should it be echoed, taken out. */
+  /** Text from outside, with its control characters escaped and the key taken out. */
   #harmless(text: string): string {
-    return printable(text.replaceAll(this.#apiKey, "<API_KEY>"));
+    return printable(this.withoutKey(text));
+  }
+
+  #bodyWithoutKey(body: unknown): unknown {
+    try {
+      return JSON.parse(this.withoutKey(JSON.stringify(body)));
+    } catch {
+      // No body, or one that is nested too deep or does not hold together without the key: better none than that.
+      return undefined;
+    }
   }
 
   [inspect.custom](): string {
@@ -298,7 +343,25 @@ interface Answer {
   readonly text: string;
 }
 
-const errorBody = z.object({ error: z.string() });
+const errorBody = z.object({ error: z.string().trim().min(1) });
+
+/** The key as it is, and as an echo may write it: in JSON, in an address, in HTML. */
+function formsOf(key: string): string[] {
+  const html = key.replace(/[&<>"']/g, (character) => `&${HTML_NAMES[character]};`);
+  return [...new Set([key, JSON.stringify(key).slice(1, -1), encodeURIComponent(key), html])];
+}
+
+const HTML_NAMES: Readonly<Record<string, string>> = {
+  "&": "amp",
+  "<": "lt",
+  ">": "gt",
+  '"': "quot",
+  "'": "#39",
+};
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
 
 function header(answer: Answer, name: string): string | undefined {
   const value = answer.headers[name];
@@ -320,7 +383,9 @@ function errorCode(error: unknown): string {
 /** Both forms of Retry-After (RFC 9110, section 10.2.3), in milliseconds from now; undefined when it can't be read. */
 function retryAfterMs(value: string | undefined, now = Date.now()): number | undefined {
   if (value === undefined) return undefined;
-  if (/^\d+$/.test(value.trim())) return Number(value) * 1000;
+  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
+  // Date.parse takes "-1" and "soon 5" for dates long past, which would read as "no need to wait".
+  if (!/^[A-Z][a-z]+, .+ GMT$/.test(value.trim())) return undefined;
   const at = Date.parse(value);
   return Number.isNaN(at) ? undefined : Math.max(0, at - now);
 }
@@ -328,8 +393,26 @@ function retryAfterMs(value: string | undefined, now = Date.now()): number | und
 function explain(error: z.ZodError): string {
   return error.issues
     .slice(0, 3)
+    .map(lastBranch)
     .map((issue) => `${issue.path.length === 0 ? "the body" : issue.path.join(".")}: ${issue.message}`)
     .join("; ");
+}
+
+/** Of an answer that may come in several shapes, what is wrong with the one that the reference shows: the last. */
+function lastBranch(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  const inner = issue.code === "invalid_union" ? issue.errors.at(-1)?.[0] : undefined;
+  return inner === undefined ? issue : { ...inner, path: [...issue.path, ...inner.path] };
+}
+
+function defaultDispatcher(baseUrl: string): Dispatcher {
+  // Plain http to loopback is accepted because nobody else hears it; a proxy would.
+  if (isLoopback(new URL(baseUrl).hostname)) return new Agent();
+  try {
+    return new EnvHttpProxyAgent();
+  } catch {
+    // The cause would show the proxy's address, and with it its password.
+    throw new ConfigurationError("HTTPS_PROXY or HTTP_PROXY of the environment is not a proxy's address.");
+  }
 }
 
 function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): string {
@@ -337,7 +420,8 @@ function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): string {
   const advice = "Give an address such as https://mail-security.example.";
   if (url === null)
     throw new ConfigurationError(
-      `The service's address (baseUrl) is not a URL: ${quote(baseUrl)}. ${advice}`,
+      // Not shown: what is no address may be the key, put in the wrong place.
+      `The service's address (baseUrl) is not a URL. ${advice}`,
     );
   if (url.username !== "" || url.password !== "") {
     throw new ConfigurationError(
@@ -346,12 +430,12 @@ function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): string {
   }
   if (url.search !== "" || url.hash !== "") {
     throw new ConfigurationError(
-      `The service's address (baseUrl) has a query or a fragment: ${quote(baseUrl)}. ${advice}`,
+      `The service's address (baseUrl) has a query or a fragment after ${quote(`${url.origin}${url.pathname}`)}. ${advice}`,
     );
   }
   if (url.protocol !== "https:" && url.protocol !== "http:") {
     throw new ConfigurationError(
-      `The service's address (baseUrl) is neither https nor http: ${quote(baseUrl)}. ${advice}`,
+      `The service's address (baseUrl) does not begin with https:// or http://. ${advice}`,
     );
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname) && !allowInsecureHttp) {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { MAX_VIP_REMOVALS, NOT_IN_ORGANIZATION_STATUSES, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
 import { printable } from "../settings/text";
@@ -86,7 +87,8 @@ export class VipEmployees {
       throw notInOrganization(error) ?? error;
     }
     if (result.not_in_org.length > 0) {
-      throw outsideOrganization(result.not_in_org, { request: { method: "POST", path: `/api/v1${PATH}` } });
+      const addresses = result.not_in_org.map((address) => this.#transport.withoutKey(address));
+      throw outsideOrganization(addresses, { request: { method: "POST", path: `/api/v1${PATH}` } });
     }
     return result;
   }
@@ -121,14 +123,18 @@ export class VipEmployees {
   }
 }
 
-/** The add result stands under `results`; where a service says "not in the organization" it may stand at the top. */
-const addAnswer = envelope(addVipResult).or(addVipResult.refine((result) => result.not_in_org.length > 0));
+/** Addresses outside the organization: they may be named at the top or under `results`, whatever else is there. */
+const outsiders = z
+  .object({ not_in_org: z.array(z.string()).nonempty() })
+  .transform(({ not_in_org }): AddVipResult => ({ added: [], already_vip: [], not_in_org }));
+const refusal = envelope(outsiders).or(outsiders);
+const addAnswer = refusal.or(envelope(addVipResult));
 
 function notInOrganization(error: unknown): NotInOrganizationError | undefined {
   if (!(error instanceof ServiceError) || !NOT_IN_ORGANIZATION_STATUSES.includes(error.status ?? 0))
     return undefined;
-  const read = addAnswer.safeParse(error.body);
-  if (!read.success || read.data.not_in_org.length === 0) return undefined;
+  const read = refusal.safeParse(error.body);
+  if (!read.success) return undefined;
   return outsideOrganization(read.data.not_in_org, {
     request: error.request,
     serviceMessage: error.serviceMessage,

@@ -10,7 +10,7 @@ const DOWNLOAD_REMEDY =
   "let the Go module proxy be reached (see GOPROXY in `go env`), then try again: what was downloaded is kept";
 
 const COMPILE_REMEDY =
-  "see what Go says above (the disk may be full: Go's caches take some 3 GB), then try again";
+  "see what Go says above (the disk may be full: Go's caches take some 4 GB), then try again";
 
 /** The way of a build from pinned Go modules, for where only package registries can be reached. */
 export function buildWay(context: WayContext): Way {
@@ -28,7 +28,7 @@ export function buildWay(context: WayContext): Way {
       const env = await goEnvironment(context, cli.goVersion);
       return install(context, name, async (folder) => {
         context.log(
-          `Building the Pulumi CLI ${cli.version} from Go modules: about four minutes on two cores, once. ` +
+          `Building the Pulumi CLI ${cli.version} from Go modules: about four minutes on two idle cores, once. ` +
             `It is kept in ${context.engineFolder}.`,
         );
         const bin = join(folder, "bin");

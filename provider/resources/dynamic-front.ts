@@ -1,4 +1,5 @@
 import type { dynamic } from "@pulumi/pulumi";
+import { EmailSecurityError } from "../settings/email-security-error";
 import { UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
 import { type Context, type Lifecycle, PartialFailure } from "./lifecycle/lifecycle";
@@ -110,12 +111,19 @@ async function carryingProvider<T>(inputs: Properties, work: () => Promise<T>): 
   });
 }
 
-/** The host prints an error's stack beside its message; people need the message alone. */
+/**
+ * The host prints every error with its stack, and the engine tells the same error at its resource. For one that is
+ * written for people the first is cut down to its name; an unexpected one keeps its stack.
+ */
 async function quietly<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Error && !process.env["EMAIL_SECURITY_DEBUG"]) error.stack = "";
+    if (error instanceof EmailSecurityError && !process.env["EMAIL_SECURITY_DEBUG"]) {
+      const { name, code } = error;
+      error.toString = () => `${name} (${code})`;
+      error.stack = "told at its resource";
+    }
     throw error;
   }
 }

@@ -128,9 +128,7 @@ function validate(schema: z.ZodObject, raw: RawArguments): ArgumentFailure[] {
   const failures: ArgumentFailure[] = [];
   for (const issue of result.error.issues) {
     if (issue.code === "unrecognized_keys") {
-      const known = Object.keys(schema.shape).join(", ");
-      for (const key of issue.keys)
-        failures.push({ property: key, reason: `is no argument; there are ${known}` });
+      for (const key of issue.keys) failures.push({ property: key, reason: unknownArgument(key, schema) });
       continue;
     }
     const property = String(issue.path[0] ?? "");
@@ -139,15 +137,23 @@ function validate(schema: z.ZodObject, raw: RawArguments): ArgumentFailure[] {
   return failures;
 }
 
+function unknownArgument(key: string, schema: z.ZodObject): string {
+  const known = Object.keys(schema.shape);
+  const plain = (name: string): string => name.replace(/[-_]/g, "").toLowerCase();
+  const meant = known.find((name) => plain(name) === plain(key));
+  return meant === undefined
+    ? `is not an argument; the arguments are ${known.join(", ")}`
+    : `is not an argument; write ${meant}`;
+}
+
 /** Leaves out what is null, undefined or an empty comment, so that they are the same as not written. */
 function withoutEmpty(raw: RawArguments): Record<string, unknown> {
-  const inputs: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(raw)) {
-    if (value === undefined || value === null) continue;
-    if (key === "comment" && typeof value === "string" && canonicalComment(value) === "") continue;
-    inputs[key] = value;
-  }
-  return inputs;
+  const isGiven = ([key, value]: [string, unknown]): boolean =>
+    value !== undefined &&
+    value !== null &&
+    !(key === "comment" && typeof value === "string" && canonicalComment(value) === "");
+  // Not by assignment: a key named __proto__ must stay a key.
+  return Object.fromEntries(Object.entries(raw).filter(isGiven));
 }
 
 function missingOr(input: unknown, wanted: string): string {

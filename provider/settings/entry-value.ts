@@ -26,7 +26,7 @@ export function parseEntryValue(text: string): Parsed<EntryValue> {
   const parsed = parseExactly(text);
   if (parsed.ok) return parsed;
   const suggestion = suggest(text);
-  return suggestion === undefined ? parsed : refuse(`${parsed.reason}; write ${quote(suggestion)}`);
+  return suggestion === undefined ? parsed : refuse(`${parsed.reason}; write ${inFull(suggestion)}`);
 }
 
 /** Reads a mailbox address (`local@domain`) to its canonical form, or says what is wrong with it. */
@@ -35,7 +35,7 @@ export function parseMailbox(text: string): Parsed<string> {
   if (parsed.ok) return parsed;
   const suggestion = suggest(text);
   const useful = suggestion !== undefined && parseMailboxExactly(suggestion).ok;
-  return useful ? refuse(`${parsed.reason}; write ${quote(suggestion)}`) : parsed;
+  return useful ? refuse(`${parsed.reason}; write ${inFull(suggestion)}`) : parsed;
 }
 
 /**
@@ -43,14 +43,16 @@ export function parseMailbox(text: string): Parsed<string> {
  * that can't be read is compared in lower case.
  */
 export function canonicalValue(value: string): string {
-  const parsed = parseExactly(value.trim());
-  return parsed.ok ? parsed.value.canonical : value.trim().toLowerCase();
+  const text = value.trim();
+  const parsed = parseExactly(text);
+  return parsed.ok ? parsed.value.canonical : text.toLowerCase();
 }
 
 /** The form in which mailboxes are compared. Never fails. */
 export function canonicalMailbox(email: string): string {
-  const parsed = parseMailboxExactly(email.trim());
-  return parsed.ok ? parsed.value : email.trim().toLowerCase();
+  const text = email.trim();
+  const parsed = parseMailboxExactly(text);
+  return parsed.ok ? parsed.value : text.toLowerCase();
 }
 
 /** What two entries about the same thing share: type and canonical value. */
@@ -72,6 +74,11 @@ function refuse(reason: string): { ok: false; reason: string } {
   return { ok: false, reason };
 }
 
+/** A suggestion is there to be copied, so it is never cut. */
+function inFull(suggestion: string): string {
+  return quote(suggestion, suggestion.length);
+}
+
 function parseExactly(text: string): Parsed<EntryValue> {
   if (text.trim() === "") return refuse("is empty; write a domain, an IP address or a mailbox");
   const oddities = surroundings(text);
@@ -84,6 +91,7 @@ function parseExactly(text: string): Parsed<EntryValue> {
       ? { ok: true, value: { entryType: "email_address", canonical: mailbox.value } }
       : mailbox;
   }
+  if (/^[^:]+:\d+$/.test(text)) return refuse(`${quote(text)} has a port; the service's list holds none`);
   if (looksLikeAddress(text)) return parseAddress(text);
   const domain = parseDomain(text);
   return domain.ok ? { ok: true, value: { entryType: "domain", canonical: domain.value } } : domain;
@@ -96,89 +104,118 @@ function surroundings(text: string): string | undefined {
 }
 
 function looksLikeAddress(text: string): boolean {
-  return /^[\d.]+(\/\d+)?$/.test(text) || /^[\da-f:.]*:[\da-f:.]*(%\w+)?(\/\d+)?$/i.test(text);
+  return /^[\d.]+$/.test(text) || ADDRESS_RANGE.test(text) || /:[^:]*:/.test(text);
 }
 
+/** `192.0.2.0/24`, `192.0.2.0/255.255.255.0`, `192.0.2.1-192.0.2.9`, `192.0.2.1-9`. */
+const ADDRESS_RANGE = /^[\d.]+ ?[-/] ?[\d.]+$/;
+
 function parseAddress(text: string): Parsed<EntryValue> {
-  if (text.includes("/")) {
+  if (/\/\d+$/.test(text) || ADDRESS_RANGE.test(text)) {
     return refuse(`${quote(text)} is a range of addresses; the service's list holds single addresses`);
   }
-  // ipaddr.js reads "010.0.0.1" as octal and isIP accepts a zone: each guards the other.
-  if (isIP(text) === 0 || text.includes("%")) {
+  if (isIP(text) === 6 && text.includes("%")) {
+    return refuse(`${quote(text)} has a zone (what follows %), which means something on one machine only`);
+  }
+  // ipaddr.js reads "010.0.0.1" as octal, so isIP goes first.
+  if (isIP(text) === 0) {
     const octal = /(^|\.)0\d/.test(text) ? " (leading zeros are read as octal by some software)" : "";
     return refuse(`${quote(text)} is not an IP address${octal}`);
   }
-  const address = ipaddr.parse(text);
+  // ipaddr.js also reads "::192.0.2.1" as "::ffff:192.0.2.1", which is another address; "0::192.0.2.1" it reads right.
+  const address = ipaddr.parse(text.replace(/^::(?=\d+\.)/, "0::"));
   const canonical = address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString();
   return { ok: true, value: { entryType: "ip", canonical } };
 }
 
 function parseMailboxExactly(text: string): Parsed<string> {
+  if (text.trim() === "") return refuse("is empty; write a mailbox such as jane.doe@example.com");
   const oddities = surroundings(text);
   if (oddities !== undefined) return refuse(oddities);
   const at = text.lastIndexOf("@");
   if (at < 0) return refuse(`${quote(text)} is not a mailbox: it has no @`);
-  const local = text.slice(0, at).normalize("NFC");
-  if (local === "") return refuse(`${quote(text)} has nothing before its @`);
+  if (at === 0) return refuse(`${quote(text)} has nothing before its @`);
+  if (at === text.length - 1) return refuse(`${quote(text)} has nothing after its @`);
+  // Composing takes quadratic time for a long row of combining marks; nothing this long can come below 64 bytes.
+  if (at > 1000) return refuse(`${quote(text)} has more than 64 bytes before its @`);
+  // Checked in the form that is compared, so that this form passes the same checks.
+  const local = text.slice(0, at).normalize("NFC").toLowerCase().normalize("NFC");
+  if (local.includes("*")) return refuse(`${quote(text)} is a pattern, not one mailbox`);
   if (/[\s<>()[\]\\,;:"@]/.test(local) || /^\.|\.$|\.\./.test(local)) {
-    return refuse(`${quote(text)} is not a mailbox: ${quote(local)} can't stand before its @`);
+    return refuse(`${quote(text)} is not a mailbox: ${quote(text.slice(0, at))} can't stand before its @`);
   }
   if (Buffer.byteLength(local) > 64) return refuse(`${quote(text)} has more than 64 bytes before its @`);
   const domain = parseDomain(text.slice(at + 1));
   if (!domain.ok) return refuse(`${quote(text)} is not a mailbox: ${domain.reason}`);
-  return { ok: true, value: `${local.toLowerCase()}@${domain.value}` };
+  return { ok: true, value: `${local}@${domain.value}` };
 }
 
 function parseDomain(text: string): Parsed<string> {
-  if (text === "") return refuse("the domain is empty");
+  // IDNA takes quadratic time, and nothing this long can come below 253 characters.
+  if (text.length > 1000) return refuse(`${quote(text)} is longer than 253 characters`);
   if (text.startsWith("*"))
     return refuse(`${quote(text)} is a pattern; the service's list holds plain domains`);
   const odd = /[^\p{L}\p{N}\p{M}._-]/u.exec(text.normalize("NFC"))?.[0];
-  if (odd !== undefined) return refuse(`${quote(text)} is not a domain: ${quote(odd)} can't stand in one`);
+  if (odd !== undefined) {
+    const several = /[\s,;]/.test(odd) ? " (one entry holds one value)" : "";
+    return refuse(`${quote(text)} is not a domain: ${quote(odd)} can't stand in one${several}`);
+  }
+  if (/^[.]/.test(text)) return refuse(`${quote(text)} is not a domain: it starts with a dot`);
   const ascii = domainToASCII(text.normalize("NFC")).replace(/\.$/, "");
   if (ascii === "") return refuse(`${quote(text)} is not a domain: it has no valid ASCII (IDNA) form`);
   if (ascii.length > 253) return refuse(`${quote(text)} is longer than 253 characters`);
   const labels = ascii.split(".");
   for (const label of labels) {
-    if (label === "")
-      return refuse(`${quote(text)} is not a domain: two dots follow each other, or it starts with one`);
+    if (label === "") return refuse(`${quote(text)} is not a domain: two dots follow each other`);
     if (label.length > 63)
       return refuse(`${quote(text)} is not a domain: ${quote(label)} is longer than 63 characters`);
-    if (!/^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?$/.test(label)) {
+    if (/^-|-$/.test(label))
+      return refuse(`${quote(text)} is not a domain: ${quote(label)} starts or ends with a hyphen`);
+    if (!/^[a-z0-9_-]+$/.test(label)) {
       return refuse(`${quote(text)} is not a domain: ${quote(label)} can't stand between its dots`);
     }
   }
   const top = labels.at(-1) ?? "";
   if (/^\d+$/.test(top) || top.includes("_"))
-    return refuse(`${quote(text)} is not a domain: it ends in ${quote(top)}`);
+    return refuse(`${quote(text)} is not a domain: none ends in ${quote(top)}`);
   if (labels.length === 1 && parseHost(ascii).isIcann !== true) {
     return refuse(`${quote(text)} is not a whole domain: it has no dot`);
   }
   return { ok: true, value: ascii };
 }
 
+/** Text beyond this is a mistake of another kind, such as a whole file, that no suggestion explains. */
+const LONGEST_EXPLAINED = 4000;
+
 /** The value that was probably meant, if a well-known slip explains what was written. */
 function suggest(text: string): string | undefined {
+  if (text.trim().length > LONGEST_EXPLAINED) return undefined;
   const candidates = new Set<string>();
   const cleaned = text
     .replace(/[\p{Cc}\p{Cf}]/gu, "")
     .trim()
-    .replace(/\[\.\]|\(\.\)|\[dot\]/gi, ".")
-    .replace(/\[@\]|\[at\]/gi, "@")
+    .replace(/[[({]\s?(?:\.|dot)\s?[\])}]|[。．｡]/giu, ".")
+    .replace(/[[({]\s?(?:@|at)\s?[\])}]/giu, "@")
+    .replace(/[[({]:[\])}]/gu, ":")
     .replace(/^h(?:tt|xx)p(s?):\/\//i, "http$1://")
-    .replace(/^mailto:/i, "");
+    .replace(/^mailto:([^?]*).*$/is, "$1")
+    .replace(/[,;]$/, "");
   candidates.add(cleaned);
   candidates.add(/<([^<>]+)>\s*$/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^@(.+)$/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^\*@(.+)$/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^\*?\.(.+)$/.exec(cleaned)?.[1] ?? "");
-  candidates.add(/^(.+)\/(?:32|128)$/.exec(cleaned)?.[1] ?? "");
-  candidates.add(/^\[(.+)\]$/.exec(cleaned)?.[1] ?? "");
-  if (cleaned.includes("/")) {
+  candidates.add(/^([\d.]+)\/32$/.exec(cleaned)?.[1] ?? "");
+  candidates.add(/^(.*:.*)\/128$/.exec(cleaned)?.[1] ?? "");
+  candidates.add(/^(.*:.*)%/.exec(cleaned)?.[1] ?? "");
+  candidates.add(/^([^:]+):\d+$/.exec(cleaned)?.[1] ?? "");
+  candidates.add(/^\[(.+)\](?::\d+)?$/.exec(cleaned)?.[1] ?? "");
+  // A range must not become its first address.
+  if (/[/?#]/.test(cleaned) && !ADDRESS_RANGE.test(cleaned)) {
     const url = URL.parse(cleaned.includes("://") ? cleaned : `http://${cleaned}`);
-    if (url !== null && !/^[\d.:[\]]+\/\d+$/.test(cleaned)) {
-      candidates.add(url.hostname.replace(/^\[(.+)\]$/, "$1"));
-    }
+    const host = url?.hostname.replace(/^\[(.+)\]$/, "$1") ?? "";
+    // A browser reads "010.0.0.1" as 8.0.0.1; whether its writer did can't be told.
+    if (isIP(host) !== 4 || cleaned.includes(host)) candidates.add(host);
   }
   for (const candidate of candidates) {
     if (candidate !== text && candidate !== "" && parseExactly(candidate).ok) return candidate;

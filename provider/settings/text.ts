@@ -1,11 +1,24 @@
 /**
- * Shows a piece of text that came from outside inside a message: quoted, on one line, with control characters
- * escaped, and at most `limit` characters long.
+ * Shows a value that came from outside inside a message: text quoted, anything else as JSON without quotes (so that
+ * `5` and `"5"` differ), on one line, with control characters escaped, and at most `limit` characters long.
  */
 export function quote(value: unknown, limit = 120): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
-  const short = text.length > limit ? `${text.slice(0, limit)}…` : text;
-  return `"${printable(short)}"`;
+  if (typeof value === "string") return `"${printable(shorten(value, limit))}"`;
+  return printable(shorten(notation(value), limit));
+}
+
+function shorten(text: string, limit: number): string {
+  // A cut through a surrogate pair would leave half a character.
+  return text.length > limit ? `${text.slice(0, limit).replace(/[\uD800-\uDBFF]$/, "")}…` : text;
+}
+
+function notation(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    // What JSON can't hold: a bigint, a circle, a toJSON that throws.
+    return typeof value === "object" ? "an object" : String(value);
+  }
 }
 
 /** Escapes control, format and line-breaking characters, so that text from outside can't move a terminal's cursor. */
