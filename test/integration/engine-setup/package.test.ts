@@ -1,0 +1,28 @@
+import { execFileSync } from "node:child_process";
+import { expect, it } from "vitest";
+
+it("is published with the Go modules that the engine is built from, and without the compiler's record", () => {
+  const args = [
+    "pack",
+    "--dry-run",
+    "--json",
+    "--ignore-scripts",
+    "--workspace=provider",
+    "--loglevel=error",
+  ];
+  const output = execFileSync("npm", args, { encoding: "utf8", shell: process.platform === "win32" });
+  const [packed]: { files: { path: string }[] }[] = Object.values(JSON.parse(output));
+  const files = packed?.files.map(({ path }) => path);
+  expect(files).toEqual(
+    expect.arrayContaining([
+      "LICENSE",
+      "dist/engine/index.js",
+      "dist/engine/lock.js",
+      "dist/engine/cli/go.mod",
+      "dist/engine/cli/go.sum",
+      "dist/engine/language-nodejs/go.mod",
+      "dist/engine/language-nodejs/go.sum",
+    ]),
+  );
+  expect(files?.filter((path) => /tsbuildinfo|(?<!\.d)\.ts$/.test(path))).toEqual([]);
+});
