@@ -8,17 +8,17 @@ import {
 } from "../settings/assumptions";
 import { quote } from "../settings/text";
 import { InvalidArgumentError } from "./errors";
-import { readWholeList } from "./paging";
+import { iterate, type PagedList, readWholeList } from "./paging";
 import {
   type AllowDenyEntryRow,
   allowDenyEntry,
   type DeleteEntryResult,
   deleteEntryResult,
-  envelope,
   type Page,
-  settingsPage,
 } from "./schemas";
-import { checkPositive, type Transport } from "./transport";
+import { resultsOf, settingsPageOf } from "./envelope";
+import { checkOneOf, checkOptional, checkPositive, pathSegment } from "./parameters";
+import type { Transport } from "./transport";
 
 const PATH = "/settings/allow_deny_entries";
 
@@ -65,13 +65,11 @@ export class AllowDenyEntries {
       query: {
         list: query.list,
         page: checkPositive("page", query.page ?? 1),
-        page_size:
-          query.page_size === undefined
-            ? undefined
-            : checkPositive("page_size", query.page_size, SETTINGS_PAGE_SIZE),
+        page_size: checkOptional("page_size", query.page_size, SETTINGS_PAGE_SIZE),
         q: query.q,
       },
-      answer: settingsPage(allowDenyEntry),
+      envelope: "settings-page",
+      answer: settingsPageOf(allowDenyEntry),
     });
   }
 
@@ -81,11 +79,24 @@ export class AllowDenyEntries {
    * @throws {ListUnstableError} when the list keeps changing underneath.
    */
   async readAll(list: List): Promise<AllowDenyEntryRow[]> {
-    return await readWholeList({
-      name: `${list} list`,
-      fetchPage: (page) => this.list({ list, page, page_size: SETTINGS_PAGE_SIZE }),
+    return await readWholeList(this.#paged({ list }));
+  }
+
+  /**
+   * The entries one by one, as their pages come in: of one list, or of both where the service allows it.
+   *
+   * @throws {ListUnstableError} when the list keeps changing underneath.
+   */
+  iterate(query: Omit<ListEntriesQuery, "page" | "page_size"> = {}): AsyncGenerator<AllowDenyEntryRow, void, undefined> {
+    return iterate(this.#paged(query));
+  }
+
+  #paged(query: Omit<ListEntriesQuery, "page" | "page_size">): PagedList<AllowDenyEntryRow> {
+    return {
+      name: query.list === undefined ? "allow/deny list" : `${query.list} list`,
+      fetchPage: (page) => this.list({ ...query, page, page_size: SETTINGS_PAGE_SIZE }),
       identity: (entry) => entry.id,
-    });
+    };
   }
 
   /**
@@ -101,7 +112,7 @@ export class AllowDenyEntries {
       method: "POST",
       path: PATH,
       body: entry,
-      answer: envelope(allowDenyEntry),
+      envelope: "object", answer: resultsOf(allowDenyEntry),
     });
   }
 
@@ -115,9 +126,9 @@ export class AllowDenyEntries {
     if (change.list !== undefined) checkOneOf("list", LISTS, change.list);
     return await this.#transport.send({
       method: "PATCH",
-      path: entryPath(id),
+      path: `${PATH}/${pathSegment("id", id)}`,
       body: change,
-      answer: envelope(allowDenyEntry),
+      envelope: "object", answer: resultsOf(allowDenyEntry),
     });
   }
 
@@ -129,24 +140,8 @@ export class AllowDenyEntries {
   async delete(id: string): Promise<DeleteEntryResult> {
     return await this.#transport.send({
       method: "DELETE",
-      path: entryPath(id),
-      answer: envelope(deleteEntryResult),
+      path: `${PATH}/${pathSegment("id", id)}`,
+      envelope: "object", answer: resultsOf(deleteEntryResult),
     });
-  }
-}
-
-/** Ids are opaque: any characters, percent-encoded. A dot segment would be folded away by the URL parser. */
-function entryPath(id: string): string {
-  // Half a surrogate pair has no percent-encoded form.
-  if (id === "" || id === "." || id === ".." || /\p{Cs}/u.test(id))
-    throw new InvalidArgumentError(`${quote(id)} can't be the id of an entry`);
-  return `${PATH}/${encodeURIComponent(id)}`;
-}
-
-function checkOneOf(name: string, values: readonly string[], value: string): void {
-  if (!values.includes(value)) {
-    throw new InvalidArgumentError(
-      `${name} must be ${values.map((one) => `"${one}"`).join(" or ")}, not ${quote(value)}`,
-    );
   }
 }

@@ -95,8 +95,30 @@ export class TimeoutError extends ServiceError {}
 /** The connection failed or broke. `ERR_NETWORK` */
 export class NetworkError extends ServiceError {}
 
-/** An answer that is not what the reference says: no JSON, another shape, a missing field. `ERR_INVALID_RESPONSE` */
+/**
+ * An answer that is not what the reference says: another shape, or a field that is missing. `ERR_INVALID_RESPONSE`
+ *
+ * The base of what else can be wrong with an answer, each a class with a code of its own.
+ */
 export class InvalidResponseError extends ServiceError {}
+
+/** A success with an HTML page, as a proxy or a sign-in page gives. `ERR_HTML_RESPONSE` */
+export class HtmlResponseError extends InvalidResponseError {}
+
+/** A success with content that is neither JSON nor HTML. `ERR_CONTENT_TYPE` */
+export class ContentTypeError extends InvalidResponseError {}
+
+/** A success with no body. `ERR_EMPTY_BODY` */
+export class EmptyBodyError extends InvalidResponseError {}
+
+/** An answer that ends in its middle, or whose JSON can't be read. `ERR_BROKEN_BODY` */
+export class BrokenBodyError extends InvalidResponseError {}
+
+/** An answer in another of the reference's envelopes than the endpoint's own. `ERR_WRONG_ENVELOPE` */
+export class WrongEnvelopeError extends InvalidResponseError {}
+
+/** An answer larger than the client reads. `ERR_RESPONSE_TOO_LARGE` */
+export class ResponseTooLargeError extends InvalidResponseError {}
 
 /** Addresses that do not belong to the organization; the service wrote nothing. `ERR_NOT_IN_ORGANIZATION` */
 export class NotInOrganizationError extends ServiceError {

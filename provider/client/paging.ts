@@ -2,7 +2,7 @@ import { printable } from "../settings/text";
 import { ListUnstableError } from "./errors";
 import type { Page } from "./schemas";
 
-export interface WholeListOptions<Item> {
+export interface PagedList<Item> {
   /** What the list is called in an error. */
   readonly name: string;
   readonly fetchPage: (page: number) => Promise<Page<Item>>;
@@ -14,6 +14,7 @@ export interface WholeListOptions<Item> {
 
 /** A list that goes on for longer does not end: it is given up, whatever its total says. */
 const MAX_PAGES = 10_000;
+const DEFAULT_ATTEMPTS = 5;
 
 /**
  * Reads a whole list, page by page, as one consistent reading: when the list moves between two pages (its total
@@ -24,60 +25,105 @@ const MAX_PAGES = 10_000;
  *
  * @throws {ListUnstableError} when no consistent reading came about.
  */
-export async function readWholeList<Item>(options: WholeListOptions<Item>): Promise<Item[]> {
-  const attempts = options.attempts ?? 5;
+export async function readWholeList<Item>(list: PagedList<Item>): Promise<Item[]> {
+  const reading = untilConsistent(list, async function* () {
+    const items: Item[] = [];
+    for await (const page of readPages(list)) items.push(...page);
+    yield items;
+  });
+  for await (const items of reading) return items;
+  return [];
+}
+
+/**
+ * Iterates over a list as its pages come in. When the list moves between two pages the reading begins anew, and what
+ * was given out before is passed over: nothing is skipped, and nothing comes twice.
+ *
+ * @throws {ListUnstableError} when the list kept moving; what was given out until then is not the whole list.
+ */
+export async function* iterate<Item>(list: PagedList<Item>): AsyncGenerator<Item, void, undefined> {
+  const given = new Set<string>();
+  yield* untilConsistent(list, async function* () {
+    const alike = new Map<string, number>();
+    for await (const page of readPages(list)) {
+      for (const item of page) {
+        const name = nameOf(item, list, alike);
+        if (given.has(name)) continue;
+        given.add(name);
+        yield item;
+      }
+    }
+  });
+}
+
+/** Begins a reading anew as often as the list moves underneath it, within bounds. */
+async function* untilConsistent<Item, Read>(
+  list: PagedList<Item>,
+  reading: () => AsyncGenerator<Read, void, undefined>,
+): AsyncGenerator<Read, void, undefined> {
+  const attempts = list.attempts ?? DEFAULT_ATTEMPTS;
   let why = "";
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
-    const reading = await readOnce(options);
-    if (reading.consistent) return reading.items;
-    why = reading.why;
+    try {
+      yield* reading();
+      return;
+    } catch (error) {
+      if (!(error instanceof Moved)) throw error;
+      why = error.message;
+    }
   }
   throw new ListUnstableError(
-    `The ${options.name} could not be read consistently in ${attempts} attempts: ${why}. Somebody may be changing it; run again when it is quiet.`,
+    `The ${list.name} could not be read consistently in ${attempts} attempts: ${why}. Somebody may be changing it; run again when it is quiet.`,
   );
 }
 
-type Reading<Item> =
-  | { readonly consistent: true; readonly items: Item[] }
-  | { readonly consistent: false; readonly why: string };
+/** The list moved between two pages. */
+class Moved extends Error {}
 
-async function readOnce<Item>(options: WholeListOptions<Item>): Promise<Reading<Item>> {
-  const items: Item[] = [];
+async function* readPages<Item>(list: PagedList<Item>): AsyncGenerator<readonly Item[], void, undefined> {
   const seen = new Set<string>();
+  let count = 0;
   let total: number | undefined;
   let lastNameless: string | undefined;
   for (let page = 1; page <= MAX_PAGES; page += 1) {
-    const answer = await options.fetchPage(page);
+    const answer = await list.fetchPage(page);
     if (page > 1 && answer.total !== total) {
-      return moved(`its total went from ${total ?? "none"} to ${answer.total ?? "none"}`);
+      throw new Moved(`its total went from ${total ?? "none"} to ${answer.total ?? "none"}`);
     }
     total = answer.total;
+    count += answer.items.length;
     let named = 0;
     for (const item of answer.items) {
-      items.push(item);
-      const identity = options.identity(item);
+      const identity = list.identity(item);
       if (identity === undefined) continue;
-      if (seen.has(identity)) return moved(`${printable(identity)} came twice`);
+      if (seen.has(identity)) throw new Moved(`${printable(identity)} came twice`);
       seen.add(identity);
       named += 1;
     }
     // Where no item can be told from another, a whole page that comes again still can.
     const nameless = named === 0 && answer.items.length > 0 ? JSON.stringify(answer.items) : undefined;
-    if (nameless !== undefined && nameless === lastNameless)
-      return moved(`page ${page} is page ${page - 1} again`);
-    lastNameless = nameless;
-    const done = answer.items.length === 0 || (total !== undefined && items.length >= total);
-    if (!done) continue;
-    if (total !== undefined && items.length !== total) {
-      return moved(`its pages hold ${items.length} items but its total says ${total}`);
+    if (nameless !== undefined && nameless === lastNameless) {
+      throw new Moved(`page ${page} is page ${page - 1} again`);
     }
-    return { consistent: true, items };
+    lastNameless = nameless;
+    const done = answer.items.length === 0 || (total !== undefined && count >= total);
+    if (done && total !== undefined && count !== total) {
+      throw new Moved(`its pages hold ${count} items but its total says ${total}`);
+    }
+    yield answer.items;
+    if (done) return;
   }
   throw new ListUnstableError(
-    `The ${options.name} did not end within ${MAX_PAGES} pages; the service seems to page wrongly.`,
+    `The ${list.name} did not end within ${MAX_PAGES} pages; the service seems to page wrongly.`,
   );
 }
 
-function moved(why: string): { consistent: false; why: string } {
-  return { consistent: false, why };
+/** An item's name within a reading; items that nothing tells apart are counted. */
+function nameOf<Item>(item: Item, list: PagedList<Item>, alike: Map<string, number>): string {
+  const identity = list.identity(item);
+  if (identity !== undefined) return `=${identity}`;
+  const text = JSON.stringify(item);
+  const count = (alike.get(text) ?? 0) + 1;
+  alike.set(text, count);
+  return `${count}:${text}`;
 }

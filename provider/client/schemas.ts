@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { EntryType, List, VerdictScope } from "../settings/assumptions";
+import type { EntryType, KNOWN_VERDICTS, List, VerdictScope } from "../settings/assumptions";
 
 /*
  * The shapes of the reference's section "Resources and their fields". Read leniently: unknown fields pass, optional
@@ -12,7 +12,7 @@ const optionalText = z
   .nullish()
   .transform((text) => text ?? undefined);
 
-const optionalCount = z
+export const optionalCount = z
   .number()
   .int()
   .nonnegative()
@@ -21,6 +21,117 @@ const optionalCount = z
 
 /** A mailbox that may be missing, null or empty: all three are a row without one. */
 const optionalMailbox = optionalText.transform((email) => (email?.trim() ? email : undefined));
+
+/** A verdict: the known ones complete in an editor, any other is read as it is. */
+export type Verdict = (typeof KNOWN_VERDICTS)[number] | (string & {});
+
+/** What was done with a threat (reference, table "Threat"); any other value is read as it is. */
+export type ActionTaken =
+  | "moved_to_trash"
+  | "moved_to_spam"
+  | "moved_to_graymail"
+  | "moved_to_promotions"
+  | "quarantined"
+  | "released_from_quarantine"
+  | "restored"
+  | "none"
+  | (string & {});
+
+/** How bad a threat is. Only `high` is shown in the reference. */
+export type Criticality = "high" | (string & {});
+
+/** Why a message was found to be a threat (reference, table "Threat indicator"). */
+export const threatIndicator = z.object({
+  indicator_type: optionalText,
+  explanation: optionalText,
+  grounding: optionalText,
+});
+export type ThreatIndicator = z.infer<typeof threatIndicator>;
+
+/** A detected threat (reference, table "Threat"). Dates are kept as sent. */
+export const threat = z.object({
+  id: z.string().min(1),
+  action_taken: optionalText.transform((action) => action as ActionTaken | undefined),
+  criticality: optionalText.transform((criticality) => criticality as Criticality | undefined),
+  verdict: optionalText.transform((verdict) => verdict as Verdict | undefined),
+  detection_time: optionalText,
+  time: optionalText,
+  remediation_time: optionalText,
+  reasoning: optionalText,
+  recipient_email: optionalText,
+  recipient_name: optionalText,
+  sender_email: optionalText,
+  sender_name: optionalText,
+  sender_domain: optionalText,
+  sender_registry_date: optionalText,
+  source: optionalText,
+  subject: optionalText,
+  threat_type: optionalText,
+  threat_indicators: z
+    .array(threatIndicator)
+    .nullish()
+    .transform((indicators) => indicators ?? []),
+});
+export type Threat = z.infer<typeof threat>;
+
+const phishingReportFields = {
+  id: z.string().min(1),
+  original_email_internet_message_id: optionalText,
+  report_internet_message_id: optionalText,
+  reasoning: optionalText,
+  report_date: optionalText,
+  reporter: optionalText,
+  sender: optionalText,
+  subject: optionalText,
+  verdict: optionalText.transform((verdict) => verdict as Verdict | undefined),
+};
+
+/** A phishing report as lists hold it (reference, table "Phishing report (list form)"). */
+export const phishingReport = z.object(phishingReportFields);
+export type PhishingReport = z.infer<typeof phishingReport>;
+
+const recipients = z
+  .array(z.string())
+  .nullish()
+  .transform((list) => list ?? []);
+
+/** A phishing report by itself (reference, table "Phishing report (detail form)"). */
+export const phishingReportDetail = z.object({
+  ...phishingReportFields,
+  to: recipients,
+  cc: recipients,
+  bcc: recipients,
+  email_content_url: optionalText,
+  response_content_url: optionalText,
+});
+export type PhishingReportDetail = z.infer<typeof phishingReportDetail>;
+
+const numberOfThreats = z.number().int().nonnegative();
+
+/** How many threats one day had (reference, table "Other result shapes"). */
+export const threatsOnDay = z.object({ date: z.string(), count_threats: numberOfThreats });
+export type ThreatsOnDay = z.infer<typeof threatsOnDay>;
+
+/** A user or group and how many threats it was the target of. */
+export const targetedEntity = z.object({
+  full_name: optionalText,
+  job_title: optionalText,
+  count_threats: numberOfThreats,
+});
+export type TargetedEntity = z.infer<typeof targetedEntity>;
+
+/** A type of threat and how many there were. */
+export const threatTypeCount = z.object({ type: optionalText, count_threats: numberOfThreats });
+export type ThreatTypeCount = z.infer<typeof threatTypeCount>;
+
+/** Estimated hours saved from prevented threats. */
+export const hoursSaved = z.object({ hours_saved: z.number() });
+
+/** How many inboxes received mail. */
+export const protectedInboxes = z.object({ protected_inboxes: z.number().int().nonnegative() });
+
+/** The mean time to analyze a report, in seconds; null where there was none. */
+export const meanAnalysisTime = z.object({ analysis_time: z.number().nullable() });
 
 /** An entry of the allow/deny list (reference, table "Allow/deny entry"). */
 export const allowDenyEntry = z.object({
@@ -91,16 +202,4 @@ export interface Page<Item> {
   readonly page: number | undefined;
   readonly page_size: number | undefined;
   readonly total: number | undefined;
-}
-
-/** The success envelope: `results` of the given shape (reference, section "Response envelopes"). */
-export function envelope<T extends z.ZodType>(results: T) {
-  return z.object({ results }).transform((body) => (body as { results: z.infer<T> }).results);
-}
-
-/** The envelope of the two settings lists: page data inside `results`, no top-level `pagination`. */
-export function settingsPage<T extends z.ZodType>(item: T) {
-  return envelope(
-    z.object({ items: z.array(item), page: optionalCount, page_size: optionalCount, total: optionalCount }),
-  ).transform((page) => page as Page<z.infer<T>>);
 }

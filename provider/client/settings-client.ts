@@ -1,12 +1,15 @@
 import { inspect } from "node:util";
 import { AllowDenyEntries } from "./allow-deny-entries";
+import { Metrics } from "./metrics";
+import { PhishingReports } from "./phishing-reports";
+import { Threats } from "./threats";
 import { Transport, type TransportOptions } from "./transport";
 import { VipEmployees } from "./vip-employees";
 
 export type SettingsClientOptions = TransportOptions;
 
 /**
- * The client of one tenant's settings service.
+ * The client of one tenant's service: threats, metrics, phishing reports, VIP employees and the allow/deny list.
  *
  * Names of fields and parameters are the reference's own. Every failure is a {@link ServiceError} (or an
  * {@link InvalidArgumentError} before any request) with a stable `code`; none shows the key, nor does `util.inspect`.
@@ -16,15 +19,26 @@ export type SettingsClientOptions = TransportOptions;
  * const denied = await client.allowDenyEntries.readAll("deny");
  */
 export class SettingsClient {
-  readonly allowDenyEntries: AllowDenyEntries;
+  /** Detected email threats. */
+  readonly threats: Threats;
+  /** Aggregate security metrics. */
+  readonly metrics: Metrics;
+  /** Phishing reports of users. */
+  readonly phishingReports: PhishingReports;
+  /** The VIP employees. */
   readonly vipEmployees: VipEmployees;
+  /** The allow/deny list. */
+  readonly allowDenyEntries: AllowDenyEntries;
   readonly #transport: Transport;
 
   /** @throws {ConfigurationError} when the address or the key can't be used. */
   constructor(options: SettingsClientOptions) {
     this.#transport = new Transport(options);
-    this.allowDenyEntries = new AllowDenyEntries(this.#transport);
+    this.threats = new Threats(this.#transport);
+    this.metrics = new Metrics(this.#transport);
+    this.phishingReports = new PhishingReports(this.#transport);
     this.vipEmployees = new VipEmployees(this.#transport);
+    this.allowDenyEntries = new AllowDenyEntries(this.#transport);
   }
 
   /** The service's address, without a trailing slash. */

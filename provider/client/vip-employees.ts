@@ -3,21 +3,21 @@ import { MAX_VIP_REMOVALS, NOT_IN_ORGANIZATION_STATUSES, SETTINGS_PAGE_SIZE } fr
 import { canonicalMailbox } from "../settings/entry-value";
 import { printable } from "../settings/text";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
-import { readWholeList } from "./paging";
+import { iterate, type PagedList, readWholeList } from "./paging";
 import {
   type AddVipResult,
   addVipResult,
-  envelope,
   type Page,
   type RemoveVipResult,
   removeVipResult,
-  settingsPage,
   type VipEmployeeRow,
   type VipStoredRow,
   vipEmployee,
   vipStoredRow,
 } from "./schemas";
-import { checkPositive, type Transport } from "./transport";
+import { resultsOf, settingsPageOf } from "./envelope";
+import { checkOptional, checkPositive } from "./parameters";
+import type { Transport } from "./transport";
 
 const PATH = "/settings/vip_employees";
 
@@ -47,14 +47,12 @@ export class VipEmployees {
       path: PATH,
       query: {
         page: checkPositive("page", query.page ?? 1),
-        page_size:
-          query.page_size === undefined
-            ? undefined
-            : checkPositive("page_size", query.page_size, SETTINGS_PAGE_SIZE),
+        page_size: checkOptional("page_size", query.page_size, SETTINGS_PAGE_SIZE),
         q: query.q,
         sort: query.sort,
       },
-      answer: settingsPage(vipEmployee),
+      envelope: "settings-page",
+      answer: settingsPageOf(vipEmployee),
     });
   }
 
@@ -64,11 +62,24 @@ export class VipEmployees {
    * @throws {ListUnstableError} when the list keeps changing underneath.
    */
   async readAll(): Promise<VipEmployeeRow[]> {
-    return await readWholeList({
+    return await readWholeList(this.#paged({}));
+  }
+
+  /**
+   * The VIPs one by one, as their pages come in.
+   *
+   * @throws {ListUnstableError} when the list keeps changing underneath.
+   */
+  iterate(query: Omit<ListVipsQuery, "page" | "page_size"> = {}): AsyncGenerator<VipEmployeeRow, void, undefined> {
+    return iterate(this.#paged(query));
+  }
+
+  #paged(query: Omit<ListVipsQuery, "page" | "page_size">): PagedList<VipEmployeeRow> {
+    return {
       name: "VIP list",
-      fetchPage: (page) => this.list({ page, page_size: SETTINGS_PAGE_SIZE }),
+      fetchPage: (page) => this.list({ ...query, page, page_size: SETTINGS_PAGE_SIZE }),
       identity: (vip) => (vip.email === undefined ? undefined : canonicalMailbox(vip.email)),
-    });
+    };
   }
 
   /**
@@ -82,7 +93,7 @@ export class VipEmployees {
     const body = comment === undefined ? { emails } : { emails, comment };
     let result: AddVipResult;
     try {
-      result = await this.#transport.send({ method: "POST", path: PATH, body, answer: addAnswer });
+      result = await this.#transport.send({ method: "POST", path: PATH, body, envelope: "object", answer: addAnswer });
     } catch (error) {
       throw notInOrganization(error) ?? error;
     }
@@ -104,7 +115,7 @@ export class VipEmployees {
       method: "PATCH",
       path: PATH,
       body: { email, comment },
-      answer: envelope(vipStoredRow),
+      envelope: "object", answer: resultsOf(vipStoredRow),
     });
   }
 
@@ -118,7 +129,7 @@ export class VipEmployees {
       method: "POST",
       path: `${PATH}/remove`,
       body: { emails },
-      answer: envelope(removeVipResult),
+      envelope: "object", answer: resultsOf(removeVipResult),
     });
   }
 }
@@ -128,7 +139,7 @@ const outsiders = z
   .object({ not_in_org: z.array(z.string()).nonempty() })
   .transform(({ not_in_org }): AddVipResult => ({ added: [], already_vip: [], not_in_org }));
 const refusal = envelope(outsiders).or(outsiders);
-const addAnswer = refusal.or(envelope(addVipResult));
+const addAnswer = refusal.or(resultsOf(addVipResult));
 
 function notInOrganization(error: unknown): NotInOrganizationError | undefined {
   if (!(error instanceof ServiceError) || !NOT_IN_ORGANIZATION_STATUSES.includes(error.status ?? 0))

@@ -28,6 +28,25 @@ export const NOT_IN_ORGANIZATION_STATUSES: readonly number[] = [400, 404, 409, 4
 /** How a refusal for too many requests is told, beside 429. */
 export const RATE_LIMIT_STATUSES: readonly number[] = [429];
 
+/** The verdicts of a threat known today; any other is read as it is. */
+export const KNOWN_VERDICTS = [
+  "unknown",
+  "spam",
+  "malicious",
+  "safe",
+  "allowed",
+  "denied",
+  "simulation",
+  "graymail",
+  "no_analysis",
+] as const;
+
+/** The name of the parameter that tells users from groups among the top targeted entities. */
+export const ENTITY_TYPE_PARAMETER = "entity_type";
+
+/** The largest page of the threat list (reference, section Limits). How a page size is asked for is not shown. */
+export const THREAT_PAGE_SIZE = 100;
+
 export type EntryType = (typeof ENTRY_TYPES)[number];
 export type List = (typeof LISTS)[number];
 

@@ -1,0 +1,72 @@
+import { z } from "zod";
+import { optionalCount, type Page } from "./schemas";
+
+/*
+ * The shapes of the reference's section "Response envelopes". An endpoint's answer is of exactly one; which one came
+ * is looked at before its content is, so that a mix-up is told as what it is.
+ */
+
+/** How an endpoint wraps what it answers. */
+export type Envelope = "object" | "array" | "items" | "settings-page" | "paginated";
+
+/** What is wrong with the envelope of a body, or undefined when it is the expected one. */
+export function envelopeMismatch(expected: Envelope, body: unknown): string | undefined {
+  if (!isRecord(body) || !("results" in body)) return undefined;
+  const { results, pagination } = body;
+  if (expected === "array") {
+    return isRecord(results) ? "`results` is an object where the reference has an array" : undefined;
+  }
+  if (Array.isArray(results)) return "`results` is an array where the reference has an object";
+  if (!isRecord(results)) return undefined;
+  if (expected === "settings-page" && isRecord(pagination) && !("total" in results)) {
+    return "the page data stands beside `results`, in `pagination`, where the reference has it inside";
+  }
+  if (expected === "paginated" && !isRecord(pagination) && "total" in results) {
+    return "the page data stands inside `results` where the reference has it beside, in `pagination`";
+  }
+  return undefined;
+}
+
+/** What stands under `results`. */
+export function resultsOf<T extends z.ZodType>(results: T) {
+  return z.object({ results }).transform((body) => (body as { results: z.output<T> }).results);
+}
+
+/** The items under `results.items`, without page data. */
+export function itemsOf<T extends z.ZodType>(item: T) {
+  return resultsOf(z.object({ items: z.array(item) })).transform(
+    (results) => (results as { items: z.output<T>[] }).items,
+  );
+}
+
+/** A page of the VIP list or the allow/deny list: page data inside `results`. */
+export function settingsPageOf<T extends z.ZodType>(item: T) {
+  const results = z.object({
+    items: z.array(item),
+    page: optionalCount,
+    page_size: optionalCount,
+    total: optionalCount,
+  });
+  return resultsOf(results).transform((page) => page as Page<z.output<T>>);
+}
+
+/** A page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
+export function paginatedOf<T extends z.ZodType>(item: T) {
+  const pagination = z
+    .object({ page: optionalCount, page_size: optionalCount, total: optionalCount })
+    .nullish()
+    .transform((page) => page ?? { page: undefined, page_size: undefined, total: undefined });
+  return z
+    .object({ pagination, results: z.object({ items: z.array(item) }) })
+    .transform((body): Page<z.output<T>> => {
+      const { results, ...rest } = body as unknown as {
+        results: { items: z.output<T>[] };
+        pagination: Omit<Page<unknown>, "items">;
+      };
+      return { items: results.items, ...rest.pagination };
+    });
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
