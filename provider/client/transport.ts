@@ -70,6 +70,9 @@ const NEVER_SENT = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
   "ERR_TLS_CERT_ALTNAME_INVALID",
+  // What answers a TLS greeting in something else than TLS.
+  "ERR_SSL_WRONG_VERSION_NUMBER",
+  "ERR_SSL_PACKET_LENGTH_TOO_LONG",
 ]);
 
 /**
@@ -137,6 +140,7 @@ export class Transport {
 
   /** Closes the connections. */
   async close(): Promise<void> {
+    if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#dispatcher.close();
   }
@@ -231,7 +235,7 @@ export class Transport {
     const shown = answer.text === "" ? "nothing" : quote(this.#harmless(answer.text), 80);
     throw new InvalidResponseError(
       "ERR_INVALID_RESPONSE",
-      `${this.#what(facts)} answered ${answer.status} with ${isJson ? "a body that is no JSON" : `content of type ${quote(contentType, 60)} instead of JSON`}: ${shown}`,
+      `${this.#what(facts)} answered ${answer.status} with ${isJson ? "a body that is no JSON" : `content of type ${quote(this.#harmless(contentType), 60)} instead of JSON`}: ${shown}`,
       { request: facts, status: answer.status, outcomeUnknown: isWrite(facts) },
     );
   }
