@@ -67,7 +67,9 @@ export class VipEmployees {
     return await readWholeList({
       name: "VIP list",
       fetchPage: (page) => this.list({ page, page_size: SETTINGS_PAGE_SIZE }),
-      identity: (vip) => (vip.email === undefined ? undefined : canonicalMailbox(vip.email)),
+      // A mailbox may stand there twice, once detected and once added.
+      identity: (vip) =>
+        vip.email === undefined ? undefined : `${canonicalMailbox(vip.email)} ${vip.source}`,
     });
   }
 
