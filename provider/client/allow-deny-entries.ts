@@ -6,9 +6,10 @@ import {
   SETTINGS_PAGE_SIZE,
   type VerdictScope,
 } from "../settings/assumptions";
-import { quote } from "../settings/text";
+import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError } from "./errors";
 import { iterate, type PagedList, readWholeList } from "./paging";
+import { checkOneOf, checkOptional, checkPositive, pathSegment } from "./parameters";
 import {
   type AllowDenyEntryRow,
   allowDenyEntry,
@@ -16,8 +17,6 @@ import {
   deleteEntryResult,
   type Page,
 } from "./schemas";
-import { resultsOf, settingsPageOf } from "./envelope";
-import { checkOneOf, checkOptional, checkPositive, pathSegment } from "./parameters";
 import type { Transport } from "./transport";
 
 const PATH = "/settings/allow_deny_entries";
@@ -87,7 +86,9 @@ export class AllowDenyEntries {
    *
    * @throws {ListUnstableError} when the list keeps changing underneath.
    */
-  iterate(query: Omit<ListEntriesQuery, "page" | "page_size"> = {}): AsyncGenerator<AllowDenyEntryRow, void, undefined> {
+  iterate(
+    query: Omit<ListEntriesQuery, "page" | "page_size"> = {},
+  ): AsyncGenerator<AllowDenyEntryRow, void, undefined> {
     return iterate(this.#paged(query));
   }
 
@@ -112,7 +113,8 @@ export class AllowDenyEntries {
       method: "POST",
       path: PATH,
       body: entry,
-      envelope: "object", answer: resultsOf(allowDenyEntry),
+      envelope: "object",
+      answer: resultsOf(allowDenyEntry),
     });
   }
 
@@ -128,7 +130,8 @@ export class AllowDenyEntries {
       method: "PATCH",
       path: `${PATH}/${pathSegment("id", id)}`,
       body: change,
-      envelope: "object", answer: resultsOf(allowDenyEntry),
+      envelope: "object",
+      answer: resultsOf(allowDenyEntry),
     });
   }
 
@@ -141,7 +144,8 @@ export class AllowDenyEntries {
     return await this.#transport.send({
       method: "DELETE",
       path: `${PATH}/${pathSegment("id", id)}`,
-      envelope: "object", answer: resultsOf(deleteEntryResult),
+      envelope: "object",
+      answer: resultsOf(deleteEntryResult),
     });
   }
 }

@@ -2,14 +2,10 @@ export type { EntryType, List, VerdictScope } from "../settings/assumptions";
 export { EmailSecurityError } from "../settings/email-security-error";
 export type { AllowDenyEntries, EntryChange, ListEntriesQuery, NewEntry } from "./allow-deny-entries";
 export * from "./errors";
-export type {
-  AddVipResult,
-  AllowDenyEntryRow,
-  DeleteEntryResult,
-  Page,
-  RemoveVipResult,
-  VipEmployeeRow,
-  VipStoredRow,
-} from "./schemas";
+export type { ExtraQuery } from "./extra-query";
+export type { Metrics, MetricsQuery, ThreatsOverTimeQuery, TopTargetedEntitiesQuery } from "./metrics";
+export type { ListPhishingReportsQuery, PhishingReports } from "./phishing-reports";
+export * from "./schemas";
 export { SettingsClient, type SettingsClientOptions } from "./settings-client";
+export type { ListThreatsQuery, Threats } from "./threats";
 export type { ListVipsQuery, VipEmployees } from "./vip-employees";

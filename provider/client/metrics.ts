@@ -1,8 +1,10 @@
 import { ENTITY_TYPE_PARAMETER } from "../settings/assumptions";
+import { quote } from "../settings/text";
 import { itemsOf, paginatedOf, resultsOf } from "./envelope";
 import { InvalidArgumentError } from "./errors";
 import { type ExtraQuery, withExtra } from "./extra-query";
 import { iterate } from "./paging";
+import { checkOptional } from "./parameters";
 import {
   hoursSaved,
   type Page,
@@ -16,8 +18,6 @@ import {
   threatsOnDay,
   threatTypeCount,
 } from "./schemas";
-import { quote } from "../settings/text";
-import { checkOptional } from "./parameters";
 import type { Transport } from "./transport";
 
 const PATH = "/metrics";

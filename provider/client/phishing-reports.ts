@@ -2,6 +2,7 @@ import { z } from "zod";
 import { paginatedOf, resultsOf } from "./envelope";
 import { type ExtraQuery, withExtra } from "./extra-query";
 import { iterate } from "./paging";
+import { checkOptional, pathSegment } from "./parameters";
 import {
   meanAnalysisTime,
   type Page,
@@ -10,7 +11,6 @@ import {
   phishingReport,
   phishingReportDetail,
 } from "./schemas";
-import { checkOptional, pathSegment } from "./parameters";
 import type { Transport } from "./transport";
 
 const PATH = "/sonar/phishing-reports";
@@ -55,7 +55,9 @@ export class PhishingReports {
    *
    * @throws {ListUnstableError} when the list keeps moving.
    */
-  iterate(query: Omit<ListPhishingReportsQuery, "page"> = {}): AsyncGenerator<PhishingReport, void, undefined> {
+  iterate(
+    query: Omit<ListPhishingReportsQuery, "page"> = {},
+  ): AsyncGenerator<PhishingReport, void, undefined> {
     return iterate({
       name: "list of phishing reports",
       fetchPage: (page) => this.list({ ...query, page }),

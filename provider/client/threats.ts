@@ -1,10 +1,10 @@
+import { z } from "zod";
 import { THREAT_PAGE_SIZE } from "../settings/assumptions";
 import { paginatedOf, resultsOf } from "./envelope";
 import { type ExtraQuery, withExtra } from "./extra-query";
 import { iterate, type PagedList } from "./paging";
-import { type Page, type Threat, threat } from "./schemas";
-import { z } from "zod";
 import { checkOptional, pathSegment } from "./parameters";
+import { type Page, type Threat, threat } from "./schemas";
 import type { Transport } from "./transport";
 
 const PATH = "/threats";

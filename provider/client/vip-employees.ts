@@ -2,8 +2,10 @@ import { z } from "zod";
 import { MAX_VIP_REMOVALS, NOT_IN_ORGANIZATION_STATUSES, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
 import { printable } from "../settings/text";
+import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
 import { iterate, type PagedList, readWholeList } from "./paging";
+import { checkOptional, checkPositive } from "./parameters";
 import {
   type AddVipResult,
   addVipResult,
@@ -15,8 +17,6 @@ import {
   vipEmployee,
   vipStoredRow,
 } from "./schemas";
-import { resultsOf, settingsPageOf } from "./envelope";
-import { checkOptional, checkPositive } from "./parameters";
 import type { Transport } from "./transport";
 
 const PATH = "/settings/vip_employees";
@@ -70,7 +70,9 @@ export class VipEmployees {
    *
    * @throws {ListUnstableError} when the list keeps changing underneath.
    */
-  iterate(query: Omit<ListVipsQuery, "page" | "page_size"> = {}): AsyncGenerator<VipEmployeeRow, void, undefined> {
+  iterate(
+    query: Omit<ListVipsQuery, "page" | "page_size"> = {},
+  ): AsyncGenerator<VipEmployeeRow, void, undefined> {
     return iterate(this.#paged(query));
   }
 
@@ -78,7 +80,9 @@ export class VipEmployees {
     return {
       name: "VIP list",
       fetchPage: (page) => this.list({ ...query, page, page_size: SETTINGS_PAGE_SIZE }),
-      identity: (vip) => (vip.email === undefined ? undefined : canonicalMailbox(vip.email)),
+      // A mailbox may stand there twice, once detected and once added.
+      identity: (vip) =>
+        vip.email === undefined ? undefined : `${canonicalMailbox(vip.email)} ${vip.source}`,
     };
   }
 
@@ -93,7 +97,13 @@ export class VipEmployees {
     const body = comment === undefined ? { emails } : { emails, comment };
     let result: AddVipResult;
     try {
-      result = await this.#transport.send({ method: "POST", path: PATH, body, envelope: "object", answer: addAnswer });
+      result = await this.#transport.send({
+        method: "POST",
+        path: PATH,
+        body,
+        envelope: "object",
+        answer: addAnswer,
+      });
     } catch (error) {
       throw notInOrganization(error) ?? error;
     }
@@ -115,7 +125,8 @@ export class VipEmployees {
       method: "PATCH",
       path: PATH,
       body: { email, comment },
-      envelope: "object", answer: resultsOf(vipStoredRow),
+      envelope: "object",
+      answer: resultsOf(vipStoredRow),
     });
   }
 
@@ -129,7 +140,8 @@ export class VipEmployees {
       method: "POST",
       path: `${PATH}/remove`,
       body: { emails },
-      envelope: "object", answer: resultsOf(removeVipResult),
+      envelope: "object",
+      answer: resultsOf(removeVipResult),
     });
   }
 }
@@ -138,7 +150,7 @@ export class VipEmployees {
 const outsiders = z
   .object({ not_in_org: z.array(z.string()).nonempty() })
   .transform(({ not_in_org }): AddVipResult => ({ added: [], already_vip: [], not_in_org }));
-const refusal = envelope(outsiders).or(outsiders);
+const refusal = resultsOf(outsiders).or(outsiders);
 const addAnswer = refusal.or(resultsOf(addVipResult));
 
 function notInOrganization(error: unknown): NotInOrganizationError | undefined {

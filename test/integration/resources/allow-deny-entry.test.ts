@@ -115,7 +115,6 @@ describe("create", () => {
 
   it.each([
     ["another comment", { comment: "mine" }],
-    ["another scope", { verdict_scope: "graymail" }],
     ["the other list", { list: "allow" }],
   ])("refuses an entry with %s, naming it, its maker and both ways out", async (_name, differs) => {
     await using tenant = await sandboxTenant();
@@ -131,6 +130,40 @@ describe("create", () => {
     );
     expect(tenant.sandbox.allowDenyEntries("acme")).toEqual(before);
     expect(tenant.writes()).toEqual([]);
+  });
+
+  it("makes an entry of another scope beside the one that is there, where the service allows it", async () => {
+    await using tenant = await sandboxTenant();
+    const graymail = { ...evil, entry_type: "domain", verdict_scope: "graymail" };
+    await tenant.console("POST", "/allow_deny_entries", graymail);
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = await entry.declare(evil);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(2);
+    await using later = await laterRun(tenant);
+    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ verdict_scope: "graymail" }]);
+  });
+
+  it("says which entry is in the way where the service does not allow another scope beside it", async () => {
+    const standing = {
+      id: "g1",
+      list: "deny",
+      entry_type: "domain",
+      value: "evil.example",
+      verdict_scope: "graymail",
+    };
+    await using tenant = await sandboxTenant({
+      intercept: (request) => {
+        if (request.method === "POST") return { status: 409, body: { error: "exists" } };
+        const items = request.query["list"] === "deny" ? [standing] : [];
+        return {
+          status: 200,
+          body: { status: 200, results: { items, page: 1, page_size: 200, total: items.length } },
+        };
+      },
+    });
+    const create = tenant.provider.resource("allowDenyEntry").declare(evil);
+    await expect(create).rejects.toThrow(/id g1, scope "graymail".*differs in verdict_scope.*adopt: true/s);
   });
 
   it("takes over and changes an entry that differs when told to adopt it, moving it in place", async () => {

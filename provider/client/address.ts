@@ -1,0 +1,62 @@
+import { isIP } from "node:net";
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import { quote } from "../settings/text";
+import { ConfigurationError } from "./errors";
+
+/** The dispatcher that follows the environment's proxies. */
+export function defaultDispatcher(baseUrl: string): Dispatcher {
+  // Plain http to loopback is accepted because nobody else hears it; a proxy would.
+  if (isLoopback(new URL(baseUrl).hostname)) return new Agent();
+  try {
+    return new EnvHttpProxyAgent();
+  } catch {
+    // The cause would show the proxy's address, and with it its password.
+    throw new ConfigurationError("HTTPS_PROXY or HTTP_PROXY of the environment is not a proxy's address.");
+  }
+}
+
+/**
+ * The service's address without a trailing slash.
+ *
+ * @throws {ConfigurationError} when it can't be used, or would send the key in the clear.
+ */
+export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): string {
+  const url = URL.parse(baseUrl);
+  const advice = "Give an address such as https://mail-security.example.";
+  if (url === null)
+    throw new ConfigurationError(
+      // Not shown: what is no address may be the key, put in the wrong place.
+      `The service's address (baseUrl) is not a URL. ${advice}`,
+    );
+  if (url.username !== "" || url.password !== "") {
+    throw new ConfigurationError(
+      `The service's address (baseUrl) holds a user name or a password. ${advice}`,
+    );
+  }
+  if (url.search !== "" || url.hash !== "") {
+    throw new ConfigurationError(
+      `The service's address (baseUrl) has a query or a fragment after ${quote(`${url.origin}${url.pathname}`)}. ${advice}`,
+    );
+  }
+  if (url.protocol !== "https:" && url.protocol !== "http:") {
+    throw new ConfigurationError(
+      `The service's address (baseUrl) does not begin with https:// or http://. ${advice}`,
+    );
+  }
+  if (url.protocol === "http:" && !isLoopback(url.hostname) && !allowInsecureHttp) {
+    throw new ConfigurationError(
+      `The service's address (baseUrl) is ${quote(baseUrl)}: plain http would send the API key in the clear. Use https, or say allowInsecureHttp where that is truly wanted.`,
+    );
+  }
+  return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+}
+
+function isLoopback(hostname: string): boolean {
+  const host = hostname.replace(/^\[(.+)\]$/, "$1");
+  return (
+    host === "localhost" ||
+    host.endsWith(".localhost") ||
+    host === "::1" ||
+    (isIP(host) === 4 && host.startsWith("127."))
+  );
+}

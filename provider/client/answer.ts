@@ -1,0 +1,206 @@
+import { z } from "zod";
+import { RATE_LIMIT_STATUSES } from "../settings/assumptions";
+import { quote } from "../settings/text";
+import type { ApiKey } from "./api-key";
+import { type Envelope, envelopeMismatch } from "./envelope";
+import {
+  AuthenticationError,
+  BadRequestError,
+  BrokenBodyError,
+  ConflictError,
+  ContentTypeError,
+  EmptyBodyError,
+  HtmlResponseError,
+  InvalidResponseError,
+  NotFoundError,
+  RateLimitedError,
+  RedirectError,
+  type RequestFacts,
+  ServerError,
+  type ServiceError,
+  type ServiceErrorOptions,
+  UnexpectedStatusError,
+  WrongEnvelopeError,
+} from "./errors";
+
+/** An HTTP answer, as far as it came. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+}
+
+/** What an answer is read with. */
+export interface Reading<T> {
+  readonly request: RequestFacts;
+  /** The request as a message names it. */
+  readonly what: string;
+  readonly key: ApiKey;
+  readonly envelope: Envelope;
+  readonly answer: z.ZodType<T>;
+}
+
+/**
+ * What an answer says: the content of a success, checked against the reference, or an error of the class that its
+ * status or its shape calls for.
+ *
+ * @throws {ServiceError} one class a kind of failure.
+ */
+export function readAnswer<T>(answer: Answer, reading: Reading<T>): T {
+  if (!isSuccess(answer.status)) throw refusal(answer, reading);
+  const body = parse(answer, reading);
+  const wrong = (Class: typeof InvalidResponseError, code: string, how: string): InvalidResponseError =>
+    new Class(code, `${reading.what} answered ${answer.status}, but ${how}`, {
+      request: reading.request,
+      status: answer.status,
+      body: reading.key.removedFromBody(body),
+      outcomeUnknown: isWrite(reading.request),
+    });
+  const mismatch = envelopeMismatch(reading.envelope, body);
+  if (mismatch !== undefined) throw wrong(WrongEnvelopeError, "ERR_WRONG_ENVELOPE", mismatch);
+  const checked = reading.answer.safeParse(body);
+  if (checked.success) return checked.data;
+  const how = `its body is not what the reference says: ${explain(checked.error)}`;
+  throw wrong(InvalidResponseError, "ERR_INVALID_RESPONSE", how);
+}
+
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status <= 299;
+}
+
+export function isWrite(request: RequestFacts): boolean {
+  return request.method !== "GET";
+}
+
+function parse(answer: Answer, reading: Reading<unknown>): unknown {
+  const { text } = answer;
+  const contentType = header(answer, "content-type") ?? "";
+  const fail = (Class: typeof InvalidResponseError, code: string, how: string): InvalidResponseError =>
+    new Class(code, `${reading.what} answered ${answer.status} with ${how}`, {
+      request: reading.request,
+      status: answer.status,
+      outcomeUnknown: isWrite(reading.request),
+    });
+  if (text.trim() === "") throw fail(EmptyBodyError, "ERR_EMPTY_BODY", "an empty body where JSON was due");
+  const shown = quote(reading.key.harmless(text), 80);
+  if (/\bhtml\b/i.test(contentType) || /^\s*<(!doctype|html)\b/i.test(text)) {
+    const advice = "Is the address that of the service itself, and no sign-in page or proxy in between?";
+    throw fail(HtmlResponseError, "ERR_HTML_RESPONSE", `an HTML page instead of JSON: ${shown}. ${advice}`);
+  }
+  if (contentType !== "" && !/\bjson\b/i.test(contentType)) {
+    const type = quote(reading.key.harmless(contentType), 60);
+    throw fail(ContentTypeError, "ERR_CONTENT_TYPE", `content of type ${type} instead of JSON: ${shown}`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message quotes the body; this says the same in a bounded way.
+    throw fail(BrokenBodyError, "ERR_BROKEN_BODY", `JSON that can't be read or breaks off: ${shown}`);
+  }
+}
+
+function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
+  const { status } = answer;
+  const { what, key, request } = reading;
+  const body = parsedOrNothing(answer.text);
+  const said = errorBody.safeParse(body);
+  const serviceMessage = said.success ? key.harmless(said.data.error).slice(0, 500) : undefined;
+  const told = serviceMessage === undefined ? "" : `: ${serviceMessage}`;
+  const stop = /[.!?]$/.test(told) ? "" : ".";
+  const message = (advice: string): string => `${what} answered ${status}${told}${stop} ${advice}`;
+  const options: ServiceErrorOptions = { request, status, serviceMessage, body: key.removedFromBody(body) };
+  if (status >= 300 && status < 400) {
+    const location = header(answer, "location");
+    const target = location === undefined ? "" : ` to ${quote(key.harmless(location))}`;
+    return new RedirectError(
+      "ERR_REDIRECT",
+      `${what} answered ${status}, a redirect${target}, which is refused because it would carry the API key elsewhere. Configure the address that answers itself.`,
+      options,
+    );
+  }
+  if (RATE_LIMIT_STATUSES.includes(status)) {
+    return new RateLimitedError("ERR_RATE_LIMITED", message("Too many requests; wait, then run again."), {
+      ...options,
+      retryAfterMs: retryAfterMs(header(answer, "retry-after")),
+    });
+  }
+  const known = REFUSALS.get(status);
+  if (known !== undefined) return new known.Class(known.code, message(known.advice), options);
+  if (status >= 500) {
+    return new ServerError("ERR_SERVER", message("The service failed; running again is safe."), {
+      ...options,
+      outcomeUnknown: isWrite(request),
+    });
+  }
+  const advice = "The service's reference does not name this status.";
+  return new UnexpectedStatusError("ERR_UNEXPECTED_STATUS", message(advice), options);
+}
+
+interface Refusal {
+  readonly Class: typeof ServiceError;
+  readonly code: string;
+  readonly advice: string;
+}
+
+const NO_ACCESS: Refusal = {
+  Class: AuthenticationError,
+  code: "ERR_AUTH",
+  advice: "The API key is missing, unknown or not allowed to do this; check the key and the address.",
+};
+
+const REFUSALS: ReadonlyMap<number, Refusal> = new Map([
+  [
+    400,
+    { Class: BadRequestError, code: "ERR_BAD_REQUEST", advice: "The service found the request invalid." },
+  ],
+  [401, NO_ACCESS],
+  [403, NO_ACCESS],
+  [404, { Class: NotFoundError, code: "ERR_NOT_FOUND", advice: "It does not exist for this tenant." }],
+  [
+    409,
+    {
+      Class: ConflictError,
+      code: "ERR_CONFLICT",
+      advice: "It exists already, or collides with another entry.",
+    },
+  ],
+]);
+
+const errorBody = z.object({ error: z.string().trim().min(1) });
+
+function parsedOrNothing(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function header(answer: Answer, name: string): string | undefined {
+  const value = answer.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** Both forms of Retry-After (RFC 9110, section 10.2.3), in milliseconds from now; undefined when it can't be read. */
+function retryAfterMs(value: string | undefined, now = Date.now()): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
+  // Date.parse takes "-1" and "soon 5" for dates long past, which would read as "no need to wait".
+  if (!/^[A-Z][a-z]+, .+ GMT$/.test(value.trim())) return undefined;
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+}
+
+function explain(error: z.ZodError): string {
+  return error.issues
+    .slice(0, 3)
+    .map(lastBranch)
+    .map((issue) => `${issue.path.length === 0 ? "the body" : issue.path.join(".")}: ${issue.message}`)
+    .join("; ");
+}
+
+/** Of an answer that may come in several shapes, what is wrong with the one that the reference shows: the last. */
+function lastBranch(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  const inner = issue.code === "invalid_union" ? issue.errors.at(-1)?.[0] : undefined;
+  return inner === undefined ? issue : { ...inner, path: [...issue.path, ...inner.path] };
+}

@@ -1,0 +1,234 @@
+import { describe, expect, test } from "vitest";
+import type { SettingsClient } from "../../../provider/client";
+import { always, ENTRIES, entry, failure, json, page, Service, TestClient } from "./service";
+
+/** Answers what the client makes of a body. */
+async function readingOf<T>(body: unknown, call: (client: SettingsClient) => Promise<T>): Promise<T> {
+  await using service = await Service.start((_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(typeof body === "string" ? body : JSON.stringify(body));
+  });
+  await using client = new TestClient(service);
+  return await call(client);
+}
+
+const list = (client: SettingsClient) => client.allowDenyEntries.list({ list: "deny" });
+const create = (client: SettingsClient) =>
+  client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
+
+describe("an answer is read leniently", () => {
+  test("an entry of the reference, whole", async () => {
+    const whole = entry("e1", {
+      verdict_scope: "global",
+      comment: "",
+      created_at: "2026-01-02T03:04:05Z",
+      created_by: "Ann",
+    });
+    expect(await readingOf({ status: 201, results: whole }, create)).toEqual(whole);
+  });
+
+  test("fields that nobody knows pass, at every level", async () => {
+    const body = { ...page([entry(1, { risk: { score: 1 } })], { next: "x" }), status: 200, trace_id: "t" };
+    expect(await readingOf(body, list)).toEqual({
+      items: [expect.objectContaining({ id: "1" })],
+      page: 1,
+      page_size: 200,
+      total: 1,
+    });
+  });
+
+  test.each([
+    ["missing", {}],
+    ["null", { verdict_scope: null, comment: null, created_at: null, created_by: null }],
+  ])("optional fields may be %s", async (_name, more) => {
+    const row = await readingOf({ results: entry("e1", more) }, create);
+    expect(row).toMatchObject({ id: "e1", list: "deny" });
+    expect([row.verdict_scope, row.comment, row.created_at, row.created_by]).toEqual(
+      Array.from({ length: 4 }, () => undefined),
+    );
+  });
+
+  test("a list, a type, a scope and a date that nobody knows are carried as they are", async () => {
+    const odd = entry("e1", {
+      list: "watch",
+      entry_type: "url",
+      verdict_scope: "bulk",
+      created_at: "yesterday",
+    });
+    expect(await readingOf({ results: odd }, create)).toMatchObject(odd);
+  });
+
+  test("keys named __proto__ and constructor change nothing", async () => {
+    const body = `{"__proto__": {"polluted": 1}, "results": {"__proto__": {"total": 9}, "items": [
+      {"__proto__": {"comment": "polluted"}, "constructor": {"prototype": {"polluted": 1}},
+       "id": "e1", "list": "deny", "entry_type": "ip", "value": "192.0.2.1"}]}}`;
+    const { items, total } = await readingOf(body, list);
+    expect([items[0]?.id, items[0]?.comment, total]).toEqual(["e1", undefined, undefined]);
+    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+  });
+
+  test.each([undefined, null, "", "  "])("a VIP whose mailbox is %j is a VIP without one", async (email) => {
+    const { items } = await readingOf(page([{ email, full_name: "Room Berlin" }]), (client) =>
+      client.vipEmployees.list(),
+    );
+    expect(items).toEqual([{ email: undefined, full_name: "Room Berlin" }]);
+  });
+
+  test("what a deletion, an edit and a removal answer may be bare", async () => {
+    const bare = { results: {} };
+    expect(await readingOf(bare, (client) => client.allowDenyEntries.delete("e1"))).toEqual({});
+    expect(await readingOf(bare, (client) => client.vipEmployees.editComment("a@example.com", "x"))).toEqual(
+      {},
+    );
+    expect(await readingOf(bare, (client) => client.vipEmployees.remove(["a@example.com"]))).toEqual({});
+    expect(await readingOf(bare, (client) => client.vipEmployees.add(["a@example.com"]))).toEqual({
+      added: [],
+      already_vip: [],
+      not_in_org: [],
+    });
+  });
+});
+
+describe("a missing field that is acted on is ERR_INVALID_RESPONSE, and named by its path", () => {
+  const { id, list: onList, entry_type, value } = entry("e1");
+
+  test.each<[string, unknown, string]>([
+    ["no id", { list: onList, entry_type, value }, "id: Invalid input: expected string, received undefined"],
+    [
+      "an empty id",
+      { id: "", list: onList, entry_type, value },
+      "id: Too small: expected string to have >=1 characters",
+    ],
+    [
+      "an id of another type",
+      { id: 7, list: onList, entry_type, value },
+      "id: Invalid input: expected string, received number",
+    ],
+    ["no list", { id, entry_type, value }, "list: Invalid input: expected string, received undefined"],
+    [
+      "null for the list",
+      { id, list: null, entry_type, value },
+      "list: Invalid input: expected string, received null",
+    ],
+    [
+      "no type",
+      { id, list: onList, value },
+      "entry_type: Invalid input: expected string, received undefined",
+    ],
+    [
+      "no value",
+      { id, list: onList, entry_type },
+      "value: Invalid input: expected string, received undefined",
+    ],
+  ])("%s", async (_name, row, what) => {
+    const ofCreate = await failure(readingOf({ results: row }, create));
+    expect(ofCreate).toMatchObject({
+      code: "ERR_INVALID_RESPONSE",
+      status: 200,
+      outcomeUnknown: true,
+      body: { results: row },
+      message: expect.stringMatching(
+        new RegExp(`^POST ${ENTRIES} at \\S+ answered 200 with a body that is not what the reference says: `),
+      ),
+    });
+    expect((ofCreate as Error).message.endsWith(`: results.${what}`)).toBe(true);
+    const ofList = await failure(readingOf(page([entry("e0"), row]), list));
+    expect(ofList).toMatchObject({ code: "ERR_INVALID_RESPONSE", outcomeUnknown: false });
+    expect((ofList as Error).message.endsWith(`: results.items.1.${what}`)).toBe(true);
+  });
+
+  test("the answer of an add that is none", async () => {
+    const add = (client: SettingsClient) => client.vipEmployees.add(["jane@example.com"]);
+    expect(await failure(readingOf({ status: 200 }, add))).toMatchObject({
+      code: "ERR_INVALID_RESPONSE",
+      message: expect.stringMatching(/: results: Invalid input: expected object, received undefined$/),
+    });
+    expect(await failure(readingOf({ results: { added: "jane@example.com" } }, add))).toMatchObject({
+      message: expect.stringMatching(/: results\.added: Invalid input: expected array, received string$/),
+    });
+  });
+
+  test.each(["items", "total"])("a page with wrong %s", async (field) => {
+    expect(await failure(readingOf(page([], { [field]: "x" }), list))).toMatchObject({
+      code: "ERR_INVALID_RESPONSE",
+      message: expect.stringContaining(`: results.${field}: Invalid input: expected`),
+    });
+  });
+
+  test("of many faults, three are told", async () => {
+    const error = await failure(readingOf(page([{}, {}, {}]), list));
+    expect((error as Error).message.match(/results\.items/g)).toHaveLength(3);
+  });
+});
+
+describe("not in the organization is one error, in whatever status and shape the service says so", () => {
+  const named = ["x@else.example", "y\u0007@else.example"];
+
+  test.each([200, 201, 400, 404, 409, 422])("%i", async (status) => {
+    for (const body of [
+      { error: "outside", not_in_org: named },
+      { error: "outside", results: { not_in_org: named } },
+      { error: "outside", results: { added: [], already_vip: [], not_in_org: named } },
+      { status, results: null, not_in_org: named },
+      { status, results: {}, not_in_org: named },
+      { status, results: { added: 0, not_in_org: named } },
+      { status, results: { added: [], already_vip: [], not_in_org: [] }, not_in_org: named },
+    ]) {
+      await using service = await Service.start(always(status, body));
+      await using client = new TestClient(service);
+      const error = await failure(client.vipEmployees.add(["jane@example.com", ...named]));
+      expect(error).toMatchObject({
+        name: "NotInOrganizationError",
+        code: "ERR_NOT_IN_ORGANIZATION",
+        addresses: named,
+        outcomeUnknown: false,
+        request: { method: "POST", path: "/api/v1/settings/vip_employees" },
+        message:
+          "x@else.example, y\\u{7}@else.example are no mailboxes of the organization, says the service; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.",
+      });
+      expect(service.received).toHaveLength(1);
+    }
+  });
+
+  test("one address, and more than ten", async () => {
+    const add = (addresses: string[]) =>
+      failure(
+        readingOf({ results: { not_in_org: addresses } }, (client) =>
+          client.vipEmployees.add(["a@b.example"]),
+        ),
+      );
+    expect(((await add(["x@else.example"])) as Error).message).toMatch(/^x@else\.example is no mailbox of/);
+    const many = Array.from({ length: 12 }, (_, at) => `x${at}@else.example`);
+    const error = (await add(many)) as Error & { addresses: string[] };
+    expect(error.message).toMatch(/x9@else\.example and 2 more are no mailboxes of/);
+    expect(error.addresses).toEqual(many);
+  });
+
+  test.each<[number, unknown, string]>([
+    [400, { error: "bad", not_in_org: [] }, "ERR_BAD_REQUEST"],
+    [400, { error: "bad", results: { not_in_org: "x@else.example" } }, "ERR_BAD_REQUEST"],
+    [404, { error: "gone" }, "ERR_NOT_FOUND"],
+    [409, {}, "ERR_CONFLICT"],
+    [401, { error: "who", not_in_org: ["x@else.example"] }, "ERR_AUTH"],
+    [500, { error: "oops", not_in_org: ["x@else.example"] }, "ERR_SERVER"],
+  ])("%i with %j is not that error", async (status, body, code) => {
+    await using service = await Service.start(always(status, body));
+    await using client = new TestClient(service);
+    expect(await failure(client.vipEmployees.add(["jane@example.com"]))).toMatchObject({ code });
+  });
+});
+
+test("a mailbox that is a VIP already is no error", async () => {
+  await using service = await Service.start((_request, response) =>
+    json(response, 200, {
+      status: 200,
+      results: { added: ["a@example.com"], already_vip: ["b@example.com"] },
+    }),
+  );
+  await using client = new TestClient(service);
+  expect(await client.vipEmployees.add(["a@example.com", "b@example.com"])).toEqual({
+    added: ["a@example.com"],
+    already_vip: ["b@example.com"],
+    not_in_org: [],
+  });
+});

@@ -1,0 +1,351 @@
+import type { ServerResponse } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, test } from "vitest";
+import * as client from "../../../provider/client";
+import { type Answerer, always, ENTRIES, failure, json, Service, TestClient, VIPS } from "./service";
+
+const read = (to: client.SettingsClient) => to.allowDenyEntries.list({ list: "deny", q: "secret-query" });
+const write = (to: client.SettingsClient) =>
+  to.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
+
+/** Makes one read and one write, each with a client of its own, and answers both failures. */
+async function failuresOf(answer: Answerer, options: Partial<client.SettingsClientOptions> = {}) {
+  await using service = await Service.start(answer);
+  await using reader = new TestClient(service, options);
+  await using writer = new TestClient(service, options);
+  const ofRead = (await failure(read(reader))) as client.ServiceError;
+  const ofWrite = (await failure(write(writer))) as client.ServiceError;
+  expect(service.trace).toEqual([`GET ${ENTRIES}?list=deny&page=1&q=secret-query`, `POST ${ENTRIES}`]);
+  return { ofRead, ofWrite, url: service.url };
+}
+
+type ErrorClass = abstract new (...args: never[]) => client.ServiceError;
+
+describe("every refusal is a class with a stable code, and says what was tried, what came back and what to do", () => {
+  test.each<[number, ErrorClass, string, string]>([
+    [400, client.BadRequestError, "ERR_BAD_REQUEST", "The service found the request invalid."],
+    [
+      401,
+      client.AuthenticationError,
+      "ERR_AUTH",
+      "The API key is missing, unknown or not allowed to do this; check the key and the address.",
+    ],
+    [
+      403,
+      client.AuthenticationError,
+      "ERR_AUTH",
+      "The API key is missing, unknown or not allowed to do this; check the key and the address.",
+    ],
+    [404, client.NotFoundError, "ERR_NOT_FOUND", "It does not exist for this tenant."],
+    [409, client.ConflictError, "ERR_CONFLICT", "It exists already, or collides with another entry."],
+    [
+      418,
+      client.UnexpectedStatusError,
+      "ERR_UNEXPECTED_STATUS",
+      "The service's reference does not name this status.",
+    ],
+    [
+      422,
+      client.UnexpectedStatusError,
+      "ERR_UNEXPECTED_STATUS",
+      "The service's reference does not name this status.",
+    ],
+    [429, client.RateLimitedError, "ERR_RATE_LIMITED", "Too many requests; wait, then run again."],
+    [500, client.ServerError, "ERR_SERVER", "The service failed; running again is safe."],
+    [503, client.ServerError, "ERR_SERVER", "The service failed; running again is safe."],
+  ])("%i", async (status, errorClass, code, advice) => {
+    const { ofRead, ofWrite, url } = await failuresOf(always(status, { error: "not\u001b[2J today\n" }));
+    for (const [error, method] of [
+      [ofRead, "GET"],
+      [ofWrite, "POST"],
+    ] as const) {
+      expect(error).toBeInstanceOf(errorClass);
+      expect(error).toBeInstanceOf(client.ServiceError);
+      expect(error).toBeInstanceOf(client.EmailSecurityError);
+      expect(error).toMatchObject({
+        name: errorClass.name,
+        code,
+        status,
+        request: { method, path: ENTRIES },
+        serviceMessage: "not\\u{1b}[2J today",
+        message: `${method} ${ENTRIES} at ${url} answered ${status}: not\\u{1b}[2J today. ${advice}`,
+        // Only where the service failed in the middle of a write may it have done it.
+        outcomeUnknown: method === "POST" && status >= 500,
+      });
+      expect(error.body).toEqual({ error: "not\u001b[2J today\n" });
+    }
+  });
+
+  test.each<[string, Answerer]>([
+    [
+      "HTML",
+      (_request, response) => response.writeHead(502, { "content-type": "text/html" }).end("<h1>Bad</h1>"),
+    ],
+    ["nothing", (_request, response) => response.writeHead(502).end()],
+    ["half a body", (_request, response) => response.writeHead(502).end('{"error": "ha')],
+    ["a body that breaks off", (_request, response) => breakOff(response, 502)],
+    ["no text", always(502, { error: { message: "no" } })],
+    ["an empty text", always(502, { error: " " })],
+    ["a body that is far too large", always(502, { error: "x".repeat(5000) })],
+  ])("502 with %s is ERR_SERVER without words of the service's", async (_name, answer) => {
+    const { ofRead, ofWrite, url } = await failuresOf(answer, { maxResponseBytes: 2000 });
+    for (const error of [ofRead, ofWrite]) {
+      expect(error).toMatchObject({ code: "ERR_SERVER", status: 502, serviceMessage: undefined });
+    }
+    expect(ofRead.message).toBe(
+      `GET ${ENTRIES} at ${url} answered 502. The service failed; running again is safe.`,
+    );
+    expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
+  });
+
+  test("a refusal whose words never end is known by its status", async () => {
+    const { ofRead, ofWrite } = await failuresOf(
+      (_request, response) => {
+        response.writeHead(401, { "content-type": "application/json" }).write('{"error": "inva');
+      },
+      { timeoutMs: 200 },
+    );
+    for (const error of [ofRead, ofWrite])
+      expect(error).toMatchObject({ code: "ERR_AUTH", outcomeUnknown: false });
+  });
+
+  test("long words are cut, and words that end in a full stop get no second one", async () => {
+    const long = await failuresOf(always(400, { error: "x".repeat(2000) }));
+    expect(long.ofRead.serviceMessage).toBe("x".repeat(500));
+    const { ofRead } = await failuresOf(always(400, { error: "Try later." }));
+    expect(ofRead.message).toContain("answered 400: Try later. The service found");
+  });
+});
+
+describe("how long a 429 asks to wait", () => {
+  test.each([
+    ["120", 120_000],
+    [" 0 ", 0],
+    ["Wed, 21 Oct 2015 07:28:00 GMT", 0],
+    [undefined, undefined],
+    ["", undefined],
+    ["soon", undefined],
+    ["soon 5", undefined],
+    ["-1", undefined],
+    ["1.5", undefined],
+    ["9".repeat(400), undefined],
+  ])("Retry-After: %j is %j ms", async (value, retryAfterMs) => {
+    const headers: Record<string, string> = value === undefined ? {} : { "retry-after": value };
+    const { ofWrite } = await failuresOf(always(429, { error: "slow down" }, headers));
+    expect(ofWrite).toBeInstanceOf(client.RateLimitedError);
+    expect((ofWrite as client.RateLimitedError).retryAfterMs).toBe(retryAfterMs);
+    expect(ofWrite.outcomeUnknown).toBe(false);
+  });
+
+  test("a date to come is a wait until then", async () => {
+    const inADay = new Date(Date.now() + 86_400_000).toUTCString();
+    const { ofRead } = await failuresOf(always(429, {}, { "retry-after": inADay }));
+    const { retryAfterMs } = ofRead as client.RateLimitedError;
+    expect(retryAfterMs).toBeGreaterThan(86_000_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(86_400_000);
+  });
+});
+
+describe("redirects are refused, for they would carry the key elsewhere", () => {
+  test.each([301, 302, 303, 307, 308])("%i: the other server hears nothing", async (status) => {
+    await using elsewhere = await Service.start(always(200, { results: {} }));
+    const location = `${elsewhere.url}/trap`;
+    const { ofRead, ofWrite, url } = await failuresOf((_request, response) => {
+      response.writeHead(status, { location }).end();
+    });
+    expect(elsewhere.received).toEqual([]);
+    expect(ofWrite).toBeInstanceOf(client.RedirectError);
+    expect(ofRead).toMatchObject({
+      code: "ERR_REDIRECT",
+      status,
+      message: `GET ${ENTRIES} at ${url} answered ${status}, a redirect to "${elsewhere.url}/trap", which is refused because it would carry the API key elsewhere. Configure the address that answers itself.`,
+    });
+  });
+
+  test("one without a location too", async () => {
+    const { ofRead } = await failuresOf((_request, response) => response.writeHead(302).end());
+    expect(ofRead).toMatchObject({
+      code: "ERR_REDIRECT",
+      message: expect.stringContaining("302, a redirect, which"),
+    });
+  });
+});
+
+describe("a connection that fails or breaks is ERR_NETWORK", () => {
+  test("refused: nothing was sent, so the outcome is known", async () => {
+    const closed = await Service.start(always(200, {}));
+    const { url } = closed;
+    await closed[Symbol.asyncDispose]();
+    await using to = new TestClient({ url });
+    for (const attempt of [read, write]) {
+      const error = await failure(attempt(to));
+      expect(error).toBeInstanceOf(client.NetworkError);
+      expect(error).toMatchObject({
+        code: "ERR_NETWORK",
+        status: undefined,
+        outcomeUnknown: false,
+        message: expect.stringMatching(
+          /^(GET|POST) \S+ at \S+ failed: .*ECONNREFUSED.* Check that the address/,
+        ),
+        cause: { message: expect.stringContaining("ECONNREFUSED") },
+      });
+      expect((error as Error).message).not.toContain("secret-query");
+    }
+  });
+
+  test("a client that is closed sends nothing", async () => {
+    await using service = await Service.start(always(200, {}));
+    const to = new TestClient(service);
+    await to.close();
+    expect(await failure(write(to))).toMatchObject({
+      code: "ERR_NETWORK",
+      outcomeUnknown: false,
+      message: `POST ${ENTRIES} at ${service.url} was not sent: this client is closed.`,
+    });
+    expect(service.received).toEqual([]);
+  });
+
+  test.each<[string, Answerer]>([
+    ["before the answer", (_request, response) => response.socket?.resetAndDestroy()],
+    ["in the middle of the answer", (_request, response) => breakOff(response, 200)],
+  ])("reset %s: a write may have been done", async (_name, answer) => {
+    const { ofRead, ofWrite } = await failuresOf(answer);
+    for (const error of [ofRead, ofWrite]) expect(error).toBeInstanceOf(client.NetworkError);
+    expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
+    expect(ofWrite.message).toMatch(/^POST \S+ at \S+ failed: [^.]+\. Check that the address/);
+  });
+
+  test("what is no HTTP at all", async () => {
+    const server = createServer((socket) => socket.end("SSH-2.0-OpenSSH_9.9\r\n"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    await using to = new TestClient({ url: `http://127.0.0.1:${port}` });
+    const error = await failure(read(to));
+    server.close();
+    expect(error).toMatchObject({ code: "ERR_NETWORK" });
+  });
+});
+
+describe("an answer that does not come whole in time is ERR_TIMEOUT, and a write may have been done", () => {
+  test.each<[string, Answerer]>([
+    ["no headers", () => {}],
+    [
+      "no end of the body",
+      (_request, response) => {
+        response.writeHead(200, { "content-type": "application/json" }).write('{"results": {');
+      },
+    ],
+  ])("%s", async (_name, answer) => {
+    const { ofRead, ofWrite, url } = await failuresOf(answer, { timeoutMs: 300 });
+    for (const error of [ofRead, ofWrite]) expect(error).toBeInstanceOf(client.TimeoutError);
+    expect(ofRead).toMatchObject({
+      code: "ERR_TIMEOUT",
+      status: undefined,
+      message: `GET ${ENTRIES} at ${url} gave no whole answer within 300 ms`,
+    });
+    expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
+  });
+});
+
+describe("an answer of success that can't be read is ERR_INVALID_RESPONSE, and a write may have been done", () => {
+  const raw =
+    (body: string, contentType?: string, status = 200): Answerer =>
+    (_request, response) =>
+      response.writeHead(status, contentType === undefined ? {} : { "content-type": contentType }).end(body);
+
+  test.each<[string, Answerer, string]>([
+    ["an empty body", raw("", "application/json"), "200 with a body that is no JSON: nothing"],
+    ["no body at all", raw("", undefined, 204), "204 with a body that is no JSON: nothing"],
+    [
+      "half a body",
+      raw('{"results": {', "application/json"),
+      '200 with a body that is no JSON: "{"results": {"',
+    ],
+    [
+      "HTML",
+      raw(`<html>\u0007${"x".repeat(200)}`, "text/html; charset=utf-8"),
+      `200 with content of type "text/html; charset=utf-8" instead of JSON: "<html>\\u{7}${"x".repeat(69)}…"`,
+    ],
+    [
+      "JSON under another content type",
+      raw('{"results": {}}', "text/plain"),
+      '200 with content of type "text/plain" instead of JSON: "{"results": {}}"',
+    ],
+    [
+      "a list",
+      always(200, []),
+      "200 with a body that is not what the reference says: the body: Invalid input: expected object, received array",
+    ],
+    [
+      "null",
+      always(200, null),
+      "200 with a body that is not what the reference says: the body: Invalid input: expected object, received null",
+    ],
+    [
+      "no envelope",
+      always(200, { items: [] }),
+      "200 with a body that is not what the reference says: results: Invalid input: expected object, received undefined",
+    ],
+    [
+      "results of another shape",
+      always(200, { results: "none" }),
+      "200 with a body that is not what the reference says: results: Invalid input: expected object, received string",
+    ],
+    [
+      "too large a body",
+      always(200, { results: "x".repeat(3000) }),
+      "more than 2000 bytes; reading stopped there",
+    ],
+  ])("%s", async (_name, answer, what) => {
+    const { ofRead, ofWrite, url } = await failuresOf(answer, { maxResponseBytes: 2000 });
+    for (const error of [ofRead, ofWrite]) {
+      expect(error).toBeInstanceOf(client.InvalidResponseError);
+      expect(error.code).toBe("ERR_INVALID_RESPONSE");
+    }
+    expect(ofRead.message).toBe(`GET ${ENTRIES} at ${url} answered ${what}`);
+    expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
+  });
+
+  test("an answer without an end is read no further than the limit", async () => {
+    const { ofRead } = await failuresOf(
+      (_request, response) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        const more = () => {
+          while (!response.destroyed && response.write("x".repeat(10_000)));
+        };
+        response.on("drain", more);
+        more();
+      },
+      { maxResponseBytes: 100_000 },
+    );
+    expect(ofRead).toMatchObject({
+      code: "ERR_INVALID_RESPONSE",
+      message: expect.stringContaining("more than 100000 bytes"),
+    });
+  });
+
+  test.each(["application/json", "application/json; charset=utf-8", "application/problem+json", undefined])(
+    "content of type %j is read as JSON",
+    async (contentType) => {
+      await using service = await Service.start(raw('{"results": {"items": []}}', contentType));
+      await using to = new TestClient(service);
+      expect(await to.vipEmployees.list()).toMatchObject({ items: [] });
+    },
+  );
+});
+
+test("a client goes on after a failure", async () => {
+  await using service = await Service.start((_request, response, index) => {
+    if (index === 0) response.socket?.resetAndDestroy();
+    else json(response, 200, { results: { items: [{ email: "jane@example.com" }] } });
+  });
+  await using to = new TestClient(service);
+  await failure(to.vipEmployees.list());
+  expect((await to.vipEmployees.list()).items).toHaveLength(1);
+  expect(service.trace).toEqual([`GET ${VIPS}?page=1`, `GET ${VIPS}?page=1`]);
+});
+
+function breakOff(response: ServerResponse, status: number): void {
+  response.writeHead(status, { "content-type": "application/json", "content-length": "1000" });
+  response.write('{"results": {', () => response.socket?.resetAndDestroy());
+}

@@ -1,0 +1,161 @@
+import { inspect } from "node:util";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { SettingsClient, type SettingsClientOptions } from "../../../provider/client";
+import { type Answerer, always, failure, KEY, Service, TestClient } from "./service";
+
+/** Enough of the key to know it by, in any way of writing it. */
+const CANARY = "canary-5f1d";
+
+/** All that anybody could print of a thing. */
+function everythingShown(thing: unknown): string {
+  const shown = [
+    String(thing),
+    inspect(thing),
+    inspect(thing, { showHidden: true, depth: Number.POSITIVE_INFINITY, getters: true }),
+    inspect(thing, { showHidden: true, depth: Number.POSITIVE_INFINITY, customInspect: false }),
+    JSON.stringify(thing),
+  ];
+  for (let at = thing; at instanceof Error; at = at.cause) {
+    const properties = Object.fromEntries(
+      Object.getOwnPropertyNames(at).map((name) => [name, (at as unknown as Record<string, unknown>)[name]]),
+    );
+    shown.push(at.message, at.stack ?? "", JSON.stringify(properties));
+  }
+  return shown.join("\n");
+}
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+test("what the tests look through would show a key that is there", () => {
+  const error = new Error("no", { cause: new Error(`the key is ${KEY}`) });
+  expect(everythingShown(error)).toContain(CANARY);
+  expect(everythingShown(Object.defineProperty(new Error("no"), "body", { value: { KEY } }))).toContain(
+    CANARY,
+  );
+});
+
+describe("no error shows the key, wherever the service echoes it", () => {
+  const inHtml = KEY.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("'", "&#39;");
+  const raw =
+    (status: number, headers: Record<string, string>, body: string): Answerer =>
+    (_request, response) =>
+      response.writeHead(status, headers).end(body);
+
+  test.each<[string, Answerer, Partial<SettingsClientOptions>?]>([
+    ...[400, 401, 403, 404, 409, 418, 429, 500, 503].map((status): [string, Answerer] => [
+      `the words of a ${status}`,
+      always(status, { error: `unknown key ${KEY}`, [KEY]: [{ key: KEY }] }),
+    ]),
+    [
+      "escapes in the words",
+      raw(
+        401,
+        {},
+        `{"error": "${[...KEY].map((c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, "0")}`).join("")}"}`,
+      ),
+    ],
+    ["addresses outside the organization", always(400, { error: KEY, not_in_org: [`${KEY}@else.example`] })],
+    ["the same, under 200", always(200, { results: { not_in_org: [`${KEY}@else.example`] } })],
+    ["an answer of another shape", always(200, { results: { added: KEY } })],
+    ["HTML", raw(200, { "content-type": "text/html" }, `<h1>${inHtml}</h1>`)],
+    ["the same without care for HTML", raw(200, { "content-type": "text/html" }, `<h1>${KEY}</h1>`)],
+    ["HTML of a 502", raw(502, { "content-type": "text/html" }, `<h1>${KEY}</h1>`)],
+    ["a content type", raw(200, { "content-type": `text/${KEY}` }, "x")],
+    ["half a body of JSON", raw(200, {}, `{"key": ${JSON.stringify(KEY)}, `)],
+    ["the location of a redirect", raw(302, { location: `https://else.example/${KEY}` }, "")],
+    ["the same, percent-encoded", raw(302, { location: `/?key=${encodeURIComponent(KEY)}` }, KEY)],
+    ["Retry-After", raw(429, { "retry-after": KEY }, "")],
+    ["a body that is too large", raw(200, {}, KEY.repeat(100)), { maxResponseBytes: 500 }],
+    [
+      "a body that does not end",
+      (_request, response) => response.writeHead(200).write(KEY),
+      { timeoutMs: 300 },
+    ],
+    ["nowhere: the connection breaks", (_request, response) => response.socket?.resetAndDestroy()],
+  ])("%s", async (_name, answer, options) => {
+    await using service = await Service.start(answer);
+    await using client = new TestClient(service, options);
+    const error = await failure(client.vipEmployees.add(["jane@example.com"]));
+    expect(error).toMatchObject({ code: expect.stringMatching(/^ERR_[A-Z_]+$/) });
+    expect(everythingShown(error)).not.toContain(CANARY);
+    expect(service.received[0]?.headers["x-api-key"]).toBe(KEY);
+  });
+
+  test("where the words held the key, it is seen that they did", async () => {
+    await using service = await Service.start(always(401, { error: `unknown key ${KEY}!`, hint: KEY }));
+    await using client = new TestClient(service);
+    expect(await failure(client.vipEmployees.list())).toMatchObject({
+      serviceMessage: "unknown key <API_KEY>!",
+      body: { error: "unknown key <API_KEY>!", hint: "<API_KEY>" },
+    });
+  });
+
+  test("a body that is nested too deep to look through is left out", async () => {
+    const deep = `{"error": "no", "x": ${"[".repeat(200_000)}${JSON.stringify(KEY)}${"]".repeat(200_000)}}`;
+    await using service = await Service.start(raw(400, { "content-type": "application/json" }, deep));
+    await using client = new TestClient(service);
+    const error = await failure(client.vipEmployees.list());
+    expect(error).toMatchObject({ code: "ERR_BAD_REQUEST", serviceMessage: "no", body: undefined });
+  });
+});
+
+describe("no mistake in the configuration shows the key", () => {
+  test.each<[string, Partial<SettingsClientOptions>]>([
+    ["the key has a line break", { apiKey: `${KEY}\n` }],
+    ["the key has a letter outside ASCII", { apiKey: `${KEY}é` }],
+    ["the key stands where the address belongs", { baseUrl: KEY, apiKey: "https://mail-security.example" }],
+    ["the same, with a colon in it", { baseUrl: `${CANARY}:secret` }],
+    ["the key is the address's password", { baseUrl: `https://x:${CANARY}@mail-security.example` }],
+    ["the same in an address that can't be read", { baseUrl: `https://x:${CANARY}@mail security` }],
+    ["the key is in the address's query", { baseUrl: `https://mail-security.example/?key=${CANARY}` }],
+  ])("%s", (_name, options) => {
+    let error: unknown;
+    try {
+      new SettingsClient({ baseUrl: "https://mail-security.example", apiKey: KEY, ...options });
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toMatchObject({ code: "ERR_CONFIGURATION" });
+    expect(everythingShown(error)).not.toContain(CANARY);
+  });
+
+  test("nor does a mistake in the proxy's address show its password", () => {
+    vi.stubEnv("HTTPS_PROXY", `http://user:${CANARY}@proxy example`);
+    vi.stubEnv("https_proxy", `http://user:${CANARY}@proxy example`);
+    let error: unknown;
+    try {
+      new SettingsClient({ baseUrl: "https://mail-security.example", apiKey: KEY });
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toMatchObject({
+      code: "ERR_CONFIGURATION",
+      message: expect.stringContaining("HTTPS_PROXY"),
+    });
+    expect(everythingShown(error)).not.toContain(CANARY);
+  });
+});
+
+test("a client shows its address and not its key, whole or in parts", async () => {
+  await using service = await Service.start(always(200, { results: { items: [] } }));
+  await using client = new TestClient(service);
+  await client.vipEmployees.list();
+  for (const part of [client, client.vipEmployees, client.allowDenyEntries, { client }]) {
+    expect(everythingShown(part)).not.toContain(CANARY);
+  }
+  expect(inspect(client)).toBe(`SettingsClient { baseUrl: '${service.url}' }`);
+});
+
+test("loopback is reached directly: a proxy of the environment hears no key", async () => {
+  await using proxy = await Service.start(always(200, { results: { items: [] } }));
+  await using service = await Service.start(
+    always(200, { results: { items: [{ email: "jane@example.com" }] } }),
+  );
+  for (const name of ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"]) vi.stubEnv(name, proxy.url);
+  for (const name of ["NO_PROXY", "no_proxy"]) vi.stubEnv(name, "");
+  await using client = new TestClient(service);
+  expect((await client.vipEmployees.list()).items).toHaveLength(1);
+  expect(proxy.received).toEqual([]);
+});

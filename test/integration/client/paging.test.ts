@@ -1,0 +1,207 @@
+import { describe, expect, test } from "vitest";
+import { ListUnstableError } from "../../../provider/client";
+import { type Answerer, ENTRIES, entry, failure, json, page, Service, TestClient, VIPS } from "./service";
+
+const entriesFrom = (first: number, count: number) =>
+  Array.from({ length: count }, (_, at) => entry(first + at));
+
+/** A well-behaved list of `rows`. */
+function listOf(rows: readonly unknown[]): Answerer {
+  return (request, response) => {
+    const query = new URL(request.url, "http://x").searchParams;
+    const [at, size] = [Number(query.get("page")), Number(query.get("page_size"))];
+    json(
+      response,
+      200,
+      page(rows.slice((at - 1) * size, at * size), { page: at, page_size: size, total: rows.length }),
+    );
+  };
+}
+
+const pageOf = (request: { url: string }) =>
+  Number(new URL(request.url, "http://x").searchParams.get("page"));
+
+describe("a whole list of N is read in ⌈N/200⌉ requests, one where it is empty", () => {
+  test.each([
+    [0, 1],
+    [1, 1],
+    [199, 1],
+    [200, 1],
+    [201, 2],
+    [400, 2],
+    [401, 3],
+  ])("%i entries in %i", async (count, requests) => {
+    const rows = entriesFrom(0, count);
+    await using service = await Service.start(listOf(rows));
+    await using client = new TestClient(service);
+    const read = await client.allowDenyEntries.readAll("deny");
+    expect(read.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
+    expect(service.trace).toEqual(
+      Array.from({ length: requests }, (_, at) => `GET ${ENTRIES}?list=deny&page=${at + 1}&page_size=200`),
+    );
+  });
+
+  test("so are VIPs; those without a mailbox, which nothing tells apart, are all kept", async () => {
+    const rows = [
+      ...Array.from({ length: 150 }, (_, at) => ({ email: `jane-${at}@example.com` })),
+      ...Array.from({ length: 100 }, () => ({ email: null })),
+    ];
+    await using service = await Service.start(listOf(rows));
+    await using client = new TestClient(service);
+    const read = await client.vipEmployees.readAll();
+    expect(read.map(({ email }) => email ?? null)).toEqual(rows.map(({ email }) => email));
+    expect(service.trace).toEqual([`GET ${VIPS}?page=1&page_size=200`, `GET ${VIPS}?page=2&page_size=200`]);
+  });
+});
+
+describe("a list that moves while it is read is read anew", () => {
+  test.each<[string, readonly unknown[], number[]]>([
+    // Each row: the pages as they come, request by request, and which pages were asked for.
+    [
+      "its total grows",
+      [page(entriesFrom(0, 200), { total: 201 }), page(entriesFrom(200, 1), { total: 202 })],
+      [1, 2, 1, 2],
+    ],
+    [
+      "its total shrinks",
+      [page(entriesFrom(0, 200), { total: 202 }), page(entriesFrom(200, 1), { total: 201 })],
+      [1, 2, 1, 2],
+    ],
+    [
+      "its total goes away",
+      [page(entriesFrom(0, 200), { total: 202 }), page(entriesFrom(200, 1), { total: null })],
+      [1, 2, 1, 2],
+    ],
+    [
+      "an entry comes twice",
+      [page(entriesFrom(0, 200), { total: 201 }), page(entriesFrom(199, 1), { total: 201 })],
+      [1, 2, 1, 2],
+    ],
+    [
+      "fewer came than the total says",
+      [
+        page(entriesFrom(0, 200), { total: 300 }),
+        page(entriesFrom(200, 99), { total: 300 }),
+        page([], { total: 300 }),
+      ],
+      [1, 2, 3, 1, 2],
+    ],
+    [
+      "more came than the total says",
+      [page(entriesFrom(0, 200), { total: 201 }), page(entriesFrom(200, 2), { total: 201 })],
+      [1, 2, 1, 2],
+    ],
+  ])("%s", async (_name, moving, pages) => {
+    const settled = listOf(entriesFrom(0, 201));
+    await using service = await Service.start((request, response, index) => {
+      const first = moving[index];
+      if (first === undefined) settled(request, response, index);
+      else json(response, 200, first);
+    });
+    await using client = new TestClient(service);
+    const read = await client.allowDenyEntries.readAll("deny");
+    expect(read.map(({ id }) => id)).toEqual(entriesFrom(0, 201).map(({ id }) => id));
+    expect(service.received.map(pageOf)).toEqual(pages);
+  });
+});
+
+describe("a list that never holds still, or a service that pages wrongly, ends in ERR_LIST_UNSTABLE", () => {
+  test.each<[string, Answerer, RegExp, number]>([
+    [
+      "a total that changes with every page",
+      (request, response, index) =>
+        json(response, 200, page(entriesFrom((pageOf(request) - 1) * 200, 200), { total: 1000 + index })),
+      /its total went from 1008 to 1009/,
+      10,
+    ],
+    [
+      "a total that is too large",
+      (request, response) =>
+        json(response, 200, page(pageOf(request) === 1 ? entriesFrom(0, 3) : [], { total: 1e9 })),
+      /its pages hold 3 items but its total says 1000000000/,
+      10,
+    ],
+    [
+      "a total that is too small",
+      (_request, response) => json(response, 200, page(entriesFrom(0, 3), { total: 1 })),
+      /its pages hold 3 items but its total says 1\b/,
+      5,
+    ],
+    [
+      "one page for ever",
+      (_request, response) => json(response, 200, page(entriesFrom(7, 200), { total: 1e9 })),
+      /7 came twice/,
+      10,
+    ],
+    [
+      "one page for ever, and no total",
+      (_request, response) => json(response, 200, { results: { items: entriesFrom(7, 2) } }),
+      /7 came twice/,
+      10,
+    ],
+  ])("%s", async (_name, answer, why, requests) => {
+    await using service = await Service.start(answer);
+    await using client = new TestClient(service);
+    const error = await failure(client.allowDenyEntries.readAll("deny"));
+    expect(error).toBeInstanceOf(ListUnstableError);
+    expect(error).toMatchObject({ code: "ERR_LIST_UNSTABLE", message: expect.stringMatching(why) });
+    expect((error as Error).message).toMatch(
+      /^The deny list could not be read consistently in 5 attempts: .*\. Somebody may be changing it; run again when it is quiet\.$/,
+    );
+    expect(service.received).toHaveLength(requests);
+  });
+
+  test.each([1e9, null])("one page of VIPs without a mailbox for ever, with a total of %j", async (total) => {
+    const rows = [{ full_name: "Room Berlin" }, { full_name: "Room Paris" }];
+    await using service = await Service.start((_request, response) =>
+      json(response, 200, page(rows, { total })),
+    );
+    await using client = new TestClient(service);
+    expect(await failure(client.vipEmployees.readAll())).toMatchObject({
+      code: "ERR_LIST_UNSTABLE",
+      message: expect.stringContaining("page 2 is page 1 again"),
+    });
+    expect(service.received).toHaveLength(10);
+  });
+});
+
+describe("a service that pages in its own way is read whole all the same", () => {
+  const rows = entriesFrom(0, 120);
+
+  test.each<[string, (items: unknown[], at: number) => unknown, number]>([
+    [
+      "pages of 50 whatever was asked for",
+      (items, at) => page(items, { page: at, page_size: 50, total: 120 }),
+      3,
+    ],
+    [
+      "the same, under the page size that was asked for",
+      (items, at) => page(items, { page: at, total: 120 }),
+      3,
+    ],
+    ["no total", (items, at) => ({ results: { items, page: at, page_size: 50 } }), 4],
+    [
+      "no total, under the page size that was asked for",
+      (items) => ({ results: { items, page_size: 200 } }),
+      4,
+    ],
+    ["no numbers at all", (items) => ({ results: { items } }), 4],
+    ["null for every number", (items) => page(items, { page: null, page_size: null, total: null }), 4],
+  ])("%s", async (_name, body, requests) => {
+    await using service = await Service.start((request, response) => {
+      const at = pageOf(request);
+      json(response, 200, body(rows.slice((at - 1) * 50, at * 50), at));
+    });
+    await using client = new TestClient(service);
+    expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(120);
+    expect(service.received).toHaveLength(requests);
+  });
+
+  test("everything on one page, however much it is", async () => {
+    const rows = Array.from({ length: 200_000 }, () => ({}));
+    await using service = await Service.start((_request, response) => json(response, 200, page(rows)));
+    await using client = new TestClient(service);
+    expect(await client.vipEmployees.readAll()).toHaveLength(200_000);
+    expect(service.received).toHaveLength(1);
+  });
+});

@@ -1,0 +1,60 @@
+import { spawn } from "node:child_process";
+import { pathToFileURL } from "node:url";
+import { expect, test } from "vitest";
+import { always, failure, page, Service, TestClient, VIPS } from "./service";
+
+/** Makes Node.js run the sources as they are: TypeScript, whose imports name no extension. */
+const RUN_SOURCES = `
+  import { registerHooks } from "node:module";
+  registerHooks({
+    resolve: (specifier, context, next) => {
+      const isOurs = context.parentURL?.endsWith(".ts") && specifier.startsWith(".");
+      return next(isOurs ? specifier + ".ts" : specifier, context);
+    },
+    load: (url, context, next) =>
+      next(url, url.endsWith(".ts") ? { ...context, format: "module-typescript" } : context),
+  });
+`;
+
+const PROGRAM = `
+  ${RUN_SOURCES}
+  const { SettingsClient } = await import(process.env.CLIENT_URL);
+  const client = new SettingsClient({ baseUrl: process.env.SERVICE_URL, apiKey: "key", timeoutMs: 600_000 });
+  const { items } = await client.vipEmployees.list();
+  console.log(items.length);
+`;
+
+// Were the connection or the time limit kept, the process would live for ten minutes, and this test fail by its own.
+test("a client that nobody closes does not keep its process alive", async () => {
+  await using service = await Service.start(always(200, page([{ email: "jane@example.com" }])));
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", PROGRAM], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      ...process.env,
+      NODE_OPTIONS: "--disable-warning=ExperimentalWarning",
+      CLIENT_URL: pathToFileURL("provider/client/index.ts").href,
+      SERVICE_URL: service.url,
+    },
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk));
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  expect([code, said]).toEqual([0, "1\n"]);
+  expect(service.trace).toEqual([`GET ${VIPS}?page=1`]);
+});
+
+test("closing waits for what is under way, and may be done twice", async () => {
+  let answerLater = () => {};
+  await using service = await Service.start((_request, response) => {
+    answerLater = () => always(200, page([]))(service.received[0] as never, response, 0);
+  });
+  const client = new TestClient(service);
+  const reading = client.vipEmployees.list();
+  await expect.poll(() => service.received.length).toBe(1);
+  const closing = client.close();
+  answerLater();
+  expect((await reading).items).toEqual([]);
+  await closing;
+  await client.close();
+  expect(await failure(client.vipEmployees.list())).toMatchObject({ code: "ERR_NETWORK" });
+});

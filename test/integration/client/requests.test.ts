@@ -1,0 +1,335 @@
+import { describe, expect, test } from "vitest";
+import { type EntryChange, type List, type NewEntry, SettingsClient } from "../../../provider/client";
+import {
+  ENTRIES,
+  entry,
+  failure,
+  json,
+  KEY,
+  page,
+  type Received,
+  Service,
+  TestClient,
+  VIPS,
+} from "./service";
+
+/** A service that answers each endpoint with something that fits. */
+async function startService(): Promise<Service> {
+  return await Service.start((request, response) => {
+    const { method, url } = request;
+    if (method === "GET") json(response, 200, page([]));
+    else if (method === "DELETE") json(response, 200, { results: { id: "e1", deleted: true } });
+    else json(response, 200, { results: url.startsWith(ENTRIES) ? entry("e1") : { affected: 1 } });
+  });
+}
+
+/** Everything that went over the wire for one call. */
+async function received(call: (client: SettingsClient) => Promise<unknown>, path = ""): Promise<Received[]> {
+  await using service = await startService();
+  await using client = new TestClient({ url: `${service.url}${path}` });
+  await call(client);
+  return service.received;
+}
+
+const mailboxes = ["jane@example.com", "john@example.com"];
+const added: NewEntry = { list: "deny", entry_type: "domain", value: "evil.example" };
+
+describe("each call is one request, with these bytes", () => {
+  test.each<[string, (client: SettingsClient) => Promise<unknown>, string, unknown?]>([
+    ["list entries", ({ allowDenyEntries }) => allowDenyEntries.list(), `GET ${ENTRIES}?page=1`],
+    [
+      "list entries, with everything",
+      ({ allowDenyEntries }) =>
+        allowDenyEntries.list({ list: "allow", page: 3, page_size: 200, q: "a&b=c d+é" }),
+      `GET ${ENTRIES}?list=allow&page=3&page_size=200&q=a%26b%3Dc+d%2B%C3%A9`,
+    ],
+    ["create", ({ allowDenyEntries }) => allowDenyEntries.create(added), `POST ${ENTRIES}`, added],
+    [
+      "create, with everything",
+      ({ allowDenyEntries }) =>
+        allowDenyEntries.create({ ...added, verdict_scope: "graymail", comment: "¡añadido! \u{1f4e7}" }),
+      `POST ${ENTRIES}`,
+      { ...added, verdict_scope: "graymail", comment: "¡añadido! \u{1f4e7}" },
+    ],
+    [
+      "update",
+      ({ allowDenyEntries }) => allowDenyEntries.update("e1", { comment: "" }),
+      `PATCH ${ENTRIES}/e1`,
+      { comment: "" },
+    ],
+    [
+      "update, with everything",
+      ({ allowDenyEntries }) =>
+        allowDenyEntries.update("e1", { list: "allow", verdict_scope: "global", comment: "x" }),
+      `PATCH ${ENTRIES}/e1`,
+      { list: "allow", verdict_scope: "global", comment: "x" },
+    ],
+    ["delete", ({ allowDenyEntries }) => allowDenyEntries.delete("e1"), `DELETE ${ENTRIES}/e1`],
+    ["list VIPs", ({ vipEmployees }) => vipEmployees.list(), `GET ${VIPS}?page=1`],
+    [
+      "list VIPs, with everything",
+      ({ vipEmployees }) => vipEmployees.list({ page: 2, page_size: 1, q: "CEO", sort: "asc" }),
+      `GET ${VIPS}?page=2&page_size=1&q=CEO&sort=asc`,
+    ],
+    ["add VIPs", ({ vipEmployees }) => vipEmployees.add(mailboxes), `POST ${VIPS}`, { emails: mailboxes }],
+    [
+      "add VIPs with a comment",
+      ({ vipEmployees }) => vipEmployees.add(mailboxes, "board"),
+      `POST ${VIPS}`,
+      { emails: mailboxes, comment: "board" },
+    ],
+    [
+      "edit a comment",
+      ({ vipEmployees }) => vipEmployees.editComment("jane@example.com", ""),
+      `PATCH ${VIPS}`,
+      { email: "jane@example.com", comment: "" },
+    ],
+    [
+      "remove VIPs",
+      ({ vipEmployees }) => vipEmployees.remove(mailboxes),
+      `POST ${VIPS}/remove`,
+      { emails: mailboxes },
+    ],
+  ])("%s", async (_name, call, line, body) => {
+    const [request, ...more] = await received(call);
+    expect(more).toEqual([]);
+    expect(`${request?.method} ${request?.url}`).toBe(line);
+    const bytes = body === undefined ? "" : JSON.stringify(body);
+    expect(request?.body).toBe(bytes);
+    const { host, connection, "content-length": length, ...headers } = request?.headers ?? {};
+    expect(headers).toEqual({
+      "x-api-key": KEY,
+      accept: "application/json",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+    });
+    if (body !== undefined) expect(length).toBe(String(Buffer.byteLength(bytes)));
+    else expect(length ?? "0").toBe("0");
+  });
+
+  test("1000 removals are one request", async () => {
+    const emails = Array.from({ length: 1000 }, (_, at) => `jane-${at}@example.com`);
+    const [request] = await received(({ vipEmployees }) => vipEmployees.remove(emails));
+    expect(JSON.parse(request?.body ?? "")).toEqual({ emails });
+  });
+});
+
+describe("an id arrives as it is, whatever characters it holds", () => {
+  test.each([
+    ["a/b", "a%2Fb"],
+    ["..%2f", "..%252f"],
+    ["../vip_employees", "..%2Fvip_employees"],
+    ["%2e%2e", "%252e%252e"],
+    ["?x#y", "%3Fx%23y"],
+    ["a b\n\u0000", "a%20b%0A%00"],
+    ["é日😀", "%C3%A9%E6%97%A5%F0%9F%98%80"],
+    ["...", "..."],
+    ["\\", "%5C"],
+    ["a;b=c,d:@&+$!'()*~", "a%3Bb%3Dc%2Cd%3A%40%26%2B%24!'()*~"],
+  ])("%j", async (id, segment) => {
+    const requests = await received(async ({ allowDenyEntries }) => {
+      await allowDenyEntries.update(id, { comment: "x" });
+      await allowDenyEntries.delete(id);
+    });
+    expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      `PATCH ${ENTRIES}/${segment}`,
+      `DELETE ${ENTRIES}/${segment}`,
+    ]);
+    const url = requests[0]?.url ?? "";
+    expect(decodeURIComponent(url.slice(ENTRIES.length + 1))).toBe(id);
+  });
+});
+
+describe("what can't be sent is ERR_INVALID_ARGUMENT before any request", () => {
+  test.each<[string, (client: SettingsClient) => Promise<unknown>, string]>([
+    ...["", ".", "..", "half \ud83d"].flatMap(
+      (id): [string, (client: SettingsClient) => Promise<unknown>, string][] => [
+        [
+          `an update of id ${JSON.stringify(id)}`,
+          (c) => c.allowDenyEntries.update(id, {}),
+          "can't be the id of an entry",
+        ],
+        [
+          `a deletion of id ${JSON.stringify(id)}`,
+          (c) => c.allowDenyEntries.delete(id),
+          "can't be the id of an entry",
+        ],
+      ],
+    ),
+    ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY].flatMap(
+      (number): [string, (client: SettingsClient) => Promise<unknown>, string][] => [
+        [
+          `page ${number} of entries`,
+          (c) => c.allowDenyEntries.list({ page: number }),
+          `page must be a whole number of 1 or more, not ${number}`,
+        ],
+        [
+          `page ${number} of VIPs`,
+          (c) => c.vipEmployees.list({ page: number }),
+          `page must be a whole number of 1 or more, not ${number}`,
+        ],
+        [
+          `pages of ${number} entries`,
+          (c) => c.allowDenyEntries.list({ page_size: number }),
+          `page_size must be a whole number from 1 to 200, not ${number}`,
+        ],
+      ],
+    ),
+    [
+      "pages of 201 entries",
+      (c) => c.allowDenyEntries.list({ page_size: 201 }),
+      "page_size must be a whole number from 1 to 200, not 201",
+    ],
+    [
+      "pages of 201 VIPs",
+      (c) => c.vipEmployees.list({ page_size: 201 }),
+      "page_size must be a whole number from 1 to 200, not 201",
+    ],
+    [
+      "a list that is none, to read",
+      (c) => c.allowDenyEntries.readAll("block" as List),
+      'list must be "allow" or "deny", not "block"',
+    ],
+    [
+      "a list that is none, to add to",
+      (c) => c.allowDenyEntries.create({ ...added, list: "block" as List }),
+      'list must be "allow" or "deny", not "block"',
+    ],
+    [
+      "a list that is none, to move to",
+      (c) => c.allowDenyEntries.update("e1", { list: "block" } as unknown as EntryChange),
+      'list must be "allow" or "deny", not "block"',
+    ],
+    [
+      "a type that is none",
+      (c) => c.allowDenyEntries.create({ ...added, entry_type: "url" as "domain" }),
+      'entry_type must be "domain" or "ip" or "email_address", not "url"',
+    ],
+    ["no value", (c) => c.allowDenyEntries.create({ ...added, value: "" }), "value is empty"],
+    ["no address to add", (c) => c.vipEmployees.add([]), "emails is empty; give at least one address"],
+    ["an empty address to add", (c) => c.vipEmployees.add(["a@example.com", " "]), "emails[1] is empty"],
+    ["an empty address to edit", (c) => c.vipEmployees.editComment("", "x"), "emails[0] is empty"],
+    ["no address to remove", (c) => c.vipEmployees.remove([]), "emails is empty; give at least one address"],
+    [
+      "1001 addresses to remove",
+      (c) => c.vipEmployees.remove(Array.from({ length: 1001 }, () => "a@example.com")),
+      "emails holds 1001 addresses; one request takes at most 1000",
+    ],
+  ])("%s", async (_name, call, message) => {
+    await using service = await startService();
+    await using client = new TestClient(service);
+    const error = await failure(call(client));
+    expect(error).toMatchObject({
+      name: "InvalidArgumentError",
+      code: "ERR_INVALID_ARGUMENT",
+      message: expect.stringContaining(message),
+    });
+    expect(service.received).toEqual([]);
+  });
+});
+
+describe("the address of the service", () => {
+  test.each([
+    ["", ""],
+    ["/", ""],
+    ["//", ""],
+    ["/tenant-a", "/tenant-a"],
+    ["/tenant-a/", "/tenant-a"],
+    ["/a/b%20c///", "/a/b%20c"],
+    ["/a/../b", "/b"],
+  ])("with the path %j has the prefix %j", async (path, prefix) => {
+    const [request] = await received(({ vipEmployees }) => vipEmployees.list(), path);
+    expect(request?.url).toBe(`${prefix}${VIPS}?page=1`);
+  });
+
+  test.each([
+    ["https://mail-security.example", "https://mail-security.example"],
+    ["https://Mail-Security.example:443/", "https://mail-security.example"],
+    ["http://localhost:8080", "http://localhost:8080"],
+    ["http://sandbox.localhost", "http://sandbox.localhost"],
+    ["http://127.8.9.1", "http://127.8.9.1"],
+    ["http://[::1]:8080/x/", "http://[::1]:8080/x"],
+  ])("%s is taken as %s", async (baseUrl, taken) => {
+    await using client = new TestClient({ url: baseUrl });
+    expect(client.baseUrl).toBe(taken);
+  });
+
+  test("plain http elsewhere is taken where it is asked for by name", async () => {
+    await using client = new TestClient({ url: "http://mail-security.example" }, { allowInsecureHttp: true });
+    expect(client.baseUrl).toBe("http://mail-security.example");
+  });
+
+  const advice = "Give an address such as https://mail-security.example.";
+  test.each([
+    ["", `is not a URL. ${advice}`],
+    ["mail-security.example", `is not a URL. ${advice}`],
+    ["mail-security.example:8443", `does not begin with https:// or http://. ${advice}`],
+    ["ftp://mail-security.example", `does not begin with https:// or http://. ${advice}`],
+    ["https://user@mail-security.example", `holds a user name or a password. ${advice}`],
+    ["https://:password@mail-security.example", `holds a user name or a password. ${advice}`],
+    [
+      "https://mail-security.example/x?key=1",
+      `has a query or a fragment after "https://mail-security.example/x". ${advice}`,
+    ],
+    [
+      "https://mail-security.example/#top",
+      `has a query or a fragment after "https://mail-security.example/". ${advice}`,
+    ],
+    ...[
+      "http://mail-security.example",
+      "http://127.0.0.1.evil.example",
+      "http://localhost.evil.example",
+      "http://10.0.0.1",
+      "http://[2001:db8::1]",
+    ].map((url) => [
+      url,
+      `is "${url}": plain http would send the API key in the clear. Use https, or say allowInsecureHttp where that is truly wanted.`,
+    ]),
+  ])("%j is refused", (baseUrl, reason) => {
+    expect(() => new SettingsClient({ baseUrl: baseUrl ?? "", apiKey: KEY })).toThrow(
+      expect.objectContaining({
+        name: "ConfigurationError",
+        code: "ERR_CONFIGURATION",
+        message: `The service's address (baseUrl) ${reason}`,
+      }),
+    );
+  });
+});
+
+describe("a key that no header can carry is refused before any request", () => {
+  test.each([
+    ["", "is empty"],
+    ["key\n", "holds white space, a line break or a character outside ASCII"],
+    ["key\r\nx-evil: 1", "holds white space, a line break or a character outside ASCII"],
+    [" key", "holds white space, a line break or a character outside ASCII"],
+    ["ключ", "holds white space, a line break or a character outside ASCII"],
+    ["key\u{feff}", "holds white space, a line break or a character outside ASCII"],
+    ["key\u0000", "holds white space, a line break or a character outside ASCII"],
+    [undefined as unknown as string, "is empty"],
+  ])("%j", (apiKey, reason) => {
+    const make = () => new SettingsClient({ baseUrl: "https://mail-security.example", apiKey });
+    expect(make).toThrow(
+      expect.objectContaining({
+        name: "ConfigurationError",
+        code: "ERR_CONFIGURATION",
+        message: expect.stringContaining(`The API key (apiKey) ${reason}`),
+      }),
+    );
+  });
+});
+
+test.each([
+  ["timeoutMs", 0],
+  ["timeoutMs", -1],
+  ["timeoutMs", 1.5],
+  ["timeoutMs", 2 ** 31],
+  ["timeoutMs", Number.POSITIVE_INFINITY],
+  ["maxResponseBytes", 0],
+  ["maxResponseBytes", Number.NaN],
+])("%s of %d is refused", (name, value) => {
+  expect(() => new TestClient({ url: "https://mail-security.example" }, { [name]: value })).toThrow(
+    expect.objectContaining({
+      code: "ERR_INVALID_ARGUMENT",
+      message: expect.stringMatching(new RegExp(`^${name} must be a whole number .*, not ${value}$`)),
+    }),
+  );
+});

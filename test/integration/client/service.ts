@@ -1,0 +1,109 @@
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { SettingsClient, type SettingsClientOptions } from "../../../provider/client";
+
+/** The key of all these tests: nothing that the client says may ever show it. */
+export const KEY = "canary-5f1d&7c\"9a/e0'";
+
+export interface Received {
+  readonly method: string;
+  /** The path and the query as they came over the wire. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+export type Answerer = (request: Received, response: ServerResponse, index: number) => void;
+
+/** A real HTTP server on loopback that keeps what it received. */
+export class Service implements AsyncDisposable {
+  readonly received: Received[] = [];
+  readonly #server: Server;
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start(answer: Answerer, makeServer: (listener: RequestListener) => Server = createServer) {
+    const server = makeServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const { method = "", url = "", headers } = request;
+        const received = { method, url, headers, body: Buffer.concat(chunks).toString() };
+        service.received.push(received);
+        answer(received, response, service.received.length - 1);
+      });
+    });
+    // So that no test passes, or fails, because an idle connection was closed in time.
+    server.keepAliveTimeout = 600_000;
+    const service = new Service(server);
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return service;
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** The requests as a person would write them: `GET /api/v1/…`. */
+  get trace(): string[] {
+    return this.received.map(({ method, url }) => `${method} ${url}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** A client that is closed at the end of its test. */
+export class TestClient extends SettingsClient implements AsyncDisposable {
+  constructor(service: Pick<Service, "url">, options: Partial<SettingsClientOptions> = {}) {
+    super({ baseUrl: service.url, apiKey: KEY, ...options });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+export function json(
+  response: ServerResponse,
+  status: number,
+  body: unknown,
+  headers: Record<string, string> = {},
+) {
+  response.writeHead(status, { "content-type": "application/json", ...headers });
+  response.end(JSON.stringify(body));
+}
+
+/** Answers every request the same. */
+export function always(status: number, body: unknown, headers: Record<string, string> = {}): Answerer {
+  return (_request, response) => json(response, status, body, headers);
+}
+
+export const ENTRIES = "/api/v1/settings/allow_deny_entries";
+export const VIPS = "/api/v1/settings/vip_employees";
+
+export function entry(id: string | number, more: Record<string, unknown> = {}) {
+  return { id: String(id), list: "deny", entry_type: "domain", value: `evil-${id}.example`, ...more };
+}
+
+export function page(items: readonly unknown[], more: Record<string, unknown> = {}) {
+  return { status: 200, results: { items, page: 1, page_size: 200, total: items.length, ...more } };
+}
+
+/** What a promise is rejected with; fails when it isn't. */
+export async function failure(promise: Promise<unknown>): Promise<unknown> {
+  return await promise.then(
+    (value) => {
+      throw new Error(`no failure, but ${JSON.stringify(value)}`);
+    },
+    (error: unknown) => error,
+  );
+}

@@ -1,0 +1,64 @@
+import { createServer } from "node:https";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { afterEach, describe, expect, test } from "vitest";
+import { NetworkError } from "../../../provider/client";
+import { makeCertificate } from "./certificate";
+import { always, entry, failure, Service, TestClient } from "./service";
+
+const create = (client: TestClient) =>
+  client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
+
+const usualAuthorities = getCACertificates("default");
+afterEach(() => {
+  setDefaultCACertificates(usualAuthorities);
+});
+
+/** An https server, and a client that trusts its certificate if asked to. */
+async function over(certificate: { cert: string; key: string }, trusted: boolean) {
+  const service = await Service.start(always(201, { results: entry("e1") }), (listener) =>
+    createServer(certificate, listener),
+  );
+  if (trusted) setDefaultCACertificates([certificate.cert]);
+  return { service, client: new TestClient({ url: `https://localhost:${service.port}` }) };
+}
+
+test("https to a service whose certificate is trusted", async () => {
+  const { service, client } = await over(makeCertificate("localhost"), true);
+  await using _service = service;
+  await using _client = client;
+  expect(await create(client)).toMatchObject({ id: "e1" });
+});
+
+describe("a service that can't prove who it is gets no request, so a write is known not to have been done", () => {
+  test.each<[string, { cert: string; key: string }, boolean, string]>([
+    ["nobody vouches for it", makeCertificate("localhost"), false, "DEPTH_ZERO_SELF_SIGNED_CERT"],
+    ["it is somebody else", makeCertificate("else.example"), true, "ERR_TLS_CERT_ALTNAME_INVALID"],
+    ["its certificate has expired", makeCertificate("localhost", [2000, 2001]), true, "CERT_HAS_EXPIRED"],
+    [
+      "its certificate is not valid yet",
+      makeCertificate("localhost", [2099, 2100]),
+      true,
+      "CERT_NOT_YET_VALID",
+    ],
+  ])("%s", async (_name, certificate, trusted, code) => {
+    const { service, client } = await over(certificate, trusted);
+    await using _service = service;
+    await using _client = client;
+    const error = await failure(create(client));
+    expect(error).toBeInstanceOf(NetworkError);
+    expect(error).toMatchObject({
+      code: "ERR_NETWORK",
+      outcomeUnknown: false,
+      cause: { message: expect.stringContaining(code) },
+    });
+    expect(service.received).toEqual([]);
+  });
+
+  test("it speaks plain http", async () => {
+    await using service = await Service.start(always(201, { results: entry("e1") }));
+    await using client = new TestClient({ url: `https://127.0.0.1:${service.port}` });
+    const error = await failure(create(client));
+    expect(error).toMatchObject({ code: "ERR_NETWORK", outcomeUnknown: false });
+    expect(service.received).toEqual([]);
+  });
+});

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { readWholeList } from "../../../provider/client/paging";
+
+test("a list without an end is given up at once, not begun anew", async () => {
+  let pages = 0;
+  const endless = readWholeList({
+    name: "deny list",
+    fetchPage: async (page) => {
+      pages += 1;
+      return { items: [`item-${page}`], page, page_size: 1, total: undefined };
+    },
+    identity: (item) => item,
+  });
+  await expect(endless).rejects.toMatchObject({
+    code: "ERR_LIST_UNSTABLE",
+    message: "The deny list did not end within 10000 pages; the service seems to page wrongly.",
+  });
+  expect(pages).toBe(10_000);
+});
+
+test("a page that fails is not tried again: its error is the list's", async () => {
+  const error = new Error("the connection broke");
+  const asked: number[] = [];
+  const reading = readWholeList({
+    name: "deny list",
+    fetchPage: async (page) => {
+      asked.push(page);
+      if (page === 2) throw error;
+      return { items: ["a"], page, page_size: 1, total: 2 };
+    },
+    identity: (item) => item,
+  });
+  await expect(reading).rejects.toBe(error);
+  expect(asked).toEqual([1, 2]);
+});

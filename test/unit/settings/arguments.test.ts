@@ -1,0 +1,250 @@
+import { describe, expect, test } from "vitest";
+import {
+  checkAllowDenyEntry,
+  checkVipEmployee,
+  type RawArguments,
+} from "../../../provider/settings/arguments";
+import { UNKNOWN } from "../../../provider/settings/unknown";
+
+const entry = { list: "deny", value: "evil.example" };
+const circle: Record<string, unknown> = {};
+circle["itself"] = circle;
+
+describe("an allow/deny entry", () => {
+  test.each([
+    ["a domain", "evil.example", "domain"],
+    ["an address", "192.0.2.1", "ip"],
+    ["a mailbox", "eve@evil.example", "email_address"],
+  ])("its type is inferred from its value: %s", (_name, value, entryType) => {
+    expect(checkAllowDenyEntry({ list: "allow", value })).toEqual({
+      inputs: { list: "allow", value, entryType, verdictScope: "global" },
+      failures: [],
+    });
+  });
+
+  test("every argument that was given stays as it was given", () => {
+    const raw = {
+      list: "deny",
+      value: "Evil.Example.",
+      entryType: "domain",
+      verdictScope: "graymail",
+      comment: " seen in INC-1 ",
+      adopt: true,
+    };
+    expect(checkAllowDenyEntry(raw)).toEqual({ inputs: raw, failures: [] });
+  });
+
+  test("a verdict scope that nobody knows yet is carried", () => {
+    expect(checkAllowDenyEntry({ ...entry, verdictScope: "newsletter" })).toMatchObject({
+      inputs: { verdictScope: "newsletter" },
+      failures: [],
+    });
+  });
+
+  test.each([
+    ["an empty comment", { comment: "" }],
+    ["a comment of white space", { comment: " \r\n\t" }],
+    ["no comment", {}],
+    ["null", { comment: null, entryType: null, verdictScope: null, adopt: null }],
+    ["undefined", { comment: undefined, entryType: undefined, verdictScope: undefined, adopt: undefined }],
+    ["null for a name that is none", { lsit: null }],
+  ])("%s is the same as left out", (_name, more) => {
+    expect(checkAllowDenyEntry({ ...entry, ...more })).toStrictEqual({
+      inputs: { ...entry, entryType: "domain", verdictScope: "global" },
+      failures: [],
+    });
+  });
+
+  test.each<[string, RawArguments, Record<string, unknown>]>([
+    ["its value", { list: "deny", value: UNKNOWN }, { value: UNKNOWN, entryType: UNKNOWN }],
+    [
+      "its value, of a type that is given",
+      { list: "deny", value: UNKNOWN, entryType: "ip" },
+      { value: UNKNOWN, entryType: "ip" },
+    ],
+    ["its type", { ...entry, entryType: UNKNOWN }, { entryType: UNKNOWN }],
+    [
+      "everything",
+      {
+        list: UNKNOWN,
+        value: UNKNOWN,
+        entryType: UNKNOWN,
+        verdictScope: UNKNOWN,
+        comment: UNKNOWN,
+        adopt: UNKNOWN,
+      },
+      {
+        list: UNKNOWN,
+        value: UNKNOWN,
+        entryType: UNKNOWN,
+        verdictScope: UNKNOWN,
+        comment: UNKNOWN,
+        adopt: UNKNOWN,
+      },
+    ],
+  ])("in a preview, %s may be unknown", (_name, raw, inputs) => {
+    expect(checkAllowDenyEntry(raw)).toMatchObject({ inputs, failures: [] });
+  });
+
+  test("beside what is unknown, the rest is still checked", () => {
+    expect(checkAllowDenyEntry({ list: "block", value: UNKNOWN }).failures).toEqual([
+      { property: "list", reason: 'must be "allow" or "deny", not "block"' },
+    ]);
+  });
+
+  test.each<[string, RawArguments, [property: string, reason: string][]]>([
+    [
+      "nothing at all",
+      {},
+      [
+        ["list", 'is missing; give "allow" or "deny"'],
+        ["value", "is missing; give a domain, an IP address or a mailbox"],
+      ],
+    ],
+    [
+      "null where something must be",
+      { list: null, value: null },
+      [
+        ["list", 'is missing; give "allow" or "deny"'],
+        ["value", "is missing; give a domain, an IP address or a mailbox"],
+      ],
+    ],
+    [
+      "everything wrong at once",
+      {
+        list: "block",
+        value: "hxxp://evil[.]example",
+        entryType: "url",
+        verdictScope: "",
+        comment: 7,
+        adopt: "yes",
+        lsit: 1,
+      },
+      [
+        ["list", 'must be "allow" or "deny", not "block"'],
+        [
+          "value",
+          '"hxxp://evil[.]example" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
+        ],
+        ["entryType", 'must be "domain" or "ip" or "email_address", not "url"'],
+        ["verdictScope", 'is empty; write "global" or "graymail", or leave it out for "global"'],
+        ["comment", "must be text, not 7"],
+        ["adopt", 'must be true or false, not "yes"'],
+        [
+          "lsit",
+          "is not an argument; the arguments are list, value, entryType, verdictScope, comment, adopt",
+        ],
+      ],
+    ],
+    [
+      "other types of JavaScript's",
+      {
+        list: 1,
+        value: ["evil.example"],
+        entryType: false,
+        verdictScope: {},
+        comment: { text: "x" },
+        adopt: 1,
+      },
+      [
+        ["list", 'must be "allow" or "deny", not 1'],
+        ["value", 'must be a domain, an IP address or a mailbox, not ["evil.example"]'],
+        ["entryType", 'must be "domain" or "ip" or "email_address", not false'],
+        ["verdictScope", "must be text, not {}"],
+        ["comment", 'must be text, not {"text":"x"}'],
+        ["adopt", "must be true or false, not 1"],
+      ],
+    ],
+    [
+      "values that JSON can't hold",
+      { list: 1n, value: circle, comment: Symbol("note") },
+      [
+        ["list", 'must be "allow" or "deny", not 1'],
+        ["value", "must be a domain, an IP address or a mailbox, not an object"],
+        ["comment", "must be text, not Symbol(note)"],
+      ],
+    ],
+    [
+      "names as the service writes them",
+      { ...entry, entry_type: "domain", VerdictScope: "global" },
+      [
+        ["entry_type", "is not an argument; write entryType"],
+        ["VerdictScope", "is not an argument; write verdictScope"],
+      ],
+    ],
+    [
+      "a type that contradicts the value",
+      { ...entry, entryType: "ip" },
+      [["entryType", 'is "ip", but "evil.example" is a domain; leave it out or write "domain"']],
+    ],
+    [
+      "a mailbox that is called a domain",
+      { list: "deny", value: "eve@evil.example", entryType: "domain" },
+      [
+        [
+          "entryType",
+          'is "domain", but "eve@evil.example" is a mailbox; leave it out or write "email_address"',
+        ],
+      ],
+    ],
+    [
+      "an empty value",
+      { list: "deny", value: "" },
+      [["value", "is empty; write a domain, an IP address or a mailbox"]],
+    ],
+  ])("refused, each reason on its property: %s", (_name, raw, reasons) => {
+    expect(checkAllowDenyEntry(raw).failures).toEqual(
+      reasons.map(([property, reason]) => ({ property, reason })),
+    );
+  });
+
+  test("a key named __proto__ is a key like any other that is no argument", () => {
+    const raw = JSON.parse('{ "__proto__": { "list": "allow" }, "value": "evil.example" }') as RawArguments;
+    const { inputs, failures } = checkAllowDenyEntry(raw);
+    expect(failures.map(({ property }) => property)).toEqual(["list", "__proto__"]);
+    expect(inputs["list"]).toBeUndefined();
+  });
+});
+
+describe("a VIP employee", () => {
+  test.each<[string, RawArguments, Record<string, unknown>]>([
+    ["a mailbox is enough", { email: "Jane@Example.com" }, { email: "Jane@Example.com" }],
+    ["an empty comment is none", { email: "jane@example.com", comment: "" }, { email: "jane@example.com" }],
+    [
+      "null is the same as left out",
+      { email: "jane@example.com", comment: null, onDelete: null },
+      { email: "jane@example.com" },
+    ],
+    [
+      "everything may be unknown in a preview",
+      { email: UNKNOWN, comment: UNKNOWN, onDelete: UNKNOWN },
+      { email: UNKNOWN, comment: UNKNOWN, onDelete: UNKNOWN },
+    ],
+    [
+      "all arguments",
+      { email: "jane@example.com", comment: "CEO", onDelete: "keep" },
+      { email: "jane@example.com", comment: "CEO", onDelete: "keep" },
+    ],
+  ])("%s", (_name, raw, inputs) => {
+    expect(checkVipEmployee(raw)).toStrictEqual({ inputs, failures: [] });
+  });
+
+  test.each<[string, RawArguments, [property: string, reason: string][]]>([
+    ["nothing", {}, [["email", "is missing; give a mailbox address"]]],
+    ["no mailbox", { email: "jane" }, [["email", '"jane" is not a mailbox: it has no @']]],
+    [
+      "everything wrong at once",
+      { email: 3, comment: 5, onDelete: "drop", emails: [] },
+      [
+        ["email", "must be a mailbox address, not 3"],
+        ["comment", "must be text, not 5"],
+        ["onDelete", 'must be "exclude" or "keep", not "drop"'],
+        ["emails", "is not an argument; the arguments are email, comment, onDelete"],
+      ],
+    ],
+  ])("refused, each reason on its property: %s", (_name, raw, reasons) => {
+    expect(checkVipEmployee(raw).failures).toEqual(
+      reasons.map(([property, reason]) => ({ property, reason })),
+    );
+  });
+});

@@ -1,0 +1,158 @@
+import { isIP } from "node:net";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  canonicalMailbox,
+  canonicalValue,
+  parseEntryValue,
+  parseMailbox,
+} from "../../../provider/settings/entry-value";
+
+/** Any text, and text that is near to what is accepted: the parts of values and of their usual slips, in any order. */
+const anyText = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc.string({ unit: "grapheme" }),
+  fc.domain(),
+  fc.emailAddress(),
+  fc.ipV4(),
+  fc.ipV6(),
+  fc.webUrl(),
+  fc
+    .array(
+      fc.constantFrom(
+        ..."aAzZ059.-_@:/%*<>[](){},;?# \t\n".split(""),
+        ..."\u0000\u00ad\u200b\u202e\ufeff\u00a0。İıßẞſKΣς\u0308\u0301❤".split(""),
+        ...[
+          "evil.example",
+          "xn--",
+          "xn--bcher-kva",
+          "bücher",
+          "://",
+          "hxxp://",
+          "mailto:",
+          "[.]",
+          "(dot)",
+          "[at]",
+        ],
+        ...[
+          "192.0.2.1",
+          "010.",
+          "::",
+          "::ffff:",
+          "2001:db8::1",
+          "/32",
+          "/128",
+          "com",
+          "localhost",
+          "*@",
+          "*.",
+        ],
+      ),
+      { maxLength: 12 },
+    )
+    .map((parts) => parts.join("")),
+);
+
+const suggestionOf = (reason: string): string | undefined => /; write "(.*)"$/s.exec(reason)?.[1];
+
+describe("for any text", () => {
+  test("reading it answers, and never throws", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        for (const parsed of [parseEntryValue(text), parseMailbox(text)]) {
+          if (!parsed.ok) expect(parsed.reason).toMatch(/\S/);
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("its canonical form is its own canonical form", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const value = canonicalValue(text);
+        expect(canonicalValue(value)).toBe(value);
+        const mailbox = canonicalMailbox(text);
+        expect(canonicalMailbox(mailbox)).toBe(mailbox);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("what is accepted is accepted in its canonical form, as the same value", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const parsed = parseEntryValue(text);
+        if (parsed.ok) expect(parseEntryValue(parsed.value.canonical)).toEqual(parsed);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("what is suggested is accepted", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const value = parseEntryValue(text);
+        const written = value.ok ? undefined : suggestionOf(value.reason);
+        if (written !== undefined) expect(parseEntryValue(written).ok).toBe(true);
+        const mailbox = parseMailbox(text);
+        const address = mailbox.ok ? undefined : suggestionOf(mailbox.reason);
+        if (address !== undefined) expect(parseMailbox(address).ok).toBe(true);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  test("a message is one line and moves no terminal's cursor", () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const parsed = parseEntryValue(text);
+        if (!parsed.ok) expect(parsed.reason).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+      }),
+    );
+  });
+});
+
+test("an IPv6 address has one form, the one that URLs use", () => {
+  fc.assert(
+    fc.property(fc.ipV6(), (text) => {
+      // Some of fast-check's are none, by what Node.js says.
+      fc.pre(isIP(text) === 6);
+      expect(canonicalValue(text)).toBe(new URL(`http://[${text}]/`).hostname.slice(1, -1));
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test("an upper-case letter that grows or shrinks in lower case does not make two forms of one mailbox", () => {
+  // 22 × ẞ are 66 bytes and 22 × ß 44; 32 × Ⱥ are 64 bytes and 32 × ⱥ 96.
+  for (const local of ["ẞ".repeat(22), "Ⱥ".repeat(32)]) {
+    const value = canonicalValue(`${local}@bücher.example`);
+    expect(canonicalValue(value)).toBe(value);
+  }
+});
+
+/*
+ * In quadratic time the first of these would take minutes, and the test's own limit ends it; in linear time all take
+ * milliseconds.
+ */
+test.each([
+  ["colons", `${":".repeat(1_000_000)}g`],
+  ["digits and dots", `${"1.".repeat(500_000)}x`],
+  ["combining marks before an @", `a${"\u0301\u0316".repeat(500_000)}@evil.example`],
+  ["combining marks in a domain", `a${"\u0301\u0316".repeat(500_000)}.example`],
+  ["letters that IDNA encodes", `${"日本".repeat(500_000)}.example`],
+  ["opening angle brackets", "<".repeat(1_000_000)],
+  ["white space", `${" ".repeat(1_000_000)}x y${" ".repeat(1_000_000)}`],
+  ["opening brackets and dots", "[.".repeat(500_000)],
+  ["slashes", `evil.example${"/".repeat(1_000_000)}`],
+  ["at signs", "@".repeat(1_000_000)],
+  ["commas", `${",".repeat(1_000_000)}x`],
+  ["labels", "a.".repeat(500_000)],
+])("a very long row of %s is refused like a short one", (_name, text) => {
+  expect(parseEntryValue(text).ok).toBe(false);
+  expect(parseMailbox(text).ok).toBe(false);
+  expect(canonicalValue(canonicalValue(text))).toBe(canonicalValue(text));
+  const { reason } = parseEntryValue(text) as { reason: string };
+  expect(reason.length).toBeLessThan(1000);
+});

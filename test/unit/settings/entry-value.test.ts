@@ -1,0 +1,296 @@
+import { describe, expect, test } from "vitest";
+import {
+  canonicalMailbox,
+  canonicalValue,
+  naturalKey,
+  parseEntryValue,
+  parseMailbox,
+} from "../../../provider/settings/entry-value";
+
+const label63 = "a".repeat(63);
+const longDomain = `${label63}.${label63}.${label63}.${"a".repeat(61)}`;
+
+describe("a value is read as what it is, in the form in which it is compared", () => {
+  test.each([
+    ["evil.example", "domain", "evil.example"],
+    ["EVIL.Example", "domain", "evil.example"],
+    ["evil.example.", "domain", "evil.example"],
+    ["com", "domain", "com"],
+    ["xn--p1ai", "domain", "xn--p1ai"],
+    ["_dmarc.evil.example", "domain", "_dmarc.evil.example"],
+    ["bücher.example", "domain", "xn--bcher-kva.example"],
+    ["bu\u0308cher.example", "domain", "xn--bcher-kva.example"],
+    ["XN--BCHER-KVA.example", "domain", "xn--bcher-kva.example"],
+    ["straße.example", "domain", "xn--strae-oqa.example"],
+    ["ｅｖｉｌ.example", "domain", "evil.example"],
+    [`${label63}.example`, "domain", `${label63}.example`],
+    [longDomain, "domain", longDomain],
+    ["192.0.2.1", "ip", "192.0.2.1"],
+    ["2001:DB8::1", "ip", "2001:db8::1"],
+    ["2001:0db8:0000:0000:0000:0000:0000:0001", "ip", "2001:db8::1"],
+    ["2001:db8:0:0:1:0:0:1", "ip", "2001:db8::1:0:0:1"],
+    ["::", "ip", "::"],
+    ["0:0:0:0:0:0:0:1", "ip", "::1"],
+    ["::ffff:192.0.2.1", "ip", "::ffff:c000:201"],
+    ["::FFFF:c000:0201", "ip", "::ffff:c000:201"],
+    ["::192.0.2.1", "ip", "::c000:201"],
+    ["64:ff9b::192.0.2.1", "ip", "64:ff9b::c000:201"],
+    ["eve@evil.example", "email_address", "eve@evil.example"],
+    ["Eve.Mallory+x@EVIL.example.", "email_address", "eve.mallory+x@evil.example"],
+    ["jürgen@bücher.example", "email_address", "jürgen@xn--bcher-kva.example"],
+    ["JU\u0308RGEN@xn--bcher-kva.example", "email_address", "jürgen@xn--bcher-kva.example"],
+    [`${"a".repeat(64)}@evil.example`, "email_address", `${"a".repeat(64)}@evil.example`],
+  ])("%j is a %s: %s", (text, entryType, canonical) => {
+    expect(parseEntryValue(text)).toEqual({ ok: true, value: { entryType, canonical } });
+    expect(canonicalValue(` ${text}\n`)).toBe(canonical);
+  });
+
+  test("an IPv4-mapped address is not the IPv4 address: the service may hold both", () => {
+    expect(canonicalValue("::ffff:192.0.2.1")).not.toBe(canonicalValue("192.0.2.1"));
+  });
+});
+
+describe("what is none of the three is refused with the reason, and with how to write it where that can be told", () => {
+  test.each([
+    // Nothing.
+    ["", "is empty; write a domain, an IP address or a mailbox"],
+    [" \t\n", "is empty; write a domain, an IP address or a mailbox"],
+    // White space and what can't be seen.
+    [" evil.example", '" evil.example" has white space around it; write "evil.example"'],
+    ["evil.example\n", '"evil.example\\u{a}" has white space around it; write "evil.example"'],
+    ["\u{feff}evil.example", '"\\u{feff}evil.example" has white space around it; write "evil.example"'],
+    ["\u{a0}192.0.2.1", '"\u{a0}192.0.2.1" has white space around it; write "192.0.2.1"'],
+    ["ev\u{200b}il.example", '"ev\\u{200b}il.example" holds an invisible character; write "evil.example"'],
+    [
+      "e\u{ad}ve@evil.example",
+      '"e\\u{ad}ve@evil.example" holds an invisible character; write "eve@evil.example"',
+    ],
+    ["\u{202e}evil.example", '"\\u{202e}evil.example" holds an invisible character; write "evil.example"'],
+    ["\u{200b}", '"\\u{200b}" holds an invisible character'],
+    ["ev\u{0}il.example", '"ev\\u{0}il.example" holds an invisible character; write "evil.example"'],
+    // URLs.
+    [
+      "https://evil.example/login?x=1",
+      '"https://evil.example/login?x=1" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
+    ],
+    [
+      "http://[2001:db8::1]:8080/",
+      '"http://[2001:db8::1]:8080/" is a URL, not a domain, an IP address or a mailbox; write "2001:db8::1"',
+    ],
+    [
+      "https://192.0.2.1/24",
+      '"https://192.0.2.1/24" is a URL, not a domain, an IP address or a mailbox; write "192.0.2.1"',
+    ],
+    [
+      "https://good.example@evil.example/",
+      '"https://good.example@evil.example/" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
+    ],
+    [
+      "https://bücher.example/",
+      '"https://bücher.example/" is a URL, not a domain, an IP address or a mailbox; write "xn--bcher-kva.example"',
+    ],
+    ["http://010.0.0.1/", '"http://010.0.0.1/" is a URL, not a domain, an IP address or a mailbox'],
+    ["http://3221225985/", '"http://3221225985/" is a URL, not a domain, an IP address or a mailbox'],
+    [
+      "evil.example/path",
+      '"evil.example/path" is not a domain: "/" can\'t stand in one; write "evil.example"',
+    ],
+    ["evil.example?x", '"evil.example?x" is not a domain: "?" can\'t stand in one; write "evil.example"'],
+    [
+      "evil.example:8080",
+      '"evil.example:8080" has a port; the service\'s list holds none; write "evil.example"',
+    ],
+    // Defanged.
+    ["evil[.]example", '"evil[.]example" is not a domain: "[" can\'t stand in one; write "evil.example"'],
+    [
+      "mail[.]evil(dot)example{.}com",
+      '"mail[.]evil(dot)example{.}com" is not a domain: "[" can\'t stand in one; write "mail.evil.example.com"',
+    ],
+    ["192[.]0[.]2[.]1", '"192[.]0[.]2[.]1" is not a domain: "[" can\'t stand in one; write "192.0.2.1"'],
+    [
+      "hxxp://evil.example",
+      '"hxxp://evil.example" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
+    ],
+    [
+      "hXXps://evil[.]example/a",
+      '"hXXps://evil[.]example/a" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
+    ],
+    [
+      "hxxps[:]//evil[.]example/a",
+      '"hxxps[:]//evil[.]example/a" is not a domain: "[" can\'t stand in one; write "evil.example"',
+    ],
+    [
+      "eve[@]evil[.]example",
+      '"eve[@]evil[.]example" is not a mailbox: "eve[" can\'t stand before its @; write "eve@evil.example"',
+    ],
+    [
+      "eve[at]evil[dot]example",
+      '"eve[at]evil[dot]example" is not a domain: "[" can\'t stand in one; write "eve@evil.example"',
+    ],
+    // Patterns.
+    [
+      "*.evil.example",
+      '"*.evil.example" is a pattern; the service\'s list holds plain domains; write "evil.example"',
+    ],
+    [".evil.example", '".evil.example" is not a domain: it starts with a dot; write "evil.example"'],
+    ["@evil.example", '"@evil.example" has nothing before its @; write "evil.example"'],
+    ["*@evil.example", '"*@evil.example" is a pattern, not one mailbox; write "evil.example"'],
+    ["sales*@evil.example", '"sales*@evil.example" is a pattern, not one mailbox'],
+    ["192.0.2.*", '"192.0.2.*" is not a domain: "*" can\'t stand in one'],
+    // Mailboxes.
+    [
+      "Eve <eve@evil.example>",
+      '"Eve <eve@evil.example>" is not a mailbox: "Eve <eve" can\'t stand before its @; write "eve@evil.example"',
+    ],
+    [
+      "<eve@evil.example>",
+      '"<eve@evil.example>" is not a mailbox: "<eve" can\'t stand before its @; write "eve@evil.example"',
+    ],
+    [
+      "mailto:eve@evil.example?subject=hi",
+      '"mailto:eve@evil.example?subject=hi" is not a mailbox: "mailto:eve" can\'t stand before its @; write "eve@evil.example"',
+    ],
+    [
+      "eve@evil.example;",
+      '"eve@evil.example;" is not a mailbox: "evil.example;" is not a domain: ";" can\'t stand in one (one entry holds one value); write "eve@evil.example"',
+    ],
+    ["eve@", '"eve@" has nothing after its @'],
+    ["@", '"@" has nothing before its @'],
+    ["a@b@evil.example", '"a@b@evil.example" is not a mailbox: "a@b" can\'t stand before its @'],
+    ["eve..x@evil.example", '"eve..x@evil.example" is not a mailbox: "eve..x" can\'t stand before its @'],
+    ['"eve x"@evil.example', '""eve x"@evil.example" is not a mailbox: ""eve x"" can\'t stand before its @'],
+    [
+      "eve@[192.0.2.1]",
+      '"eve@[192.0.2.1]" is not a mailbox: "[192.0.2.1]" is not a domain: "[" can\'t stand in one',
+    ],
+    ["eve@localhost", '"eve@localhost" is not a mailbox: "localhost" is not a whole domain: it has no dot'],
+    [
+      `${"a".repeat(65)}@evil.example`,
+      `"${"a".repeat(65)}@evil.example" has more than 64 bytes before its @`,
+    ],
+    [
+      `${"é".repeat(33)}@evil.example`,
+      `"${"é".repeat(33)}@evil.example" has more than 64 bytes before its @`,
+    ],
+    // Addresses.
+    ["192.0.2.0/24", '"192.0.2.0/24" is a range of addresses; the service\'s list holds single addresses'],
+    [
+      "192.0.2.0/255.255.255.0",
+      '"192.0.2.0/255.255.255.0" is a range of addresses; the service\'s list holds single addresses',
+    ],
+    [
+      "192.0.2.1-192.0.2.9",
+      '"192.0.2.1-192.0.2.9" is a range of addresses; the service\'s list holds single addresses',
+    ],
+    ["192.0.2.1 - 9", '"192.0.2.1 - 9" is a range of addresses; the service\'s list holds single addresses'],
+    ["2001:db8::/32", '"2001:db8::/32" is a range of addresses; the service\'s list holds single addresses'],
+    [
+      "192.0.2.1/32",
+      '"192.0.2.1/32" is a range of addresses; the service\'s list holds single addresses; write "192.0.2.1"',
+    ],
+    [
+      "2001:db8::1/128",
+      '"2001:db8::1/128" is a range of addresses; the service\'s list holds single addresses; write "2001:db8::1"',
+    ],
+    [
+      "fe80::1%eth0",
+      '"fe80::1%eth0" has a zone (what follows %), which means something on one machine only; write "fe80::1"',
+    ],
+    [
+      "fe80::1%en-0.5",
+      '"fe80::1%en-0.5" has a zone (what follows %), which means something on one machine only; write "fe80::1"',
+    ],
+    ["[2001:db8::1]", '"[2001:db8::1]" is not an IP address; write "2001:db8::1"'],
+    ["[2001:db8::1]:443", '"[2001:db8::1]:443" is not an IP address; write "2001:db8::1"'],
+    ["192.0.2.1:80", '"192.0.2.1:80" has a port; the service\'s list holds none; write "192.0.2.1"'],
+    ["010.0.0.1", '"010.0.0.1" is not an IP address (leading zeros are read as octal by some software)'],
+    ["192.0.2", '"192.0.2" is not an IP address'],
+    ["256.0.0.1", '"256.0.0.1" is not an IP address'],
+    ["3221225985", '"3221225985" is not an IP address'],
+    ["1::2::3", '"1::2::3" is not an IP address'],
+    ["2001:db8::g", '"2001:db8::g" is not an IP address'],
+    ["0x7f.1", '"0x7f.1" is not a domain: none ends in "1"'],
+    // Domains.
+    ["evil", '"evil" is not a whole domain: it has no dot'],
+    ["localhost", '"localhost" is not a whole domain: it has no dot'],
+    ["evil..example", '"evil..example" is not a domain: two dots follow each other'],
+    ["-evil.example", '"-evil.example" is not a domain: "-evil" starts or ends with a hyphen'],
+    ["evil-.example", '"evil-.example" is not a domain: "evil-" starts or ends with a hyphen'],
+    ["evil.ex_ample", '"evil.ex_ample" is not a domain: none ends in "ex_ample"'],
+    ["evil.123", '"evil.123" is not a domain: it has no valid ASCII (IDNA) form'],
+    ["evil。example", '"evil。example" is not a domain: "。" can\'t stand in one; write "evil.example"'],
+    [
+      "a.example, b.example",
+      '"a.example, b.example" is not a domain: "," can\'t stand in one (one entry holds one value)',
+    ],
+    [
+      "a.example b.example",
+      '"a.example b.example" is not a domain: " " can\'t stand in one (one entry holds one value)',
+    ],
+    [
+      `${label63}a.example`,
+      `"${label63}a.example" is not a domain: "${label63}a" is longer than 63 characters`,
+    ],
+    [`${longDomain}a`, `"${longDomain.slice(0, 120)}…" is longer than 253 characters`],
+  ])("%j", (text, reason) => {
+    expect(parseEntryValue(text)).toEqual({ ok: false, reason });
+  });
+
+  test("a suggestion is whole, however long: it is there to be copied", () => {
+    expect(parseEntryValue(`https://${longDomain}/`)).toMatchObject({
+      reason: expect.stringMatching(new RegExp(`; write "${longDomain}"$`)),
+    });
+  });
+});
+
+describe("a mailbox", () => {
+  test.each([
+    ["Jane.Doe@Example.COM", "jane.doe@example.com"],
+    ["jane@bücher.example.", "jane@xn--bcher-kva.example"],
+  ])("%j is %s", (text, canonical) => {
+    expect(parseMailbox(text)).toEqual({ ok: true, value: canonical });
+    expect(canonicalMailbox(`${text} `)).toBe(canonical);
+  });
+
+  test.each([
+    ["", "is empty; write a mailbox such as jane.doe@example.com"],
+    ["  ", "is empty; write a mailbox such as jane.doe@example.com"],
+    ["jane.doe", '"jane.doe" is not a mailbox: it has no @'],
+    ["example.com", '"example.com" is not a mailbox: it has no @'],
+    [" jane@example.com", '" jane@example.com" has white space around it; write "jane@example.com"'],
+    [
+      "Jane Doe <jane@example.com>",
+      '"Jane Doe <jane@example.com>" is not a mailbox: "Jane Doe <jane" can\'t stand before its @; write "jane@example.com"',
+    ],
+    [
+      "jane[at]example[.]com",
+      '"jane[at]example[.]com" is not a mailbox: it has no @; write "jane@example.com"',
+    ],
+    [
+      "mailto:jane@example.com",
+      '"mailto:jane@example.com" is not a mailbox: "mailto:jane" can\'t stand before its @; write "jane@example.com"',
+    ],
+    // A domain stands on the allow/deny list, but is nobody's mailbox: it is not suggested here.
+    ["@example.com", '"@example.com" has nothing before its @'],
+    ["*@example.com", '"*@example.com" is a pattern, not one mailbox'],
+    ["https://example.com/", '"https://example.com/" is not a mailbox: it has no @'],
+  ])("%j is refused", (text, reason) => {
+    expect(parseMailbox(text)).toEqual({ ok: false, reason });
+  });
+});
+
+describe("what the service echoes and nobody can read is compared in lower case", () => {
+  test.each([
+    ["192.0.2.0/24", "192.0.2.0/24"],
+    [" *.EVIL.example ", "*.evil.example"],
+    ["", ""],
+  ])("%j is %j", (value, canonical) => {
+    expect(canonicalValue(value)).toBe(canonical);
+    expect(canonicalMailbox(value)).toBe(canonical);
+  });
+});
+
+test("an entry is known by its type and its canonical value", () => {
+  expect(naturalKey("domain", "Bücher.example.")).toBe("domain:xn--bcher-kva.example");
+  expect(naturalKey("ip", "2001:DB8:0::1")).toBe("ip:2001:db8::1");
+});
