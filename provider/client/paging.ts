@@ -28,7 +28,9 @@ const DEFAULT_ATTEMPTS = 5;
 export async function readWholeList<Item>(list: PagedList<Item>): Promise<Item[]> {
   const reading = untilConsistent(list, async function* () {
     const items: Item[] = [];
-    for await (const page of readPages(list)) items.push(...page);
+    for await (const page of readPages(list)) {
+      for (const item of page) items.push(item);
+    }
     yield items;
   });
   for await (const items of reading) return items;
