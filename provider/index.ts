@@ -5,6 +5,7 @@
  */
 export { SettingsClient, type SettingsClientOptions } from "./client";
 export { AllowDenyEntry, type AllowDenyEntryArgs } from "./resources/allow-deny-entry";
+export * from "./resources/functions";
 export { Provider, type ProviderArgs } from "./resources/provider";
 export { VipEmployee, type VipEmployeeArgs } from "./resources/vip-employee";
 export type { EntryType, List, VerdictScope } from "./settings/assumptions";

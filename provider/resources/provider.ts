@@ -1,4 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
+import { ConfigurationError, type SettingsClientOptions } from "../client";
 import { INSTANCE_KEY, NAMESPACE } from "./configuration";
 
 export interface ProviderArgs {
@@ -40,5 +41,22 @@ export class Provider extends pulumi.ProviderResource {
       },
       opts,
     );
+    settings.set(
+      this,
+      pulumi.output({
+        ...args,
+        apiKey: pulumi.secret(args.apiKey),
+      }) as unknown as pulumi.Output<SettingsClientOptions>,
+    );
   }
+}
+
+/** The arguments of each instance, for the functions, which run in the program itself. Never a property of it. */
+const settings = new WeakMap<Provider, pulumi.Output<SettingsClientOptions>>();
+
+/** @throws {ConfigurationError} when the instance is none of {@link Provider}. */
+export function settingsOf(provider: Provider): pulumi.Output<SettingsClientOptions> {
+  const own = settings.get(provider);
+  if (own !== undefined) return own;
+  throw new ConfigurationError("The provider option must be a Provider of pulumi-email-security.");
 }

@@ -1,0 +1,41 @@
+import type * as pulumi from "@pulumi/pulumi";
+import type { AllowDenyEntryRow, List } from "../../client";
+import { LISTS } from "../../settings/assumptions";
+import { type CamelCased, camelCased } from "./camel-case";
+import { dataFunction, type FunctionOptions } from "./data-function";
+import type { OutputArgs } from "./output-args";
+
+/** The arguments of {@link getAllowDenyEntries}. */
+export interface GetAllowDenyEntriesArgs {
+  /** Which list. Default: both, the allow list first. */
+  readonly list?: List;
+}
+
+/** What {@link getAllowDenyEntries} answers. */
+export interface GetAllowDenyEntriesResult {
+  readonly entries: CamelCased<AllowDenyEntryRow>[];
+}
+
+const allowDenyEntries = dataFunction(
+  async (client, args: GetAllowDenyEntriesArgs): Promise<GetAllowDenyEntriesResult> => {
+    const lists = args.list === undefined ? LISTS : [args.list];
+    const rows = await Promise.all(lists.map(async (list) => await client.allowDenyEntries.readAll(list)));
+    return { entries: camelCased(rows.flat()) };
+  },
+);
+
+/** The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`. */
+export function getAllowDenyEntries(
+  args: GetAllowDenyEntriesArgs = {},
+  opts?: FunctionOptions,
+): Promise<GetAllowDenyEntriesResult> {
+  return allowDenyEntries.plain(args, opts);
+}
+
+/** {@link getAllowDenyEntries} as an output. */
+export function getAllowDenyEntriesOutput(
+  args: OutputArgs<GetAllowDenyEntriesArgs> = {},
+  opts?: FunctionOptions,
+): pulumi.Output<GetAllowDenyEntriesResult> {
+  return allowDenyEntries.output(args, opts);
+}

@@ -1,0 +1,27 @@
+/** The name of a field of the service as Pulumi programs write it: `count_threats` becomes `countThreats`. */
+type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+
+/** What the service answers, with names as Pulumi programs write them, all the way down. */
+export type CamelCased<T> = T extends readonly (infer Item)[]
+  ? CamelCased<Item>[]
+  : T extends object
+    ? { [Name in keyof T as CamelCase<Name>]: CamelCased<T[Name]> }
+    : T;
+
+/** Renames the fields of what the service answered, all the way down. Fields that are undefined are left out. */
+export function camelCased<T>(value: T): CamelCased<T> {
+  return rename(value) as CamelCased<T>;
+}
+
+function rename(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(rename);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([, inner]) => inner !== undefined);
+  return Object.fromEntries(entries.map(([name, inner]) => [camelCase(name), rename(inner)]));
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,78 @@
+import * as pulumi from "@pulumi/pulumi";
+import { SettingsClient, type SettingsClientOptions } from "../../client";
+import { readConfiguration } from "../configuration";
+import { type Provider, settingsOf } from "../provider";
+
+/** Options of a function that reads from the service. */
+export interface FunctionOptions {
+  /** The tenant to read from. Default: that of the environment or the stack's configuration. */
+  readonly provider?: Provider;
+}
+
+/** A function in both forms of Pulumi's ecosystem. */
+export interface DataFunction<Args, Result> {
+  /** With plain arguments; answers a promise. */
+  readonly plain: (args?: Args, opts?: FunctionOptions) => Promise<Result>;
+  /** With arguments that may be outputs; answers an output. */
+  readonly output: (args?: pulumi.Input<pulumi.Inputs>, opts?: FunctionOptions) => pulumi.Output<Result>;
+}
+
+const clients = new WeakMap<object, SettingsClient>();
+const DEFAULT_TENANT = {};
+
+/**
+ * Makes a function that reads from the service. It runs in the program's own process (dynamic providers have no
+ * functions in Pulumi), in previews too, with the same configuration as the resources.
+ */
+export function dataFunction<Args extends object, Result>(
+  read: (client: SettingsClient, args: Args) => Promise<Result>,
+): DataFunction<Args, Result> {
+  return {
+    plain: async (args, opts) => {
+      const client = await plainClient(opts?.provider);
+      return await read(client, args ?? ({} as Args));
+    },
+    output: (args, opts) => {
+      const provider = opts?.provider;
+      // What was read by a secret key is no secret itself.
+      const settings = provider === undefined ? undefined : pulumi.unsecret(settingsOf(provider));
+      return pulumi
+        .all([pulumi.output(args ?? {}), settings])
+        .apply(
+          async ([known, own]) => await read(clientOf(provider, own), known as unknown as Args),
+        ) as pulumi.Output<Result>;
+    },
+  };
+}
+
+async function plainClient(provider: Provider | undefined): Promise<SettingsClient> {
+  if (provider === undefined) return clientOf(undefined, undefined);
+  const settings = settingsOf(provider);
+  // In a preview the key may be the output of a resource that does not exist yet; a promise could not say so.
+  const { isKnown } = settings as unknown as { isKnown?: Promise<boolean> };
+  if (isKnown !== undefined && !(await isKnown)) {
+    throw new Error(
+      "The provider's address or key is not known yet in this preview. Use the function's Output form, which waits for it.",
+    );
+  }
+  const own = await new Promise<SettingsClientOptions>((resolve) => settings.apply(resolve));
+  return clientOf(provider, own);
+}
+
+/** One client a tenant, so that connections are shared. */
+function clientOf(
+  provider: Provider | undefined,
+  settings: SettingsClientOptions | undefined,
+): SettingsClient {
+  const tenant = provider ?? DEFAULT_TENANT;
+  const known = clients.get(tenant);
+  if (known !== undefined) return known;
+  const client = new SettingsClient(settings ?? readConfiguration(stackConfiguration, process.env));
+  clients.set(tenant, client);
+  return client;
+}
+
+function stackConfiguration(key: string): string | undefined {
+  const [namespace = "", name = ""] = key.split(":");
+  return new pulumi.Config(namespace).get(name);
+}

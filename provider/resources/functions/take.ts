@@ -1,0 +1,14 @@
+import { InvalidArgumentError } from "../../client";
+
+/** The first items of a list, or all of them without a limit. Reads no page more than it needs. */
+export async function take<Item>(items: AsyncIterable<Item>, limit?: number): Promise<Item[]> {
+  if (limit !== undefined && (!Number.isInteger(limit) || limit < 1)) {
+    throw new InvalidArgumentError(`limit must be a whole number of 1 or more, not ${limit}`);
+  }
+  const taken: Item[] = [];
+  for await (const item of items) {
+    taken.push(item);
+    if (taken.length === limit) break;
+  }
+  return taken;
+}

@@ -1,0 +1,29 @@
+import type * as pulumi from "@pulumi/pulumi";
+import type { VipEmployeeRow } from "../../client";
+import { type CamelCased, camelCased } from "./camel-case";
+import { dataFunction, type FunctionOptions } from "./data-function";
+
+/** What {@link getVipEmployees} answers. */
+export interface GetVipEmployeesResult {
+  /** All VIPs, automatic and manual; one without a mailbox has no `email`. */
+  readonly vipEmployees: CamelCased<VipEmployeeRow>[];
+}
+
+const vipEmployees = dataFunction(
+  async (client): Promise<GetVipEmployeesResult> => ({
+    vipEmployees: camelCased(await client.vipEmployees.readAll()),
+  }),
+);
+
+/** The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`. */
+export function getVipEmployees(args: object = {}, opts?: FunctionOptions): Promise<GetVipEmployeesResult> {
+  return vipEmployees.plain(args, opts);
+}
+
+/** {@link getVipEmployees} as an output. */
+export function getVipEmployeesOutput(
+  args: object = {},
+  opts?: FunctionOptions,
+): pulumi.Output<GetVipEmployeesResult> {
+  return vipEmployees.output(args, opts);
+}
