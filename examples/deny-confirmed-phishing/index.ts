@@ -12,7 +12,7 @@ const ownDomains = config.getObject<string[]>("ownDomains") ?? [];
  * Safe to run as often as you like: a sender that is on a list already stays as a colleague put it there, and an entry
  * stays on the service when its report grows older than the window (`retainOnDelete`).
  */
-export = async () => {
+async function denySenders(): Promise<string[]> {
   const [{ reports }, { entries }] = await Promise.all([
     getPhishingReports({ minutesAgo: days * 24 * 60 }),
     getAllowDenyEntries(),
@@ -47,5 +47,7 @@ export = async () => {
     );
     denied.push(sender);
   }
-  return { denied };
-};
+  return denied;
+}
+
+export const denied = denySenders();

@@ -9,7 +9,7 @@ const days = new pulumi.Config().getNumber("days") ?? 30;
  * Safe to run as often as you like: who is a VIP already keeps the comment a colleague wrote, and who falls out of the
  * ranking stays a VIP (`onDelete: "keep"`), for deleting would exclude the mailbox for good.
  */
-export = async () => {
+async function mostTargeted(): Promise<string[]> {
   const [{ entities }, { threats }, { vipEmployees }] = await Promise.all([
     getTopTargetedEntities({ days, entityType: "user" }),
     getThreats({ minutesAgo: days * 24 * 60 }),
@@ -35,5 +35,7 @@ export = async () => {
     new VipEmployee(email, { email, comment, onDelete: "keep" });
     mailboxes.push(email);
   }
-  return { mailboxes };
-};
+  return mailboxes;
+}
+
+export const mailboxes = mostTargeted();
