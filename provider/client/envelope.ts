@@ -28,19 +28,19 @@ export function envelopeMismatch(expected: Envelope, body: unknown): string | un
 }
 
 /** What stands under `results`. */
-export function resultsOf<T extends z.ZodType>(results: T) {
+export function resultsOf<T extends z.ZodType>(results: T): z.ZodType<z.output<T>> {
   return z.object({ results }).transform((body) => (body as { results: z.output<T> }).results);
 }
 
 /** The items under `results.items`, without page data. */
-export function itemsOf<T extends z.ZodType>(item: T) {
+export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> {
   return resultsOf(z.object({ items: z.array(item) })).transform(
     (results) => (results as { items: z.output<T>[] }).items,
   );
 }
 
 /** A page of the VIP list or the allow/deny list: page data inside `results`. */
-export function settingsPageOf<T extends z.ZodType>(item: T) {
+export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   const results = z.object({
     items: z.array(item),
     page: optionalCount,
@@ -51,7 +51,7 @@ export function settingsPageOf<T extends z.ZodType>(item: T) {
 }
 
 /** A page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
-export function paginatedOf<T extends z.ZodType>(item: T) {
+export function paginatedOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   const pagination = z
     .object({ page: optionalCount, page_size: optionalCount, total: optionalCount })
     .nullish()
