@@ -36,16 +36,20 @@ const createBody = body({
   value: z.string().describe("a domain, IP or email address"),
   verdict_scope: verdictScope.default("global"),
   comment: z.string().default(""),
-}).transform((draft, context) => {
-  const canonical_value = canonicalValue(draft.entry_type, draft.value);
-  if (canonical_value !== undefined) return { ...draft, canonical_value };
-  context.addIssue({
-    code: "custom",
-    path: ["value"],
-    message: `${JSON.stringify(draft.value)} is no valid ${draft.entry_type}`,
+})
+  .meta({
+    examples: [{ list: "deny", entry_type: "domain", value: "phish.example", comment: "Wave of May" }],
+  })
+  .transform((draft, context) => {
+    const canonical_value = canonicalValue(draft.entry_type, draft.value);
+    if (canonical_value !== undefined) return { ...draft, canonical_value };
+    context.addIssue({
+      code: "custom",
+      path: ["value"],
+      message: `${JSON.stringify(draft.value)} is no valid ${draft.entry_type}`,
+    });
+    return z.NEVER;
   });
-  return z.NEVER;
-});
 
 const updateBody = body(
   { list: list.optional(), verdict_scope: verdictScope.optional(), comment: z.string().optional() },

@@ -34,9 +34,11 @@ const listQuery = z.object({
 const addBody = body({
   emails: z.array(mailbox).min(1, "must hold at least one address"),
   comment: z.string().default(""),
-});
+}).meta({ examples: [{ emails: ["mei.chen@acme.example"], comment: "On call" }] });
 
-const editBody = body({ email: mailbox, comment: z.string() });
+const editBody = body({ email: mailbox, comment: z.string() }).meta({
+  examples: [{ email: "marcus.bell@acme.example", comment: "Approves supplier bank changes" }],
+});
 
 const removeBody = body({
   emails: z.array(mailbox).min(1, "must hold 1 to 1000 addresses").max(1000, "must hold 1 to 1000 addresses"),
