@@ -1,7 +1,7 @@
 import type { Action, PhishingReportDetail, Threat, ThreatIndicator, Verdict } from "../schemas";
 import { type Kind, kinds, ordinarySubjects } from "./kinds";
 import { Random, type Weighted } from "./random";
-import { type Sender, sendersAround } from "./senders";
+import { type Sender, type Senders, sendersAround } from "./senders";
 
 /** What a tenant's mail is made from. The same plan gives the same mail. */
 export interface MailPlan {
@@ -131,41 +131,20 @@ function planMessages(plan: MailPlan, random: Random, now: number, domain: strin
 function newCampaign(
   random: Random,
   plan: MailPlan,
-  senders: ReturnType<typeof sendersAround>,
+  senders: Senders,
   time: number,
   domain: string,
   leaders: string[],
 ): Campaign {
   const kind = random.weighted(weightedKinds);
   const leader = leaders.length > 0 ? random.pick(leaders) : "the managing director";
-  const indicators = kind.indicators.slice(0, random.integer(1, kind.indicators.length));
-  let verdict = random.weighted(kind.verdicts);
-  let sender: Sender | undefined;
-
-  const luck = random.number();
-  if (luck < FROM_DENIED && plan.denied.length > 0) {
-    const value = random.pick(plan.denied);
-    // An address of the network sends under any name.
-    if (!isAddress(value)) sender = senders.ofEntry(value);
-    verdict = "denied";
-    indicators.unshift({
-      indicator_type: "deny_list",
-      explanation: "An entry of the deny list covers the sender.",
-      grounding: value,
-    });
-  } else if (luck > 1 - FROM_ALLOWED) {
-    const value = plan.allowed.find((candidate) => !isAddress(candidate));
-    if (value !== undefined) {
-      sender = senders.ofEntry(value);
-      verdict = "allowed";
-      indicators.unshift({
-        indicator_type: "allow_list",
-        explanation: "An entry of the allow list covers the sender.",
-        grounding: value,
-      });
-    }
-  }
-  sender ??= senders.ofStyle(kind.sender, time, leader);
+  const listed = listedSender(random, plan, senders);
+  const verdict = listed?.verdict ?? random.weighted(kind.verdicts);
+  const sender = listed?.sender ?? senders.ofStyle(kind.sender, time, leader);
+  const indicators = [
+    ...(listed ? [listed.indicator] : []),
+    ...kind.indicators.slice(0, random.integer(1, kind.indicators.length)),
+  ];
 
   const label = domain.split(".")[0] ?? domain;
   const words: Record<string, string> = {
@@ -189,6 +168,40 @@ function newCampaign(
     subject: filled(random.pick(kind.subjects)),
     reasoning: filled(random.pick(kind.reasonings)),
     indicators: JSON.stringify(filledIndicators),
+  };
+}
+
+/** Now and then the sender stands on one of the lists, which settles the verdict. */
+function listedSender(
+  random: Random,
+  plan: MailPlan,
+  senders: Senders,
+): { verdict: Verdict; sender: Sender | undefined; indicator: ThreatIndicator } | undefined {
+  const luck = random.number();
+  if (luck < FROM_DENIED && plan.denied.length > 0) {
+    const value = random.pick(plan.denied);
+    return {
+      verdict: "denied",
+      // An address of the network sends under any name.
+      sender: isAddress(value) ? undefined : senders.ofEntry(value),
+      indicator: {
+        indicator_type: "deny_list",
+        explanation: "An entry of the deny list covers the sender.",
+        grounding: value,
+      },
+    };
+  }
+  const allowed = plan.allowed.filter((value) => !isAddress(value));
+  if (luck < 1 - FROM_ALLOWED || allowed.length === 0) return undefined;
+  const value = random.pick(allowed);
+  return {
+    verdict: "allowed",
+    sender: senders.ofEntry(value),
+    indicator: {
+      indicator_type: "allow_list",
+      explanation: "An entry of the allow list covers the sender.",
+      grounding: value,
+    },
   };
 }
 
@@ -242,7 +255,7 @@ function reportOf(
   delay = MINUTE + Math.floor(random.exponential(90 * MINUTE)),
 ): GeneratedReport {
   const reporter = recipients.find(({ isGroup }) => !isGroup) ?? recipients[0];
-  return finishedReport(random, domain, now, time + delay, {
+  return newReport(random, domain, now, time + delay, {
     original_email_internet_message_id: messageId,
     reasoning: campaign.reasoning,
     reporter: reporter?.email ?? "",
@@ -263,7 +276,7 @@ function unfoundedReport(random: Random, plan: MailPlan, domain: string, now: nu
   const sender = random.chance(0.5) ? random.pick(all).email : "office@partner.example.com";
   const verdict = random.weighted(unfoundedVerdicts);
   const others = [random.pick(all), random.pick(all)].filter(({ email }) => email !== reporter.email);
-  return finishedReport(random, domain, now, workingMoment(random, now), {
+  return newReport(random, domain, now, workingMoment(random, now), {
     original_email_internet_message_id: newMessageId(random, domainOf(sender)),
     reasoning: verdict === "safe" ? "Ordinary mail from a known sender." : "Nothing speaks for an attack.",
     reporter: reporter.email,
@@ -276,7 +289,7 @@ function unfoundedReport(random: Random, plan: MailPlan, domain: string, now: nu
   });
 }
 
-function finishedReport(
+function newReport(
   random: Random,
   domain: string,
   now: number,
