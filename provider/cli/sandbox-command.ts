@@ -1,26 +1,51 @@
-import { Command, InvalidArgumentError } from "commander";
-import type { Sandbox, SandboxOptions } from "../sandbox";
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { RateLimit, RetryAfter, Sandbox, SandboxOptions } from "../sandbox";
 
 /**
- * `email-security sandbox`: runs the settings service's sandbox on 127.0.0.1 until SIGINT or SIGTERM. A port, scenario
- * or data file that can't be used is told on stderr, with exit code 1.
+ * `email-security sandbox`: runs the service's sandbox on 127.0.0.1 until SIGINT or SIGTERM. An option or a data file
+ * that can't be used is told on stderr, with exit code 1.
  */
 export function sandboxCommand(): Command {
   return new Command("sandbox")
-    .description("run a local settings service with made-up tenants, on 127.0.0.1 only")
+    .description("run a local email-security service with made-up tenants, on 127.0.0.1 only")
     .option("--port <number>", "port to listen on (default: any free one)", portNumber)
     .option("--data <file>", "SQLite file that keeps the data between runs (default: memory)")
     .option("--scenario <name>", 'what a new sandbox holds: "acme" or "empty" (default: "acme")')
+    .option(
+      "--threats <number>",
+      "threats in a tenant's half year of mail (default: the scenario's)",
+      wholeNumber,
+    )
+    .option(
+      "--rate-limit <rate>",
+      'requests a tenant may send, such as "10/s" or "90/m" (default: no limit)',
+      rate,
+    )
+    .addOption(
+      new Option("--retry-after <form>", "what a 429 says about when to ask again")
+        .choices(retryAfterForms)
+        .default("seconds"),
+    )
     .action(run);
 }
 
-async function run(options: Pick<SandboxOptions, "port" | "data" | "scenario">): Promise<void> {
+interface CommandOptions extends Pick<SandboxOptions, "port" | "data" | "scenario" | "threats"> {
+  rateLimit?: Pick<RateLimit, "perSecond" | "burst">;
+  retryAfter: RetryAfter;
+}
+
+const retryAfterForms: readonly RetryAfter[] = ["seconds", "date", "none"];
+
+async function run({ rateLimit, retryAfter, ...options }: CommandOptions): Promise<void> {
   silenceSqliteWarning();
   // Loaded here, so that no other verb pays for a server and a database.
   const { SandboxError, startSandbox } = await import("../sandbox/index.js");
   let sandbox: Sandbox;
   try {
-    sandbox = await startSandbox(options);
+    sandbox = await startSandbox({
+      ...options,
+      ...(rateLimit && { rateLimit: { ...rateLimit, retryAfter } }),
+    });
   } catch (error) {
     if (!(error instanceof SandboxError)) throw error;
     console.error(`error: ${error.message}`);
@@ -36,6 +61,20 @@ async function run(options: Pick<SandboxOptions, "port" | "data" | "scenario">):
 function portNumber(text: string): number {
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw new InvalidArgumentError("Give a whole number from 0 to 65535.");
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Give a whole number.");
+}
+
+/** `90/m`: as many at once, and one and a half a second. */
+function rate(text: string): Pick<RateLimit, "perSecond" | "burst"> {
+  const [, number = "0", unit] = /^([1-9]\d{0,6})\/([sm])$/.exec(text) ?? [];
+  if (unit === undefined)
+    throw new InvalidArgumentError('Give a number a second or a minute: "10/s", "90/m".');
+  const burst = Number(number);
+  return { perSecond: unit === "s" ? burst : burst / 60, burst };
 }
 
 function greeting({ url, tenants }: Sandbox, data: string | undefined): string {

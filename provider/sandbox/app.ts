@@ -1,7 +1,9 @@
 import { type Context, Hono } from "hono";
 import { z } from "zod";
 import { Refusal } from "./errors";
+import { describeService } from "./openapi";
 import type { SandboxHooks, ServiceRequest, ServiceResponse } from "./options";
+import type { RateLimiter } from "./rate-limit";
 import type { RequestLog } from "./request-log";
 import { parse, positiveInteger, type Route } from "./route";
 import type { Store } from "./store";
@@ -13,19 +15,25 @@ export interface AppParts {
   log: RequestLog;
   hooks: SandboxHooks;
   clock: () => Date;
+  limiter: RateLimiter | undefined;
 }
 
 type Env = { Variables: { request: ServiceRequest; caller: Caller | undefined } };
 
 /**
  * The service over HTTP: what every endpoint has in common stands here, from the outside in: the log, the hooks, the
- * key, the route, its schemas.
+ * key, the rate limit, the route, its schemas.
  */
-export function createApp({ store, routes, log, hooks, clock }: AppParts): Hono<Env> {
+export function createApp({ store, routes, log, hooks, clock, limiter }: AppParts): Hono<Env> {
   const app = new Hono<Env>();
   app.onError((error) => errorAnswer(error));
   app.notFound((context) => json(404, { error: `there is no ${pathOf(context)}` }));
 
+  let description: unknown;
+  app.get("/openapi.json", () => {
+    description ??= describeService(routes);
+    return json(200, description);
+  });
   app.get("/sandbox/requests", () => json(200, log.summary()));
   app.get("/sandbox/audit", (context) => {
     const { tenantId } = known(callerOf(store, context));
@@ -50,7 +58,8 @@ export function createApp({ store, routes, log, hooks, clock }: AppParts): Hono<
   });
 
   app.use("/api/v1/*", async (context, next) => {
-    known(context.get("caller"));
+    const { tenantId } = known(context.get("caller"));
+    limiter?.take(tenantId, clock());
     await next();
   });
 
@@ -64,7 +73,7 @@ export function createApp({ store, routes, log, hooks, clock }: AppParts): Hono<
         query: route.query && parse(route.query, context.req.query()),
         body: route.body && parse(route.body, requireJson(context)),
       });
-      return json(answer.status, { status: answer.status, ...answer.body });
+      return json(answer.status, answer);
     });
   }
 

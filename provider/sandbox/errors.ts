@@ -3,9 +3,10 @@ export type SandboxErrorCode =
   | "ERR_SANDBOX_PORT"
   | "ERR_SANDBOX_SCENARIO"
   | "ERR_SANDBOX_DATA_FILE"
+  | "ERR_SANDBOX_OPTION"
   | "ERR_SANDBOX_TENANT";
 
-/** The sandbox can't do what its caller asked: a bad port, scenario or data file, or a tenant that isn't there. */
+/** The sandbox can't do what its caller asked: a bad port, option, scenario or data file, or a tenant that isn't there. */
 export class SandboxError extends Error {
   override readonly name = "SandboxError";
   readonly code: SandboxErrorCode;

@@ -5,13 +5,17 @@ import { serve } from "@hono/node-server";
 import { allowDenyEntryRoutes } from "./allow-deny-entries";
 import { createApp } from "./app";
 import { SandboxError } from "./errors";
-import { behaviourOf, type SandboxOptions } from "./options";
+import { metricRoutes } from "./metrics";
+import { behaviourOf, mailOptionsOf, type SandboxOptions } from "./options";
+import { phishingReportRoutes } from "./phishing-reports";
+import { RateLimiter } from "./rate-limit";
 import { type RecordedRequest, RequestLog } from "./request-log";
 import { apiKeysOf } from "./scenarios/scenario";
+import type { AllowDenyEntryRow, PhishingReport, Threat, VipEmployeeRow } from "./schemas";
 import { openStore } from "./store";
-import type { AllowDenyEntryRow } from "./store/allow-deny-entries";
 import type { AuditRow } from "./store/audit-log";
-import type { VipEmployeeRow } from "./store/vip-employees";
+import { lookBack } from "./store/timeline";
+import { threatRoutes } from "./threats";
 import { vipEmployeeRoutes } from "./vip-employees";
 
 export { SandboxError, type SandboxErrorCode } from "./errors";
@@ -22,12 +26,12 @@ export type {
   ServiceRequest,
   ServiceResponse,
 } from "./options";
+export type { RateLimit, RetryAfter } from "./rate-limit";
 export type { RecordedRequest, RequestSummary } from "./request-log";
 export { scenarioNames } from "./scenarios";
 export type { Scenario, ScenarioEmployee, ScenarioEntry, ScenarioTenant } from "./scenarios/scenario";
-export type { AllowDenyEntryRow } from "./store/allow-deny-entries";
+export type { AllowDenyEntryRow, PhishingReport, Threat, VipEmployeeRow } from "./schemas";
 export type { AuditAction, AuditRow } from "./store/audit-log";
-export type { VipEmployeeRow } from "./store/vip-employees";
 
 /**
  * A running sandbox, and a look inside it that needs no HTTP. A method given a tenant that isn't there throws a
@@ -49,6 +53,10 @@ export interface Sandbox extends AsyncDisposable {
   vips(tenant: string): VipEmployeeRow[];
   /** The mailboxes that a tenant never wants treated as VIPs, sorted. */
   exclusions(tenant: string): string[];
+  /** A tenant's threats of all times, newest first, as the list endpoint shows them. */
+  threats(tenant: string): Threat[];
+  /** A tenant's phishing reports of all times, newest first, as the list endpoint shows them. */
+  phishingReports(tenant: string): PhishingReport[];
   /** Stops listening, lets requests under way finish for half a second, and closes the database. */
   close(): Promise<void>;
 }
@@ -64,26 +72,33 @@ const EVERYTHING = { limit: -1, offset: 0 };
 const CLOSING_GRACE_MS = 500;
 
 /**
- * Starts a small local implementation of the settings service on 127.0.0.1. It prints nothing.
+ * Starts a small local implementation of the whole service on 127.0.0.1. It prints nothing.
  *
  * @throws SandboxError `ERR_SANDBOX_PORT` when the port is no port or in use, `ERR_SANDBOX_SCENARIO` for an unknown
- * scenario or one that isn't the data file's, `ERR_SANDBOX_DATA_FILE` when the data file can't be used.
+ * scenario or one that isn't the data file's, `ERR_SANDBOX_DATA_FILE` when the data file can't be used,
+ * `ERR_SANDBOX_OPTION` for a number of threats or a rate limit that can't be.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const { port = 0, data, scenario, clock = () => new Date(), newId = randomId } = options;
   refuseBadPort(port);
   const behaviour = behaviourOf(options);
+  const mail = mailOptionsOf(options);
+  const limiter = options.rateLimit && new RateLimiter(options.rateLimit);
   const log = new RequestLog();
   const store = openStore({
     at: clock().toISOString(),
+    mail,
     ...(data !== undefined && { data }),
     ...(scenario !== undefined && { scenario }),
   });
   const routes = [
+    ...threatRoutes(store.threats),
+    ...metricRoutes(store.threats),
+    ...phishingReportRoutes(store.phishingReports),
     ...vipEmployeeRoutes(store.vipEmployees, behaviour),
     ...allowDenyEntryRoutes(store.allowDenyEntries, behaviour, newId),
   ];
-  const app = createApp({ store, routes, log, hooks: options, clock });
+  const app = createApp({ store, routes, log, hooks: options, clock, limiter });
 
   let server: Server;
   try {
@@ -99,6 +114,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const names = store.tenants.names().join(", ");
     throw new SandboxError("ERR_SANDBOX_TENANT", `There is no tenant ${name}. The tenants are: ${names}.`);
   };
+  const always = () => lookBack(clock().toISOString(), Number.MAX_SAFE_INTEGER);
   let closed: Promise<void> | undefined;
   const close = () => {
     closed ??= stop(server).finally(() => store.close());
@@ -114,6 +130,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     allowDenyEntries: (tenant) => store.allowDenyEntries.page(tenantId(tenant), EVERYTHING).items,
     vips: (tenant) => store.vipEmployees.page(tenantId(tenant), { sort: "desc", ...EVERYTHING }).items,
     exclusions: (tenant) => store.vipEmployees.exclusions(tenantId(tenant)),
+    threats: (tenant) => store.threats.page(tenantId(tenant), always(), EVERYTHING).items,
+    phishingReports: (tenant) => store.phishingReports.page(tenantId(tenant), always(), EVERYTHING).items,
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -1,3 +1,5 @@
+import { SandboxError } from "./errors";
+import type { RateLimit } from "./rate-limit";
 import type { Scenario } from "./scenarios/scenario";
 
 /** How the sandbox is started. Everything is optional; the defaults are the plainest reading of the reference. */
@@ -8,6 +10,15 @@ export interface SandboxOptions extends SandboxBehaviour, SandboxHooks {
   data?: string;
   /** Name of a built-in scenario, or a company of one's own. Default `acme`, or what the data file was seeded with. */
   scenario?: string | Scenario;
+  /**
+   * How many threats the half year of mail holds that each tenant is given when it is first asked for; 0 to 1,000,000.
+   * Default: what the scenario says, some 1,500 for acme and 300 for globex.
+   */
+  threats?: number;
+  /** What that mail is drawn from: the same seed, scenario and clock give the same mail. Default 1. */
+  seed?: number;
+  /** Limits each tenant's requests; what is too much is answered 429. Default: no limit. */
+  rateLimit?: RateLimit;
   /** Where every date comes from. Default: the system's clock. */
   clock?: () => Date;
   /** Where the ids of allow/deny entries come from; they may hold any characters. Default `ade_` and 80 random bits. */
@@ -77,4 +88,20 @@ export function behaviourOf(options: SandboxOptions): Required<SandboxBehaviour>
     addStoresAutoDetected: options.addStoresAutoDetected ?? true,
     echoValue: options.echoValue ?? "canonical",
   };
+}
+
+const MOST_THREATS = 1_000_000;
+
+/** @throws SandboxError `ERR_SANDBOX_OPTION` for a number that can't be; told before a data file is made. */
+export function mailOptionsOf({ threats, seed = 1 }: SandboxOptions): {
+  threats: number | undefined;
+  seed: number;
+} {
+  if (threats === undefined || (Number.isInteger(threats) && threats >= 0 && threats <= MOST_THREATS)) {
+    return { threats, seed };
+  }
+  throw new SandboxError(
+    "ERR_SANDBOX_OPTION",
+    `${threats} is no number of threats: give a whole number from 0 to ${MOST_THREATS}.`,
+  );
 }

@@ -17,6 +17,8 @@ export interface ScenarioTenant {
   manualVips: { email: string; comment: string; addedBy: string; dateAdded: string }[];
   exclusions: { email: string; excludedBy: string; excludedAt: string }[];
   entries: ScenarioEntry[];
+  /** How many threats its half year of mail holds. Default: 40 a mailbox. */
+  threats?: number;
 }
 
 export interface ScenarioEmployee {

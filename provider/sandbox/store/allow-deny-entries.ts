@@ -1,23 +1,10 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { EntryType } from "../canonical";
 import { Refusal } from "../errors";
 import type { Page } from "../route";
+import type { AllowDenyEntryRow } from "../schemas";
 import type { AuditLog } from "./audit-log";
 import { all, first, transaction } from "./database";
 import type { Caller } from "./tenants";
-
-/** An entry as the service shows it (reference, "Allow/deny entry"). Dates are RFC 3339. */
-export interface AllowDenyEntryRow {
-  /** Opaque: any characters. */
-  id: string;
-  list: "allow" | "deny";
-  entry_type: EntryType;
-  value: string;
-  verdict_scope: string;
-  comment: string;
-  created_at: string;
-  created_by: string;
-}
 
 /** What is left of {@link AllowDenyEntryRow} before the service adds its part; `canonical_value` is compared. */
 export type AllowDenyEntryDraft = Omit<AllowDenyEntryRow, "created_at" | "created_by"> & {

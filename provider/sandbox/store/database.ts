@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync, renameSync, rmSync } from "node:fs";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { isDetectedVip } from "../detection";
 import { SandboxError } from "../errors";
-import { APPLICATION_ID, SCHEMA_VERSION, schema } from "./schema";
+import { APPLICATION_ID, migrations, SCHEMA_VERSION } from "./schema";
 
 /**
  * Opens the sandbox's database: `file`, or memory when there is none. A file that isn't there is made whole under
@@ -12,8 +12,10 @@ import { APPLICATION_ID, SCHEMA_VERSION, schema } from "./schema";
  * A commit is in the write-ahead log before it is answered, so killing the process loses nothing; `synchronous` NORMAL
  * leaves out the disk flush that only a power failure would need.
  *
- * @throws SandboxError `ERR_SANDBOX_DATA_FILE` when the file is not a sandbox's, is of another schema version, is in
- * use or can't be opened; the file is left untouched.
+ * A file of an earlier schema version is brought up to date, in one transaction.
+ *
+ * @throws SandboxError `ERR_SANDBOX_DATA_FILE` when the file is not a sandbox's, is a later release's, is in use or
+ * can't be opened; the file is left untouched.
  */
 export function openDatabase(file: string | undefined, seed: (database: DatabaseSync) => void): DatabaseSync {
   if (file === undefined) return create(":memory:", seed);
@@ -25,7 +27,7 @@ export function openDatabase(file: string | undefined, seed: (database: Database
       database.exec(
         "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL",
       );
-      database.exec("BEGIN IMMEDIATE; COMMIT");
+      transaction(database, () => migrate(database));
     } catch (cause) {
       database.close();
       throw cause;
@@ -52,6 +54,15 @@ export function transaction<Result>(database: DatabaseSync, work: () => Result):
     database.exec("ROLLBACK");
     throw error;
   }
+}
+
+/** A statement that is prepared when it is first used. */
+export function prepared(database: DatabaseSync, text: string): () => StatementSync {
+  let statement: StatementSync | undefined;
+  return () => {
+    statement ??= database.prepare(text);
+    return statement;
+  };
 }
 
 /** The rows of a query as plain objects. */
@@ -94,10 +105,10 @@ function isSandboxFile(file: string): boolean {
     );
   }
   const version = header.readUInt32BE(60);
-  if (version !== SCHEMA_VERSION) {
+  if (version > SCHEMA_VERSION) {
     throw new SandboxError(
       "ERR_SANDBOX_DATA_FILE",
-      `The data file ${file} has schema version ${version} and this release reads version ${SCHEMA_VERSION}; it was left untouched. Start with another file.`,
+      `The data file ${file} has schema version ${version} and this release reads versions up to ${SCHEMA_VERSION}; it was left untouched. Start with another file.`,
     );
   }
   return true;
@@ -118,9 +129,8 @@ function create(file: string, seed: (database: DatabaseSync) => void): DatabaseS
   const database = connect(file);
   try {
     transaction(database, () => {
-      database.exec(
-        `PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; ${schema}`,
-      );
+      database.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+      migrate(database);
       seed(database);
     });
   } catch (error) {
@@ -128,6 +138,13 @@ function create(file: string, seed: (database: DatabaseSync) => void): DatabaseS
     throw error;
   }
   return database;
+}
+
+function migrate(database: DatabaseSync): void {
+  const version = first<{ user_version: number }>(database.prepare("PRAGMA user_version"))?.user_version ?? 0;
+  if (version === SCHEMA_VERSION) return;
+  for (const step of migrations.slice(version)) database.exec(step);
+  database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
 }
 
 function connect(file: string): DatabaseSync {

@@ -5,8 +5,11 @@ import type { Scenario } from "../scenarios/scenario";
 import { AllowDenyEntryStore } from "./allow-deny-entries";
 import { AuditLog } from "./audit-log";
 import { openDatabase, transaction } from "./database";
+import { Mail, type MailOptions } from "./mail";
+import { PhishingReportStore } from "./phishing-reports";
 import { seed, seededWith } from "./seed";
 import { TenantStore } from "./tenants";
+import { ThreatStore } from "./threats";
 import { detectVips, VipEmployeeStore } from "./vip-employees";
 
 /** Everything the service keeps, in one SQLite database. */
@@ -14,6 +17,8 @@ export interface Store {
   tenants: TenantStore;
   vipEmployees: VipEmployeeStore;
   allowDenyEntries: AllowDenyEntryStore;
+  threats: ThreatStore;
+  phishingReports: PhishingReportStore;
   audit: AuditLog;
   close(): void;
 }
@@ -22,9 +27,14 @@ export interface Store {
  * Opens the store; a new one is seeded with the scenario, an old one continues with what it holds.
  *
  * @throws SandboxError `ERR_SANDBOX_DATA_FILE`, or `ERR_SANDBOX_SCENARIO` for an unknown scenario or one that isn't
- * the one that the file was seeded with.
+ * the one that the file was seeded with, or `ERR_SANDBOX_OPTION` for another number of threats than it holds.
  */
-export function openStore(options: { data?: string; scenario?: string | Scenario; at: string }): Store {
+export function openStore(options: {
+  data?: string;
+  scenario?: string | Scenario;
+  mail: MailOptions;
+  at: string;
+}): Store {
   const scenario =
     typeof options.scenario === "object"
       ? options.scenario
@@ -34,10 +44,13 @@ export function openStore(options: { data?: string; scenario?: string | Scenario
     if (options.scenario !== undefined) refuseOtherScenario(database, scenario, options.data);
     transaction(database, () => detectVips(database, options.at));
     const audit = new AuditLog(database);
+    const mail = new Mail(database, options.mail);
     return {
       tenants: new TenantStore(database),
       vipEmployees: new VipEmployeeStore(database, audit),
       allowDenyEntries: new AllowDenyEntryStore(database, audit),
+      threats: new ThreatStore(database, mail),
+      phishingReports: new PhishingReportStore(database, mail),
       audit,
       close: () => database.close(),
     };

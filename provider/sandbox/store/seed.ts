@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { canonicalMailbox, canonicalValue } from "../canonical";
 import { apiKeysOf, type Scenario, type ScenarioTenant } from "../scenarios/scenario";
 import { first } from "./database";
+import { planMail } from "./schema";
 import { hashOfKey } from "./tenants";
 import { detectVips } from "./vip-employees";
 
@@ -18,6 +19,11 @@ export function seed(database: DatabaseSync, scenario: Scenario): void {
     // Tenant by tenant, for each was first looked at on its own day.
     detectVips(database, tenant.detectedAt);
   }
+  database.exec(planMail);
+  const ask = database.prepare(
+    "UPDATE mail SET threats = ? WHERE tenant_id = (SELECT id FROM tenants WHERE name = ?)",
+  );
+  for (const { name, threats } of scenario.tenants) ask.run(threats ?? null, name);
 }
 
 /** The name of the scenario that a database was filled from. */

@@ -2,35 +2,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { Refusal } from "../errors";
 import type { SandboxBehaviour } from "../options";
 import type { Page } from "../route";
+import type { AddVipResult, VipEmployeeRow, VipStoredRow } from "../schemas";
 import type { AuditAction, AuditLog } from "./audit-log";
 import { all, first, transaction } from "./database";
 import type { Caller } from "./tenants";
-
-/** A row of the VIP list (reference, "VIP employee (list row)"). Dates are RFC 3339. */
-export interface VipEmployeeRow extends VipStoredRow {
-  full_name: string;
-  job_title: string;
-  department: string;
-}
-
-/** What the comment edit answers (reference, "VIP stored row"). */
-export interface VipStoredRow {
-  /** Empty for somebody without a mailbox. */
-  email: string;
-  comment: string;
-  /** Label of the key that added the VIP; empty when it was detected automatically. */
-  added_by: string;
-  date_added: string;
-  updated_at: string;
-  source: "auto" | "manual";
-}
-
-/** What became of the mailboxes of an add, each in canonical form. */
-export interface AddVipResult {
-  added: string[];
-  already_vip: string[];
-  not_in_org: string[];
-}
 
 export interface VipSelection {
   /** Free text, in any case. */

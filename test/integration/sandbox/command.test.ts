@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runCommand } from "./command";
-import { caller, startService, VIPS } from "./service";
+import { caller, startService, THREATS, VIPS } from "./service";
 
 test.each(["SIGINT", "SIGTERM"] as const)(
   "greets with all that one needs, and %s ends it",
@@ -32,6 +32,17 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   },
 );
 
+test("--threats and --rate-limit do what they say", async () => {
+  const command = runCommand(["--threats", "60", "--rate-limit", "2/m", "--retry-after", "date"]);
+  const acme = caller(await command.url, "sandbox-acme-ci");
+  expect((await acme.get(`${THREATS}?minutes_ago=999999`)).body.pagination.total).toBe(60);
+  expect((await acme.get(THREATS)).status).toBe(200);
+  const { status, headers } = await acme.get(THREATS);
+  expect([status, headers.get("Retry-After")]).toEqual([429, expect.stringMatching(/ GMT$/)]);
+  command.process.kill("SIGTERM");
+  expect((await command.ended).code).toBe(0);
+});
+
 test("what can't be is told in one line on stderr, with exit code 1", async () => {
   await using other = await startService();
   const folder = mkdtempSync(join(tmpdir(), "sandbox-"));
@@ -41,6 +52,11 @@ test("what can't be is told in one line on stderr, with exit code 1", async () =
     [["--port", "http"], /'http' is invalid.*whole number from 0 to 65535/],
     [["--port", "65536"], /'65536' is invalid/],
     [["--port", new URL(other.sandbox.url).port], /port \d+: it is in use/],
+    [["--threats", "many"], /'many' is invalid.*whole number/],
+    [["--threats", "1000001"], /1000001 is no number of threats/],
+    [["--rate-limit", "10"], /'10' is invalid.*"10\/s", "90\/m"/],
+    [["--rate-limit", "0/s"], /'0\/s' is invalid/],
+    [["--retry-after", "soon"], /'soon' is invalid.*seconds, date, none/],
     [["--scenario", "acne"], /no scenario "acne".*acme, empty/],
     [["--data", diary], /diary\.txt is not a sandbox database/],
     [["--data", folder], /can't be opened/],

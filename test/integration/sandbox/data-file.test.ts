@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { runCommand } from "./command";
-import { caller, ENTRIES, startService, VIPS } from "./service";
+import { caller, ENTRIES, REPORTS, startService, THREATS, VIPS } from "./service";
 
 let folder: string;
 let data: string;
@@ -94,6 +94,52 @@ test("a file that is no sandbox database, or a later release's, is refused and l
   later.exec("PRAGMA user_version = 99");
   later.close();
   await refusesUntouched(/schema version 99/);
+});
+
+test("a file of schema version 1 is migrated: its data stay, and it has mail when it is asked for", async () => {
+  const entry = { list: "deny", entry_type: "domain", value: "kept.example" };
+  const before = await (async () => {
+    await using service = await startService({ data });
+    await service.acme.post(ENTRIES, entry);
+    return inside(service.sandbox);
+  })();
+  const earlier = new DatabaseSync(data);
+  earlier.exec(
+    "DROP TABLE mail; DROP TABLE threats; DROP TABLE phishing_reports; PRAGMA user_version = 1; VACUUM",
+  );
+  earlier.close();
+  {
+    await using service = await startService({ data });
+    expect(inside(service.sandbox)).toEqual(before);
+    const { body } = await service.acme.get(`${THREATS}?minutes_ago=999999`);
+    expect(body.pagination.total).toBe(1520);
+    expect(service.sandbox.threats("acme").map((threat) => threat.sender_domain)).toContain("kept.example");
+  }
+  const later = new DatabaseSync(data);
+  expect(later.prepare("PRAGMA user_version").get()).toEqual({ user_version: 2 });
+  later.close();
+});
+
+test("mail is generated once: a reopened file continues with it, and refuses another size", async () => {
+  const mail = await (async () => {
+    await using service = await startService({ data, threats: 200 });
+    return [service.sandbox.threats("acme"), service.sandbox.phishingReports("acme")];
+  })();
+  for (const threats of [undefined, 200]) {
+    await using service = await startService({ data, ...(threats !== undefined && { threats }), seed: 7 });
+    expect([service.sandbox.threats("acme"), service.sandbox.phishingReports("acme")]).toEqual(mail);
+    expect((await service.acme.get(REPORTS)).status).toBe(200);
+  }
+  await expect(startSandbox({ data, threats: 300 })).rejects.toMatchObject({
+    code: "ERR_SANDBOX_OPTION",
+    message: expect.stringContaining("200 threats of tenant acme"),
+  });
+});
+
+test("a size that was asked for holds, though nobody asked for the mail before the file was closed", async () => {
+  await (await startSandbox({ data, threats: 90 })).close();
+  await using sandbox = await startSandbox({ data });
+  expect(sandbox.threats("acme")).toHaveLength(90);
 });
 
 test("a folder, a place that isn't there and a file in use are told as such, and a bad port makes no file", async () => {

@@ -2,6 +2,9 @@ import { type Sandbox, type SandboxOptions, startSandbox } from "../../../provid
 
 export const VIPS = "/api/v1/settings/vip_employees";
 export const ENTRIES = "/api/v1/settings/allow_deny_entries";
+export const THREATS = "/api/v1/threats";
+export const METRICS = "/api/v1/metrics";
+export const REPORTS = "/api/v1/sonar/phishing-reports";
 
 /** The moment at which every sandbox of these tests stands still. */
 export const NOW = "2026-01-15T12:00:00.000Z";
@@ -45,6 +48,16 @@ export async function startService(options: SandboxOptions = {}): Promise<Servic
     stranger: caller(sandbox.url),
     [Symbol.asyncDispose]: () => sandbox.close(),
   };
+}
+
+/** The items of every page of a list in the envelope with `pagination`. */
+export async function everyItem(of: Caller, path: string, query: string): Promise<Json[]> {
+  const items: Json[] = [];
+  for (let page = 1; ; page += 1) {
+    const { body } = await of.get(`${path}?${query}&page=${page}`);
+    if (body.pagination.page_size === 0) return items;
+    items.push(...body.results.items);
+  }
 }
 
 export function caller(url: string, key?: string): Caller {

@@ -1,0 +1,80 @@
+/** A choice and how much likelier it is than one of weight 1. */
+export type Weighted<Value> = readonly [weight: number, value: Value];
+
+/** A small seeded generator (sfc32): the same seed gives the same numbers on every machine. For play, not for keys. */
+export class Random {
+  #a: number;
+  #b: number;
+  #c: number;
+  #counter = 1;
+
+  constructor(seed: string) {
+    this.#a = hash(`${seed} a`);
+    this.#b = hash(`${seed} b`);
+    this.#c = hash(`${seed} c`);
+    for (let round = 0; round < 15; round += 1) this.#word();
+  }
+
+  /** From 0, included, to 1, excluded. */
+  number(): number {
+    return this.#word() / 2 ** 32;
+  }
+
+  /** A whole number; both ends are included. */
+  integer(from: number, to: number): number {
+    return from + Math.floor(this.number() * (to - from + 1));
+  }
+
+  chance(probability: number): boolean {
+    return this.number() < probability;
+  }
+
+  pick<Value>(values: readonly Value[]): Value {
+    return values[Math.floor(this.number() * values.length)] as Value;
+  }
+
+  weighted<Value>(choices: readonly Weighted<Value>[]): Value {
+    let left = this.number() * choices.reduce((sum, [weight]) => sum + weight, 0);
+    for (const [weight, value] of choices) {
+      left -= weight;
+      if (left < 0) return value;
+    }
+    return choices[choices.length - 1]?.[1] as Value;
+  }
+
+  /** A waiting time: mostly short, sometimes long. */
+  exponential(mean: number): number {
+    return -mean * Math.log(1 - this.number());
+  }
+
+  /** A duration whose logarithm is normally distributed, as those of most work are. */
+  logNormal(median: number, spread: number): number {
+    const normal = Math.sqrt(-2 * Math.log(1 - this.number())) * Math.cos(2 * Math.PI * this.number());
+    return median * Math.exp(spread * normal);
+  }
+
+  /** Hexadecimal digits, eight a word. */
+  hex(words: number): string {
+    let text = "";
+    for (let word = 0; word < words; word += 1) text += this.#word().toString(16).padStart(8, "0");
+    return text;
+  }
+
+  #word(): number {
+    const sum = (this.#a + this.#b + this.#counter) >>> 0;
+    this.#counter = (this.#counter + 1) >>> 0;
+    this.#a = this.#b ^ (this.#b >>> 9);
+    this.#b = (this.#c + (this.#c << 3)) >>> 0;
+    this.#c = (((this.#c << 21) | (this.#c >>> 11)) + sum) >>> 0;
+    return sum;
+  }
+}
+
+/** FNV-1a. */
+function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) {
+    value = Math.imul(value ^ text.charCodeAt(index), 0x01000193);
+  }
+  return value >>> 0;
+}

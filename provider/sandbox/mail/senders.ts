@@ -1,0 +1,135 @@
+import type { SenderStyle } from "./kinds";
+import type { Random } from "./random";
+
+export interface Sender {
+  email: string;
+  name: string;
+  domain: string;
+  /** Milliseconds: when the domain was registered. */
+  registeredAt: number;
+}
+
+/** Who writes to one company. Every domain is RFC 2606's; a domain has one registration date throughout. */
+export interface Senders {
+  /** Somebody of that style whose domain exists by then. */
+  ofStyle(style: SenderStyle, at: number, leader: string): Sender;
+  /** The domain or mailbox of an entry of the allow/deny list. */
+  ofEntry(value: string): Sender;
+}
+
+const DAY = 86_400_000;
+
+const firstNames = ["Anna", "Carlos", "Emma", "Farid", "Julia", "Kenji", "Laura", "Milan", "Nadia", "Peter"];
+const lastNames = [
+  "Berg",
+  "Costa",
+  "Fischer",
+  "Ivanov",
+  "Jensen",
+  "Keller",
+  "Lopez",
+  "Moore",
+  "Rossi",
+  "Singh",
+];
+const roles = ["billing", "helpdesk", "it-support", "no-reply", "notifications", "security", "service"];
+const freeMailboxes = ["mail.example", "webmail.example", "freemail.test", "inbox.example.net"];
+const strangers = [
+  "shipping-notice.test",
+  "order-desk.example",
+  "growth-leads.example.com",
+  "cheap-domains.test",
+  "bulk.example.org",
+  "docs-share.example.net",
+  "supplier-portal.test",
+  "xn--mller-kva.example",
+];
+const newsletters = ["news.example.com", "offers.example.org", "digest.example", "training.example.net"];
+
+export function sendersAround(random: Random, companyDomain: string, now: number): Senders {
+  const registrations = new Map<string, number>();
+  const registered = (domain: string, oldestDays: number, youngestDays: number) => {
+    const known = registrations.get(domain);
+    if (known !== undefined) return known;
+    const date = Math.floor(now / DAY) * DAY - random.integer(youngestDays, oldestDays) * DAY;
+    registrations.set(domain, date);
+    return date;
+  };
+  // Half of the look-alikes come up while the half year goes on; the others were there before it.
+  const lookAlikes = lookAlikesOf(companyDomain);
+  lookAlikes.forEach((domain, index) => {
+    if (index % 2 === 0) registered(domain, 420, 200);
+    else registered(domain, 180, 5);
+  });
+  for (const domain of [...freeMailboxes, ...strangers, ...newsletters]) registered(domain, 5_000, 250);
+
+  const person = () => `${random.pick(firstNames)} ${random.pick(lastNames)}`;
+  const sender = (local: string, name: string, domain: string): Sender => ({
+    email: `${local}@${domain}`,
+    name,
+    domain,
+    registeredAt: registered(domain, 900, 250),
+  });
+  const mailboxOf = (name: string) =>
+    name
+      .normalize("NFD")
+      .replace(/[^A-Za-z ]/g, "")
+      .toLowerCase()
+      .replace(/ +/g, ".");
+
+  return {
+    ofStyle(style, at, leader) {
+      switch (style) {
+        case "look-alike": {
+          const role = random.pick(roles);
+          const domains = lookAlikes.filter((domain) => registered(domain, 0, 0) < at);
+          return sender(role, titled(role), random.pick(domains));
+        }
+        case "impersonation":
+          return sender(
+            `${mailboxOf(leader)}.${random.pick(["office", "private", "ceo", "mobile"])}`,
+            leader,
+            random.pick(freeMailboxes),
+          );
+        case "stranger": {
+          const name = person();
+          return sender(mailboxOf(name), name, random.pick(strangers));
+        }
+        case "bulk":
+          return sender("news", titled(random.pick(["weekly", "daily", "news"])), random.pick(newsletters));
+      }
+    },
+    ofEntry(value) {
+      const separator = value.lastIndexOf("@");
+      const local = separator < 0 ? random.pick(roles) : value.slice(0, separator);
+      return sender(local, titled(local), value.slice(separator + 1));
+    },
+  };
+}
+
+/** Domains that are easily taken for the company's own. */
+function lookAlikesOf(companyDomain: string): string[] {
+  const label = companyDomain.split(".")[0] ?? companyDomain;
+  const confusable = label.replace("m", "rn").replace("l", "1").replace("o", "0");
+  const names = [
+    `${label}-login.example`,
+    `${label}-sso.test`,
+    `${label}-payroll.test`,
+    `${label}-hr.example`,
+    `my-${label}.example.com`,
+    `${label}.example.net`,
+    `${label}-documents.example.org`,
+    `${confusable}.example`,
+    `${label}.test`,
+    `secure-${label}.test`,
+  ];
+  return names.filter((name) => name !== companyDomain);
+}
+
+/** `it-support` as a display name: `It Support`. */
+function titled(local: string): string {
+  return local
+    .split(/[-._]/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join(" ");
+}

@@ -1,0 +1,206 @@
+import { z } from "zod";
+import { entryTypes } from "./canonical";
+
+/*
+ * The resources of the reference, one schema each: what the handlers return is typed by them, and `/openapi.json` is
+ * generated from them. Every description is the reference's, or says that it is silent.
+ */
+
+/** RFC 3339. The reference shows no format for some of its dates; the sandbox writes all moments alike. */
+function dateTime(description?: string) {
+  return z.string().meta({ format: "date-time", ...(description !== undefined && { description }) });
+}
+
+function count(description?: string) {
+  const schema = z.int().min(0);
+  return description === undefined ? schema : schema.describe(description);
+}
+
+/** The values of `verdict` that the sandbox uses; a client has to expect others. */
+export const verdicts = [
+  "unknown",
+  "spam",
+  "malicious",
+  "safe",
+  "allowed",
+  "denied",
+  "simulation",
+  "graymail",
+  "no_analysis",
+] as const;
+
+export type Verdict = (typeof verdicts)[number];
+
+const verdict = z
+  .string()
+  .meta({ description: `One of: ${verdicts.join(", ")}. Others may follow.`, examples: ["malicious"] });
+
+export const actions = [
+  "moved_to_trash",
+  "moved_to_spam",
+  "moved_to_graymail",
+  "moved_to_promotions",
+  "quarantined",
+  "released_from_quarantine",
+  "restored",
+  "none",
+] as const;
+
+export type Action = (typeof actions)[number];
+
+export const threatIndicator = z
+  .object({ indicator_type: z.string(), explanation: z.string(), grounding: z.string() })
+  .meta({ id: "ThreatIndicator" });
+
+export const threat = z
+  .object({
+    id: z.string(),
+    action_taken: z.enum(actions),
+    criticality: z.string().meta({ description: "One of: low, medium, high.", examples: ["high"] }),
+    verdict,
+    detection_time: dateTime("When the threat was detected."),
+    time: dateTime("When the message arrived: what every window and order goes by."),
+    remediation_time: dateTime("When the action was taken; absent where there was none.").optional(),
+    reasoning: z.string(),
+    recipient_email: z.string(),
+    recipient_name: z.string(),
+    sender_email: z.string(),
+    sender_name: z.string(),
+    sender_domain: z.string(),
+    sender_registry_date: z
+      .string()
+      .meta({ format: "date", description: "When the sender's domain was registered." }),
+    source: z.string().describe("What found the threat: mail_flow or mailbox_scan."),
+    subject: z.string(),
+    threat_type: z.string(),
+    threat_indicators: z.array(threatIndicator),
+  })
+  .meta({ id: "Threat" });
+
+export const phishingReport = z
+  .object({
+    id: z.string(),
+    original_email_internet_message_id: z.string().describe("Internet Message ID of the reported email"),
+    report_internet_message_id: z.string().describe("Internet Message ID of the report email the user sent"),
+    reasoning: z.string(),
+    report_date: dateTime(),
+    reporter: z.string(),
+    sender: z.string(),
+    subject: z.string(),
+    verdict,
+  })
+  .meta({ id: "PhishingReport" });
+
+export const phishingReportDetail = z
+  .object({
+    ...phishingReport.shape,
+    to: z.array(z.string()),
+    cc: z.array(z.string()),
+    bcc: z.array(z.string()),
+    email_content_url: z.string(),
+    response_content_url: z.string(),
+  })
+  .meta({ id: "PhishingReportDetail" });
+
+export const threatsOverTimeItem = z
+  .object({ date: dateTime("The day's first moment, UTC."), count_threats: count() })
+  .meta({ id: "ThreatsOverTimeItem" });
+
+export const targetedEntity = z
+  .object({ full_name: z.string(), job_title: z.string(), count_threats: count() })
+  .meta({ id: "TargetedEntity" });
+
+export const threatTypeCount = z
+  .object({ type: z.string(), count_threats: count() })
+  .meta({ id: "ThreatTypeCount" });
+
+export const hoursSaved = z
+  .object({
+    hours_saved: z.number().min(0).describe("estimated hours saved from prevented threats in the period"),
+  })
+  .meta({ id: "HoursSaved" });
+
+export const protectedInboxes = z
+  .object({
+    protected_inboxes: count("count of unique protected inboxes that received mail in the period"),
+  })
+  .meta({ id: "ProtectedInboxes" });
+
+export const meanTimeToAnalyze = z
+  .object({ analysis_time: z.number().min(0).describe("average seconds to analyze a report") })
+  .meta({ id: "MeanTimeToAnalyze" });
+
+export const vipStoredRow = z
+  .object({
+    email: z.string().describe("mailbox address; empty for a VIP without a mailbox"),
+    comment: z.string(),
+    added_by: z.string().describe("Label of the API key; empty when the VIP was detected automatically."),
+    date_added: dateTime(),
+    updated_at: dateTime(),
+    source: z.enum(["auto", "manual"]),
+  })
+  .meta({ id: "VipStoredRow" });
+
+export const vipEmployee = z
+  .object({
+    ...vipStoredRow.shape,
+    full_name: z.string(),
+    job_title: z.string(),
+    department: z.string(),
+  })
+  .meta({ id: "VipEmployee", description: "A row without a mailbox is a real VIP." });
+
+export const addVipResult = z
+  .object({
+    added: z.array(z.string()),
+    already_vip: z.array(z.string()).describe("Addresses already listed; not an error"),
+    not_in_org: z
+      .array(z.string())
+      .describe("Addresses outside the organization; with any of them, nothing is written"),
+  })
+  .meta({ id: "AddVipResult" });
+
+export const removeVipResult = z
+  .object({ affected: count("counts the exclusions written, not the VIPs removed") })
+  .meta({ id: "RemoveVipResult" });
+
+export const allowDenyEntry = z
+  .object({
+    id: z.string(),
+    list: z.enum(["allow", "deny"]),
+    entry_type: z.enum(entryTypes).describe("The entry is a domain, an IP address or an email address."),
+    value: z.string().describe("the domain, IP or email address"),
+    verdict_scope: z.string().meta({ examples: ["global"] }),
+    comment: z.string(),
+    created_at: dateTime(),
+    created_by: z.string(),
+  })
+  .meta({ id: "AllowDenyEntry" });
+
+export const deleteEntryResult = z
+  .object({ deleted: z.boolean(), deleted_at: dateTime(), deleted_by: z.string(), id: z.string() })
+  .meta({ id: "DeleteEntryResult" });
+
+/** A detected email threat, as the service shows it (reference, "Threat"). */
+export type Threat = z.infer<typeof threat>;
+export type ThreatIndicator = z.infer<typeof threatIndicator>;
+
+/** A phishing report (reference, "Phishing report"), in either of its forms. */
+export type PhishingReport = z.infer<typeof phishingReport>;
+export type PhishingReportDetail = z.infer<typeof phishingReportDetail>;
+
+export type ThreatsOverTimeItem = z.infer<typeof threatsOverTimeItem>;
+export type TargetedEntity = z.infer<typeof targetedEntity>;
+export type ThreatTypeCount = z.infer<typeof threatTypeCount>;
+
+/** What the comment edit answers (reference, "VIP stored row"). */
+export type VipStoredRow = z.infer<typeof vipStoredRow>;
+
+/** A row of the VIP list (reference, "VIP employee (list row)"). Dates are RFC 3339. */
+export type VipEmployeeRow = z.infer<typeof vipEmployee>;
+
+/** What became of the mailboxes of an add. */
+export type AddVipResult = z.infer<typeof addVipResult>;
+
+/** An entry as the service shows it (reference, "Allow/deny entry"). Ids are opaque: any characters. */
+export type AllowDenyEntryRow = z.infer<typeof allowDenyEntry>;

@@ -1,0 +1,179 @@
+import type { DatabaseSync, SQLInputValue } from "node:sqlite";
+import { SandboxError } from "../errors";
+import { type GeneratedReport, type GeneratedThreat, generateMail, type Recipient } from "../mail/generate";
+import { all, first, transaction } from "./database";
+
+export interface MailOptions {
+  /** How many threats a tenant's half year holds; otherwise what the scenario says, or as many as its mailboxes get. */
+  threats?: number | undefined;
+  seed: number;
+}
+
+const THREATS_PER_MAILBOX = 40;
+
+/** The job title by which directories know a mailbox that isn't a person's: an entity of type `group`. */
+export const SHARED_MAILBOX = "Shared Mailbox";
+
+/**
+ * The tenants' mail, which is generated when somebody first asks for any of it: most sandboxes are started for the
+ * settings, and half a year takes longer than all the rest.
+ */
+export class Mail {
+  readonly #database;
+  readonly #seed;
+  readonly #ready = new Set<number>();
+
+  /** @throws SandboxError `ERR_SANDBOX_OPTION` when the mail is there already and isn't of the size asked for. */
+  constructor(database: DatabaseSync, { threats, seed }: MailOptions) {
+    this.#database = database;
+    this.#seed = seed;
+    if (threats === undefined) return;
+    const other = first<{ name: string; threats: number }>(
+      database.prepare(
+        `SELECT name, threats FROM mail JOIN tenants ON tenants.id = tenant_id
+         WHERE generated_at IS NOT NULL AND threats <> ?`,
+      ),
+      threats,
+    );
+    if (other !== undefined) {
+      throw new SandboxError(
+        "ERR_SANDBOX_OPTION",
+        `The data file holds ${other.threats} threats of tenant ${other.name}, not ${threats}. Leave the number out to continue with them, or name another file.`,
+      );
+    }
+    database.prepare("UPDATE mail SET threats = ? WHERE generated_at IS NULL").run(threats);
+  }
+
+  /** Sees to it that a tenant has its mail; the half year ends at the moment of the first call. */
+  ensure(tenantId: number, at: string): void {
+    if (this.#ready.has(tenantId)) return;
+    const plan = first<PlanRow>(
+      this.#database.prepare(
+        `SELECT name, vips, denied, allowed, threats, generated_at FROM mail JOIN tenants ON tenants.id = tenant_id
+         WHERE tenant_id = ?`,
+      ),
+      tenantId,
+    );
+    if (plan !== undefined && plan.generated_at === null) {
+      transaction(this.#database, () => this.#generate(tenantId, at, plan));
+    }
+    this.#ready.add(tenantId);
+  }
+
+  #generate(tenantId: number, at: string, plan: PlanRow): void {
+    const recipients = this.#recipients(tenantId, JSON.parse(plan.vips));
+    const threats = plan.threats ?? recipients.length * THREATS_PER_MAILBOX;
+    const insertThreat = this.#inserter("threats", threatColumns, tenantId);
+    const insertReport = this.#inserter("phishing_reports", reportColumns, tenantId);
+    const reports = generateMail(
+      {
+        tenant: plan.name,
+        seed: this.#seed,
+        at,
+        threats,
+        recipients,
+        denied: JSON.parse(plan.denied),
+        allowed: JSON.parse(plan.allowed),
+      },
+      (threat) => insertThreat({ ...threat, remediation_time: threat.remediation_time ?? null }),
+    );
+    for (const { to, cc, bcc, ...report } of reports) {
+      insertReport({ ...report, recipients: JSON.stringify({ to, cc, bcc }) });
+    }
+    this.#database
+      .prepare("UPDATE mail SET threats = ?, generated_at = ? WHERE tenant_id = ?")
+      .run(recipients.length === 0 ? 0 : threats, at, tenantId);
+  }
+
+  #recipients(tenantId: number, vips: string[]): Recipient[] {
+    const employees = all<{ email: string; name: string; jobTitle: string; department: string }>(
+      this.#database.prepare(
+        `SELECT email, full_name AS name, job_title AS jobTitle, department FROM employees
+         WHERE tenant_id = ? AND email IS NOT NULL ORDER BY id`,
+      ),
+      tenantId,
+    );
+    return employees.map(({ jobTitle, ...employee }) => ({
+      ...employee,
+      isVip: vips.includes(employee.email),
+      isGroup: jobTitle === SHARED_MAILBOX,
+    }));
+  }
+
+  /** Writes rows whose `seq` are consecutive. */
+  #inserter<Row extends object>(
+    table: string,
+    columns: readonly (keyof Row & string)[],
+    tenantId: number,
+  ): (row: Row) => void {
+    const values = columns.map(() => "?").join(", ");
+    const insert = this.#database.prepare(
+      `INSERT INTO ${table} (seq, tenant_id, ${columns.join(", ")}) VALUES (?, ?, ${values})`,
+    );
+    const newest = first<{ seq: number | null }>(
+      this.#database.prepare(`SELECT max(seq) AS seq FROM ${table}`),
+    );
+    let seq = newest?.seq ?? 0;
+    return (row) => {
+      seq += 1;
+      insert.run(seq, tenantId, ...columns.map((column) => row[column] as SQLInputValue));
+    };
+  }
+}
+
+interface PlanRow {
+  name: string;
+  vips: string;
+  denied: string;
+  allowed: string;
+  threats: number | null;
+  generated_at: string | null;
+}
+
+type ThreatColumns = Omit<GeneratedThreat, "remediation_time"> & { remediation_time: string | null };
+type ReportColumns = Omit<GeneratedReport, "to" | "cc" | "bcc"> & { recipients: string };
+
+/** The columns of a threat as it is shown; its message id is beside them. */
+export const shownThreatColumns = [
+  "id",
+  "action_taken",
+  "criticality",
+  "verdict",
+  "detection_time",
+  "time",
+  "remediation_time",
+  "reasoning",
+  "recipient_email",
+  "recipient_name",
+  "sender_email",
+  "sender_name",
+  "sender_domain",
+  "sender_registry_date",
+  "source",
+  "subject",
+  "threat_type",
+  "threat_indicators",
+] as const;
+
+const threatColumns: readonly (keyof ThreatColumns)[] = [...shownThreatColumns, "internet_message_id"];
+
+/** The columns of a phishing report in the list form. */
+export const shownReportColumns = [
+  "id",
+  "original_email_internet_message_id",
+  "report_internet_message_id",
+  "reasoning",
+  "report_date",
+  "reporter",
+  "sender",
+  "subject",
+  "verdict",
+] as const;
+
+const reportColumns: readonly (keyof ReportColumns)[] = [
+  ...shownReportColumns,
+  "recipients",
+  "email_content_url",
+  "response_content_url",
+  "analysis_seconds",
+];

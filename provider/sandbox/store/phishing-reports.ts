@@ -1,0 +1,71 @@
+import type { DatabaseSync } from "node:sqlite";
+import { Refusal } from "../errors";
+import type { Page } from "../route";
+import type { PhishingReport, PhishingReportDetail } from "../schemas";
+import { all, first, prepared } from "./database";
+import { type Mail, shownReportColumns } from "./mail";
+import { type Period, Timeline } from "./timeline";
+
+/** Phishing reports. All of it goes by the date of the report. */
+export class PhishingReportStore {
+  readonly #mail;
+  readonly #timeline;
+  readonly #byId;
+  readonly #byMessage;
+  readonly #meanSeconds;
+
+  constructor(database: DatabaseSync, mail: Mail) {
+    const columns = shownReportColumns.join(", ");
+    this.#mail = mail;
+    this.#timeline = new Timeline<PhishingReport>(
+      database,
+      "phishing_reports",
+      "report_date",
+      shownReportColumns,
+    );
+    this.#byId = prepared(
+      database,
+      `SELECT ${columns}, recipients, email_content_url, response_content_url
+       FROM phishing_reports WHERE tenant_id = ? AND id = ?`,
+    );
+    this.#byMessage = prepared(
+      database,
+      `SELECT ${columns} FROM phishing_reports
+       WHERE tenant_id = ? AND report_internet_message_id = ? ORDER BY seq DESC`,
+    );
+    this.#meanSeconds = prepared(
+      database,
+      `SELECT avg(analysis_seconds) AS mean FROM phishing_reports
+       WHERE tenant_id = ? AND report_date BETWEEN ? AND ?`,
+    );
+  }
+
+  /** Newest first. */
+  page(tenantId: number, period: Period, part: { limit: number; offset: number }): Page<PhishingReport> {
+    this.#mail.ensure(tenantId, period.until);
+    return this.#timeline.page(tenantId, period, part);
+  }
+
+  /** @throws Refusal 404 for an id that isn't the tenant's. */
+  detail(tenantId: number, at: string, id: string): PhishingReportDetail {
+    this.#mail.ensure(tenantId, at);
+    type Row = Omit<PhishingReportDetail, "to" | "cc" | "bcc"> & { recipients: string };
+    const row = first<Row>(this.#byId(), tenantId, id);
+    if (row === undefined) throw new Refusal(404, `there is no phishing report ${id}`);
+    const { recipients, ...report } = row;
+    return { ...report, ...(JSON.parse(recipients) as Pick<PhishingReportDetail, "to" | "cc" | "bcc">) };
+  }
+
+  /** By the exact Internet Message ID of the message that the reporter sent, newest first. */
+  ofReportMessage(tenantId: number, at: string, messageId: string): PhishingReport[] {
+    this.#mail.ensure(tenantId, at);
+    return all<PhishingReport>(this.#byMessage(), tenantId, messageId);
+  }
+
+  /** Over the reports of the period whose analysis has finished; 0 when there are none. */
+  meanSecondsToAnalyze(tenantId: number, period: Period): number {
+    this.#mail.ensure(tenantId, period.until);
+    const row = first<{ mean: number | null }>(this.#meanSeconds(), tenantId, period.since, period.until);
+    return row?.mean ?? 0;
+  }
+}

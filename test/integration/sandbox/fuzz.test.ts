@@ -1,0 +1,63 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
+
+const run = promisify(execFile);
+
+/**
+ * A fuzzer reads the published description and asks all twenty endpoints whatever it can think of, for about a minute:
+ *
+ *   SANDBOX_FUZZ=1 npx vitest run test/integration/sandbox/fuzz.test.ts
+ *
+ * It is Schemathesis: that on PATH, or one that is installed from PyPI into a virtual environment of its own.
+ */
+test.runIf(process.env["SANDBOX_FUZZ"])(
+  "a fuzzer finds no 500 and no answer outside the description",
+  { timeout: 600_000 },
+  async () => {
+    const schemathesis = await findSchemathesis();
+    await using sandbox = await startSandbox();
+    const outcome = await run(
+      schemathesis,
+      [
+        `--config-file=${join(__dirname, "schemathesis.toml")}`,
+        "run",
+        `${sandbox.url}/openapi.json`,
+        "--header=X-Api-Key: sandbox-acme-ci",
+        "--max-examples=120",
+        "--seed=1",
+        "--no-color",
+      ],
+      // It keeps what it has learnt in the folder that it runs in.
+      { cwd: tmpdir(), maxBuffer: 2 ** 26 },
+    ).catch((error: { stdout?: string; message: string }) => ({
+      stdout: error.stdout,
+      failure: error.message,
+    }));
+    console.log(outcome.stdout);
+    // Every check is on, but for what its configuration names.
+    expect(outcome).not.toHaveProperty("failure");
+    expect(outcome.stdout).toContain("Tested: 20");
+    expect(sandbox.requests.length).toBeGreaterThan(2_000);
+    expect(sandbox.requests.filter(({ status }) => status >= 500)).toEqual([]);
+  },
+);
+
+async function findSchemathesis(): Promise<string> {
+  const onPath = await run("schemathesis", ["--version"]).then(
+    () => true,
+    () => false,
+  );
+  if (onPath) return "schemathesis";
+  const environment = join(tmpdir(), "email-security-schemathesis");
+  const installed = join(environment, "bin", "schemathesis");
+  if (!existsSync(installed)) {
+    await run("python3", ["-m", "venv", environment]);
+    await run(join(environment, "bin", "pip"), ["install", "--quiet", "schemathesis>=4,<5"]);
+  }
+  return installed;
+}

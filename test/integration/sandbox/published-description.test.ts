@@ -1,0 +1,215 @@
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020";
+import addFormats from "ajv-formats";
+import { describe, expect, test } from "vitest";
+import type { SandboxOptions } from "../../../provider/sandbox";
+import { ENTRIES, type Json, METRICS, REPORTS, type Service, startService, THREATS, VIPS } from "./service";
+
+const ALL = [
+  "DELETE /api/v1/settings/allow_deny_entries/{id}",
+  `GET ${METRICS}/highlighted_threats`,
+  `GET ${METRICS}/hours_saved`,
+  `GET ${METRICS}/protected_inboxes`,
+  `GET ${METRICS}/threats_over_time`,
+  `GET ${METRICS}/top_targeted_entities`,
+  `GET ${METRICS}/top_threat_types`,
+  `GET ${ENTRIES}`,
+  `GET ${VIPS}`,
+  `GET ${REPORTS}`,
+  `GET ${REPORTS}/aggs/mttr`,
+  `GET ${REPORTS}/by_report_internet_message_id/{internet_message_id}`,
+  `GET ${REPORTS}/{id}`,
+  `GET ${THREATS}`,
+  `GET ${THREATS}/by_internet_message_id/{id}`,
+  `PATCH ${ENTRIES}/{id}`,
+  `PATCH ${VIPS}`,
+  `POST ${ENTRIES}`,
+  `POST ${VIPS}`,
+  `POST ${VIPS}/remove`,
+];
+
+interface Described {
+  name: string;
+  operation: Json;
+  /** Matches the path of a request. */
+  path: RegExp;
+  method: string;
+}
+
+function operationsOf(description: Json): Described[] {
+  return Object.entries<Json>(description.paths).flatMap(([path, methods]) =>
+    Object.entries<Json>(methods).map(([method, operation]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      method: method.toUpperCase(),
+      path: new RegExp(`^${path.replace(/\{\w+\}/g, "[^/]+")}$`),
+      operation,
+    })),
+  );
+}
+
+async function describedBy(service: Service): Promise<Json> {
+  const { status, headers, body } = await service.stranger.get("/openapi.json");
+  expect([status, headers.get("Content-Type")]).toEqual([200, "application/json"]);
+  return body;
+}
+
+/** Every schema of a description, ready to judge by. */
+function judgeOf(description: Json): (schema: Json) => ValidateFunction {
+  const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true });
+  addFormats["default"](ajv);
+  ajv.addKeyword("components");
+  const known = new Map<Json, ValidateFunction>();
+  return (schema) => {
+    const judge = known.get(schema) ?? ajv.compile({ ...schema, components: description.components });
+    known.set(schema, judge);
+    return judge;
+  };
+}
+
+test("covers the twenty endpoints, each with what any of them may answer", async () => {
+  await using service = await startService();
+  const description = await describedBy(service);
+  expect(description).toMatchObject({
+    openapi: "3.1.0",
+    // "The interface description carries version 1.0.0."
+    info: { version: "1.0.0" },
+    security: [{ ApiKey: [] }],
+    components: { securitySchemes: { ApiKey: { type: "apiKey", in: "header", name: "X-Api-Key" } } },
+  });
+  const operations = operationsOf(description);
+  expect(operations.map(({ name }) => name).sort()).toEqual([...ALL].sort());
+  expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(20);
+
+  const judge = judgeOf(description);
+  for (const { name, operation, method } of operations) {
+    expect(Object.keys(operation.responses)).toEqual(expect.arrayContaining(["401", "429", "500"]));
+    const success = name === `POST ${ENTRIES}` ? "201" : "200";
+    const statuses = Object.keys(operation.responses).filter((status) => status < "300");
+    expect([name, statuses]).toEqual([name, [success]]);
+    for (const response of Object.values<Json>(operation.responses)) {
+      expect(judge(response.content["application/json"].schema)).toBeTypeOf("function");
+    }
+    const inPath = [...name.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter);
+    const described = operation.parameters.filter((parameter: Json) => parameter.in === "path");
+    expect(described.map((parameter: Json) => parameter.name)).toEqual(inPath);
+    for (const parameter of operation.parameters) {
+      expect([parameter.name, parameter.required]).toEqual([parameter.name, parameter.in === "path"]);
+    }
+    expect([name, "requestBody" in operation]).toEqual([name, method === "POST" || method === "PATCH"]);
+  }
+});
+
+test("carries the reference's defaults and limits", async () => {
+  await using service = await startService();
+  const { paths } = await describedBy(service);
+  const parameter = (path: string, name: string) =>
+    paths[path].get.parameters.find((each: Json) => each.name === name).schema;
+  expect(parameter(THREATS, "minutes_ago")).toMatchObject({
+    type: "integer",
+    minimum: 1,
+    default: 7 * 24 * 60,
+  });
+  expect(parameter(THREATS, "page")).toMatchObject({ type: "integer", minimum: 1, default: 1 });
+  expect(parameter(THREATS, "page_size")).toEqual({ type: "integer", minimum: 1, maximum: 100, default: 50 });
+  expect(parameter(REPORTS, "minutes_ago")).toMatchObject({ type: "integer", default: 30 * 24 * 60 });
+  expect(parameter(`${METRICS}/threats_over_time`, "days")).toMatchObject({ type: "integer", default: 7 });
+  expect(parameter(`${METRICS}/top_targeted_entities`, "entity_type")).toEqual({
+    type: "string",
+    enum: ["user", "group"],
+    default: "user",
+  });
+  for (const path of [VIPS, ENTRIES]) {
+    expect(parameter(path, "page_size")).toEqual({ type: "integer", minimum: 1, maximum: 200, default: 50 });
+  }
+  expect(parameter(VIPS, "sort")).toEqual({ type: "string", enum: ["asc", "desc"], default: "desc" });
+  const remove = paths[`${VIPS}/remove`].post.requestBody.content["application/json"].schema;
+  expect(remove.properties.emails).toMatchObject({ minItems: 1, maxItems: 1000 });
+});
+
+describe.each<[string, SandboxOptions]>([
+  ["as it is by default", {}],
+  ["answering 200 at the top outside the organization", { notInOrgStatus: 200, notInOrgShape: "top" }],
+  ["answering 422 at the top outside the organization", { notInOrgStatus: 422, notInOrgShape: "top" }],
+  ["without any mail", { scenario: "empty" }],
+  ["without patience", { rateLimit: { perSecond: 0.001, burst: 5 } }],
+])("a sandbox %s", (_, options) => {
+  test("answers nothing that its description doesn't describe", async () => {
+    const answers: { method: string; path: string; status: number; body: unknown }[] = [];
+    await using service = await startService({
+      ...options,
+      afterHandle({ method, path }, { status, body }) {
+        answers.push({ method, path, status, body });
+        return undefined;
+      },
+    });
+    const description = await describedBy(service);
+    const operations = operationsOf(description);
+    const judge = judgeOf(description);
+    await walk(service);
+
+    const seen = new Set<string>();
+    for (const { method, path, status, body } of answers) {
+      const described = operations.find((each) => each.method === method && each.path.test(path));
+      const schema = described?.operation.responses[status]?.content["application/json"].schema;
+      expect([method, path, status, schema === undefined]).toEqual([method, path, status, false]);
+      const judgement = judge(schema);
+      judgement(body);
+      expect([method, path, status, judgement.errors]).toEqual([method, path, status, null]);
+      expect(judgement({ ...(body as object), unheardOf: 1 })).toBe(false);
+      seen.add(described?.name ?? "");
+    }
+    expect([...seen].sort()).toEqual([...ALL].sort());
+  });
+});
+
+/** Asks every endpoint what it answers with a success, and what it refuses. */
+async function walk({ acme, globex, stranger, sandbox }: Service): Promise<void> {
+  const encoded = encodeURIComponent;
+  for (const path of [THREATS, REPORTS, VIPS, ENTRIES]) {
+    for (const query of ["", "?page=2", "?page=999", "?page=0", "?minutes_ago=999999", "?page_size=100"]) {
+      await acme.get(path + query);
+    }
+    await globex.get(path);
+    await stranger.get(path);
+  }
+  for (const name of [
+    "threats_over_time",
+    "top_targeted_entities",
+    "top_threat_types",
+    "highlighted_threats",
+    "hours_saved",
+    "protected_inboxes",
+  ]) {
+    for (const query of ["", "?days=200", "?days=x"]) await acme.get(`${METRICS}/${name}${query}`);
+  }
+  await acme.get(`${METRICS}/top_targeted_entities?entity_type=group&days=200`);
+  for (const query of ["", "?days=200", "?days=x"]) await acme.get(`${REPORTS}/aggs/mttr${query}`);
+  const reports = [...sandbox.phishingReports("acme").slice(0, 30)];
+  for (const { id, report_internet_message_id, original_email_internet_message_id } of reports) {
+    await acme.get(`${REPORTS}/${id}`);
+    await acme.get(`${REPORTS}/by_report_internet_message_id/${encoded(report_internet_message_id)}`);
+    await acme.get(`${THREATS}/by_internet_message_id/${encoded(original_email_internet_message_id)}`);
+  }
+  await acme.get(`${REPORTS}/none`);
+  await acme.get(`${REPORTS}/by_report_internet_message_id/none`);
+  await acme.get(`${THREATS}/by_internet_message_id/none`);
+
+  const entry = { list: "deny", entry_type: "domain", value: "walk.example" };
+  const created = await acme.post(ENTRIES, entry);
+  await acme.post(ENTRIES, entry);
+  await acme.post(ENTRIES, { ...entry, value: "" });
+  for (const id of [created.body.results?.id ?? "none", "none"]) {
+    await acme.patch(`${ENTRIES}/${id}`, { comment: "x" });
+    await acme.patch(`${ENTRIES}/${id}`, { value: "x" });
+    await acme.delete(`${ENTRIES}/${id}`);
+  }
+  for (const emails of [
+    ["mei.chen@acme.example"],
+    ["ruth.castellan@acme.example"],
+    ["x@elsewhere.example"],
+    [],
+  ]) {
+    await acme.post(VIPS, { emails, comment: "x" });
+    for (const email of emails) await acme.patch(VIPS, { email, comment: "y" });
+    await acme.post(`${VIPS}/remove`, { emails });
+  }
+}

@@ -1,0 +1,100 @@
+import { expect, test } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
+import { ENTRIES, type Json, NOW, startService, THREATS, VIPS } from "./service";
+
+// "Requests are rate limited. Numeric rate limits and the response when a limit is exceeded: not shown."
+
+async function limited(rateLimit: {
+  perSecond: number;
+  burst?: number;
+  retryAfter?: "seconds" | "date" | "none";
+}) {
+  let now = Date.parse(NOW);
+  const service = await startService({ rateLimit, clock: () => new Date(now) });
+  return {
+    ...service,
+    pass: (ms: number) => {
+      now += ms;
+    },
+  };
+}
+
+test("so many requests a second are answered, the next are 429 with the seconds to wait", async () => {
+  await using service = await limited({ perSecond: 3 });
+  const { acme, pass, sandbox } = service;
+  const statuses = async (count: number) => {
+    const all: number[] = [];
+    for (let n = 0; n < count; n += 1) all.push((await acme.get(VIPS)).status);
+    return all;
+  };
+  expect(await statuses(5)).toEqual([200, 200, 200, 429, 429]);
+  const { body, headers } = await acme.get(THREATS);
+  expect([body, headers.get("Retry-After")]).toEqual([{ error: expect.stringContaining("3 a second") }, "1"]);
+  pass(333);
+  expect(await statuses(1)).toEqual([429]);
+  pass(1);
+  expect(await statuses(2)).toEqual([200, 429]);
+  pass(60_000);
+  expect(await statuses(4)).toEqual([200, 200, 200, 429]);
+  expect(sandbox.requests.filter(({ status }) => status === 429)).toHaveLength(6);
+});
+
+test("a refused write is not done", async () => {
+  await using service = await limited({ perSecond: 1 });
+  const { acme, sandbox } = service;
+  await acme.get(VIPS);
+  const entry = { list: "deny", entry_type: "domain", value: "a.example" };
+  expect((await acme.post(ENTRIES, entry)).status).toBe(429);
+  expect(sandbox.audit("acme")).toEqual([]);
+});
+
+test("the limit is each tenant's own, whichever of its keys asks, and concerns the service alone", async () => {
+  await using service = await limited({ perSecond: 1 });
+  const { acme, acmeConsole, globex, stranger } = service;
+  const status = async (of: Json, path: string) => (await of.get(path)).status;
+  expect(await status(acme, VIPS)).toBe(200);
+  expect(await status(acmeConsole, VIPS)).toBe(429);
+  expect(await status(globex, VIPS)).toBe(200);
+  expect(await status(stranger, VIPS)).toBe(401);
+  expect(await status(acme, "/openapi.json")).toBe(200);
+  expect(await status(acme, "/sandbox/audit")).toBe(200);
+  expect(await status(acme, "/sandbox/requests")).toBe(200);
+});
+
+test("a minute's worth may come at once, and a token takes its time to come back", async () => {
+  await using service = await limited({ perSecond: 2 / 60, burst: 2 });
+  const { acme, pass } = service;
+  expect([(await acme.get(VIPS)).status, (await acme.get(VIPS)).status]).toEqual([200, 200]);
+  pass(100);
+  const refused = await acme.get(VIPS);
+  expect([refused.status, refused.headers.get("Retry-After")]).toEqual([429, "30"]);
+  pass(29_899);
+  expect((await acme.get(VIPS)).status).toBe(429);
+  pass(1);
+  expect((await acme.get(VIPS)).status).toBe(200);
+});
+
+test("Retry-After is an HTTP date, or missing, if wanted; whoever heeds it gets through", async () => {
+  await using dated = await limited({ perSecond: 0.4, retryAfter: "date" });
+  await dated.acme.get(VIPS);
+  dated.pass(1);
+  const date = (await dated.acme.get(VIPS)).headers.get("Retry-After") ?? "";
+  expect(date).toBe("Thu, 15 Jan 2026 12:00:03 GMT");
+  dated.pass(Date.parse(date) - Date.parse(NOW) - 1);
+  expect((await dated.acme.get(VIPS)).status).toBe(200);
+
+  await using silent = await limited({ perSecond: 1, retryAfter: "none" });
+  await silent.acme.get(VIPS);
+  const refused = await silent.acme.get(VIPS);
+  expect([refused.status, refused.headers.get("Retry-After")]).toEqual([429, null]);
+});
+
+test.each([
+  { perSecond: 0 },
+  { perSecond: -1 },
+  { perSecond: Number.NaN },
+  { perSecond: Number.POSITIVE_INFINITY },
+  { perSecond: 1, burst: 0 },
+])("%j is no rate limit", async (rateLimit) => {
+  await expect(startSandbox({ rateLimit })).rejects.toMatchObject({ code: "ERR_SANDBOX_OPTION" });
+});
