@@ -7,9 +7,8 @@ import {
   type VerdictScope,
 } from "../settings/assumptions";
 import { resultsOf, settingsPageOf } from "./envelope";
-import { InvalidArgumentError } from "./errors";
 import { iterate, type PagedList, readWholeList } from "./paging";
-import { checkOneOf, checkOptional, checkPositive, pathSegment } from "./parameters";
+import { checkFilled, checkOneOf, checkOptional, checkPositive, pathSegment } from "./parameters";
 import {
   type AllowDenyEntryRow,
   allowDenyEntry,
@@ -21,21 +20,25 @@ import type { Transport } from "./transport";
 
 const PATH = "/settings/allow_deny_entries";
 
+/** What to list (reference, section "Allow/deny list"). */
 export interface ListEntriesQuery {
   /** Which list. Default: both, where the service allows it. */
   readonly list?: List;
-  /** 1-based. Default: 1. */
+  /** Which page, 1-based. Default: 1. */
   readonly page?: number;
-  /** 1 to 200. Default: 50. */
+  /** Entries a page, 1 to 200. Default of the service: 50. */
   readonly page_size?: number;
   /** A substring of the value; a filter of the service's own, never to be relied on. */
   readonly q?: string;
 }
 
+/** An entry to add. */
 export interface NewEntry {
   readonly list: List;
   readonly entry_type: EntryType;
+  /** The domain, IP address or email address. */
   readonly value: string;
+  /** Default of the service: `"global"`. */
   readonly verdict_scope?: VerdictScope;
   readonly comment?: string;
 }
@@ -55,7 +58,12 @@ export class AllowDenyEntries {
     this.#transport = transport;
   }
 
-  /** `GET /api/v1/settings/allow_deny_entries`: one page of entries. */
+  /**
+   * One page of entries: `GET /api/v1/settings/allow_deny_entries`.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   */
   async list(query: ListEntriesQuery = {}): Promise<Page<AllowDenyEntryRow>> {
     if (query.list !== undefined) checkOneOf("list", LISTS, query.list);
     return await this.#transport.send({
@@ -73,18 +81,24 @@ export class AllowDenyEntries {
   }
 
   /**
-   * All entries of one list, in ⌈N/200⌉ requests, as one consistent reading.
+   * All entries of one list, in ⌈N/200⌉ requests of `GET /api/v1/settings/allow_deny_entries`, as one consistent
+   * reading.
    *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
    * @throws {ListUnstableError} when the list keeps changing underneath.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async readAll(list: List): Promise<AllowDenyEntryRow[]> {
     return await readWholeList(this.#paged({ list }));
   }
 
   /**
-   * The entries one by one, as their pages come in: of one list, or of both where the service allows it.
+   * The entries one by one, as their pages of 200 come in (`GET /api/v1/settings/allow_deny_entries`; no request after
+   * a `break`): of one list, or of both where the service allows it.
    *
-   * @throws {ListUnstableError} when the list keeps changing underneath.
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   iterate(
     query: Omit<ListEntriesQuery, "page" | "page_size"> = {},
@@ -101,44 +115,55 @@ export class AllowDenyEntries {
   }
 
   /**
-   * `POST /api/v1/settings/allow_deny_entries`: adds one entry. The answer may differ from what was asked; compare it.
+   * Adds one entry: `POST /api/v1/settings/allow_deny_entries`. The answer may differ from what was asked; compare it.
    *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {BadRequestError} when the service finds the value, the scope or the comment invalid.
    * @throws {ConflictError} when the entry exists, on this list or the other.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async create(entry: NewEntry): Promise<AllowDenyEntryRow> {
     checkOneOf("list", LISTS, entry.list);
     checkOneOf("entry_type", ENTRY_TYPES, entry.entry_type);
-    if (entry.value === "") throw new InvalidArgumentError("value is empty");
+    checkFilled("value", entry.value);
+    const { list, entry_type, value, verdict_scope, comment } = entry;
     return await this.#transport.send({
       method: "POST",
       path: PATH,
-      body: entry,
+      // Not `entry` as it is: a row that was read fits the type, and holds more than a new entry may.
+      body: { list, entry_type, value, verdict_scope, comment },
       envelope: "object",
       answer: resultsOf(allowDenyEntry),
     });
   }
 
   /**
-   * `PATCH /api/v1/settings/allow_deny_entries/{id}`: changes list, scope or comment in place.
+   * Changes the list, the scope or the comment of an entry in place: `PATCH /api/v1/settings/allow_deny_entries/{id}`.
    *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
    * @throws {NotFoundError} when there is no such entry.
    * @throws {ConflictError} when it collides with another entry.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async update(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
     if (change.list !== undefined) checkOneOf("list", LISTS, change.list);
+    const { list, verdict_scope, comment } = change;
     return await this.#transport.send({
       method: "PATCH",
       path: `${PATH}/${pathSegment("id", id)}`,
-      body: change,
+      // Only these are mutable.
+      body: { list, verdict_scope, comment },
       envelope: "object",
       answer: resultsOf(allowDenyEntry),
     });
   }
 
   /**
-   * `DELETE /api/v1/settings/allow_deny_entries/{id}`: removes one entry.
+   * Removes one entry: `DELETE /api/v1/settings/allow_deny_entries/{id}`.
    *
+   * @throws {InvalidArgumentError} when no address can carry the id; no request was made.
    * @throws {NotFoundError} when there is no such entry.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async delete(id: string): Promise<DeleteEntryResult> {
     return await this.#transport.send({

@@ -49,13 +49,17 @@ export interface Reading<T> {
 export function readAnswer<T>(answer: Answer, reading: Reading<T>): T {
   if (!isSuccess(answer.status)) throw refusal(answer, reading);
   const body = parse(answer, reading);
-  const wrong = (Class: typeof InvalidResponseError, code: string, how: string): InvalidResponseError =>
-    new Class(code, `${reading.what} answered ${answer.status}, but ${how}`, {
+  const wrong = (Class: typeof InvalidResponseError, code: string, how: string): InvalidResponseError => {
+    const serviceMessage = wordsOf(body, reading.key);
+    const told = serviceMessage === undefined ? "" : `; it says: ${serviceMessage}`;
+    return new Class(code, `${reading.what} answered ${answer.status}, but ${how}${told}`, {
       request: reading.request,
       status: answer.status,
+      serviceMessage,
       body: reading.key.removedFromBody(body),
       outcomeUnknown: isWrite(reading.request),
     });
+  };
   const mismatch = envelopeMismatch(reading.envelope, body);
   if (mismatch !== undefined) throw wrong(WrongEnvelopeError, "ERR_WRONG_ENVELOPE", mismatch);
   const checked = reading.answer.safeParse(body);
@@ -103,8 +107,7 @@ function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
   const { status } = answer;
   const { what, key, request } = reading;
   const body = parsedOrNothing(answer.text);
-  const said = errorBody.safeParse(body);
-  const serviceMessage = said.success ? key.harmless(said.data.error).slice(0, 500) : undefined;
+  const serviceMessage = wordsOf(body, key);
   const told = serviceMessage === undefined ? "" : `: ${serviceMessage}`;
   const stop = /[.!?]$/.test(told) ? "" : ".";
   const message = (advice: string): string => `${what} answered ${status}${told}${stop} ${advice}`;
@@ -119,9 +122,11 @@ function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
     );
   }
   if (RATE_LIMIT_STATUSES.includes(status)) {
-    return new RateLimitedError("ERR_RATE_LIMITED", message("Too many requests; wait, then run again."), {
+    const waitMs = retryAfterMs(header(answer, "retry-after"));
+    const wait = !waitMs ? "wait" : `wait ${Math.ceil(waitMs / 1000)} s`;
+    return new RateLimitedError("ERR_RATE_LIMITED", message(`Too many requests; ${wait}, then run again.`), {
       ...options,
-      retryAfterMs: retryAfterMs(header(answer, "retry-after")),
+      retryAfterMs: waitMs,
     });
   }
   const known = REFUSALS.get(status);
@@ -167,6 +172,12 @@ const REFUSALS: ReadonlyMap<number, Refusal> = new Map([
 ]);
 
 const errorBody = z.object({ error: z.string().trim().min(1) });
+
+/** The service's own words, fit to be shown, where a body holds any (reference, envelope "Error"). */
+function wordsOf(body: unknown, key: ApiKey): string | undefined {
+  const said = errorBody.safeParse(body);
+  return said.success ? key.harmless(said.data.error).slice(0, 500) : undefined;
+}
 
 function parsedOrNothing(text: string): unknown {
   try {

@@ -11,13 +11,19 @@ export type Envelope = "object" | "array" | "items" | "settings-page" | "paginat
 
 /** What is wrong with the envelope of a body, or undefined when it is the expected one. */
 export function envelopeMismatch(expected: Envelope, body: unknown): string | undefined {
-  if (!isRecord(body) || !("results" in body)) return undefined;
+  if (!isRecord(body)) return undefined;
+  if (!("results" in body)) {
+    return typeof body["error"] === "string" ? "it holds `error` instead of `results`" : undefined;
+  }
   const { results, pagination } = body;
   if (expected === "array") {
     return isRecord(results) ? "`results` is an object where the reference has an array" : undefined;
   }
   if (Array.isArray(results)) return "`results` is an array where the reference has an object";
   if (!isRecord(results)) return undefined;
+  if (expected === "object" && Array.isArray(results["items"])) {
+    return "`results` is a list of `items` where the reference has one object";
+  }
   if (expected === "settings-page" && isRecord(pagination) && !("total" in results)) {
     return "the page data stands beside `results`, in `pagination`, where the reference has it inside";
   }

@@ -3,23 +3,35 @@ import { InvalidArgumentError } from "./errors";
 
 /**
  * Query parameters that the reference does not show, by their names on the wire. Sent as given, after those of the
- * call; one that the call sets itself can't be given twice.
+ * call. One that the call has a property for is refused here, so that it is checked, and never given twice.
  */
 export type ExtraQuery = Readonly<Record<string, string | number | boolean>>;
 
 type Query = Record<string, string | number | undefined>;
 
-/** The query of a call with what the caller adds to it. */
+/**
+ * The query of a call with what the caller adds to it.
+ *
+ * @throws {InvalidArgumentError} when a parameter is one of the call's own, or holds what no query can carry.
+ */
 export function withExtra(query: Query, extra: ExtraQuery | undefined): Query {
-  const all: Query = { ...query };
-  for (const [name, value] of Object.entries(extra ?? {})) {
-    if (all[name] !== undefined) {
-      throw new InvalidArgumentError(`extra holds ${quote(name)}, which the call sets itself; give it once`);
-    }
-    if (typeof value === "number" && !Number.isFinite(value)) {
-      throw new InvalidArgumentError(`extra.${name} must be a finite number, not ${value}`);
-    }
-    all[name] = String(value);
-  }
-  return all;
+  const added = Object.entries(extra ?? {})
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]): [string, string] => {
+      if (Object.hasOwn(query, name)) {
+        throw new InvalidArgumentError(
+          `extra holds ${quote(name)}, for which this call has a property of its own; give it there`,
+        );
+      }
+      const isNumber = typeof value === "number" && Number.isFinite(value);
+      if (!isNumber && typeof value !== "string" && typeof value !== "boolean") {
+        const given = typeof value === "number" ? String(value) : quote(value);
+        throw new InvalidArgumentError(
+          `extra.${name} must be a text, a finite number or a boolean, not ${given}`,
+        );
+      }
+      return [name, String(value)];
+    });
+  // Not by assignment: a name such as __proto__ would set nothing.
+  return Object.fromEntries([...Object.entries(query), ...added]);
 }

@@ -1,10 +1,9 @@
 import { ENTITY_TYPE_PARAMETER } from "../settings/assumptions";
-import { quote } from "../settings/text";
 import { itemsOf, paginatedOf, resultsOf } from "./envelope";
 import { InvalidArgumentError } from "./errors";
 import { type ExtraQuery, withExtra } from "./extra-query";
 import { iterate } from "./paging";
-import { checkOptional } from "./parameters";
+import { checkFilled, checkOneOf, checkOptional } from "./parameters";
 import {
   hoursSaved,
   type Page,
@@ -22,18 +21,24 @@ import type { Transport } from "./transport";
 
 const PATH = "/metrics";
 
+/** The period of a metric (reference, section "Metrics"). Nothing is sent for what is left out. */
 export interface MetricsQuery {
-  /** The period, in days, sent only when given. Default of the service: 7 where the reference shows it. */
+  /**
+   * The period, in days, 1 or more. Default of the service: 7 for threats over time and top targeted entities; for the
+   * others the reference shows neither the parameter nor a default.
+   */
   readonly days?: number;
   /** Parameters that the reference does not show. */
   readonly extra?: ExtraQuery;
 }
 
+/** What to count by day. */
 export interface ThreatsOverTimeQuery extends MetricsQuery {
-  /** 1-based. Default: 1. */
+  /** Which page, 1-based. Default of the service: 1. */
   readonly page?: number;
 }
 
+/** Whom to count the threats of. */
 export interface TopTargetedEntitiesQuery extends MetricsQuery {
   /** Users or groups. Default of the service: `"user"`. */
   readonly entity_type?: "user" | "group";
@@ -49,7 +54,12 @@ export class Metrics {
     this.#transport = transport;
   }
 
-  /** `GET /api/v1/metrics/threats_over_time`: one page of threat counts by day. */
+  /**
+   * One page of threat counts by day: `GET /api/v1/metrics/threats_over_time`.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   */
   async threatsOverTime(query: ThreatsOverTimeQuery = {}): Promise<Page<ThreatsOnDay>> {
     return await this.#transport.send({
       method: "GET",
@@ -61,9 +71,12 @@ export class Metrics {
   }
 
   /**
-   * The threat counts of all days of the period, as their pages come in.
+   * The threat counts of all days of the period, as their pages come in (`GET /api/v1/metrics/threats_over_time`, one
+   * request a page; none after a `break`).
    *
-   * @throws {ListUnstableError} when the list keeps moving.
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   iterateThreatsOverTime(query: MetricsQuery = {}): AsyncGenerator<ThreatsOnDay, void, undefined> {
     return iterate({
@@ -73,13 +86,21 @@ export class Metrics {
     });
   }
 
-  /** `GET /api/v1/metrics/top_targeted_entities`: at most 5 users or groups, by the number of threats. */
+  /**
+   * At most 5 users or groups, by the number of threats in the period: `GET /api/v1/metrics/top_targeted_entities`.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   */
   async topTargetedEntities(query: TopTargetedEntitiesQuery = {}): Promise<TargetedEntity[]> {
     const { entity_type: entityType, entity_type_parameter: parameter = ENTITY_TYPE_PARAMETER } = query;
-    if (entityType !== undefined && entityType !== "user" && entityType !== "group") {
-      throw new InvalidArgumentError(`entity_type must be "user" or "group", not ${quote(entityType)}`);
+    if (entityType !== undefined) checkOneOf("entity_type", ["user", "group"], entityType);
+    checkFilled("entity_type_parameter", parameter);
+    if (parameter === "days") {
+      throw new InvalidArgumentError(
+        'entity_type_parameter can\'t be "days": that is the name of the period',
+      );
     }
-    if (parameter === "") throw new InvalidArgumentError("entity_type_parameter is empty");
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/top_targeted_entities`,
@@ -89,7 +110,12 @@ export class Metrics {
     });
   }
 
-  /** `GET /api/v1/metrics/top_threat_types`: at most 5 types of threats, with their numbers. */
+  /**
+   * At most 5 types of threats, with their numbers: `GET /api/v1/metrics/top_threat_types`.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   */
   async topThreatTypes(query: MetricsQuery = {}): Promise<ThreatTypeCount[]> {
     return await this.#transport.send({
       method: "GET",
@@ -100,7 +126,12 @@ export class Metrics {
     });
   }
 
-  /** `GET /api/v1/metrics/highlighted_threats`: at most 5 threats worth a look. */
+  /**
+   * At most 5 threats worth a look: `GET /api/v1/metrics/highlighted_threats`.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   */
   async highlightedThreats(query: MetricsQuery = {}): Promise<Threat[]> {
     return await this.#transport.send({
       method: "GET",
@@ -111,7 +142,12 @@ export class Metrics {
     });
   }
 
-  /** `GET /api/v1/metrics/hours_saved`: the estimated hours saved from prevented threats in the period. */
+  /**
+   * The estimated hours saved from prevented threats in the period: `GET /api/v1/metrics/hours_saved`.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   */
   async hoursSaved(query: MetricsQuery = {}): Promise<number> {
     const { hours_saved: hours } = await this.#transport.send({
       method: "GET",
@@ -123,7 +159,13 @@ export class Metrics {
     return hours;
   }
 
-  /** `GET /api/v1/metrics/protected_inboxes`: how many inboxes received mail in the period. */
+  /**
+   * How many protected inboxes received mail in the period, each counted once:
+   * `GET /api/v1/metrics/protected_inboxes`.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   */
   async protectedInboxes(query: MetricsQuery = {}): Promise<number> {
     const { protected_inboxes: inboxes } = await this.#transport.send({
       method: "GET",

@@ -23,6 +23,9 @@ const DEFAULT_ATTEMPTS = 5;
  * Makes ⌈N / page size⌉ requests for N items, one for an empty list. Where the service gives no total, only an empty
  * page tells the end for certain, which takes one request more.
  *
+ * One thing no single reading of numbered pages can see: as many items gone from the pages read as came to those still
+ * to read, between the same two requests; or, where the service gives no total, any that are gone from the pages read.
+ *
  * @throws {ListUnstableError} when no consistent reading came about.
  */
 export async function readWholeList<Item>(list: PagedList<Item>): Promise<Item[]> {
@@ -38,8 +41,9 @@ export async function readWholeList<Item>(list: PagedList<Item>): Promise<Item[]
 }
 
 /**
- * Iterates over a list as its pages come in. When the list moves between two pages the reading begins anew, and what
- * was given out before is passed over: nothing is skipped, and nothing comes twice.
+ * Iterates over a list as its pages come in. When the list is seen to move between two pages, in the ways and with the
+ * limits of {@link readWholeList}, the reading begins anew, and what was given out before is passed over: nothing is
+ * skipped, and nothing comes twice. No page is asked for before the one before it is used up.
  *
  * @throws {ListUnstableError} when the list kept moving; what was given out until then is not the whole list.
  */

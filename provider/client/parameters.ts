@@ -5,7 +5,9 @@ import { InvalidArgumentError } from "./errors";
 export function checkPositive(name: string, value: number, most = Number.MAX_SAFE_INTEGER): number {
   if (!Number.isInteger(value) || value < 1 || value > most) {
     const range = most === Number.MAX_SAFE_INTEGER ? "of 1 or more" : `from 1 to ${most}`;
-    throw new InvalidArgumentError(`${name} must be a whole number ${range}, not ${String(value)}`);
+    // "7" and 7 must look different here. JSON has no NaN.
+    const given = typeof value === "number" ? String(value) : quote(value);
+    throw new InvalidArgumentError(`${name} must be a whole number ${range}, not ${given}`);
   }
   return value;
 }
@@ -23,6 +25,13 @@ export function checkOneOf(name: string, values: readonly string[], value: strin
   }
 }
 
+/** @throws {InvalidArgumentError} when `value` is no text, or nothing but white space. */
+export function checkFilled(name: string, value: string): void {
+  if (typeof value !== "string")
+    throw new InvalidArgumentError(`${name} must be a text, not ${quote(value)}`);
+  if (value.trim() === "") throw new InvalidArgumentError(`${name} is empty`);
+}
+
 /**
  * An id as one segment of a path: opaque, any characters, percent-encoded so that it arrives as it is.
  *
@@ -30,8 +39,15 @@ export function checkOneOf(name: string, values: readonly string[], value: strin
  * a surrogate pair (which has no percent-encoded form).
  */
 export function pathSegment(name: string, id: string): string {
-  if (typeof id !== "string" || id === "" || id === "." || id === ".." || /\p{Cs}/u.test(id)) {
-    throw new InvalidArgumentError(`${name} can't be ${quote(id)}: no path can carry it`);
+  if (typeof id !== "string") throw new InvalidArgumentError(`${name} must be a text, not ${quote(id)}`);
+  if (id === "") throw new InvalidArgumentError(`${name} is empty`);
+  if (id === "." || id === "..") {
+    throw new InvalidArgumentError(`${name} can't be "${id}": in an address that stands for a folder`);
+  }
+  if (/\p{Cs}/u.test(id)) {
+    throw new InvalidArgumentError(
+      `${name} holds half a character (an unpaired surrogate), which no address can carry`,
+    );
   }
   return encodeURIComponent(id);
 }

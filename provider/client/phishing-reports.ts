@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { paginatedOf, resultsOf } from "./envelope";
 import { type ExtraQuery, withExtra } from "./extra-query";
+import type { MetricsQuery } from "./metrics";
 import { iterate } from "./paging";
 import { checkOptional, pathSegment } from "./parameters";
 import {
@@ -15,10 +16,11 @@ import type { Transport } from "./transport";
 
 const PATH = "/sonar/phishing-reports";
 
+/** What to list (reference, section "Phishing reports"). Nothing is sent for what is left out. */
 export interface ListPhishingReportsQuery {
-  /** How far to look back, in minutes. Default: thirty days. */
+  /** How far to look back, in minutes, 1 or more. Default of the service: 30*24*60, thirty days. */
   readonly minutes_ago?: number;
-  /** 1-based. Default: 1. */
+  /** Which page, 1-based. Default of the service: 1. */
   readonly page?: number;
   /** Parameters that the reference does not show. */
   readonly extra?: ExtraQuery;
@@ -32,7 +34,12 @@ export class PhishingReports {
     this.#transport = transport;
   }
 
-  /** `GET /api/v1/sonar/phishing-reports`: one page of the reports of the look-back window. */
+  /**
+   * One page of the reports of the look-back window, in the list form: `GET /api/v1/sonar/phishing-reports`.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   */
   async list(query: ListPhishingReportsQuery = {}): Promise<Page<PhishingReport>> {
     return await this.#transport.send({
       method: "GET",
@@ -50,10 +57,13 @@ export class PhishingReports {
   }
 
   /**
-   * The reports of the look-back window one by one, as their pages come in. New reports move the list: the reading then
-   * begins anew, and what was given out before is passed over.
+   * The reports of the look-back window one by one, as their pages come in (`GET /api/v1/sonar/phishing-reports`, one
+   * request a page; none after a `break`). New reports move the list: the reading then begins anew, and what was given
+   * out before is passed over.
    *
-   * @throws {ListUnstableError} when the list keeps moving.
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   iterate(
     query: Omit<ListPhishingReportsQuery, "page"> = {},
@@ -66,9 +76,12 @@ export class PhishingReports {
   }
 
   /**
-   * `GET /api/v1/sonar/phishing-reports/{id}`: one report with its recipients and content.
+   * One report in the detail form, with its recipients and the addresses of its content:
+   * `GET /api/v1/sonar/phishing-reports/{id}`.
    *
+   * @throws {InvalidArgumentError} when no address can carry the id; no request was made.
    * @throws {NotFoundError} when there is no such report.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async get(id: string): Promise<PhishingReportDetail> {
     return await this.#transport.send({
@@ -80,8 +93,12 @@ export class PhishingReports {
   }
 
   /**
-   * `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`: the reports that one
-   * message of a reporting user made.
+   * The reports that one message of a reporting user made, in the list form:
+   * `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`.
+   *
+   * @param internetMessageId of the message that the user sent, not of the one reported; it is sent as it is.
+   * @throws {InvalidArgumentError} when no address can carry the id; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async byReportInternetMessageId(internetMessageId: string): Promise<PhishingReport[]> {
     return await this.#transport.send({
@@ -93,14 +110,17 @@ export class PhishingReports {
   }
 
   /**
-   * `GET /api/v1/sonar/phishing-reports/aggs/mttr`: the mean time to analyze a report, in seconds; undefined where the
-   * service says there is none.
+   * The mean time to analyze a report, in seconds: `GET /api/v1/sonar/phishing-reports/aggs/mttr`. Undefined where the
+   * service says `null`, as there was nothing to analyze.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
-  async meanTimeToAnalyze(query: { readonly extra?: ExtraQuery } = {}): Promise<number | undefined> {
+  async meanTimeToAnalyze(query: MetricsQuery = {}): Promise<number | undefined> {
     const { analysis_time: seconds } = await this.#transport.send({
       method: "GET",
       path: `${PATH}/aggs/mttr`,
-      query: withExtra({}, query.extra),
+      query: withExtra({ days: checkOptional("days", query.days) }, query.extra),
       envelope: "object",
       answer: resultsOf(meanAnalysisTime),
     });

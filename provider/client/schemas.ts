@@ -112,7 +112,7 @@ const numberOfThreats = z.number().int().nonnegative();
 export const threatsOnDay = z.object({ date: z.string(), count_threats: numberOfThreats });
 export type ThreatsOnDay = z.infer<typeof threatsOnDay>;
 
-/** A user or group and how many threats it was the target of. */
+/** A user or group and how many threats it was the target of (reference, "Other result shapes"). */
 export const targetedEntity = z.object({
   full_name: optionalText,
   job_title: optionalText,
@@ -120,7 +120,7 @@ export const targetedEntity = z.object({
 });
 export type TargetedEntity = z.infer<typeof targetedEntity>;
 
-/** A type of threat and how many there were. */
+/** A type of threat and how many there were (reference, "Other result shapes"). */
 export const threatTypeCount = z.object({ type: optionalText, count_threats: numberOfThreats });
 export type ThreatTypeCount = z.infer<typeof threatTypeCount>;
 
@@ -180,11 +180,11 @@ const addresses = z
 export const addVipResult = z.object({ added: addresses, already_vip: addresses, not_in_org: addresses });
 export type AddVipResult = z.infer<typeof addVipResult>;
 
-/** The answer of removing VIPs: how many exclusions were written. */
+/** The answer of removing VIPs: how many exclusions were written (reference, "Other result shapes"). */
 export const removeVipResult = z.object({ affected: optionalCount });
 export type RemoveVipResult = z.infer<typeof removeVipResult>;
 
-/** The answer of deleting an entry. */
+/** The answer of deleting an entry (reference, "Other result shapes"). */
 export const deleteEntryResult = z.object({
   id: optionalText,
   deleted: z
@@ -196,10 +196,13 @@ export const deleteEntryResult = z.object({
 });
 export type DeleteEntryResult = z.infer<typeof deleteEntryResult>;
 
-/** One page of a list. */
+/** One page of a list, in whichever of the two ways the service tells it (reference, "Response envelopes"). */
 export interface Page<Item> {
   readonly items: readonly Item[];
+  /** 1-based. */
   readonly page: number | undefined;
+  /** How many items a page holds; for threats, reports and days, how many this one does. */
   readonly page_size: number | undefined;
+  /** How many items there are on all pages. */
   readonly total: number | undefined;
 }

@@ -9,12 +9,13 @@ import type { Transport } from "./transport";
 
 const PATH = "/threats";
 
+/** What to list (reference, section "Threats"). Nothing is sent for what is left out. */
 export interface ListThreatsQuery {
-  /** How far to look back, in minutes. Default: one week. */
+  /** How far to look back, in minutes, 1 or more. Default of the service: 7*24*60, one week. */
   readonly minutes_ago?: number;
-  /** 1-based. Default: 1. */
+  /** Which page, 1-based. Default of the service: 1. */
   readonly page?: number;
-  /** 1 to 100. Sent only when given: the reference tells the limit, not the parameter. */
+  /** Threats a page, 1 to 100. The reference tells the limit, but neither the parameter nor its default. */
   readonly page_size?: number;
   /** Parameters that the reference does not show. */
   readonly extra?: ExtraQuery;
@@ -28,7 +29,12 @@ export class Threats {
     this.#transport = transport;
   }
 
-  /** `GET /api/v1/threats`: one page of the threats of the look-back window. */
+  /**
+   * One page of the threats of the look-back window: `GET /api/v1/threats`.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   */
   async list(query: ListThreatsQuery = {}): Promise<Page<Threat>> {
     return await this.#transport.send({
       method: "GET",
@@ -47,10 +53,13 @@ export class Threats {
   }
 
   /**
-   * The threats of the look-back window one by one, as their pages come in. New threats move the list: the reading
-   * then begins anew, and what was given out before is passed over.
+   * The threats of the look-back window one by one, as their pages come in (`GET /api/v1/threats`, one request a page;
+   * none after a `break`). New threats move the list: the reading then begins anew, and what was given out before is
+   * passed over.
    *
-   * @throws {ListUnstableError} when the list keeps moving.
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   iterate(query: Omit<ListThreatsQuery, "page"> = {}): AsyncGenerator<Threat, void, undefined> {
     const list: PagedList<Threat> = {
@@ -61,7 +70,13 @@ export class Threats {
     return iterate(list);
   }
 
-  /** `GET /api/v1/threats/by_internet_message_id/{id}`: the threats that share an Internet Message ID, all of them. */
+  /**
+   * All threats that share an Internet Message ID: `GET /api/v1/threats/by_internet_message_id/{id}`.
+   *
+   * @param internetMessageId as the message has it, with its angle brackets if they are wanted; it is sent as it is.
+   * @throws {InvalidArgumentError} when no address can carry the id; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   */
   async byInternetMessageId(internetMessageId: string): Promise<Threat[]> {
     return await this.#transport.send({
       method: "GET",

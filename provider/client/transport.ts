@@ -156,7 +156,7 @@ export class Transport {
         if (error instanceof ServiceError || signal.aborted) throw error;
         throw new BrokenBodyError(
           "ERR_BROKEN_BODY",
-          `${this.#what(facts)} answered ${response.statusCode} with a body that broke off: the connection ended before it did`,
+          `${this.#what(facts)} answered ${response.statusCode} with a body that broke off: the connection ended in its middle`,
           { request: facts, status: response.statusCode, outcomeUnknown: isWrite(facts) },
         );
       });
@@ -182,7 +182,8 @@ export class Transport {
       }
       chunks.push(bytes);
     }
-    return Buffer.concat(chunks).toString("utf8");
+    // The decoder, unlike a Buffer, drops a byte order mark, which JSON.parse would stumble over.
+    return new TextDecoder().decode(Buffer.concat(chunks));
   }
 
   #connectionFailure(facts: RequestFacts, error: unknown, signal: AbortSignal): Error {

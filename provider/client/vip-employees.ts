@@ -2,10 +2,11 @@ import { z } from "zod";
 import { MAX_VIP_REMOVALS, NOT_IN_ORGANIZATION_STATUSES, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
 import { printable } from "../settings/text";
+import { isSuccess } from "./answer";
 import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
 import { iterate, type PagedList, readWholeList } from "./paging";
-import { checkOptional, checkPositive } from "./parameters";
+import { checkFilled, checkOneOf, checkOptional, checkPositive } from "./parameters";
 import {
   type AddVipResult,
   addVipResult,
@@ -21,14 +22,15 @@ import type { Transport } from "./transport";
 
 const PATH = "/settings/vip_employees";
 
+/** What to list (reference, section "VIP employees"). */
 export interface ListVipsQuery {
-  /** 1-based. Default: 1. */
+  /** Which page, 1-based. Default: 1. */
   readonly page?: number;
-  /** 1 to 200. Default: 50. */
+  /** VIPs a page, 1 to 200. Default of the service: 50. */
   readonly page_size?: number;
   /** Free text across email, full name, job title, department, comment and the adder's name. */
   readonly q?: string;
-  /** By date added. Default: desc. */
+  /** By date added. Default of the service: `"desc"`. */
   readonly sort?: "asc" | "desc";
 }
 
@@ -40,8 +42,14 @@ export class VipEmployees {
     this.#transport = transport;
   }
 
-  /** `GET /api/v1/settings/vip_employees`: one page of VIPs, automatic and manual. Rows without a mailbox come last. */
+  /**
+   * One page of VIPs, automatic and manual; rows without a mailbox come last: `GET /api/v1/settings/vip_employees`.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
+   */
   async list(query: ListVipsQuery = {}): Promise<Page<VipEmployeeRow>> {
+    if (query.sort !== undefined) checkOneOf("sort", ["asc", "desc"], query.sort);
     return await this.#transport.send({
       method: "GET",
       path: PATH,
@@ -57,18 +65,22 @@ export class VipEmployees {
   }
 
   /**
-   * All VIPs, in ⌈N/200⌉ requests, as one consistent reading.
+   * All VIPs, in ⌈N/200⌉ requests of `GET /api/v1/settings/vip_employees`, as one consistent reading.
    *
    * @throws {ListUnstableError} when the list keeps changing underneath.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async readAll(): Promise<VipEmployeeRow[]> {
     return await readWholeList(this.#paged({}));
   }
 
   /**
-   * The VIPs one by one, as their pages come in.
+   * The VIPs one by one, as their pages of 200 come in (`GET /api/v1/settings/vip_employees`; no request after a
+   * `break`).
    *
-   * @throws {ListUnstableError} when the list keeps changing underneath.
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   iterate(
     query: Omit<ListVipsQuery, "page" | "page_size"> = {},
@@ -80,17 +92,21 @@ export class VipEmployees {
     return {
       name: "VIP list",
       fetchPage: (page) => this.list({ ...query, page, page_size: SETTINGS_PAGE_SIZE }),
-      // A mailbox may stand there twice, once detected and once added.
-      identity: (vip) =>
-        vip.email === undefined ? undefined : `${canonicalMailbox(vip.email)} ${vip.source}`,
+      identity: ({ email, source }) => {
+        if (email === undefined) return undefined;
+        // A mailbox may stand there twice, once detected and once added.
+        return source === undefined ? canonicalMailbox(email) : `${canonicalMailbox(email)} (${source})`;
+      },
     };
   }
 
   /**
-   * `POST /api/v1/settings/vip_employees`: marks mailboxes as VIP, all or none. Addresses already listed are no error.
+   * Marks mailboxes as VIP, all or none: `POST /api/v1/settings/vip_employees`. Addresses already listed are no error.
    *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
    * @throws {NotInOrganizationError} when any address does not belong to the organization, in whatever status the
    * service says so; nothing was written.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async add(emails: readonly string[], comment?: string): Promise<AddVipResult> {
     checkEmails(emails);
@@ -115,12 +131,15 @@ export class VipEmployees {
   }
 
   /**
-   * `PATCH /api/v1/settings/vip_employees`: replaces the comment of a manually added VIP.
+   * Replaces the comment of a manually added VIP: `PATCH /api/v1/settings/vip_employees`. The answer is the stored row,
+   * without name, job title and department.
    *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
    * @throws {NotFoundError} for a VIP by automatic detection, which has no stored row, and for who is no VIP.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async editComment(email: string, comment: string): Promise<VipStoredRow> {
-    checkEmails([email]);
+    checkFilled("email", email);
     return await this.#transport.send({
       method: "PATCH",
       path: PATH,
@@ -131,8 +150,12 @@ export class VipEmployees {
   }
 
   /**
-   * `POST /api/v1/settings/vip_employees/remove`: writes an exclusion for each mailbox. It lasts: automatic detection
-   * will not make the mailbox a VIP again. Idempotent. 1 to 1000 addresses.
+   * Writes an exclusion for each of 1 to 1000 mailboxes: `POST /api/v1/settings/vip_employees/remove`. It lasts:
+   * automatic detection will not make the mailbox a VIP again. Idempotent: `affected` counts the exclusions written now.
+   * Addresses are not checked against the directory; a mistyped one is excluded too.
+   *
+   * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
+   * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async remove(emails: readonly string[]): Promise<RemoveVipResult> {
     checkEmails(emails, MAX_VIP_REMOVALS);
@@ -154,8 +177,9 @@ const refusal = resultsOf(outsiders).or(outsiders);
 const addAnswer = refusal.or(resultsOf(addVipResult));
 
 function notInOrganization(error: unknown): NotInOrganizationError | undefined {
-  if (!(error instanceof ServiceError) || !NOT_IN_ORGANIZATION_STATUSES.includes(error.status ?? 0))
-    return undefined;
+  if (!(error instanceof ServiceError)) return undefined;
+  const { status = 0 } = error;
+  if (!isSuccess(status) && !NOT_IN_ORGANIZATION_STATUSES.includes(status)) return undefined;
   const read = refusal.safeParse(error.body);
   if (!read.success) return undefined;
   return outsideOrganization(read.data.not_in_org, {
@@ -181,12 +205,14 @@ function outsideOrganization(
 }
 
 function checkEmails(emails: readonly string[], most = Number.MAX_SAFE_INTEGER): void {
+  if (!Array.isArray(emails)) throw new InvalidArgumentError("emails must be a list of addresses");
   if (emails.length === 0) throw new InvalidArgumentError("emails is empty; give at least one address");
   if (emails.length > most) {
     throw new InvalidArgumentError(
       `emails holds ${emails.length} addresses; one request takes at most ${most}`,
     );
   }
-  const empty = emails.findIndex((email) => email.trim() === "");
-  if (empty >= 0) throw new InvalidArgumentError(`emails[${empty}] is empty`);
+  emails.forEach((email, at) => {
+    checkFilled(`emails[${at}]`, email);
+  });
 }

@@ -128,7 +128,7 @@ describe("a missing field that is acted on is ERR_INVALID_RESPONSE, and named by
       outcomeUnknown: true,
       body: { results: row },
       message: expect.stringMatching(
-        new RegExp(`^POST ${ENTRIES} at \\S+ answered 200 with a body that is not what the reference says: `),
+        new RegExp(`^POST ${ENTRIES} at \\S+ answered 200, but its body is not what the reference says: `),
       ),
     });
     expect((ofCreate as Error).message.endsWith(`: results.${what}`)).toBe(true);
@@ -171,6 +171,7 @@ describe("not in the organization is one error, in whatever status and shape the
       { error: "outside", results: { added: [], already_vip: [], not_in_org: named } },
       { status, results: null, not_in_org: named },
       { status, results: {}, not_in_org: named },
+      { status, results: [], not_in_org: named },
       { status, results: { added: 0, not_in_org: named } },
       { status, results: { added: [], already_vip: [], not_in_org: [] }, not_in_org: named },
     ]) {

@@ -132,6 +132,8 @@ describe("how long a 429 asks to wait", () => {
   ])("Retry-After: %j is %j ms", async (value, retryAfterMs) => {
     const headers: Record<string, string> = value === undefined ? {} : { "retry-after": value };
     const { ofWrite } = await failuresOf(always(429, { error: "slow down" }, headers));
+    const wait = retryAfterMs ? `wait ${retryAfterMs / 1000} s` : "wait";
+    expect(ofWrite.message).toContain(`answered 429: slow down. Too many requests; ${wait}, then run again.`);
     expect(ofWrite).toBeInstanceOf(client.RateLimitedError);
     expect((ofWrite as client.RateLimitedError).retryAfterMs).toBe(retryAfterMs);
     expect(ofWrite.outcomeUnknown).toBe(false);
@@ -205,11 +207,8 @@ describe("a connection that fails or breaks is ERR_NETWORK", () => {
     expect(service.received).toEqual([]);
   });
 
-  test.each<[string, Answerer]>([
-    ["before the answer", (_request, response) => response.socket?.resetAndDestroy()],
-    ["in the middle of the answer", (_request, response) => breakOff(response, 200)],
-  ])("reset %s: a write may have been done", async (_name, answer) => {
-    const { ofRead, ofWrite } = await failuresOf(answer);
+  test("reset before the answer: a write may have been done", async () => {
+    const { ofRead, ofWrite } = await failuresOf((_request, response) => response.socket?.resetAndDestroy());
     for (const error of [ofRead, ofWrite]) expect(error).toBeInstanceOf(client.NetworkError);
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
     expect(ofWrite.message).toMatch(/^POST \S+ at \S+ failed: [^.]+\. Check that the address/);
@@ -247,60 +246,132 @@ describe("an answer that does not come whole in time is ERR_TIMEOUT, and a write
   });
 });
 
-describe("an answer of success that can't be read is ERR_INVALID_RESPONSE, and a write may have been done", () => {
+describe("an answer of success that can't be read has a class and a code of its own, and a write may have been done", () => {
   const raw =
     (body: string, contentType?: string, status = 200): Answerer =>
     (_request, response) =>
       response.writeHead(status, contentType === undefined ? {} : { "content-type": contentType }).end(body);
 
-  test.each<[string, Answerer, string]>([
-    ["an empty body", raw("", "application/json"), "200 with a body that is no JSON: nothing"],
-    ["no body at all", raw("", undefined, 204), "204 with a body that is no JSON: nothing"],
+  const { EmptyBodyError, BrokenBodyError, HtmlResponseError, ContentTypeError } = client;
+  const { InvalidResponseError, WrongEnvelopeError, ResponseTooLargeError } = client;
+  const html = (shown: string) =>
+    `200 with an HTML page instead of JSON: "${shown}". Is the address that of the service itself, and no sign-in page or proxy in between?`;
+
+  test.each<[string, Answerer, ErrorClass, string, string]>([
+    [
+      "an empty body",
+      raw("", "application/json"),
+      EmptyBodyError,
+      "ERR_EMPTY_BODY",
+      "200 with an empty body where JSON was due",
+    ],
+    [
+      "no body at all",
+      raw("", undefined, 204),
+      EmptyBodyError,
+      "ERR_EMPTY_BODY",
+      "204 with an empty body where JSON was due",
+    ],
     [
       "half a body",
       raw('{"results": {', "application/json"),
-      '200 with a body that is no JSON: "{"results": {"',
+      BrokenBodyError,
+      "ERR_BROKEN_BODY",
+      '200 with JSON that can\'t be read or breaks off: "{"results": {"',
+    ],
+    [
+      "a body in whose middle the connection breaks",
+      (_request, response) => breakOff(response, 200),
+      BrokenBodyError,
+      "ERR_BROKEN_BODY",
+      "200 with a body that broke off: the connection ended in its middle",
+    ],
+    [
+      "chunks in whose middle the connection ends",
+      (_request, response) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.write('{"results": {', () => response.socket?.end());
+      },
+      BrokenBodyError,
+      "ERR_BROKEN_BODY",
+      "200 with a body that broke off: the connection ended in its middle",
     ],
     [
       "HTML",
       raw(`<html>\u0007${"x".repeat(200)}`, "text/html; charset=utf-8"),
-      `200 with content of type "text/html; charset=utf-8" instead of JSON: "<html>\\u{7}${"x".repeat(69)}…"`,
+      HtmlResponseError,
+      "ERR_HTML_RESPONSE",
+      html(`<html>\\u{7}${"x".repeat(69)}…`),
+    ],
+    [
+      "HTML under the content type of JSON",
+      raw("\n<!DOCTYPE html>", "application/json"),
+      HtmlResponseError,
+      "ERR_HTML_RESPONSE",
+      html("\\u{a}<!DOCTYPE html>"),
     ],
     [
       "JSON under another content type",
       raw('{"results": {}}', "text/plain"),
+      ContentTypeError,
+      "ERR_CONTENT_TYPE",
       '200 with content of type "text/plain" instead of JSON: "{"results": {}}"',
     ],
     [
       "a list",
       always(200, []),
-      "200 with a body that is not what the reference says: the body: Invalid input: expected object, received array",
+      InvalidResponseError,
+      "ERR_INVALID_RESPONSE",
+      "200, but its body is not what the reference says: the body: Invalid input: expected object, received array",
     ],
     [
       "null",
       always(200, null),
-      "200 with a body that is not what the reference says: the body: Invalid input: expected object, received null",
+      InvalidResponseError,
+      "ERR_INVALID_RESPONSE",
+      "200, but its body is not what the reference says: the body: Invalid input: expected object, received null",
     ],
     [
       "no envelope",
       always(200, { items: [] }),
-      "200 with a body that is not what the reference says: results: Invalid input: expected object, received undefined",
+      InvalidResponseError,
+      "ERR_INVALID_RESPONSE",
+      "200, but its body is not what the reference says: results: Invalid input: expected object, received undefined",
     ],
     [
       "results of another shape",
       always(200, { results: "none" }),
-      "200 with a body that is not what the reference says: results: Invalid input: expected object, received string",
+      InvalidResponseError,
+      "ERR_INVALID_RESPONSE",
+      "200, but its body is not what the reference says: results: Invalid input: expected object, received string",
+    ],
+    [
+      "another envelope",
+      always(200, { results: [] }),
+      WrongEnvelopeError,
+      "ERR_WRONG_ENVELOPE",
+      "200, but `results` is an array where the reference has an object",
+    ],
+    [
+      "the envelope of an error",
+      always(200, { error: "no\u001b[2J" }),
+      WrongEnvelopeError,
+      "ERR_WRONG_ENVELOPE",
+      "200, but it holds `error` instead of `results`; it says: no\\u{1b}[2J",
     ],
     [
       "too large a body",
       always(200, { results: "x".repeat(3000) }),
+      ResponseTooLargeError,
+      "ERR_RESPONSE_TOO_LARGE",
       "more than 2000 bytes; reading stopped there",
     ],
-  ])("%s", async (_name, answer, what) => {
+  ])("%s", async (_name, answer, errorClass, code, what) => {
     const { ofRead, ofWrite, url } = await failuresOf(answer, { maxResponseBytes: 2000 });
     for (const error of [ofRead, ofWrite]) {
       expect(error).toBeInstanceOf(client.InvalidResponseError);
-      expect(error.code).toBe("ERR_INVALID_RESPONSE");
+      expect([error.constructor, error.name, error.code]).toEqual([errorClass, errorClass.name, code]);
+      expect(error.status).toBe(Number(what.match(/^\d{3}\b/)?.[0] ?? 200));
     }
     expect(ofRead.message).toBe(`GET ${ENTRIES} at ${url} answered ${what}`);
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
@@ -319,7 +390,9 @@ describe("an answer of success that can't be read is ERR_INVALID_RESPONSE, and a
       { maxResponseBytes: 100_000 },
     );
     expect(ofRead).toMatchObject({
-      code: "ERR_INVALID_RESPONSE",
+      name: "ResponseTooLargeError",
+      code: "ERR_RESPONSE_TOO_LARGE",
+      status: 200,
       message: expect.stringContaining("more than 100000 bytes"),
     });
   });
@@ -332,6 +405,14 @@ describe("an answer of success that can't be read is ERR_INVALID_RESPONSE, and a
       expect(await to.vipEmployees.list()).toMatchObject({ items: [] });
     },
   );
+});
+
+test("a byte order mark before the JSON is passed over", async () => {
+  await using service = await Service.start((_request, response) =>
+    response.writeHead(200, { "content-type": "application/json" }).end('\u{feff}{"results": {"items": []}}'),
+  );
+  await using to = new TestClient(service);
+  expect((await to.vipEmployees.list()).items).toEqual([]);
 });
 
 test("a client goes on after a failure", async () => {

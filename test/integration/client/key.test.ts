@@ -59,6 +59,7 @@ describe("no error shows the key, wherever the service echoes it", () => {
     ["addresses outside the organization", always(400, { error: KEY, not_in_org: [`${KEY}@else.example`] })],
     ["the same, under 200", always(200, { results: { not_in_org: [`${KEY}@else.example`] } })],
     ["an answer of another shape", always(200, { results: { added: KEY } })],
+    ["the words of an error under 200", always(200, { error: `unknown key ${KEY}` })],
     ["HTML", raw(200, { "content-type": "text/html" }, `<h1>${inHtml}</h1>`)],
     ["the same without care for HTML", raw(200, { "content-type": "text/html" }, `<h1>${KEY}</h1>`)],
     ["HTML of a 502", raw(502, { "content-type": "text/html" }, `<h1>${KEY}</h1>`)],
@@ -142,7 +143,16 @@ test("a client shows its address and not its key, whole or in parts", async () =
   await using service = await Service.start(always(200, { results: { items: [] } }));
   await using client = new TestClient(service);
   await client.vipEmployees.list();
-  for (const part of [client, client.vipEmployees, client.allowDenyEntries, { client }]) {
+  const { allowDenyEntries, metrics, phishingReports, threats, vipEmployees } = client;
+  for (const part of [
+    client,
+    allowDenyEntries,
+    metrics,
+    phishingReports,
+    threats,
+    vipEmployees,
+    { client },
+  ]) {
     expect(everythingShown(part)).not.toContain(CANARY);
   }
   expect(inspect(client)).toBe(`SettingsClient { baseUrl: '${service.url}' }`);

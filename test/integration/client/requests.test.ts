@@ -141,20 +141,15 @@ describe("an id arrives as it is, whatever characters it holds", () => {
 
 describe("what can't be sent is ERR_INVALID_ARGUMENT before any request", () => {
   test.each<[string, (client: SettingsClient) => Promise<unknown>, string]>([
-    ...["", ".", "..", "half \ud83d"].flatMap(
-      (id): [string, (client: SettingsClient) => Promise<unknown>, string][] => [
-        [
-          `an update of id ${JSON.stringify(id)}`,
-          (c) => c.allowDenyEntries.update(id, {}),
-          "can't be the id of an entry",
-        ],
-        [
-          `a deletion of id ${JSON.stringify(id)}`,
-          (c) => c.allowDenyEntries.delete(id),
-          "can't be the id of an entry",
-        ],
-      ],
-    ),
+    ...[
+      ["", "id is empty"],
+      [".", 'id can\'t be ".": in an address that stands for a folder'],
+      ["..", 'id can\'t be "..": in an address that stands for a folder'],
+      ["half \ud83d", "id holds half a character (an unpaired surrogate), which no address can carry"],
+    ].flatMap(([id = "", reason = ""]): [string, (client: SettingsClient) => Promise<unknown>, string][] => [
+      [`an update of id ${JSON.stringify(id)}`, (c) => c.allowDenyEntries.update(id, {}), reason],
+      [`a deletion of id ${JSON.stringify(id)}`, (c) => c.allowDenyEntries.delete(id), reason],
+    ]),
     ...[0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY].flatMap(
       (number): [string, (client: SettingsClient) => Promise<unknown>, string][] => [
         [
@@ -207,7 +202,7 @@ describe("what can't be sent is ERR_INVALID_ARGUMENT before any request", () => 
     ["no value", (c) => c.allowDenyEntries.create({ ...added, value: "" }), "value is empty"],
     ["no address to add", (c) => c.vipEmployees.add([]), "emails is empty; give at least one address"],
     ["an empty address to add", (c) => c.vipEmployees.add(["a@example.com", " "]), "emails[1] is empty"],
-    ["an empty address to edit", (c) => c.vipEmployees.editComment("", "x"), "emails[0] is empty"],
+    ["an empty address to edit", (c) => c.vipEmployees.editComment("", "x"), "email is empty"],
     ["no address to remove", (c) => c.vipEmployees.remove([]), "emails is empty; give at least one address"],
     [
       "1001 addresses to remove",

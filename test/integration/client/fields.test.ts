@@ -1,0 +1,370 @@
+import { describe, expect, test } from "vitest";
+import { endpointOf, rowsOf, wrapped } from "./endpoints";
+import { failure, json, Service, TestClient } from "./service";
+
+/*
+ * Each field of each table of the reference's section "Resources and their fields", in each answer that holds it:
+ * read as it came; where it is optional, missing or null and no error; where it is acted on, refused by its path.
+ */
+
+interface Table {
+  readonly name: string;
+  /** The rows of the reference: field and type. */
+  readonly fields: string;
+  /** The methods of the client whose answers hold it. */
+  readonly readBy: readonly string[];
+  /** The fields that an answer can't do without. */
+  readonly required: readonly string[];
+  /** Where in the content of such an answer the table stands. Default: it is the content. */
+  readonly place?: string;
+}
+
+const REPORT_FIELDS = `
+| id | string |
+| original_email_internet_message_id | string |
+| report_internet_message_id | string |
+| reasoning | string |
+| report_date | string |
+| reporter | string |
+| sender | string |
+| subject | string |
+| verdict | string |`;
+
+const TABLES: readonly Table[] = [
+  {
+    name: "Threat",
+    fields: `
+| id | string |
+| action_taken | string enum |
+| criticality | string |
+| verdict | string |
+| detection_time | string, date-time |
+| time | string, date-time |
+| reasoning | string |
+| recipient_email | string |
+| recipient_name | string |
+| sender_email | string |
+| sender_name | string |
+| sender_domain | string |
+| sender_registry_date | string |
+| source | string |
+| subject | string |
+| threat_type | string |
+| threat_indicators | array of Threat indicator |
+| remediation_time | string, date-time |`,
+    readBy: ["threats.list", "threats.byInternetMessageId", "metrics.highlightedThreats"],
+    required: ["id"],
+  },
+  {
+    name: "Threat indicator",
+    fields: `
+| indicator_type | string |
+| explanation | string |
+| grounding | string |`,
+    readBy: ["threats.list", "threats.byInternetMessageId", "metrics.highlightedThreats"],
+    required: [],
+    place: "threat_indicators",
+  },
+  {
+    name: "Phishing report (list form)",
+    fields: REPORT_FIELDS,
+    readBy: ["phishingReports.list", "phishingReports.byReportInternetMessageId"],
+    required: ["id"],
+  },
+  {
+    name: "Phishing report (detail form)",
+    fields: `${REPORT_FIELDS}
+| to | array of string |
+| cc | array of string |
+| bcc | array of string |
+| email_content_url | string |
+| response_content_url | string |`,
+    readBy: ["phishingReports.get"],
+    required: ["id"],
+  },
+  {
+    name: "VIP employee (list row)",
+    fields: `
+| email | string (mailbox address) |
+| full_name | string |
+| job_title | string |
+| department | string |
+| comment | string |
+| added_by | string |
+| date_added | string |
+| updated_at | string |
+| source | string |`,
+    readBy: ["vipEmployees.list"],
+    // "A row without a mailbox is a real VIP."
+    required: [],
+  },
+  {
+    name: "VIP stored row",
+    fields: `
+| added_by | string |
+| comment | string |
+| date_added | string |
+| email | string |
+| source | string |
+| updated_at | string |`,
+    readBy: ["vipEmployees.editComment"],
+    required: [],
+  },
+  {
+    name: "Allow/deny entry",
+    fields: `
+| id | string |
+| list | string enum |
+| entry_type | string |
+| value | string |
+| verdict_scope | string |
+| comment | string |
+| created_at | string |
+| created_by | string |`,
+    readBy: ["allowDenyEntries.list", "allowDenyEntries.create", "allowDenyEntries.update"],
+    required: ["id", "list", "entry_type", "value"],
+  },
+  {
+    name: "Add VIP",
+    fields: `
+| added | array of string |
+| already_vip | array of string |
+| not_in_org | array of string |`,
+    readBy: ["vipEmployees.add"],
+    required: [],
+  },
+  { name: "Remove VIP", fields: "| affected | integer |", readBy: ["vipEmployees.remove"], required: [] },
+  {
+    name: "Delete allow/deny entry",
+    fields: `
+| deleted | boolean |
+| deleted_at | string |
+| deleted_by | string |
+| id | string |`,
+    readBy: ["allowDenyEntries.delete"],
+    required: [],
+  },
+  {
+    name: "threats_over_time item",
+    fields: `
+| date | string (date-time) |
+| count_threats | integer |`,
+    readBy: ["metrics.threatsOverTime"],
+    required: ["date", "count_threats"],
+  },
+  {
+    name: "top_targeted_entities item",
+    fields: `
+| full_name | string |
+| job_title | string |
+| count_threats | integer |`,
+    readBy: ["metrics.topTargetedEntities"],
+    required: ["count_threats"],
+  },
+  {
+    name: "top_threat_types item",
+    fields: `
+| type | string |
+| count_threats | integer |`,
+    readBy: ["metrics.topThreatTypes"],
+    required: ["count_threats"],
+  },
+];
+
+type Row = Record<string, unknown>;
+
+const fieldsOf = ({ fields }: Table) => rowsOf(fields).map(([name = "", type = ""]) => ({ name, type }));
+
+/** A value of a type of the reference. */
+function sample(name: string, type: string): unknown {
+  // Anybody in there is an error of its own: see answers.test.ts.
+  if (name === "not_in_org") return [];
+  if (type.startsWith("array of string")) return [`${name} 1`, `${name} 2`];
+  if (type.startsWith("array of")) return [{ indicator_type: "url", explanation: "é", grounding: "x" }];
+  if (type === "integer") return 3;
+  if (type === "number") return 2.5;
+  if (type === "boolean") return false;
+  return type.includes("date-time") ? "2026-01-02T03:04:05.678+02:00" : `${name} of é 😀`;
+}
+
+/** What can't stand where a type of the reference is expected. */
+function misfits(type: string): unknown[] {
+  if (type.startsWith("array of string")) return ["x", {}, [7], [null]];
+  if (type.startsWith("array of")) return ["x", {}, [7], [null], ["x"]];
+  if (type === "integer") return ["3", true, 1.5, -1];
+  return type === "number" ? ["3", true] : type === "boolean" ? ["true", 1, {}] : [7, true, {}, ["x"]];
+}
+
+const wholeRow = (table: Table): Row =>
+  Object.fromEntries(fieldsOf(table).map(({ name, type }) => [name, sample(name, type)]));
+
+/** What one method of the client makes of rows, each in an answer of its own. */
+async function reader(method: string, table: Table) {
+  const endpoint = endpointOf(method);
+  const rows: unknown[] = [];
+  const service = await Service.start((_request, response, index) => {
+    const content = table.place === undefined ? rows[index] : { id: "t1", [table.place]: [rows[index]] };
+    json(response, 200, wrapped(endpoint.envelope, content));
+  });
+  const client = new TestClient(service);
+  return {
+    read: async (row: Row): Promise<Row> => {
+      rows.push(row);
+      const answer = await endpoint.call(client, "x1");
+      const list = Array.isArray(answer) ? answer : ((answer as { items?: unknown[] }).items ?? [answer]);
+      expect(list).toHaveLength(1);
+      const [one] = list as [Row];
+      return table.place === undefined ? one : ((one[table.place] as [Row])[0] as Row);
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const readings = TABLES.flatMap((table) =>
+  table.readBy.map((method) => [table.name, method, table] as const),
+);
+
+describe.each(readings)("table %s, read by %s", (_name, method, table) => {
+  test("whole: each field as it came, and no other", async () => {
+    await using to = await reader(method, table);
+    const whole = wholeRow(table);
+    expect(await to.read({ ...whole, field_of_tomorrow: { a: [1] } })).toEqual(whole);
+  });
+
+  test.each(fieldsOf(table).map(({ name, type }) => [name, type] as const))("%s: %s", async (name, type) => {
+    await using to = await reader(method, table);
+    const { [name]: _left, ...without } = wholeRow(table);
+    const isRequired = table.required.includes(name);
+    for (const row of [without, { ...without, [name]: null }]) {
+      if (isRequired) {
+        const error = await failure(to.read(row));
+        expect(error).toMatchObject({ name: "InvalidResponseError", code: "ERR_INVALID_RESPONSE" });
+        expect((error as Error).message).toMatch(
+          new RegExp(`: results\\.[\\w.]*\\b${name}: Invalid input: expected `),
+        );
+      } else {
+        const read = await to.read(row);
+        expect(read[name]).toEqual(type.startsWith("array") ? [] : undefined);
+        expect({ ...read, [name]: "" }).toEqual({ ...without, [name]: "" });
+      }
+    }
+    for (const misfit of misfits(type)) {
+      const error = await failure(to.read({ ...without, [name]: misfit }));
+      expect(error).toMatchObject({ code: "ERR_INVALID_RESPONSE" });
+      expect((error as Error).message).toMatch(new RegExp(`: results\\.[\\w.]*\\b${name}\\b[\\w.]*: `));
+    }
+  });
+});
+
+describe("metrics of one number", () => {
+  test.each([
+    ["metrics.hoursSaved", "hours_saved", [0, 12.5, 1e6], [null, undefined, "1"], []],
+    ["metrics.protectedInboxes", "protected_inboxes", [0, 120], [null, undefined, "1", 1.5, -1], []],
+    // A mean of nothing is none, and no error.
+    ["phishingReports.meanTimeToAnalyze", "analysis_time", [0, 41.25], [undefined, "1"], [null]],
+  ] as const)("%s reads %s", async (method, field, numbers, misfits, none) => {
+    const { call } = endpointOf(method);
+    const bodies = [...numbers, ...none, ...misfits];
+    await using service = await Service.start((_request, response, index) =>
+      json(response, 200, { status: 200, results: { [field]: bodies[index] } }),
+    );
+    await using client = new TestClient(service);
+    for (const number of numbers) expect(await call(client, "")).toBe(number);
+    for (const _ of none) expect(await call(client, "")).toBeUndefined();
+    for (const _ of misfits) {
+      expect(await failure(call(client, ""))).toMatchObject({
+        code: "ERR_INVALID_RESPONSE",
+        message: expect.stringMatching(
+          new RegExp(`: results\\.${field}: (Invalid input|Too small): expected `),
+        ),
+      });
+    }
+  });
+});
+
+describe("a value of an enumeration is carried, known or not", () => {
+  const ACTIONS =
+    "moved_to_trash, moved_to_spam, moved_to_graymail, moved_to_promotions, quarantined, released_from_quarantine, restored, none";
+  const VERDICTS = "unknown, spam, malicious, safe, allowed, denied, simulation, graymail, no_analysis";
+
+  test.each([
+    ["Threat", "action_taken", `${ACTIONS}, shredded`],
+    ["Threat", "criticality", "high, low, 11"],
+    ["Threat", "verdict", `${VERDICTS}, of tomorrow`],
+    ["Threat", "threat_type", "phishing, of tomorrow"],
+    ["Phishing report (list form)", "verdict", `${VERDICTS}, of tomorrow`],
+    ["Phishing report (detail form)", "verdict", `${VERDICTS}, of tomorrow`],
+    ["VIP employee (list row)", "source", "auto, manual, of tomorrow"],
+    ["Allow/deny entry", "list", "allow, deny, watch"],
+    ["Allow/deny entry", "entry_type", "domain, ip, email_address, url"],
+    ["Allow/deny entry", "verdict_scope", "global, graymail, of tomorrow"],
+  ])("%s: %s is one of %s", async (name, field, values) => {
+    for (const [, method, table] of readings.filter(([of]) => of === name)) {
+      await using to = await reader(method, table);
+      for (const value of ["", ...values.split(", ")]) {
+        expect((await to.read({ ...wholeRow(table), [field]: value }))[field]).toBe(value);
+      }
+    }
+  });
+});
+
+describe("a date is kept as it was sent, whatever its format", () => {
+  test.each(["2026-01-02T03:04:05Z", "2026-01-02", "02.01.2026", "1767322800", "yesterday", ""])(
+    "%j",
+    async (date) => {
+      const dates = /_(date|at|time)$|^(date|time)$|^date_/;
+      for (const [, method, table] of readings) {
+        await using to = await reader(method, table);
+        const names = fieldsOf(table)
+          .map(({ name }) => name)
+          .filter((name) => dates.test(name));
+        const row = Object.fromEntries(names.map((name) => [name, date]));
+        if (names.length > 0) expect(await to.read({ ...wholeRow(table), ...row })).toMatchObject(row);
+      }
+    },
+  );
+});
+
+test.each(["vipEmployees.list", "vipEmployees.editComment"])(
+  "a mailbox of nothing is none: %s",
+  async (method) => {
+    const table = TABLES.find(({ readBy }) => readBy.includes(method)) as Table;
+    await using to = await reader(method, table);
+    for (const email of ["", "  "]) {
+      expect(await to.read({ email, comment: "x" })).toEqual({ email: undefined, comment: "x" });
+    }
+  },
+);
+
+test.each(["metrics.topTargetedEntities", "metrics.topThreatTypes", "metrics.highlightedThreats"])(
+  "five items at most, says the reference of %s; none and more are read as they come",
+  async (method) => {
+    const { call, content } = endpointOf(method);
+    const counts = [0, 1, 5, 6];
+    await using service = await Service.start((_request, response, index) =>
+      json(response, 200, { results: { items: Array.from({ length: counts[index] ?? 0 }, () => content) } }),
+    );
+    await using client = new TestClient(service);
+    for (const count of counts) expect(await call(client, "")).toHaveLength(count);
+  },
+);
+
+test.each(["threats.byInternetMessageId", "phishingReports.byReportInternetMessageId"])(
+  "an unwrapped array may be empty or long: %s",
+  async (method) => {
+    const { call, content } = endpointOf(method);
+    const counts = [0, 1, 500];
+    await using service = await Service.start((_request, response, index) =>
+      json(response, 200, {
+        status: 200,
+        results: Array.from({ length: counts[index] ?? 0 }, () => content),
+      }),
+    );
+    await using client = new TestClient(service);
+    for (const count of counts) expect(await call(client, "x1")).toHaveLength(count);
+    expect(service.received).toHaveLength(3);
+  },
+);

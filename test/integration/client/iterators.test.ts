@@ -1,0 +1,378 @@
+import { describe, expect, test } from "vitest";
+import type { SettingsClient } from "../../../provider/client";
+import { endpointOf } from "./endpoints";
+import { type Answerer, failure, json, Service, TestClient } from "./service";
+
+/* The iterator over each paged list of the reference: its exact requests, and what it does when the list moves. */
+
+interface Iterated {
+  readonly name: string;
+  readonly path: string;
+  readonly iterate: (client: SettingsClient) => AsyncGenerator<unknown, void, undefined>;
+  /** The same with all that the reference lets be asked for. */
+  readonly narrowed: (client: SettingsClient) => AsyncGenerator<unknown, void, undefined>;
+  /** The query of a page, of both. */
+  readonly queries: readonly [(page: number) => string, (page: number) => string];
+  /** An item as the service gives it, told from the others by `id`. */
+  readonly item: (id: string) => Record<string, unknown>;
+  readonly idOf: (item: never) => unknown;
+  readonly called: string;
+}
+
+const ITERATED: readonly Iterated[] = [
+  {
+    name: "threats.list",
+    path: "/api/v1/threats",
+    iterate: ({ threats }) => threats.iterate(),
+    narrowed: ({ threats }) => threats.iterate({ minutes_ago: 60, page_size: 100, extra: { q: "x" } }),
+    queries: [(page) => `page=${page}`, (page) => `minutes_ago=60&page=${page}&page_size=100&q=x`],
+    item: (id) => ({ id }),
+    idOf: ({ id }: { id: string }) => id,
+    called: "list of threats",
+  },
+  {
+    name: "phishingReports.list",
+    path: "/api/v1/sonar/phishing-reports",
+    iterate: ({ phishingReports }) => phishingReports.iterate(),
+    narrowed: ({ phishingReports }) => phishingReports.iterate({ minutes_ago: 60, extra: { q: "x" } }),
+    queries: [(page) => `page=${page}`, (page) => `minutes_ago=60&page=${page}&q=x`],
+    item: (id) => ({ id }),
+    idOf: ({ id }: { id: string }) => id,
+    called: "list of phishing reports",
+  },
+  {
+    name: "metrics.threatsOverTime",
+    path: "/api/v1/metrics/threats_over_time",
+    iterate: ({ metrics }) => metrics.iterateThreatsOverTime(),
+    narrowed: ({ metrics }) => metrics.iterateThreatsOverTime({ days: 30, extra: { q: "x" } }),
+    queries: [(page) => `page=${page}`, (page) => `days=30&page=${page}&q=x`],
+    item: (id) => ({ date: id, count_threats: 1 }),
+    idOf: ({ date }: { date: string }) => date,
+    called: "list of threats over time",
+  },
+  {
+    name: "vipEmployees.list",
+    path: "/api/v1/settings/vip_employees",
+    iterate: ({ vipEmployees }) => vipEmployees.iterate(),
+    narrowed: ({ vipEmployees }) => vipEmployees.iterate({ q: "x", sort: "asc" }),
+    queries: [(page) => `page=${page}&page_size=200`, (page) => `page=${page}&page_size=200&q=x&sort=asc`],
+    item: (id) => ({ email: `${id}@example.com`, source: "manual" }),
+    idOf: ({ email }: { email: string }) => email.replace("@example.com", ""),
+    called: "VIP list",
+  },
+  {
+    name: "allowDenyEntries.list",
+    path: "/api/v1/settings/allow_deny_entries",
+    iterate: ({ allowDenyEntries }) => allowDenyEntries.iterate(),
+    narrowed: ({ allowDenyEntries }) => allowDenyEntries.iterate({ list: "deny", q: "x" }),
+    queries: [(page) => `page=${page}&page_size=200`, (page) => `list=deny&page=${page}&page_size=200&q=x`],
+    item: (id) => ({ id, list: "deny", entry_type: "domain", value: `${id}.example` }),
+    idOf: ({ id }: { id: string }) => id,
+    called: "allow/deny list",
+  },
+];
+
+const SIZE = 2;
+const pageOf = (request: { url: string }) =>
+  Number(new URL(request.url, "http://x").searchParams.get("page"));
+
+/** A service that pages by two, and whose list may be another one at each request. */
+async function serve(
+  { name, item }: Iterated,
+  listAt: (request: number) => readonly string[],
+  totalOf: (list: readonly string[]) => number | null = (list) => list.length,
+): Promise<Service> {
+  const { envelope } = endpointOf(name);
+  const answer: Answerer = (request, response, index) => {
+    const list = listAt(index);
+    const page = pageOf(request);
+    const items = list.slice((page - 1) * SIZE, page * SIZE).map(item);
+    const numbers = { page, page_size: items.length, total: totalOf(list) };
+    const inside = { status: 200, results: { items, ...numbers } };
+    json(
+      response,
+      200,
+      envelope === "paginated" ? { status: 200, pagination: numbers, results: { items } } : inside,
+    );
+  };
+  return await Service.start(answer);
+}
+
+async function all(items: AsyncIterable<unknown>, { idOf }: Iterated): Promise<unknown[]> {
+  const ids: unknown[] = [];
+  for await (const item of items) ids.push(idOf(item as never));
+  return ids;
+}
+
+const traceOf = ({ path }: Iterated, query: (page: number) => string, pages: readonly number[]) =>
+  pages.map((page) => `GET ${path}?${query(page)}`);
+
+describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated", (_name, list) => {
+  const { iterate, narrowed, queries } = list;
+
+  test.each<[string[], number[]]>([
+    [[], [1]],
+    [["a"], [1]],
+    [["a", "b"], [1]],
+    [
+      ["a", "b", "c"],
+      [1, 2],
+    ],
+    [
+      ["a", "b", "c", "d", "e"],
+      [1, 2, 3],
+    ],
+  ])("%j is given in order by the pages %j, narrowed or not", async (ids, pages) => {
+    for (const [at, reading] of [iterate, narrowed].entries()) {
+      await using service = await serve(list, () => ids);
+      await using client = new TestClient(service);
+      expect(await all(reading(client), list)).toEqual(ids);
+      expect(service.trace).toEqual(traceOf(list, queries[at] as (page: number) => string, pages));
+    }
+  });
+
+  test("without a total, an empty page is the end", async () => {
+    await using service = await serve(
+      list,
+      () => ["a", "b", "c"],
+      () => null,
+    );
+    await using client = new TestClient(service);
+    expect(await all(iterate(client), list)).toEqual(["a", "b", "c"]);
+    expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2, 3]));
+  });
+
+  test("nothing is asked for before it is wanted, nor after a break", async () => {
+    await using service = await serve(list, () => ["a", "b", "c", "d"]);
+    await using client = new TestClient(service);
+    const items = iterate(client);
+    expect(service.received).toEqual([]);
+    await items.next();
+    await items.next();
+    expect(service.trace).toEqual(traceOf(list, queries[0], [1]));
+    await items.return();
+    expect(await items.next()).toEqual({ done: true, value: undefined });
+    for await (const _ of iterate(client)) break;
+    await expect(
+      (async () => {
+        for await (const _ of iterate(client)) throw new Error("enough");
+      })(),
+    ).rejects.toThrow("enough");
+    expect(service.trace).toEqual(traceOf(list, queries[0], [1, 1, 1]));
+  });
+
+  test.each<[string, string[][], string[], number[]]>([
+    // The list at each request (the last one stays), what is given out, and the pages asked for.
+    [
+      "one is added at the top",
+      [
+        ["a", "b", "c"],
+        ["x", "a", "b", "c"],
+      ],
+      ["a", "b", "x", "c"],
+      [1, 2, 1, 2],
+    ],
+    [
+      "one is added at the top as the last one goes: the total stays, an item comes twice",
+      [
+        ["a", "b", "c", "d"],
+        ["x", "a", "b", "c"],
+      ],
+      ["a", "b", "x", "c"],
+      [1, 2, 1, 2],
+    ],
+    [
+      "one of a page already read is deleted",
+      [
+        ["a", "b", "c", "d", "e"],
+        ["b", "c", "d", "e"],
+      ],
+      ["a", "b", "c", "d", "e"],
+      [1, 2, 1, 2],
+    ],
+    [
+      "one of a page still to read is deleted",
+      [
+        ["a", "b", "c", "d", "e"],
+        ["a", "b", "c", "e"],
+      ],
+      ["a", "b", "c", "e"],
+      [1, 2, 1, 2],
+    ],
+    [
+      "one is added at the end",
+      [
+        ["a", "b", "c"],
+        ["a", "b", "c", "x"],
+      ],
+      ["a", "b", "c", "x"],
+      [1, 2, 1, 2],
+    ],
+    [
+      "it moves again while it is read anew",
+      [
+        ["a", "b", "c", "d"],
+        ["b", "c", "d"],
+        ["b", "c", "d"],
+        ["c", "d"],
+        ["c", "d"],
+      ],
+      ["a", "b", "c", "d"],
+      [1, 2, 1, 2, 1],
+    ],
+    ["all of it goes", [["a", "b", "c"], []], ["a", "b"], [1, 2, 1]],
+  ])("%s: it is read anew, and each comes once", async (_name, lists, given, pages) => {
+    await using service = await serve(list, (request) => lists[request] ?? lists.at(-1) ?? []);
+    await using client = new TestClient(service);
+    expect(await all(iterate(client), list)).toEqual(given);
+    expect(service.trace).toEqual(traceOf(list, queries[0], pages));
+  });
+
+  test.each<
+    [string, (request: number) => string[], (list: readonly string[]) => number | null, string, number]
+  >([
+    [
+      "a list that grows with every request",
+      (request) => ["a", "b", "c", ...Array.from({ length: request }, (_, at) => `x${at}`)].reverse(),
+      (list) => list.length,
+      "its total went from 11 to 12",
+      10,
+    ],
+    ["a total that nothing holds", () => ["a"], () => 7, "its pages hold 1 items but its total says 7", 10],
+    [
+      "a total that is too small",
+      () => ["a", "b"],
+      () => 1,
+      "its pages hold 2 items but its total says 1",
+      5,
+    ],
+  ])(
+    "%s ends in ERR_LIST_UNSTABLE, after each was given once",
+    async (_name, listAt, totalOf, why, requests) => {
+      await using service = await serve(list, listAt, totalOf);
+      await using client = new TestClient(service);
+      const given: unknown[] = [];
+      const reading = (async () => {
+        for await (const item of iterate(client)) given.push(list.idOf(item as never));
+      })();
+      expect(await failure(reading)).toMatchObject({
+        name: "ListUnstableError",
+        code: "ERR_LIST_UNSTABLE",
+        message: `The ${list.called} could not be read consistently in 5 attempts: ${why}. Somebody may be changing it; run again when it is quiet.`,
+      });
+      expect(new Set(given).size).toBe(given.length);
+      expect(service.received).toHaveLength(requests);
+    },
+  );
+
+  test.each([1000, null])("one page for ever, with a total of %j, is no endless loop", async (total) => {
+    const { envelope } = endpointOf(list.name);
+    const items = ["a", "b"].map(list.item);
+    await using service = await Service.start((_request, response) =>
+      json(
+        response,
+        200,
+        envelope === "paginated"
+          ? { pagination: { total }, results: { items } }
+          : { results: { items, total } },
+      ),
+    );
+    await using client = new TestClient(service);
+    expect(await failure(all(iterate(client), list))).toMatchObject({
+      code: "ERR_LIST_UNSTABLE",
+      message: expect.stringContaining("came twice"),
+    });
+    expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]));
+  });
+
+  test("a page that fails ends it with its own error, and no request is made again", async () => {
+    const items = ["a", "b"].map(list.item);
+    const page1 =
+      endpointOf(list.name).envelope === "paginated"
+        ? { pagination: { total: 3 }, results: { items } }
+        : { results: { items, total: 3 } };
+    await using service = await Service.start((request, response) => {
+      if (pageOf(request) === 2) json(response, 429, { error: "slow down" });
+      else json(response, 200, page1);
+    });
+    await using client = new TestClient(service);
+    const given: unknown[] = [];
+    const reading = (async () => {
+      for await (const item of iterate(client)) given.push(list.idOf(item as never));
+    })();
+    expect(await failure(reading)).toMatchObject({ code: "ERR_RATE_LIMITED" });
+    expect(given).toEqual(["a", "b"]);
+    expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2]));
+  });
+});
+
+test.each<[string, (client: SettingsClient) => AsyncGenerator<unknown>, string]>([
+  ["threats", (c) => c.threats.iterate({ minutes_ago: 0 }), "minutes_ago must be a whole number"],
+  ["pages of threats", (c) => c.threats.iterate({ page_size: 101 }), "page_size must be a whole number"],
+  ["a page of threats", (c) => c.threats.iterate({ extra: { page: 2 } }), 'extra holds "page"'],
+  ["reports", (c) => c.phishingReports.iterate({ minutes_ago: 1.5 }), "minutes_ago must be a whole number"],
+  ["days", (c) => c.metrics.iterateThreatsOverTime({ days: -1 }), "days must be a whole number"],
+  ["VIPs", (c) => c.vipEmployees.iterate({ sort: "up" as "asc" }), "sort must be"],
+  ["entries", (c) => c.allowDenyEntries.iterate({ list: "block" as "deny" }), "list must be"],
+])("what can't be iterated over is refused before any request: %s", async (_name, iterate, message) => {
+  await using service = await Service.start((_request, response) => json(response, 200, {}));
+  await using client = new TestClient(service);
+  expect(await failure(iterate(client).next())).toMatchObject({
+    code: "ERR_INVALID_ARGUMENT",
+    message: expect.stringContaining(message),
+  });
+  expect(service.received).toEqual([]);
+});
+
+describe("VIPs that are hard to tell apart", () => {
+  const vips = ITERATED.find(({ name }) => name === "vipEmployees.list") as Iterated;
+  const twice = [
+    { email: "Jane@example.com", source: "auto" },
+    { email: "jane@Example.com", source: "manual" },
+    { full_name: "Room Berlin" },
+    { full_name: "Room Berlin" },
+  ];
+
+  /** Four rows by two, of which something is added before the page of the given request. */
+  const serveRows = (movesAt: number) =>
+    Service.start((request, response, index) => {
+      const rows = index < movesAt ? twice : [...twice, { full_name: "Room Paris" }];
+      const page = pageOf(request);
+      const items = rows.slice((page - 1) * SIZE, page * SIZE);
+      json(response, 200, { results: { items, total: rows.length } });
+    });
+
+  test("one listed twice, detected and added, and rows without a mailbox are each given as often as they stand there", async () => {
+    await using service = await serveRows(9);
+    await using client = new TestClient(service);
+    expect(await all(vips.iterate(client), { ...vips, idOf: (vip) => vip })).toEqual(twice);
+    expect(service.received.map(pageOf)).toEqual([1, 2]);
+  });
+
+  test.each([1, 2])("and no more often when the list moves before request %i", async (movesAt) => {
+    await using service = await serveRows(movesAt);
+    await using client = new TestClient(service);
+    const given = await all(vips.iterate(client), { ...vips, idOf: (vip) => vip });
+    const settled = movesAt === 1 ? [...twice, { full_name: "Room Paris" }] : twice;
+    expect(given).toEqual(settled);
+  });
+
+  test("in an error, a mailbox is named with its source where it has one", async () => {
+    for (const [source, named] of [
+      ["auto", "jane@example.com (auto)"],
+      [undefined, "jane@example.com"],
+    ]) {
+      const items = [
+        { email: "jane@example.com", source },
+        { email: "JANE@example.com", source },
+      ];
+      await using service = await Service.start((_request, response) =>
+        json(response, 200, { results: { items, total: 2 } }),
+      );
+      await using client = new TestClient(service);
+      expect(await failure(all(vips.iterate(client), vips))).toMatchObject({
+        message: expect.stringContaining(`in 5 attempts: ${named} came twice. `),
+      });
+    }
+  });
+});

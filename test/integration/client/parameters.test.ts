@@ -1,0 +1,299 @@
+import { describe, expect, test } from "vitest";
+import type { SettingsClient } from "../../../provider/client";
+import { endpointOf, wrapped } from "./endpoints";
+import { failure, json, Service, TestClient } from "./service";
+
+/*
+ * Each query parameter and each limit of the reference: what is sent, what is left to the service's own default, and
+ * what is refused before any request.
+ */
+
+type Call = (client: SettingsClient, query?: Record<string, unknown>) => Promise<unknown>;
+
+/** Each call with a query, given one that the types would not let through. */
+const CALLS: Readonly<Record<string, Call>> = {
+  "threats.list": ({ threats }, query) => threats.list(query as never),
+  "phishingReports.list": ({ phishingReports }, query) => phishingReports.list(query as never),
+  "phishingReports.meanTimeToAnalyze": ({ phishingReports }, query) =>
+    phishingReports.meanTimeToAnalyze(query as never),
+  "metrics.threatsOverTime": ({ metrics }, query) => metrics.threatsOverTime(query as never),
+  "metrics.topTargetedEntities": ({ metrics }, query) => metrics.topTargetedEntities(query as never),
+  "metrics.topThreatTypes": ({ metrics }, query) => metrics.topThreatTypes(query as never),
+  "metrics.highlightedThreats": ({ metrics }, query) => metrics.highlightedThreats(query as never),
+  "metrics.hoursSaved": ({ metrics }, query) => metrics.hoursSaved(query as never),
+  "metrics.protectedInboxes": ({ metrics }, query) => metrics.protectedInboxes(query as never),
+  "vipEmployees.list": ({ vipEmployees }, query) => vipEmployees.list(query as never),
+  "allowDenyEntries.list": ({ allowDenyEntries }, query) => allowDenyEntries.list(query as never),
+};
+const callOf = (name: string): Call => CALLS[name] as Call;
+
+async function serviceOf(name: string): Promise<Service> {
+  const { envelope, content } = endpointOf(name);
+  return await Service.start((_request, response) => json(response, 200, wrapped(envelope, content)));
+}
+
+/** The query that goes over the wire. */
+async function sent(name: string, query?: Record<string, unknown>): Promise<string> {
+  await using service = await serviceOf(name);
+  await using client = new TestClient(service);
+  await callOf(name)(client, query);
+  expect(service.received).toHaveLength(1);
+  return service.received[0]?.url.match(/\?.*/)?.[0] ?? "";
+}
+
+/** The message of the refusal, which comes before any request. */
+async function refused(name: string, query: Record<string, unknown>): Promise<string> {
+  await using service = await serviceOf(name);
+  await using client = new TestClient(service);
+  const error = await failure(callOf(name)(client, query));
+  expect(error).toMatchObject({ name: "InvalidArgumentError", code: "ERR_INVALID_ARGUMENT" });
+  expect(service.received).toEqual([]);
+  return (error as Error).message;
+}
+
+const LISTS_BY_WINDOW = ["threats.list", "phishingReports.list"];
+const BY_DAYS = [
+  "metrics.threatsOverTime",
+  "metrics.topTargetedEntities",
+  "metrics.topThreatTypes",
+  "metrics.highlightedThreats",
+  "metrics.hoursSaved",
+  "metrics.protectedInboxes",
+  "phishingReports.meanTimeToAnalyze",
+];
+const SETTINGS = ["vipEmployees.list", "allowDenyEntries.list"];
+
+describe("a default is the service's own: what is not given is not sent", () => {
+  test.each([
+    // "minutes_ago | integer | 7*24*60 (one week)"; "default 30*24*60, thirty days"; "page | integer | 1"
+    ...LISTS_BY_WINDOW.map((name) => [name, ""]),
+    // "`days` integer (default 7)"; "entity type string, `user` or `group` (default `user`)"
+    ...BY_DAYS.map((name) => [name, ""]),
+    // "page_size | integer | 50"; "sort | string, asc or desc | desc"; the page is always said here.
+    ...SETTINGS.map((name) => [name, "?page=1"]),
+  ])("%s sends %j", async (name = "", query) => {
+    expect(await sent(name)).toBe(query);
+    expect(await sent(name, {})).toBe(query);
+    const allUndefined = { minutes_ago: undefined, page: undefined, page_size: undefined, days: undefined };
+    const more = { q: undefined, sort: undefined, list: undefined, entity_type: undefined, extra: undefined };
+    expect(await sent(name, { ...allUndefined, ...more })).toBe(query);
+  });
+});
+
+describe("each parameter is sent by its name on the wire", () => {
+  test.each<[string, Record<string, unknown>, string]>([
+    ["threats.list", { page: 2, minutes_ago: 10_080 }, "?minutes_ago=10080&page=2"],
+    ["threats.list", { page: 1, page_size: 100 }, "?page=1&page_size=100"],
+    ["phishingReports.list", { page: 2, minutes_ago: 43_200 }, "?minutes_ago=43200&page=2"],
+    ["metrics.threatsOverTime", { page: 2, days: 7 }, "?days=7&page=2"],
+    ["metrics.topTargetedEntities", { days: 7, entity_type: "user" }, "?days=7&entity_type=user"],
+    ["metrics.topTargetedEntities", { entity_type: "group" }, "?entity_type=group"],
+    [
+      "metrics.topTargetedEntities",
+      { entity_type: "group", entity_type_parameter: "kind of&entity" },
+      "?kind+of%26entity=group",
+    ],
+    // The name alone sends nothing: the service's own default stands.
+    ["metrics.topTargetedEntities", { entity_type_parameter: "kind" }, ""],
+    ...BY_DAYS.map((name): [string, Record<string, unknown>, string] => [name, { days: 90 }, "?days=90"]),
+    [
+      "vipEmployees.list",
+      { page: 2, page_size: 200, q: "Ann & é", sort: "asc" },
+      "?page=2&page_size=200&q=Ann+%26+%C3%A9&sort=asc",
+    ],
+    ["vipEmployees.list", { sort: "desc" }, "?page=1&sort=desc"],
+    [
+      "allowDenyEntries.list",
+      { list: "allow", page: 2, page_size: 1, q: "evil" },
+      "?list=allow&page=2&page_size=1&q=evil",
+    ],
+  ])("%s with %j sends %j", async (name, query, line) => {
+    expect(await sent(name, query)).toBe(line);
+  });
+});
+
+describe("what is out of bounds is refused before any request, by its name and with the reason", () => {
+  const numbers: [name: string, property: string, most?: number][] = [
+    ...LISTS_BY_WINDOW.flatMap((name): [string, string][] => [
+      [name, "minutes_ago"],
+      [name, "page"],
+    ]),
+    ...BY_DAYS.map((name): [string, string] => [name, "days"]),
+    ["metrics.threatsOverTime", "page"],
+    // "page_size maximum | 100 | threat list (stated in the pagination schema)"
+    ["threats.list", "page_size", 100],
+    // "page_size maximum | 200 | VIP list, allow/deny list"
+    ...SETTINGS.flatMap((name): [string, string, number?][] => [
+      [name, "page"],
+      [name, "page_size", 200],
+    ]),
+  ];
+
+  test.each(numbers)("%s: %s", async (name, property, most) => {
+    const range = most === undefined ? "of 1 or more" : `from 1 to ${most}`;
+    const misfits: [unknown, string][] = [
+      [0, "0"],
+      [-1, "-1"],
+      [1.5, "1.5"],
+      [Number.NaN, "NaN"],
+      [Number.POSITIVE_INFINITY, "Infinity"],
+      // A text that reads like a number, as JavaScript takes from a form or the environment.
+      ["7", '"7"'],
+      ["", '""'],
+      [true, "true"],
+      [[7], "[7]"],
+      ...(most === undefined ? [] : ([[most + 1, String(most + 1)]] as [unknown, string][])),
+    ];
+    for (const [value, shown] of misfits) {
+      expect(await refused(name, { [property]: value })).toBe(
+        `${property} must be a whole number ${range}, not ${shown}`,
+      );
+    }
+    for (const value of most === undefined ? [1, 1_000_000] : [1, most]) {
+      expect(await sent(name, { [property]: value })).toContain(`${property}=${value}`);
+    }
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ["vipEmployees.list", { sort: "up" }, 'sort must be "asc" or "desc", not "up"'],
+    ["allowDenyEntries.list", { list: "block" }, 'list must be "allow" or "deny", not "block"'],
+    [
+      "metrics.topTargetedEntities",
+      { entity_type: "team\n" },
+      'entity_type must be "user" or "group", not "team\\u{a}"',
+    ],
+    ["metrics.topTargetedEntities", { entity_type_parameter: "" }, "entity_type_parameter is empty"],
+    [
+      "metrics.topTargetedEntities",
+      { entity_type_parameter: 7 },
+      "entity_type_parameter must be a text, not 7",
+    ],
+    [
+      "metrics.topTargetedEntities",
+      { entity_type_parameter: "days", entity_type: "user", days: 7 },
+      'entity_type_parameter can\'t be "days": that is the name of the period',
+    ],
+  ])("%s with %j", async (name, query, message) => {
+    expect(await refused(name, query)).toBe(message);
+  });
+
+  test.each<[string, (client: SettingsClient) => Promise<unknown>, string]>([
+    // "emails array length | 1 to 1000 | VIP remove"
+    ["no address", (c) => c.vipEmployees.remove([]), "emails is empty; give at least one address"],
+    [
+      "1001 addresses",
+      (c) => c.vipEmployees.remove(Array.from({ length: 1001 }, () => "a@example.com")),
+      "emails holds 1001 addresses; one request takes at most 1000",
+    ],
+    [
+      "one address that is no list",
+      (c) => c.vipEmployees.remove("a@example.com" as never),
+      "emails must be a list of addresses",
+    ],
+    [
+      "an address that is no text",
+      (c) => c.vipEmployees.add(["a@example.com", undefined] as never),
+      "emails[1] must be a text, not undefined",
+    ],
+    ["an edit of nobody", (c) => c.vipEmployees.editComment(" ", "x"), "email is empty"],
+    [
+      "an entry of white space",
+      (c) => c.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: " " }),
+      "value is empty",
+    ],
+    [
+      "an entry of no text",
+      (c) => c.allowDenyEntries.create({ list: "deny", entry_type: "ip", value: 7 as never }),
+      "value must be a text, not 7",
+    ],
+  ])("%s", async (_name, call, message) => {
+    await using service = await serviceOf("threats.list");
+    await using client = new TestClient(service);
+    expect(await failure(call(client))).toMatchObject({ code: "ERR_INVALID_ARGUMENT", message });
+    expect(service.received).toEqual([]);
+  });
+});
+
+describe("only what the reference lets be written is written, though a row that was read is given", () => {
+  const row = {
+    id: "e1",
+    list: "deny",
+    entry_type: "domain",
+    value: "evil.example",
+    created_by: "Ann",
+  } as const;
+
+  test.each<[string, (client: SettingsClient) => Promise<unknown>, unknown]>([
+    // "only `list`, `verdict_scope` and `comment` are mutable"
+    [
+      "PATCH",
+      (c) => c.allowDenyEntries.update("e1", { ...row, verdict_scope: "global" } as never),
+      { list: "deny", verdict_scope: "global" },
+    ],
+    [
+      "POST",
+      (c) => c.allowDenyEntries.create(row),
+      { list: "deny", entry_type: "domain", value: "evil.example" },
+    ],
+  ])("%s", async (_name, call, body) => {
+    await using service = await Service.start((_request, response) =>
+      json(response, 200, { status: 200, results: row }),
+    );
+    await using client = new TestClient(service);
+    await call(client);
+    expect(service.received.map((request) => JSON.parse(request.body))).toEqual([body]);
+  });
+});
+
+describe("parameters that the reference does not show", () => {
+  const withExtra = Object.keys(CALLS).filter((name) => !SETTINGS.includes(name));
+  /** What each of these calls sets itself. */
+  const ownOf = (name: string): string[] => [
+    ...(LISTS_BY_WINDOW.includes(name) ? ["minutes_ago", "page"] : ["days"]),
+    ...(name === "threats.list" ? ["page_size"] : []),
+    ...(name === "metrics.threatsOverTime" ? ["page"] : []),
+    ...(name === "metrics.topTargetedEntities" ? ["entity_type"] : []),
+  ];
+
+  test.each(withExtra)("%s sends them as given, after its own", async (name) => {
+    const extra = { "a b": "c&d=é", zero: 0, half: 0.5, no: false, empty: "", left_out: undefined };
+    const own = LISTS_BY_WINDOW.includes(name) ? "minutes_ago" : "days";
+    expect(await sent(name, { extra, [own]: 3 })).toBe(
+      `?${own}=3&a+b=c%26d%3D%C3%A9&zero=0&half=0.5&no=false&empty=`,
+    );
+  });
+
+  test.each(withExtra)("%s refuses there what it sets itself, given or not", async (name) => {
+    for (const own of ownOf(name)) {
+      for (const query of [{ [own]: own === "entity_type" ? "user" : 1 }, {}]) {
+        expect(await refused(name, { ...query, extra: { [own]: 2 } })).toBe(
+          `extra holds "${own}", for which this call has a property of its own; give it there`,
+        );
+      }
+    }
+  });
+
+  test("the name of the entity type, once it is another, is the one that can't be given twice", async () => {
+    const name = "metrics.topTargetedEntities";
+    const query = { entity_type: "group", entity_type_parameter: "kind" };
+    expect(await refused(name, { ...query, extra: { kind: "user" } })).toContain('extra holds "kind"');
+    expect(await sent(name, { ...query, extra: { entity_type: "x" } })).toBe("?kind=group&entity_type=x");
+  });
+
+  test("a name that every object has is a name like any other", async () => {
+    const extra = JSON.parse('{"constructor": "a", "__proto__": "b", "toString": "c"}');
+    expect(await sent("metrics.hoursSaved", { extra })).toBe("?constructor=a&__proto__=b&toString=c");
+  });
+
+  test.each<[unknown, string]>([
+    [Number.NaN, "NaN"],
+    [Number.NEGATIVE_INFINITY, "-Infinity"],
+    [null, "null"],
+    [{ a: 1 }, '{"a":1}'],
+    [["a", "b"], '["a","b"]'],
+  ])("%j can't be sent", async (value, shown) => {
+    expect(await refused("threats.list", { extra: { risk: value } })).toBe(
+      `extra.risk must be a text, a finite number or a boolean, not ${shown}`,
+    );
+  });
+});

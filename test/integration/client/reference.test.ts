@@ -1,0 +1,313 @@
+import { describe, expect, test } from "vitest";
+import * as client from "../../../provider/client";
+import { ENDPOINTS, type Endpoint, type Envelope, ODD_ID, rowsOf, SUMMARY, wrapped } from "./endpoints";
+import { type Answerer, always, failure, json, KEY, Service, TestClient } from "./service";
+
+/*
+ * The reference line by line, for every endpoint: its summary, what is sent, how the answer is wrapped, and all that
+ * may come instead of it. The tables of fields are in fields.test.ts, parameters and limits in parameters.test.ts.
+ */
+
+const summary = rowsOf(SUMMARY).map(([method, path]) => `${method} ${path}`);
+
+/** What the client makes of one answer to one endpoint's call. */
+async function failureOf(endpoint: Endpoint, answer: Answerer, options = {}): Promise<client.ServiceError> {
+  await using service = await Service.start(answer);
+  await using to = new TestClient(service, options);
+  const error = await failure(endpoint.call(to, "x1"));
+  expect(service.received).toHaveLength(1);
+  expect(JSON.stringify(error) + String(error)).not.toContain(KEY);
+  return error as client.ServiceError;
+}
+
+const isWrite = ({ row }: Endpoint) => !row.startsWith("GET ");
+const methodOf = ({ row }: Endpoint) => row.split(" ")[0];
+const pathOf = ({ row }: Endpoint, id: string) => row.split(" ")[1]?.replace(/\{\w+\}/, id) ?? "";
+
+describe("the summary", () => {
+  test("each of its twenty rows is an endpoint of these tests, and of nothing else", () => {
+    expect(summary).toHaveLength(20);
+    expect(ENDPOINTS.map(({ row }) => row)).toEqual(summary);
+  });
+
+  test("each method of the client is one of its rows, or a reading of a whole list", async () => {
+    await using to = new TestClient({ url: "https://mail-security.example" });
+    const methods = Object.entries(to).flatMap(([group, methods]) =>
+      Object.getOwnPropertyNames(Object.getPrototypeOf(methods))
+        .filter((name) => name !== "constructor")
+        .map((name) => `${group}.${name}`),
+    );
+    const readings = methods.filter((name) => /\.(iterate|readAll)/.test(name));
+    expect(readings.sort()).toEqual([
+      "allowDenyEntries.iterate",
+      "allowDenyEntries.readAll",
+      "metrics.iterateThreatsOverTime",
+      "phishingReports.iterate",
+      "threats.iterate",
+      "vipEmployees.iterate",
+      "vipEmployees.readAll",
+    ]);
+    expect(methods.filter((name) => !readings.includes(name)).sort()).toEqual(
+      ENDPOINTS.map(({ name }) => name).sort(),
+    );
+  });
+});
+
+describe("each call is one request, exactly this, and reads the answer of the reference", () => {
+  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
+    const body = wrapped(endpoint.envelope, endpoint.content);
+    await using service = await Service.start(always(200, body));
+    await using to = new TestClient(service);
+    expect(await endpoint.call(to, ODD_ID)).toEqual(endpoint.answer ?? endpoint.content);
+    const segment = encodeURIComponent(ODD_ID);
+    expect(service.trace).toEqual([
+      `${methodOf(endpoint)} ${pathOf(endpoint, segment)}${endpoint.query ?? ""}`,
+    ]);
+    // "Bodies are JSON; requests with a body use `Content-Type: application/json`."
+    const [request] = service.received;
+    expect(request?.body).toBe(endpoint.body === undefined ? "" : JSON.stringify(endpoint.body));
+    expect(request?.headers["content-type"]).toBe(
+      endpoint.body === undefined ? undefined : "application/json",
+    );
+    // "Every endpoint requires an API key in the request header `X-Api-Key`."
+    expect(request?.headers["x-api-key"]).toBe(KEY);
+  });
+
+  test.each([201, 202, 206])("a success may be any 2xx: %i", async (status) => {
+    for (const endpoint of ENDPOINTS) {
+      await using service = await Service.start(always(status, wrapped(endpoint.envelope, endpoint.content)));
+      await using to = new TestClient(service);
+      expect(await endpoint.call(to, "x1")).toEqual(endpoint.answer ?? endpoint.content);
+    }
+  });
+});
+
+describe("an id arrives exactly as it is after one percent-decoding", () => {
+  const withId = ENDPOINTS.filter(({ row }) => row.includes("{"));
+
+  test("five endpoints take one", () => {
+    expect(withId).toHaveLength(5);
+  });
+
+  test.each([
+    "<a/b+c%@host>",
+    "<CAF=x1@mail.example>",
+    "..%2f",
+    "../../settings/vip_employees",
+    "%2e%2e",
+    "%",
+    "%zz",
+    "a b\tc\n",
+    "?q=1&r=2#s",
+    "aggs/mttr",
+    "日本é😀",
+    '"quoted"@host',
+    "\\..\\",
+    "...",
+  ])("%j", async (id) => {
+    await using service = await Service.start(always(404, { error: "no" }));
+    await using to = new TestClient(service);
+    for (const endpoint of withId) {
+      await failure(endpoint.call(to, id));
+      const prefix = pathOf(endpoint, "");
+      const url = service.received.at(-1)?.url ?? "";
+      expect(url.startsWith(prefix)).toBe(true);
+      expect(url.slice(prefix.length)).not.toMatch(/[/?#]/);
+      expect(decodeURIComponent(url.slice(prefix.length))).toBe(id);
+    }
+    expect(service.received).toHaveLength(5);
+  });
+
+  test.each<[unknown, RegExp]>([
+    ["", /^(id|internetMessageId) is empty$/],
+    [".", /^(id|internetMessageId) can't be "\."/],
+    ["..", /^(id|internetMessageId) can't be "\.\."/],
+    ["half \ud83d", /^(id|internetMessageId) holds half a character/],
+    [7, /^(id|internetMessageId) must be a text, not 7$/],
+    [undefined, /^(id|internetMessageId) must be a text, not undefined$/],
+  ])("%j can't, and is refused before any request", async (id, message) => {
+    await using service = await Service.start(always(200, {}));
+    await using to = new TestClient(service);
+    for (const endpoint of withId) {
+      expect(await failure(endpoint.call(to, id as string))).toMatchObject({
+        code: "ERR_INVALID_ARGUMENT",
+        message: expect.stringMatching(message),
+      });
+    }
+    expect(service.received).toEqual([]);
+  });
+});
+
+type ErrorClass = abstract new (...args: never[]) => client.ServiceError;
+
+/** The reference's table "Errors", and the two statuses that the notes on it add. */
+const STATUSES: readonly (readonly [status: number, Class: ErrorClass, code: string])[] = [
+  [400, client.BadRequestError, "ERR_BAD_REQUEST"],
+  [401, client.AuthenticationError, "ERR_AUTH"],
+  [404, client.NotFoundError, "ERR_NOT_FOUND"],
+  [409, client.ConflictError, "ERR_CONFLICT"],
+  [429, client.RateLimitedError, "ERR_RATE_LIMITED"],
+  [500, client.ServerError, "ERR_SERVER"],
+];
+
+describe.each(STATUSES)("status %i", (status, Class, code) => {
+  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))(
+    "of %s",
+    async (_row, endpoint) => {
+      const body = { error: `no, ${status}` };
+      const error = await failureOf(endpoint, always(status, body));
+      expect(error.constructor).toBe(Class);
+      expect(error).toMatchObject({
+        code,
+        status,
+        serviceMessage: `no, ${status}`,
+        request: { method: methodOf(endpoint), path: pathOf(endpoint, "x1") },
+        outcomeUnknown: status === 500 && isWrite(endpoint),
+        body,
+      });
+      expect(error.message).toContain(`${methodOf(endpoint)} ${pathOf(endpoint, "x1")} at http://127.0.0.1:`);
+      expect(error.message).toContain(` answered ${status}: no, ${status}. `);
+    },
+  );
+});
+
+const raw =
+  (body: string, type: string): Answerer =>
+  (_request, response) =>
+    response.writeHead(200, { "content-type": type }).end(body);
+
+/** All that is no answer of the reference, although its status is one. */
+const WRONG: readonly (readonly [name: string, answer: Answerer, Class: ErrorClass, code: string])[] = [
+  [
+    "an HTML page",
+    raw("<!doctype html><title>Sign in</title>", "text/html"),
+    client.HtmlResponseError,
+    "ERR_HTML_RESPONSE",
+  ],
+  ["an empty body", raw("", "application/json"), client.EmptyBodyError, "ERR_EMPTY_BODY"],
+  [
+    "half a body of JSON",
+    raw('{"status": 200, "results": {', "application/json"),
+    client.BrokenBodyError,
+    "ERR_BROKEN_BODY",
+  ],
+  [
+    "a body in whose middle the connection ends",
+    (_request, response) => {
+      response.writeHead(200, { "content-type": "application/json", "content-length": "1000" });
+      response.write('{"status": 200, ', () => response.socket?.end());
+    },
+    client.BrokenBodyError,
+    "ERR_BROKEN_BODY",
+  ],
+  ["another content type", raw("status=200", "text/plain"), client.ContentTypeError, "ERR_CONTENT_TYPE"],
+  [
+    "more than is read",
+    raw(`{"results": "${"x".repeat(2000)}"}`, "application/json"),
+    client.ResponseTooLargeError,
+    "ERR_RESPONSE_TOO_LARGE",
+  ],
+  ["no envelope", always(200, { status: 200 }), client.InvalidResponseError, "ERR_INVALID_RESPONSE"],
+  [
+    "results that are neither object nor array",
+    always(200, { status: 200, results: 7 }),
+    client.InvalidResponseError,
+    "ERR_INVALID_RESPONSE",
+  ],
+  ["the envelope of an error", always(200, { error: "no" }), client.WrongEnvelopeError, "ERR_WRONG_ENVELOPE"],
+];
+
+describe.each(WRONG)("%s", (_name, answer, Class, code) => {
+  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))(
+    "of %s",
+    async (_row, endpoint) => {
+      const error = await failureOf(endpoint, answer, { maxResponseBytes: 1000 });
+      expect(error).toBeInstanceOf(client.InvalidResponseError);
+      expect(error.constructor).toBe(Class);
+      expect(error).toMatchObject({
+        name: Class.name,
+        code,
+        status: 200,
+        serviceMessage: code === "ERR_WRONG_ENVELOPE" ? "no" : undefined,
+        request: { method: methodOf(endpoint), path: pathOf(endpoint, "x1") },
+        outcomeUnknown: isWrite(endpoint),
+      });
+      expect(error.message).toContain(`${methodOf(endpoint)} ${pathOf(endpoint, "x1")} at http://`);
+    },
+  );
+});
+
+/** Which envelopes can't be taken for the expected one; a page without its page data is still read. */
+const OTHERS: Readonly<Record<Envelope, readonly Envelope[]>> = {
+  object: ["array", "items", "paginated", "settings page"],
+  array: ["object", "items", "paginated", "settings page"],
+  items: ["array"],
+  paginated: ["array", "settings page"],
+  "settings page": ["array", "paginated"],
+};
+
+describe("another envelope than its own is ERR_WRONG_ENVELOPE, even around the right content", () => {
+  test.each(ENDPOINTS.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
+    for (const other of OTHERS[endpoint.envelope]) {
+      const body = wrapped(other, endpoint.content);
+      const error = await failureOf(endpoint, always(200, body));
+      expect(error).toMatchObject({
+        name: "WrongEnvelopeError",
+        code: "ERR_WRONG_ENVELOPE",
+        status: 200,
+        body,
+        outcomeUnknown: isWrite(endpoint),
+        message: expect.stringMatching(/ answered 200, but .*`results`.* where the reference has /),
+      });
+    }
+  });
+});
+
+describe("both envelopes of a page are read the same", () => {
+  const paged = ENDPOINTS.filter(({ envelope }) => envelope === "paginated" || envelope === "settings page");
+
+  test.each(paged.map((endpoint) => [endpoint.row, endpoint] as const))("%s", async (_row, endpoint) => {
+    const numbers = { page: 3, page_size: 1, total: 9 };
+    const none = { page: undefined, page_size: undefined, total: undefined };
+    const items = [endpoint.content];
+    const bodies: [unknown, unknown][] =
+      endpoint.envelope === "paginated"
+        ? [
+            [{ status: 200, pagination: numbers, results: { items } }, numbers],
+            [{ pagination: { page: null }, results: { items } }, none],
+            [{ pagination: null, results: { items } }, none],
+            [{ results: { items } }, none],
+          ]
+        : [
+            [{ status: 200, results: { items, ...numbers } }, numbers],
+            [{ results: { items, page: null, page_size: null, total: null } }, none],
+            [{ results: { items } }, none],
+          ];
+    await using service = await Service.start((_request, response, index) =>
+      json(response, 200, bodies[index]?.[0]),
+    );
+    await using to = new TestClient(service);
+    for (const [, read] of bodies) {
+      expect(await endpoint.call(to, "x1")).toEqual({ items, ...(read as object) });
+    }
+  });
+
+  test.each(paged.map((endpoint) => [endpoint.row, endpoint] as const))(
+    "%s: numbers that are none are refused",
+    async (_row, endpoint) => {
+      for (const name of ["page", "page_size", "total"]) {
+        for (const wrong of ["1", -1, 1.5]) {
+          const inside = { items: [], [name]: wrong };
+          const body =
+            endpoint.envelope === "paginated"
+              ? { pagination: { [name]: wrong }, results: { items: [] } }
+              : { results: inside };
+          const error = await failureOf(endpoint, always(200, body));
+          const where = endpoint.envelope === "paginated" ? "pagination" : "results";
+          expect(error).toMatchObject({ code: "ERR_INVALID_RESPONSE" });
+          expect(error.message).toContain(`: ${where}.${name}: `);
+        }
+      }
+    },
+  );
+});

@@ -1,0 +1,146 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { iterate, type PagedList, readWholeList } from "../../../provider/client/paging";
+
+/**
+ * What happens to the list between two requests: either some items come or some go, anywhere. (As many going from the
+ * pages read as coming to those still to read, at once, is what no single reading of numbered pages can see.)
+ */
+type Move = { readonly add: readonly number[] } | { readonly drop: readonly number[] };
+
+const places = fc.array(fc.nat(), { minLength: 1, maxLength: 3 });
+const move: fc.Arbitrary<Move | undefined> = fc.option(
+  fc.oneof(
+    places.map((add) => ({ add })),
+    places.map((drop) => ({ drop })),
+  ),
+  { nil: undefined, freq: 2 },
+);
+const story = fc.record({
+  length: fc.nat(12),
+  size: fc.integer({ min: 1, max: 4 }),
+  /** The moves, request by request; then it is quiet. */
+  moves: fc.array(move, { maxLength: 12 }),
+});
+
+/** A list that moves as told, what it held all the time, and what was asked of it. */
+function movingList({ length, size, moves }: { length: number; size: number; moves: (Move | undefined)[] }) {
+  let rows = Array.from({ length }, (_, at) => `r${at}`);
+  let created = length;
+  const always = new Set(rows);
+  const ever = new Set(rows);
+  const asked: number[] = [];
+  const list: PagedList<string> = {
+    name: "deny list",
+    fetchPage: async (page) => {
+      const now = asked.length === 0 ? undefined : moves[asked.length - 1];
+      asked.push(page);
+      if (now !== undefined && "add" in now) {
+        for (const place of now.add) {
+          const row = `r${created++}`;
+          rows = rows.toSpliced(place % (rows.length + 1), 0, row);
+          ever.add(row);
+        }
+      }
+      if (now !== undefined && "drop" in now) {
+        for (const place of now.drop) {
+          if (rows.length === 0) continue;
+          const [gone] = rows.splice(place % rows.length, 1);
+          always.delete(gone as string);
+        }
+      }
+      const items = rows.slice((page - 1) * size, page * size);
+      return { items, page, page_size: items.length, total: rows.length };
+    },
+    identity: (row) => row,
+  };
+  return { list, always, ever, asked, rowsNow: () => rows };
+}
+
+const attempts = 5;
+const moveCount = (moves: readonly unknown[]) => moves.filter((one) => one !== undefined).length;
+
+test("whatever moves, each item that was there all the time is given exactly once, or the list is said to be unstable", async () => {
+  await fc.assert(
+    fc.asyncProperty(story, async (told) => {
+      const { list, always, ever, asked } = movingList(told);
+      const given: string[] = [];
+      const outcome = await (async () => {
+        for await (const item of iterate(list)) given.push(item);
+      })().then(
+        () => "whole",
+        (error: { code?: string }) => error.code,
+      );
+      expect(new Set(given).size).toBe(given.length);
+      for (const item of given) expect(ever).toContain(item);
+      if (outcome === "whole") expect([...always].filter((item) => !given.includes(item))).toEqual([]);
+      else expect(outcome).toBe("ERR_LIST_UNSTABLE");
+      // Each attempt but the last is ended by a move; with fewer moves than attempts, the last one is quiet.
+      if (moveCount(told.moves) < attempts) expect(outcome).toBe("whole");
+      const most = Math.ceil((told.length + 3 * told.moves.length) / told.size) + 1;
+      expect(asked.length).toBeLessThanOrEqual(attempts * most);
+    }),
+    { numRuns: 2_000, seed: 1 },
+  );
+});
+
+test("a list that holds still is given in order, in as few requests as it has pages", async () => {
+  await fc.assert(
+    fc.asyncProperty(story, async ({ length, size }) => {
+      const { list, asked, rowsNow } = movingList({ length, size, moves: [] });
+      const given: string[] = [];
+      for await (const item of iterate(list)) given.push(item);
+      expect(given).toEqual(rowsNow());
+      expect(asked).toEqual(Array.from({ length: Math.max(1, Math.ceil(length / size)) }, (_, at) => at + 1));
+    }),
+    { numRuns: 200, seed: 2 },
+  );
+});
+
+test("a break at any item makes no request beyond the page of that item", async () => {
+  await fc.assert(
+    fc.asyncProperty(story, fc.nat(), async ({ length, size }, at) => {
+      fc.pre(length > 0);
+      const last = at % length;
+      const { list, asked } = movingList({ length, size, moves: [] });
+      let count = 0;
+      for await (const _ of iterate(list)) if (count++ === last) break;
+      expect(asked).toHaveLength(Math.floor(last / size) + 1);
+    }),
+    { numRuns: 200, seed: 3 },
+  );
+});
+
+test("a whole reading of what moves is the list as it stands at its end, or none", async () => {
+  await fc.assert(
+    fc.asyncProperty(story, async (told) => {
+      const { list, asked, rowsNow } = movingList(told);
+      const outcome = await readWholeList(list).catch((error: { code?: string }) => error.code);
+      if (Array.isArray(outcome)) {
+        expect(outcome).toEqual(rowsNow());
+        expect(asked.at(-1)).toBe(Math.max(1, Math.ceil(outcome.length / told.size)));
+      } else {
+        expect(outcome).toBe("ERR_LIST_UNSTABLE");
+        expect(moveCount(told.moves)).toBeGreaterThanOrEqual(attempts);
+      }
+    }),
+    { numRuns: 2_000, seed: 4 },
+  );
+});
+
+test("a list without an end is given up, though every item of it is new", async () => {
+  let pages = 0;
+  const endless = iterate<string>({
+    name: "deny list",
+    fetchPage: async (page) => {
+      pages += 1;
+      return { items: [`item-${page}`], page, page_size: 1, total: undefined };
+    },
+    identity: (item) => item,
+  });
+  const reading = (async () => {
+    for await (const _ of endless);
+  })();
+  await expect(reading).rejects.toMatchObject({ code: "ERR_LIST_UNSTABLE" });
+  expect(pages).toBe(10_000);
+});
