@@ -4,11 +4,11 @@ type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
   : Name;
 
 /** What the service answers, with names as Pulumi programs write them, all the way down. */
-export type CamelCased<T> = T extends readonly (infer Item)[]
-  ? CamelCased<Item>[]
-  : T extends object
-    ? { [Name in keyof T as CamelCase<Name>]: CamelCased<T[Name]> }
-    : T;
+export type CamelCased<T> = T extends string | number | boolean | null | undefined
+  ? T
+  : T extends readonly (infer Item)[]
+    ? CamelCased<Item>[]
+    : { [Name in keyof T as CamelCase<Name>]: CamelCased<T[Name]> };
 
 /** Renames the fields of what the service answered, all the way down. Fields that are undefined are left out. */
 export function camelCased<T>(value: T): CamelCased<T> {
