@@ -3,7 +3,8 @@
  *
  * @packageDocumentation
  */
-export { SettingsClient, type SettingsClientOptions } from "./client";
+export { EmailSecurityError, SettingsClient, type SettingsClientOptions } from "./client";
+export * from "./client/errors";
 export { AllowDenyEntry, type AllowDenyEntryArgs } from "./resources/allow-deny-entry";
 export * from "./resources/functions";
 export { Provider, type ProviderArgs } from "./resources/provider";

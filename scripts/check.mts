@@ -1,5 +1,6 @@
 /**
- * The one gate: types, lint and format, dead code, the direction of imports, packaging. Runs all of them, says in a line
+ * The one gate: types, lint and format, dead code, the direction of imports, packaging, the documentation
+ * of what is public. Runs all of them, says in a line
  * each how it went, shows the output of those that failed, and exits with 1 when there is one.
  *
  *   npm run check
@@ -25,6 +26,7 @@ const checks: Check[] = [
   { name: "dead code", run: () => tool("knip", "--no-progress", "--no-config-hints") },
   { name: "imports", run: () => tool("depcruise", "provider", "scripts", "examples", "test") },
   { name: "packaging", run: checkPackaging },
+  { name: "documentation", run: () => tool("typedoc", "--emit", "none") },
 ];
 
 let failures = 0;

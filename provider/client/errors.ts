@@ -7,6 +7,7 @@ export interface RequestFacts {
   readonly path: string;
 }
 
+/** What a {@link ServiceError} is made from. */
 export interface ServiceErrorOptions extends ErrorOptions {
   readonly request: RequestFacts;
   /** The HTTP status, where an answer came. */

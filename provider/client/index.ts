@@ -6,6 +6,7 @@ export type { ExtraQuery } from "./extra-query";
 export type { Metrics, MetricsQuery, ThreatsOverTimeQuery, TopTargetedEntitiesQuery } from "./metrics";
 export type { ListPhishingReportsQuery, PhishingReports } from "./phishing-reports";
 export * from "./schemas";
-export { SettingsClient, type SettingsClientOptions } from "./settings-client";
+export { SettingsClient } from "./settings-client";
 export type { ListThreatsQuery, Threats } from "./threats";
+export type { SettingsClientOptions } from "./transport";
 export type { ListVipsQuery, VipEmployees } from "./vip-employees";

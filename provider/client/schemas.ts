@@ -46,6 +46,7 @@ export const threatIndicator = z.object({
   explanation: optionalText,
   grounding: optionalText,
 });
+/** Why a message was found to be a threat (reference, table "Threat indicator"). */
 export type ThreatIndicator = z.infer<typeof threatIndicator>;
 
 /** A detected threat (reference, table "Threat"). Dates are kept as sent. */
@@ -72,6 +73,7 @@ export const threat = z.object({
     .nullish()
     .transform((indicators) => indicators ?? []),
 });
+/** A detected threat (reference, table "Threat"). Dates are kept as sent. */
 export type Threat = z.infer<typeof threat>;
 
 const phishingReportFields = {
@@ -88,6 +90,7 @@ const phishingReportFields = {
 
 /** A phishing report as lists hold it (reference, table "Phishing report (list form)"). */
 export const phishingReport = z.object(phishingReportFields);
+/** A phishing report as lists hold it (reference, table "Phishing report (list form)"). */
 export type PhishingReport = z.infer<typeof phishingReport>;
 
 const recipients = z
@@ -104,12 +107,14 @@ export const phishingReportDetail = z.object({
   email_content_url: optionalText,
   response_content_url: optionalText,
 });
+/** A phishing report by itself (reference, table "Phishing report (detail form)"). */
 export type PhishingReportDetail = z.infer<typeof phishingReportDetail>;
 
 const numberOfThreats = z.number().int().nonnegative();
 
 /** How many threats one day had (reference, table "Other result shapes"). */
 export const threatsOnDay = z.object({ date: z.string(), count_threats: numberOfThreats });
+/** How many threats one day had. */
 export type ThreatsOnDay = z.infer<typeof threatsOnDay>;
 
 /** A user or group and how many threats it was the target of (reference, "Other result shapes"). */
@@ -118,10 +123,12 @@ export const targetedEntity = z.object({
   job_title: optionalText,
   count_threats: numberOfThreats,
 });
+/** A user or group and how many threats it was the target of. */
 export type TargetedEntity = z.infer<typeof targetedEntity>;
 
 /** A type of threat and how many there were (reference, "Other result shapes"). */
 export const threatTypeCount = z.object({ type: optionalText, count_threats: numberOfThreats });
+/** A type of threat and how many there were. */
 export type ThreatTypeCount = z.infer<typeof threatTypeCount>;
 
 /** Estimated hours saved from prevented threats. */
@@ -144,6 +151,7 @@ export const allowDenyEntry = z.object({
   created_at: optionalText,
   created_by: optionalText,
 });
+/** An entry of the allow/deny list (reference, table "Allow/deny entry"). */
 export type AllowDenyEntryRow = z.infer<typeof allowDenyEntry>;
 
 /** A row of the VIP list (reference, table "VIP employee (list row)"). A row without a mailbox is a real VIP. */
@@ -158,6 +166,7 @@ export const vipEmployee = z.object({
   updated_at: optionalText,
   source: optionalText,
 });
+/** A row of the VIP list (reference, table "VIP employee (list row)"). A row without a mailbox is a real VIP. */
 export type VipEmployeeRow = z.infer<typeof vipEmployee>;
 
 /** The answer of the comment edit (reference, "VIP stored row"): no directory fields. */
@@ -169,6 +178,7 @@ export const vipStoredRow = z.object({
   updated_at: optionalText,
   source: optionalText,
 });
+/** The answer of the comment edit (reference, "VIP stored row"): no directory fields. */
 export type VipStoredRow = z.infer<typeof vipStoredRow>;
 
 const addresses = z
@@ -178,10 +188,12 @@ const addresses = z
 
 /** The answer of adding VIPs (reference, "Other result shapes"). */
 export const addVipResult = z.object({ added: addresses, already_vip: addresses, not_in_org: addresses });
+/** The answer of adding VIPs: which addresses were added, which were VIPs already. */
 export type AddVipResult = z.infer<typeof addVipResult>;
 
 /** The answer of removing VIPs: how many exclusions were written (reference, "Other result shapes"). */
 export const removeVipResult = z.object({ affected: optionalCount });
+/** The answer of removing VIPs: how many exclusions were written. */
 export type RemoveVipResult = z.infer<typeof removeVipResult>;
 
 /** The answer of deleting an entry (reference, "Other result shapes"). */
@@ -194,6 +206,7 @@ export const deleteEntryResult = z.object({
   deleted_at: optionalText,
   deleted_by: optionalText,
 });
+/** The answer of deleting an entry. */
 export type DeleteEntryResult = z.infer<typeof deleteEntryResult>;
 
 /** One page of a list, in whichever of the two ways the service tells it (reference, "Response envelopes"). */

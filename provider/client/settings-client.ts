@@ -3,10 +3,8 @@ import { AllowDenyEntries } from "./allow-deny-entries";
 import { Metrics } from "./metrics";
 import { PhishingReports } from "./phishing-reports";
 import { Threats } from "./threats";
-import { Transport, type TransportOptions } from "./transport";
+import { type SettingsClientOptions, Transport } from "./transport";
 import { VipEmployees } from "./vip-employees";
-
-export type SettingsClientOptions = TransportOptions;
 
 /**
  * The client of one tenant's service: threats, metrics, phishing reports, VIP employees and the allow/deny list.
@@ -51,6 +49,7 @@ export class SettingsClient {
     await this.#transport.close();
   }
 
+  /** @internal */
   [inspect.custom](): string {
     return `SettingsClient { baseUrl: '${this.baseUrl}' }`;
   }

@@ -15,7 +15,8 @@ import {
 } from "./errors";
 import { checkPositive } from "./parameters";
 
-export interface TransportOptions {
+/** How a client reaches its tenant. */
+export interface SettingsClientOptions {
   /** The service's address, such as `https://mail-security.example`. A path in it is kept as a prefix. */
   readonly baseUrl: string;
   /** The tenant's API key. */
@@ -83,7 +84,7 @@ export class Transport {
   #isClosed = false;
 
   /** @throws {ConfigurationError} when the address or the key can't be used. */
-  constructor(options: TransportOptions) {
+  constructor(options: SettingsClientOptions) {
     this.baseUrl = checkBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false);
     this.#key = new ApiKey(options.apiKey);
     this.#timeoutMs = checkPositive("timeoutMs", options.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);

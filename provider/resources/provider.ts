@@ -2,6 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { ConfigurationError, type SettingsClientOptions } from "../client";
 import { INSTANCE_KEY, NAMESPACE } from "./configuration";
 
+/** The arguments of a {@link Provider}. */
 export interface ProviderArgs {
   /** The address of the settings service, such as `https://mail-security.example`. */
   readonly baseUrl: pulumi.Input<string>;

@@ -42,6 +42,7 @@ export interface Sandbox extends AsyncDisposable {
   url: string;
   /** The live log of requests to the service, in the order in which they were answered. */
   requests: RecordedRequest[];
+  /** Empties the log of requests. */
   clearRequests(): void;
   /** The tenants with their keys, which are fixed, fake, and stored only as hashes. */
   tenants: SandboxTenant[];
@@ -61,6 +62,7 @@ export interface Sandbox extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** A tenant of the sandbox and its keys. */
 export interface SandboxTenant {
   name: string;
   apiKeys: { ci: string; console: string };

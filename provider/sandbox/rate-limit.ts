@@ -10,6 +10,7 @@ export interface RateLimit {
   retryAfter?: RetryAfter;
 }
 
+/** The form of `Retry-After` in a refusal for too many requests. */
 export type RetryAfter = "seconds" | "date" | "none";
 
 /** A bucket a tenant: each request takes a token, and tokens come back as time goes by on the sandbox's clock. */

@@ -47,7 +47,9 @@ export const ENTITY_TYPE_PARAMETER = "entity_type";
 /** The largest page of the threat list (reference, section Limits). How a page size is asked for is not shown. */
 export const THREAT_PAGE_SIZE = 100;
 
+/** What an entry's value is. */
 export type EntryType = (typeof ENTRY_TYPES)[number];
+/** The allow list or the deny list. */
 export type List = (typeof LISTS)[number];
 
 /** A verdict scope: the known ones complete in an editor, any other is accepted. */

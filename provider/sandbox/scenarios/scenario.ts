@@ -6,6 +6,7 @@ export interface Scenario {
   tenants: ScenarioTenant[];
 }
 
+/** A tenant of a made-up world. */
 export interface ScenarioTenant {
   /** Part of its keys: `sandbox-<name>-ci` and `sandbox-<name>-console`. */
   name: string;
@@ -21,6 +22,7 @@ export interface ScenarioTenant {
   threats?: number;
 }
 
+/** A person of a made-up company. */
 export interface ScenarioEmployee {
   /** Null for somebody without a mailbox. */
   email: string | null;
@@ -29,6 +31,7 @@ export interface ScenarioEmployee {
   department: string;
 }
 
+/** An entry that a tenant starts with. */
 export interface ScenarioEntry {
   list: "allow" | "deny";
   entryType: EntryType;

@@ -20,6 +20,7 @@ export interface AuditRow {
   keyFingerprint: string;
 }
 
+/** What a write did. */
 export type AuditAction =
   | "vip_employee.add"
   | "vip_employee.edit_comment"
