@@ -94,12 +94,12 @@ export interface Page<Item> {
 }
 
 /** The success envelope: `results` of the given shape (reference, section "Response envelopes"). */
-export function envelope<T extends z.ZodType>(results: T) {
+export function envelope<T extends z.ZodType>(results: T): z.ZodType<z.infer<T>> {
   return z.object({ results }).transform((body) => (body as { results: z.infer<T> }).results);
 }
 
 /** The envelope of the two settings lists: page data inside `results`, no top-level `pagination`. */
-export function settingsPage<T extends z.ZodType>(item: T) {
+export function settingsPage<T extends z.ZodType>(item: T): z.ZodType<Page<z.infer<T>>> {
   return envelope(
     z.object({ items: z.array(item), page: optionalCount, page_size: optionalCount, total: optionalCount }),
   ).transform((page) => page as Page<z.infer<T>>);
