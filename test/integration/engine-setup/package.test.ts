@@ -6,7 +6,7 @@ it("is published with the Go modules that the engine is built from, and without 
     "pack",
     "--dry-run",
     "--json",
-    "--ignore-scripts",
+    "--foreground-scripts=false",
     "--workspace=provider",
     "--loglevel=error",
   ];

@@ -1,0 +1,135 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { shell } from "../../provider/resources/shell";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+import {
+  EmptyFolder,
+  install,
+  LATER_RELEASE_SERVES,
+  PACKAGE,
+  packLaterRelease,
+  packPackage,
+  writeProgram,
+} from "../support/packed-package";
+
+interface Declared {
+  readonly comment: string;
+  readonly vip: boolean;
+}
+
+function program({ comment, vip }: Declared): string {
+  return `
+    import { AllowDenyEntry, VipEmployee } from "${PACKAGE}";
+    new AllowDenyEntry("look-alike", { list: "deny", value: "acme-login.example", comment: "${comment}" });
+    ${vip ? 'new VipEmployee("payroll", { email: "Yuki.Sato@acme.example", comment: "Signs payments" });' : ""}
+  `;
+}
+
+it("lets a later release, all of whose files have moved, manage what an earlier one created", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using tarballs = await EmptyFolder.create();
+  await using folder = await EmptyFolder.create();
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  const installed = join(folder.path, "node_modules", PACKAGE);
+  const declare = async (declared: Declared): Promise<void> =>
+    await writeProgram(folder.path, { main: "index.js", type: "module", text: program(declared) });
+  const requests = (): string[] => {
+    const lines = sandbox.requests.map(({ method, path }) => `${method} ${path}`);
+    sandbox.clearRequests();
+    return lines;
+  };
+  const entries = () => sandbox.allowDenyEntries("acme");
+  const vips = () => sandbox.vips("acme").map((row) => row.email);
+
+  // The earlier release creates.
+  await install(folder.path, "npm", await packPackage(tarballs.path));
+  await declare({ comment: "INC-7", vip: true });
+  await using project = await EngineProject.at(folder.path, environment);
+  await project.succeed("stack", "init", "dev");
+  const created = await project.up();
+  expect(created).toContain("+ 3 created");
+  expect(created).not.toContain(LATER_RELEASE_SERVES);
+  const id = entries()[0]?.id;
+  const before = await project.state();
+
+  // The later one takes its place. Nothing is where it was.
+  await install(folder.path, "npm", await packLaterRelease(installed, tarballs.path));
+  expect(JSON.parse(await readFile(join(installed, "package.json"), "utf8"))).toMatchObject({
+    version: "9.9.9",
+  });
+  expect(existsSync(join(installed, "dist"))).toBe(false);
+  expect(existsSync(join(installed, "lib", "resources"))).toBe(false);
+  requests();
+
+  // It has nothing to change, and asks the service nothing.
+  const unchanged = await project.succeed("up", "--yes");
+  expect(unchanged).toContain(LATER_RELEASE_SERVES);
+  expect(unchanged).toMatch(/Previewing[\s\S]*3 unchanged[\s\S]*Updating[\s\S]*3 unchanged/);
+  expect(requests()).toEqual([]);
+
+  // It reads.
+  const refreshed = await project.refresh();
+  expect(refreshed).toContain(LATER_RELEASE_SERVES);
+  expect(refreshed).toContain("3 unchanged");
+  expect(requests().filter((line) => !line.startsWith("GET "))).toEqual([]);
+
+  // It updates in place.
+  await declare({ comment: "INC-7, closed", vip: true });
+  expect(await project.up()).toContain("~ 1 updated");
+  expect(entries()).toMatchObject([{ id, comment: "INC-7, closed" }]);
+
+  // What it leaves in state is what the earlier one left.
+  const after = await project.state();
+  for (const { resources } of [before, after]) {
+    const shells = resources.flatMap(({ inputs, outputs }) => [
+      inputs?.["__provider"],
+      outputs?.["__provider"],
+    ]);
+    expect(new Set(shells)).toEqual(new Set([shell("allowDenyEntry"), shell("vipEmployee")]));
+  }
+
+  // It deletes what the program declares no more,
+  await declare({ comment: "INC-7, closed", vip: false });
+  const removed = await project.up();
+  expect(removed).toContain("- 1 deleted");
+  expect(vips()).not.toContain("yuki.sato@acme.example");
+
+  // and in the end the rest, for which no program runs: the shell in state alone leads to the code.
+  const destroyed = await project.destroy();
+  expect(destroyed).toContain(LATER_RELEASE_SERVES);
+  expect(entries()).toEqual([]);
+  expect((await project.state()).resources).toEqual([]);
+});
+
+it("changes nothing in a state that was made in another folder, with its packages elsewhere", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using tarballs = await EmptyFolder.create();
+  await using folder = await EmptyFolder.create();
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  const text = program({ comment: "INC-7", vip: true });
+
+  // Here the package is a link into a workspace …
+  await using here = await EngineProject.create({ program: text, environment });
+  await here.up();
+  const exported = join(tarballs.path, "stack.json");
+  await here.succeed("stack", "export", "--file", exported);
+
+  // … and there, on a colleague's machine, it lies in the store of pnpm.
+  await install(folder.path, "pnpm", await packPackage(tarballs.path));
+  await writeProgram(folder.path, { main: "index.js", type: "module", text });
+  await using there = await EngineProject.at(folder.path, environment);
+  await there.succeed("stack", "init", "dev");
+  await there.succeed("stack", "import", "--file", exported);
+  sandbox.clearRequests();
+
+  expect(await there.succeed("up", "--yes")).toMatch(
+    /Previewing[\s\S]*3 unchanged[\s\S]*Updating[\s\S]*3 unchanged/,
+  );
+  expect(sandbox.requests).toEqual([]);
+
+  await there.destroy();
+  expect(sandbox.allowDenyEntries("acme")).toEqual([]);
+});

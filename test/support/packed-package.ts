@@ -1,0 +1,173 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, delimiter, dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+
+export const PACKAGE = "pulumi-email-security";
+
+/** The package as it would be published. */
+export interface PackedPackage {
+  readonly tarball: string;
+  readonly version: string;
+  /** What is in it, by its path. */
+  readonly files: readonly string[];
+  readonly unpackedBytes: number;
+}
+
+export type PackageManager = "npm" | "pnpm";
+
+/** An empty folder outside the repository, removed when it goes out of scope. */
+export class EmptyFolder implements AsyncDisposable {
+  readonly path: string;
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  static async create(): Promise<EmptyFolder> {
+    return new EmptyFolder(await mkdtemp(join(tmpdir(), "email-security-")));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.path, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+/**
+ * Packs a package that is built already, and puts the tarball into a folder.
+ *
+ * @param source the package's folder; that of this repository when left out
+ */
+export async function packPackage(destination: string, source = resolve("provider")): Promise<PackedPackage> {
+  // Its own scripts run as they do before publishing, and print nothing between the lines of the answer.
+  const options = ["--json", "--foreground-scripts=false", `--pack-destination=${destination}`];
+  const output = await npm(source, "pack", ...options);
+  const [packed] = Object.values(
+    JSON.parse(output) as Record<
+      string,
+      { filename: string; version: string; unpackedSize: number; files: { path: string }[] }
+    >,
+  );
+  if (packed === undefined) throw new Error(`npm pack told nothing: ${output}`);
+  return {
+    tarball: join(destination, packed.filename),
+    version: packed.version,
+    files: packed.files.map(({ path }) => path),
+    unpackedBytes: packed.unpackedSize,
+  };
+}
+
+/** Installs a packed package and its peer as a user does, in place of another release that may be there. */
+export async function install(folder: string, manager: PackageManager, packed: PackedPackage): Promise<void> {
+  const dependencies = { [PACKAGE]: `file:${packed.tarball}`, "@pulumi/pulumi": await pulumiVersion() };
+  await writeManifest(folder, { dependencies });
+  if (manager === "npm") await npm(folder, "install", "--prefer-offline", "--ignore-scripts");
+  else {
+    // Without hoisting a package finds what it declares, and nothing else.
+    const strict = "--config.hoist=false";
+    await pnpm(folder, "install", "--prefer-offline", "--ignore-scripts", "--ignore-workspace", strict);
+  }
+}
+
+/** A program for a folder in which packages are installed. */
+export interface InstalledProgram {
+  readonly main: string;
+  readonly type: "commonjs" | "module";
+  readonly text: string;
+}
+
+/** Writes a program and makes it the one of the project in this folder. */
+export async function writeProgram(folder: string, { main, type, text }: InstalledProgram): Promise<void> {
+  await writeFile(join(folder, "Pulumi.yaml"), "name: settings\nruntime: nodejs\n");
+  await writeFile(join(folder, main), text);
+  await writeManifest(folder, { main, type });
+}
+
+/** What a later release prints whenever it serves the resources of a run. */
+export const LATER_RELEASE_SERVES = "Release 9.9.9 is at work.";
+
+/**
+ * A later release, made from an earlier one that is installed: all of its files are elsewhere, and it says when it is
+ * the one that runs. Only what users and state may rely on, the names that the package exports, is the same.
+ */
+export async function packLaterRelease(installed: string, destination: string): Promise<PackedPackage> {
+  await using workshop = await EmptyFolder.create();
+  const source = join(workshop.path, "package");
+  await cp(installed, source, { recursive: true, filter: (path) => basename(path) !== "node_modules" });
+
+  await rename(join(source, "dist"), join(source, "lib"));
+  await rename(join(source, "lib", "resources"), join(source, "lib", "serving"));
+  for (const file of await readdir(join(source, "lib"), { recursive: true })) {
+    if (/\.(js|d\.ts)$/.test(file)) {
+      await rewrite(join(source, "lib", file), (text) =>
+        text.replace(/(["']\.{1,2})\/resources\b/g, "$1/serving"),
+      );
+    }
+  }
+  await rewrite(join(source, "package.json"), (text) => {
+    const moved = text.replaceAll("dist/resources/", "lib/serving/").replaceAll(/\bdist\b/g, "lib");
+    return JSON.stringify({ ...JSON.parse(moved), version: "9.9.9", scripts: {} });
+  });
+  await rewrite(
+    join(source, "lib", "serving", "runtime.js"),
+    (text) => `${text}\nprocess.stdout.write(${JSON.stringify(`${LATER_RELEASE_SERVES}\n`)});\n`,
+  );
+  return await packPackage(destination, source);
+}
+
+/** The peer as this repository has it, whose tarball is in npm's cache then. */
+async function pulumiVersion(): Promise<string> {
+  const manifest = await readFile(resolve("node_modules/@pulumi/pulumi/package.json"), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/** Puts fields into a folder's package.json. */
+async function writeManifest(folder: string, fields: Record<string, unknown>): Promise<void> {
+  const file = join(folder, "package.json");
+  const old = await readFile(file, "utf8").catch(() => '{ "name": "settings", "private": true }');
+  await writeFile(file, JSON.stringify({ ...JSON.parse(old), ...fields }, null, 2));
+}
+
+async function rewrite(file: string, edit: (text: string) => string): Promise<void> {
+  await writeFile(file, edit(await readFile(file, "utf8")));
+}
+
+async function npm(folder: string, ...args: string[]): Promise<string> {
+  const options = [...args, "--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier"];
+  // The npm that runs the tests; without one, that of PATH.
+  const running = process.env["npm_execpath"];
+  if (running !== undefined && basename(running) === "npm-cli.js") {
+    return await run(folder, process.execPath, [running, ...options]);
+  }
+  return await run(folder, "npm", options);
+}
+
+async function pnpm(folder: string, ...args: string[]): Promise<string> {
+  // All that it lets others see of itself is its package.json.
+  const program = join(dirname(require.resolve("pnpm")), "bin", "pnpm.cjs");
+  return await run(folder, process.execPath, [program, ...args, "--reporter=append-only"]);
+}
+
+/** Runs a program to its end in a folder; answers its standard output. */
+async function run(folder: string, command: string, args: readonly string[]): Promise<string> {
+  const path = [dirname(process.execPath), process.env["PATH"]].join(delimiter);
+  try {
+    const { stdout } = await promisify(execFile)(command, args, {
+      cwd: folder,
+      env: { ...withoutRunningScript(process.env), PATH: path },
+      maxBuffer: 64 * 1024 * 1024,
+      shell: process.platform === "win32" && command === "npm",
+    });
+    return stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${basename(command)} ${args.join(" ")} failed:\n${stdout}\n${stderr}`, { cause: error });
+  }
+}
+
+/** `npm test` tells its children which package they belong to; an installation elsewhere must not hear it. */
+function withoutRunningScript(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const running = /^npm_(package_|lifecycle_|config_(local_prefix|prefix|workspace))|^INIT_CWD$/i;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !running.test(name)));
+}
