@@ -3,6 +3,8 @@
  *
  * @packageDocumentation
  */
+import "./settings/node-version";
+
 export { EmailSecurityError, SettingsClient, type SettingsClientOptions } from "./client";
 export * from "./client/errors";
 export { AllowDenyEntry, type AllowDenyEntryArgs } from "./resources/allow-deny-entry";

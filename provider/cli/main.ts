@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import "../settings/node-version";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";

@@ -45,7 +45,7 @@ export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): strin
   }
   if (url.protocol === "http:" && !isLoopback(url.hostname) && !allowInsecureHttp) {
     throw new ConfigurationError(
-      `The service's address (baseUrl) is ${quote(baseUrl)}: plain http would send the API key in the clear. Use https, or say allowInsecureHttp where that is truly wanted.`,
+      `The service's address (baseUrl) is ${quote(baseUrl)}: plain http would send the API key in the clear. Use https, or, where that is truly wanted, allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).`,
     );
   }
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;

@@ -48,7 +48,9 @@ export interface Reading<T> {
  */
 export function readAnswer<T>(answer: Answer, reading: Reading<T>): T {
   if (!isSuccess(answer.status)) throw refusal(answer, reading);
-  const body = parse(answer, reading);
+  // Some services answer a deletion with nothing; the status says it all.
+  const isBare = reading.request.method === "DELETE" && answer.text.trim() === "";
+  const body = isBare ? { results: {} } : parse(answer, reading);
   const wrong = (Class: typeof InvalidResponseError, code: string, how: string): InvalidResponseError => {
     const serviceMessage = wordsOf(body, reading.key);
     const told = serviceMessage === undefined ? "" : `; it says: ${serviceMessage}`;
@@ -150,17 +152,29 @@ interface Refusal {
 const NO_ACCESS: Refusal = {
   Class: AuthenticationError,
   code: "ERR_AUTH",
-  advice: "The API key is missing, unknown or not allowed to do this; check the key and the address.",
+  advice:
+    "The service does not accept this API key here; check the key, and that it belongs to this address and tenant.",
 };
 
 const REFUSALS: ReadonlyMap<number, Refusal> = new Map([
   [
     400,
-    { Class: BadRequestError, code: "ERR_BAD_REQUEST", advice: "The service found the request invalid." },
+    {
+      Class: BadRequestError,
+      code: "ERR_BAD_REQUEST",
+      advice: "The service found the request invalid; nothing was changed.",
+    },
   ],
   [401, NO_ACCESS],
   [403, NO_ACCESS],
-  [404, { Class: NotFoundError, code: "ERR_NOT_FOUND", advice: "It does not exist for this tenant." }],
+  [
+    404,
+    {
+      Class: NotFoundError,
+      code: "ERR_NOT_FOUND",
+      advice: "Either it does not exist for this tenant, or this is not the service's address.",
+    },
+  ],
   [
     409,
     {

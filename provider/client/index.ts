@@ -1,3 +1,5 @@
+import "../settings/node-version";
+
 export type { EntryType, List, VerdictScope } from "../settings/assumptions";
 export { EmailSecurityError } from "../settings/email-security-error";
 export type { AllowDenyEntries, EntryChange, ListEntriesQuery, NewEntry } from "./allow-deny-entries";

@@ -50,6 +50,9 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
+/** What answers a TLS greeting in something else than TLS. */
+const NO_TLS = new Set(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
+
 /** Failures that happen before a request leaves, so that the service can't have acted on it. */
 const NEVER_SENT = new Set([
   "ECONNREFUSED",
@@ -65,9 +68,7 @@ const NEVER_SENT = new Set([
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
   "ERR_TLS_CERT_ALTNAME_INVALID",
-  // What answers a TLS greeting in something else than TLS.
-  "ERR_SSL_WRONG_VERSION_NUMBER",
-  "ERR_SSL_PACKET_LENGTH_TOO_LONG",
+  ...NO_TLS,
 ]);
 
 /**
@@ -192,7 +193,7 @@ export class Transport {
     if (signal.aborted) {
       return new TimeoutError(
         "ERR_TIMEOUT",
-        `${this.#what(facts)} gave no whole answer within ${this.#timeoutMs} ms`,
+        `${this.#what(facts)} gave no whole answer within ${this.#timeoutMs} ms. Check the address; where the service is slow, allow it more (timeoutMs).`,
         {
           request: facts,
           outcomeUnknown: isWrite(facts),
@@ -200,7 +201,8 @@ export class Transport {
       );
     }
     const code = errorCode(error);
-    const reason = this.#key.harmless(error instanceof Error ? error.message || code : String(error));
+    const said = this.#key.harmless(error instanceof Error ? error.message || code : String(error));
+    const reason = NO_TLS.has(code) ? "what answers there does not speak TLS; is it http?" : said;
     return new NetworkError(
       "ERR_NETWORK",
       `${this.#what(facts)} failed: ${reason || "the connection broke"}. Check that the address is right and can be reached from here.`,

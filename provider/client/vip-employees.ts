@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { MAX_VIP_REMOVALS, NOT_IN_ORGANIZATION_STATUSES, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
+import { MAX_VIP_REMOVALS, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
 import { printable } from "../settings/text";
-import { isSuccess } from "./answer";
 import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
 import { iterate, type PagedList, readWholeList } from "./paging";
@@ -178,8 +177,6 @@ const addAnswer = refusal.or(resultsOf(addVipResult));
 
 function notInOrganization(error: unknown): NotInOrganizationError | undefined {
   if (!(error instanceof ServiceError)) return undefined;
-  const { status = 0 } = error;
-  if (!isSuccess(status) && !NOT_IN_ORGANIZATION_STATUSES.includes(status)) return undefined;
   const read = refusal.safeParse(error.body);
   if (!read.success) return undefined;
   return outsideOrganization(read.data.not_in_org, {

@@ -103,9 +103,19 @@ function engineOf({ command, version }: FoundEngine, source: EngineSource): Engi
     environment(base = process.env) {
       const key = pathKey(base);
       const path = [folder, dirname(process.execPath), base[key]].filter(Boolean).join(delimiter);
-      return { ...base, [key]: path, PULUMI_SKIP_UPDATE_CHECK: "true" };
+      return { ...base, ...withoutProxyForLoopback(base), [key]: path, PULUMI_SKIP_UPDATE_CHECK: "true" };
     },
   };
+}
+
+/** The CLI, its hosts and its providers talk to each other on loopback; a proxy of the environment must not get that. */
+function withoutProxyForLoopback(base: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const names = new Set(
+    (base["no_proxy"] ?? base["NO_PROXY"] ?? "").split(",").filter((name) => name.trim() !== ""),
+  );
+  for (const name of ["127.0.0.1", "localhost"]) names.add(name);
+  const list = [...names].join(",");
+  return { no_proxy: list, NO_PROXY: list };
 }
 
 function sourceFrom(env: NodeJS.ProcessEnv): EngineSource | undefined {

@@ -1,4 +1,5 @@
 import { ConfigurationError, type SettingsClientOptions } from "../client";
+import { quote } from "../settings/text";
 
 /** Reads one value of the provider's configuration; undefined where it is not set. */
 export type ConfigSource = (key: string) => string | undefined;
@@ -16,34 +17,71 @@ const SETTINGS = {
   timeoutMs: "EMAIL_SECURITY_TIMEOUT_MS",
 } as const;
 
+type Setting = keyof typeof SETTINGS;
+
 /**
  * Which tenant is meant: an explicit provider instance's own configuration alone; else the environment, and what it
  * leaves out from the stack's configuration.
  *
- * @throws {ConfigurationError} that names what is missing and both places where it can be given.
+ * @throws {ConfigurationError} that names what is missing and where it can be given.
  */
 export function readConfiguration(
   config: ConfigSource,
   environment: NodeJS.ProcessEnv,
 ): SettingsClientOptions {
-  const isInstance = config(INSTANCE_KEY) !== undefined;
-  const read = (name: keyof typeof SETTINGS): string | undefined => {
-    const fromEnvironment = isInstance ? undefined : environment[SETTINGS[name]];
-    return fromEnvironment || config(`${NAMESPACE}:${name}`) || undefined;
+  const read = (name: Setting): string | undefined => readSetting(name, config, environment);
+  const required = (name: Setting, what: string): string => {
+    const value = read(name);
+    if (value !== undefined) return value;
+    throw new ConfigurationError(`The ${what} is not configured. ${advice(name, config)}`);
   };
-  const baseUrl = read("baseUrl") ?? fail("address of the settings service", "baseUrl", "");
-  const apiKey = read("apiKey") ?? fail("API key of the tenant", "apiKey", "--secret ");
-  const timeoutMs = read("timeoutMs");
+  const baseUrl = required("baseUrl", "address of the settings service");
+  const apiKey = required("apiKey", "API key of the tenant");
+  const timeout = read("timeoutMs");
+  if (timeout !== undefined && !/^[1-9]\d*$/.test(timeout)) {
+    const from = nameOf("timeoutMs", config, environment);
+    throw new ConfigurationError(`${from} is ${quote(timeout)}; write a whole number of milliseconds.`);
+  }
   return {
     baseUrl,
     apiKey,
     allowInsecureHttp: /^(1|true|yes)$/i.test(read("allowInsecureHttp") ?? ""),
-    ...(timeoutMs === undefined ? {} : { timeoutMs: Number(timeoutMs) }),
+    ...(timeout === undefined ? {} : { timeoutMs: Number(timeout) }),
   };
 }
 
-function fail(what: string, name: keyof typeof SETTINGS, flag: string): never {
-  throw new ConfigurationError(
-    `The ${what} is not configured. Set ${SETTINGS[name]} in the environment, or run \`pulumi config set ${flag}${NAMESPACE}:${name} …\`, or give it to a Provider.`,
-  );
+/**
+ * What tells one tenant from another without its key: the provider instance and the service's origin. Undefined while
+ * it is not known, as in a preview of what gives the address.
+ */
+export function tenantIdentity(config: ConfigSource, environment: NodeJS.ProcessEnv): string | undefined {
+  const address = URL.parse(readSetting("baseUrl", config, environment) ?? "");
+  if (address === null) return undefined;
+  const instance = config(INSTANCE_KEY);
+  return instance === undefined ? address.origin : `${instance} at ${address.origin}`;
+}
+
+function readSetting(
+  name: Setting,
+  config: ConfigSource,
+  environment: NodeJS.ProcessEnv,
+): string | undefined {
+  const isInstance = config(INSTANCE_KEY) !== undefined;
+  const fromEnvironment = isInstance ? undefined : environment[SETTINGS[name]];
+  return fromEnvironment || config(`${NAMESPACE}:${name}`) || undefined;
+}
+
+function nameOf(name: Setting, config: ConfigSource, environment: NodeJS.ProcessEnv): string {
+  const instance = config(INSTANCE_KEY);
+  if (instance !== undefined) return `${name} of the Provider ${quote(instance)}`;
+  return environment[SETTINGS[name]] ? SETTINGS[name] : `${NAMESPACE}:${name}`;
+}
+
+function advice(name: Setting, config: ConfigSource): string {
+  const instance = config(INSTANCE_KEY);
+  if (instance !== undefined) {
+    return `Give ${name} to the Provider ${quote(instance)}; neither the environment nor the stack's configuration reaches it.`;
+  }
+  const flag = name === "apiKey" ? "--secret " : "";
+  return `Set ${SETTINGS[name]} in the environment, or run \`pulumi config set ${flag}${NAMESPACE}:${name} …\`, or give it to a Provider.`;
 }

@@ -1,4 +1,5 @@
 import type { dynamic } from "@pulumi/pulumi";
+import type { ArgumentFailure } from "../settings/arguments";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
@@ -10,6 +11,9 @@ const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 /** The property in which Pulumi stores a dynamic resource's provider. */
 export const PROVIDER_PROPERTY = "__provider";
 
+/** The output that tells which tenant a resource belongs to. */
+const TENANT_PROPERTY = "tenant";
+
 export interface FrontOptions {
   /** Takes the configuration. Called before any other, and done when it returns, so that first calls can't race it. */
   readonly configure: (config: ConfigSource) => void;
@@ -17,6 +21,10 @@ export interface FrontOptions {
   readonly context: () => Context;
   /** Remembers that the running program declares what has this key. */
   readonly declare: (key: string) => void;
+  /** What tells the tenant of this process from another; undefined while it is not known. */
+  readonly tenant: () => string | undefined;
+  /** Says one sentence to the person at the terminal. */
+  readonly say: (sentence: string) => void;
 }
 
 type Properties = Record<string, unknown>;
@@ -26,6 +34,11 @@ export function dynamicFront<Inputs, State>(
   lifecycle: Lifecycle<Inputs, State>,
   options: FrontOptions,
 ): dynamic.ResourceProvider {
+  const program = new Program(lifecycle);
+  const withTenant = (state: State): Properties => {
+    const tenant = options.tenant();
+    return { ...state, ...(tenant === undefined ? {} : { [TENANT_PROPERTY]: tenant }) };
+  };
   return {
     // Done before it returns: the host may make other calls before a promise of this one is resolved.
     configure: async (request: dynamic.ConfigureRequest) => {
@@ -36,21 +49,31 @@ export function dynamicFront<Inputs, State>(
       await quietly(async () => {
         const { inputs, failures } = lifecycle.check(fromPulumi(news));
         const isKnown = !Object.values(inputs).includes(UNKNOWN);
-        if (failures.length === 0 && isKnown) options.declare(lifecycle.key(inputs as Inputs));
-        return { inputs: toPulumi(inputs), failures: [...failures] };
+        if (failures.length > 0 || !isKnown) return { inputs: toPulumi(inputs), failures: [...failures] };
+        const twice = program.declare(inputs as Inputs);
+        if (twice === undefined) options.declare(lifecycle.key(inputs as Inputs));
+        return { inputs: toPulumi(inputs), failures: twice === undefined ? [] : [twice] };
       }),
 
     diff: async (_id: string, olds: Properties, news: Properties) =>
       await quietly(async () => {
-        const changes = lifecycle.diff(fromPulumi(olds) as State, fromPulumi(news) as Inputs);
+        const { [TENANT_PROPERTY]: oldTenant, ...state } = fromPulumi(olds);
+        const inputs = fromPulumi(news) as Inputs;
+        const changes = lifecycle.diff(state as State, inputs);
         const replaces = changes.filter((change) => change.replace).map((change) => change.property);
-        return { changes: changes.length > 0, replaces };
+        const tenant = options.tenant();
+        // What belongs to another tenant is made anew in this one, and deleted there by the process that knows it.
+        const moved = oldTenant !== undefined && tenant !== undefined && oldTenant !== tenant;
+        if (moved) replaces.push(TENANT_PROPERTY);
+        if (changes.length > 0)
+          for (const sentence of lifecycle.warn(state as State, inputs)) options.say(sentence);
+        return { changes: changes.length > 0 || moved, replaces };
       }),
 
     create: async (inputs: Properties) =>
       await carryingProvider(inputs, async () => {
         const { id, state } = await lifecycle.create(fromPulumi(inputs) as Inputs, options.context());
-        return { id, outs: { ...state } };
+        return { id, outs: withTenant(state) };
       }),
 
     read: async (id: string, props: Properties = {}) =>
@@ -58,7 +81,7 @@ export function dynamicFront<Inputs, State>(
         const found = await lifecycle.read(id, fromPulumi(props) as State, options.context());
         // An id left out tells the engine that the resource is gone.
         if (found === undefined) return {};
-        return { id: found.id, props: { ...found.state }, inputs: { ...found.inputs } };
+        return { id: found.id, props: withTenant(found.state), inputs: { ...found.inputs } };
       }),
 
     update: async (id: string, olds: Properties, news: Properties) =>
@@ -69,7 +92,7 @@ export function dynamicFront<Inputs, State>(
           fromPulumi(news) as Inputs,
           options.context(),
         );
-        return { outs: { ...state } };
+        return { outs: withTenant(state) };
       }),
 
     delete: async (id: string, props: Properties) =>
@@ -77,6 +100,36 @@ export function dynamicFront<Inputs, State>(
         await lifecycle.delete(id, fromPulumi(props) as State, options.context());
       }),
   };
+}
+
+/** What the running program has declared so far, to find what it declares twice. */
+class Program<Inputs, State> {
+  readonly #lifecycle: Lifecycle<Inputs, State>;
+  readonly #declared = new Map<string, Inputs>();
+
+  constructor(lifecycle: Lifecycle<Inputs, State>) {
+    this.#lifecycle = lifecycle;
+  }
+
+  /**
+   * Remembers a declaration. A failure when another one of the same thing differs from it: the two would take turns in
+   * undoing each other. (The engine checks a resource twice when it is replaced, with the same arguments.)
+   */
+  declare(inputs: Inputs): ArgumentFailure | undefined {
+    const { subject, claim } = this.#lifecycle.identify(inputs);
+    const other = this.#declared.get(subject);
+    if (other === undefined) {
+      this.#declared.set(subject, inputs);
+      return undefined;
+    }
+    const first = this.#lifecycle.identify(other);
+    if (first.claim === claim) return undefined;
+    const { property } = first;
+    return {
+      property,
+      reason: `is declared twice in this program, once as ${first.claim} and once as ${claim}; keep one`,
+    };
+  }
 }
 
 function fromPulumi(properties: Properties): Properties {
@@ -122,7 +175,7 @@ async function quietly<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof EmailSecurityError && !process.env["EMAIL_SECURITY_DEBUG"]) {
       const { name, code } = error;
       error.toString = () => `${name} (${code})`;
-      error.stack = "told at its resource";
+      error.stack = "the details are told at its resource";
     }
     throw error;
   }

@@ -1,28 +1,42 @@
+import "../settings/node-version";
+import { join } from "node:path";
 import type { dynamic } from "@pulumi/pulumi";
-import { ConfigurationError, SettingsClient } from "../client";
+import { SettingsClient, type SettingsClientOptions } from "../client";
+import { cacheFolder } from "../engine/cache-folder";
 import { Tenant } from "../tenant";
-import { type ConfigSource, readConfiguration } from "./configuration";
+import { type ConfigSource, readConfiguration, tenantIdentity } from "./configuration";
+import { Declarations } from "./declarations";
 import { dynamicFront, type FrontOptions } from "./dynamic-front";
 import { allowDenyEntry as allowDenyEntryLifecycle } from "./lifecycle/allow-deny-entry";
 import type { Context } from "./lifecycle/lifecycle";
 import { vipEmployee as vipEmployeeLifecycle } from "./lifecycle/vip-employee";
+import { exitWithParent } from "./parent-process";
 
 /*
  * What the serialized shell of every resource asks for, by name, inside Pulumi's dynamic-provider process. One process
  * serves one provider instance, so it knows one tenant; all its resources share it.
  */
 
+exitWithParent();
+
 let config: ConfigSource = () => undefined;
-let tenant: Tenant | undefined;
-const declared = new Set<string>();
+let current: { readonly settings: string; readonly tenant: Tenant } | undefined;
+const declarations = new Declarations({
+  folder: join(cacheFolder(process.env), "declared"),
+  // The engine starts every provider process of a run, and tells each where it is to be reached.
+  run: `${process.ppid}-${process.argv[2]?.replace(/\W/g, "-")}`,
+});
 
 const options: FrontOptions = {
   configure(source) {
-    config = source;
-    tenant = undefined;
+    config = safely(source);
   },
   context,
-  declare: (key) => declared.add(key),
+  declare(key) {
+    declarations.declare(key, fingerprint(configured()));
+  },
+  tenant: () => tenantIdentity(config, process.env),
+  say,
 };
 
 /** Pulumi's dynamic provider of `AllowDenyEntry`. */
@@ -32,8 +46,28 @@ export const allowDenyEntry: dynamic.ResourceProvider = dynamicFront(allowDenyEn
 export const vipEmployee: dynamic.ResourceProvider = dynamicFront(vipEmployeeLifecycle, options);
 
 function context(): Context {
-  tenant ??= new Tenant({ client: new SettingsClient(readConfiguration(safely(config), process.env)) });
-  return { tenant, say, isDeclared: (key) => declared.has(key) };
+  const settings = readConfiguration(config, process.env);
+  const tenantKey = fingerprint(settings) ?? "";
+  const described = JSON.stringify(settings);
+  // The host configures once for each kind of resource; they all share one tenant.
+  if (current?.settings !== described) {
+    current = { settings: described, tenant: new Tenant({ client: new SettingsClient(settings) }) };
+  }
+  return { tenant: current.tenant, say, isDeclared: (key) => declarations.has(key, tenantKey) };
+}
+
+/** The configuration, or undefined where it is missing or not known yet: a check must work without. */
+function configured(): SettingsClientOptions | undefined {
+  try {
+    return readConfiguration(config, process.env);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Tells one tenant from another among the processes of a run; only its hash is ever written. */
+function fingerprint(settings: SettingsClientOptions | undefined): string | undefined {
+  return settings === undefined ? undefined : `${settings.baseUrl} ${settings.apiKey}`;
 }
 
 /** The host's configuration object fails when the engine has given it none. */
@@ -41,9 +75,8 @@ function safely(source: ConfigSource): ConfigSource {
   return (key) => {
     try {
       return source(key);
-    } catch (error) {
-      if (error instanceof TypeError) return undefined;
-      throw new ConfigurationError(`The configuration ${key} can't be read`, { cause: error });
+    } catch {
+      return undefined;
     }
   };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, LISTS } from "./assumptions";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES, LISTS } from "./assumptions";
 import { parseEntryValue, parseMailbox } from "./entry-value";
 import { canonicalComment, quote } from "./text";
 import { UNKNOWN } from "./unknown";
@@ -46,6 +46,9 @@ export const allowDenyEntryArguments = z.strictObject({
     .optional(),
   verdictScope: z
     .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
+    .refine((scope) => !isKnownInAnotherCase(scope), {
+      error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
+    })
     .min(1, `is empty; write "global" or "graymail", or leave it out for "${DEFAULT_VERDICT_SCOPE}"`)
     .describe(`Which verdicts the entry overrides. "${DEFAULT_VERDICT_SCOPE}" when left out.`)
     .optional(),
@@ -154,6 +157,11 @@ function withoutEmpty(raw: RawArguments): Record<string, unknown> {
     !(key === "comment" && typeof value === "string" && canonicalComment(value) === "");
   // Not by assignment: a key named __proto__ must stay a key.
   return Object.fromEntries(Object.entries(raw).filter(isGiven));
+}
+
+function isKnownInAnotherCase(scope: string): boolean {
+  const known: readonly string[] = KNOWN_VERDICT_SCOPES;
+  return !known.includes(scope) && known.includes(scope.toLowerCase());
 }
 
 function missingOr(input: unknown, wanted: string): string {

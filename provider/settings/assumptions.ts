@@ -22,9 +22,6 @@ export const SETTINGS_PAGE_SIZE = 200;
 /** The most addresses one removal of VIPs takes (reference, section Limits). */
 export const MAX_VIP_REMOVALS = 1000;
 
-/** The statuses in which "not in the organization" may come, beside any 2xx. */
-export const NOT_IN_ORGANIZATION_STATUSES: readonly number[] = [400, 404, 409, 422];
-
 /** How a refusal for too many requests is told, beside 429. */
 export const RATE_LIMIT_STATUSES: readonly number[] = [429];
 

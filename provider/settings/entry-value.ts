@@ -150,6 +150,10 @@ function parseMailboxExactly(text: string): Parsed<string> {
   return { ok: true, value: `${local}@${domain.value}` };
 }
 
+function nameOf(character: string): string {
+  return /\s/.test(character) ? "a space" : quote(character);
+}
+
 function parseDomain(text: string): Parsed<string> {
   // IDNA takes quadratic time, and nothing this long can come below 253 characters.
   if (text.length > 1000) return refuse(`${quote(text)} is longer than 253 characters`);
@@ -157,8 +161,8 @@ function parseDomain(text: string): Parsed<string> {
     return refuse(`${quote(text)} is a pattern; the service's list holds plain domains`);
   const odd = /[^\p{L}\p{N}\p{M}._-]/u.exec(text.normalize("NFC"))?.[0];
   if (odd !== undefined) {
-    const several = /[\s,;]/.test(odd) ? " (one entry holds one value)" : "";
-    return refuse(`${quote(text)} is not a domain: ${quote(odd)} can't stand in one${several}`);
+    const several = /[\s,;]/.test(odd) ? "; write one value an entry" : "";
+    return refuse(`${quote(text)} is not a domain: it holds ${nameOf(odd)}${several}`);
   }
   if (/^[.]/.test(text)) return refuse(`${quote(text)} is not a domain: it starts with a dot`);
   const ascii = domainToASCII(text.normalize("NFC")).replace(/\.$/, "");
@@ -178,8 +182,10 @@ function parseDomain(text: string): Parsed<string> {
   const top = labels.at(-1) ?? "";
   if (/^\d+$/.test(top) || top.includes("_"))
     return refuse(`${quote(text)} is not a domain: none ends in ${quote(top)}`);
-  if (labels.length === 1 && parseHost(ascii).isIcann !== true) {
-    return refuse(`${quote(text)} is not a whole domain: it has no dot`);
+  if (labels.length === 1) {
+    const isTopLevel = parseHost(ascii).isIcann === true;
+    const why = isTopLevel ? "it is a top-level domain, and would stand for all below it" : "it has no dot";
+    return refuse(`${quote(text)} is not a whole domain: ${why}`);
   }
   return { ok: true, value: ascii };
 }

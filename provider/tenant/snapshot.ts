@@ -53,9 +53,9 @@ export class Snapshot<Row> {
     return await (this.#reading?.result ?? this.#read());
   }
 
-  /** Whether the last reading, with the own writes since, holds the key. */
-  has(key: string): boolean {
-    return this.#rows?.get(key) !== undefined;
+  /** The row of the last reading, with the own writes since, if there was one. Reads nothing. */
+  known(key: string): Row | undefined {
+    return this.#rows?.get(key);
   }
 
   /** Lays an own write over the reading: the row as the service answered it. */

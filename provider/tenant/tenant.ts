@@ -18,14 +18,13 @@ export interface TenantOptions {
   readonly now?: () => number;
 }
 
-/** What to look for on the allow/deny list: by id first, else by type and value. */
+/** What to look for on the allow/deny list: by id first, else by type, value and scope. */
 export interface EntryQuery {
   readonly id?: string | undefined;
   readonly entryType: string;
   readonly value: string;
   /** Preferred, where the value stands more than once. */
   readonly list: List;
-  /** Preferred, where the value stands more than once on the list. */
   readonly verdictScope: string;
 }
 
@@ -59,7 +58,11 @@ export class Tenant {
     const mailbox = (row: VipEmployeeRow) =>
       row.email === undefined ? undefined : canonicalMailbox(row.email);
     this.#vips = new Snapshot<VipEmployeeRow>({
-      read: () => client.vipEmployees.readAll(),
+      // A mailbox may stand there twice, once detected and once added: the row that is stored is the one that counts.
+      read: async () => {
+        const rows = await client.vipEmployees.readAll();
+        return [...rows.filter((row) => !isStored(row)), ...rows.filter(isStored)];
+      },
       key: mailbox,
       name: (row) => mailbox(row) ?? "",
       now,
@@ -83,7 +86,7 @@ export class Tenant {
 
   async createEntry(entry: NewEntry): Promise<CreatedEntry> {
     const row = await this.#client.allowDenyEntries.create(entry);
-    const isNew = !LISTS.some((list) => this.#entries[list].has(row.id));
+    const isNew = !LISTS.some((list) => this.#entries[list].known(row.id) !== undefined);
     return { row: this.#noteEntry(row), isNew };
   }
 
@@ -129,7 +132,7 @@ export class Tenant {
 
   /** @throws {NotFoundError} when no row is stored for the mailbox. */
   async editVipComment(email: string, comment: string): Promise<VipEmployeeRow> {
-    const before = (await this.#vips.rows()).get(canonicalMailbox(email));
+    const before = this.#vips.known(canonicalMailbox(email));
     const stored = await this.#client.vipEmployees.editComment(email, comment);
     // The stored row has no directory fields, and may leave out what it does not know.
     const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== undefined));
@@ -150,20 +153,33 @@ export class Tenant {
     this.#vips.drop(canonicalMailbox(email));
   }
 
-  async #findEntry(
-    query: EntryQuery,
-    read: (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<Rows<AllowDenyEntryRow>>,
-  ): Promise<AllowDenyEntryRow | undefined> {
-    const lists = await Promise.all(LISTS.map(async (list) => await read(this.#entries[list])));
+  /** All entries of a value, on both lists and of every scope, by the shared reading; those of the list first. */
+  async entriesOfValue(query: EntryQuery): Promise<readonly AllowDenyEntryRow[]> {
+    return await this.#entriesOfValue(query, (snapshot) => snapshot.rows());
+  }
+
+  /** The same by a reading that begins now. */
+  async entriesOfValueAnew(query: EntryQuery): Promise<readonly AllowDenyEntryRow[]> {
+    return await this.#entriesOfValue(query, (snapshot) => snapshot.fresh());
+  }
+
+  async #findEntry(query: EntryQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow | undefined> {
+    const lists = await this.#bothLists(read);
     for (const rows of lists) {
       const row = query.id === undefined ? undefined : rows.get(query.id);
       if (row !== undefined) return row;
     }
-    const key = naturalKey(query.entryType, query.value);
-    const found = lists.flatMap((rows) => rows.named(key));
-    // One value may stand on a list once per scope, and a strange service may hold it on both lists.
-    const sameList = found.filter((row) => row.list === query.list);
-    return sameList.find((row) => row.verdict_scope === query.verdictScope) ?? sameList[0] ?? found[0];
+    const found = ofValue(query, lists);
+    // An entry of another scope is another entry; a scope that the service does not tell can't be another one.
+    return found.find((row) => (row.verdict_scope ?? query.verdictScope) === query.verdictScope);
+  }
+
+  async #entriesOfValue(query: EntryQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow[]> {
+    return ofValue(query, await this.#bothLists(read));
+  }
+
+  async #bothLists(read: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
+    return await Promise.all(LISTS.map(async (list) => await read(this.#entries[list])));
   }
 
   #noteEntry(row: AllowDenyEntryRow): AllowDenyEntryRow {
@@ -179,6 +195,8 @@ export class Tenant {
   }
 }
 
+type ReadSnapshot = (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<Rows<AllowDenyEntryRow>>;
+
 const EMPTY_VIP: VipEmployeeRow = {
   email: undefined,
   full_name: undefined,
@@ -190,3 +208,17 @@ const EMPTY_VIP: VipEmployeeRow = {
   updated_at: undefined,
   source: undefined,
 };
+
+/** The entries of a value, those of the wanted list first. */
+function ofValue(query: EntryQuery, lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] {
+  const key = naturalKey(query.entryType, query.value);
+  const found = lists.flatMap((rows) => rows.named(key));
+  return [
+    ...found.filter((row) => row.list === query.list),
+    ...found.filter((row) => row.list !== query.list),
+  ];
+}
+
+function isStored(row: VipEmployeeRow): boolean {
+  return Boolean(row.added_by || row.comment);
+}

@@ -18,6 +18,64 @@ function program(url: string): string {
   `;
 }
 
+/** A program with one resource of each kind, named and placed as given. */
+function one(url: string, suffix: string, tenant?: { name: string; key: string }): string {
+  const instance =
+    tenant === undefined
+      ? "const opts = {};"
+      : `const opts = { provider: new Provider("${tenant.name}", { baseUrl: "${url}", apiKey: "${tenant.key}" }) };`;
+  return `
+    import { AllowDenyEntry, Provider, VipEmployee } from "pulumi-email-security";
+    ${instance}
+    new AllowDenyEntry("entry${suffix}", { list: "deny", value: "acme-login.example" }, opts);
+    new VipEmployee("vip${suffix}", { email: "yuki.sato@acme.example" }, opts);
+  `;
+}
+
+it("deletes nothing when resources move to an explicit instance of the same tenant, under new names too", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: ACME_KEY };
+  await using project = await EngineProject.create({ program: one(sandbox.url, ""), environment });
+  await project.up();
+  const before = sandbox.allowDenyEntries("acme");
+  const tenant = { name: "acme", key: ACME_KEY };
+  for (const suffix of ["", "-renamed"]) {
+    await project.write(one(sandbox.url, suffix, suffix === "" ? undefined : tenant));
+    sandbox.clearRequests();
+    await project.up();
+    expect(sandbox.requests.filter((request) => request.method !== "GET")).toEqual([]);
+    expect(sandbox.allowDenyEntries("acme")).toEqual(before);
+    expect(sandbox.exclusions("acme")).toEqual([]);
+  }
+  await project.write(one(sandbox.url, "-renamed", { ...tenant, name: "acme-again" }));
+  await project.up();
+  expect(sandbox.allowDenyEntries("acme")).toEqual(before);
+  expect(sandbox.exclusions("acme")).toEqual([]);
+  expect(await project.up()).toMatch(/\d unchanged/);
+});
+
+it("moves a resource from one tenant to another when its instance changes, and leaves nothing behind", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const entries = (url: string, name: string) => `
+    import { AllowDenyEntry, Provider } from "pulumi-email-security";
+    const acme = new Provider("acme", { baseUrl: "${url}", apiKey: "${ACME_KEY}" });
+    const globex = new Provider("globex", { baseUrl: "${url}", apiKey: "${GLOBEX_KEY}" });
+    new AllowDenyEntry("entry", { list: "deny", value: "acme-login.example" }, { provider: ${name} });
+    export const used = [acme.urn, globex.urn];
+  `;
+  await using project = await EngineProject.create({ program: entries(sandbox.url, "acme") });
+  await project.up();
+  expect(sandbox.allowDenyEntries("acme")).toHaveLength(1);
+  await project.write(entries(sandbox.url, "globex"));
+  expect(await project.succeed("preview")).toContain("replace");
+  await project.up();
+  expect(sandbox.allowDenyEntries("acme")).toEqual([]);
+  expect(sandbox.allowDenyEntries("globex")).toHaveLength(1);
+  expect(await project.up()).toMatch(/\d unchanged/);
+  await project.destroy();
+  expect(sandbox.allowDenyEntries("globex")).toEqual([]);
+});
+
 it("manages two tenants in one program, each by its own key, whatever the environment says", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({

@@ -35,17 +35,23 @@ export interface DynamicProviderOptions {
 export class DynamicProvider implements AsyncDisposable {
   /** What the process has printed for the person at the terminal. */
   readonly printed: string[] = [];
-  readonly #process: ChildProcess;
-  readonly #client: ResourceProviderClient;
+  readonly #options: DynamicProviderOptions;
+  #process: ChildProcess;
+  #client: ResourceProviderClient;
 
-  private constructor(process: ChildProcess, client: ResourceProviderClient) {
+  private constructor(
+    options: DynamicProviderOptions,
+    process: ChildProcess,
+    client: ResourceProviderClient,
+  ) {
+    this.#options = options;
     this.#process = process;
     this.#client = client;
   }
 
   static async start(options: DynamicProviderOptions = {}): Promise<DynamicProvider> {
     const host = createRequire(`${process.cwd()}/`).resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
-    const child = spawn(process.execPath, [host, "127.0.0.1:1"], {
+    const child = spawn(process.execPath, [host, engineAddress()], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { PATH: process.env["PATH"], ...options.environment },
     });
@@ -61,7 +67,7 @@ export class DynamicProvider implements AsyncDisposable {
       );
     });
     const client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
-    const started = new DynamicProvider(child, client);
+    const started = new DynamicProvider(options, child, client);
     started.printed.push(...lines);
     lines.push = (...more) => started.printed.push(...more);
     const request = new provider.ConfigureRequest();
@@ -72,7 +78,21 @@ export class DynamicProvider implements AsyncDisposable {
 
   /** One resource kind of the process. */
   resource(handler: HandlerName): DynamicResource {
-    return new DynamicResource(this.#client, shell(handler));
+    return new DynamicResource(this, shell(handler));
+  }
+
+  /** The gRPC client of the process that runs now. */
+  get client(): ResourceProviderClient {
+    return this.#client;
+  }
+
+  /** Ends the process and starts another, as the engine does between two runs. */
+  async nextRun(): Promise<void> {
+    await this.#stop();
+    const next = await DynamicProvider.start(this.#options);
+    this.#process = next.#process;
+    this.#client = next.#client;
+    next.printed.push = (...lines) => this.printed.push(...lines);
   }
 
   kill(): void {
@@ -80,6 +100,10 @@ export class DynamicProvider implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stop();
+  }
+
+  async #stop(): Promise<void> {
     this.#client.close();
     const ended = new Promise((resolve) => this.#process.once("exit", resolve));
     if (this.#process.exitCode === null && this.#process.signalCode === null) {
@@ -91,12 +115,16 @@ export class DynamicProvider implements AsyncDisposable {
 
 /** The engine's calls for one kind of resource, with plain objects. `__provider` is added to what is sent. */
 export class DynamicResource {
-  readonly #client: ResourceProviderClient;
+  readonly #provider: DynamicProvider;
   readonly #shell: string;
 
-  constructor(client: ResourceProviderClient, shellText: string) {
-    this.#client = client;
+  constructor(provider: DynamicProvider, shellText: string) {
+    this.#provider = provider;
     this.#shell = shellText;
+  }
+
+  get #client(): ResourceProviderClient {
+    return this.#provider.client;
   }
 
   async check(
@@ -184,11 +212,15 @@ export class DynamicResource {
     return { ...(await this.create(inputs)), inputs };
   }
 
-  /** What the engine does for a declared resource that is in state: check, diff, and an update when there is a change. */
+  /**
+   * What the engine does in its next run, so in another process, for a declared resource that is in state: check, diff,
+   * and an update when there is a change.
+   */
   async change(
     resource: { id: string; properties: Properties },
     args: Properties,
   ): Promise<{ id: string; properties: Properties; changed: boolean; replaces: string[] }> {
+    await this.#provider.nextRun();
     const { inputs, failures } = await this.check(args, resource.properties);
     if (Object.keys(failures).length > 0) throw new Error(`check failed: ${JSON.stringify(failures)}`);
     const { changes, replaces } = await this.diff(resource.id, resource.properties, inputs);
@@ -200,6 +232,11 @@ export class DynamicResource {
   #struct(properties: Properties): Struct {
     return Struct.fromJavaScript({ ...properties, __provider: this.#shell } as never);
   }
+}
+
+/** Where the engine of a run would be reached; the processes of one run are told the same, those of another are not. */
+function engineAddress(): string {
+  return `127.0.0.1:${Math.floor(Math.random() * 1e9)}`;
 }
 
 function plain(struct: Struct | undefined): Properties {

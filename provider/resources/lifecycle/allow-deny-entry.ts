@@ -9,9 +9,9 @@ import {
 import { type AllowDenyEntryInputs, checkAllowDenyEntry } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
 import { canonicalValue, entryKey, naturalKey } from "../../settings/entry-value";
-import { canonicalComment, quote } from "../../settings/text";
+import { canonicalComment, printable, quote } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
-import type { CreatedEntry, EntryQuery, Tenant } from "../../tenant";
+import type { CreatedEntry, Tenant } from "../../tenant";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError, WrongListError } from "./errors";
 import { type Context, changeOf, isDefined, type Lifecycle, PartialFailure } from "./lifecycle";
 
@@ -34,6 +34,18 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   key: entryKey,
 
+  identify(inputs) {
+    const comment = inputs.comment === undefined ? "no comment" : `the comment ${quote(inputs.comment)}`;
+    return {
+      // One value may stand on a list once per scope, but never on both lists.
+      subject: `${inputs.verdictScope}:${naturalKey(inputs.entryType, inputs.value)}`,
+      property: "value",
+      claim: `${inputs.list} ${canonicalValue(inputs.value)} with ${comment}`,
+    };
+  },
+
+  warn: () => [],
+
   diff(state, inputs) {
     return [
       changeOf("value", comparableValue(state.value), comparableValue(inputs.value), true),
@@ -45,7 +57,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   },
 
   async create(inputs, context) {
-    const row = await ensure(inputs, context, inputs.adopt ?? false);
+    const row = await ensure(inputs, context);
     return { id: row.id, state: stateOf(row, inputs) };
   },
 
@@ -61,16 +73,19 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   },
 
   async update(id, state, inputs, context) {
+    const { tenant } = context;
     const change = changeBetween(state, inputs);
     const entryId = state.entryId ?? id;
     if (Object.keys(change).length === 0) return { ...state, value: inputs.value };
     try {
-      return stateOf(await patch(context.tenant, entryId, change, inputs), inputs);
+      return stateOf(await patch(tenant, entryId, change, inputs), inputs);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      // Gone: it is declared, so it is made again. One that was recreated by hand is this resource's all the same.
-      return stateOf(await ensure(inputs, context, true), inputs);
     }
+    // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
+    const again = await tenant.findEntryAnew({ ...state, id: entryId });
+    const row = again === undefined ? await ensure(inputs, context) : await takeOver(again, inputs, context);
+    return stateOf(row, inputs);
   },
 
   async delete(id, state, { tenant, say, isDeclared }) {
@@ -79,8 +94,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const query = { ...state, id: entryId };
     const found = await tenant.findEntry(query);
     const row = found?.id === entryId ? found : undefined;
-    if (row !== undefined && isDeclared(keyOf(row))) {
-      say(`${what} stays: the program declares ${describeEntry(row)} under another name.`);
+    if (row !== undefined && isDeclared(keyOf(row, state))) {
+      say(`${what} stays: the program declares it under another name.`);
       return;
     }
     if (row !== undefined && row.list !== state.list) {
@@ -90,7 +105,13 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     }
     if (await tenant.deleteEntry(entryId)) return;
     const other = await tenant.findEntryAnew(query);
-    if (other === undefined || isDeclared(keyOf(other))) return;
+    if (other === undefined) {
+      say(
+        `${what} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,
+      );
+      return;
+    }
+    if (isDeclared(keyOf(other, state))) return;
     if (other.id === entryId) {
       throw new NotAppliedError(
         `The service was asked to delete ${describeEntry(other)}, and still has it. Run again; if it stays, look at it in the console.`,
@@ -104,16 +125,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
  * Makes the service hold the entry as declared: observes, adds or takes over, and compares every answer with what was
  * asked.
  */
-async function ensure(
-  inputs: AllowDenyEntryInputs,
-  context: Context,
-  takeOver: boolean,
-): Promise<AllowDenyEntryRow> {
+async function ensure(inputs: AllowDenyEntryInputs, context: Context): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
-  const existing = await tenant.findEntry(inputs);
-  if (existing !== undefined && !mayStandBeside(existing, inputs, context, takeOver)) {
-    return await adopt(existing, inputs, context, takeOver);
-  }
+  const existing =
+    (await tenant.findEntry(inputs)) ?? (inputs.adopt ? await inTheWay(inputs, context) : undefined);
+  if (existing !== undefined) return await adopt(existing, inputs, context);
   let created: CreatedEntry;
   try {
     created = await tenant.createEntry({
@@ -124,40 +140,38 @@ async function ensure(
       ...(inputs.comment === undefined ? {} : { comment: inputs.comment }),
     });
   } catch (error) {
-    const found = await foundAfter(error, inputs, tenant);
+    const found = await foundAfter(error, inputs, context);
     if (found === undefined) throw error;
-    return await adopt(found, inputs, context, takeOver);
+    return await adopt(found, inputs, context);
   }
   // A service that answers success with an entry that stood there before has created nothing that could be undone.
-  if (!created.isNew) return await adopt(created.row, inputs, context, takeOver);
+  if (!created.isNew) return await adopt(created.row, inputs, context);
   return await settle(created.row, inputs, tenant);
 }
 
 /**
- * A service may hold one value on a list once per scope. So an entry of another scope is no obstacle, unless it is the
- * one that is to be taken over; whether both may stand is the service's to say.
+ * An entry of the same value under another scope, which the program does not declare. Whether both may stand is the
+ * service's to say; it is looked at only to be taken over, or when the service says that it is in the way.
  */
-function mayStandBeside(
-  existing: AllowDenyEntryRow,
+async function inTheWay(
   inputs: AllowDenyEntryInputs,
   context: Context,
-  takeOver: boolean,
-): boolean {
-  const otherScope =
-    existing.list === inputs.list && (existing.verdict_scope ?? inputs.verdictScope) !== inputs.verdictScope;
-  return otherScope && (!takeOver || context.isDeclared(keyOf(existing)));
+): Promise<AllowDenyEntryRow | undefined> {
+  const rows = await context.tenant.entriesOfValue(inputs);
+  return rows.find((row) => !context.isDeclared(keyOf(row, inputs)));
 }
 
 /** After a conflict, or a failure that leaves the outcome unknown, what the service holds decides. */
 async function foundAfter(
   error: unknown,
-  query: EntryQuery,
-  tenant: Tenant,
+  inputs: AllowDenyEntryInputs,
+  context: Context,
 ): Promise<AllowDenyEntryRow | undefined> {
-  const mayExist = error instanceof ConflictError || (error instanceof ServiceError && error.outcomeUnknown);
-  if (!mayExist) return undefined;
+  const isConflict = error instanceof ConflictError;
+  if (!isConflict && !(error instanceof ServiceError && error.outcomeUnknown)) return undefined;
   try {
-    return await tenant.findEntryAnew(query);
+    const same = await context.tenant.findEntryAnew(inputs);
+    return same ?? (isConflict ? await inTheWay(inputs, context) : undefined);
   } catch {
     // The first failure is the one to tell.
     return undefined;
@@ -169,22 +183,35 @@ async function adopt(
   existing: AllowDenyEntryRow,
   inputs: AllowDenyEntryInputs,
   context: Context,
-  takeOver: boolean,
 ): Promise<AllowDenyEntryRow> {
   if (naturalKey(existing.entry_type, existing.value) !== naturalKey(inputs.entryType, inputs.value)) {
     throw new NotAppliedError(
       `The service was asked to create ${quote(inputs.value)} and answered with ${describeEntry(existing)}, which stood there before. Nothing was changed.`,
     );
   }
+  const differing = Object.keys(differenceOf(existing, inputs));
+  if (differing.length === 0) return existing;
+  if (inputs.adopt) {
+    context.say(`Took over ${describeEntry(existing)}; its ${differing.join(" and ")} is now as declared.`);
+    return await takeOver(existing, inputs, context);
+  }
+  throw new AlreadyExistsError(
+    `${printable(inputs.value)} can't be created on the ${inputs.list} list: there is an entry already, with another ${differing.join(" and ")}.\n` +
+      `  there     ${describeEntry(existing)}\n` +
+      `  declared  ${describeDeclared(inputs)}\n` +
+      "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console.",
+  );
+}
+
+/** Changes an entry that exists to what is declared, unless the program declares that entry too. */
+async function takeOver(
+  existing: AllowDenyEntryRow,
+  inputs: AllowDenyEntryInputs,
+  context: Context,
+): Promise<AllowDenyEntryRow> {
   const change = differenceOf(existing, inputs);
   if (Object.keys(change).length === 0) return existing;
-  if (!takeOver) {
-    throw new AlreadyExistsError(
-      `The entry ${quote(inputs.value)} can't be created on the ${inputs.list} list: there is ${describeEntry(existing)} already, and it differs in ${Object.keys(change).join(", ")}. ` +
-        "Nothing was changed. Either say `adopt: true` to take it over and change it to what is declared, or declare it as it stands (or remove it in the console) and run again.",
-    );
-  }
-  if (keyOf(existing) !== entryKey(inputs) && context.isDeclared(keyOf(existing))) {
+  if (keyOf(existing, inputs) !== entryKey(inputs) && context.isDeclared(keyOf(existing, inputs))) {
     throw new AlreadyExistsError(
       `The entry ${quote(inputs.value)} can't be taken over for the ${inputs.list} list: the program declares ${describeEntry(existing)} too. Nothing was changed. Keep one of the two declarations.`,
     );
@@ -241,6 +268,13 @@ async function undo(
   tenant: Tenant,
   failure: (outcome: string) => EmailSecurityError,
 ): Promise<Error> {
+  // Another writer may have made it in the same moment; what does not look like ours is not ours to remove.
+  const comment = canonicalComment(created.comment);
+  if (comment !== "" && comment !== canonicalComment(inputs.comment)) {
+    return failure(
+      "It does not look like what was sent, so it was left alone. Look at it in the console, then run again.",
+    );
+  }
   try {
     await tenant.deleteEntry(created.id);
   } catch (error) {
@@ -251,21 +285,19 @@ async function undo(
   return failure("That entry was removed again at once; nothing is left behind.");
 }
 
-/** Changes an entry in place and compares the answer with what was asked. */
+/** Changes an entry in place and compares the answer with all that is declared; what differs is mended once. */
 async function patch(
   tenant: Tenant,
   id: string,
   change: EntryChange,
   inputs: AllowDenyEntryInputs,
 ): Promise<AllowDenyEntryRow> {
-  let row: AllowDenyEntryRow;
-  try {
-    row = await tenant.updateEntry(id, change);
-  } catch (error) {
-    if (error instanceof ConflictError) throw await collision(error, id, inputs, tenant);
-    throw error;
-  }
-  const missed = Object.keys(differenceOf(row, inputs)).filter((field) => field in change);
+  let row = await send(tenant, id, change, inputs);
+  const more = differenceOf(row, inputs);
+  // Fields that were not sent and differ were changed by somebody else since the last reading.
+  const unseen = Object.keys(more).length > 0 && !Object.keys(more).some((field) => field in change);
+  if (unseen) row = await send(tenant, id, more, inputs);
+  const missed = Object.keys(differenceOf(row, inputs));
   if (missed.length > 0) {
     throw new NotAppliedError(
       `The service answered success to the change of ${Object.keys(change).join(", ")} of ${quote(inputs.value)}, but ${missed.join(", ")} is not as asked: there is ${describeEntry(row)}. Run \`pulumi refresh\`, look at it in the console, and run again.`,
@@ -274,14 +306,29 @@ async function patch(
   return row;
 }
 
+async function send(
+  tenant: Tenant,
+  id: string,
+  change: EntryChange,
+  inputs: AllowDenyEntryInputs,
+): Promise<AllowDenyEntryRow> {
+  try {
+    return await tenant.updateEntry(id, change);
+  } catch (error) {
+    if (error instanceof ConflictError) throw await collision(error, id, inputs, tenant);
+    throw error;
+  }
+}
+
 async function collision(
   conflict: ConflictError,
   id: string,
   inputs: AllowDenyEntryInputs,
   tenant: Tenant,
 ): Promise<Error> {
-  const other = await tenant.findEntryAnew(inputs).catch(() => undefined);
-  if (other === undefined || other.id === id) return conflict;
+  const rows = await tenant.entriesOfValueAnew(inputs).catch(() => []);
+  const other = rows.find((row) => row.id !== id);
+  if (other === undefined) return conflict;
   return new AlreadyExistsError(
     `The entry ${quote(inputs.value)} can't become what is declared: it collides with ${describeEntry(other)}. Nothing was changed. Remove one of the two in the console, then run \`pulumi refresh\` and run again.`,
     { cause: conflict },
@@ -338,13 +385,19 @@ function stateOf(
   };
 }
 
-function keyOf(row: AllowDenyEntryRow): string {
+/** The key of a row; a scope that the service does not tell is taken to be the given one. */
+function keyOf(row: AllowDenyEntryRow, untold: { readonly verdictScope: string }): string {
   return entryKey({
     list: row.list,
     entryType: row.entry_type,
     value: row.value,
-    verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
+    verdictScope: row.verdict_scope ?? untold.verdictScope,
   });
+}
+
+function describeDeclared(inputs: AllowDenyEntryInputs): string {
+  const comment = inputs.comment === undefined ? "no comment" : `comment ${quote(inputs.comment)}`;
+  return `${printable(inputs.value)} on the ${inputs.list} list (scope ${quote(inputs.verdictScope)}, ${comment})`;
 }
 
 function comparableValue(value: unknown): unknown {

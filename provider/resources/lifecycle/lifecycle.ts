@@ -11,6 +11,10 @@ export interface Lifecycle<Inputs, State> {
   check(raw: RawArguments): CheckResult;
   /** What makes the declared thing one of its own beside its id. What is declared is never deleted. */
   key(inputs: Inputs): string;
+  /** What is declared, so that the same thing declared twice is found. */
+  identify(inputs: Inputs): Identity;
+  /** What a person should know before a change is made, sentence by sentence. Pure. */
+  warn(state: State, inputs: Inputs): readonly string[];
   /** What would change. Pure; new arguments may be unknown. */
   diff(state: State, inputs: Inputs): readonly Change[];
   create(inputs: Inputs, context: Context): Promise<Created<State>>;
@@ -32,6 +36,16 @@ export interface Context {
 export interface CheckResult {
   readonly inputs: Record<string, unknown>;
   readonly failures: readonly ArgumentFailure[];
+}
+
+/** A declaration as a person would tell it. */
+export interface Identity {
+  /** What two declarations of the same thing share. */
+  readonly subject: string;
+  /** The argument that names it. */
+  readonly property: string;
+  /** What is declared of it, in words. */
+  readonly claim: string;
 }
 
 /** One argument that changes, and what that takes. */

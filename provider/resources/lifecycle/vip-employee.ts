@@ -26,6 +26,23 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   key: (inputs) => keyOf(inputs.email),
 
+  identify(inputs) {
+    const comment = inputs.comment === undefined ? "no comment" : `the comment ${quote(inputs.comment)}`;
+    return {
+      subject: keyOf(inputs.email),
+      property: "email",
+      claim: `${canonicalMailbox(inputs.email)} with ${comment}${inputs.onDelete === "keep" ? ' and onDelete "keep"' : ""}`,
+    };
+  },
+
+  warn(state, inputs) {
+    const sameMailbox = comparableMailbox(state.email) === comparableMailbox(inputs.email);
+    if (sameMailbox || state.onDelete === "keep") return [];
+    return [
+      `Replacing ${state.email} excludes that mailbox for good: automatic detection will never make it a VIP again. To only forget it, set onDelete: "keep" and run \`up\` first.`,
+    ];
+  },
+
   diff(state, inputs) {
     return [
       changeOf("email", comparableMailbox(state.email), comparableMailbox(inputs.email), true),
@@ -34,8 +51,15 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     ].filter(isDefined) satisfies readonly Change[];
   },
 
-  async create(inputs, { tenant }) {
+  async create(inputs, { tenant, say }) {
+    const before = await tenant.findVip(inputs.email);
     const row = await ensure(inputs, tenant);
+    if (before?.comment !== undefined && !sameComment(before.comment, inputs.comment)) {
+      const now = inputs.comment === undefined ? "it has none now" : `it is now ${quote(inputs.comment)}`;
+      say(
+        `${inputs.email} was a VIP already, with the comment ${quote(before.comment, 500)}; ${now}, as declared.`,
+      );
+    }
     return { id: canonicalMailbox(inputs.email), state: stateOf(row, inputs) };
   },
 
@@ -57,7 +81,8 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   async update(_id, state, inputs, { tenant }) {
     if (sameComment(state.comment, inputs.comment)) return withArguments(state, inputs);
     try {
-      return stateOf(await writeComment(inputs, tenant), inputs);
+      // The answer of the edit has no directory fields; those of the state still hold.
+      return { ...directoryFields(state), ...stateOf(await writeComment(inputs, tenant), inputs) };
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       // No stored row: gone, or a VIP by automatic detection. What the service lists decides.
@@ -81,7 +106,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     }
     await tenant.removeVip(state.email);
     say(
-      `${state.email} is no VIP any more, and stays excluded: automatic detection will never make this mailbox a VIP again. Declaring it again, or the console, is the way back.`,
+      `${state.email} is no VIP any more, and stays excluded: automatic detection will never make this mailbox a VIP again. To undo it, declare the VIP again, or add it in the console.`,
     );
   },
 };
@@ -167,6 +192,12 @@ function stateOf(
   return Object.fromEntries(
     Object.entries(state).filter(([, value]) => value !== undefined),
   ) as unknown as VipEmployeeState;
+}
+
+function directoryFields(state: VipEmployeeState): Partial<VipEmployeeState> {
+  const { fullName, jobTitle, department } = state;
+  const fields = Object.entries({ fullName, jobTitle, department });
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
 }
 
 /** The state with the arguments that are not the service's. */

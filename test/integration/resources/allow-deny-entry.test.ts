@@ -94,6 +94,7 @@ describe("create", () => {
       entryId: row?.id,
       createdAt: row?.created_at,
       createdBy: "Pulumi (ci)",
+      tenant: tenant.sandbox.url,
     });
     expect(tenant.trace()).toEqual([
       ...READ_BOTH_LISTS,
@@ -124,7 +125,7 @@ describe("create", () => {
     const create = tenant.provider.resource("allowDenyEntry").declare(evil);
     await expect(create).rejects.toThrow(
       new RegExp(
-        `"evil.example" can't be created.*${String(results["id"])}.*Dana Reyes.*adopt: true.*console`,
+        `evil.example can't be created.*${String(results["id"])}.*Dana Reyes.*adopt: true.*console`,
         "s",
       ),
     );
@@ -163,7 +164,7 @@ describe("create", () => {
       },
     });
     const create = tenant.provider.resource("allowDenyEntry").declare(evil);
-    await expect(create).rejects.toThrow(/id g1, scope "graymail".*differs in verdict_scope.*adopt: true/s);
+    await expect(create).rejects.toThrow(/another verdict_scope.*id g1, scope "graymail".*adopt: true/s);
   });
 
   it("takes over and changes an entry that differs when told to adopt it, moving it in place", async () => {
@@ -542,6 +543,131 @@ describe("delete", () => {
     expect(renamed.id).toBe(made.id);
     expect(tenant.writes()).toEqual([]);
     expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+  });
+});
+
+describe("what belongs to others", () => {
+  const graymail = { ...evil, verdictScope: "graymail" };
+
+  it("is not taken for an entry that was deleted by hand: one of another scope is another entry", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = tenant.provider.resource("allowDenyEntry");
+    await entry.declare(evil);
+    const made = await entry.declare(graymail);
+    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    await using later = await laterRun(tenant);
+    expect(await later.resource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
+    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ verdict_scope: "global" }]);
+  });
+
+  it("is not changed when an entry of ours is gone: ours is made again beside it", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = await entry.declare(graymail);
+    const theirs = { ...evil, entry_type: "domain", comment: "theirs" };
+    await tenant.console("POST", "/allow_deny_entries", theirs);
+    await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
+    await entry.change(made, { ...graymail, comment: "ours" });
+    const rows = tenant.sandbox
+      .allowDenyEntries("acme")
+      .map((row) => [row.verdict_scope, row.comment, row.created_by]);
+    expect(rows.sort()).toEqual([
+      ["global", "theirs", "Dana Reyes (console)"],
+      ["graymail", "ours", "Pulumi (ci)"],
+    ]);
+  });
+
+  it("is not deleted by a rename on a service that does not tell scopes", async () => {
+    await using tenant = await sandboxTenant({
+      afterHandle: (_request, response) => {
+        const body = response.body as {
+          results: { items?: Record<string, unknown>[] } & Record<string, unknown>;
+        };
+        for (const row of body.results.items ?? [body.results]) delete row["verdict_scope"];
+        return response;
+      },
+    });
+    const made = await tenant.provider.resource("allowDenyEntry").declare(graymail);
+    await using later = await laterRun(tenant);
+    const renamed = await later.resource("allowDenyEntry").declare(graymail);
+    expect(renamed.id).toBe(made.id);
+    await later.resource("allowDenyEntry").delete(made.id, made.properties);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+  });
+
+  it("is not undone: an entry on the other list with somebody else's comment, answered to our create", async () => {
+    await using tenant = await sandboxTenant({
+      intercept: async (request) => {
+        if (request.method !== "POST" || (request.body as { list: string }).list !== "deny") return undefined;
+        const theirs = { list: "allow", entry_type: "domain", value: "evil.example", comment: "theirs" };
+        const { results } = await tenant.console("POST", "/allow_deny_entries", theirs);
+        return { status: 200, body: { status: 200, results } };
+      },
+    });
+    const create = tenant.provider.resource("allowDenyEntry").declare(evil);
+    await expect(create).rejects.toThrow("does not look like what was sent, so it was left alone");
+    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "allow", comment: "theirs" }]);
+  });
+
+  it("is said when a deletion finds nothing: the key may be another tenant's", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    await using other = await DynamicProvider.start({
+      environment: {
+        EMAIL_SECURITY_BASE_URL: tenant.sandbox.url,
+        EMAIL_SECURITY_API_KEY: "sandbox-globex-ci",
+      },
+    });
+    await other.resource("allowDenyEntry").delete(made.id, made.properties);
+    await expect
+      .poll(() => other.printed.join("\n"))
+      .toContain("check that the API key is the right tenant's");
+    expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+  });
+
+  it("is another tenant's: a resource that moves to it is replaced", async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
+    await using other = await DynamicProvider.start({
+      config: {
+        "email-security:instance": "globex",
+        "email-security:baseUrl": tenant.sandbox.url,
+        "email-security:apiKey": "sandbox-globex-ci",
+      },
+    });
+    const diff = await other.resource("allowDenyEntry").diff(made.id, made.properties, made.inputs);
+    expect(diff).toEqual({ changes: true, replaces: ["tenant"] });
+  });
+});
+
+describe("one program", () => {
+  it("that declares a value twice, differently, is refused in preview", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = tenant.provider.resource("allowDenyEntry");
+    expect((await entry.check(evil)).failures).toEqual({});
+    // The engine checks a resource twice when it is replaced; the same twice is no contradiction.
+    expect((await entry.check({ ...evil, value: "EVIL.example." })).failures).toEqual({});
+    const { failures } = await entry.check({ ...evil, list: "allow" });
+    expect(failures["value"]).toMatch(
+      /declared twice in this program, once as deny evil.example .* and once as allow/,
+    );
+    expect((await entry.check({ ...evil, verdictScope: "graymail" })).failures).toEqual({});
+  });
+
+  it("mends in one go what its update finds changed by somebody else", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = await entry.declare(evil);
+    await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "allow" });
+    await using later = await laterRun(tenant);
+    tenant.trace();
+    await later.resource("allowDenyEntry").change(made, { ...evil, comment: "INC-8" });
+    expect(tenant.trace()).toEqual([
+      `PATCH /allow_deny_entries/${made.id} {"comment":"INC-8"} 200`,
+      `PATCH /allow_deny_entries/${made.id} {"list":"deny"} 200`,
+    ]);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ list: "deny", comment: "INC-8" }]);
   });
 });
 

@@ -37,6 +37,25 @@ describe("check and diff", () => {
   });
 });
 
+describe("one program", () => {
+  it("that declares a mailbox twice, differently, is refused in preview", async () => {
+    await using tenant = await sandboxTenant();
+    const vip = tenant.provider.resource("vipEmployee");
+    expect((await vip.check(cfo)).failures).toEqual({});
+    const { failures } = await vip.check({ email: mailbox, comment: "B" });
+    expect(failures["email"]).toMatch(/declared twice.*"Signs payments".*the comment "B"/);
+  });
+
+  it("is warned in preview that replacing a mailbox excludes the old one for good", async () => {
+    await using tenant = await sandboxTenant();
+    const vip = tenant.provider.resource("vipEmployee");
+    await vip.diff(mailbox, { email: mailbox }, { email: "olivia.park@acme.example" });
+    await expect.poll(() => tenant.provider.printed.join("\n")).toContain("excludes that mailbox for good");
+    await vip.diff(mailbox, { email: mailbox, onDelete: "keep" }, { email: "jonas.weber@acme.example" });
+    expect(tenant.provider.printed.join("\n")).not.toContain("jonas.weber");
+  });
+});
+
 describe("create", () => {
   it("adds the mailbox with its comment, reads back, and shows the directory's fields", async () => {
     await using tenant = await sandboxTenant();
@@ -51,6 +70,7 @@ describe("create", () => {
       fullName: "Yuki Sato",
       jobTitle: "Payroll Specialist",
       department: expect.any(String),
+      tenant: tenant.sandbox.url,
     });
     expect(tenant.trace()).toEqual([
       ...READ_VIPS,
@@ -75,6 +95,26 @@ describe("create", () => {
       ...READ_VIPS,
       'PATCH /vip_employees {"email":"Yuki.Sato@acme.example","comment":"Signs payments"} 200',
     ]);
+    await expect
+      .poll(() => tenant.provider.printed.join("\n"))
+      .toContain('was a VIP already, with the comment "?"');
+  });
+
+  it("keeps to the stored row of a VIP that is listed twice, once detected and once added", async () => {
+    await using tenant = await sandboxTenant({
+      afterHandle: (request, response) => {
+        const items = (response.body as { results: { items?: Record<string, unknown>[]; total: number } })
+          .results;
+        if (request.method !== "GET" || items.items === undefined) return undefined;
+        items.items.push({ email: mailbox, comment: "", added_by: "", source: "auto" });
+        items.total += 1;
+        return response;
+      },
+    });
+    await tenant.console("POST", "/vip_employees", { emails: [mailbox], comment: "Signs payments" });
+    const made = await tenant.provider.resource("vipEmployee").declare(cfo);
+    expect(made.properties).toMatchObject({ comment: "Signs payments", source: "manual" });
+    expect(tenant.writes()).toEqual([]);
   });
 
   it.each([200, 400, 404, 409, 422] as const)(

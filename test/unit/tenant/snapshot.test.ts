@@ -79,7 +79,7 @@ it("lays own writes over the reading", async () => {
   expect(rows.named("b").map((row) => row.id)).toEqual(["2", "1"]);
   snapshot.drop("2");
   expect((await snapshot.rows()).get("2")).toBeUndefined();
-  expect(snapshot.has("1")).toBe(true);
+  expect(snapshot.known("1")).toEqual({ id: "1", value: "b" });
 });
 
 it("lays a write over a reading that was under way, which may not have seen it", async () => {

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { readConfiguration, tenantIdentity } from "../../../provider/resources/configuration";
+
+const stack = (values: Record<string, string>) => (key: string) => values[key];
+const address = "https://mail-security.example";
+const instance = { "email-security:instance": "acme", "email-security:baseUrl": address };
+
+describe("the configuration", () => {
+  it.each([
+    ["the environment", {}, { EMAIL_SECURITY_BASE_URL: address, EMAIL_SECURITY_API_KEY: "k" }, "k"],
+    ["the stack", { "email-security:baseUrl": address, "email-security:apiKey": "s" }, {}, "s"],
+    [
+      "the environment first",
+      { "email-security:baseUrl": address, "email-security:apiKey": "s" },
+      { EMAIL_SECURITY_API_KEY: "k" },
+      "k",
+    ],
+    [
+      "an empty environment not at all",
+      { "email-security:baseUrl": address, "email-security:apiKey": "s" },
+      { EMAIL_SECURITY_API_KEY: "" },
+      "s",
+    ],
+    [
+      "an instance alone",
+      { ...instance, "email-security:apiKey": "i" },
+      { EMAIL_SECURITY_API_KEY: "k" },
+      "i",
+    ],
+  ])("comes from %s", (_name, config, environment, apiKey) => {
+    expect(readConfiguration(stack(config), environment)).toEqual({
+      baseUrl: address,
+      apiKey,
+      allowInsecureHttp: false,
+    });
+  });
+
+  it("names what is missing and where it can be given", () => {
+    expect(() => readConfiguration(stack({}), {})).toThrow(/EMAIL_SECURITY_BASE_URL.*email-security:baseUrl/);
+    expect(() => readConfiguration(stack(instance), { EMAIL_SECURITY_API_KEY: "k" })).toThrow(
+      /Give apiKey to the Provider "acme"; neither the environment nor/,
+    );
+  });
+
+  it("names a setting that can't be read, and what it holds", () => {
+    const environment = {
+      EMAIL_SECURITY_BASE_URL: address,
+      EMAIL_SECURITY_API_KEY: "k",
+      EMAIL_SECURITY_TIMEOUT_MS: "abc",
+    };
+    expect(() => readConfiguration(stack({}), environment)).toThrow('EMAIL_SECURITY_TIMEOUT_MS is "abc"');
+    const limit = {
+      ...environment,
+      EMAIL_SECURITY_TIMEOUT_MS: "2500",
+      EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "true",
+    };
+    expect(readConfiguration(stack({}), limit)).toMatchObject({ timeoutMs: 2500, allowInsecureHttp: true });
+  });
+});
+
+describe("the tenant", () => {
+  it("is told by the instance and the service's origin, without the key", () => {
+    expect(
+      tenantIdentity(stack({ "email-security:baseUrl": `${address}/x/`, "email-security:apiKey": "s" }), {}),
+    ).toBe(address);
+    expect(tenantIdentity(stack(instance), {})).toBe(`acme at ${address}`);
+    expect(tenantIdentity(stack({}), {})).toBeUndefined();
+    expect(
+      tenantIdentity(stack({ "email-security:baseUrl": "04da6b54-80e4-46f7-96ec-b56ff0331ba9" }), {}),
+    ).toBeUndefined();
+  });
+});
