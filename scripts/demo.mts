@@ -37,9 +37,9 @@ try {
 
 async function demo(): Promise<void> {
   console.log(`
-${bold("Email security as code")}: examples/quickstart, run by Pulumi ${engine.version} against a sandbox of the settings
-service at ${sandbox.url}, tenant "${TENANT}". Below each step: what Pulumi did, how many requests the
-service saw, and what the service now holds of what the example declares.`);
+${bold("Email security as code")}: examples/quickstart, run by Pulumi ${engine.version} against a sandbox
+of the service at ${sandbox.url}, tenant "${TENANT}". Each step shows what Pulumi
+did, how many requests the service saw, and what it holds of what has changed.`);
 
   step("The first `pulumi up`", "makes everything");
   await pulumi("up", "--yes", "--skip-preview");
@@ -48,10 +48,7 @@ service saw, and what the service now holds of what the example declares.`);
   step("The second", "has nothing to do, and makes no request at all");
   await pulumi("up", "--yes", "--skip-preview");
 
-  step(
-    "A colleague's click in the console",
-    "allows what you deny; a refresh sees it, the next `up` mends it",
-  );
+  step("A colleague's click in the console", "a refresh sees it, the next `up` mends it");
   await clickInConsole("acme-login.example", { list: "allow", comment: "customer complained" });
   const refresh = await pulumi("refresh", "--yes", "--skip-preview", "--diff");
   for (const line of refresh.split("\n")) {
@@ -65,7 +62,7 @@ service saw, and what the service now holds of what the example declares.`);
   await pulumi("up", "--yes", "--skip-preview");
   holds("trade-fair.example");
 
-  step("Another value", "replaces the entry: the new one is there before the old one goes");
+  step("Another value", "the new entry is there before the old one goes");
   await edit("acme-login.example", "acme-portal.example");
   await pulumi("up", "--yes", "--skip-preview");
   holds("acme-portal.example");
@@ -73,7 +70,7 @@ service saw, and what the service now holds of what the example declares.`);
   step("A mistake", "is refused in preview, before any request");
   await edit("acme-portal.example", "hxxps://acme-portal[.]example/login");
   const refused = await pulumi("preview");
-  console.log(`  ${/has a problem: (.+)/.exec(refused)?.[1] ?? refused}`);
+  say(/has a problem: (.+)/.exec(refused)?.[1] ?? refused);
   await edit("hxxps://acme-portal[.]example/login", "acme-portal.example");
 
   step("`pulumi destroy`", "leaves the tenant's other settings alone");
@@ -90,8 +87,13 @@ service saw, and what the service now holds of what the example declares.`);
 ${bold("Where to go next")}
   examples/quickstart/index.ts      the program you have just seen
   README.md                         your own tenant, keys, what each resource does
-  npx email-security sandbox        the same sandbox for your own trials
+  npx email-security sandbox        the same sandbox, for your own trials
 `);
+}
+
+/** Prints a sentence in lines that fit a terminal of 80 columns. */
+function say(sentence: string): void {
+  console.log(sentence.replace(/(.{1,76})(?:\s+|$)/g, "  $1\n").trimEnd());
 }
 
 function step(what: string, why: string): void {
@@ -129,7 +131,7 @@ async function pulumi(...args: string[]): Promise<string> {
   const reads = sandbox.requests.length - writes;
   const seen = reads + writes === 0 ? "no request" : `${count(reads, "read")}, ${count(writes, "write")}`;
   console.log(
-    `  ${`pulumi ${args[0]}`.padEnd(14)} ${did.padEnd(36)} ${seen.padEnd(18)} ${dim(`${seconds} s`)}`,
+    `  ${`pulumi ${args[0]}`.padEnd(15)} ${did.padEnd(27)} ${seen.padEnd(18)} ${dim(`${seconds} s`)}`,
   );
   return output;
 }

@@ -66,5 +66,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
       },
       opts,
     );
+    // The state holds the service's id only where it is not the resource's own.
+    this.entryId = pulumi.all([this.entryId, this.id]).apply(([entryId, id]) => entryId ?? id);
   }
 }

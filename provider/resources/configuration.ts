@@ -51,14 +51,14 @@ export function readConfiguration(
 }
 
 /**
- * What tells one tenant from another without its key: the provider instance and the service's origin. Undefined while
+ * What tells one tenant from another without its key: the provider instance and the service's host. Undefined while
  * it is not known, as in a preview of what gives the address.
  */
 export function tenantIdentity(config: ConfigSource, environment: NodeJS.ProcessEnv): string | undefined {
   const address = URL.parse(readSetting("baseUrl", config, environment) ?? "");
   if (address === null) return undefined;
   const instance = config(INSTANCE_KEY);
-  return instance === undefined ? address.origin : `${instance} at ${address.origin}`;
+  return instance === undefined ? address.host : `${instance} at ${address.host}`;
 }
 
 function readSetting(

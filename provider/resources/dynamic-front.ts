@@ -35,6 +35,7 @@ export function dynamicFront<Inputs, State>(
   options: FrontOptions,
 ): dynamic.ResourceProvider {
   const program = new Program(lifecycle);
+  const inputsOf = (properties: Properties): Inputs => lifecycle.complete(fromPulumi(properties));
   const withTenant = (state: State): Properties => {
     const tenant = options.tenant();
     return { ...state, ...(tenant === undefined ? {} : { [TENANT_PROPERTY]: tenant }) };
@@ -50,15 +51,16 @@ export function dynamicFront<Inputs, State>(
         const { inputs, failures } = lifecycle.check(fromPulumi(news));
         const isKnown = !Object.values(inputs).includes(UNKNOWN);
         if (failures.length > 0 || !isKnown) return { inputs: toPulumi(inputs), failures: [...failures] };
-        const twice = program.declare(inputs as Inputs);
-        if (twice === undefined) options.declare(lifecycle.key(inputs as Inputs));
+        const complete = lifecycle.complete(inputs);
+        const twice = program.declare(complete);
+        if (twice === undefined) options.declare(lifecycle.key(complete));
         return { inputs: toPulumi(inputs), failures: twice === undefined ? [] : [twice] };
       }),
 
     diff: async (_id: string, olds: Properties, news: Properties) =>
       await quietly(async () => {
         const { [TENANT_PROPERTY]: oldTenant, ...state } = fromPulumi(olds);
-        const inputs = fromPulumi(news) as Inputs;
+        const inputs = inputsOf(news);
         const changes = lifecycle.diff(state as State, inputs);
         const replaces = changes.filter((change) => change.replace).map((change) => change.property);
         const tenant = options.tenant();
@@ -72,7 +74,7 @@ export function dynamicFront<Inputs, State>(
 
     create: async (inputs: Properties) =>
       await carryingProvider(inputs, async () => {
-        const { id, state } = await lifecycle.create(fromPulumi(inputs) as Inputs, options.context());
+        const { id, state } = await lifecycle.create(inputsOf(inputs), options.context());
         return { id, outs: withTenant(state) };
       }),
 
@@ -89,7 +91,7 @@ export function dynamicFront<Inputs, State>(
         const state = await lifecycle.update(
           id,
           fromPulumi(olds) as State,
-          fromPulumi(news) as Inputs,
+          inputsOf(news),
           options.context(),
         );
         return { outs: withTenant(state) };

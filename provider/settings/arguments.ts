@@ -72,7 +72,7 @@ export const vipEmployeeArguments = z.strictObject({
     .optional(),
 });
 
-/** Arguments of an allow/deny entry after check: complete, and with an empty comment left out. */
+/** The complete arguments of an allow/deny entry. */
 export interface AllowDenyEntryInputs {
   readonly list: "allow" | "deny";
   readonly value: string;
@@ -90,34 +90,40 @@ export interface VipEmployeeInputs {
 }
 
 export interface Checked {
-  /** The arguments made complete. Holds {@link UNKNOWN} where the given ones did. */
+  /** The arguments without what is empty. Holds {@link UNKNOWN} where the given ones did. */
   readonly inputs: Record<string, unknown>;
   /** Every reason at once; empty when the arguments are good. */
   readonly failures: readonly ArgumentFailure[];
 }
 
-/** Checks the arguments of an allow/deny entry, infers its type and fills in its scope. */
+/** Checks the arguments of an allow/deny entry. What is left out stays out, so that state stays small. */
 export function checkAllowDenyEntry(raw: RawArguments): Checked {
   const failures = validate(allowDenyEntryArguments, raw);
   const inputs = withoutEmpty(raw);
-  if (typeof raw["value"] === "string") {
-    const parsed = parseEntryValue(raw["value"]);
-    if (parsed.ok) {
-      const inferred = parsed.value.entryType;
-      const given = inputs["entryType"];
-      if (given === undefined) inputs["entryType"] = inferred;
-      else if (given !== inferred && isOneOf(ENTRY_TYPES, given)) {
-        failures.push({
-          property: "entryType",
-          reason: `is ${quote(given)}, but ${quote(raw["value"])} is ${article(inferred)}; leave it out or write ${quote(inferred)}`,
-        });
-      }
+  const { value, entryType: given } = inputs;
+  const parsed = typeof value === "string" ? parseEntryValue(value) : undefined;
+  if (parsed?.ok && given !== undefined && isOneOf(ENTRY_TYPES, given)) {
+    const { entryType } = parsed.value;
+    if (given !== entryType) {
+      failures.push({
+        property: "entryType",
+        reason: `is ${quote(given)}, but ${quote(value)} is ${article(entryType)}; leave it out or write ${quote(entryType)}`,
+      });
     }
-  } else if (raw["value"] === UNKNOWN && inputs["entryType"] === undefined) {
-    inputs["entryType"] = UNKNOWN;
   }
-  inputs["verdictScope"] ??= DEFAULT_VERDICT_SCOPE;
   return { inputs, failures };
+}
+
+/** The arguments of an allow/deny entry with what may be left out: the type is inferred, the scope has a default. */
+export function completeAllowDenyEntry(inputs: RawArguments): AllowDenyEntryInputs {
+  const { value } = inputs;
+  const parsed = typeof value === "string" ? parseEntryValue(value) : undefined;
+  const inferred = parsed?.ok ? parsed.value.entryType : UNKNOWN;
+  return {
+    entryType: inferred,
+    verdictScope: DEFAULT_VERDICT_SCOPE,
+    ...inputs,
+  } as unknown as AllowDenyEntryInputs;
 }
 
 /** Checks the arguments of a VIP employee. */

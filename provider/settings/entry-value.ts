@@ -161,7 +161,7 @@ function parseDomain(text: string): Parsed<string> {
     return refuse(`${quote(text)} is a pattern; the service's list holds plain domains`);
   const odd = /[^\p{L}\p{N}\p{M}._-]/u.exec(text.normalize("NFC"))?.[0];
   if (odd !== undefined) {
-    const several = /[\s,;]/.test(odd) ? "; write one value an entry" : "";
+    const several = /[\s,;]/.test(odd) ? " (one entry holds one value)" : "";
     return refuse(`${quote(text)} is not a domain: it holds ${nameOf(odd)}${several}`);
   }
   if (/^[.]/.test(text)) return refuse(`${quote(text)} is not a domain: it starts with a dot`);

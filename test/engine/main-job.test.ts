@@ -106,6 +106,20 @@ it("declares an entry and a VIP, and takes both through their whole life", async
   expect(await project.up()).toContain("+ 1 created");
   expect(entries()).toMatchObject([{ value: "acme-portal.example" }]);
 
+  // An entry that is deleted and made again by hand is the same one for us, under its new id.
+  await fetch(`${settings}/allow_deny_entries/${entries()[0]?.id}`, { method: "DELETE", headers: console });
+  const again = { list: "deny", entry_type: "domain", value: "acme-portal.example", comment: "INC-7" };
+  await fetch(`${settings}/allow_deny_entries`, {
+    method: "POST",
+    headers: console,
+    body: JSON.stringify(again),
+  });
+  await project.refresh();
+  writes();
+  expect(await project.up()).toContain("3 unchanged");
+  expect(writes()).toEqual([]);
+  expect(JSON.parse(await project.succeed("stack", "output", "--json")).entryId).toBe(entries()[0]?.id);
+
   // Destroy leaves nothing, and says what stays behind a removed VIP.
   expect(await project.destroy()).toContain("stays excluded");
   expect(entries()).toEqual([]);

@@ -27,6 +27,9 @@ it("keeps a resource's state small: at most 1,300 bytes, of which the shell at m
   await using project = await EngineProject.create({
     program,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY },
+    // Names of the length that people give.
+    files: { "Pulumi.yaml": "name: email-security\nruntime: nodejs\n" },
+    stack: "production",
   });
   await project.up();
   const { resources } = await project.state();
@@ -53,7 +56,7 @@ it("has a key from the environment nowhere in state, logs or output", async () =
     "--skip-preview",
   );
   expect(wrong.code).not.toBe(0);
-  expect(wrong.output).toContain("API key is missing, unknown or not allowed");
+  expect(wrong.output).toContain("does not accept this API key");
   expect(wrong.output).not.toContain("sandbox-acme-c1");
   expect((await project.state("--show-secrets")).text).not.toContain(KEY);
   expect(await textOf(join(project.folder, ".state"))).not.toContain(KEY);

@@ -29,13 +29,15 @@ export interface EngineProjectOptions {
   readonly environment?: Record<string, string>;
   /** Files beside the program, by their path. */
   readonly files?: Record<string, string>;
+  /** Default: `dev`. */
+  readonly stack?: string;
   /** Where the program finds its packages. Default: those of this repository. */
   readonly nodeModules?: string;
 }
 
 /**
  * A Pulumi project in a folder of its own outside the repository, with a file backend of its own, driven through the
- * real CLI. It has one stack, `dev`.
+ * real CLI. It has one stack.
  */
 export class EngineProject implements AsyncDisposable {
   readonly folder: string;
@@ -62,7 +64,7 @@ export class EngineProject implements AsyncDisposable {
     };
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
     const project = await EngineProject.#open(folder, folder, options.environment);
-    await project.succeed("stack", "init", "dev");
+    await project.succeed("stack", "init", options.stack ?? "dev");
     return project;
   }
 

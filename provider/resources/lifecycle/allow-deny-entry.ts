@@ -6,7 +6,11 @@ import {
   NotFoundError,
   ServiceError,
 } from "../../client";
-import { type AllowDenyEntryInputs, checkAllowDenyEntry } from "../../settings/arguments";
+import {
+  type AllowDenyEntryInputs,
+  checkAllowDenyEntry,
+  completeAllowDenyEntry,
+} from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
 import { canonicalValue, entryKey, naturalKey } from "../../settings/entry-value";
 import { canonicalComment, printable, quote } from "../../settings/text";
@@ -22,8 +26,8 @@ export interface AllowDenyEntryState {
   readonly entryType: EntryType;
   readonly verdictScope: string;
   readonly comment?: string;
-  /** The service's id. The resource's own id can't change in an update, this one can. */
-  readonly entryId: string;
+  /** The service's id where it is not the resource's own, which can't change in an update. */
+  readonly entryId?: string;
   readonly createdAt?: string;
   readonly createdBy?: string;
 }
@@ -31,6 +35,8 @@ export interface AllowDenyEntryState {
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
 export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
   check: checkAllowDenyEntry,
+
+  complete: completeAllowDenyEntry,
 
   key: entryKey,
 
@@ -58,7 +64,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   async create(inputs, context) {
     const row = await ensure(inputs, context);
-    return { id: row.id, state: stateOf(row, inputs) };
+    return { id: row.id, state: stateOf(row.id, row, inputs) };
   },
 
   async read(id, state, { tenant }) {
@@ -66,9 +72,14 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     // A reading that spans pages may miss a row that another writer's deletion shifted; gone is what two readings miss.
     const row = (await tenant.findEntry(query)) ?? (await tenant.findEntryAnew(query));
     if (row === undefined) return undefined;
-    const fresh = stateOf(row, state);
-    const { list, value, entryType, verdictScope, comment } = fresh;
-    const inputs = { list, value, entryType, verdictScope, ...(comment === undefined ? {} : { comment }) };
+    const fresh = stateOf(id, row, state);
+    const { list, value, verdictScope, comment } = fresh;
+    const inputs = {
+      list,
+      value,
+      ...(verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { verdictScope }),
+      ...(comment === undefined ? {} : { comment }),
+    };
     return { id: row.id, state: fresh, inputs };
   },
 
@@ -78,14 +89,14 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const entryId = state.entryId ?? id;
     if (Object.keys(change).length === 0) return { ...state, value: inputs.value };
     try {
-      return stateOf(await patch(tenant, entryId, change, inputs), inputs);
+      return stateOf(id, await patch(tenant, entryId, change, inputs), inputs);
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
     }
     // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
     const again = await tenant.findEntryAnew({ ...state, id: entryId });
     const row = again === undefined ? await ensure(inputs, context) : await takeOver(again, inputs, context);
-    return stateOf(row, inputs);
+    return stateOf(id, row, inputs);
   },
 
   async delete(id, state, { tenant, say, isDeclared }) {
@@ -257,7 +268,7 @@ async function settle(
     return await patch(tenant, created.id, change, inputs);
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
-    throw new PartialFailure(created.id, stateOf(created, inputs), error);
+    throw new PartialFailure(created.id, stateOf(created.id, created, inputs), error);
   }
 }
 
@@ -280,7 +291,7 @@ async function undo(
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const outcome = `It could NOT be removed (${reason}). Remove it in the console, or run again: it is in the stack's state.`;
-    return new PartialFailure(created.id, stateOf(created, inputs), failure(outcome));
+    return new PartialFailure(created.id, stateOf(created.id, created, inputs), failure(outcome));
   }
   return failure("That entry was removed again at once; nothing is left behind.");
 }
@@ -362,6 +373,7 @@ function changeBetween(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs)
 
 /** The state of an entry; its value, and a comment in another form, as written rather than as echoed. */
 function stateOf(
+  id: string,
   row: AllowDenyEntryRow,
   written: {
     readonly value: string;
@@ -379,7 +391,7 @@ function stateOf(
     entryType: row.entry_type as EntryType,
     verdictScope: row.verdict_scope ?? written.verdictScope ?? DEFAULT_VERDICT_SCOPE,
     ...(canonicalComment(comment) === "" ? {} : { comment: comment ?? "" }),
-    entryId: row.id,
+    ...(row.id === id ? {} : { entryId: row.id }),
     ...(row.created_at === undefined ? {} : { createdAt: row.created_at }),
     ...(row.created_by === undefined ? {} : { createdBy: row.created_by }),
   };

@@ -7,8 +7,10 @@ import type { Tenant } from "../../tenant";
  * resources today, a native plugin later) drives the same behaviour.
  */
 export interface Lifecycle<Inputs, State> {
-  /** Checks arguments and makes them complete. Pure; called in previews, so arguments may be unknown. */
+  /** Checks arguments. Pure; called in previews, so arguments may be unknown. */
   check(raw: RawArguments): CheckResult;
+  /** Checked arguments with what was left out; every other method takes them so. */
+  complete(inputs: RawArguments): Inputs;
   /** What makes the declared thing one of its own beside its id. What is declared is never deleted. */
   key(inputs: Inputs): string;
   /** What is declared, so that the same thing declared twice is found. */
@@ -19,7 +21,7 @@ export interface Lifecycle<Inputs, State> {
   diff(state: State, inputs: Inputs): readonly Change[];
   create(inputs: Inputs, context: Context): Promise<Created<State>>;
   /** What the service holds now, or undefined when it is gone. */
-  read(id: string, state: State, context: Context): Promise<ReadResult<Inputs, State> | undefined>;
+  read(id: string, state: State, context: Context): Promise<ReadResult<State> | undefined>;
   update(id: string, state: State, inputs: Inputs, context: Context): Promise<State>;
   delete(id: string, state: State, context: Context): Promise<void>;
 }
@@ -61,9 +63,9 @@ export interface Created<State> {
   readonly state: State;
 }
 
-export interface ReadResult<Inputs, State> extends Created<State> {
+export interface ReadResult<State> extends Created<State> {
   /** The arguments that would declare what the service holds, so that a next `up` mends what drifted. */
-  readonly inputs: Inputs;
+  readonly inputs: Record<string, unknown>;
 }
 
 /**

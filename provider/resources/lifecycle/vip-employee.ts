@@ -24,6 +24,8 @@ export interface VipEmployeeState {
 export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   check: checkVipEmployee,
 
+  complete: (inputs) => inputs as unknown as VipEmployeeInputs,
+
   key: (inputs) => keyOf(inputs.email),
 
   identify(inputs) {
@@ -75,7 +77,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       ...(comment === undefined ? {} : { comment }),
       ...(onDelete === undefined ? {} : { onDelete }),
     };
-    return { id: canonicalMailbox(fresh.email), state: fresh, inputs };
+    return { id: canonicalMailbox(fresh.email), state: fresh, inputs: { ...inputs } };
   },
 
   async update(_id, state, inputs, { tenant }) {

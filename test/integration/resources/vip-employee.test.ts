@@ -70,7 +70,7 @@ describe("create", () => {
       fullName: "Yuki Sato",
       jobTitle: "Payroll Specialist",
       department: expect.any(String),
-      tenant: tenant.sandbox.url,
+      tenant: new URL(tenant.sandbox.url).host,
     });
     expect(tenant.trace()).toEqual([
       ...READ_VIPS,

@@ -70,6 +70,8 @@ describe("firstOf", () => {
     expect(found.environment({ Path: "/usr/bin", OTHER: "kept" })).toEqual({
       OTHER: "kept",
       PULUMI_SKIP_UPDATE_CHECK: "true",
+      NO_PROXY: "127.0.0.1,localhost",
+      no_proxy: "127.0.0.1,localhost",
       Path: [found.folder, dirname(process.execPath), "/usr/bin"].join(delimiter),
     });
   });

@@ -59,11 +59,11 @@ describe("the configuration", () => {
 });
 
 describe("the tenant", () => {
-  it("is told by the instance and the service's origin, without the key", () => {
+  it("is told by the instance and the service's host, without the key", () => {
     expect(
       tenantIdentity(stack({ "email-security:baseUrl": `${address}/x/`, "email-security:apiKey": "s" }), {}),
-    ).toBe(address);
-    expect(tenantIdentity(stack(instance), {})).toBe(`acme at ${address}`);
+    ).toBe("mail-security.example");
+    expect(tenantIdentity(stack(instance), {})).toBe("acme at mail-security.example");
     expect(tenantIdentity(stack({}), {})).toBeUndefined();
     expect(
       tenantIdentity(stack({ "email-security:baseUrl": "04da6b54-80e4-46f7-96ec-b56ff0331ba9" }), {}),

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
   checkAllowDenyEntry,
   checkVipEmployee,
+  completeAllowDenyEntry,
   type RawArguments,
 } from "../../../provider/settings/arguments";
 import { UNKNOWN } from "../../../provider/settings/unknown";
@@ -16,8 +17,14 @@ describe("an allow/deny entry", () => {
     ["an address", "192.0.2.1", "ip"],
     ["a mailbox", "eve@evil.example", "email_address"],
   ])("its type is inferred from its value: %s", (_name, value, entryType) => {
+    expect(completeAllowDenyEntry({ list: "allow", value })).toEqual({
+      list: "allow",
+      value,
+      entryType,
+      verdictScope: "global",
+    });
     expect(checkAllowDenyEntry({ list: "allow", value })).toEqual({
-      inputs: { list: "allow", value, entryType, verdictScope: "global" },
+      inputs: { list: "allow", value },
       failures: [],
     });
   });
@@ -50,13 +57,13 @@ describe("an allow/deny entry", () => {
     ["null for a name that is none", { lsit: null }],
   ])("%s is the same as left out", (_name, more) => {
     expect(checkAllowDenyEntry({ ...entry, ...more })).toStrictEqual({
-      inputs: { ...entry, entryType: "domain", verdictScope: "global" },
+      inputs: entry,
       failures: [],
     });
   });
 
   test.each<[string, RawArguments, Record<string, unknown>]>([
-    ["its value", { list: "deny", value: UNKNOWN }, { value: UNKNOWN, entryType: UNKNOWN }],
+    ["its value", { list: "deny", value: UNKNOWN }, { value: UNKNOWN }],
     [
       "its value, of a type that is given",
       { list: "deny", value: UNKNOWN, entryType: "ip" },
