@@ -36,10 +36,10 @@ try {
 }
 
 async function demo(): Promise<void> {
-  console.log(`
-${bold("Email security as code")}: examples/quickstart, run by Pulumi ${engine.version} against a sandbox
-of the service at ${sandbox.url}, tenant "${TENANT}". Each step shows what Pulumi
-did, how many requests the service saw, and what it holds of what has changed.`);
+  console.log(`\n${bold("Email security as code")}`);
+  say(
+    `examples/quickstart, run by Pulumi ${engine.version} against a sandbox of the service at ${sandbox.url}, tenant "${TENANT}". Each step shows what Pulumi did, how many requests the service saw, and what it holds of what has changed.`,
+  );
 
   step("The first `pulumi up`", "makes everything");
   await pulumi("up", "--yes", "--skip-preview");
@@ -49,7 +49,7 @@ did, how many requests the service saw, and what it holds of what has changed.`)
   await pulumi("up", "--yes", "--skip-preview");
 
   step("A colleague's click in the console", "a refresh sees it, the next `up` mends it");
-  await clickInConsole("acme-login.example", { list: "allow", comment: "customer complained" });
+  await clickInConsole("acme-login.example", { list: "allow", comment: "let it in" });
   const refresh = await pulumi("refresh", "--yes", "--skip-preview", "--diff");
   for (const line of refresh.split("\n")) {
     if (/^\s*~ (list|comment)\s*:/.test(line)) console.log(`  drift  ${line.trim()}`);
@@ -58,7 +58,7 @@ did, how many requests the service saw, and what it holds of what has changed.`)
   holds("acme-login.example");
 
   step("A comment edited in the program", "is changed in place");
-  await edit("until the fair in May", "until the fair in May; asked for by Events");
+  await edit("until the fair in May", "until the fair in June");
   await pulumi("up", "--yes", "--skip-preview");
   holds("trade-fair.example");
 
@@ -75,9 +75,7 @@ did, how many requests the service saw, and what it holds of what has changed.`)
 
   step("`pulumi destroy`", "leaves the tenant's other settings alone");
   const destroyed = await pulumi("destroy", "--yes", "--skip-preview");
-  console.log(
-    `  ${/^.*(?:Diagnostics:\s+.*\n\s+)(.+stays excluded.+)$/m.exec(destroyed)?.[1]?.trim() ?? destroyed}`,
-  );
+  say(/^ +(\S+@\S+ is no VIP any more.+)$/m.exec(destroyed)?.[1] ?? destroyed);
   const left = settings();
   if (left.join("\n") !== untouched.join("\n"))
     throw new Error(`other settings changed:\n${left.join("\n")}`);
@@ -86,7 +84,7 @@ did, how many requests the service saw, and what it holds of what has changed.`)
   console.log(`
 ${bold("Where to go next")}
   examples/quickstart/index.ts      the program you have just seen
-  README.md                         your own tenant, keys, what each resource does
+  README.md                         your own tenant, keys, the resources
   npx email-security sandbox        the same sandbox, for your own trials
 `);
 }
@@ -196,7 +194,7 @@ function holds(value = ""): void {
 /** What the service holds of the tenant, a line each. */
 function settings(): string[] {
   const line = (kind: string, value: string, comment: string): string =>
-    `${kind.padEnd(6)} ${value.padEnd(28)} "${comment}"`;
+    `${kind.padEnd(6)} ${value.padEnd(27)} "${comment}"`;
   const entries = sandbox.allowDenyEntries(TENANT).map((row) => line(row.list, row.value, row.comment));
   const vips = sandbox.vips(TENANT).map((row) => line("VIP", row.email, row.comment));
   return [...entries, ...vips].sort();

@@ -2,7 +2,7 @@ import { AllowDenyEntry, VipEmployee } from "pulumi-email-security";
 
 new VipEmployee("treasury", {
   email: "lena.hartmann@acme.example",
-  comment: "Releases payments; a target of invoice fraud",
+  comment: "Releases payments; often impersonated",
 });
 
 new AllowDenyEntry("trade-fair", {
