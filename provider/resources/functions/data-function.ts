@@ -1,5 +1,5 @@
 import * as pulumi from "@pulumi/pulumi";
-import { SettingsClient, type SettingsClientOptions } from "../../client";
+import { ConfigurationError, SettingsClient, type SettingsClientOptions } from "../../client";
 import { readConfiguration } from "../configuration";
 import { type Provider, settingsOf } from "../provider";
 
@@ -17,8 +17,8 @@ export interface DataFunction<Args, Result> {
   readonly output: (args?: pulumi.Input<pulumi.Inputs>, opts?: FunctionOptions) => pulumi.Output<Result>;
 }
 
-const clients = new WeakMap<object, SettingsClient>();
-const DEFAULT_TENANT = {};
+/** One client a tenant, so that connections are shared; several stacks may run in one process. */
+const clients = new Map<string, SettingsClient>();
 
 /**
  * Makes a function that reads from the service. It runs in the program's own process (dynamic providers have no
@@ -29,7 +29,7 @@ export function dataFunction<Args extends object, Result>(
 ): DataFunction<Args, Result> {
   return {
     plain: async (args, opts) => {
-      const client = await plainClient(opts?.provider);
+      const client = clientOf(await plainSettings(opts?.provider));
       return await read(client, args ?? ({} as Args));
     },
     output: (args, opts) => {
@@ -39,36 +39,31 @@ export function dataFunction<Args extends object, Result>(
       return pulumi
         .all([pulumi.output(args ?? {}), settings])
         .apply(
-          async ([known, own]) => await read(clientOf(provider, own), known as unknown as Args),
+          async ([known, own]) => await read(clientOf(own), known as unknown as Args),
         ) as pulumi.Output<Result>;
     },
   };
 }
 
-async function plainClient(provider: Provider | undefined): Promise<SettingsClient> {
-  if (provider === undefined) return clientOf(undefined, undefined);
+/** The settings of an explicit tenant; undefined for that of the environment or the stack's configuration. */
+async function plainSettings(provider: Provider | undefined): Promise<SettingsClientOptions | undefined> {
+  if (provider === undefined) return undefined;
   const settings = settingsOf(provider);
   // In a preview the key may be the output of a resource that does not exist yet; a promise could not say so.
   const { isKnown } = settings as unknown as { isKnown?: Promise<boolean> };
   if (isKnown !== undefined && !(await isKnown)) {
-    throw new Error(
-      "The provider's address or key is not known yet in this preview. Use the function's Output form, which waits for it.",
+    throw new ConfigurationError(
+      "The Provider's address or key is not known yet in this preview. Use the function's Output form, which waits for it.",
     );
   }
-  const own = await new Promise<SettingsClientOptions>((resolve) => settings.apply(resolve));
-  return clientOf(provider, own);
+  return await new Promise<SettingsClientOptions>((resolve) => settings.apply(resolve));
 }
 
-/** One client a tenant, so that connections are shared. */
-function clientOf(
-  provider: Provider | undefined,
-  settings: SettingsClientOptions | undefined,
-): SettingsClient {
-  const tenant = provider ?? DEFAULT_TENANT;
-  const known = clients.get(tenant);
-  if (known !== undefined) return known;
-  const client = new SettingsClient(settings ?? readConfiguration(stackConfiguration, process.env));
-  clients.set(tenant, client);
+function clientOf(own: SettingsClientOptions | undefined): SettingsClient {
+  const settings = own ?? readConfiguration(stackConfiguration, process.env);
+  const key = JSON.stringify(settings);
+  const client = clients.get(key) ?? new SettingsClient(settings);
+  clients.set(key, client);
   return client;
 }
 
