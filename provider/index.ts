@@ -12,3 +12,4 @@ export * from "./resources/functions";
 export { Provider, type ProviderArgs } from "./resources/provider";
 export { VipEmployee, type VipEmployeeArgs } from "./resources/vip-employee";
 export type { EntryType, List, VerdictScope } from "./settings/assumptions";
+export { type EntryValue, type Parsed, parseEntryValue, parseMailbox } from "./settings/entry-value";

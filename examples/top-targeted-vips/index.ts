@@ -1,13 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
 import { getThreats, getTopTargetedEntities, getVipEmployees, VipEmployee } from "pulumi-email-security";
 
-const days = new pulumi.Config().getNumber("days") ?? 30;
+const config = new pulumi.Config();
+const days = config.getNumber("days") ?? 30;
+/** Mailboxes that shall not be VIPs. The service does not tell whom a colleague has excluded, so say it here too. */
+const exclude = new Set(config.getObject<string[]>("exclude")?.map((mailbox) => mailbox.toLowerCase()));
 
 /**
  * Makes the people VIPs whom most threats of the last days were aimed at.
  *
- * Safe to run as often as you like: who is a VIP already keeps the comment a colleague wrote, and who falls out of the
- * ranking stays a VIP (`onDelete: "keep"`), for deleting would exclude the mailbox for good.
+ * Safe to run as often as you like: who is a VIP already keeps the comment a colleague wrote, now and later, and who
+ * falls out of the ranking stays a VIP (`onDelete: "keep"`), for deleting would exclude the mailbox for good.
  */
 async function mostTargeted(): Promise<string[]> {
   const [{ entities }, { threats }, { vipEmployees }] = await Promise.all([
@@ -17,7 +20,7 @@ async function mostTargeted(): Promise<string[]> {
   ]);
 
   const mailboxes: string[] = [];
-  for (const { fullName, countThreats } of entities) {
+  for (const { fullName } of entities) {
     // The ranking names people; their mailbox stands in the threats they received.
     const received = threats.filter((threat) => fullName !== undefined && threat.recipientName === fullName);
     const addresses = new Set(received.map((threat) => threat.recipientEmail?.toLowerCase() ?? ""));
@@ -29,10 +32,10 @@ async function mostTargeted(): Promise<string[]> {
       );
       continue;
     }
+    if (exclude.has(email)) continue;
     const vip = vipEmployees.find((row) => row.email?.toLowerCase() === email);
-    const comment =
-      vip === undefined ? `Most targeted: ${countThreats} threats in ${days} days` : vip.comment;
-    new VipEmployee(email, { email, comment, onDelete: "keep" });
+    const comment = vip === undefined ? "Among the most targeted" : vip.comment;
+    new VipEmployee(email, { email, comment, onDelete: "keep" }, { ignoreChanges: ["comment"] });
     mailboxes.push(email);
   }
   return mailboxes;

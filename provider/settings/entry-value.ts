@@ -12,6 +12,7 @@ export interface EntryValue {
   readonly canonical: string;
 }
 
+/** What was read, or why it can't be: a sentence for the person who wrote it. */
 export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: string };

@@ -120,7 +120,7 @@ it("tells a mistake in a function's arguments before any request", async () => {
   });
   const { code, output } = await project.run("preview");
   expect(code).not.toBe(0);
-  expect(output).toContain("minutes_ago must be a whole number of 1 or more, not -5");
+  expect(output).toContain("minutesAgo must be a whole number of 1 or more, not -5");
   expect(sandbox.requests).toEqual([]);
 });
 
@@ -163,3 +163,56 @@ it.each(["top-targeted-vips", "deny-confirmed-phishing"])(
     expect(JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")])).toBe(settings);
   },
 );
+
+it("the example deny-confirmed-phishing is not led astray by what an attacker writes", async () => {
+  const senders = [
+    '"support@innocent.example" <evil@bad-one.example>',
+    "CEO <ceo@mail.acme.example>",
+    "evil@bad_host",
+    "evil@[203.0.113.9]",
+    "",
+    "evil@bad-two.example",
+  ];
+  const reports = senders.map((sender, index) => ({ id: `r${index}`, sender, verdict: "malicious" }));
+  await using sandbox = await startSandbox({
+    scenario: "empty",
+    intercept: (request) =>
+      request.path === "/api/v1/sonar/phishing-reports"
+        ? {
+            status: 200,
+            body: {
+              status: 200,
+              pagination: { page: 1, page_size: reports.length, total: reports.length },
+              results: { items: reports },
+            },
+          }
+        : undefined,
+  });
+  // A colleague has denied one of them as graymail only, which lets its phishing through.
+  await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries`, {
+    method: "POST",
+    headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
+    body: JSON.stringify({
+      list: "deny",
+      entry_type: "email_address",
+      value: "evil@bad-two.example",
+      verdict_scope: "graymail",
+    }),
+  });
+  await using project = await EngineProject.create({
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY },
+    program: await readFile("examples/deny-confirmed-phishing/index.ts", "utf8"),
+  });
+  const unsafe = await project.run("preview");
+  expect(unsafe.output).toContain("ownDomains");
+  expect(unsafe.code).not.toBe(0);
+  await project.succeed("config", "set", "--path", "ownDomains[0]", "acme.example");
+  const output = await project.up();
+  expect(output).toContain("ceo@mail.acme.example claims to be one of your own");
+  expect(output).toContain("report r2 names no sender that could be denied");
+  const denied = sandbox
+    .allowDenyEntries("acme")
+    .filter((row) => row.verdict_scope === "global")
+    .map((row) => row.value);
+  expect(denied.sort()).toEqual(["evil@bad-one.example", "evil@bad-two.example"]);
+});

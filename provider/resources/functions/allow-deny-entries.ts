@@ -17,6 +17,7 @@ export interface GetAllowDenyEntriesResult {
 }
 
 const allowDenyEntries = dataFunction(
+  ["list"],
   async (client, args: GetAllowDenyEntriesArgs): Promise<GetAllowDenyEntriesResult> => {
     const lists = args.list === undefined ? LISTS : [args.list];
     const rows = await Promise.all(lists.map(async (list) => await client.allowDenyEntries.readAll(list)));
@@ -32,7 +33,7 @@ export function getAllowDenyEntries(
   return allowDenyEntries.plain(args, opts);
 }
 
-/** {@link getAllowDenyEntries} as an output. */
+/** {@link getAllowDenyEntries} as an output, by `GET /api/v1/settings/allow_deny_entries`. */
 export function getAllowDenyEntriesOutput(
   args: OutputArgs<GetAllowDenyEntriesArgs> = {},
   opts?: FunctionOptions,

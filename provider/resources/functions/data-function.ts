@@ -1,5 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
-import { ConfigurationError, SettingsClient, type SettingsClientOptions } from "../../client";
+import {
+  ConfigurationError,
+  InvalidArgumentError,
+  SettingsClient,
+  type SettingsClientOptions,
+} from "../../client";
+import { quote } from "../../settings/text";
 import { readConfiguration } from "../configuration";
 import { type Provider, settingsOf } from "../provider";
 
@@ -22,15 +28,26 @@ const clients = new Map<string, SettingsClient>();
 
 /**
  * Makes a function that reads from the service. It runs in the program's own process (dynamic providers have no
- * functions in Pulumi), in previews too, with the same configuration as the resources.
+ * functions in Pulumi), in previews too, with the same configuration as the resources. An argument that is none of the
+ * known ones is an error before any request.
  */
 export function dataFunction<Args extends object, Result>(
+  known: readonly (keyof Args & string)[],
   read: (client: SettingsClient, args: Args) => Promise<Result>,
 ): DataFunction<Args, Result> {
+  const checked = (args: unknown): Args => {
+    if (typeof args !== "object" || args === null) {
+      throw new InvalidArgumentError(`the arguments must be an object, not ${quote(args)}`);
+    }
+    const unknown = Object.keys(args).find((name) => !known.some((one) => one === name));
+    if (unknown === undefined) return args as Args;
+    const those = known.length === 0 ? "there are none" : `there are ${known.join(", ")}`;
+    throw new InvalidArgumentError(`${unknown} is no argument of this function; ${those}`);
+  };
   return {
     plain: async (args, opts) => {
-      const client = clientOf(await plainSettings(opts?.provider));
-      return await read(client, args ?? ({} as Args));
+      const given = checked(args ?? {});
+      return await read(clientOf(await plainSettings(opts?.provider)), given);
     },
     output: (args, opts) => {
       const provider = opts?.provider;
@@ -38,9 +55,7 @@ export function dataFunction<Args extends object, Result>(
       const settings = provider === undefined ? undefined : pulumi.unsecret(settingsOf(provider));
       return pulumi
         .all([pulumi.output(args ?? {}), settings])
-        .apply(
-          async ([known, own]) => await read(clientOf(own), known as unknown as Args),
-        ) as pulumi.Output<Result>;
+        .apply(async ([given, own]) => await read(clientOf(own), checked(given))) as pulumi.Output<Result>;
     },
   };
 }

@@ -51,12 +51,14 @@ export interface GetProtectedInboxesResult {
 }
 
 const overTime = dataFunction(
+  ["days"],
   async (client, args: GetMetricsArgs): Promise<GetThreatsOverTimeResult> => ({
     days: camelCased(await take(client.metrics.iterateThreatsOverTime(period(args)))),
   }),
 );
 
 const topTargeted = dataFunction(
+  ["days", "entityType"],
   async (client, args: GetTopTargetedEntitiesArgs): Promise<GetTopTargetedEntitiesResult> => {
     const entityType = args.entityType === undefined ? {} : { entity_type: args.entityType };
     return {
@@ -66,24 +68,28 @@ const topTargeted = dataFunction(
 );
 
 const topTypes = dataFunction(
+  ["days"],
   async (client, args: GetMetricsArgs): Promise<GetTopThreatTypesResult> => ({
     types: camelCased(await client.metrics.topThreatTypes(period(args))),
   }),
 );
 
 const highlighted = dataFunction(
+  ["days"],
   async (client, args: GetMetricsArgs): Promise<GetHighlightedThreatsResult> => ({
     threats: camelCased(await client.metrics.highlightedThreats(period(args))),
   }),
 );
 
 const hours = dataFunction(
+  ["days"],
   async (client, args: GetMetricsArgs): Promise<GetHoursSavedResult> => ({
     hoursSaved: await client.metrics.hoursSaved(period(args)),
   }),
 );
 
 const inboxes = dataFunction(
+  ["days"],
   async (client, args: GetMetricsArgs): Promise<GetProtectedInboxesResult> => ({
     protectedInboxes: await client.metrics.protectedInboxes(period(args)),
   }),
@@ -97,7 +103,7 @@ export function getThreatsOverTime(
   return overTime.plain(args, opts);
 }
 
-/** {@link getThreatsOverTime} as an output. */
+/** {@link getThreatsOverTime} as an output, by `GET /api/v1/metrics/threats_over_time`. */
 export function getThreatsOverTimeOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
@@ -113,7 +119,7 @@ export function getTopTargetedEntities(
   return topTargeted.plain(args, opts);
 }
 
-/** {@link getTopTargetedEntities} as an output. */
+/** {@link getTopTargetedEntities} as an output, by `GET /api/v1/metrics/top_targeted_entities`. */
 export function getTopTargetedEntitiesOutput(
   args: OutputArgs<GetTopTargetedEntitiesArgs> = {},
   opts?: FunctionOptions,
@@ -129,7 +135,7 @@ export function getTopThreatTypes(
   return topTypes.plain(args, opts);
 }
 
-/** {@link getTopThreatTypes} as an output. */
+/** {@link getTopThreatTypes} as an output, by `GET /api/v1/metrics/top_threat_types`. */
 export function getTopThreatTypesOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
@@ -145,7 +151,7 @@ export function getHighlightedThreats(
   return highlighted.plain(args, opts);
 }
 
-/** {@link getHighlightedThreats} as an output. */
+/** {@link getHighlightedThreats} as an output, by `GET /api/v1/metrics/highlighted_threats`. */
 export function getHighlightedThreatsOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
@@ -161,7 +167,7 @@ export function getHoursSaved(
   return hours.plain(args, opts);
 }
 
-/** {@link getHoursSaved} as an output. */
+/** {@link getHoursSaved} as an output, by `GET /api/v1/metrics/hours_saved`. */
 export function getHoursSavedOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
@@ -177,7 +183,7 @@ export function getProtectedInboxes(
   return inboxes.plain(args, opts);
 }
 
-/** {@link getProtectedInboxes} as an output. */
+/** {@link getProtectedInboxes} as an output, by `GET /api/v1/metrics/protected_inboxes`. */
 export function getProtectedInboxesOutput(
   args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
@@ -185,6 +191,7 @@ export function getProtectedInboxesOutput(
   return inboxes.output(args, opts);
 }
 
-function period(args: GetMetricsArgs): { days?: number } {
+/** The period of a metric, as the client takes it. */
+export function period(args: GetMetricsArgs): { days?: number } {
   return args.days === undefined ? {} : { days: args.days };
 }

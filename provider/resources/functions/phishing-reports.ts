@@ -2,8 +2,9 @@ import type * as pulumi from "@pulumi/pulumi";
 import type { PhishingReport, PhishingReportDetail } from "../../client";
 import { type CamelCased, camelCased } from "./camel-case";
 import { dataFunction, type FunctionOptions } from "./data-function";
+import { type GetMetricsArgs, period } from "./metrics";
 import type { OutputArgs } from "./output-args";
-import { take } from "./take";
+import { lookBack, take } from "./take";
 
 /** The arguments of {@link getPhishingReports}. */
 export interface GetPhishingReportsArgs {
@@ -40,18 +41,21 @@ export interface GetMeanTimeToAnalyzeResult {
 }
 
 const reports = dataFunction(
+  ["minutesAgo", "limit"],
   async (client, args: GetPhishingReportsArgs): Promise<GetPhishingReportsResult> => {
-    const window = args.minutesAgo === undefined ? {} : { minutes_ago: args.minutesAgo };
+    const window = lookBack(args.minutesAgo);
     return { reports: camelCased(await take(client.phishingReports.iterate(window), args.limit)) };
   },
 );
 
 const report = dataFunction(
+  ["id"],
   async (client, args: GetPhishingReportArgs): Promise<GetPhishingReportResult> =>
     camelCased(await client.phishingReports.get(args.id)),
 );
 
 const reportsByMessage = dataFunction(
+  ["internetMessageId"],
   async (
     client,
     args: GetPhishingReportsByReportInternetMessageIdArgs,
@@ -61,8 +65,9 @@ const reportsByMessage = dataFunction(
 );
 
 const meanTime = dataFunction(
-  async (client): Promise<GetMeanTimeToAnalyzeResult> => ({
-    seconds: await client.phishingReports.meanTimeToAnalyze(),
+  ["days"],
+  async (client, args: GetMetricsArgs): Promise<GetMeanTimeToAnalyzeResult> => ({
+    seconds: await client.phishingReports.meanTimeToAnalyze(period(args)),
   }),
 );
 
@@ -74,7 +79,7 @@ export function getPhishingReports(
   return reports.plain(args, opts);
 }
 
-/** {@link getPhishingReports} as an output. */
+/** {@link getPhishingReports} as an output, by `GET /api/v1/sonar/phishing-reports`. */
 export function getPhishingReportsOutput(
   args: OutputArgs<GetPhishingReportsArgs> = {},
   opts?: FunctionOptions,
@@ -90,7 +95,7 @@ export function getPhishingReport(
   return report.plain(args, opts);
 }
 
-/** {@link getPhishingReport} as an output. */
+/** {@link getPhishingReport} as an output, by `GET /api/v1/sonar/phishing-reports/{id}`. */
 export function getPhishingReportOutput(
   args: OutputArgs<GetPhishingReportArgs>,
   opts?: FunctionOptions,
@@ -107,7 +112,7 @@ export function getPhishingReportsByReportInternetMessageId(
   return reportsByMessage.plain(args, opts);
 }
 
-/** {@link getPhishingReportsByReportInternetMessageId} as an output. */
+/** {@link getPhishingReportsByReportInternetMessageId} as an output, by `GET /api/v1/sonar/phishing-reports/by_report_internet_message_id/{internet_message_id}`. */
 export function getPhishingReportsByReportInternetMessageIdOutput(
   args: OutputArgs<GetPhishingReportsByReportInternetMessageIdArgs>,
   opts?: FunctionOptions,
@@ -117,15 +122,15 @@ export function getPhishingReportsByReportInternetMessageIdOutput(
 
 /** The mean time to analyze a phishing report, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`. */
 export function getMeanTimeToAnalyze(
-  args: object = {},
+  args: GetMetricsArgs = {},
   opts?: FunctionOptions,
 ): Promise<GetMeanTimeToAnalyzeResult> {
   return meanTime.plain(args, opts);
 }
 
-/** {@link getMeanTimeToAnalyze} as an output. */
+/** {@link getMeanTimeToAnalyze} as an output, by `GET /api/v1/sonar/phishing-reports/aggs/mttr`. */
 export function getMeanTimeToAnalyzeOutput(
-  args: OutputArgs<object> = {},
+  args: OutputArgs<GetMetricsArgs> = {},
   opts?: FunctionOptions,
 ): pulumi.Output<GetMeanTimeToAnalyzeResult> {
   return meanTime.output(args, opts);

@@ -3,7 +3,7 @@ import type { Threat } from "../../client";
 import { type CamelCased, camelCased } from "./camel-case";
 import { dataFunction, type FunctionOptions } from "./data-function";
 import type { OutputArgs } from "./output-args";
-import { take } from "./take";
+import { lookBack, take } from "./take";
 
 /** The arguments of {@link getThreats}. */
 export interface GetThreatsArgs {
@@ -24,12 +24,16 @@ export interface GetThreatsResult {
   readonly threats: CamelCased<Threat>[];
 }
 
-const threats = dataFunction(async (client, args: GetThreatsArgs): Promise<GetThreatsResult> => {
-  const window = args.minutesAgo === undefined ? {} : { minutes_ago: args.minutesAgo };
-  return { threats: camelCased(await take(client.threats.iterate(window), args.limit)) };
-});
+const threats = dataFunction(
+  ["minutesAgo", "limit"],
+  async (client, args: GetThreatsArgs): Promise<GetThreatsResult> => {
+    const window = lookBack(args.minutesAgo);
+    return { threats: camelCased(await take(client.threats.iterate(window), args.limit)) };
+  },
+);
 
 const threatsByMessage = dataFunction(
+  ["internetMessageId"],
   async (client, args: GetThreatsByInternetMessageIdArgs): Promise<GetThreatsResult> => ({
     threats: camelCased(await client.threats.byInternetMessageId(args.internetMessageId)),
   }),
@@ -40,7 +44,7 @@ export function getThreats(args: GetThreatsArgs = {}, opts?: FunctionOptions): P
   return threats.plain(args, opts);
 }
 
-/** {@link getThreats} as an output. */
+/** {@link getThreats} as an output, by `GET /api/v1/threats`. */
 export function getThreatsOutput(
   args: OutputArgs<GetThreatsArgs> = {},
   opts?: FunctionOptions,
@@ -56,7 +60,7 @@ export function getThreatsByInternetMessageId(
   return threatsByMessage.plain(args, opts);
 }
 
-/** {@link getThreatsByInternetMessageId} as an output. */
+/** {@link getThreatsByInternetMessageId} as an output, by `GET /api/v1/threats/by_internet_message_id/{id}`. */
 export function getThreatsByInternetMessageIdOutput(
   args: OutputArgs<GetThreatsByInternetMessageIdArgs>,
   opts?: FunctionOptions,

@@ -10,19 +10,23 @@ export interface GetVipEmployeesResult {
 }
 
 const vipEmployees = dataFunction(
+  [],
   async (client): Promise<GetVipEmployeesResult> => ({
     vipEmployees: camelCased(await client.vipEmployees.readAll()),
   }),
 );
 
 /** The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`. */
-export function getVipEmployees(args: object = {}, opts?: FunctionOptions): Promise<GetVipEmployeesResult> {
+export function getVipEmployees(
+  args: Record<string, never> = {},
+  opts?: FunctionOptions,
+): Promise<GetVipEmployeesResult> {
   return vipEmployees.plain(args, opts);
 }
 
-/** {@link getVipEmployees} as an output. */
+/** {@link getVipEmployees} as an output, by `GET /api/v1/settings/vip_employees`. */
 export function getVipEmployeesOutput(
-  args: object = {},
+  args: Record<string, never> = {},
   opts?: FunctionOptions,
 ): pulumi.Output<GetVipEmployeesResult> {
   return vipEmployees.output(args, opts);
