@@ -9,7 +9,10 @@ export function sandboxCommand(): Command {
   return new Command("sandbox")
     .description("run a local email-security service with made-up tenants, on 127.0.0.1 only")
     .option("--port <number>", "port to listen on (default: any free one)", portNumber)
-    .option("--data <file>", "SQLite file that keeps the data between runs (default: memory)")
+    .option(
+      "--data <file>",
+      "SQLite file that keeps the data between runs (default: memory); its half year of mail is made once, when it is first asked for, so an old file's last week is empty",
+    )
     .option("--scenario <name>", 'what a new sandbox holds: "acme" or "empty" (default: "acme")')
     .option(
       "--threats <number>",

@@ -6,7 +6,10 @@ import type { Scenario } from "./scenarios/scenario";
 export interface SandboxOptions extends SandboxBehaviour, SandboxHooks {
   /** Port on 127.0.0.1. Default 0: any free one. */
   port?: number;
-  /** SQLite file that keeps the data; created and seeded when absent, continued when present. Default: memory. */
+  /**
+   * SQLite file that keeps the data; created and seeded when absent, continued when present. Default: memory.
+   * Its mail is made once, when it is first asked for, so an old file's last week is empty.
+   */
   data?: string;
   /** Name of a built-in scenario, or a company of one's own. Default `acme`, or what the data file was seeded with. */
   scenario?: string | Scenario;

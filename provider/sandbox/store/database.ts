@@ -65,14 +65,17 @@ export function prepared(database: DatabaseSync, text: string): () => StatementS
   };
 }
 
+/** Values in the order of their `?`, or by their names. */
+export type Values = SQLInputValue[] | [Record<string, SQLInputValue>];
+
 /** The rows of a query as plain objects. */
-export function all<Row>(statement: StatementSync, ...values: SQLInputValue[]): Row[] {
-  return statement.all(...values).map((row) => ({ ...row }) as Row);
+export function all<Row>(statement: StatementSync, ...values: Values): Row[] {
+  return statement.all(...(values as SQLInputValue[])).map((row) => ({ ...row }) as Row);
 }
 
 /** The first row of a query. */
-export function first<Row>(statement: StatementSync, ...values: SQLInputValue[]): Row | undefined {
-  const row = statement.get(...values);
+export function first<Row>(statement: StatementSync, ...values: Values): Row | undefined {
+  const row = statement.get(...(values as SQLInputValue[]));
   return row && ({ ...row } as Row);
 }
 

@@ -2,6 +2,7 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import { SandboxError } from "../errors";
 import { type GeneratedReport, type GeneratedThreat, generateMail, type Recipient } from "../mail/generate";
 import { all, first, transaction } from "./database";
+import { countThreats } from "./schema";
 
 export interface MailOptions {
   /** How many threats a tenant's half year holds; otherwise what the scenario says, or as many as its mailboxes get. */
@@ -80,6 +81,7 @@ export class Mail {
     for (const { to, cc, bcc, ...report } of reports) {
       insertReport({ ...report, recipients: JSON.stringify({ to, cc, bcc }) });
     }
+    this.#database.prepare(countThreats("tenant_id = :tenantId")).run({ tenantId });
     this.#database
       .prepare("UPDATE mail SET threats = ?, generated_at = ? WHERE tenant_id = ?")
       .run(recipients.length === 0 ? 0 : threats, at, tenantId);

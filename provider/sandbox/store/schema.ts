@@ -163,8 +163,37 @@ const mail = `
   UPDATE mail SET threats = 0 WHERE (SELECT scenario FROM seed) = 'empty';
 `;
 
+/** The columns of a threat whose values are counted by day. */
+export type Counted = "threat_type" | "recipient_email" | "action_taken";
+
+const counted: readonly Counted[] = ["threat_type", "recipient_email", "action_taken"];
+
+/** Counts the threats that fulfil a condition, which are all of a tenant's: the columns' values, day by day (UTC). */
+export function countThreats(condition: string): string {
+  const counts = counted.map(
+    (column) => `
+      SELECT tenant_id, '${column}', substr(time, 1, 10) AS day, ${column}, count(*)
+      FROM threats WHERE ${condition} GROUP BY tenant_id, day, ${column}`,
+  );
+  return `INSERT INTO threat_counts (tenant_id, counted, day, value, threats) ${counts.join(" UNION ALL ")}`;
+}
+
+/** Threats never change, so neither do their counts: a metric adds up days, however many threats those had. */
+const threatCounts = `
+  CREATE TABLE threat_counts (
+    tenant_id INTEGER NOT NULL REFERENCES tenants (id),
+    counted   TEXT NOT NULL, -- a column of the threats
+    day       TEXT NOT NULL,
+    value     TEXT NOT NULL, -- what the column holds
+    threats   INTEGER NOT NULL,
+    PRIMARY KEY (tenant_id, counted, day, value)
+  ) STRICT, WITHOUT ROWID;
+
+  ${countThreats("TRUE")};
+`;
+
 /** The steps to today's schema, each from the version that is its index. */
-export const migrations: readonly string[] = [settings, mail];
+export const migrations: readonly string[] = [settings, mail, threatCounts];
 
 /** Kept in the file's `user_version`. */
 export const SCHEMA_VERSION = migrations.length;

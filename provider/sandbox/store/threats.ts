@@ -3,6 +3,7 @@ import type { Page } from "../route";
 import type { TargetedEntity, Threat, ThreatsOverTimeItem, ThreatTypeCount } from "../schemas";
 import { all, first, prepared } from "./database";
 import { type Mail, SHARED_MAILBOX, shownThreatColumns } from "./mail";
+import type { Counted } from "./schema";
 import { type Period, Timeline } from "./timeline";
 
 type ThreatRow = Omit<Threat, "remediation_time" | "threat_indicators"> & {
@@ -22,7 +23,6 @@ export class ThreatStore {
     this.#mail = mail;
     this.#timeline = new Timeline<ThreatRow>(database, "threats", "time", shownThreatColumns);
     const columns = shownThreatColumns.join(", ");
-    const period = "threats.tenant_id = ? AND time BETWEEN ? AND ?";
     this.#statements = {
       byMessage: prepared(
         database,
@@ -30,42 +30,38 @@ export class ThreatStore {
       ),
       days: prepared(
         database,
-        `SELECT substr(time, 1, 10) || 'T00:00:00.000Z' AS date, count(*) AS count_threats
-         FROM threats WHERE ${period} GROUP BY date ORDER BY date DESC LIMIT ? OFFSET ?`,
+        `SELECT day || 'T00:00:00.000Z' AS date, sum(threats) AS count_threats FROM (${counts("threat_type")})
+         GROUP BY day ORDER BY day DESC LIMIT :limit OFFSET :offset`,
       ),
-      dayCount: prepared(
-        database,
-        `SELECT count(DISTINCT substr(time, 1, 10)) AS total FROM threats WHERE ${period}`,
-      ),
+      dayCount: prepared(database, `SELECT count(DISTINCT day) AS total FROM (${counts("threat_type")})`),
       topEntities: prepared(
         database,
         `SELECT full_name, job_title, count_threats FROM (
-           SELECT recipient_email, count(*) AS count_threats FROM threats WHERE ${period} GROUP BY recipient_email
-         ) JOIN employees ON tenant_id = ? AND email = recipient_email
-         WHERE (job_title = '${SHARED_MAILBOX}') = ?
-         ORDER BY count_threats DESC, email LIMIT ?`,
+           SELECT value, sum(threats) AS count_threats FROM (${counts("recipient_email")}) GROUP BY value
+         ) JOIN employees ON tenant_id = :tenantId AND email = value
+         WHERE (job_title = '${SHARED_MAILBOX}') = :isGroup
+         ORDER BY count_threats DESC, email LIMIT :limit`,
       ),
       topTypes: prepared(
         database,
-        `SELECT threat_type AS type, count(*) AS count_threats FROM threats WHERE ${period}
-         GROUP BY type ORDER BY count_threats DESC, type LIMIT ?`,
+        `SELECT value AS type, sum(threats) AS count_threats FROM (${counts("threat_type")})
+         GROUP BY type ORDER BY count_threats DESC, type LIMIT :limit`,
       ),
-      // Ordered over the index alone; only what is shown is read.
+      // Ordered over the index alone, each as far as the limit; only what is shown is read.
       highlighted: prepared(
         database,
         `SELECT ${columns} FROM threats JOIN (
-           SELECT seq AS chosen, ${CRITICALITY_RANK} AS rank FROM threats WHERE ${period}
-           ORDER BY rank DESC, seq DESC LIMIT ?
-         ) ON chosen = seq ORDER BY rank DESC, seq DESC`,
+           ${CRITICALITIES.map(newestOf).join(" UNION ALL ")} ORDER BY rank, chosen DESC LIMIT :limit
+         ) ON chosen = seq ORDER BY rank, seq DESC`,
       ),
       prevented: prepared(
         database,
-        `SELECT count(*) AS total FROM threats
-         WHERE ${period} AND action_taken NOT IN ('none', 'restored', 'released_from_quarantine')`,
+        `SELECT coalesce(sum(threats), 0) AS total FROM (${counts("action_taken")})
+         WHERE value NOT IN ('none', 'restored', 'released_from_quarantine')`,
       ),
       inboxes: prepared(
         database,
-        `SELECT count(DISTINCT recipient_email) AS total FROM threats WHERE ${period}`,
+        `SELECT count(DISTINCT value) AS total FROM (${counts("recipient_email")})`,
       ),
     };
   }
@@ -91,7 +87,7 @@ export class ThreatStore {
   ): Page<ThreatsOverTimeItem> {
     const values = this.#values(tenantId, period);
     return {
-      items: all<ThreatsOverTimeItem>(this.#statements.days(), ...values, limit, offset),
+      items: all<ThreatsOverTimeItem>(this.#statements.days(), { ...values, limit, offset }),
       total: this.#total(this.#statements.dayCount(), values),
     };
   }
@@ -99,17 +95,17 @@ export class ThreatStore {
   /** Who got the most, by name when they got as many. */
   topTargeted(tenantId: number, period: Period, type: EntityType, limit: number): TargetedEntity[] {
     const values = this.#values(tenantId, period);
-    return all(this.#statements.topEntities(), ...values, tenantId, type === "group" ? 1 : 0, limit);
+    return all(this.#statements.topEntities(), { ...values, isGroup: type === "group" ? 1 : 0, limit });
   }
 
   topTypes(tenantId: number, period: Period, limit: number): ThreatTypeCount[] {
-    return all(this.#statements.topTypes(), ...this.#values(tenantId, period), limit);
+    return all(this.#statements.topTypes(), { ...this.#values(tenantId, period), limit });
   }
 
   /** The most critical, and of those the newest. */
   highlighted(tenantId: number, period: Period, limit: number): Threat[] {
     const values = this.#values(tenantId, period);
-    return all<ThreatRow>(this.#statements.highlighted(), ...values, limit).map(shown);
+    return all<ThreatRow>(this.#statements.highlighted(), { ...values, limit }).map(shown);
   }
 
   /** How many were taken out of the recipient's way, and not given back. */
@@ -122,17 +118,46 @@ export class ThreatStore {
     return this.#total(this.#statements.inboxes(), this.#values(tenantId, period));
   }
 
-  #values(tenantId: number, period: Period): [number, string, string] {
-    this.#mail.ensure(tenantId, period.until);
-    return [tenantId, period.since, period.until];
+  #values(tenantId: number, { since, until }: Period): PeriodValues {
+    this.#mail.ensure(tenantId, until);
+    return { tenantId, since, until };
   }
 
-  #total(statement: Parameters<typeof first>[0], values: [number, string, string]): number {
-    return first<{ total: number }>(statement, ...values)?.total ?? 0;
+  #total(statement: Parameters<typeof first>[0], values: PeriodValues): number {
+    return first<{ total: number }>(statement, { ...values })?.total ?? 0;
   }
 }
 
-const CRITICALITY_RANK = "CASE criticality WHEN 'high' THEN 2 WHEN 'medium' THEN 1 ELSE 0 END";
+type PeriodValues = Period & { tenantId: number };
+
+const IN_PERIOD = "tenant_id = :tenantId AND time BETWEEN :since AND :until";
+
+/**
+ * The threats of a period as `day`, `value` and `threats`. Its whole days are added up already; only the two days that
+ * its edges cut are looked at threat by threat, or the one that both cut.
+ */
+function counts(column: Counted): string {
+  const firstDay = "substr(:since, 1, 10)";
+  const lastDay = "substr(:until, 1, 10)";
+  const edge = `SELECT substr(time, 1, 10) AS day, ${column} AS value, 1 AS threats FROM threats`;
+  return `
+    SELECT day, value, threats FROM threat_counts
+    WHERE tenant_id = :tenantId AND counted = '${column}' AND day > ${firstDay} AND day < ${lastDay}
+    UNION ALL ${edge}
+    WHERE tenant_id = :tenantId AND time BETWEEN :since AND min(:until, ${firstDay} || 'T23:59:59.999Z')
+    UNION ALL ${edge}
+    WHERE tenant_id = :tenantId AND time BETWEEN ${lastDay} || 'T00:00:00.000Z' AND :until
+      AND ${firstDay} < ${lastDay}`;
+}
+
+/** The most critical first. */
+const CRITICALITIES = ["high", "medium", "low"];
+
+function newestOf(criticality: string, rank: number): string {
+  return `SELECT * FROM (
+    SELECT seq AS chosen, ${rank} AS rank FROM threats WHERE ${IN_PERIOD} AND criticality = '${criticality}'
+    ORDER BY time DESC, seq DESC LIMIT :limit)`;
+}
 
 function shown({ remediation_time, threat_indicators, ...threat }: ThreatRow): Threat {
   return {

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { runCommand } from "./command";
-import { caller, ENTRIES, REPORTS, startService, THREATS, VIPS } from "./service";
+import { caller, ENTRIES, METRICS, REPORTS, startService, THREATS, VIPS } from "./service";
 
 let folder: string;
 let data: string;
@@ -105,7 +105,7 @@ test("a file of schema version 1 is migrated: its data stay, and it has mail whe
   })();
   const earlier = new DatabaseSync(data);
   earlier.exec(
-    "DROP TABLE mail; DROP TABLE threats; DROP TABLE phishing_reports; PRAGMA user_version = 1; VACUUM",
+    "DROP TABLE threat_counts; DROP TABLE mail; DROP TABLE threats; DROP TABLE phishing_reports; PRAGMA user_version = 1; VACUUM",
   );
   earlier.close();
   {
@@ -116,8 +116,25 @@ test("a file of schema version 1 is migrated: its data stay, and it has mail whe
     expect(service.sandbox.threats("acme").map((threat) => threat.sender_domain)).toContain("kept.example");
   }
   const later = new DatabaseSync(data);
-  expect(later.prepare("PRAGMA user_version").get()).toEqual({ user_version: 2 });
+  expect(later.prepare("PRAGMA user_version").get()).toEqual({ user_version: 3 });
   later.close();
+});
+
+test("a file of schema version 2 is migrated: the threats it holds are counted", async () => {
+  const metrics = async () => {
+    await using service = await startService({ data });
+    const names = ["threats_over_time", "top_targeted_entities", "top_threat_types", "hours_saved"];
+    return await Promise.all(
+      [service.acme, service.globex].flatMap((tenant) =>
+        names.map(async (name) => (await tenant.get(`${METRICS}/${name}?days=200`)).body.results),
+      ),
+    );
+  };
+  const before = await metrics();
+  const earlier = new DatabaseSync(data);
+  earlier.exec("DROP TABLE threat_counts; PRAGMA user_version = 2; VACUUM");
+  earlier.close();
+  expect(await metrics()).toEqual(before);
 });
 
 test("mail is generated once: a reopened file continues with it, and refuses another size", async () => {
