@@ -7,8 +7,16 @@ import {
   type VerdictScope,
 } from "../settings/assumptions";
 import { resultsOf, settingsPageOf } from "./envelope";
+import { InvalidArgumentError } from "./errors";
 import { iterate, type PagedList, readWholeList } from "./paging";
-import { checkFilled, checkOneOf, checkOptional, checkPositive, pathSegment } from "./parameters";
+import {
+  checkFilled,
+  checkKeys,
+  checkOneOf,
+  checkOptional,
+  checkOptionalText,
+  pathSegment,
+} from "./parameters";
 import {
   type AllowDenyEntryRow,
   allowDenyEntry,
@@ -19,6 +27,8 @@ import {
 import type { Transport } from "./transport";
 
 const PATH = "/settings/allow_deny_entries";
+const FILTERS = ["list", "q"];
+const MUTABLE = ["list", "verdict_scope", "comment"] as const;
 
 /** What to list (reference, section "Allow/deny list"). */
 export interface ListEntriesQuery {
@@ -65,13 +75,15 @@ export class AllowDenyEntries {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListEntriesQuery = {}): Promise<Page<AllowDenyEntryRow>> {
+    checkKeys("query", query, [...FILTERS, "page", "page_size"]);
+    checkOptionalText("q", query.q);
     if (query.list !== undefined) checkOneOf("list", LISTS, query.list);
     return await this.#transport.send({
       method: "GET",
       path: PATH,
       query: {
         list: query.list,
-        page: checkPositive("page", query.page ?? 1),
+        page: checkOptional("page", query.page) ?? 1,
         page_size: checkOptional("page_size", query.page_size, SETTINGS_PAGE_SIZE),
         q: query.q,
       },
@@ -89,21 +101,24 @@ export class AllowDenyEntries {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async readAll(list: List): Promise<AllowDenyEntryRow[]> {
+    checkOneOf("list", LISTS, list);
     return await readWholeList(this.#paged({ list }));
   }
 
   /**
    * The entries one by one, as their pages of 200 come in (`GET /api/v1/settings/allow_deny_entries`; no request after
-   * a `break`): of one list, or of both where the service allows it.
+   * a `break`): of one list, or of both where the service allows it. A list of more than one page is read again until a
+   * whole reading brings nothing new.
    *
    * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
    * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
-  iterate(
+  async *iterate(
     query: Omit<ListEntriesQuery, "page" | "page_size"> = {},
   ): AsyncGenerator<AllowDenyEntryRow, void, undefined> {
-    return iterate(this.#paged(query));
+    checkKeys("query", query, FILTERS);
+    yield* iterate(this.#paged(query));
   }
 
   #paged(query: Omit<ListEntriesQuery, "page" | "page_size">): PagedList<AllowDenyEntryRow> {
@@ -123,14 +138,17 @@ export class AllowDenyEntries {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async create(entry: NewEntry): Promise<AllowDenyEntryRow> {
+    // What only a row that was read holds is passed over: such a row fits the type.
+    checkKeys("entry", entry, Object.keys(allowDenyEntry.shape));
     checkOneOf("list", LISTS, entry.list);
     checkOneOf("entry_type", ENTRY_TYPES, entry.entry_type);
     checkFilled("value", entry.value);
     const { list, entry_type, value, verdict_scope, comment } = entry;
+    checkOptionalText("verdict_scope", verdict_scope);
+    checkOptionalText("comment", comment);
     return await this.#transport.send({
       method: "POST",
       path: PATH,
-      // Not `entry` as it is: a row that was read fits the type, and holds more than a new entry may.
       body: { list, entry_type, value, verdict_scope, comment },
       envelope: "object",
       answer: resultsOf(allowDenyEntry),
@@ -146,12 +164,18 @@ export class AllowDenyEntries {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async update(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
-    if (change.list !== undefined) checkOneOf("list", LISTS, change.list);
+    const path = `${PATH}/${pathSegment("id", id)}`;
+    checkKeys("change", change, MUTABLE);
     const { list, verdict_scope, comment } = change;
+    if (list !== undefined) checkOneOf("list", LISTS, list);
+    checkOptionalText("verdict_scope", verdict_scope);
+    checkOptionalText("comment", comment);
+    if (MUTABLE.every((name) => change[name] === undefined)) {
+      throw new InvalidArgumentError(`change is empty; give at least one of ${MUTABLE.join(", ")}`);
+    }
     return await this.#transport.send({
       method: "PATCH",
-      path: `${PATH}/${pathSegment("id", id)}`,
-      // Only these are mutable.
+      path,
       body: { list, verdict_scope, comment },
       envelope: "object",
       answer: resultsOf(allowDenyEntry),

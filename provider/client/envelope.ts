@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { optionalCount, type Page } from "./schemas";
+import { optionalCount } from "./fields";
+import type { Page } from "./schemas";
 
 /*
  * The shapes of the reference's section "Response envelopes". An endpoint's answer is of exactly one; which one came
@@ -24,13 +25,34 @@ export function envelopeMismatch(expected: Envelope, body: unknown): string | un
   if (expected === "object" && Array.isArray(results["items"])) {
     return "`results` is a list of `items` where the reference has one object";
   }
+  if (expected === "items") {
+    if (isRecord(pagination)) {
+      return "page data stands beside `results`, in `pagination`, where the reference has none";
+    }
+    return "total" in results ? "page data stands inside `results` where the reference has none" : undefined;
+  }
   if (expected === "settings-page" && isRecord(pagination) && !("total" in results)) {
     return "the page data stands beside `results`, in `pagination`, where the reference has it inside";
   }
   if (expected === "paginated" && !isRecord(pagination) && "total" in results) {
     return "the page data stands inside `results` where the reference has it beside, in `pagination`";
   }
+  // A list whose end nothing tells is the envelope of the top five. Numbers may be null; all of them missing is none.
+  if (!Array.isArray(results["items"])) return undefined;
+  if (expected === "settings-page" && !holdsPageData(results)) {
+    return "`results` comes without page data where the reference has it inside";
+  }
+  if (expected === "paginated" && (pagination ?? undefined) === undefined) {
+    return "`results` comes without page data where the reference has it beside, in `pagination`";
+  }
+  if (expected === "paginated" && isRecord(pagination) && !holdsPageData(pagination)) {
+    return "`pagination` beside `results` is without page data where the reference has it there";
+  }
   return undefined;
+}
+
+function holdsPageData(record: Record<string, unknown>): boolean {
+  return ["page", "page_size", "total"].some((name) => Object.hasOwn(record, name));
 }
 
 /** What stands under `results`. */
@@ -58,10 +80,7 @@ export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.o
 
 /** A page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
 export function paginatedOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
-  const pagination = z
-    .object({ page: optionalCount, page_size: optionalCount, total: optionalCount })
-    .nullish()
-    .transform((page) => page ?? { page: undefined, page_size: undefined, total: undefined });
+  const pagination = z.object({ page: optionalCount, page_size: optionalCount, total: optionalCount });
   return z
     .object({ pagination, results: z.object({ items: z.array(item) }) })
     .transform((body): Page<z.output<T>> => {

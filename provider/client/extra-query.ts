@@ -1,5 +1,6 @@
 import { quote } from "../settings/text";
 import { InvalidArgumentError } from "./errors";
+import { checkObject } from "./parameters";
 
 /**
  * Query parameters that the reference does not show, by their names on the wire. Sent as given, after those of the
@@ -15,6 +16,7 @@ type Query = Record<string, string | number | undefined>;
  * @throws {InvalidArgumentError} when a parameter is one of the call's own, or holds what no query can carry.
  */
 export function withExtra(query: Query, extra: ExtraQuery | undefined): Query {
+  if (extra !== undefined) checkObject("extra", extra);
   const added = Object.entries(extra ?? {})
     .filter(([, value]) => value !== undefined)
     .map(([name, value]): [string, string] => {

@@ -3,7 +3,7 @@ import { itemsOf, paginatedOf, resultsOf } from "./envelope";
 import { InvalidArgumentError } from "./errors";
 import { type ExtraQuery, withExtra } from "./extra-query";
 import { iterate } from "./paging";
-import { checkFilled, checkOneOf, checkOptional } from "./parameters";
+import { checkFilled, checkKeys, checkOneOf, checkOptional } from "./parameters";
 import {
   hoursSaved,
   type Page,
@@ -20,6 +20,7 @@ import {
 import type { Transport } from "./transport";
 
 const PATH = "/metrics";
+const PERIOD = ["days", "extra"];
 
 /** The period of a metric (reference, section "Metrics"). Nothing is sent for what is left out. */
 export interface MetricsQuery {
@@ -61,6 +62,7 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async threatsOverTime(query: ThreatsOverTimeQuery = {}): Promise<Page<ThreatsOnDay>> {
+    checkKeys("query", query, [...PERIOD, "page"]);
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/threats_over_time`,
@@ -72,14 +74,16 @@ export class Metrics {
 
   /**
    * The threat counts of all days of the period, as their pages come in (`GET /api/v1/metrics/threats_over_time`, one
-   * request a page; none after a `break`).
+   * request a page; none after a `break`). A list of more than one page is read again until a whole reading brings
+   * nothing new.
    *
    * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
    * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
-  iterateThreatsOverTime(query: MetricsQuery = {}): AsyncGenerator<ThreatsOnDay, void, undefined> {
-    return iterate({
+  async *iterateThreatsOverTime(query: MetricsQuery = {}): AsyncGenerator<ThreatsOnDay, void, undefined> {
+    checkKeys("query", query, PERIOD);
+    yield* iterate({
       name: "list of threats over time",
       fetchPage: (page) => this.threatsOverTime({ ...query, page }),
       identity: (day) => day.date,
@@ -93,6 +97,7 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async topTargetedEntities(query: TopTargetedEntitiesQuery = {}): Promise<TargetedEntity[]> {
+    checkKeys("query", query, [...PERIOD, "entity_type", "entity_type_parameter"]);
     const { entity_type: entityType, entity_type_parameter: parameter = ENTITY_TYPE_PARAMETER } = query;
     if (entityType !== undefined) checkOneOf("entity_type", ["user", "group"], entityType);
     checkFilled("entity_type_parameter", parameter);
@@ -117,6 +122,7 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async topThreatTypes(query: MetricsQuery = {}): Promise<ThreatTypeCount[]> {
+    checkKeys("query", query, PERIOD);
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/top_threat_types`,
@@ -133,6 +139,7 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async highlightedThreats(query: MetricsQuery = {}): Promise<Threat[]> {
+    checkKeys("query", query, PERIOD);
     return await this.#transport.send({
       method: "GET",
       path: `${PATH}/highlighted_threats`,
@@ -149,6 +156,7 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async hoursSaved(query: MetricsQuery = {}): Promise<number> {
+    checkKeys("query", query, PERIOD);
     const { hours_saved: hours } = await this.#transport.send({
       method: "GET",
       path: `${PATH}/hours_saved`,
@@ -167,6 +175,7 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async protectedInboxes(query: MetricsQuery = {}): Promise<number> {
+    checkKeys("query", query, PERIOD);
     const { protected_inboxes: inboxes } = await this.#transport.send({
       method: "GET",
       path: `${PATH}/protected_inboxes`,

@@ -12,7 +12,7 @@ export interface PagedList<Item> {
   readonly attempts?: number;
 }
 
-/** A list that goes on for longer does not end: it is given up, whatever its total says. */
+/** A list that goes on for longer than this, and than its total says, does not end: it is given up. */
 const MAX_PAGES = 10_000;
 const DEFAULT_ATTEMPTS = 5;
 
@@ -25,6 +25,8 @@ const DEFAULT_ATTEMPTS = 5;
  *
  * One thing no single reading of numbered pages can see: as many items gone from the pages read as came to those still
  * to read, between the same two requests; or, where the service gives no total, any that are gone from the pages read.
+ * What stood there all the time may then be missing: here, "gone" is only what two readings miss. {@link iterate} reads
+ * twice instead.
  *
  * @throws {ListUnstableError} when no consistent reading came about.
  */
@@ -32,7 +34,7 @@ export async function readWholeList<Item>(list: PagedList<Item>): Promise<Item[]
   const reading = untilConsistent(list, async function* () {
     const items: Item[] = [];
     for await (const page of readPages(list)) {
-      for (const item of page) items.push(item);
+      for (const item of page.items) items.push(item);
     }
     yield items;
   });
@@ -41,25 +43,46 @@ export async function readWholeList<Item>(list: PagedList<Item>): Promise<Item[]
 }
 
 /**
- * Iterates over a list as its pages come in. When the list is seen to move between two pages, in the ways and with the
- * limits of {@link readWholeList}, the reading begins anew, and what was given out before is passed over: nothing is
- * skipped, and nothing comes twice. No page is asked for before the one before it is used up.
+ * Iterates over a list as its pages come in. No page is asked for before the one before it is used up.
+ *
+ * When the list is seen to move between two pages, in the ways of {@link readWholeList}, the reading begins anew, and
+ * what was given out before is passed over. What a single reading can't see, a second does: a list of more than one
+ * page is read again until a whole reading brings nothing new. For a reading of as many items as the total says can
+ * miss one only by holding another that came in while it went on, which is new. Where there is no total, the last
+ * reading must hold just what the one before it held. So nothing that stands there is skipped, and nothing comes twice.
  *
  * @throws {ListUnstableError} when the list kept moving; what was given out until then is not the whole list.
  */
 export async function* iterate<Item>(list: PagedList<Item>): AsyncGenerator<Item, void, undefined> {
   const given = new Set<string>();
+  let before: ReadonlySet<string> | undefined;
   yield* untilConsistent(list, async function* () {
     const alike = new Map<string, number>();
+    const names = new Set<string>();
+    const givenBefore = given.size;
+    let pages = 0;
+    let hasTotal = true;
     for await (const page of readPages(list)) {
-      for (const item of page) {
+      pages += 1;
+      hasTotal = page.total !== undefined;
+      for (const item of page.items) {
         const name = nameOf(item, list, alike);
+        names.add(name);
         if (given.has(name)) continue;
         given.add(name);
         yield item;
       }
     }
+    // One answer is one moment: nothing could move.
+    if (pages === 1) return;
+    const isSettled = given.size === givenBefore && (hasTotal || isSame(names, before));
+    before = names;
+    if (!isSettled) throw new Moved("the last whole reading differs from the one before");
   });
+}
+
+function isSame(names: ReadonlySet<string>, others: ReadonlySet<string> | undefined): boolean {
+  return others !== undefined && names.size === others.size && [...names].every((name) => others.has(name));
 }
 
 /** Begins a reading anew as often as the list moves underneath it, within bounds. */
@@ -83,16 +106,18 @@ async function* untilConsistent<Item, Read>(
   );
 }
 
-/** The list moved between two pages. */
+/** The list moved between two pages, or may have. */
 class Moved extends Error {}
 
-async function* readPages<Item>(list: PagedList<Item>): AsyncGenerator<readonly Item[], void, undefined> {
+async function* readPages<Item>(list: PagedList<Item>): AsyncGenerator<Page<Item>, void, undefined> {
   const seen = new Set<string>();
   let count = 0;
   let total: number | undefined;
   let lastNameless: string | undefined;
-  for (let page = 1; page <= MAX_PAGES; page += 1) {
+  let most = MAX_PAGES;
+  for (let page = 1; page <= most; page += 1) {
     const answer = await list.fetchPage(page);
+    if (page === 1 && answer.items.length > 0) most += Math.ceil((answer.total ?? 0) / answer.items.length);
     if (page > 1 && answer.total !== total) {
       throw new Moved(`its total went from ${total ?? "none"} to ${answer.total ?? "none"}`);
     }
@@ -116,11 +141,11 @@ async function* readPages<Item>(list: PagedList<Item>): AsyncGenerator<readonly 
     if (done && total !== undefined && count !== total) {
       throw new Moved(`its pages hold ${count} items but its total says ${total}`);
     }
-    yield answer.items;
+    yield answer;
     if (done) return;
   }
   throw new ListUnstableError(
-    `The ${list.name} did not end within ${MAX_PAGES} pages; the service seems to page wrongly.`,
+    `The ${list.name} did not end within ${most} pages; the service seems to page wrongly.`,
   );
 }
 

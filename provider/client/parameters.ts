@@ -5,6 +5,9 @@ import { InvalidArgumentError } from "./errors";
 export function checkPositive(name: string, value: number, most = Number.MAX_SAFE_INTEGER): number {
   if (!Number.isInteger(value) || value < 1 || value > most) {
     const range = most === Number.MAX_SAFE_INTEGER ? "of 1 or more" : `from 1 to ${most}`;
+    if (Number.isInteger(value) && value > most && most === Number.MAX_SAFE_INTEGER) {
+      throw new InvalidArgumentError(`${name} is too large: ${value} is more than ${most}`);
+    }
     // "7" and 7 must look different here. JSON has no NaN.
     const given = typeof value === "number" ? String(value) : quote(value);
     throw new InvalidArgumentError(`${name} must be a whole number ${range}, not ${given}`);
@@ -17,6 +20,36 @@ export function checkOptional(name: string, value: number | undefined, most?: nu
   return value === undefined ? undefined : checkPositive(name, value, most);
 }
 
+/** @throws {InvalidArgumentError} when `value` is no object with properties. */
+export function checkObject(name: string, value: object): void {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new InvalidArgumentError(`${name} must be an object, not ${quote(value)}`);
+  }
+}
+
+/** @throws {InvalidArgumentError} when `value` is no object, or holds anything but `known`. */
+export function checkKeys(name: string, value: object, known: readonly string[]): void {
+  checkObject(name, value);
+  for (const [key, held] of Object.entries(value)) {
+    if (held === undefined || known.includes(key)) continue;
+    throw new InvalidArgumentError(
+      `${name} holds ${quote(key)}, which this call does not take; it takes ${known.join(", ")}`,
+    );
+  }
+}
+
+/** @throws {InvalidArgumentError} when `value` is no text. */
+export function checkText(name: string, value: string): void {
+  if (typeof value !== "string") {
+    throw new InvalidArgumentError(`${name} must be a text, not ${quote(value)}`);
+  }
+}
+
+/** The same for a text that may be left out. */
+export function checkOptionalText(name: string, value: string | undefined): void {
+  if (value !== undefined) checkText(name, value);
+}
+
 /** @throws {InvalidArgumentError} when `value` is none of `values`. */
 export function checkOneOf(name: string, values: readonly string[], value: string): void {
   if (!values.includes(value)) {
@@ -27,8 +60,7 @@ export function checkOneOf(name: string, values: readonly string[], value: strin
 
 /** @throws {InvalidArgumentError} when `value` is no text, or nothing but white space. */
 export function checkFilled(name: string, value: string): void {
-  if (typeof value !== "string")
-    throw new InvalidArgumentError(`${name} must be a text, not ${quote(value)}`);
+  checkText(name, value);
   if (value.trim() === "") throw new InvalidArgumentError(`${name} is empty`);
 }
 
@@ -39,7 +71,7 @@ export function checkFilled(name: string, value: string): void {
  * a surrogate pair (which has no percent-encoded form).
  */
 export function pathSegment(name: string, id: string): string {
-  if (typeof id !== "string") throw new InvalidArgumentError(`${name} must be a text, not ${quote(id)}`);
+  checkText(name, id);
   if (id === "") throw new InvalidArgumentError(`${name} is empty`);
   if (id === "." || id === "..") {
     throw new InvalidArgumentError(`${name} can't be "${id}": in an address that stands for a folder`);

@@ -3,7 +3,7 @@ import { paginatedOf, resultsOf } from "./envelope";
 import { type ExtraQuery, withExtra } from "./extra-query";
 import type { MetricsQuery } from "./metrics";
 import { iterate } from "./paging";
-import { checkOptional, pathSegment } from "./parameters";
+import { checkKeys, checkOptional, pathSegment } from "./parameters";
 import {
   meanAnalysisTime,
   type Page,
@@ -15,6 +15,7 @@ import {
 import type { Transport } from "./transport";
 
 const PATH = "/sonar/phishing-reports";
+const WINDOW = ["minutes_ago", "extra"];
 
 /** What to list (reference, section "Phishing reports"). Nothing is sent for what is left out. */
 export interface ListPhishingReportsQuery {
@@ -41,6 +42,7 @@ export class PhishingReports {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListPhishingReportsQuery = {}): Promise<Page<PhishingReport>> {
+    checkKeys("query", query, [...WINDOW, "page"]);
     return await this.#transport.send({
       method: "GET",
       path: PATH,
@@ -58,17 +60,18 @@ export class PhishingReports {
 
   /**
    * The reports of the look-back window one by one, as their pages come in (`GET /api/v1/sonar/phishing-reports`, one
-   * request a page; none after a `break`). New reports move the list: the reading then begins anew, and what was given
-   * out before is passed over.
+   * request a page; none after a `break`). A list of more than one page is read again until a whole reading brings
+   * nothing new, as new reports move it; what was given out before is passed over.
    *
    * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
    * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
-  iterate(
+  async *iterate(
     query: Omit<ListPhishingReportsQuery, "page"> = {},
   ): AsyncGenerator<PhishingReport, void, undefined> {
-    return iterate({
+    checkKeys("query", query, WINDOW);
+    yield* iterate({
       name: "list of phishing reports",
       fetchPage: (page) => this.list({ ...query, page }),
       identity: (report) => report.id,
@@ -117,6 +120,7 @@ export class PhishingReports {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async meanTimeToAnalyze(query: MetricsQuery = {}): Promise<number | undefined> {
+    checkKeys("query", query, ["days", "extra"]);
     const { analysis_time: seconds } = await this.#transport.send({
       method: "GET",
       path: `${PATH}/aggs/mttr`,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { EntryType, KNOWN_VERDICTS, List, VerdictScope } from "../settings/assumptions";
+import { optionalCount } from "./fields";
 
 /*
  * The shapes of the reference's section "Resources and their fields". Read leniently: unknown fields pass, optional
@@ -11,13 +12,6 @@ const optionalText = z
   .string()
   .nullish()
   .transform((text) => text ?? undefined);
-
-export const optionalCount = z
-  .number()
-  .int()
-  .nonnegative()
-  .nullish()
-  .transform((count) => count ?? undefined);
 
 /** A mailbox that may be missing, null or empty: all three are a row without one. */
 const optionalMailbox = optionalText.transform((email) => (email?.trim() ? email : undefined));
@@ -133,12 +127,18 @@ export type ThreatTypeCount = z.infer<typeof threatTypeCount>;
 
 /** Estimated hours saved from prevented threats. */
 export const hoursSaved = z.object({ hours_saved: z.number() });
+/** Estimated hours saved from prevented threats. */
+export type HoursSaved = z.infer<typeof hoursSaved>;
 
 /** How many inboxes received mail. */
 export const protectedInboxes = z.object({ protected_inboxes: z.number().int().nonnegative() });
+/** How many inboxes received mail. */
+export type ProtectedInboxes = z.infer<typeof protectedInboxes>;
 
 /** The mean time to analyze a report, in seconds; null where there was none. */
 export const meanAnalysisTime = z.object({ analysis_time: z.number().nullable() });
+/** The mean time to analyze a report, in seconds; null where there was none. */
+export type MeanAnalysisTime = z.infer<typeof meanAnalysisTime>;
 
 /** An entry of the allow/deny list (reference, table "Allow/deny entry"). */
 export const allowDenyEntry = z.object({
@@ -181,13 +181,19 @@ export const vipStoredRow = z.object({
 /** The answer of the comment edit (reference, "VIP stored row"): no directory fields. */
 export type VipStoredRow = z.infer<typeof vipStoredRow>;
 
-const addresses = z
-  .array(z.string())
-  .nullish()
-  .transform((list) => list ?? []);
+const addresses = z.array(z.string()).nullish();
 
-/** The answer of adding VIPs (reference, "Other result shapes"). */
-export const addVipResult = z.object({ added: addresses, already_vip: addresses, not_in_org: addresses });
+/** The answer of adding VIPs (reference, "Other result shapes"): each list may be missing or null, but not all. */
+export const addVipResult = z
+  .object({ added: addresses, already_vip: addresses, not_in_org: addresses })
+  .refine((result) => Object.values(result).some(Array.isArray), {
+    error: "none of added, already_vip and not_in_org is there",
+  })
+  .transform(({ added, already_vip, not_in_org }) => ({
+    added: added ?? [],
+    already_vip: already_vip ?? [],
+    not_in_org: not_in_org ?? [],
+  }));
 /** The answer of adding VIPs: which addresses were added, which were VIPs already. */
 export type AddVipResult = z.infer<typeof addVipResult>;
 

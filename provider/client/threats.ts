@@ -3,11 +3,12 @@ import { THREAT_PAGE_SIZE } from "../settings/assumptions";
 import { paginatedOf, resultsOf } from "./envelope";
 import { type ExtraQuery, withExtra } from "./extra-query";
 import { iterate, type PagedList } from "./paging";
-import { checkOptional, pathSegment } from "./parameters";
+import { checkKeys, checkOptional, pathSegment } from "./parameters";
 import { type Page, type Threat, threat } from "./schemas";
 import type { Transport } from "./transport";
 
 const PATH = "/threats";
+const WINDOW = ["minutes_ago", "page_size", "extra"];
 
 /** What to list (reference, section "Threats"). Nothing is sent for what is left out. */
 export interface ListThreatsQuery {
@@ -36,6 +37,7 @@ export class Threats {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListThreatsQuery = {}): Promise<Page<Threat>> {
+    checkKeys("query", query, [...WINDOW, "page"]);
     return await this.#transport.send({
       method: "GET",
       path: PATH,
@@ -54,20 +56,21 @@ export class Threats {
 
   /**
    * The threats of the look-back window one by one, as their pages come in (`GET /api/v1/threats`, one request a page;
-   * none after a `break`). New threats move the list: the reading then begins anew, and what was given out before is
-   * passed over.
+   * none after a `break`). A list of more than one page is read again until a whole reading brings nothing new, as new
+   * threats move it; what was given out before is passed over.
    *
    * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
    * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
-  iterate(query: Omit<ListThreatsQuery, "page"> = {}): AsyncGenerator<Threat, void, undefined> {
+  async *iterate(query: Omit<ListThreatsQuery, "page"> = {}): AsyncGenerator<Threat, void, undefined> {
+    checkKeys("query", query, WINDOW);
     const list: PagedList<Threat> = {
       name: "list of threats",
       fetchPage: (page) => this.list({ ...query, page }),
       identity: (one) => one.id,
     };
-    return iterate(list);
+    yield* iterate(list);
   }
 
   /**

@@ -5,7 +5,14 @@ import { printable } from "../settings/text";
 import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
 import { iterate, type PagedList, readWholeList } from "./paging";
-import { checkFilled, checkOneOf, checkOptional, checkPositive } from "./parameters";
+import {
+  checkFilled,
+  checkKeys,
+  checkOneOf,
+  checkOptional,
+  checkOptionalText,
+  checkText,
+} from "./parameters";
 import {
   type AddVipResult,
   addVipResult,
@@ -20,6 +27,7 @@ import {
 import type { Transport } from "./transport";
 
 const PATH = "/settings/vip_employees";
+const FILTERS = ["q", "sort"];
 
 /** What to list (reference, section "VIP employees"). */
 export interface ListVipsQuery {
@@ -48,12 +56,14 @@ export class VipEmployees {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListVipsQuery = {}): Promise<Page<VipEmployeeRow>> {
+    checkKeys("query", query, [...FILTERS, "page", "page_size"]);
+    checkOptionalText("q", query.q);
     if (query.sort !== undefined) checkOneOf("sort", ["asc", "desc"], query.sort);
     return await this.#transport.send({
       method: "GET",
       path: PATH,
       query: {
-        page: checkPositive("page", query.page ?? 1),
+        page: checkOptional("page", query.page) ?? 1,
         page_size: checkOptional("page_size", query.page_size, SETTINGS_PAGE_SIZE),
         q: query.q,
         sort: query.sort,
@@ -75,16 +85,17 @@ export class VipEmployees {
 
   /**
    * The VIPs one by one, as their pages of 200 come in (`GET /api/v1/settings/vip_employees`; no request after a
-   * `break`).
+   * `break`). A list of more than one page is read again until a whole reading brings nothing new.
    *
    * @throws {InvalidArgumentError} when a parameter can't be sent; no request was made.
    * @throws {ListUnstableError} when the list keeps moving; what came until then is not the whole list.
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
-  iterate(
+  async *iterate(
     query: Omit<ListVipsQuery, "page" | "page_size"> = {},
   ): AsyncGenerator<VipEmployeeRow, void, undefined> {
-    return iterate(this.#paged(query));
+    checkKeys("query", query, FILTERS);
+    yield* iterate(this.#paged(query));
   }
 
   #paged(query: Omit<ListVipsQuery, "page" | "page_size">): PagedList<VipEmployeeRow> {
@@ -109,6 +120,7 @@ export class VipEmployees {
    */
   async add(emails: readonly string[], comment?: string): Promise<AddVipResult> {
     checkEmails(emails);
+    checkOptionalText("comment", comment);
     const body = comment === undefined ? { emails } : { emails, comment };
     let result: AddVipResult;
     try {
@@ -139,6 +151,7 @@ export class VipEmployees {
    */
   async editComment(email: string, comment: string): Promise<VipStoredRow> {
     checkFilled("email", email);
+    checkText("comment", comment);
     return await this.#transport.send({
       method: "PATCH",
       path: PATH,
@@ -209,7 +222,6 @@ function checkEmails(emails: readonly string[], most = Number.MAX_SAFE_INTEGER):
       `emails holds ${emails.length} addresses; one request takes at most ${most}`,
     );
   }
-  emails.forEach((email, at) => {
-    checkFilled(`emails[${at}]`, email);
-  });
+  // Not by forEach, which passes over holes.
+  for (const [at, email] of emails.entries()) checkFilled(`emails[${at}]`, email);
 }

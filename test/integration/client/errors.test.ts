@@ -23,20 +23,30 @@ type ErrorClass = abstract new (...args: never[]) => client.ServiceError;
 
 describe("every refusal is a class with a stable code, and says what was tried, what came back and what to do", () => {
   test.each<[number, ErrorClass, string, string]>([
-    [400, client.BadRequestError, "ERR_BAD_REQUEST", "The service found the request invalid."],
+    [
+      400,
+      client.BadRequestError,
+      "ERR_BAD_REQUEST",
+      "The service found the request invalid; nothing was changed.",
+    ],
     [
       401,
       client.AuthenticationError,
       "ERR_AUTH",
-      "The API key is missing, unknown or not allowed to do this; check the key and the address.",
+      "The service does not accept this API key here; check the key, and that it belongs to this address and tenant.",
     ],
     [
       403,
       client.AuthenticationError,
       "ERR_AUTH",
-      "The API key is missing, unknown or not allowed to do this; check the key and the address.",
+      "The service does not accept this API key here; check the key, and that it belongs to this address and tenant.",
     ],
-    [404, client.NotFoundError, "ERR_NOT_FOUND", "It does not exist for this tenant."],
+    [
+      404,
+      client.NotFoundError,
+      "ERR_NOT_FOUND",
+      "Either it does not exist for this tenant, or this is not the service's address.",
+    ],
     [409, client.ConflictError, "ERR_CONFLICT", "It exists already, or collides with another entry."],
     [
       418,
@@ -240,7 +250,7 @@ describe("an answer that does not come whole in time is ERR_TIMEOUT, and a write
     expect(ofRead).toMatchObject({
       code: "ERR_TIMEOUT",
       status: undefined,
-      message: `GET ${ENTRIES} at ${url} gave no whole answer within 300 ms`,
+      message: `GET ${ENTRIES} at ${url} gave no whole answer within 300 ms. Check the address; where the service is slow, allow it more (timeoutMs).`,
     });
     expect([ofRead.outcomeUnknown, ofWrite.outcomeUnknown]).toEqual([false, true]);
   });
@@ -400,7 +410,7 @@ describe("an answer of success that can't be read has a class and a code of its 
   test.each(["application/json", "application/json; charset=utf-8", "application/problem+json", undefined])(
     "content of type %j is read as JSON",
     async (contentType) => {
-      await using service = await Service.start(raw('{"results": {"items": []}}', contentType));
+      await using service = await Service.start(raw('{"results": {"items": [], "total": 0}}', contentType));
       await using to = new TestClient(service);
       expect(await to.vipEmployees.list()).toMatchObject({ items: [] });
     },
@@ -409,7 +419,9 @@ describe("an answer of success that can't be read has a class and a code of its 
 
 test("a byte order mark before the JSON is passed over", async () => {
   await using service = await Service.start((_request, response) =>
-    response.writeHead(200, { "content-type": "application/json" }).end('\u{feff}{"results": {"items": []}}'),
+    response
+      .writeHead(200, { "content-type": "application/json" })
+      .end('\u{feff}{"results": {"items": [], "total": 0}}'),
   );
   await using to = new TestClient(service);
   expect((await to.vipEmployees.list()).items).toEqual([]);
@@ -418,7 +430,7 @@ test("a byte order mark before the JSON is passed over", async () => {
 test("a client goes on after a failure", async () => {
   await using service = await Service.start((_request, response, index) => {
     if (index === 0) response.socket?.resetAndDestroy();
-    else json(response, 200, { results: { items: [{ email: "jane@example.com" }] } });
+    else json(response, 200, { results: { items: [{ email: "jane@example.com" }], total: 1 } });
   });
   await using to = new TestClient(service);
   await failure(to.vipEmployees.list());

@@ -116,11 +116,11 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
     [["a", "b"], [1]],
     [
       ["a", "b", "c"],
-      [1, 2],
+      [1, 2, 1, 2],
     ],
     [
       ["a", "b", "c", "d", "e"],
-      [1, 2, 3],
+      [1, 2, 3, 1, 2, 3],
     ],
   ])("%j is given in order by the pages %j, narrowed or not", async (ids, pages) => {
     for (const [at, reading] of [iterate, narrowed].entries()) {
@@ -139,7 +139,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
     );
     await using client = new TestClient(service);
     expect(await all(iterate(client), list)).toEqual(["a", "b", "c"]);
-    expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2, 3]));
+    expect(service.trace).toEqual(traceOf(list, queries[0], [1, 2, 3, 1, 2, 3]));
   });
 
   test("nothing is asked for before it is wanted, nor after a break", async () => {
@@ -170,7 +170,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
         ["x", "a", "b", "c"],
       ],
       ["a", "b", "x", "c"],
-      [1, 2, 1, 2],
+      [1, 2, 1, 2, 1, 2],
     ],
     [
       "one is added at the top as the last one goes: the total stays, an item comes twice",
@@ -179,7 +179,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
         ["x", "a", "b", "c"],
       ],
       ["a", "b", "x", "c"],
-      [1, 2, 1, 2],
+      [1, 2, 1, 2, 1, 2],
     ],
     [
       "one of a page already read is deleted",
@@ -188,7 +188,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
         ["b", "c", "d", "e"],
       ],
       ["a", "b", "c", "d", "e"],
-      [1, 2, 1, 2],
+      [1, 2, 1, 2, 1, 2],
     ],
     [
       "one of a page still to read is deleted",
@@ -197,7 +197,7 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
         ["a", "b", "c", "e"],
       ],
       ["a", "b", "c", "e"],
-      [1, 2, 1, 2],
+      [1, 2, 1, 2, 1, 2],
     ],
     [
       "one is added at the end",
@@ -206,7 +206,16 @@ describe.each(ITERATED.map((list) => [list.name, list] as const))("%s, iterated"
         ["a", "b", "c", "x"],
       ],
       ["a", "b", "c", "x"],
-      [1, 2, 1, 2],
+      [1, 2, 1, 2, 1, 2],
+    ],
+    [
+      "one of a page already read is deleted as one is added at the end: only a second reading finds the one skipped",
+      [
+        ["a", "b", "c", "d"],
+        ["b", "c", "d", "x"],
+      ],
+      ["a", "b", "d", "x", "c"],
+      [1, 2, 1, 2, 1, 2],
     ],
     [
       "it moves again while it is read anew",
@@ -313,6 +322,13 @@ test.each<[string, (client: SettingsClient) => AsyncGenerator<unknown>, string]>
   ["reports", (c) => c.phishingReports.iterate({ minutes_ago: 1.5 }), "minutes_ago must be a whole number"],
   ["days", (c) => c.metrics.iterateThreatsOverTime({ days: -1 }), "days must be a whole number"],
   ["VIPs", (c) => c.vipEmployees.iterate({ sort: "up" as "asc" }), "sort must be"],
+  ["threats of null", (c) => c.threats.iterate(null as never), "query must be an object, not null"],
+  ["page two", (c) => c.threats.iterate({ page: 2 } as never), 'query holds "page"'],
+  ["reports of a text", (c) => c.phishingReports.iterate("x" as never), "query must be an object"],
+  ["days of a list", (c) => c.metrics.iterateThreatsOverTime([] as never), "query must be an object"],
+  ["VIPs of null", (c) => c.vipEmployees.iterate(null as never), "query must be an object"],
+  ["VIPs by no text", (c) => c.vipEmployees.iterate({ q: 5 as never }), "q must be a text, not 5"],
+  ["entries of null", (c) => c.allowDenyEntries.iterate(null as never), "query must be an object"],
   ["entries", (c) => c.allowDenyEntries.iterate({ list: "block" as "deny" }), "list must be"],
 ])("what can't be iterated over is refused before any request: %s", async (_name, iterate, message) => {
   await using service = await Service.start((_request, response) => json(response, 200, {}));
@@ -346,15 +362,14 @@ describe("VIPs that are hard to tell apart", () => {
     await using service = await serveRows(9);
     await using client = new TestClient(service);
     expect(await all(vips.iterate(client), { ...vips, idOf: (vip) => vip })).toEqual(twice);
-    expect(service.received.map(pageOf)).toEqual([1, 2]);
+    expect(service.received.map(pageOf)).toEqual([1, 2, 1, 2]);
   });
 
   test.each([1, 2])("and no more often when the list moves before request %i", async (movesAt) => {
     await using service = await serveRows(movesAt);
     await using client = new TestClient(service);
     const given = await all(vips.iterate(client), { ...vips, idOf: (vip) => vip });
-    const settled = movesAt === 1 ? [...twice, { full_name: "Room Paris" }] : twice;
-    expect(given).toEqual(settled);
+    expect(given).toEqual([...twice, { full_name: "Room Paris" }]);
   });
 
   test("in an error, a mailbox is named with its source where it has one", async () => {

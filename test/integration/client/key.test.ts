@@ -140,7 +140,7 @@ describe("no mistake in the configuration shows the key", () => {
 });
 
 test("a client shows its address and not its key, whole or in parts", async () => {
-  await using service = await Service.start(always(200, { results: { items: [] } }));
+  await using service = await Service.start(always(200, { results: { items: [], total: 0 } }));
   await using client = new TestClient(service);
   await client.vipEmployees.list();
   const { allowDenyEntries, metrics, phishingReports, threats, vipEmployees } = client;
@@ -159,9 +159,9 @@ test("a client shows its address and not its key, whole or in parts", async () =
 });
 
 test("loopback is reached directly: a proxy of the environment hears no key", async () => {
-  await using proxy = await Service.start(always(200, { results: { items: [] } }));
+  await using proxy = await Service.start(always(200, { results: { items: [], total: 0 } }));
   await using service = await Service.start(
-    always(200, { results: { items: [{ email: "jane@example.com" }] } }),
+    always(200, { results: { items: [{ email: "jane@example.com" }], total: 1 } }),
   );
   for (const name of ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy"]) vi.stubEnv(name, proxy.url);
   for (const name of ["NO_PROXY", "no_proxy"]) vi.stubEnv(name, "");

@@ -141,12 +141,18 @@ describe("what is out of bounds is refused before any request, by its name and w
       ["7", '"7"'],
       ["", '""'],
       [true, "true"],
+      [null, "null"],
       [[7], "[7]"],
       ...(most === undefined ? [] : ([[most + 1, String(most + 1)]] as [unknown, string][])),
     ];
     for (const [value, shown] of misfits) {
       expect(await refused(name, { [property]: value })).toBe(
         `${property} must be a whole number ${range}, not ${shown}`,
+      );
+    }
+    if (most === undefined) {
+      expect(await refused(name, { [property]: 1e20 })).toBe(
+        `${property} is too large: 100000000000000000000 is more than 9007199254740991`,
       );
     }
     for (const value of most === undefined ? [1, 1_000_000] : [1, most]) {
@@ -214,7 +220,121 @@ describe("what is out of bounds is refused before any request, by its name and w
   });
 });
 
-describe("only what the reference lets be written is written, though a row that was read is given", () => {
+describe("a query that is none, or holds what no call takes", () => {
+  test.each(Object.keys(CALLS))("%s", async (name) => {
+    for (const [query, shown] of [
+      [null, "null"],
+      ["x", '"x"'],
+      [5, "5"],
+      [[], "[]"],
+    ] as const) {
+      expect(await refused(name, query as never)).toBe(`query must be an object, not ${shown}`);
+    }
+    expect(await refused(name, { minutesAgo: 5 })).toMatch(
+      /^query holds "minutesAgo", which this call does not take; it takes (minutes_ago|days|q|list), /,
+    );
+    if (SETTINGS.includes(name)) {
+      for (const [q, shown] of [
+        [{}, "{}"],
+        [null, "null"],
+        [[], "[]"],
+        [5, "5"],
+      ]) {
+        expect(await refused(name, { q })).toBe(`q must be a text, not ${shown}`);
+      }
+    } else {
+      for (const [extra, shown] of [
+        ["a=b", '"a=b"'],
+        [["a"], '["a"]'],
+        [null, "null"],
+      ]) {
+        expect(await refused(name, { extra })).toBe(`extra must be an object, not ${shown}`);
+      }
+    }
+  });
+});
+
+describe("a body that can't be written", () => {
+  const entry = { list: "deny", entry_type: "domain", value: "evil.example" } as const;
+  const NO_TEXTS: [unknown, string][] = [
+    [null, "null"],
+    [5, "5"],
+    [{}, "{}"],
+    [[], "[]"],
+  ];
+  type Write = (client: SettingsClient, value: never) => Promise<unknown>;
+  const refusals = (property: string, call: Write): [string, Write, unknown, string][] =>
+    NO_TEXTS.map(([value, shown]) => [property, call, value, `${property} must be a text, not ${shown}`]);
+
+  test.each<[string, Write, unknown, string]>([
+    ...refusals("comment", (c, comment) => c.vipEmployees.editComment("a@example.com", comment)),
+    [
+      "comment",
+      (c, comment) => c.vipEmployees.editComment("a@example.com", comment),
+      undefined,
+      "comment must be a text, not undefined",
+    ],
+    ...refusals("comment", (c, comment) => c.vipEmployees.add(["a@example.com"], comment)),
+    ...refusals("comment", (c, comment) => c.allowDenyEntries.create({ ...entry, comment })),
+    ...refusals("verdict_scope", (c, scope) => c.allowDenyEntries.create({ ...entry, verdict_scope: scope })),
+    ...refusals("comment", (c, comment) => c.allowDenyEntries.update("e1", { comment })),
+    ...refusals("verdict_scope", (c, scope) => c.allowDenyEntries.update("e1", { verdict_scope: scope })),
+    ...[undefined, null, 5, "x", []].flatMap((value): [string, Write, unknown, string][] => [
+      [
+        "change",
+        (c, change) => c.allowDenyEntries.update("e1", change),
+        value,
+        `change must be an object, not ${JSON.stringify(value)}`,
+      ],
+      [
+        "entry",
+        (c, given) => c.allowDenyEntries.create(given),
+        value,
+        `entry must be an object, not ${JSON.stringify(value)}`,
+      ],
+    ]),
+    ...[{}, { comment: undefined }].map((value): [string, Write, unknown, string] => [
+      "change",
+      (c, change) => c.allowDenyEntries.update("e1", change),
+      value,
+      "change is empty; give at least one of list, verdict_scope, comment",
+    ]),
+    [
+      "change",
+      (c, change) => c.allowDenyEntries.update("e1", change),
+      { value: "x", comment: "y" },
+      'change holds "value", which this call does not take; it takes list, verdict_scope, comment',
+    ],
+    [
+      "entry",
+      (c, given) => c.allowDenyEntries.create(given),
+      { ...entry, verdictScope: "global" },
+      'entry holds "verdictScope", which this call does not take; it takes id, list, entry_type, value, verdict_scope, comment, created_at, created_by',
+    ],
+    [
+      "list",
+      (c, list) => c.allowDenyEntries.readAll(list),
+      undefined,
+      'list must be "allow" or "deny", not undefined',
+    ],
+    [
+      "emails",
+      (c, emails) => c.vipEmployees.add(emails),
+      new Array(1),
+      "emails[0] must be a text, not undefined",
+    ],
+  ])("%s of call %# is refused before any request: %s, given %j", async (_name, call, value, message) => {
+    await using service = await serviceOf("threats.list");
+    await using client = new TestClient(service);
+    expect(await failure(call(client, value as never))).toMatchObject({
+      code: "ERR_INVALID_ARGUMENT",
+      message,
+    });
+    expect(service.received).toEqual([]);
+  });
+});
+
+describe("only what the reference lets be written is written, though a row that was read is created anew", () => {
   const row = {
     id: "e1",
     list: "deny",
@@ -227,7 +347,12 @@ describe("only what the reference lets be written is written, though a row that 
     // "only `list`, `verdict_scope` and `comment` are mutable"
     [
       "PATCH",
-      (c) => c.allowDenyEntries.update("e1", { ...row, verdict_scope: "global" } as never),
+      (c) =>
+        c.allowDenyEntries.update("e1", {
+          list: "deny",
+          verdict_scope: "global",
+          comment: undefined,
+        } as never),
       { list: "deny", verdict_scope: "global" },
     ],
     [

@@ -19,7 +19,7 @@ async function startService(): Promise<Service> {
     const { method, url } = request;
     if (method === "GET") json(response, 200, page([]));
     else if (method === "DELETE") json(response, 200, { results: { id: "e1", deleted: true } });
-    else json(response, 200, { results: url.startsWith(ENTRIES) ? entry("e1") : { affected: 1 } });
+    else json(response, 200, { results: url.startsWith(ENTRIES) ? entry("e1") : { affected: 1, added: [] } });
   });
 }
 
@@ -277,7 +277,7 @@ describe("the address of the service", () => {
       "http://[2001:db8::1]",
     ].map((url) => [
       url,
-      `is "${url}": plain http would send the API key in the clear. Use https, or say allowInsecureHttp where that is truly wanted.`,
+      `is "${url}": plain http would send the API key in the clear. Use https, or, where that is truly wanted, allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).`,
     ]),
   ])("%j is refused", (baseUrl, reason) => {
     expect(() => new SettingsClient({ baseUrl: baseUrl ?? "", apiKey: KEY })).toThrow(

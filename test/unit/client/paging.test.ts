@@ -33,3 +33,30 @@ test("a page that fails is not tried again: its error is the list's", async () =
   await expect(reading).rejects.toBe(error);
   expect(asked).toEqual([1, 2]);
 });
+
+test("a list of more pages than any other is read to its end, where its total says so", async () => {
+  const total = 10_500;
+  const items = await readWholeList({
+    name: "deny list",
+    fetchPage: async (page) => ({ items: [`item-${page}`], page, page_size: 1, total }),
+    identity: (item) => item,
+  });
+  expect(items).toHaveLength(total);
+});
+
+test("a total that nothing reaches is no endless loop either", async () => {
+  let pages = 0;
+  const endless = readWholeList<{ page: number }>({
+    name: "deny list",
+    fetchPage: async (page) => {
+      pages += 1;
+      const items = page === 1 ? Array.from({ length: 100 }, () => ({ page })) : [{ page }];
+      return { items, page, page_size: 100, total: 100_000 };
+    },
+    identity: () => undefined,
+  });
+  await expect(endless).rejects.toMatchObject({
+    message: "The deny list did not end within 11000 pages; the service seems to page wrongly.",
+  });
+  expect(pages).toBe(11_000);
+});
