@@ -48,10 +48,12 @@ export class AllowDenyEntry extends pulumi.CustomResource {
   declare readonly createdAt: pulumi.Output<string | undefined>;
   /** Who made the entry, as the service tells it. */
   declare readonly createdBy: pulumi.Output<string | undefined>;
+  /** Where it is: the service's host, and the explicit provider's name where there is one. */
+  declare readonly tenant: pulumi.Output<string | undefined>;
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyEntryArgs, opts?: pulumi.CustomResourceOptions) {
-    const outputs = { entryId: undefined, createdAt: undefined, createdBy: undefined };
+    const outputs = { entryId: undefined, createdAt: undefined, createdBy: undefined, tenant: undefined };
     // Named one by one: a property that is no argument is a mistake of the caller's, and reaches check to be told.
     super(
       "pulumi-nodejs:dynamic/email-security:AllowDenyEntry",

@@ -39,6 +39,8 @@ export class VipEmployee extends pulumi.CustomResource {
   declare readonly jobTitle: pulumi.Output<string | undefined>;
   /** The person's department, from the directory. */
   declare readonly department: pulumi.Output<string | undefined>;
+  /** Where it is: the service's host, and the explicit provider's name where there is one. */
+  declare readonly tenant: pulumi.Output<string | undefined>;
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipEmployeeArgs, opts?: pulumi.CustomResourceOptions) {
@@ -49,6 +51,7 @@ export class VipEmployee extends pulumi.CustomResource {
       fullName: undefined,
       jobTitle: undefined,
       department: undefined,
+      tenant: undefined,
     };
     super(
       "pulumi-nodejs:dynamic/email-security:VipEmployee",
