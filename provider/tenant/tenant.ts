@@ -9,6 +9,7 @@ import {
 } from "../client";
 import { LISTS, type List } from "../settings/assumptions";
 import { canonicalMailbox, naturalKey } from "../settings/entry-value";
+import { withoutUndefined } from "../settings/without-undefined";
 import type { Rows } from "./rows";
 import { Snapshot } from "./snapshot";
 
@@ -100,19 +101,17 @@ export class Tenant {
     }
   }
 
-  /** Removes an entry; answers false when it was gone already. */
+  /** Removes an entry; answers false when it was gone already, or the service says that it did not. */
   async deleteEntry(id: string): Promise<boolean> {
-    let deleted = true;
     try {
-      const result = await this.#client.allowDenyEntries.delete(id);
-      deleted = result.deleted ?? true;
-      if (!deleted) return false;
+      const { deleted = true } = await this.#client.allowDenyEntries.delete(id);
+      if (deleted) this.#forgetEntry(id);
+      return deleted;
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
-      deleted = false;
+      this.#forgetEntry(id);
+      return false;
     }
-    this.#forgetEntry(id);
-    return deleted;
   }
 
   /** The VIP as the service lists it, by the shared reading. */
@@ -135,11 +134,10 @@ export class Tenant {
     const before = this.#vips.known(canonicalMailbox(email));
     const stored = await this.#client.vipEmployees.editComment(email, comment);
     // The stored row has no directory fields, and may leave out what it does not know.
-    const known = Object.fromEntries(Object.entries(stored).filter(([, value]) => value !== undefined));
     const row: VipEmployeeRow = {
       ...EMPTY_VIP,
       ...before,
-      ...known,
+      ...withoutUndefined(stored),
       email: stored.email ?? email,
       comment: stored.comment,
     };

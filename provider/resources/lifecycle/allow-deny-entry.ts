@@ -14,8 +14,8 @@ import {
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
 import { canonicalValue, entryKey, naturalKey } from "../../settings/entry-value";
 import { canonicalComment, printable, quote } from "../../settings/text";
-import { UNKNOWN } from "../../settings/unknown";
 import type { CreatedEntry, Tenant } from "../../tenant";
+import { comparable, comparableComment, describeComment, sameComment } from "./comparable";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError, WrongListError } from "./errors";
 import { type Context, changeOf, isDefined, type Lifecycle, PartialFailure } from "./lifecycle";
 
@@ -41,12 +41,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   key: entryKey,
 
   identify(inputs) {
-    const comment = inputs.comment === undefined ? "no comment" : `the comment ${quote(inputs.comment)}`;
     return {
       // One value may stand on a list once per scope, but never on both lists.
       subject: `${inputs.verdictScope}:${naturalKey(inputs.entryType, inputs.value)}`,
       property: "value",
-      claim: `${inputs.list} ${canonicalValue(inputs.value)} with ${comment}`,
+      claim: `${inputs.list} ${canonicalValue(inputs.value)} with ${describeComment(inputs.comment)}`,
     };
   },
 
@@ -54,7 +53,12 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   diff(state, inputs) {
     return [
-      changeOf("value", comparableValue(state.value), comparableValue(inputs.value), true),
+      changeOf(
+        "value",
+        comparable(state.value, canonicalValue),
+        comparable(inputs.value, canonicalValue),
+        true,
+      ),
       changeOf("entryType", state.entryType, inputs.entryType, true),
       changeOf("list", state.list, inputs.list),
       changeOf("verdictScope", state.verdictScope, inputs.verdictScope),
@@ -85,7 +89,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   async update(id, state, inputs, context) {
     const { tenant } = context;
-    const change = changeBetween(state, inputs);
+    const { list, verdictScope, comment } = state;
+    const change = differenceOf({ list, verdict_scope: verdictScope, comment }, inputs);
     const entryId = state.entryId ?? id;
     if (Object.keys(change).length === 0) return { ...state, value: inputs.value };
     try {
@@ -346,28 +351,17 @@ async function collision(
   );
 }
 
-/** The mutable fields in which what the service holds differs from what is declared. */
-function differenceOf(row: AllowDenyEntryRow, inputs: AllowDenyEntryInputs): EntryChange {
+/** The mutable fields in which what the service holds, or the state says, differs from what is declared. */
+function differenceOf(
+  held: Pick<AllowDenyEntryRow, "list" | "verdict_scope" | "comment">,
+  inputs: AllowDenyEntryInputs,
+): EntryChange {
+  // A service that does not tell the scope can't be compared with.
+  const sameScope = (held.verdict_scope ?? inputs.verdictScope) === inputs.verdictScope;
   return {
-    ...(row.list === inputs.list ? {} : { list: inputs.list }),
-    // A service that does not tell the scope can't be compared with.
-    ...((row.verdict_scope ?? inputs.verdictScope) === inputs.verdictScope
-      ? {}
-      : { verdict_scope: inputs.verdictScope }),
-    ...(canonicalComment(row.comment) === canonicalComment(inputs.comment)
-      ? {}
-      : { comment: inputs.comment ?? "" }),
-  };
-}
-
-/** Exactly the fields in which the declaration differs from the state. */
-function changeBetween(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): EntryChange {
-  return {
-    ...(state.list === inputs.list ? {} : { list: inputs.list }),
-    ...(state.verdictScope === inputs.verdictScope ? {} : { verdict_scope: inputs.verdictScope }),
-    ...(canonicalComment(state.comment) === canonicalComment(inputs.comment)
-      ? {}
-      : { comment: inputs.comment ?? "" }),
+    ...(held.list === inputs.list ? {} : { list: inputs.list }),
+    ...(sameScope ? {} : { verdict_scope: inputs.verdictScope }),
+    ...(sameComment(held.comment, inputs.comment) ? {} : { comment: inputs.comment ?? "" }),
   };
 }
 
@@ -383,8 +377,7 @@ function stateOf(
   },
 ): AllowDenyEntryState {
   const sameValue = canonicalValue(row.value) === canonicalValue(written.value);
-  const sameComment = canonicalComment(row.comment) === canonicalComment(written.comment);
-  const comment = sameComment ? written.comment : row.comment;
+  const comment = sameComment(row.comment, written.comment) ? written.comment : row.comment;
   return {
     list: row.list as List,
     value: sameValue ? written.value : row.value,
@@ -410,13 +403,4 @@ function keyOf(row: AllowDenyEntryRow, untold: { readonly verdictScope: string }
 function describeDeclared(inputs: AllowDenyEntryInputs): string {
   const comment = inputs.comment === undefined ? "no comment" : `comment ${quote(inputs.comment)}`;
   return `${printable(inputs.value)} on the ${inputs.list} list (scope ${quote(inputs.verdictScope)}, ${comment})`;
-}
-
-function comparableValue(value: unknown): unknown {
-  return typeof value === "string" ? canonicalValue(value) : value;
-}
-
-function comparableComment(comment: unknown): unknown {
-  if (comment === UNKNOWN) return comment;
-  return canonicalComment(typeof comment === "string" ? comment : undefined) || undefined;
 }

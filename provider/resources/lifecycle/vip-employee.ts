@@ -2,8 +2,9 @@ import { NotFoundError, ServiceError, type VipEmployeeRow } from "../../client";
 import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../settings/arguments";
 import { canonicalMailbox } from "../../settings/entry-value";
 import { canonicalComment, quote } from "../../settings/text";
-import { UNKNOWN } from "../../settings/unknown";
+import { withoutUndefined } from "../../settings/without-undefined";
 import type { Tenant } from "../../tenant";
+import { comparable, comparableComment, describeComment, sameComment } from "./comparable";
 import { AutoDetectedError, ExcludedError, NotAppliedError } from "./errors";
 import { type Change, changeOf, isDefined, type Lifecycle } from "./lifecycle";
 
@@ -29,16 +30,16 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   key: (inputs) => keyOf(inputs.email),
 
   identify(inputs) {
-    const comment = inputs.comment === undefined ? "no comment" : `the comment ${quote(inputs.comment)}`;
     return {
       subject: keyOf(inputs.email),
       property: "email",
-      claim: `${canonicalMailbox(inputs.email)} with ${comment}${inputs.onDelete === "keep" ? ' and onDelete "keep"' : ""}`,
+      claim: `${canonicalMailbox(inputs.email)} with ${describeComment(inputs.comment)}${inputs.onDelete === "keep" ? ' and onDelete "keep"' : ""}`,
     };
   },
 
   warn(state, inputs) {
-    const sameMailbox = comparableMailbox(state.email) === comparableMailbox(inputs.email);
+    const sameMailbox =
+      comparable(state.email, canonicalMailbox) === comparable(inputs.email, canonicalMailbox);
     if (sameMailbox || state.onDelete === "keep") return [];
     return [
       `Replacing ${state.email} excludes that mailbox for good: automatic detection will never make it a VIP again. To only forget it, set onDelete: "keep" and run \`up\` first.`,
@@ -47,7 +48,12 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   diff(state, inputs) {
     return [
-      changeOf("email", comparableMailbox(state.email), comparableMailbox(inputs.email), true),
+      changeOf(
+        "email",
+        comparable(state.email, canonicalMailbox),
+        comparable(inputs.email, canonicalMailbox),
+        true,
+      ),
       changeOf("comment", comparableComment(state.comment), comparableComment(inputs.comment)),
       changeOf("onDelete", state.onDelete, inputs.onDelete),
     ].filter(isDefined) satisfies readonly Change[];
@@ -180,8 +186,7 @@ function stateOf(
   },
 ): VipEmployeeState {
   const comment = sameComment(row.comment, written.comment) ? written.comment : row.comment;
-  const state = {
-    email: written.email,
+  const optional = withoutUndefined({
     comment: canonicalComment(comment) === "" ? undefined : comment,
     onDelete: written.onDelete,
     source: row.source,
@@ -190,16 +195,12 @@ function stateOf(
     fullName: row.full_name,
     jobTitle: row.job_title,
     department: row.department,
-  };
-  return Object.fromEntries(
-    Object.entries(state).filter(([, value]) => value !== undefined),
-  ) as unknown as VipEmployeeState;
+  });
+  return { email: written.email, ...optional };
 }
 
-function directoryFields(state: VipEmployeeState): Partial<VipEmployeeState> {
-  const { fullName, jobTitle, department } = state;
-  const fields = Object.entries({ fullName, jobTitle, department });
-  return Object.fromEntries(fields.filter(([, value]) => value !== undefined));
+function directoryFields({ fullName, jobTitle, department }: VipEmployeeState): Partial<VipEmployeeState> {
+  return withoutUndefined({ fullName, jobTitle, department });
 }
 
 /** The state with the arguments that are not the service's. */
@@ -214,17 +215,4 @@ function withArguments(state: VipEmployeeState, inputs: VipEmployeeInputs): VipE
 
 function keyOf(email: string): string {
   return `vip:${canonicalMailbox(email)}`;
-}
-
-function sameComment(one: string | undefined, other: string | undefined): boolean {
-  return canonicalComment(one) === canonicalComment(other);
-}
-
-function comparableMailbox(email: unknown): unknown {
-  return typeof email === "string" ? canonicalMailbox(email) : email;
-}
-
-function comparableComment(comment: unknown): unknown {
-  if (comment === UNKNOWN) return comment;
-  return canonicalComment(typeof comment === "string" ? comment : undefined) || undefined;
 }

@@ -1,0 +1,25 @@
+import { canonicalComment, quote } from "../../settings/text";
+
+/*
+ * How arguments are compared, in a diff and with what the service holds. What a preview does not know yet is no text,
+ * and passes as it is: it differs from everything.
+ */
+
+/** A text in the form in which it is compared. */
+export function comparable(value: unknown, canonical: (text: string) => string): unknown {
+  return typeof value === "string" ? canonical(value) : value;
+}
+
+/** A comment in the form in which it is compared; an empty one is none. */
+export function comparableComment(comment: unknown): unknown {
+  return comparable(comment, canonicalComment) || undefined;
+}
+
+export function sameComment(one: string | undefined, other: string | undefined): boolean {
+  return canonicalComment(one) === canonicalComment(other);
+}
+
+/** A declared comment as a message names it. */
+export function describeComment(comment: string | undefined): string {
+  return comment === undefined ? "no comment" : `the comment ${quote(comment)}`;
+}
