@@ -8,7 +8,7 @@ import {
 } from "../settings/assumptions";
 import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError } from "./errors";
-import { iterate, type PagedList, readWholeList } from "./paging";
+import { iterate, type PagedList, type ReadAllOptions, readWholeList } from "./paging";
 import {
   checkFilled,
   checkKeys,
@@ -100,9 +100,9 @@ export class AllowDenyEntries {
    * @throws {ListUnstableError} when the list keeps changing underneath.
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
-  async readAll(list: List): Promise<AllowDenyEntryRow[]> {
+  async readAll(list: List, options?: ReadAllOptions): Promise<AllowDenyEntryRow[]> {
     checkOneOf("list", LISTS, list);
-    return await readWholeList(this.#paged({ list }));
+    return await readWholeList(this.#paged({ list }), options);
   }
 
   /**

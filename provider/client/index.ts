@@ -6,6 +6,7 @@ export type { AllowDenyEntries, EntryChange, ListEntriesQuery, NewEntry } from "
 export * from "./errors";
 export type { ExtraQuery } from "./extra-query";
 export type { Metrics, MetricsQuery, ThreatsOverTimeQuery, TopTargetedEntitiesQuery } from "./metrics";
+export type { ReadAllOptions } from "./paging";
 export type { ListPhishingReportsQuery, PhishingReports } from "./phishing-reports";
 export * from "./schemas";
 export { SettingsClient } from "./settings-client";

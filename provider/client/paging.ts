@@ -2,6 +2,15 @@ import { printable } from "../settings/text";
 import { ListUnstableError } from "./errors";
 import type { Page } from "./schemas";
 
+/** How a whole list is read. */
+export interface ReadAllOptions {
+  /**
+   * Makes each request of the reading, and may put it off or make it again, as one that was refused for too many
+   * requests. Default: makes it at once.
+   */
+  readonly around?: <T>(request: () => Promise<T>) => Promise<T>;
+}
+
 export interface PagedList<Item> {
   /** What the list is called in an error. */
   readonly name: string;
@@ -30,10 +39,14 @@ const DEFAULT_ATTEMPTS = 5;
  *
  * @throws {ListUnstableError} when no consistent reading came about.
  */
-export async function readWholeList<Item>(list: PagedList<Item>): Promise<Item[]> {
+export async function readWholeList<Item>(
+  list: PagedList<Item>,
+  { around = (request) => request() }: ReadAllOptions = {},
+): Promise<Item[]> {
+  const patient: PagedList<Item> = { ...list, fetchPage: (page) => around(() => list.fetchPage(page)) };
   const reading = untilConsistent(list, async function* () {
     const items: Item[] = [];
-    for await (const page of readPages(list)) {
+    for await (const page of readPages(patient)) {
       for (const item of page.items) items.push(item);
     }
     yield items;

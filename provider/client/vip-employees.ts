@@ -4,7 +4,7 @@ import { canonicalMailbox } from "../settings/entry-value";
 import { printable } from "../settings/text";
 import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
-import { iterate, type PagedList, readWholeList } from "./paging";
+import { iterate, type PagedList, type ReadAllOptions, readWholeList } from "./paging";
 import {
   checkFilled,
   checkKeys,
@@ -79,8 +79,8 @@ export class VipEmployees {
    * @throws {ListUnstableError} when the list keeps changing underneath.
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
-  async readAll(): Promise<VipEmployeeRow[]> {
-    return await readWholeList(this.#paged({}));
+  async readAll(options?: ReadAllOptions): Promise<VipEmployeeRow[]> {
+    return await readWholeList(this.#paged({}), options);
   }
 
   /**
@@ -200,7 +200,8 @@ function notInOrganization(error: unknown): NotInOrganizationError | undefined {
   });
 }
 
-function outsideOrganization(
+/** The error about addresses that are no mailboxes of the organization. */
+export function outsideOrganization(
   addresses: readonly string[],
   options: ConstructorParameters<typeof NotInOrganizationError>[2],
 ): NotInOrganizationError {
