@@ -1,0 +1,79 @@
+import type { Time } from "./time";
+
+/** One of those who asked: what it asked for, and how it is told. */
+export interface Member<Answer> {
+  readonly asked: string;
+  readonly resolve: (answer: Answer) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export interface GathererOptions<Answer> {
+  /** What is asked for twice is asked for once: the same key is the same thing. */
+  readonly key: (asked: string) => string;
+  /** The most members of a batch. */
+  readonly most: number;
+  /** Sends a batch and tells its members; when it fails, those not told yet are told so. */
+  readonly send: (batch: ReadonlyMap<string, Member<Answer>>) => Promise<void>;
+  readonly gather: Time["gather"];
+}
+
+/**
+ * Gathers what is asked for at the same time and sends it in as few batches as there can be. While batches are on
+ * their way, newcomers are gathered for the next ones.
+ */
+export class Gatherer<Answer> {
+  readonly #options: GathererOptions<Answer>;
+  #waiting = new Map<string, Waiting<Answer>>();
+  #isGathering = false;
+  #onTheWay: Promise<unknown> | undefined;
+
+  constructor(options: GathererOptions<Answer>) {
+    this.#options = options;
+  }
+
+  /** The answer for what is asked, out of the batch that it goes in. */
+  ask(asked: string): Promise<Answer> {
+    const key = this.#options.key(asked);
+    const waiting = this.#waiting.get(key) ?? newMember<Answer>(asked);
+    this.#waiting.set(key, waiting);
+    if (!this.#isGathering) {
+      this.#isGathering = true;
+      this.#options.gather(() => void this.#sendGathered());
+    }
+    return waiting.answer;
+  }
+
+  async #sendGathered(): Promise<void> {
+    await this.#onTheWay;
+    const gathered = [...this.#waiting];
+    this.#waiting = new Map();
+    this.#isGathering = false;
+    const batches: Promise<void>[] = [];
+    for (let at = 0; at < gathered.length; at += this.#options.most) {
+      batches.push(this.#send(new Map(gathered.slice(at, at + this.#options.most))));
+    }
+    this.#onTheWay = Promise.all(batches);
+  }
+
+  async #send(batch: ReadonlyMap<string, Member<Answer>>): Promise<void> {
+    try {
+      await this.#options.send(batch);
+    } catch (error) {
+      for (const member of batch.values()) member.reject(error);
+    }
+  }
+}
+
+interface Waiting<Answer> extends Member<Answer> {
+  readonly answer: Promise<Answer>;
+}
+
+function newMember<Answer>(asked: string): Waiting<Answer> {
+  let resolve: Member<Answer>["resolve"] = () => {};
+  let reject: Member<Answer>["reject"] = () => {};
+  const answer = new Promise<Answer>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { asked, resolve, reject, answer };
+}

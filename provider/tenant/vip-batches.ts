@@ -1,0 +1,129 @@
+import { type AddVipResult, NotInOrganizationError, type VipEmployees } from "../client";
+import { outsideOrganization } from "../client/vip-employees";
+import { MAX_VIP_REMOVALS } from "../settings/assumptions";
+import { canonicalMailbox } from "../settings/entry-value";
+import type { AdaptiveLimit } from "./adaptive-limit";
+import { Gatherer, type Member } from "./gatherer";
+import type { Time } from "./time";
+
+/** The most addresses that one addition takes. The reference does not say; a removal takes as many. */
+const MAX_VIP_ADDITIONS = MAX_VIP_REMOVALS;
+
+/** How often an addition is sent in all, each time without the addresses that the service named the time before. */
+const MAX_ROUNDS = 5;
+
+export interface VipBatchesOptions {
+  readonly vips: Pick<VipEmployees, "add" | "remove">;
+  readonly limit: AdaptiveLimit;
+  readonly gather: Time["gather"];
+}
+
+/**
+ * Additions and removals of VIPs that are asked for at the same time go out together: a request for every 1000
+ * additions of one comment, and one for every 1000 removals.
+ */
+export class VipBatches {
+  readonly #options: VipBatchesOptions;
+  /** By comment, exactly as it is sent; none is a group of its own. */
+  readonly #additions = new Map<string | undefined, Gatherer<AddVipResult>>();
+  readonly #removals: Gatherer<void>;
+
+  constructor(options: VipBatchesOptions) {
+    this.#options = options;
+    this.#removals = new Gatherer({
+      key: canonicalMailbox,
+      most: MAX_VIP_REMOVALS,
+      send: (batch) => this.#remove(batch),
+      gather: options.gather,
+    });
+  }
+
+  /** @throws {NotInOrganizationError} that names this mailbox alone, when it is none of the organization's. */
+  async add(email: string, comment: string | undefined): Promise<AddVipResult> {
+    const group = this.#additions.get(comment) ?? this.#newGroup(comment);
+    return await group.ask(email);
+  }
+
+  async remove(email: string): Promise<void> {
+    await this.#removals.ask(email);
+  }
+
+  #newGroup(comment: string | undefined): Gatherer<AddVipResult> {
+    const group = new Gatherer<AddVipResult>({
+      key: canonicalMailbox,
+      most: MAX_VIP_ADDITIONS,
+      send: (batch) => this.#add(batch, comment),
+      gather: this.#options.gather,
+    });
+    this.#additions.set(comment, group);
+    return group;
+  }
+
+  /**
+   * An addition is done for all or for none: those whom the service refuses are told, each for itself, and the rest is
+   * sent again. So any number of bad addresses costs one more request, from a service that names them all at once.
+   */
+  async #add(batch: Batch<AddVipResult>, comment: string | undefined): Promise<void> {
+    const { vips, limit } = this.#options;
+    const rest = new Map(batch);
+    for (let round = 1; rest.size > 0; round += 1) {
+      const emails = emailsOf(rest);
+      try {
+        const result = await limit.write(() => vips.add(emails, comment), { isBatch: true });
+        tellAdded(rest, result);
+        return;
+      } catch (error) {
+        const outsiders = error instanceof NotInOrganizationError ? takeOutsiders(rest, error) : 0;
+        if (outsiders === 0 || round === MAX_ROUNDS) throw error;
+      }
+    }
+  }
+
+  async #remove(batch: Batch<void>): Promise<void> {
+    const { vips, limit } = this.#options;
+    const emails = emailsOf(batch);
+    await limit.write(() => vips.remove(emails), { isBatch: true });
+    for (const member of batch.values()) member.resolve();
+  }
+}
+
+/** By canonical mailbox. */
+type Batch<Answer> = ReadonlyMap<string, Member<Answer>>;
+
+function emailsOf(batch: Batch<never>): string[] {
+  return [...batch.values()].map(({ asked }) => asked);
+}
+
+/** Tells each member of the answer what it says of its own mailbox. */
+function tellAdded(batch: Batch<AddVipResult>, result: AddVipResult): void {
+  const added = byMailbox(result.added);
+  const already = byMailbox(result.already_vip);
+  for (const [mailbox, { resolve }] of batch) {
+    resolve({ added: added.get(mailbox) ?? [], already_vip: already.get(mailbox) ?? [], not_in_org: [] });
+  }
+}
+
+/** Tells those whom a refusal names, and takes them out of the batch; answers how many they were. */
+function takeOutsiders(batch: Map<string, Member<AddVipResult>>, refusal: NotInOrganizationError): number {
+  let count = 0;
+  for (const [mailbox, addresses] of byMailbox(refusal.addresses)) {
+    const member = batch.get(mailbox);
+    if (member === undefined) continue;
+    batch.delete(mailbox);
+    member.reject(narrowed(refusal, addresses));
+    count += 1;
+  }
+  return count;
+}
+
+/** The refusal as it would have been for one address alone. */
+function narrowed(refusal: NotInOrganizationError, addresses: readonly string[]): NotInOrganizationError {
+  if (refusal.addresses.length === addresses.length) return refusal;
+  const { request, status } = refusal;
+  return outsideOrganization(addresses, { request, ...(status === undefined ? {} : { status }) });
+}
+
+/** The addresses, as the service wrote them, by canonical mailbox. */
+function byMailbox(addresses: readonly string[]): Map<string, string[]> {
+  return new Map(addresses.map((address) => [canonicalMailbox(address), [address]]));
+}

@@ -1,0 +1,217 @@
+import { expect, it } from "vitest";
+import { type AddVipResult, BadRequestError, NotInOrganizationError } from "../../../provider/client";
+import { AdaptiveLimit } from "../../../provider/tenant/adaptive-limit";
+import { VipBatches } from "../../../provider/tenant/vip-batches";
+import { turn, VirtualTime } from "./virtual-time";
+
+type Answer = (emails: readonly string[]) => Promise<AddVipResult>;
+
+const request = { method: "POST", path: "/api/v1/settings/vip_employees" };
+
+const addsAll: Answer = async (emails) => ({ added: [...emails], already_vip: [], not_in_org: [] });
+
+/** A service that refuses an addition for the outsiders it knows, so many at a time. */
+function refusing(outsiders: readonly string[], atATime = Number.POSITIVE_INFINITY): Answer {
+  return async (emails) => {
+    const found = emails.filter((email) => outsiders.includes(email.toLowerCase()));
+    if (found.length === 0) return await addsAll(emails);
+    throw outside(found.slice(0, atATime));
+  };
+}
+
+function outside(addresses: readonly string[]): NotInOrganizationError {
+  return new NotInOrganizationError(addresses, `${addresses.join(", ")} outside`, {
+    request,
+    status: 422,
+    serviceMessage: addresses.join(" "),
+  });
+}
+
+function harness(answer: Answer = addsAll) {
+  const time = new VirtualTime();
+  const sent: string[] = [];
+  const batches = new VipBatches({
+    vips: {
+      add: async (emails, comment) => {
+        sent.push(`add ${emails.length} ${comment}`);
+        return await answer(emails);
+      },
+      remove: async (emails) => {
+        sent.push(`remove ${emails.length}`);
+        await answer(emails);
+        return { affected: emails.length };
+      },
+    },
+    limit: new AdaptiveLimit(time),
+    gather: time.gather,
+  });
+  return { batches, time, sent };
+}
+
+const person = (at: number) => `person-${at}@acme.example`;
+const people = (count: number) => Array.from({ length: count }, (_, at) => person(at));
+
+it("sends 2,500 additions of one comment in three requests", async () => {
+  const { batches, time, sent } = harness();
+  const all = Promise.all(people(2_500).map((email) => batches.add(email, "Board")));
+  await time.endGathering();
+  const results = await all;
+  expect(sent).toEqual(["add 1000 Board", "add 1000 Board", "add 500 Board"]);
+  expect(results[1_234]).toEqual({ added: [person(1_234)], already_vip: [], not_in_org: [] });
+});
+
+it("sends nothing before the gathering time is over, and all that came until then", async () => {
+  const { batches, time, sent } = harness();
+  const first = batches.add(person(1), "Board");
+  await turn();
+  const second = batches.add(person(2), "Board");
+  await turn();
+  expect([sent, time.gatherings]).toEqual([[], 1]);
+  await time.endGathering();
+  await Promise.all([first, second]);
+  expect(sent).toEqual(["add 2 Board"]);
+});
+
+it("groups additions by comment exactly as it is sent, and apart from removals", async () => {
+  const { batches, time, sent } = harness();
+  const all = Promise.all([
+    ...["Board", "board", "Board ", "", undefined, "undefined", "Board"].map((comment, at) =>
+      batches.add(person(at), comment),
+    ),
+    batches.remove(person(8)),
+    batches.remove(person(9)),
+  ]);
+  await time.endGathering();
+  await all;
+  expect(sent).toEqual([
+    "add 2 Board",
+    "add 1 board",
+    "add 1 Board ",
+    "add 1 ",
+    "add 1 undefined",
+    "add 1 undefined",
+    "remove 2",
+  ]);
+});
+
+it("gathers those who come while a batch is on its way for the next one", async () => {
+  let answer = () => {};
+  const held = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const { batches, time, sent } = harness(async (emails) => {
+    await held;
+    return await addsAll(emails);
+  });
+  const first = batches.add(person(0), "Board");
+  await time.endGathering();
+  const second = batches.add(person(1), "Board");
+  await time.endGathering();
+  const third = batches.add(person(2), "Board");
+  const other = batches.add(person(3), "Other");
+  await time.endGathering();
+  expect(sent).toEqual(["add 1 Board", "add 1 Other"]);
+  answer();
+  await Promise.all([first, second, third, other]);
+  expect(sent).toEqual(["add 1 Board", "add 1 Other", "add 2 Board"]);
+});
+
+it("sends one mailbox once, and answers all who asked for it", async () => {
+  const { batches, time, sent } = harness(async () => ({
+    added: [],
+    already_vip: ["Ruth@ACME.example"],
+    not_in_org: [],
+  }));
+  const all = Promise.all(
+    ["ruth@acme.example", "RUTH@acme.example"].map((email) => batches.add(email, "CEO")),
+  );
+  await time.endGathering();
+  const answer = { added: [], already_vip: ["Ruth@ACME.example"], not_in_org: [] };
+  expect(await all).toEqual([answer, answer]);
+  expect(sent).toEqual(["add 1 CEO"]);
+});
+
+it("rejects outsiders each with its own address, and sends the rest once again", async () => {
+  const { batches, time, sent } = harness(refusing([person(1), person(3)]));
+  const all = Promise.allSettled(
+    ["Person-1@acme.example", ...people(5)].map((email) => batches.add(email, "Board")),
+  );
+  await time.endGathering();
+  const results = await all;
+  expect(results.map(({ status }) => status)).toEqual([
+    "rejected",
+    "fulfilled",
+    "rejected",
+    "fulfilled",
+    "rejected",
+    "fulfilled",
+  ]);
+  expect(sent).toEqual(["add 5 Board", "add 3 Board"]);
+  const error = (results[4] as PromiseRejectedResult).reason;
+  expect(error).toBeInstanceOf(NotInOrganizationError);
+  expect(error).toMatchObject({
+    code: "ERR_NOT_IN_ORGANIZATION",
+    addresses: [person(3)],
+    status: 422,
+    request,
+    serviceMessage: undefined,
+    message: `${person(3)} is no mailbox of the organization, says the service; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
+  });
+  expect(error.cause).toBeUndefined();
+});
+
+it("sends nothing again when all are outsiders", async () => {
+  const { batches, time, sent } = harness(refusing(people(3)));
+  const all = Promise.allSettled(people(3).map((email) => batches.add(email, undefined)));
+  await time.endGathering();
+  expect((await all).every(({ status }) => status === "rejected")).toBe(true);
+  expect(sent).toEqual(["add 3 undefined"]);
+});
+
+it("goes on with a service that names one outsider a time, five rounds at most", async () => {
+  const four = harness(refusing(people(4), 1));
+  const settled = Promise.allSettled(people(10).map((email) => four.batches.add(email, "x")));
+  await four.time.endGathering();
+  expect((await settled).map(({ status }) => status)).toEqual([
+    ...Array.from({ length: 4 }, () => "rejected"),
+    ...Array.from({ length: 6 }, () => "fulfilled"),
+  ]);
+  expect(four.sent.map((line) => line.split(" ")[1])).toEqual(["10", "9", "8", "7", "6"]);
+
+  const six = harness(refusing(people(6), 1));
+  const failed = Promise.allSettled(people(10).map((email) => six.batches.add(email, "x")));
+  await six.time.endGathering();
+  const reasons = (await failed).map((one) => (one.status === "rejected" ? one.reason.addresses : undefined));
+  expect(reasons.slice(0, 5)).toEqual(people(5).map((email) => [email]));
+  expect(new Set(reasons.slice(5))).toEqual(new Set([[person(4)]]));
+  expect(six.sent).toHaveLength(5);
+});
+
+it("fails all with a refusal that names nobody of the batch", async () => {
+  const refusal = outside(["somebody.else@acme.example"]);
+  const { batches, time, sent } = harness(() => Promise.reject(refusal));
+  const all = Promise.allSettled(people(3).map((email) => batches.add(email, "x")));
+  await time.endGathering();
+  expect((await all).map((one) => one.status === "rejected" && one.reason === refusal)).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(sent).toHaveLength(1);
+});
+
+it("passes any other failure to every caller of its batch alone", async () => {
+  const broken = new BadRequestError("ERR_BAD_REQUEST", "bad", { request });
+  const { batches, time, sent } = harness(async (emails) => {
+    if (emails.includes(person(1_500))) throw broken;
+    return await addsAll(emails);
+  });
+  const adds = Promise.allSettled(people(2_500).map((email) => batches.add(email, "x")));
+  const removals = Promise.allSettled(people(2_500).map((email) => batches.remove(email)));
+  await time.endGathering();
+  for (const all of await Promise.all([adds, removals])) {
+    const failed = all.flatMap((one, at) => (one.status === "rejected" && one.reason === broken ? [at] : []));
+    expect([failed.length, failed[0], failed.at(-1)]).toEqual([1_000, 1_000, 1_999]);
+  }
+  expect(sent).toHaveLength(6);
+});
