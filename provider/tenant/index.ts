@@ -1,1 +1,1 @@
-export { type CreatedEntry, Tenant } from "./tenant";
+export { type CreatedEntry, type EntryQuery, Tenant } from "./tenant";

@@ -1,15 +1,16 @@
 /** The rows of one list by their key, and by a second name that several rows may share. */
 export class Rows<Row> {
-  readonly #name: (row: Row) => string;
-  readonly #byKey = new Map<string, Row>();
+  readonly #name: ((row: Row) => string) | undefined;
+  readonly #byKey = new Map<string, Named<Row>>();
   readonly #byName = new Map<string, Map<string, Row>>();
 
-  constructor(name: (row: Row) => string) {
+  /** @param name Asked once a row; without it no row has a name. */
+  constructor(name?: (row: Row) => string) {
     this.#name = name;
   }
 
   get(key: string): Row | undefined {
-    return this.#byKey.get(key);
+    return this.#byKey.get(key)?.row;
   }
 
   /** The rows of that name, in the order they came in. */
@@ -17,22 +18,36 @@ export class Rows<Row> {
     return [...(this.#byName.get(name)?.values() ?? [])];
   }
 
+  /** All rows, in the order their keys came in. */
+  all(): Row[] {
+    return Array.from(this.#byKey.values(), ({ row }) => row);
+  }
+
   set(key: string, row: Row): void {
-    this.delete(key);
-    this.#byKey.set(key, row);
-    const name = this.#name(row);
-    const same = this.#byName.get(name) ?? new Map<string, Row>();
-    same.set(key, row);
-    this.#byName.set(name, same);
+    this.#unname(key);
+    const name = this.#name?.(row);
+    this.#byKey.set(key, { row, name });
+    if (name === undefined) return;
+    const same = this.#byName.get(name);
+    if (same === undefined) this.#byName.set(name, new Map([[key, row]]));
+    else same.set(key, row);
   }
 
   delete(key: string): void {
-    const row = this.#byKey.get(key);
-    if (row === undefined) return;
+    this.#unname(key);
     this.#byKey.delete(key);
-    const name = this.#name(row);
+  }
+
+  #unname(key: string): void {
+    const name = this.#byKey.get(key)?.name;
+    if (name === undefined) return;
     const same = this.#byName.get(name);
     same?.delete(key);
     if (same?.size === 0) this.#byName.delete(name);
   }
+}
+
+interface Named<Row> {
+  readonly row: Row;
+  readonly name: string | undefined;
 }

@@ -2,18 +2,27 @@ import { Rows } from "./rows";
 
 export interface SnapshotOptions<Row> {
   /** Reads the whole list. */
-  readonly read: () => Promise<readonly Row[]>;
+  readonly read: () => Promise<WholeList<Row>>;
   /** What a row is known by; undefined for a row that can't be told apart and is left out. */
   readonly key: (row: Row) => string | undefined;
-  /** What a row is called, beside its key; several rows may share a name. */
-  readonly name: (row: Row) => string;
+  /** What a row is called, beside its key; several rows may share a name. Default: nothing. */
+  readonly name?: (row: Row) => string;
   /** Milliseconds; only differences count. */
   readonly now: () => number;
+  /** Begins a reading once those who ask at the same time have asked. Default: in the next turn of the event loop. */
+  readonly soon?: (begin: () => void) => void;
+}
+
+/** The rows of a list as one reading brought them. */
+export interface WholeList<Row> {
+  readonly rows: readonly Row[];
+  /** Whether one answer held them all. If not, a row may be missing that another writer's change shifted meanwhile. */
+  readonly isOneMoment: boolean;
 }
 
 /** A reading is used while calls follow each other closely: after so long without one, it is read anew. */
 const MAX_IDLE_MS = 5_000;
-/** And never for longer than this, however busy the process is. */
+/** And never for longer than this after its end, however busy the process is. */
 const MAX_AGE_MS = 60_000;
 
 /**
@@ -25,10 +34,9 @@ const MAX_AGE_MS = 60_000;
  */
 export class Snapshot<Row> {
   readonly #options: SnapshotOptions<Row>;
-  #rows: Rows<Row> | undefined;
-  #readAt = 0;
+  #newest: Reading<Row> | undefined;
   #usedAt = 0;
-  #reading: Reading<Row> | undefined;
+  #underWay: UnderWay<Row> | undefined;
 
   constructor(options: SnapshotOptions<Row>) {
     this.#options = options;
@@ -36,55 +44,101 @@ export class Snapshot<Row> {
 
   /** The rows by key: the shared reading if it is young enough, else a new one. */
   async rows(): Promise<Rows<Row>> {
-    const now = this.#options.now();
-    const young = now - this.#usedAt <= MAX_IDLE_MS && now - this.#readAt <= MAX_AGE_MS;
-    this.#usedAt = now;
-    if (this.#rows !== undefined && young) return this.#rows;
-    return await (this.#reading?.result ?? this.#read());
+    return (await this.#shared()).rows;
   }
 
-  /** The rows by a reading that begins after this call, shared with others who ask for one before it begins. */
+  /**
+   * The rows by a reading that begins after this call, shared with others who ask for one before it begins. However
+   * many ask while one goes on, the next one is for all of them.
+   */
   async fresh(): Promise<Rows<Row>> {
-    const underWay = this.#reading?.result;
-    if (underWay !== undefined) {
-      // It began before this call, so it may be older than what the caller wants to see.
-      await underWay.catch(() => undefined);
-    }
-    return await (this.#reading?.result ?? this.#read());
+    // One that has begun before this call may be older than what the caller wants to see.
+    if (this.#underWay?.hasBegun) await this.#underWay.result.catch(() => undefined);
+    return (await this.#next()).rows;
+  }
+
+  /**
+   * The shared rows; where something is missing from them that another writer may only have shifted out of sight, the
+   * rows of a second reading. What is missing from the answer is gone: two readings miss it, or one of a single page.
+   *
+   * The reading before the shared one is a second opinion too, as long as it was in use when the shared one was asked for. So
+   * it costs at most one more reading for all who miss something while that is in use.
+   *
+   * @param isMissing Whether rows lack what the caller looks for.
+   */
+  async secondOpinion(isMissing: (rows: Rows<Row>) => boolean): Promise<Rows<Row>> {
+    const { rows, before, isOneMoment } = await this.#shared();
+    if (isOneMoment || !isMissing(rows)) return rows;
+    if (before !== undefined && isMissing(before)) return rows;
+    return (await this.#next()).rows;
   }
 
   /** The row of the last reading, with the own writes since, if there was one. Reads nothing. */
   known(key: string): Row | undefined {
-    return this.#rows?.get(key);
+    return this.#newest?.rows.get(key);
   }
 
-  /** Lays an own write over the reading: the row as the service answered it. */
+  /** Lays an own write over the readings: the row as the service answered it. */
   put(row: Row): void {
     const key = this.#options.key(row);
     if (key === undefined) return;
-    this.#rows?.set(key, row);
-    this.#reading?.writes.set(key, row);
+    this.#newest?.rows.set(key, row);
+    this.#newest?.before?.set(key, row);
+    this.#underWay?.writes.set(key, row);
   }
 
-  /** Lays an own removal over the reading. */
+  /** Lays an own removal over the readings. */
   drop(key: string): void {
-    this.#rows?.delete(key);
-    this.#reading?.writes.set(key, undefined);
+    this.#newest?.rows.delete(key);
+    this.#newest?.before?.delete(key);
+    this.#underWay?.writes.set(key, undefined);
   }
 
-  #read(): Promise<Rows<Row>> {
+  async #shared(): Promise<Reading<Row>> {
+    const reading = this.#young() ?? this.#next();
+    this.#usedAt = this.#options.now();
+    return await reading;
+  }
+
+  #young(): Reading<Row> | undefined {
+    const now = this.#options.now();
+    const isYoung =
+      this.#newest !== undefined &&
+      now - this.#usedAt <= MAX_IDLE_MS &&
+      now - this.#newest.readAt <= MAX_AGE_MS;
+    return isYoung ? this.#newest : undefined;
+  }
+
+  /** The reading under way, or a new one. */
+  #next(): Promise<Reading<Row>> {
+    this.#underWay ??= this.#begin();
+    return this.#underWay.result;
+  }
+
+  #begin(): UnderWay<Row> {
+    const { soon = setImmediate } = this.#options;
+    const before = this.#young()?.rows;
     const writes = new Map<string, Row | undefined>();
-    const result = this.#load(writes).finally(() => {
-      this.#reading = undefined;
-    });
-    this.#reading = { result, writes };
-    return result;
+    const turn = new Promise<void>((begin) => soon(begin));
+    const result = turn
+      .then(() => {
+        underWay.hasBegun = true;
+        return this.#load(before, writes);
+      })
+      .finally(() => {
+        this.#underWay = undefined;
+      });
+    const underWay: UnderWay<Row> = { result, writes, hasBegun: false };
+    return underWay;
   }
 
-  async #load(writes: ReadonlyMap<string, Row | undefined>): Promise<Rows<Row>> {
-    const startedAt = this.#options.now();
+  async #load(
+    before: Rows<Row> | undefined,
+    writes: ReadonlyMap<string, Row | undefined>,
+  ): Promise<Reading<Row>> {
+    const list = await this.#options.read();
     const rows = new Rows(this.#options.name);
-    for (const row of await this.#options.read()) {
+    for (const row of list.rows) {
       const key = this.#options.key(row);
       if (key !== undefined) rows.set(key, row);
     }
@@ -92,14 +146,25 @@ export class Snapshot<Row> {
       if (row === undefined) rows.delete(key);
       else rows.set(key, row);
     }
-    this.#rows = rows;
-    this.#readAt = startedAt;
-    this.#usedAt = this.#options.now();
-    return rows;
+    const readAt = this.#options.now();
+    this.#usedAt = readAt;
+    this.#newest = { rows, before, isOneMoment: list.isOneMoment, readAt };
+    return this.#newest;
   }
 }
 
 interface Reading<Row> {
-  readonly result: Promise<Rows<Row>>;
+  readonly rows: Rows<Row>;
+  /** Those of the reading before, if that was still in use when this one was asked for. */
+  readonly before: Rows<Row> | undefined;
+  readonly isOneMoment: boolean;
+  /** When it had ended. */
+  readonly readAt: number;
+}
+
+interface UnderWay<Row> {
+  readonly result: Promise<Reading<Row>>;
+  /** The own writes meanwhile: undefined for a removal. */
   readonly writes: Map<string, Row | undefined>;
+  hasBegun: boolean;
 }

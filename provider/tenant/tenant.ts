@@ -4,19 +4,23 @@ import {
   type EntryChange,
   type NewEntry,
   NotFoundError,
+  type ReadAllOptions,
   type SettingsClient,
   type VipEmployeeRow,
 } from "../client";
 import { LISTS, type List } from "../settings/assumptions";
 import { canonicalMailbox, naturalKey } from "../settings/entry-value";
 import { withoutUndefined } from "../settings/without-undefined";
+import { AdaptiveLimit } from "./adaptive-limit";
 import type { Rows } from "./rows";
-import { Snapshot } from "./snapshot";
+import { Snapshot, type WholeList } from "./snapshot";
+import { realTime, type Time } from "./time";
+import { VipBatches } from "./vip-batches";
 
 export interface TenantOptions {
   readonly client: SettingsClient;
-  /** Milliseconds; only differences count. Default: the process's monotonic clock. */
-  readonly now?: () => number;
+  /** Default: the process's own monotonic clock, timers and chance. */
+  readonly time?: Time;
 }
 
 /** What to look for on the allow/deny list: by id first, else by type, value and scope. */
@@ -38,36 +42,42 @@ export interface CreatedEntry {
 /**
  * One tenant as the provider process sees it. Every resource of a stack asks this one object, so reads are shared:
  * ⌈N/200⌉ requests a list for a whole operation, however many resources ask. Own writes keep the shared reading true.
+ * Additions and removals of VIPs that come at the same time share requests too.
+ *
+ * All requests heed one limit, which adapts to the service ({@link AdaptiveLimit}): a request that is refused for too
+ * many (429) is made again after a pause of the whole tenant, and fails with a `RateLimitedError` only after several.
  */
 export class Tenant {
   readonly #client: SettingsClient;
+  readonly #limit: AdaptiveLimit;
   readonly #entries: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
   readonly #vips: Snapshot<VipEmployeeRow>;
+  readonly #vipBatches: VipBatches;
 
-  constructor(options: TenantOptions) {
-    const { client } = options;
-    const now = options.now ?? (() => performance.now());
+  constructor({ client, time = realTime }: TenantOptions) {
+    const limit = new AdaptiveLimit(time);
+    const { now } = time;
     this.#client = client;
+    this.#limit = limit;
     const entries = (list: List) =>
       new Snapshot<AllowDenyEntryRow>({
-        read: () => client.allowDenyEntries.readAll(list),
+        read: () => readWhole(limit, (options) => client.allowDenyEntries.readAll(list, options)),
         key: (row) => row.id,
         name: (row) => naturalKey(row.entry_type, row.value),
         now,
       });
     this.#entries = { allow: entries("allow"), deny: entries("deny") };
-    const mailbox = (row: VipEmployeeRow) =>
-      row.email === undefined ? undefined : canonicalMailbox(row.email);
     this.#vips = new Snapshot<VipEmployeeRow>({
       // A mailbox may stand there twice, once detected and once added: the row that is stored is the one that counts.
       read: async () => {
-        const rows = await client.vipEmployees.readAll();
-        return [...rows.filter((row) => !isStored(row)), ...rows.filter(isStored)];
+        const list = await readWhole(limit, (options) => client.vipEmployees.readAll(options));
+        const { rows } = list;
+        return { ...list, rows: [...rows.filter((row) => !isStored(row)), ...rows.filter(isStored)] };
       },
-      key: mailbox,
-      name: (row) => mailbox(row) ?? "",
+      key: (row) => (row.email === undefined ? undefined : canonicalMailbox(row.email)),
       now,
     });
+    this.#vipBatches = new VipBatches({ vips: client.vipEmployees, limit, gather: time.gather });
   }
 
   /** The service's address. */
@@ -77,16 +87,34 @@ export class Tenant {
 
   /** The entry as the service holds it, by the shared reading. */
   async findEntry(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
-    return await this.#findEntry(query, (snapshot) => snapshot.rows());
+    return await this.#findEntry(withKey(query), (snapshot) => snapshot.rows());
   }
 
   /** The same by a reading that begins now. */
   async findEntryAnew(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
-    return await this.#findEntry(query, (snapshot) => snapshot.fresh());
+    return await this.#findEntry(withKey(query), (snapshot) => snapshot.fresh());
+  }
+
+  /**
+   * The same, and surely: where the shared reading misses the entry, a second reading of the lists that take more than
+   * one page is asked too, since in one alone a row may be missing that another writer's change shifted. Undefined means
+   * gone. All who miss an entry at about the same time share that reading.
+   */
+  async findEntrySurely(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
+    const wanted = withKey(query);
+    const isMissing = (rows: Rows<AllowDenyEntryRow>) => entryIn([rows], wanted) === undefined;
+    const found = await this.#findEntry(wanted, (snapshot) => snapshot.rows());
+    return found ?? (await this.#findEntry(wanted, (snapshot) => snapshot.secondOpinion(isMissing)));
+  }
+
+  /** All entries of both lists by the shared reading, those of the allow list first. */
+  async allEntries(): Promise<readonly AllowDenyEntryRow[]> {
+    const lists = await this.#bothLists((snapshot) => snapshot.rows());
+    return lists.flatMap((rows) => rows.all());
   }
 
   async createEntry(entry: NewEntry): Promise<CreatedEntry> {
-    const row = await this.#client.allowDenyEntries.create(entry);
+    const row = await this.#limit.write(() => this.#client.allowDenyEntries.create(entry));
     const isNew = !LISTS.some((list) => this.#entries[list].known(row.id) !== undefined);
     return { row: this.#noteEntry(row), isNew };
   }
@@ -94,7 +122,7 @@ export class Tenant {
   /** @throws {NotFoundError} when there is no such entry. */
   async updateEntry(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
     try {
-      return this.#noteEntry(await this.#client.allowDenyEntries.update(id, change));
+      return this.#noteEntry(await this.#limit.write(() => this.#client.allowDenyEntries.update(id, change)));
     } catch (error) {
       if (error instanceof NotFoundError) this.#forgetEntry(id);
       throw error;
@@ -104,7 +132,7 @@ export class Tenant {
   /** Removes an entry; answers false when it was gone already, or the service says that it did not. */
   async deleteEntry(id: string): Promise<boolean> {
     try {
-      const { deleted = true } = await this.#client.allowDenyEntries.delete(id);
+      const { deleted = true } = await this.#limit.write(() => this.#client.allowDenyEntries.delete(id));
       if (deleted) this.#forgetEntry(id);
       return deleted;
     } catch (error) {
@@ -124,15 +152,34 @@ export class Tenant {
     return (await this.#vips.fresh()).get(canonicalMailbox(email));
   }
 
-  /** @throws {NotInOrganizationError} when the mailbox is none of the organization's; nothing was written. */
+  /** The same, and surely, as {@link findEntrySurely}: undefined means that the mailbox is no VIP. */
+  async findVipSurely(email: string): Promise<VipEmployeeRow | undefined> {
+    const mailbox = canonicalMailbox(email);
+    const rows = await this.#vips.secondOpinion((some) => some.get(mailbox) === undefined);
+    return rows.get(mailbox);
+  }
+
+  /** All VIPs by the shared reading, one row a mailbox; those without a mailbox are left out. */
+  async allVips(): Promise<readonly VipEmployeeRow[]> {
+    return (await this.#vips.rows()).all();
+  }
+
+  /**
+   * Marks a mailbox as VIP, in one request with all that are added with the same comment at about the same time. The
+   * answer tells of this mailbox alone.
+   *
+   * The shared reading is left as it is: read back anew what came of it.
+   *
+   * @throws {NotInOrganizationError} when this mailbox is none of the organization's; nothing was written for it.
+   */
   async addVip(email: string, comment: string | undefined): Promise<AddVipResult> {
-    return await this.#client.vipEmployees.add([email], comment);
+    return await this.#vipBatches.add(email, comment);
   }
 
   /** @throws {NotFoundError} when no row is stored for the mailbox. */
   async editVipComment(email: string, comment: string): Promise<VipEmployeeRow> {
     const before = this.#vips.known(canonicalMailbox(email));
-    const stored = await this.#client.vipEmployees.editComment(email, comment);
+    const stored = await this.#limit.write(() => this.#client.vipEmployees.editComment(email, comment));
     // The stored row has no directory fields, and may leave out what it does not know.
     const row: VipEmployeeRow = {
       ...EMPTY_VIP,
@@ -145,9 +192,9 @@ export class Tenant {
     return row;
   }
 
-  /** Writes the exclusion. */
+  /** Writes the exclusion, in one request with all that are removed at about the same time. */
   async removeVip(email: string): Promise<void> {
-    await this.#client.vipEmployees.remove([email]);
+    await this.#vipBatches.remove(email);
     this.#vips.drop(canonicalMailbox(email));
   }
 
@@ -161,19 +208,12 @@ export class Tenant {
     return await this.#entriesOfValue(query, (snapshot) => snapshot.fresh());
   }
 
-  async #findEntry(query: EntryQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow | undefined> {
-    const lists = await this.#bothLists(read);
-    for (const rows of lists) {
-      const row = query.id === undefined ? undefined : rows.get(query.id);
-      if (row !== undefined) return row;
-    }
-    const found = ofValue(query, lists);
-    // An entry of another scope is another entry; a scope that the service does not tell can't be another one.
-    return found.find((row) => (row.verdict_scope ?? query.verdictScope) === query.verdictScope);
+  async #findEntry(query: KeyedQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow | undefined> {
+    return entryIn(await this.#bothLists(read), query);
   }
 
   async #entriesOfValue(query: EntryQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow[]> {
-    return ofValue(query, await this.#bothLists(read));
+    return ofValue(withKey(query), await this.#bothLists(read));
   }
 
   async #bothLists(read: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
@@ -193,6 +233,15 @@ export class Tenant {
   }
 }
 
+/** A query and the key of its value, which takes a while to work out. */
+interface KeyedQuery extends EntryQuery {
+  readonly key: string;
+}
+
+function withKey(query: EntryQuery): KeyedQuery {
+  return { ...query, key: naturalKey(query.entryType, query.value) };
+}
+
 type ReadSnapshot = (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<Rows<AllowDenyEntryRow>>;
 
 const EMPTY_VIP: VipEmployeeRow = {
@@ -207,10 +256,38 @@ const EMPTY_VIP: VipEmployeeRow = {
   source: undefined,
 };
 
+/** Reads a list page by page within the limit: a page that is refused is read again, and not the whole list. */
+async function readWhole<Row>(
+  limit: AdaptiveLimit,
+  readAll: (options: ReadAllOptions) => Promise<readonly Row[]>,
+): Promise<WholeList<Row>> {
+  let pages = 0;
+  const rows = await readAll({
+    around: (request) => {
+      pages += 1;
+      return limit.read(request);
+    },
+  });
+  return { rows, isOneMoment: pages === 1 };
+}
+
+function entryIn(
+  lists: readonly Rows<AllowDenyEntryRow>[],
+  query: KeyedQuery,
+): AllowDenyEntryRow | undefined {
+  for (const rows of lists) {
+    const row = query.id === undefined ? undefined : rows.get(query.id);
+    if (row !== undefined) return row;
+  }
+  // An entry of another scope is another entry; a scope that the service does not tell can't be another one.
+  const isOfScope = (row: AllowDenyEntryRow) =>
+    (row.verdict_scope ?? query.verdictScope) === query.verdictScope;
+  return ofValue(query, lists).find(isOfScope);
+}
+
 /** The entries of a value, those of the wanted list first. */
-function ofValue(query: EntryQuery, lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] {
-  const key = naturalKey(query.entryType, query.value);
-  const found = lists.flatMap((rows) => rows.named(key));
+function ofValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] {
+  const found = lists.flatMap((rows) => rows.named(query.key));
   return [
     ...found.filter((row) => row.list === query.list),
     ...found.filter((row) => row.list !== query.list),

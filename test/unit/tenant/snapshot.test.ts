@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
+import type { Rows } from "../../../provider/tenant/rows";
 import { Snapshot } from "../../../provider/tenant/snapshot";
+import { turn } from "./virtual-time";
 
 interface Row {
   readonly id: string;
@@ -11,13 +13,14 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
   let now = 0;
   let service = initial;
   let readings = 0;
+  let isOneMoment = false;
   let gate: Promise<void> | undefined;
   const snapshot = new Snapshot<Row>({
     read: async () => {
       readings += 1;
       const seen = [...service];
       await gate;
-      return seen;
+      return { rows: seen, isOneMoment };
     },
     key: (row) => row.id,
     name: (row) => row.value,
@@ -32,6 +35,9 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
     serviceHolds: (rows: Row[]) => {
       service = rows;
     },
+    inOnePage: () => {
+      isOneMoment = true;
+    },
     /** Readings that begin from now on end when the answer is called. */
     hold: () => {
       let release = (): void => {};
@@ -45,6 +51,8 @@ function harness(initial: Row[] = [{ id: "1", value: "a" }]) {
     },
   };
 }
+
+const misses = (id: string) => (rows: Rows<Row>) => rows.get(id) === undefined;
 
 it("shares one reading among all who ask, at the same time and after each other", async () => {
   const { snapshot, readings } = harness();
@@ -86,6 +94,7 @@ it("lays a write over a reading that was under way, which may not have seen it",
   const { snapshot, hold } = harness();
   const release = hold();
   const reading = snapshot.rows();
+  await turn();
   snapshot.put({ id: "2", value: "b" });
   snapshot.drop("1");
   release();
@@ -98,6 +107,7 @@ it("answers a fresh reading that began after it was asked for, shared by all who
   const { snapshot, hold, serviceHolds, readings } = harness();
   const release = hold();
   const old = snapshot.rows();
+  await turn();
   serviceHolds([{ id: "9", value: "z" }]);
   const fresh = Promise.all([snapshot.fresh(), snapshot.fresh()]);
   release();
@@ -106,12 +116,109 @@ it("answers a fresh reading that began after it was asked for, shared by all who
   expect(readings()).toBe(2);
 });
 
+it("makes one fresh reading for all who ask for one in the same moment", async () => {
+  const { snapshot, readings } = harness();
+  await Promise.all(Array.from({ length: 5_000 }, () => snapshot.fresh()));
+  expect(readings()).toBe(1);
+  await snapshot.fresh();
+  expect(readings()).toBe(2);
+});
+
+it("asks a second reading about what one of several pages misses, once for all who miss something", async () => {
+  const { snapshot, serviceHolds, readings } = harness();
+  await snapshot.rows();
+  expect((await snapshot.secondOpinion(misses("1"))).get("1")).toBeDefined();
+  expect(readings()).toBe(1);
+  serviceHolds([
+    { id: "1", value: "a" },
+    { id: "2", value: "b" },
+  ]);
+  const [two, ...gone] = await Promise.all(
+    ["2", "3", "4", "5"].map((id) => snapshot.secondOpinion(misses(id))),
+  );
+  expect(two?.get("2")).toBeDefined();
+  expect(gone.map((rows, at) => rows.get(String(at + 3)))).toEqual([undefined, undefined, undefined]);
+  expect(readings()).toBe(2);
+  // Both readings are in use: what they miss is gone.
+  await Promise.all(["6", "7"].map((id) => snapshot.secondOpinion(misses(id))));
+  await snapshot.secondOpinion(misses("8"));
+  expect(readings()).toBe(2);
+});
+
+it("takes a reading under way for the second opinion", async () => {
+  const { snapshot, hold, readings } = harness();
+  await snapshot.rows();
+  const release = hold();
+  const first = snapshot.secondOpinion(misses("2"));
+  await turn();
+  const second = snapshot.secondOpinion(misses("3"));
+  await turn();
+  release();
+  await Promise.all([first, second]);
+  expect(readings()).toBe(2);
+});
+
+it("asks a third reading about what the newest misses and the one before it held", async () => {
+  const { snapshot, serviceHolds, readings } = harness();
+  await snapshot.rows();
+  serviceHolds([]);
+  await snapshot.fresh();
+  const rows = await Promise.all([snapshot.secondOpinion(misses("1")), snapshot.secondOpinion(misses("1"))]);
+  expect(rows.map((some) => some.get("1"))).toEqual([undefined, undefined]);
+  expect(readings()).toBe(3);
+});
+
+it("needs no second opinion about a list of one page, nor about what it removed itself", async () => {
+  const { snapshot, inOnePage, readings } = harness();
+  await snapshot.rows();
+  await snapshot.fresh();
+  snapshot.drop("1");
+  expect((await snapshot.secondOpinion(misses("1"))).get("1")).toBeUndefined();
+  expect(readings()).toBe(2);
+  inOnePage();
+  await snapshot.fresh();
+  await snapshot.secondOpinion(misses("9"));
+  expect(readings()).toBe(3);
+});
+
+it("does not take a reading of another time for a second opinion", async () => {
+  const { snapshot, wait, readings } = harness();
+  await snapshot.rows();
+  wait(5_001);
+  await snapshot.secondOpinion(misses("2"));
+  expect(readings()).toBe(3);
+});
+
+it("counts the age of a reading from its end: one that takes long is used all the same", async () => {
+  const { snapshot, hold, wait, readings } = harness();
+  const release = hold();
+  const long = snapshot.rows();
+  await turn();
+  wait(90_000);
+  release();
+  await long;
+  await snapshot.rows();
+  expect(readings()).toBe(1);
+});
+
+it("lays an own write over the reading before, too", async () => {
+  const { snapshot, readings } = harness();
+  await snapshot.rows();
+  await snapshot.fresh();
+  snapshot.put({ id: "2", value: "b" });
+  expect((await snapshot.secondOpinion(misses("2"))).all().map(({ id }) => id)).toEqual(["1", "2"]);
+  await snapshot.fresh();
+  // The service lost it: the newest reading misses it, the one before has it.
+  await snapshot.secondOpinion(misses("2"));
+  expect(readings()).toBe(4);
+});
+
 it("passes a failure on to all who wait, and reads anew for the next", async () => {
   let down = true;
   const snapshot = new Snapshot<Row>({
     read: async () => {
       if (down) throw new Error("down");
-      return [];
+      return { rows: [], isOneMoment: true };
     },
     key: (row) => row.id,
     name: (row) => row.value,

@@ -1,0 +1,114 @@
+import { expect, it } from "vitest";
+import { RateLimitedError } from "../../../provider/client";
+import type { ServiceRequest } from "../../../provider/sandbox";
+import { domain, person, service } from "./service";
+
+const entry = (at: number) => ({ list: "deny", entry_type: "domain", value: domain("deny", at) }) as const;
+
+it("has 16 writes on their way at first, however many there are to make, of every kind", async () => {
+  let underWay = 0;
+  let most = 0;
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  await using acme = await service({
+    people: 10,
+    vips: 10,
+    intercept: async ({ method }) => {
+      if (method === "GET") return;
+      underWay += 1;
+      most = Math.max(most, underWay);
+      if (underWay === 16) setTimeout(release, 50);
+      await held;
+      underWay -= 1;
+      return undefined;
+    },
+  });
+  const { tenant, sandbox, trace } = acme;
+  const edits = Array.from({ length: 10 }, (_, at) => tenant.editVipComment(person(at), "Again"));
+  const creations = Array.from({ length: 12 }, (_, at) => tenant.createEntry(entry(at)));
+  await Promise.all([...edits, ...creations]);
+  expect(most).toBe(16);
+  expect(trace()).toHaveLength(22);
+  expect(sandbox.allowDenyEntries("acme")).toHaveLength(12);
+});
+
+it.each(["seconds", "date", "none"] as const)(
+  "makes all writes in spite of a rate limit (Retry-After: %s)",
+  async (retryAfter) => {
+    const refusedAt: number[] = [];
+    await using acme = await service({
+      rateLimit: { perSecond: 10, burst: 10, retryAfter },
+      afterHandle: (_request, { status }) => {
+        if (status === 429) refusedAt.push(acme.time.atMs);
+        return undefined;
+      },
+    });
+    const { tenant, sandbox, time, client } = acme;
+    const starts: { atMs: number; underWay: number }[] = [];
+    let underWay = 0;
+    const create = client.allowDenyEntries.create.bind(client.allowDenyEntries);
+    client.allowDenyEntries.create = async (made) => {
+      underWay += 1;
+      starts.push({ atMs: time.atMs, underWay });
+      return await create(made).finally(() => {
+        underWay -= 1;
+      });
+    };
+    const created = await Promise.all(Array.from({ length: 100 }, (_, at) => tenant.createEntry(entry(at))));
+    expect(created.every(({ isNew }) => isNew)).toBe(true);
+    expect(sandbox.allowDenyEntries("acme")).toHaveLength(100);
+    expect(refusedAt.length).toBeGreaterThan(0);
+    // 90 more than the burst, 10 a second.
+    expect(time.atMs).toBeGreaterThanOrEqual(9_000);
+    const most = (some: typeof starts) => Math.max(...some.map((start) => start.underWay));
+    expect(most(starts.filter(({ atMs }) => atMs === 0))).toBe(16);
+    expect(most(starts.filter(({ atMs }) => atMs > 0))).toBe(8);
+    expect(starts.at(-1)?.underWay).toBe(1);
+    // Nothing begins in the pause after a refusal.
+    const pauseMs = retryAfter === "seconds" ? 1_000 : 250;
+    const tooEarly = starts.filter(({ atMs }) => refusedAt.some((at) => atMs > at && atMs < at + pauseMs));
+    expect(tooEarly).toEqual([]);
+  },
+);
+
+it("reads a page that was refused again, and not the whole list", async () => {
+  const refuse = new Set(["deny 2", "deny 3"]);
+  const refuseOnce = ({ query }: ServiceRequest) =>
+    refuse.delete(`${query["list"]} ${query["page"]}`)
+      ? { status: 429, headers: { "Retry-After": "3" }, body: { error: "too many" } }
+      : undefined;
+  await using acme = await service({ denied: 600, intercept: refuseOnce });
+  expect(await acme.tenant.allEntries()).toHaveLength(600);
+  expect(acme.trace().filter((line) => line.startsWith("deny"))).toEqual([
+    "deny 1 200",
+    "deny 2 429",
+    "deny 2 200",
+    "deny 3 429",
+    "deny 3 200",
+  ]);
+  expect(acme.time.atMs).toBe(6_000);
+});
+
+it("sends a refused batch again, as it was", async () => {
+  let refusals = 2;
+  await using acme = await service({
+    people: 3,
+    intercept: () => {
+      refusals -= 1;
+      return refusals < 0 ? undefined : { status: 429, body: { error: "too many" } };
+    },
+  });
+  await Promise.all([0, 1, 2].map((at) => acme.tenant.addVip(person(at), "Board")));
+  expect(acme.trace()).toEqual(["add 3 Board 429", "add 3 Board 429", "add 3 Board 200"]);
+  expect(acme.time.slept).toEqual([250, 500]);
+});
+
+it("gives up after eight tries with the service's own words", async () => {
+  await using acme = await service({ intercept: () => ({ status: 429, body: { error: "closed today" } }) });
+  const failure = await acme.tenant.createEntry(entry(1)).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(RateLimitedError);
+  expect(failure).toMatchObject({ serviceMessage: "closed today" });
+  expect(acme.trace()).toHaveLength(8);
+});

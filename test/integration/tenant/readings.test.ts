@@ -1,0 +1,177 @@
+import { expect, it } from "vitest";
+import type { ServiceRequest, ServiceResponse } from "../../../provider/sandbox";
+import type { EntryQuery } from "../../../provider/tenant";
+import { domain, person, service } from "./service";
+
+const query = (at: number, list: "allow" | "deny" = "deny"): EntryQuery => ({
+  list,
+  entryType: "domain",
+  value: domain(list, at),
+  verdictScope: "global",
+});
+const MANY = Array.from({ length: 5_000 }, (_, at) => at);
+
+it("reads each list once for 5,000 who ask at the same time, and once more for 5,000 who ask anew", async () => {
+  await using acme = await service({ people: 450, vips: 450, denied: 401, allowed: 1 });
+  const { tenant, trace } = acme;
+  const reading = ["allow 1 200", "deny 1 200", "deny 2 200", "deny 3 200"];
+  const vips = ["vips 1 200", "vips 2 200", "vips 3 200"];
+  const found = await Promise.all(
+    MANY.flatMap((at) => [tenant.findEntry(query(at)), tenant.findVip(person(at))]),
+  );
+  expect(found.filter((row) => row !== undefined)).toHaveLength(401 + 450);
+  expect(trace().sort()).toEqual([...reading, ...vips].sort());
+  await Promise.all(MANY.map((at) => tenant.findEntryAnew(query(at))));
+  expect(trace().sort()).toEqual(reading);
+  await Promise.all(MANY.map((at) => tenant.findVipAnew(person(at))));
+  expect(trace()).toEqual(vips);
+});
+
+it("is sure of 5,000 that are gone by one more reading of the lists of several pages", async () => {
+  await using acme = await service({ people: 450, vips: 450, denied: 401, allowed: 200 });
+  const { tenant, trace } = acme;
+  const found = await Promise.all(
+    MANY.flatMap((at) => [tenant.findEntrySurely(query(at + 401)), tenant.findVipSurely(person(at + 450))]),
+  );
+  expect(found.every((row) => row === undefined)).toBe(true);
+  const pages = ["deny 1 200", "deny 2 200", "deny 3 200", "vips 1 200", "vips 2 200", "vips 3 200"];
+  expect(trace().sort()).toEqual(["allow 1 200", ...pages, ...pages].sort());
+  // And whoever else misses something meanwhile asks for nothing.
+  expect(await tenant.findEntrySurely(query(9_999))).toBeUndefined();
+  expect(await tenant.findVipSurely(person(9_999))).toBeUndefined();
+  expect(await tenant.findEntrySurely(query(400))).toMatchObject({ value: domain("deny", 400) });
+  expect(await tenant.findVipSurely(person(449))).toMatchObject({ email: person(449) });
+  expect(trace()).toEqual([]);
+});
+
+it("is sure at once where one page holds the list", async () => {
+  await using acme = await service({ people: 200, vips: 200, denied: 200 });
+  expect(await acme.tenant.findEntrySurely(query(999))).toBeUndefined();
+  expect(await acme.tenant.findVipSurely(person(999))).toBeUndefined();
+  expect(acme.trace().sort()).toEqual(["allow 1 200", "deny 1 200", "vips 1 200"]);
+});
+
+it("finds what one reading missed while another writer was at work", async () => {
+  let hidden = 2;
+  // Twice another row stands where the entry was: as many came as went, so that the reading looks whole.
+  const shift = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
+    if (request.query["list"] !== "deny" || hidden === 0) return undefined;
+    const text = JSON.stringify(response.body);
+    if (!text.includes(`"${domain("deny", 7)}"`)) return undefined;
+    hidden -= 1;
+    const other = text.replace(/\{[^{}]*"value":"deny-7\.example"[^{}]*\}/, (row) =>
+      row.replaceAll("7", "x"),
+    );
+    return { ...response, body: JSON.parse(other) };
+  };
+  await using acme = await service({ denied: 300, afterHandle: shift });
+  const { tenant, trace } = acme;
+  expect(await tenant.findEntry(query(7))).toBeUndefined();
+  hidden = 0;
+  expect(await tenant.findEntrySurely(query(7))).toMatchObject({ value: domain("deny", 7) });
+  expect(trace().sort()).toEqual(["allow 1 200", ...twice(["deny 1 200", "deny 2 200"])].sort());
+  // Two readings held it; one that misses it does not make it gone.
+  await tenant.findEntryAnew(query(8));
+  hidden = 1;
+  await tenant.findEntryAnew(query(8));
+  trace();
+  expect(await tenant.findEntry(query(7))).toBeUndefined();
+  expect(await tenant.findEntrySurely(query(7))).toMatchObject({ value: domain("deny", 7) });
+  expect(trace()).toEqual(["deny 1 200", "deny 2 200"]);
+});
+
+it("reads again when an entry is deleted between two pages", async () => {
+  let done = false;
+  await using acme = await service({
+    denied: 401,
+    intercept: async ({ query: asked }) => {
+      if (done || asked["list"] !== "deny" || asked["page"] !== "2") return;
+      done = true;
+      const [newest] = acme.sandbox.allowDenyEntries("acme");
+      await acme.console("DELETE", `/allow_deny_entries/${newest?.id}`);
+      return undefined;
+    },
+  });
+  const { tenant, trace } = acme;
+  const found = await Promise.all(MANY.slice(0, 401).map((at) => tenant.findEntrySurely(query(at))));
+  expect(found.filter((row) => row === undefined)).toHaveLength(1);
+  expect(trace().filter((line) => line.startsWith("deny"))).toEqual([
+    "deny 1 200",
+    "deny 2 200",
+    "deny 1 200",
+    "deny 2 200",
+    // What is missing is asked for once more.
+    "deny 1 200",
+    "deny 2 200",
+  ]);
+});
+
+it("lays own writes over the readings, on both lists", async () => {
+  await using acme = await service({ people: 3, vips: 3, denied: 250, allowed: 250 });
+  const { tenant, trace } = acme;
+  const created = { list: "deny", entry_type: "domain", value: "new.example" } as const;
+  // The reading is under way while the entry is made: it may or may not see it.
+  const [, { row, isNew }] = await Promise.all([tenant.findEntryAnew(query(1)), tenant.createEntry(created)]);
+  expect(isNew).toBe(true);
+  trace();
+  const wanted = { ...query(0), value: "new.example" };
+  expect(await tenant.findEntry(wanted)).toEqual(row);
+  expect(await tenant.allEntries()).toHaveLength(501);
+  await tenant.updateEntry(row.id, { list: "allow" });
+  expect(await tenant.findEntry(wanted)).toMatchObject({ id: row.id, list: "allow" });
+  await tenant.deleteEntry(row.id);
+  expect(await tenant.findEntry(wanted)).toBeUndefined();
+  expect(await tenant.allEntries()).toHaveLength(500);
+  expect(trace()).toEqual([
+    `PATCH allow_deny_entries/${row.id} 200`,
+    `DELETE allow_deny_entries/${row.id} 200`,
+  ]);
+  await tenant.findVip(person(0));
+  await tenant.editVipComment(person(0), "Chair");
+  await tenant.removeVip(person(1));
+  expect((await tenant.allVips()).map(({ email, comment }) => `${email} ${comment}`).sort()).toEqual([
+    `${person(0)} Chair`,
+    `${person(2)} Board`,
+  ]);
+});
+
+it("gives all entries, the allow list first, and all VIPs, one row a mailbox, by the shared reading", async () => {
+  const twiceAndNameless = (
+    request: ServiceRequest,
+    response: ServiceResponse,
+  ): ServiceResponse | undefined => {
+    if (!request.path.endsWith("/vip_employees")) return undefined;
+    const { results } = response.body as { results: { items: object[]; total: number } };
+    const items = [
+      ...results.items,
+      { email: person(0).toUpperCase(), source: "auto" },
+      { full_name: "Hiroshi Tanabe", source: "auto" },
+    ];
+    return { ...response, body: { status: 200, results: { ...results, items, total: items.length } } };
+  };
+  await using acme = await service({
+    people: 2,
+    vips: 2,
+    denied: 2,
+    allowed: 2,
+    afterHandle: twiceAndNameless,
+  });
+  const { tenant, trace } = acme;
+  const [entries, vips] = await Promise.all([tenant.allEntries(), tenant.allVips()]);
+  expect(entries.map(({ list, value }) => `${list} ${value}`).sort()).toEqual([
+    "allow allow-0.example",
+    "allow allow-1.example",
+    "deny deny-0.example",
+    "deny deny-1.example",
+  ]);
+  expect(entries.slice(0, 2).every(({ list }) => list === "allow")).toBe(true);
+  expect(vips.map(({ email, comment }) => `${email} ${comment}`).sort()).toEqual([
+    `${person(0)} Board`,
+    `${person(1)} Board`,
+  ]);
+  expect(trace().sort()).toEqual(["allow 1 200", "deny 1 200", "vips 1 200"]);
+});
+
+function twice(lines: string[]): string[] {
+  return [...lines, ...lines];
+}

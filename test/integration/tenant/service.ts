@@ -1,0 +1,107 @@
+import { SettingsClient } from "../../../provider/client";
+import {
+  type RecordedRequest,
+  type Sandbox,
+  type SandboxOptions,
+  type ScenarioTenant,
+  startSandbox,
+} from "../../../provider/sandbox";
+import { Tenant } from "../../../provider/tenant";
+import { VirtualTime } from "../../unit/tenant/virtual-time";
+
+/** A sandbox with a company of so many people and entries, and a tenant as the provider process sees it. */
+export interface Service extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly client: SettingsClient;
+  readonly tenant: Tenant;
+  readonly time: VirtualTime;
+  /** The requests since the last call, oldest first, as {@link describe} says them. */
+  trace(): string[];
+  /** A request of a colleague in the console, which the trace leaves out. */
+  console(method: string, path: string, body?: unknown): Promise<void>;
+}
+
+export interface ServiceOptions extends SandboxOptions {
+  readonly people?: number;
+  readonly vips?: number;
+  readonly denied?: number;
+  readonly allowed?: number;
+}
+
+const CONSOLE = "Dana (console)";
+const AT = "2025-01-13T06:00:00.000Z";
+
+export const person = (at: number) => `person-${at}@acme.example`;
+export const people = (count: number) => Array.from({ length: count }, (_, at) => person(at));
+export const domain = (list: string, at: number) => `${list}-${at}.example`;
+
+export async function service(options: ServiceOptions = {}): Promise<Service> {
+  const time = new VirtualTime();
+  const { people: count = 0, vips = 0, denied = 0, allowed = 0, ...rest } = options;
+  const company: ScenarioTenant = {
+    name: "acme",
+    keyLabels: { ci: "Pulumi (ci)", console: CONSOLE },
+    detectedAt: AT,
+    employees: people(count).map((email) => ({
+      email,
+      fullName: email,
+      jobTitle: "Engineer",
+      department: "R",
+    })),
+    manualVips: people(vips).map((email) => ({ email, comment: "Board", addedBy: CONSOLE, dateAdded: AT })),
+    exclusions: [],
+    entries: [...entries("deny", denied), ...entries("allow", allowed)],
+    threats: 0,
+  };
+  const sandbox = await startSandbox({
+    scenario: { name: "many", tenants: [company] },
+    clock: () => new Date(Date.parse(AT) + time.atMs),
+    ...rest,
+  });
+  const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+  const { now, sleep, random } = time;
+  return {
+    sandbox,
+    client,
+    tenant: new Tenant({ client, time: { now, sleep, random, gather: (begin) => void setImmediate(begin) } }),
+    time,
+    trace() {
+      const lines = sandbox.requests.filter(({ keyLabel }) => keyLabel !== CONSOLE).map(describe);
+      sandbox.clearRequests();
+      return lines;
+    },
+    async console(method, path, body) {
+      const response = await fetch(`${sandbox.url}/api/v1/settings${path}`, {
+        method,
+        headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}`);
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await sandbox.close();
+    },
+  };
+}
+
+function entries(list: "allow" | "deny", count: number): ScenarioTenant["entries"] {
+  return Array.from({ length: count }, (_, at) => ({
+    list,
+    entryType: "domain",
+    value: domain(list, at),
+    comment: "",
+    createdBy: CONSOLE,
+    createdAt: AT,
+  }));
+}
+
+/** A reading as "deny 2 200" (list, page, status), a write of VIPs as "add 1000 Board 200", another as its method. */
+export function describe({ method, path, query, body, status }: RecordedRequest): string {
+  const place = path.replace("/api/v1/settings/", "");
+  if (method === "GET") return `${query["list"] ?? "vips"} ${query["page"]} ${status}`;
+  const { emails, comment } = (body ?? {}) as { emails?: string[]; comment?: string };
+  if (place === "vip_employees/remove") return `remove ${emails?.length} ${status}`;
+  if (place === "vip_employees" && method === "POST") return `add ${emails?.length} ${comment} ${status}`;
+  return `${method} ${place} ${status}`;
+}

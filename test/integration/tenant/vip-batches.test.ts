@@ -1,0 +1,86 @@
+import { describe, expect, it } from "vitest";
+import { NotInOrganizationError, SettingsClient } from "../../../provider/client";
+import { Tenant } from "../../../provider/tenant";
+import { people, person, service } from "./service";
+
+it("makes 2,500 VIPs of one comment in three requests, and removes them in three", async () => {
+  await using acme = await service({ people: 2_500 });
+  const { tenant, sandbox, trace } = acme;
+  await Promise.all(people(2_500).map((email) => tenant.addVip(email, "Board")));
+  expect(trace().sort()).toEqual(["add 1000 Board 200", "add 1000 Board 200", "add 500 Board 200"]);
+  expect(sandbox.vips("acme")).toHaveLength(2_500);
+  await Promise.all(people(2_500).map((email) => tenant.removeVip(email)));
+  expect(trace().sort()).toEqual(["remove 1000 200", "remove 1000 200", "remove 500 200"]);
+  expect(sandbox.vips("acme")).toEqual([]);
+  expect(sandbox.exclusions("acme")).toHaveLength(2_500);
+});
+
+it("does the same on the process's own clock", async () => {
+  await using acme = await service({ people: 1_500 });
+  const client = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
+  const tenant = new Tenant({ client });
+  await Promise.all(people(1_500).map((email) => tenant.addVip(email, "Board")));
+  expect(acme.trace().sort()).toEqual(["add 1000 Board 200", "add 500 Board 200"]);
+  await client.close();
+});
+
+it("groups by comment; none is none", async () => {
+  await using acme = await service({ people: 2_400 });
+  const { tenant, sandbox, trace } = acme;
+  const comments = ["Board", "Finance", undefined];
+  await Promise.all(people(2_400).map((email, at) => tenant.addVip(email, comments[at % 3])));
+  expect(trace().sort()).toEqual(["add 800 Board 200", "add 800 Finance 200", "add 800 undefined 200"]);
+  const byMailbox = new Map(sandbox.vips("acme").map((row) => [row.email, row.comment]));
+  expect(comments.map((_, at) => byMailbox.get(person(at)))).toEqual(["Board", "Finance", ""]);
+});
+
+it("tells each caller of its own mailbox", async () => {
+  await using acme = await service({ people: 3, vips: 1 });
+  const results = await Promise.all(people(3).map((email) => acme.tenant.addVip(email, "Board")));
+  expect(results).toEqual([
+    { added: [], already_vip: [person(0)], not_in_org: [] },
+    { added: [person(1)], already_vip: [], not_in_org: [] },
+    { added: [person(2)], already_vip: [], not_in_org: [] },
+  ]);
+  expect(acme.trace()).toEqual(["add 3 Board 200"]);
+});
+
+describe.each([
+  { notInOrgStatus: 200, notInOrgShape: "top" },
+  { notInOrgStatus: 200, notInOrgShape: "results" },
+  { notInOrgStatus: 400, notInOrgShape: "results" },
+  { notInOrgStatus: 422, notInOrgShape: "top" },
+] as const)("outsiders told by $notInOrgStatus, at $notInOrgShape", (behaviour) => {
+  const { notInOrgStatus: status } = behaviour;
+
+  it("are rejected alone, at one more request for a batch that holds any", async () => {
+    await using acme = await service({ people: 2_497, ...behaviour });
+    const { tenant, sandbox, trace } = acme;
+    const emails = people(2_497);
+    // Two in the first thousand, one in the last five hundred.
+    for (const at of [3, 700, 2_200]) emails.splice(at, 0, `Outsider-${at}@acme.example`);
+    const results = await Promise.allSettled(emails.map((email) => tenant.addVip(email, "Board")));
+    const failed = results.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+    expect(failed.map((error) => error.addresses)).toEqual([
+      ["outsider-3@acme.example"],
+      ["outsider-700@acme.example"],
+      ["outsider-2200@acme.example"],
+    ]);
+    for (const error of failed) {
+      expect(error).toBeInstanceOf(NotInOrganizationError);
+      expect(error.message).toBe(
+        `${error.addresses[0]} is no mailbox of the organization, says the service; nothing was written. Check the spelling, that the mailbox exists in the directory, and that the API key is the right tenant's.`,
+      );
+    }
+    expect(trace().sort()).toEqual(
+      [
+        "add 1000 Board 200",
+        `add 1000 Board ${status}`,
+        `add 500 Board ${status}`,
+        "add 499 Board 200",
+        "add 998 Board 200",
+      ].sort(),
+    );
+    expect(sandbox.vips("acme")).toHaveLength(2_497);
+  });
+});
