@@ -177,6 +177,23 @@ it("draws the pause from the upper half of its length", async () => {
   expect(time.slept).toEqual([125, 250]);
 });
 
+it("goes on doubling in spite of answers to what was on its way before the refusal", async () => {
+  const { limit, time } = harness();
+  const { open, call } = openCalls();
+  const writes = Promise.all([limit.write(call), limit.write(call)]);
+  await turn();
+  open[0]?.refuse(refusal());
+  await turn();
+  open[1]?.answer();
+  await turn();
+  open[2]?.refuse(refusal());
+  await turn();
+  await turn();
+  open[3]?.answer();
+  await writes;
+  expect(time.slept).toEqual([250, 500]);
+});
+
 it("makes what was refused before what was not tried yet", async () => {
   const { limit } = harness();
   const order: number[] = [];

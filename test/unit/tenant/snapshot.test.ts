@@ -118,7 +118,12 @@ it("answers a fresh reading that began after it was asked for, shared by all who
 
 it("makes one fresh reading for all who ask for one in the same moment", async () => {
   const { snapshot, readings } = harness();
-  await Promise.all(Array.from({ length: 5_000 }, () => snapshot.fresh()));
+  const ask = async (_: unknown, at: number) => {
+    // Those who wait for the same thing go on one after another, some steps apart.
+    for (let step = 0; step < at % 7; step += 1) await undefined;
+    await snapshot.fresh();
+  };
+  await Promise.all(Array.from({ length: 5_000 }, ask));
   expect(readings()).toBe(1);
   await snapshot.fresh();
   expect(readings()).toBe(2);
@@ -151,6 +156,8 @@ it("takes a reading under way for the second opinion", async () => {
   const release = hold();
   const first = snapshot.secondOpinion(misses("2"));
   await turn();
+  await turn();
+  expect(readings()).toBe(2);
   const second = snapshot.secondOpinion(misses("3"));
   await turn();
   release();
