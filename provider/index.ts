@@ -8,8 +8,15 @@ import "./settings/node-version";
 export { EmailSecurityError, SettingsClient, type SettingsClientOptions } from "./client";
 export * from "./client/errors";
 export { AllowDenyEntry, type AllowDenyEntryArgs } from "./resources/allow-deny-entry";
+export {
+  AllowDenyList,
+  type AllowDenyListArgs,
+  type AllowDenyListEntryArgs,
+} from "./resources/allow-deny-list";
 export * from "./resources/functions";
+export type { ListArgs } from "./resources/list-arguments";
 export { Provider, type ProviderArgs } from "./resources/provider";
 export { VipEmployee, type VipEmployeeArgs } from "./resources/vip-employee";
+export { VipList, type VipListArgs, type VipListMemberArgs } from "./resources/vip-list";
 export type { EntryType, List, VerdictScope } from "./settings/assumptions";
 export { type EntryValue, type Parsed, parseEntryValue, parseMailbox } from "./settings/entry-value";

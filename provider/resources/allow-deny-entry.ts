@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
-import { PROVIDER_PROPERTY } from "./dynamic-front";
+import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./dynamic-front";
 import { shell } from "./shell";
 
 /** The arguments of an {@link AllowDenyEntry}. */
@@ -64,6 +64,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
         comment: undefined,
         ...args,
         ...outputs,
+        [NAME_PROPERTY]: name,
         [PROVIDER_PROPERTY]: shell("allowDenyEntry"),
       },
       opts,

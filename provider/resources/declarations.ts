@@ -31,12 +31,13 @@ export class Declarations {
     this.#options = options;
   }
 
-  /** Remembers a key; of which tenant, when that is known yet. */
-  declare(key: string, tenant: string | undefined): void {
-    if (this.#own.has(key)) return;
-    this.#own.add(key);
-    if (tenant === undefined) return;
-    quietly(() => appendFileSync(this.#fileOf(tenant), `${hash(key)}\n`, { mode: 0o600 }));
+  /** Remembers keys; of which tenant, when that is known yet. */
+  declare(keys: readonly string[], tenant: string | undefined): void {
+    const more = keys.filter((key) => !this.#own.has(key));
+    for (const key of more) this.#own.add(key);
+    if (tenant === undefined || more.length === 0) return;
+    const lines = more.map((key) => `${hash(key)}\n`).join("");
+    quietly(() => appendFileSync(this.#fileOf(tenant), lines, { mode: 0o600 }));
   }
 
   /** Whether this process, or another of the same run on the same tenant, was told of the key. */

@@ -1,15 +1,21 @@
 import type { dynamic } from "@pulumi/pulumi";
-import type { ArgumentFailure } from "../settings/arguments";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
 import { type Context, type Lifecycle, PartialFailure } from "./lifecycle/lifecycle";
+import type { Program } from "./program";
 
 /** What Pulumi puts in the place of a value that is not known yet. It is part of Pulumi's wire protocol. */
 const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 /** The property in which Pulumi stores a dynamic resource's provider. */
 export const PROVIDER_PROPERTY = "__provider";
+
+/**
+ * The property by which a resource tells check its name, which the engine doesn't. It is no argument: check takes it out,
+ * so it is never in state.
+ */
+export const NAME_PROPERTY = "__resourceName";
 
 /** The output that tells which tenant a resource belongs to. */
 const TENANT_PROPERTY = "tenant";
@@ -19,8 +25,10 @@ export interface FrontOptions {
   readonly configure: (config: ConfigSource) => void;
   /** What a lifecycle works with. Throws when the configuration is missing. */
   readonly context: () => Context;
-  /** Remembers that the running program declares what has this key. */
-  readonly declare: (key: string) => void;
+  /** What the running program declares on this tenant, over all kinds of resources. */
+  readonly program: Program;
+  /** Remembers that the running program declares what has these keys. */
+  readonly declare: (keys: readonly string[]) => void;
   /** What tells the tenant of this process from another; undefined while it is not known. */
   readonly tenant: () => string | undefined;
   /** Says one sentence to the person at the terminal. */
@@ -29,12 +37,20 @@ export interface FrontOptions {
 
 type Properties = Record<string, unknown>;
 
-/** Drives a lifecycle as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told. */
+/**
+ * Drives a lifecycle as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told.
+ *
+ * @param kind what the resource is called in a program.
+ */
 export function dynamicFront<Inputs, State>(
+  kind: string,
   lifecycle: Lifecycle<Inputs, State>,
   options: FrontOptions,
 ): dynamic.ResourceProvider {
-  const program = new Program(lifecycle);
+  const stateOf = (properties: Properties): State => {
+    const { [TENANT_PROPERTY]: _tenant, ...state } = fromPulumi(properties);
+    return state as State;
+  };
   const inputsOf = (properties: Properties): Inputs => lifecycle.complete(fromPulumi(properties));
   const withTenant = (state: State): Properties => {
     const tenant = options.tenant();
@@ -46,29 +62,31 @@ export function dynamicFront<Inputs, State>(
       options.configure((key) => request.config.get(key));
     },
 
-    check: async (_olds: Properties, news: Properties) =>
+    check: async (olds: Properties, news: Properties) =>
       await quietly(async () => {
-        const { inputs, failures } = lifecycle.check(fromPulumi(news));
+        const { [NAME_PROPERTY]: name, ...args } = fromPulumi(news);
+        const { inputs, failures } = lifecycle.check(args, fromPulumi(olds));
         const isKnown = !Object.values(inputs).includes(UNKNOWN);
         if (failures.length > 0 || !isKnown) return { inputs: toPulumi(inputs), failures: [...failures] };
         const complete = lifecycle.complete(inputs);
-        const twice = program.declare(complete);
-        if (twice === undefined) options.declare(lifecycle.key(complete));
-        return { inputs: toPulumi(inputs), failures: twice === undefined ? [] : [twice] };
+        const owner = { kind, name: typeof name === "string" ? name : undefined };
+        const collisions = options.program.declare(owner, lifecycle.declare(complete));
+        if (collisions.length === 0) options.declare(lifecycle.keys(complete));
+        return { inputs: toPulumi(inputs), failures: collisions };
       }),
 
     diff: async (_id: string, olds: Properties, news: Properties) =>
       await quietly(async () => {
-        const { [TENANT_PROPERTY]: oldTenant, ...state } = fromPulumi(olds);
+        const { [TENANT_PROPERTY]: oldTenant } = olds;
+        const state = stateOf(olds);
         const inputs = inputsOf(news);
-        const changes = lifecycle.diff(state as State, inputs);
+        const changes = lifecycle.diff(state, inputs);
         const replaces = changes.filter((change) => change.replace).map((change) => change.property);
         const tenant = options.tenant();
         // What belongs to another tenant is made anew in this one, and deleted there by the process that knows it.
         const moved = oldTenant !== undefined && tenant !== undefined && oldTenant !== tenant;
         if (moved) replaces.push(TENANT_PROPERTY);
-        if (changes.length > 0)
-          for (const sentence of lifecycle.warn(state as State, inputs)) options.say(sentence);
+        if (changes.length > 0) for (const sentence of lifecycle.warn(state, inputs)) options.say(sentence);
         return { changes: changes.length > 0 || moved, replaces };
       }),
 
@@ -80,7 +98,7 @@ export function dynamicFront<Inputs, State>(
 
     read: async (id: string, props: Properties = {}) =>
       await quietly(async () => {
-        const found = await lifecycle.read(id, fromPulumi(props) as State, options.context());
+        const found = await lifecycle.read(id, stateOf(props), options.context());
         // An id left out tells the engine that the resource is gone.
         if (found === undefined) return {};
         return { id: found.id, props: withTenant(found.state), inputs: { ...found.inputs } };
@@ -88,63 +106,31 @@ export function dynamicFront<Inputs, State>(
 
     update: async (id: string, olds: Properties, news: Properties) =>
       await carryingProvider(news, async () => {
-        const state = await lifecycle.update(
-          id,
-          fromPulumi(olds) as State,
-          inputsOf(news),
-          options.context(),
-        );
+        const state = await lifecycle.update(id, stateOf(olds), inputsOf(news), options.context());
         return { outs: withTenant(state) };
       }),
 
     delete: async (id: string, props: Properties) =>
       await quietly(async () => {
-        await lifecycle.delete(id, fromPulumi(props) as State, options.context());
+        await lifecycle.delete(id, stateOf(props), options.context());
       }),
   };
 }
 
-/** What the running program has declared so far, to find what it declares twice. */
-class Program<Inputs, State> {
-  readonly #lifecycle: Lifecycle<Inputs, State>;
-  readonly #declared = new Map<string, Inputs>();
-
-  constructor(lifecycle: Lifecycle<Inputs, State>) {
-    this.#lifecycle = lifecycle;
-  }
-
-  /**
-   * Remembers a declaration. A failure when another one of the same thing differs from it: the two would take turns in
-   * undoing each other. (The engine checks a resource twice when it is replaced, with the same arguments.)
-   */
-  declare(inputs: Inputs): ArgumentFailure | undefined {
-    const { subject, claim } = this.#lifecycle.identify(inputs);
-    const other = this.#declared.get(subject);
-    if (other === undefined) {
-      this.#declared.set(subject, inputs);
-      return undefined;
-    }
-    const first = this.#lifecycle.identify(other);
-    if (first.claim === claim) return undefined;
-    const { property } = first;
-    return {
-      property,
-      reason: `is declared twice in this program, once as ${first.claim} and once as ${claim}; keep one`,
-    };
-  }
-}
-
 function fromPulumi(properties: Properties): Properties {
   const { [PROVIDER_PROPERTY]: _provider, ...rest } = properties;
-  return mapValues(rest, (value) => (value === PULUMI_UNKNOWN ? UNKNOWN : value));
+  return mapTexts(rest, (text) => (text === PULUMI_UNKNOWN ? UNKNOWN : text)) as Properties;
 }
 
 function toPulumi(properties: Properties): Properties {
-  return mapValues(properties, (value) => (value === UNKNOWN ? PULUMI_UNKNOWN : value));
+  return mapTexts(properties, (value) => (value === UNKNOWN ? PULUMI_UNKNOWN : value)) as Properties;
 }
 
-function mapValues(properties: Properties, map: (value: unknown) => unknown): Properties {
-  return Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, map(value)]));
+/** The same value with all that is no array and no object mapped, however deep. */
+function mapTexts(value: unknown, map: (leaf: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((one) => mapTexts(one, map));
+  if (typeof value !== "object" || value === null) return map(value);
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapTexts(one, map)]));
 }
 
 /**
@@ -160,7 +146,7 @@ async function carryingProvider<T>(inputs: Properties, work: () => Promise<T>): 
       throw Object.assign(new Error(error.message, { cause: error }), {
         id: error.id,
         properties: { ...(error.state as object), [PROVIDER_PROPERTY]: inputs[PROVIDER_PROPERTY] },
-        reasons: [error.message],
+        reasons: [...error.reasons],
       });
     }
   });

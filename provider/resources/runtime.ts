@@ -8,9 +8,12 @@ import { type ConfigSource, readConfiguration, tenantIdentity } from "./configur
 import { Declarations } from "./declarations";
 import { dynamicFront, type FrontOptions } from "./dynamic-front";
 import { allowDenyEntry as allowDenyEntryLifecycle } from "./lifecycle/allow-deny-entry";
+import { allowDenyList as allowDenyListLifecycle } from "./lifecycle/allow-deny-list";
 import type { Context } from "./lifecycle/lifecycle";
 import { vipEmployee as vipEmployeeLifecycle } from "./lifecycle/vip-employee";
+import { vipList as vipListLifecycle } from "./lifecycle/vip-list";
 import { exitWithParent } from "./parent-process";
+import { Program } from "./program";
 
 /*
  * What the serialized shell of every resource asks for, by name, inside Pulumi's dynamic-provider process. One process
@@ -32,18 +35,37 @@ const options: FrontOptions = {
     config = safely(source);
   },
   context,
-  declare(key) {
-    declarations.declare(key, fingerprint(configured()));
+  program: new Program(),
+  declare(keys) {
+    declarations.declare(keys, fingerprint(configured()));
   },
   tenant: () => tenantIdentity(config, process.env),
   say,
 };
 
 /** Pulumi's dynamic provider of `AllowDenyEntry`. */
-export const allowDenyEntry: dynamic.ResourceProvider = dynamicFront(allowDenyEntryLifecycle, options);
+export const allowDenyEntry: dynamic.ResourceProvider = dynamicFront(
+  "AllowDenyEntry",
+  allowDenyEntryLifecycle,
+  options,
+);
 
 /** Pulumi's dynamic provider of `VipEmployee`. */
-export const vipEmployee: dynamic.ResourceProvider = dynamicFront(vipEmployeeLifecycle, options);
+export const vipEmployee: dynamic.ResourceProvider = dynamicFront(
+  "VipEmployee",
+  vipEmployeeLifecycle,
+  options,
+);
+
+/** Pulumi's dynamic provider of `AllowDenyList`. */
+export const allowDenyList: dynamic.ResourceProvider = dynamicFront(
+  "AllowDenyList",
+  allowDenyListLifecycle,
+  options,
+);
+
+/** Pulumi's dynamic provider of `VipList`. */
+export const vipList: dynamic.ResourceProvider = dynamicFront("VipList", vipListLifecycle, options);
 
 function context(): Context {
   const settings = readConfiguration(config, process.env);

@@ -1,5 +1,5 @@
 /** The handlers that a serialized shell may ask for. A name, once released, is never taken away. */
-export type HandlerName = "allowDenyEntry" | "vipEmployee";
+export type HandlerName = "allowDenyEntry" | "vipEmployee" | "allowDenyList" | "vipList";
 
 /**
  * The text that Pulumi stores in every resource as its provider: all it does is to ask the installed package for the

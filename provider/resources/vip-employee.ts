@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
-import { PROVIDER_PROPERTY } from "./dynamic-front";
+import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./dynamic-front";
 import { shell } from "./shell";
 
 /** The arguments of a {@link VipEmployee}. */
@@ -56,7 +56,13 @@ export class VipEmployee extends pulumi.CustomResource {
     super(
       "pulumi-nodejs:dynamic/email-security:VipEmployee",
       name,
-      { comment: undefined, ...args, ...outputs, [PROVIDER_PROPERTY]: shell("vipEmployee") },
+      {
+        comment: undefined,
+        ...args,
+        ...outputs,
+        [NAME_PROPERTY]: name,
+        [PROVIDER_PROPERTY]: shell("vipEmployee"),
+      },
       opts,
     );
   }

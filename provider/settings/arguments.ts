@@ -13,7 +13,7 @@ export interface ArgumentFailure {
 /** Arguments as they arrive from a program: any of them may be wrong, and in a preview any may be {@link UNKNOWN}. */
 export type RawArguments = Readonly<Record<string, unknown>>;
 
-const comment = z
+export const comment = z
   .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
   .describe("Why this is here, for the people who review the list. An empty comment is the same as none.")
   .optional();
@@ -97,8 +97,11 @@ export interface Checked {
 }
 
 /** Checks the arguments of an allow/deny entry. What is left out stays out, so that state stays small. */
-export function checkAllowDenyEntry(raw: RawArguments): Checked {
-  const failures = validate(allowDenyEntryArguments, raw);
+export function checkAllowDenyEntry(
+  raw: RawArguments,
+  schema: z.ZodObject = allowDenyEntryArguments,
+): Checked {
+  const failures = validate(schema, raw);
   const inputs = withoutEmpty(raw);
   const { value, entryType: given } = inputs;
   const parsed = typeof value === "string" ? parseEntryValue(value) : undefined;
@@ -127,11 +130,12 @@ export function completeAllowDenyEntry(inputs: RawArguments): AllowDenyEntryInpu
 }
 
 /** Checks the arguments of a VIP employee. */
-export function checkVipEmployee(raw: RawArguments): Checked {
-  return { inputs: withoutEmpty(raw), failures: validate(vipEmployeeArguments, raw) };
+export function checkVipEmployee(raw: RawArguments, schema: z.ZodObject = vipEmployeeArguments): Checked {
+  return { inputs: withoutEmpty(raw), failures: validate(schema, raw) };
 }
 
-function validate(schema: z.ZodObject, raw: RawArguments): ArgumentFailure[] {
+/** Every reason why arguments are not what the schema says, each on its property. What is not known yet passes. */
+export function validate(schema: z.ZodObject, raw: RawArguments): ArgumentFailure[] {
   const result = schema.safeParse(withoutEmpty(raw));
   if (result.success) return [];
   const failures: ArgumentFailure[] = [];
@@ -140,10 +144,23 @@ function validate(schema: z.ZodObject, raw: RawArguments): ArgumentFailure[] {
       for (const key of issue.keys) failures.push({ property: key, reason: unknownArgument(key, schema) });
       continue;
     }
-    const property = String(issue.path[0] ?? "");
-    if (raw[property] !== UNKNOWN) failures.push({ property, reason: issue.message });
+    if (!isUnknownAt(raw, issue.path))
+      failures.push({ property: pathText(issue.path), reason: issue.message });
   }
   return failures;
+}
+
+function isUnknownAt(raw: unknown, path: readonly PropertyKey[]): boolean {
+  let at = raw;
+  for (const step of path) at = (at as Record<PropertyKey, unknown> | undefined)?.[step];
+  return at === UNKNOWN;
+}
+
+/** A path as Pulumi writes one. */
+function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((step, at) => (typeof step === "number" ? `[${step}]` : `${at === 0 ? "" : "."}${String(step)}`))
+    .join("");
 }
 
 function unknownArgument(key: string, schema: z.ZodObject): string {
@@ -156,7 +173,7 @@ function unknownArgument(key: string, schema: z.ZodObject): string {
 }
 
 /** Leaves out what is null, undefined or an empty comment, so that they are the same as not written. */
-function withoutEmpty(raw: RawArguments): Record<string, unknown> {
+export function withoutEmpty(raw: RawArguments): Record<string, unknown> {
   const isGiven = ([key, value]: [string, unknown]): boolean =>
     value !== undefined &&
     value !== null &&

@@ -80,7 +80,15 @@ function inFull(suggestion: string): string {
   return quote(suggestion, suggestion.length);
 }
 
+/**
+ * A domain as almost all are written, in its canonical form already: two or more labels of small ASCII letters, digits
+ * and inner hyphens (none of them an IDN's, which has rules of its own), the last one letters only. A list of thousands
+ * is read many times a run.
+ */
+const PLAIN_DOMAIN = /^(?=.{4,253}$)(?:(?!..--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
+
 function parseExactly(text: string): Parsed<EntryValue> {
+  if (PLAIN_DOMAIN.test(text)) return { ok: true, value: { entryType: "domain", canonical: text } };
   if (text.trim() === "") return refuse("is empty; write a domain, an IP address or a mailbox");
   const oddities = surroundings(text);
   if (oddities !== undefined) return refuse(oddities);

@@ -53,6 +53,8 @@ export class Tenant {
   readonly #entries: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
   readonly #vips: Snapshot<VipEmployeeRow>;
   readonly #vipBatches: VipBatches;
+  /** What is being removed right now, by id or mailbox: who asks for it is told when that is done. */
+  readonly #leaving = new Map<string, Promise<unknown>>();
 
   constructor({ client, time = realTime }: TenantOptions) {
     const limit = new AdaptiveLimit(time);
@@ -85,9 +87,16 @@ export class Tenant {
     return this.#client.baseUrl;
   }
 
-  /** The entry as the service holds it, by the shared reading. */
+  /**
+   * The entry as the service holds it, by the shared reading. One that is being removed right now, as when it goes from a
+   * list to a resource of its own, is looked for when that is done: it must not be taken for one that stays.
+   */
   async findEntry(query: EntryQuery): Promise<AllowDenyEntryRow | undefined> {
-    return await this.#findEntry(withKey(query), (snapshot) => snapshot.rows());
+    const wanted = withKey(query);
+    return await this.#settled(
+      () => this.#findEntry(wanted, (snapshot) => snapshot.rows()),
+      (row) => row.id,
+    );
   }
 
   /** The same by a reading that begins now. */
@@ -131,20 +140,26 @@ export class Tenant {
 
   /** Removes an entry; answers false when it was gone already, or the service says that it did not. */
   async deleteEntry(id: string): Promise<boolean> {
-    try {
-      const { deleted = true } = await this.#limit.write(() => this.#client.allowDenyEntries.delete(id));
-      if (deleted) this.#forgetEntry(id);
-      return deleted;
-    } catch (error) {
-      if (!(error instanceof NotFoundError)) throw error;
-      this.#forgetEntry(id);
-      return false;
-    }
+    return await this.#leave(id, async () => {
+      try {
+        const { deleted = true } = await this.#limit.write(() => this.#client.allowDenyEntries.delete(id));
+        if (deleted) this.#forgetEntry(id);
+        return deleted;
+      } catch (error) {
+        if (!(error instanceof NotFoundError)) throw error;
+        this.#forgetEntry(id);
+        return false;
+      }
+    });
   }
 
-  /** The VIP as the service lists it, by the shared reading. */
+  /** The VIP as the service lists it, by the shared reading; one that is being removed right now as {@link findEntry}. */
   async findVip(email: string): Promise<VipEmployeeRow | undefined> {
-    return (await this.#vips.rows()).get(canonicalMailbox(email));
+    const mailbox = canonicalMailbox(email);
+    return await this.#settled(
+      async () => (await this.#vips.rows()).get(mailbox),
+      () => mailbox,
+    );
   }
 
   /** The same by a reading that begins now. */
@@ -194,8 +209,11 @@ export class Tenant {
 
   /** Writes the exclusion, in one request with all that are removed at about the same time. */
   async removeVip(email: string): Promise<void> {
-    await this.#vipBatches.remove(email);
-    this.#vips.drop(canonicalMailbox(email));
+    const mailbox = canonicalMailbox(email);
+    await this.#leave(mailbox, async () => {
+      await this.#vipBatches.remove(email);
+      this.#vips.drop(mailbox);
+    });
   }
 
   /** All entries of a value, on both lists and of every scope, by the shared reading; those of the list first. */
@@ -206,6 +224,25 @@ export class Tenant {
   /** The same by a reading that begins now. */
   async entriesOfValueAnew(query: EntryQuery): Promise<readonly AllowDenyEntryRow[]> {
     return await this.#entriesOfValue(query, (snapshot) => snapshot.fresh());
+  }
+
+  /** Removes something, and has it noted until it is known what came of it. */
+  async #leave<T>(key: string, remove: () => Promise<T>): Promise<T> {
+    const removal = remove().finally(() => this.#leaving.delete(key));
+    this.#leaving.set(key, removal);
+    return await removal;
+  }
+
+  async #settled<Row>(
+    find: () => Promise<Row | undefined>,
+    keyOf: (row: Row) => string,
+  ): Promise<Row | undefined> {
+    for (;;) {
+      const row = await find();
+      const leaving = row === undefined ? undefined : this.#leaving.get(keyOf(row));
+      if (leaving === undefined) return row;
+      await leaving.catch(() => undefined);
+    }
   }
 
   async #findEntry(query: KeyedQuery, read: ReadSnapshot): Promise<AllowDenyEntryRow | undefined> {

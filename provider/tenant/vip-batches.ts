@@ -1,16 +1,16 @@
-import { type AddVipResult, NotInOrganizationError, type VipEmployees } from "../client";
+import { type AddVipResult, BadRequestError, NotInOrganizationError, type VipEmployees } from "../client";
 import { outsideOrganization } from "../client/vip-employees";
-import { MAX_VIP_REMOVALS } from "../settings/assumptions";
+import { MAX_VIP_ADDITIONS, MAX_VIP_REMOVALS } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
 import type { AdaptiveLimit } from "./adaptive-limit";
 import { Gatherer, type Member } from "./gatherer";
 import type { Time } from "./time";
 
-/** The most addresses that one addition takes. The reference does not say; a removal takes as many. */
-const MAX_VIP_ADDITIONS = MAX_VIP_REMOVALS;
-
 /** How often an addition is sent in all, each time without the addresses that the service named the time before. */
 const MAX_ROUNDS = 5;
+
+/** How many more requests are spent on finding which address the service refuses without naming it. */
+const MAX_HALVINGS = 24;
 
 export interface VipBatchesOptions {
   readonly vips: Pick<VipEmployees, "add" | "remove">;
@@ -61,9 +61,14 @@ export class VipBatches {
 
   /**
    * An addition is done for all or for none: those whom the service refuses are told, each for itself, and the rest is
-   * sent again. So any number of bad addresses costs one more request, from a service that names them all at once.
+   * sent again. So any number of bad addresses costs one more request, from a service that names them all at once. Where
+   * it names none (a plain 400), the batch is halved, within bounds, until the bad one stands alone.
    */
-  async #add(batch: Batch<AddVipResult>, comment: string | undefined): Promise<void> {
+  async #add(
+    batch: Batch<AddVipResult>,
+    comment: string | undefined,
+    halvings = { left: MAX_HALVINGS },
+  ): Promise<void> {
     const { vips, limit } = this.#options;
     const rest = new Map(batch);
     for (let round = 1; rest.size > 0; round += 1) {
@@ -73,9 +78,28 @@ export class VipBatches {
         tellAdded(rest, result);
         return;
       } catch (error) {
+        const isNameless = error instanceof BadRequestError && rest.size > 1;
+        if (isNameless && halvings.left > 0) {
+          halvings.left -= 2;
+          for (const half of halvesOf(rest)) await this.#addHalf(half, comment, halvings);
+          return;
+        }
         const outsiders = error instanceof NotInOrganizationError ? takeOutsiders(rest, error) : 0;
         if (outsiders === 0 || round === MAX_ROUNDS) throw error;
       }
+    }
+  }
+
+  /** One half that fails is no reason not to send the other. */
+  async #addHalf(
+    half: Batch<AddVipResult>,
+    comment: string | undefined,
+    halvings: { left: number },
+  ): Promise<void> {
+    try {
+      await this.#add(half, comment, halvings);
+    } catch (error) {
+      for (const member of half.values()) member.reject(error);
     }
   }
 
@@ -85,6 +109,12 @@ export class VipBatches {
     await limit.write(() => vips.remove(emails), { isBatch: true });
     for (const member of batch.values()) member.resolve();
   }
+}
+
+function halvesOf<Answer>(batch: Batch<Answer>): Batch<Answer>[] {
+  const members = [...batch];
+  const middle = Math.ceil(members.length / 2);
+  return [new Map(members.slice(0, middle)), new Map(members.slice(middle))];
 }
 
 /** By canonical mailbox. */

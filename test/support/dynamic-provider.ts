@@ -14,11 +14,13 @@ export type Properties = Record<string, unknown>;
 export class InitFailed extends Error {
   readonly id: string;
   readonly properties: Properties;
+  readonly reasons: readonly string[];
 
-  constructor(message: string, id: string, properties: Properties) {
+  constructor(message: string, id: string, properties: Properties, reasons: readonly string[]) {
     super(message);
     this.id = id;
     this.properties = properties;
+    this.reasons = reasons;
   }
 }
 
@@ -66,7 +68,10 @@ export class DynamicProvider implements AsyncDisposable {
         reject(new Error(`the provider process ended with ${code}: ${lines.join("\n")}`)),
       );
     });
-    const client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
+    const client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), {
+      // What failed halfway comes in the trailers, with its whole state. The engine takes as much.
+      "grpc.max_metadata_size": 16 * 1024 * 1024,
+    });
     const started = new DynamicProvider(options, child, client);
     started.printed.push(...lines);
     lines.push = (...more) => started.printed.push(...more);
@@ -262,5 +267,10 @@ function initFailure(error: ServiceError): InitFailed | undefined {
   const failed = provider.ErrorResourceInitFailed.deserializeBinary(detail.getValue_asU8());
   const properties = failed.getProperties()?.toJavaScript() as Properties;
   if (properties["__provider"] === undefined) throw new Error("the half-made resource lost its provider");
-  return new InitFailed(error.details, failed.getId(), plain(failed.getProperties()));
+  return new InitFailed(
+    error.details,
+    failed.getId(),
+    plain(failed.getProperties()),
+    failed.getReasonsList(),
+  );
 }

@@ -1,53 +1,34 @@
-import {
-  type AllowDenyEntryRow,
-  ConflictError,
-  EmailSecurityError,
-  type EntryChange,
-  NotFoundError,
-  ServiceError,
-} from "../../client";
+import { NotFoundError } from "../../client";
 import {
   type AllowDenyEntryInputs,
   checkAllowDenyEntry,
   completeAllowDenyEntry,
 } from "../../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
-import { canonicalValue, entryKey, naturalKey } from "../../settings/entry-value";
-import { canonicalComment, printable, quote } from "../../settings/text";
-import type { CreatedEntry, Tenant } from "../../tenant";
-import { comparable, comparableComment, describeComment, sameComment } from "./comparable";
-import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError, WrongListError } from "./errors";
-import { type Context, changeOf, isDefined, type Lifecycle, PartialFailure } from "./lifecycle";
-
-/** What the state holds of an entry: every argument as it stands, and what the service added. */
-export interface AllowDenyEntryState {
-  readonly list: List;
-  readonly value: string;
-  readonly entryType: EntryType;
-  readonly verdictScope: string;
-  readonly comment?: string;
-  /** The service's id where it is not the resource's own, which can't change in an update. */
-  readonly entryId?: string;
-  readonly createdAt?: string;
-  readonly createdBy?: string;
-}
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { canonicalValue, entryKey } from "../../settings/entry-value";
+import { comparable, comparableComment } from "./comparable";
+import {
+  type AllowDenyEntryState,
+  declaredEntry,
+  differenceOf,
+  ensureEntry,
+  keyOf,
+  patch,
+  stateOf,
+  takeOver,
+} from "./entry-writes";
+import { describeEntry, MovedError, NotAppliedError } from "./errors";
+import { changeOf, isDefined, type Lifecycle } from "./lifecycle";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
 export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
-  check: checkAllowDenyEntry,
+  check: (raw) => checkAllowDenyEntry(raw),
 
   complete: completeAllowDenyEntry,
 
-  key: entryKey,
+  keys: (inputs) => [entryKey(inputs)],
 
-  identify(inputs) {
-    return {
-      // One value may stand on a list once per scope, but never on both lists.
-      subject: `${inputs.verdictScope}:${naturalKey(inputs.entryType, inputs.value)}`,
-      property: "value",
-      claim: `${inputs.list} ${canonicalValue(inputs.value)} with ${describeComment(inputs.comment)}`,
-    };
-  },
+  declare: (inputs) => ({ things: [declaredEntry(inputs, "value")], isList: false }),
 
   warn: () => [],
 
@@ -67,14 +48,13 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   },
 
   async create(inputs, context) {
-    const row = await ensure(inputs, context);
+    const row = await ensureEntry(inputs, context);
     return { id: row.id, state: stateOf(row.id, row, inputs) };
   },
 
   async read(id, state, { tenant }) {
     const query = { ...state, id: state.entryId ?? id };
-    // A reading that spans pages may miss a row that another writer's deletion shifted; gone is what two readings miss.
-    const row = (await tenant.findEntry(query)) ?? (await tenant.findEntryAnew(query));
+    const row = await tenant.findEntrySurely(query);
     if (row === undefined) return undefined;
     const fresh = stateOf(id, row, state);
     const { list, value, verdictScope, comment } = fresh;
@@ -100,7 +80,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     }
     // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
     const again = await tenant.findEntryAnew({ ...state, id: entryId });
-    const row = again === undefined ? await ensure(inputs, context) : await takeOver(again, inputs, context);
+    const row =
+      again === undefined ? await ensureEntry(inputs, context) : await takeOver(again, inputs, context);
     return stateOf(id, row, inputs);
   },
 
@@ -136,271 +117,3 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     say(`${what} was gone already; ${describeEntry(other)} was made in its place and is left alone.`);
   },
 };
-
-/**
- * Makes the service hold the entry as declared: observes, adds or takes over, and compares every answer with what was
- * asked.
- */
-async function ensure(inputs: AllowDenyEntryInputs, context: Context): Promise<AllowDenyEntryRow> {
-  const { tenant } = context;
-  const existing =
-    (await tenant.findEntry(inputs)) ?? (inputs.adopt ? await inTheWay(inputs, context) : undefined);
-  if (existing !== undefined) return await adopt(existing, inputs, context);
-  let created: CreatedEntry;
-  try {
-    created = await tenant.createEntry({
-      list: inputs.list,
-      entry_type: inputs.entryType,
-      value: inputs.value,
-      verdict_scope: inputs.verdictScope,
-      ...(inputs.comment === undefined ? {} : { comment: inputs.comment }),
-    });
-  } catch (error) {
-    const found = await foundAfter(error, inputs, context);
-    if (found === undefined) throw error;
-    return await adopt(found, inputs, context);
-  }
-  // A service that answers success with an entry that stood there before has created nothing that could be undone.
-  if (!created.isNew) return await adopt(created.row, inputs, context);
-  return await settle(created.row, inputs, tenant);
-}
-
-/**
- * An entry of the same value under another scope, which the program does not declare. Whether both may stand is the
- * service's to say; it is looked at only to be taken over, or when the service says that it is in the way.
- */
-async function inTheWay(
-  inputs: AllowDenyEntryInputs,
-  context: Context,
-): Promise<AllowDenyEntryRow | undefined> {
-  const rows = await context.tenant.entriesOfValue(inputs);
-  return rows.find((row) => !context.isDeclared(keyOf(row, inputs)));
-}
-
-/** After a conflict, or a failure that leaves the outcome unknown, what the service holds decides. */
-async function foundAfter(
-  error: unknown,
-  inputs: AllowDenyEntryInputs,
-  context: Context,
-): Promise<AllowDenyEntryRow | undefined> {
-  const isConflict = error instanceof ConflictError;
-  if (!isConflict && !(error instanceof ServiceError && error.outcomeUnknown)) return undefined;
-  try {
-    const same = await context.tenant.findEntryAnew(inputs);
-    return same ?? (isConflict ? await inTheWay(inputs, context) : undefined);
-  } catch {
-    // The first failure is the one to tell.
-    return undefined;
-  }
-}
-
-/** Takes an entry that exists for the declared one: when it is the same, or when the user said so. */
-async function adopt(
-  existing: AllowDenyEntryRow,
-  inputs: AllowDenyEntryInputs,
-  context: Context,
-): Promise<AllowDenyEntryRow> {
-  if (naturalKey(existing.entry_type, existing.value) !== naturalKey(inputs.entryType, inputs.value)) {
-    throw new NotAppliedError(
-      `The service was asked to create ${quote(inputs.value)} and answered with ${describeEntry(existing)}, which stood there before. Nothing was changed.`,
-    );
-  }
-  const differing = Object.keys(differenceOf(existing, inputs));
-  if (differing.length === 0) return existing;
-  if (inputs.adopt) {
-    context.say(`Took over ${describeEntry(existing)}; its ${differing.join(" and ")} is now as declared.`);
-    return await takeOver(existing, inputs, context);
-  }
-  throw new AlreadyExistsError(
-    `${printable(inputs.value)} can't be created on the ${inputs.list} list: there is an entry already, with another ${differing.join(" and ")}.\n` +
-      `  there     ${describeEntry(existing)}\n` +
-      `  declared  ${describeDeclared(inputs)}\n` +
-      "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console.",
-  );
-}
-
-/** Changes an entry that exists to what is declared, unless the program declares that entry too. */
-async function takeOver(
-  existing: AllowDenyEntryRow,
-  inputs: AllowDenyEntryInputs,
-  context: Context,
-): Promise<AllowDenyEntryRow> {
-  const change = differenceOf(existing, inputs);
-  if (Object.keys(change).length === 0) return existing;
-  if (keyOf(existing, inputs) !== entryKey(inputs) && context.isDeclared(keyOf(existing, inputs))) {
-    throw new AlreadyExistsError(
-      `The entry ${quote(inputs.value)} can't be taken over for the ${inputs.list} list: the program declares ${describeEntry(existing)} too. Nothing was changed. Keep one of the two declarations.`,
-    );
-  }
-  return await patch(context.tenant, existing.id, change, inputs);
-}
-
-/** Compares the answer of a create with what was asked: undoes what is wrong for good, mends what can be mended. */
-async function settle(
-  created: AllowDenyEntryRow,
-  inputs: AllowDenyEntryInputs,
-  tenant: Tenant,
-): Promise<AllowDenyEntryRow> {
-  const asked = `${quote(inputs.value)} on the ${inputs.list} list`;
-  if (created.list !== inputs.list) {
-    throw await undo(
-      created,
-      inputs,
-      tenant,
-      (outcome) =>
-        new WrongListError(
-          `The service was asked to put ${asked} and answered with ${describeEntry(created)}. ${outcome}`,
-        ),
-    );
-  }
-  if (
-    canonicalValue(created.value) !== canonicalValue(inputs.value) ||
-    created.entry_type !== inputs.entryType
-  ) {
-    throw await undo(
-      created,
-      inputs,
-      tenant,
-      (outcome) =>
-        new NotAppliedError(
-          `The service was asked to put ${asked} as ${inputs.entryType} and answered with ${describeEntry(created)} of type ${quote(created.entry_type)}. ${outcome}`,
-        ),
-    );
-  }
-  const change = differenceOf(created, inputs);
-  if (Object.keys(change).length === 0) return created;
-  try {
-    return await patch(tenant, created.id, change, inputs);
-  } catch (error) {
-    if (!(error instanceof EmailSecurityError)) throw error;
-    throw new PartialFailure(created.id, stateOf(created.id, created, inputs), error);
-  }
-}
-
-/** Removes at once what the service made wrong. What can't be removed goes into state, so that it is not forgotten. */
-async function undo(
-  created: AllowDenyEntryRow,
-  inputs: AllowDenyEntryInputs,
-  tenant: Tenant,
-  failure: (outcome: string) => EmailSecurityError,
-): Promise<Error> {
-  // Another writer may have made it in the same moment; what does not look like ours is not ours to remove.
-  const comment = canonicalComment(created.comment);
-  if (comment !== "" && comment !== canonicalComment(inputs.comment)) {
-    return failure(
-      "It does not look like what was sent, so it was left alone. Look at it in the console, then run again.",
-    );
-  }
-  try {
-    await tenant.deleteEntry(created.id);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const outcome = `It could NOT be removed (${reason}). Remove it in the console, or run again: it is in the stack's state.`;
-    return new PartialFailure(created.id, stateOf(created.id, created, inputs), failure(outcome));
-  }
-  return failure("That entry was removed again at once; nothing is left behind.");
-}
-
-/** Changes an entry in place and compares the answer with all that is declared; what differs is mended once. */
-async function patch(
-  tenant: Tenant,
-  id: string,
-  change: EntryChange,
-  inputs: AllowDenyEntryInputs,
-): Promise<AllowDenyEntryRow> {
-  let row = await send(tenant, id, change, inputs);
-  const more = differenceOf(row, inputs);
-  // Fields that were not sent and differ were changed by somebody else since the last reading.
-  const unseen = Object.keys(more).length > 0 && !Object.keys(more).some((field) => field in change);
-  if (unseen) row = await send(tenant, id, more, inputs);
-  const missed = Object.keys(differenceOf(row, inputs));
-  if (missed.length > 0) {
-    throw new NotAppliedError(
-      `The service answered success to the change of ${Object.keys(change).join(", ")} of ${quote(inputs.value)}, but ${missed.join(", ")} is not as asked: there is ${describeEntry(row)}. Run \`pulumi refresh\`, look at it in the console, and run again.`,
-    );
-  }
-  return row;
-}
-
-async function send(
-  tenant: Tenant,
-  id: string,
-  change: EntryChange,
-  inputs: AllowDenyEntryInputs,
-): Promise<AllowDenyEntryRow> {
-  try {
-    return await tenant.updateEntry(id, change);
-  } catch (error) {
-    if (error instanceof ConflictError) throw await collision(error, id, inputs, tenant);
-    throw error;
-  }
-}
-
-async function collision(
-  conflict: ConflictError,
-  id: string,
-  inputs: AllowDenyEntryInputs,
-  tenant: Tenant,
-): Promise<Error> {
-  const rows = await tenant.entriesOfValueAnew(inputs).catch(() => []);
-  const other = rows.find((row) => row.id !== id);
-  if (other === undefined) return conflict;
-  return new AlreadyExistsError(
-    `The entry ${quote(inputs.value)} can't become what is declared: it collides with ${describeEntry(other)}. Nothing was changed. Remove one of the two in the console, then run \`pulumi refresh\` and run again.`,
-    { cause: conflict },
-  );
-}
-
-/** The mutable fields in which what the service holds, or the state says, differs from what is declared. */
-function differenceOf(
-  held: Pick<AllowDenyEntryRow, "list" | "verdict_scope" | "comment">,
-  inputs: AllowDenyEntryInputs,
-): EntryChange {
-  // A service that does not tell the scope can't be compared with.
-  const sameScope = (held.verdict_scope ?? inputs.verdictScope) === inputs.verdictScope;
-  return {
-    ...(held.list === inputs.list ? {} : { list: inputs.list }),
-    ...(sameScope ? {} : { verdict_scope: inputs.verdictScope }),
-    ...(sameComment(held.comment, inputs.comment) ? {} : { comment: inputs.comment ?? "" }),
-  };
-}
-
-/** The state of an entry; its value, and a comment in another form, as written rather than as echoed. */
-function stateOf(
-  id: string,
-  row: AllowDenyEntryRow,
-  written: {
-    readonly value: string;
-    readonly entryType: EntryType;
-    readonly verdictScope?: string;
-    readonly comment?: string;
-  },
-): AllowDenyEntryState {
-  const sameValue = canonicalValue(row.value) === canonicalValue(written.value);
-  const comment = sameComment(row.comment, written.comment) ? written.comment : row.comment;
-  return {
-    list: row.list as List,
-    value: sameValue ? written.value : row.value,
-    entryType: row.entry_type as EntryType,
-    verdictScope: row.verdict_scope ?? written.verdictScope ?? DEFAULT_VERDICT_SCOPE,
-    ...(canonicalComment(comment) === "" ? {} : { comment: comment ?? "" }),
-    ...(row.id === id ? {} : { entryId: row.id }),
-    ...(row.created_at === undefined ? {} : { createdAt: row.created_at }),
-    ...(row.created_by === undefined ? {} : { createdBy: row.created_by }),
-  };
-}
-
-/** The key of a row; a scope that the service does not tell is taken to be the given one. */
-function keyOf(row: AllowDenyEntryRow, untold: { readonly verdictScope: string }): string {
-  return entryKey({
-    list: row.list,
-    entryType: row.entry_type,
-    value: row.value,
-    verdictScope: row.verdict_scope ?? untold.verdictScope,
-  });
-}
-
-function describeDeclared(inputs: AllowDenyEntryInputs): string {
-  const comment = inputs.comment === undefined ? "no comment" : `comment ${quote(inputs.comment)}`;
-  return `${printable(inputs.value)} on the ${inputs.list} list (scope ${quote(inputs.verdictScope)}, ${comment})`;
-}

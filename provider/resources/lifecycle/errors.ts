@@ -44,6 +44,13 @@ export class AutoDetectedError extends EmailSecurityError {
   }
 }
 
+/** Some of a whole list could not be brought to what is declared. `ERR_LIST_NOT_APPLIED` */
+export class ListNotAppliedError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_LIST_NOT_APPLIED", message, options);
+  }
+}
+
 /** Names an entry of the service as a person would look for it: what, where, who made it, when. */
 export function describeEntry(entry: AllowDenyEntryRow): string {
   const scope = entry.verdict_scope === undefined ? "" : `, scope ${quote(entry.verdict_scope)}`;

@@ -1,5 +1,6 @@
 import type { ArgumentFailure, RawArguments } from "../../settings/arguments";
 import type { EmailSecurityError } from "../../settings/email-security-error";
+import type { PatternTarget } from "../../settings/pattern";
 import type { Tenant } from "../../tenant";
 
 /**
@@ -7,14 +8,18 @@ import type { Tenant } from "../../tenant";
  * resources today, a native plugin later) drives the same behaviour.
  */
 export interface Lifecycle<Inputs, State> {
-  /** Checks arguments. Pure; called in previews, so arguments may be unknown. */
-  check(raw: RawArguments): CheckResult;
+  /**
+   * Checks arguments. Pure; called in previews, so arguments may be unknown.
+   *
+   * @param previous the checked arguments of the run before, or what a refresh has put in their place since.
+   */
+  check(raw: RawArguments, previous?: RawArguments): CheckResult;
   /** Checked arguments with what was left out; every other method takes them so. */
   complete(inputs: RawArguments): Inputs;
-  /** What makes the declared thing one of its own beside its id. What is declared is never deleted. */
-  key(inputs: Inputs): string;
+  /** What makes each declared thing one of its own beside its id. What is declared is never deleted. */
+  keys(inputs: Inputs): readonly string[];
   /** What is declared, so that the same thing declared twice is found. */
-  identify(inputs: Inputs): Identity;
+  declare(inputs: Inputs): Declaration;
   /** What a person should know before a change is made, sentence by sentence. Pure. */
   warn(state: State, inputs: Inputs): readonly string[];
   /** What would change. Pure; new arguments may be unknown. */
@@ -40,14 +45,27 @@ export interface CheckResult {
   readonly failures: readonly ArgumentFailure[];
 }
 
-/** A declaration as a person would tell it. */
-export interface Identity {
+/** What one resource declares. */
+export interface Declaration {
+  readonly things: readonly DeclaredThing[];
+  /** Whether this is a whole list, which shares none of its things with another resource. */
+  readonly isList: boolean;
+  /** Whether an exclusive list would remove what another resource declares. */
+  readonly wouldRemove?: (thing: DeclaredThing) => boolean;
+}
+
+/** One thing that is declared, as a person would tell it. */
+export interface DeclaredThing {
   /** What two declarations of the same thing share. */
   readonly subject: string;
   /** The argument that names it. */
   readonly property: string;
+  /** What it is called. */
+  readonly name: string;
   /** What is declared of it, in words. */
   readonly claim: string;
+  /** What the patterns of a list are held against. */
+  readonly target: PatternTarget;
 }
 
 /** One argument that changes, and what that takes. */
@@ -75,13 +93,16 @@ export interface ReadResult<State> extends Created<State> {
 export class PartialFailure<State> extends Error {
   readonly id: string;
   readonly state: State;
+  /** Why it is not as declared, a reason each. */
+  readonly reasons: readonly string[];
   declare readonly cause: EmailSecurityError;
 
-  constructor(id: string, state: State, cause: EmailSecurityError) {
+  constructor(id: string, state: State, cause: EmailSecurityError, reasons = [cause.message]) {
     super(cause.message, { cause });
     this.name = "PartialFailure";
     this.id = id;
     this.state = state;
+    this.reasons = reasons;
   }
 }
 

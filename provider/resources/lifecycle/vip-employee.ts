@@ -1,12 +1,11 @@
-import { NotFoundError, ServiceError, type VipEmployeeRow } from "../../client";
+import { NotFoundError, type VipEmployeeRow } from "../../client";
 import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../settings/arguments";
 import { canonicalMailbox } from "../../settings/entry-value";
 import { canonicalComment, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Tenant } from "../../tenant";
-import { comparable, comparableComment, describeComment, sameComment } from "./comparable";
-import { AutoDetectedError, ExcludedError, NotAppliedError } from "./errors";
+import { comparable, comparableComment, sameComment } from "./comparable";
 import { type Change, changeOf, isDefined, type Lifecycle } from "./lifecycle";
+import { declaredVip, ensureVip, keyOfVip, writeComment } from "./vip-writes";
 
 /** What the state holds of a VIP: every argument as it stands, and what the service knows of the person. */
 export interface VipEmployeeState {
@@ -23,19 +22,13 @@ export interface VipEmployeeState {
 
 /** One VIP employee (reference, section "VIP employees"). Its id is the mailbox in lower case. */
 export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
-  check: checkVipEmployee,
+  check: (raw) => checkVipEmployee(raw),
 
   complete: (inputs) => inputs as unknown as VipEmployeeInputs,
 
-  key: (inputs) => keyOf(inputs.email),
+  keys: (inputs) => [keyOfVip(inputs.email)],
 
-  identify(inputs) {
-    return {
-      subject: keyOf(inputs.email),
-      property: "email",
-      claim: `${canonicalMailbox(inputs.email)} with ${describeComment(inputs.comment)}${inputs.onDelete === "keep" ? ' and onDelete "keep"' : ""}`,
-    };
-  },
+  declare: (inputs) => ({ things: [declaredVip(inputs, "email")], isList: false }),
 
   warn(state, inputs) {
     const sameMailbox =
@@ -61,7 +54,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   async create(inputs, { tenant, say }) {
     const before = await tenant.findVip(inputs.email);
-    const row = await ensure(inputs, tenant);
+    const row = await ensureVip(inputs, tenant);
     if (before?.comment !== undefined && !sameComment(before.comment, inputs.comment)) {
       const now = inputs.comment === undefined ? "it has none now" : `it is now ${quote(inputs.comment)}`;
       say(
@@ -73,8 +66,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   async read(id, state, { tenant }) {
     const email = state.email ?? id;
-    // A reading that spans pages may miss a row that another writer's deletion shifted; gone is what two readings miss.
-    const row = (await tenant.findVip(email)) ?? (await tenant.findVipAnew(email));
+    const row = await tenant.findVipSurely(email);
     if (row === undefined) return undefined;
     const fresh = stateOf(row, state);
     const { comment, onDelete } = fresh;
@@ -94,7 +86,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     } catch (error) {
       if (!(error instanceof NotFoundError)) throw error;
       // No stored row: gone, or a VIP by automatic detection. What the service lists decides.
-      return stateOf(await ensure(inputs, tenant, { storedRow: false }), inputs);
+      return stateOf(await ensureVip(inputs, tenant, { storedRow: false }), inputs);
     }
   },
 
@@ -103,11 +95,11 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       say(`${state.email} stays a VIP (onDelete: "keep"): only the stack forgets it.`);
       return;
     }
-    if (isDeclared(keyOf(state.email))) {
+    if (isDeclared(keyOfVip(state.email))) {
       say(`${state.email} stays a VIP: the program declares it under another name.`);
       return;
     }
-    const row = (await tenant.findVip(state.email)) ?? (await tenant.findVipAnew(state.email));
+    const row = await tenant.findVipSurely(state.email);
     if (row === undefined) {
       say(`${state.email} was no VIP any more; nothing was written.`);
       return;
@@ -118,64 +110,6 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     );
   },
 };
-
-/**
- * Makes the mailbox a VIP with the declared comment: observes, adds, edits the comment, and reads back. Told that no
- * row is stored for it, it observes anew and does not try the comment before an explicit add.
- */
-async function ensure(
-  inputs: VipEmployeeInputs,
-  tenant: Tenant,
-  known: { readonly storedRow: boolean } = { storedRow: true },
-): Promise<VipEmployeeRow> {
-  const existing = await (known.storedRow ? tenant.findVip(inputs.email) : tenant.findVipAnew(inputs.email));
-  const row = existing ?? (await add(inputs, tenant));
-  if (sameComment(row.comment, inputs.comment)) return row;
-  if (known.storedRow || existing === undefined) {
-    try {
-      return await writeComment(inputs, tenant);
-    } catch (error) {
-      if (!(error instanceof NotFoundError)) throw error;
-    }
-  }
-  // "An auto-detected employee has no stored row …; that employee must be added explicitly first." (reference)
-  await add(inputs, tenant);
-  try {
-    return await writeComment(inputs, tenant);
-  } catch (error) {
-    if (!(error instanceof NotFoundError)) throw error;
-    throw new AutoDetectedError(
-      `${inputs.email} is a VIP by automatic detection, and the service stores no comment for it (it answered 404 to the comment, before and after the mailbox was added explicitly). It is a VIP all the same. Leave \`comment\` out of the declaration, and keep the reason in a comment of the program.`,
-      { cause: error },
-    );
-  }
-}
-
-async function add(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
-  try {
-    await tenant.addVip(inputs.email, inputs.comment);
-  } catch (error) {
-    if (!(error instanceof ServiceError) || !error.outcomeUnknown) throw error;
-    // It may have been done; what the service lists decides, and the first failure is the one to tell.
-    const found = await tenant.findVipAnew(inputs.email).catch(() => undefined);
-    if (found === undefined) throw error;
-    return found;
-  }
-  const row = await tenant.findVipAnew(inputs.email);
-  if (row !== undefined) return row;
-  throw new ExcludedError(
-    `${inputs.email} was added and the service answered success, but its list does not show it as a VIP: an exclusion of the mailbox still stands. Clear the exclusion in the service's console, then run again.`,
-  );
-}
-
-/** @throws {NotFoundError} when no row is stored for the mailbox. */
-async function writeComment(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
-  const row = await tenant.editVipComment(inputs.email, inputs.comment ?? "");
-  if (sameComment(row.comment, inputs.comment)) return row;
-  throw new NotAppliedError(
-    `The service answered success to the comment of ${inputs.email}, but holds ${quote(row.comment ?? "")} instead of ${quote(inputs.comment ?? "")}. Run \`pulumi refresh\`, look at it in the console, and run again.`,
-  );
-}
 
 function stateOf(
   row: VipEmployeeRow,
@@ -211,8 +145,4 @@ function withArguments(state: VipEmployeeState, inputs: VipEmployeeInputs): VipE
     email: inputs.email,
     ...(inputs.onDelete === undefined ? {} : { onDelete: inputs.onDelete }),
   };
-}
-
-function keyOf(email: string): string {
-  return `vip:${canonicalMailbox(email)}`;
 }

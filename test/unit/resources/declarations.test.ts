@@ -14,11 +14,11 @@ afterEach(() => {
 
 it("shares what is declared among the processes of a run and a tenant, and with no other", () => {
   const one = new Declarations({ folder, run: "1" });
-  one.declare("deny:evil.example", "https://a.example key");
+  one.declare(["deny:evil.example"], "https://a.example key");
   const other = new Declarations({ folder, run: "1" });
   expect(other.has("deny:evil.example", "https://a.example key")).toBe(true);
   expect(other.has("deny:good.example", "https://a.example key")).toBe(false);
-  one.declare("deny:good.example", "https://a.example key");
+  one.declare(["deny:good.example"], "https://a.example key");
   expect(other.has("deny:good.example", "https://a.example key")).toBe(true);
   expect(new Declarations({ folder, run: "2" }).has("deny:evil.example", "https://a.example key")).toBe(
     false,
@@ -29,7 +29,7 @@ it("shares what is declared among the processes of a run and a tenant, and with 
 });
 
 it("writes hashes only", () => {
-  new Declarations({ folder, run: "1" }).declare("deny:evil.example", "https://a.example canary-key");
+  new Declarations({ folder, run: "1" }).declare(["deny:evil.example"], "https://a.example canary-key");
   const [name = ""] = readdirSync(folder);
   expect(`${name}${readFileSync(join(folder, name), "utf8")}`).not.toMatch(/evil|canary|https/);
 });
@@ -38,9 +38,9 @@ it("knows its own where nothing can be written, and where the tenant is not know
   const file = join(folder, "no-folder");
   writeFileSync(file, "");
   const alone = new Declarations({ folder: join(file, "below"), run: "1" });
-  alone.declare("deny:evil.example", "tenant");
+  alone.declare(["deny:evil.example"], "tenant");
   expect(alone.has("deny:evil.example", "tenant")).toBe(true);
-  alone.declare("deny:later.example", undefined);
+  alone.declare(["deny:later.example"], undefined);
   expect(alone.has("deny:later.example", "tenant")).toBe(true);
 });
 
@@ -48,6 +48,6 @@ it("takes away files of runs that ended long ago", () => {
   const old = join(folder, "0-left");
   writeFileSync(old, "x\n");
   utimesSync(old, new Date(0), new Date(0));
-  new Declarations({ folder, run: "1" }).declare("deny:evil.example", "tenant");
+  new Declarations({ folder, run: "1" }).declare(["deny:evil.example"], "tenant");
   expect(readdirSync(folder)).not.toContain("0-left");
 });

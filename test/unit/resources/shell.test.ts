@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import manifest from "../../../provider/package.json";
-import { allowDenyEntry, vipEmployee } from "../../../provider/resources/runtime";
+import { allowDenyEntry, allowDenyList, vipEmployee, vipList } from "../../../provider/resources/runtime";
 import { type HandlerName, shell } from "../../../provider/resources/shell";
 
 /**
@@ -10,6 +10,8 @@ import { type HandlerName, shell } from "../../../provider/resources/shell";
 const RELEASED = {
   allowDenyEntry: 'exports.handler = () => require("pulumi-email-security/runtime").allowDenyEntry',
   vipEmployee: 'exports.handler = () => require("pulumi-email-security/runtime").vipEmployee',
+  allowDenyList: 'exports.handler = () => require("pulumi-email-security/runtime").allowDenyList',
+  vipList: 'exports.handler = () => require("pulumi-email-security/runtime").vipList',
 } satisfies Record<HandlerName, string>;
 
 describe.each(Object.entries(RELEASED) as [HandlerName, string][])("the shell of %s", (handler, text) => {
@@ -22,7 +24,7 @@ describe.each(Object.entries(RELEASED) as [HandlerName, string][])("the shell of
   });
 
   it("asks the runtime for a handler that is there", () => {
-    const handlers = { allowDenyEntry, vipEmployee };
+    const handlers = { allowDenyEntry, vipEmployee, allowDenyList, vipList };
     expect(handlers[handler]).toMatchObject({ check: expect.any(Function), delete: expect.any(Function) });
   });
 });

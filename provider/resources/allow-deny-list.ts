@@ -1,0 +1,78 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { EntryType, List, VerdictScope } from "../settings/assumptions";
+import { ENTRIES } from "../settings/list-arguments";
+import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./dynamic-front";
+import { keyedWherePlain, type ListArgs } from "./list-arguments";
+import { shell } from "./shell";
+
+/** One entry of an {@link AllowDenyList}, as an element of an array or, where its key is the value, of a map. */
+export interface AllowDenyListEntryArgs {
+  /** Which of the two lists. */
+  readonly list: pulumi.Input<List>;
+  /** The domain, IP address or mailbox. In a map it may be left out: then the key is the value. */
+  readonly value?: pulumi.Input<string> | undefined;
+  /** What the value is. Inferred from it when left out. */
+  readonly entryType?: pulumi.Input<EntryType> | undefined;
+  /** Which verdicts the entry overrides. Default: `"global"`. */
+  readonly verdictScope?: pulumi.Input<VerdictScope> | undefined;
+  /** Why the entry is here. An empty comment is the same as none. */
+  readonly comment?: pulumi.Input<string> | undefined;
+}
+
+/** The arguments of an {@link AllowDenyList}. */
+export interface AllowDenyListArgs extends ListArgs {
+  /**
+   * The entries, in any order: an array, or a map keyed by value whose elements may be short,
+   * `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`.
+   */
+  readonly entries: pulumi.Input<
+    | readonly pulumi.Input<AllowDenyListEntryArgs>[]
+    | Readonly<Record<string, pulumi.Input<AllowDenyListEntryArgs | string>>>
+  >;
+  /**
+   * Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each
+   * such entry is then an error that names it. One with the same arguments is taken over in any case.
+   */
+  readonly adopt?: pulumi.Input<boolean> | undefined;
+}
+
+/**
+ * A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Right for
+ * more than some tens of entries.
+ *
+ * @example
+ * new AllowDenyList("blocklist", {
+ *   entries: [
+ *     { list: "deny", value: "evil.example", comment: "INC-7" },
+ *     { list: "allow", value: "partner.example", comment: "Contract 2026-114" },
+ *   ],
+ * });
+ */
+export class AllowDenyList extends pulumi.CustomResource {
+  /**
+   * The entries as they stand, by value: `{ "evil.example": "deny: INC-7" }`. A scope that is not the default stands
+   * behind the value, `"mail.example (graymail)"`; what a refresh found undeclared says `(unmanaged)`.
+   */
+  declare readonly entries: pulumi.Output<Record<string, string>>;
+  /** The mode as it stands. */
+  declare readonly mode: pulumi.Output<"additive" | "exclusive" | undefined>;
+  /** Where it is: the service's host, and the explicit provider's name where there is one. */
+  declare readonly tenant: pulumi.Output<string | undefined>;
+
+  /** @param name the resource's name in the stack, unique among its kind. */
+  constructor(name: string, args: AllowDenyListArgs, opts?: pulumi.CustomResourceOptions) {
+    super(
+      "pulumi-nodejs:dynamic/email-security:AllowDenyList",
+      name,
+      {
+        mode: undefined,
+        ...args,
+        entries: keyedWherePlain(ENTRIES, args.entries),
+        tenant: undefined,
+        [NAME_PROPERTY]: name,
+        [PROVIDER_PROPERTY]: shell("allowDenyList"),
+      },
+      opts,
+    );
+  }
+}

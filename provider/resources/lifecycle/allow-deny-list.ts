@@ -1,0 +1,235 @@
+import type { AllowDenyEntryRow } from "../../client";
+import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
+import { entryKey, naturalKey } from "../../settings/entry-value";
+import {
+  anotherKey,
+  asUnmanaged,
+  isUnmanaged,
+  type KeyedList,
+  keyOfEntry,
+  type ListedEntry,
+  readEntry,
+  textOfEntry,
+} from "../../settings/keyed-list";
+import { type AllowDenyListInputs, ENTRIES, readPatterns } from "../../settings/list-arguments";
+import { AttemptAll } from "./attempt-all";
+import { declaredEntry, ensureEntry, keyOf, takeOver } from "./entry-writes";
+import { describeEntry, MovedError, NotAppliedError } from "./errors";
+import { type Context, PartialFailure } from "./lifecycle";
+import { type Failure, type ListPlan, listLifecycle, type Observed, reasonOf } from "./list-lifecycle";
+
+/** A whole allow/deny list in one resource (reference, section "Allow/deny list"). */
+export const allowDenyList = listLifecycle<AllowDenyListInputs>({
+  kind: ENTRIES,
+  id: "allow-deny-list",
+
+  keys: (content) => entriesOf(content).map(([, entry]) => entryKey(entry)),
+
+  declare(content, inputs) {
+    const things = entriesOf(content).map(([key, entry]) =>
+      declaredEntry(entry, `entries[${JSON.stringify(key)}]`),
+    );
+    if (inputs.mode !== "exclusive") return { things, isList: true };
+    const ignored = readPatterns(inputs.ignore);
+    return {
+      things,
+      isList: true,
+      wouldRemove: ({ target }) =>
+        target.list !== undefined && !ignored.some((pattern) => pattern.matches(target)),
+    };
+  },
+
+  warnOfRemoval: () => [],
+
+  observe,
+
+  async apply(plan, inputs, context) {
+    const attempts = new AttemptAll<Keyed>();
+    const entries = entriesOf(plan.declared);
+    const removed = entriesOf(plan.removed);
+    const work = new EntryWork(plan, removed, inputs, context);
+    // A deny is there before its allow goes, and what takes the place of another is there before that one goes.
+    for (const list of ["deny", "allow"] as const) {
+      const wanted = entries.filter(([, entry]) => entry.list === list);
+      await attempts.all(wanted, async ([key, entry]) => await work.ensure(key, entry));
+    }
+    const failed = attempts.failed.map(({ item: [, entry] }) => entry);
+    for (const list of ["allow", "deny"] as const) {
+      const unwanted = removed.filter(([, entry]) => entry.list === list);
+      await attempts.all(unwanted, async ([, entry]) => await work.remove(entry, failed));
+    }
+    return attempts.failed.map(({ item: [key], error }) => failureOf(key, plan, error));
+  },
+});
+
+type Keyed = readonly [key: string, entry: ListedEntry];
+
+/** The entries of a keyed list; a text that can't be read, or is not known yet, is passed over. */
+function entriesOf(content: KeyedList | readonly (readonly [string, string])[]): Keyed[] {
+  const pairs = Array.isArray(content) ? content : Object.entries(content);
+  return pairs.flatMap(([key, text]) => {
+    const entry = typeof text === "string" ? readEntry(key, text) : undefined;
+    return entry === undefined ? [] : [[key, entry] as const];
+  });
+}
+
+/** The single writes of one run. */
+class EntryWork {
+  readonly #plan: ListPlan;
+  readonly #inputs: AllowDenyListInputs;
+  readonly #context: Context;
+  /** The entries that go, by what they are about. */
+  readonly #going: ReadonlyMap<string, ListedEntry>;
+  /** The entries that the state holds. */
+  readonly #known: ReadonlySet<string>;
+
+  constructor(plan: ListPlan, removed: readonly Keyed[], inputs: AllowDenyListInputs, context: Context) {
+    this.#plan = plan;
+    this.#inputs = inputs;
+    this.#context = context;
+    this.#going = new Map(removed.map(([, entry]) => [naturalKey(entry.entryType, entry.value), entry]));
+    this.#known = new Set(entriesOf(plan.known).map(([, entry]) => entryKey(entry)));
+  }
+
+  async ensure(key: string, entry: ListedEntry): Promise<void> {
+    const context = this.#context;
+    const before = this.#going.get(naturalKey(entry.entryType, entry.value));
+    if (before !== undefined) {
+      // The same value with another scope: changed in place, so that it is on the list all the time.
+      const row = await context.tenant.findEntry(before);
+      if (row !== undefined && (await context.tenant.findEntry(entry)) === undefined) {
+        await takeOver(row, entry, context);
+        return;
+      }
+    }
+    // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
+    const isKnown = Object.hasOwn(this.#plan.known, key);
+    if (isKnown) await ensureEntry({ ...entry, adopt: true }, { ...context, say: () => undefined });
+    else await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context);
+  }
+
+  async remove(entry: ListedEntry, failed: readonly ListedEntry[]): Promise<void> {
+    const { tenant, isDeclared } = this.#context;
+    const successor = failed.find((other) => other.list === entry.list && takesThePlaceOf(other, entry));
+    if (successor !== undefined) {
+      throw new NotAppliedError(
+        `stays, because ${successor.list} ${successor.value}, which would take its place, could not be added`,
+      );
+    }
+    const rows = (await tenant.entriesOfValue(entry)).filter(
+      (row) => (row.verdict_scope ?? entry.verdictScope) === entry.verdictScope,
+    );
+    const here = rows.filter((row) => row.list === entry.list);
+    const elsewhere = rows.find(
+      (row) =>
+        row.list !== entry.list && !isDeclared(keyOf(row, entry)) && !this.#known.has(keyOf(row, entry)),
+    );
+    if (here.length === 0 && elsewhere !== undefined) {
+      throw new ElsewhereError(elsewhere);
+    }
+    // One that the program declares elsewhere stays; a service may hold the same entry twice.
+    for (const row of here.filter((one) => !isDeclared(keyOf(one, entry)))) {
+      if (await tenant.deleteEntry(row.id)) continue;
+      const still = await tenant.findEntryAnew({ ...entry, id: row.id });
+      if (still?.id !== row.id) continue;
+      throw new NotAppliedError(
+        `The service was asked to delete ${describeEntry(still)}, and still has it. Run again; if it stays, look at it in the console.`,
+      );
+    }
+  }
+}
+
+/** Somebody moved the entry since it was shown. */
+class ElsewhereError extends MovedError {
+  readonly row: AllowDenyEntryRow;
+
+  constructor(row: AllowDenyEntryRow) {
+    super(
+      `was moved in the meantime: there is ${describeEntry(row)}. Removing that is not what was shown, so nothing was removed. The next preview shows it.`,
+    );
+    this.row = row;
+  }
+}
+
+function failureOf(key: string, { declared, known }: ListPlan, error: unknown): Failure {
+  const before = known[key];
+  const name = ENTRIES.describe(key, declared[key] ?? before ?? "");
+  return { key, name, reason: reasonOf(error), there: thereAfter(error, before) };
+}
+
+/** What the state says of an entry that could not be brought to what is declared. */
+function thereAfter(error: unknown, before: string | undefined): string | undefined {
+  if (error instanceof PartialFailure) return textOfEntry(error.state as ListedEntry);
+  if (error instanceof ElsewhereError) {
+    const text = textOfEntry({ list: error.row.list, comment: error.row.comment });
+    return before !== undefined && isUnmanaged(before) ? asUnmanaged(text) : text;
+  }
+  return before;
+}
+
+/** Whether one entry covers what another stood for: the same value, or a domain that the other lies in. */
+function takesThePlaceOf(one: ListedEntry, other: ListedEntry): boolean {
+  if (one.value === other.value) return true;
+  if (one.entryType !== "domain" || other.entryType === "ip") return false;
+  const domain = other.value.slice(other.value.lastIndexOf("@") + 1);
+  return domain === one.value || domain.endsWith(`.${one.value}`);
+}
+
+async function observe(
+  known: KeyedList,
+  { tenant }: Context,
+  { sure }: { readonly sure: boolean },
+): Promise<Observed> {
+  const rows = (await tenant.allEntries()).filter((row) => LISTS.some((list) => list === row.list));
+  const byKey = Map.groupBy(rows, keyOfRow);
+  const found: Record<string, string> = {};
+  const taken = new Set<AllowDenyEntryRow>();
+  const take = (key: string, before: string, row: AllowDenyEntryRow): void => {
+    const text = textOfEntry(row);
+    found[key] = isUnmanaged(before) ? asUnmanaged(text) : text;
+    for (const one of byKey.get(keyOfRow(row)) ?? []) if (one.list === row.list) taken.add(one);
+  };
+  const missing: Keyed[] = [];
+  for (const [key, entry] of entriesOf(known)) {
+    const candidates = byKey.get(keyOfEntry(entry)) ?? untold(entry, byKey);
+    const row =
+      candidates.find((one) => one.list === entry.list) ?? candidates.find((one) => !taken.has(one));
+    if (row === undefined) missing.push([key, entry]);
+    else take(key, known[key] ?? "", row);
+  }
+  if (sure) {
+    await Promise.all(
+      missing.map(async ([key, entry]) => {
+        const row = await tenant.findEntrySurely(entry);
+        if (row !== undefined) take(key, known[key] ?? "", row);
+      }),
+    );
+  }
+  const others: Record<string, string> = {};
+  for (const row of rows) {
+    if (taken.has(row)) continue;
+    const key = keyOfRow(row);
+    const isTaken = (one: string): boolean => Object.hasOwn(found, one) || Object.hasOwn(others, one);
+    const own = isTaken(key) ? anotherKey(key, row.list, isTaken) : key;
+    others[own] = textOfEntry(row);
+  }
+  return { known: found, others };
+}
+
+function keyOfRow(row: AllowDenyEntryRow): string {
+  return keyOfEntry({
+    value: row.value,
+    entryType: row.entry_type,
+    verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
+  });
+}
+
+/** Rows whose scope the service does not tell can't be of another scope than is asked for. */
+function untold(
+  entry: ListedEntry,
+  byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,
+): readonly AllowDenyEntryRow[] {
+  if (entry.verdictScope === DEFAULT_VERDICT_SCOPE) return [];
+  const rows = byKey.get(keyOfEntry({ ...entry, verdictScope: DEFAULT_VERDICT_SCOPE })) ?? [];
+  return rows.filter((row) => row.verdict_scope === undefined);
+}

@@ -1,0 +1,60 @@
+import { AuthenticationError, NetworkError, RateLimitedError, ServerError, TimeoutError } from "../../client";
+import { NotAppliedError } from "./errors";
+
+/** One that failed. */
+export interface Failed<Item> {
+  readonly item: Item;
+  readonly error: unknown;
+}
+
+/** How many are worked on at a time. How many requests are under way is the tenant's to limit. */
+const AT_A_TIME = 256;
+
+/** After so many failures in a row that are the service's and not the item's, the rest is not tried any more. */
+const GIVE_UP_AFTER = 10;
+
+/**
+ * Does many things of a kind, each for itself: one that fails keeps no other from being done. Where it is the service
+ * that fails, or the key that is refused, the rest is left for the next run.
+ */
+export class AttemptAll<Item> {
+  readonly failed: Failed<Item>[] = [];
+  readonly #atATime: number;
+  #inARow = 0;
+  #givenUp: Error | undefined;
+
+  /** @param options how many are worked on at a time, where it is not the default of 256. */
+  constructor(options: { readonly atATime?: number } = {}) {
+    this.#atATime = options.atATime ?? AT_A_TIME;
+  }
+
+  async all(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+    const queue = items.values();
+    const worker = async (): Promise<void> => {
+      for (const item of queue) await this.#attempt(item, work);
+    };
+    await Promise.all(Array.from({ length: Math.min(this.#atATime, items.length) }, worker));
+  }
+
+  async #attempt(item: Item, work: (item: Item) => Promise<void>): Promise<void> {
+    try {
+      if (this.#givenUp !== undefined) {
+        throw new NotAppliedError(`not tried, after others failed: ${this.#givenUp.message}`, {
+          cause: this.#givenUp,
+        });
+      }
+      await work(item);
+      this.#inARow = 0;
+    } catch (error) {
+      this.failed.push({ item, error });
+      if (!(error instanceof Error) || !isOfTheService(error)) return;
+      this.#inARow += 1;
+      if (error instanceof AuthenticationError || this.#inARow >= GIVE_UP_AFTER) this.#givenUp ??= error;
+    }
+  }
+}
+
+function isOfTheService(error: Error): boolean {
+  const kinds = [AuthenticationError, NetworkError, RateLimitedError, ServerError, TimeoutError];
+  return kinds.some((kind) => error instanceof kind);
+}

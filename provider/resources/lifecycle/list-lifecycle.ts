@@ -1,0 +1,290 @@
+import type { RawArguments } from "../../settings/arguments";
+import type { EmailSecurityError } from "../../settings/email-security-error";
+import { asUnmanaged, isUnmanaged, type KeyedList } from "../../settings/keyed-list";
+import {
+  checkList,
+  type ListKind,
+  type ListMode,
+  readPatterns,
+  removals,
+} from "../../settings/list-arguments";
+import { printable } from "../../settings/text";
+import { UNKNOWN } from "../../settings/unknown";
+import { ListNotAppliedError } from "./errors";
+import {
+  type Change,
+  type Context,
+  changeOf,
+  type Declaration,
+  isDefined,
+  type Lifecycle,
+  PartialFailure,
+} from "./lifecycle";
+
+/** What every list takes; its content is under the property of its kind. */
+export interface ListInputs {
+  readonly mode?: ListMode;
+  readonly ignore?: readonly string[];
+  readonly onDelete?: "exclude" | "keep";
+}
+
+/** What tells one kind of whole list from another. */
+export interface ListResource<Inputs extends ListInputs> {
+  readonly kind: ListKind;
+  /** The id of every resource of this kind: a list has none of its own at the service. */
+  readonly id: string;
+  readonly keys: (content: KeyedList) => readonly string[];
+  readonly declare: (content: KeyedList, inputs: Inputs) => Declaration;
+  /** What a person should know before these are removed, sentence by sentence. */
+  readonly warnOfRemoval: (names: readonly string[]) => readonly string[];
+  /** What the tenant holds: of the given keys, and beside them. `sure`: a key is only gone when two readings miss it. */
+  readonly observe: (
+    known: KeyedList,
+    context: Context,
+    how: { readonly sure: boolean },
+  ) => Promise<Observed>;
+  /** Makes the tenant hold what is declared and no more what is removed; answers what could not be done. */
+  readonly apply: (plan: ListPlan, inputs: Inputs, context: Context) => Promise<readonly Failure[]>;
+}
+
+export interface Observed {
+  /** The given keys that are there, with their texts as they are now. */
+  readonly known: KeyedList;
+  /** What is there beside them. */
+  readonly others: KeyedList;
+}
+
+/** What one run does to a list. It removes nothing but what the state holds, so nothing that its preview did not show. */
+export interface ListPlan {
+  readonly declared: KeyedList;
+  /** What the state holds, from an earlier run or a refresh. */
+  readonly known: KeyedList;
+  readonly removed: readonly (readonly [key: string, text: string])[];
+}
+
+/** One that could not be done. */
+export interface Failure {
+  readonly key: string;
+  readonly name: string;
+  readonly reason: string;
+  /** What is there instead; undefined when nothing is. */
+  readonly there: string | undefined;
+}
+
+type State = Readonly<Record<string, unknown>>;
+
+/** What all whole lists do; a kind of list adds how it is read and written. */
+export function listLifecycle<Inputs extends ListInputs>(
+  resource: ListResource<Inputs>,
+): Lifecycle<Inputs, State> {
+  const { kind, id } = resource;
+  const contentOf = (properties: unknown): KeyedList =>
+    ((properties as RawArguments)[kind.property] ?? {}) as KeyedList;
+
+  return {
+    check: (raw, previous) => checkList(kind, raw, previous),
+
+    complete: (inputs) => inputs as unknown as Inputs,
+
+    keys: (inputs) => resource.keys(contentOf(inputs)),
+
+    declare: (inputs) => resource.declare(contentOf(inputs), inputs),
+
+    warn(state, inputs) {
+      if (!isKnown(inputs, kind)) return [];
+      const changes = contentChanges(kind, contentOf(state), contentOf(inputs));
+      const removed = removals(kind, contentOf(state), contentOf(inputs), inputs);
+      const names = removed.map(([key, text]) => kind.describe(key, text));
+      return [...summaryOf(changes, names), ...(names.length === 0 ? [] : resource.warnOfRemoval(names))];
+    },
+
+    diff(state, inputs) {
+      const options = [...new Set([...Object.keys(state), ...Object.keys(inputs)])]
+        .filter((name) => name !== kind.property)
+        .map((name) => changeOf(name, comparableOption(state, name), comparableOption(inputs, name)))
+        .filter(isDefined);
+      if (!isKnown(inputs, kind)) {
+        return [...options, { property: kind.property, kind: "update", replace: false }];
+      }
+      const content = contentChanges(kind, contentOf(state), contentOf(inputs));
+      return [...content.map(({ change }) => change), ...options];
+    },
+
+    async create(inputs, context) {
+      const declared = contentOf(inputs);
+      const { state, failures } = await sync({}, inputs, context);
+      if (failures.length === 0) return { id, state };
+      const count = Object.keys(declared).length;
+      const error = notApplied(kind, failures, count);
+      const isNothingThere = failures.length === count && failures.every(({ there }) => there === undefined);
+      if (isNothingThere)
+        throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
+      throw new PartialFailure(id, state, error, [error.message, ...reasonsOf(failures)]);
+    },
+
+    async read(_id, state, context) {
+      const { known, others } = await resource.observe(contentOf(state), context, { sure: true });
+      const inputs = state as ListInputs;
+      const shown = inputs.mode === "exclusive" ? notIgnored(others, inputs) : {};
+      const unmanaged = Object.entries(shown).map(([key, text]) => [key, asUnmanaged(text)]);
+      const content = sorted({ ...known, ...Object.fromEntries(unmanaged) });
+      const fresh = { ...state, [kind.property]: content };
+      return { id, state: fresh, inputs: { ...fresh } };
+    },
+
+    async update(_id, before, inputs, context) {
+      const changes = contentChanges(kind, contentOf(before), contentOf(inputs));
+      if (changes.length === 0) return stateOf(inputs, contentOf(inputs));
+      const { state, failures } = await sync(contentOf(before), inputs, context);
+      if (failures.length === 0) return state;
+      const error = notApplied(kind, failures, changes.length);
+      throw new PartialFailure(id, state, error, [error.message, ...reasonsOf(failures)]);
+    },
+
+    async delete(_id, state, context) {
+      const { say } = context;
+      const content = contentOf(state);
+      const entries = Object.entries(content);
+      const own = Object.fromEntries(entries.filter(([, text]) => !isUnmanaged(text)));
+      const others = entries.length - Object.keys(own).length;
+      const inputs = state as unknown as Inputs;
+      if (others > 0) say(`${counted(others, kind)} that this list never declared stay as they are.`);
+      if (inputs.onDelete === "keep") {
+        say(
+          `${counted(entries.length - others, kind)} stay (onDelete: "keep"): only the stack forgets them.`,
+        );
+        return;
+      }
+      const plan = { declared: {}, known: content, removed: Object.entries(own) };
+      const failures = await resource.apply(plan, inputs, context);
+      if (failures.length === 0) return;
+      const error = notApplied(kind, failures, entries.length - others);
+      throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
+    },
+  };
+
+  async function sync(
+    known: KeyedList,
+    inputs: Inputs,
+    context: Context,
+  ): Promise<{ state: State; failures: readonly Failure[] }> {
+    const declared = contentOf(inputs);
+    const removed = removals(kind, known, declared, inputs);
+    const failures = await resource.apply({ declared, known, removed }, inputs, context);
+    const content: Record<string, string> = { ...declared };
+    for (const { key, there } of failures) {
+      if (there === undefined) delete content[key];
+      else content[key] = there;
+    }
+    if (inputs.mode === "exclusive") await reportOthers({ ...known, ...declared }, inputs, context);
+    return { state: stateOf(inputs, sorted(content)), failures };
+  }
+
+  /** What was found at the tenant and neither the state nor the program knows is left, and said. */
+  async function reportOthers(known: KeyedList, inputs: Inputs, context: Context): Promise<void> {
+    const { others } = await resource.observe(known, context, { sure: false });
+    const left = notIgnored(others, inputs);
+    const names = Object.entries(left).map(([key, text]) => kind.describe(key, text));
+    if (names.length === 0) return;
+    context.say(
+      `Left alone: ${counted(names.length, kind)} that no preview has shown (${fewOf(names)}). \`pulumi refresh\` shows them, and the next \`up\` removes what is not declared then.`,
+    );
+  }
+
+  function notIgnored(content: KeyedList, inputs: ListInputs): KeyedList {
+    const ignored = readPatterns(inputs.ignore);
+    return Object.fromEntries(
+      Object.entries(content).filter(
+        ([key, text]) => !ignored.some((pattern) => pattern.matches(kind.target(key, text))),
+      ),
+    );
+  }
+
+  function stateOf(inputs: Inputs, content: KeyedList): State {
+    return { ...inputs, [kind.property]: content };
+  }
+}
+
+interface ContentChange {
+  readonly change: Change;
+  readonly name: string;
+}
+
+/** The changes of a list's content, key by key. */
+function contentChanges(kind: ListKind, before: KeyedList, after: KeyedList): ContentChange[] {
+  const changes: ContentChange[] = [];
+  const note = (key: string, text: string, change: "add" | "update" | "delete"): void => {
+    const property = `${kind.property}[${JSON.stringify(key)}]`;
+    // A text, such as a comment, that a preview does not know yet.
+    const known = typeof text === "string" ? text : "";
+    changes.push({
+      change: { property, kind: change, replace: false },
+      name: kind.describe(key, known).trim(),
+    });
+  };
+  for (const [key, text] of Object.entries(after)) {
+    if (!Object.hasOwn(before, key)) note(key, text, "add");
+    else if (before[key] !== text) note(key, text, "update");
+  }
+  for (const [key, text] of Object.entries(before)) {
+    if (!Object.hasOwn(after, key)) note(key, text, "delete");
+  }
+  return changes;
+}
+
+/** One line a person can judge: what comes, what changes, what goes, by name. */
+function summaryOf(changes: readonly ContentChange[], removed: readonly string[]): string[] {
+  const of = (wanted: string): string[] =>
+    changes.filter(({ change }) => change.kind === wanted).map(({ name }) => name);
+  const gone = new Set(removed);
+  const parts = [
+    { verb: "adds", names: of("add") },
+    { verb: "changes", names: of("update") },
+    { verb: "REMOVES", names: removed },
+    { verb: "forgets, without removing,", names: of("delete").filter((name) => !gone.has(name)) },
+  ].filter(({ names }) => names.length > 0);
+  if (parts.length === 0) return [];
+  return [parts.map(({ verb, names }) => `${verb} ${names.length}: ${fewOf(names)}`).join("; ")];
+}
+
+/** Whether the content is known: in a preview it may not be. */
+function isKnown(inputs: unknown, kind: ListKind): boolean {
+  return (inputs as RawArguments)[kind.property] !== UNKNOWN;
+}
+
+function comparableOption(properties: unknown, name: string): unknown {
+  const value = (properties as RawArguments)[name];
+  return Array.isArray(value) ? JSON.stringify(value) : value;
+}
+
+function notApplied(kind: ListKind, failures: readonly Failure[], of: number): EmailSecurityError {
+  const rest =
+    failures.length < of
+      ? "Everything else is as declared, and the stack's state holds exactly what is there."
+      : "The stack's state holds exactly what is there.";
+  return new ListNotAppliedError(
+    `${failures.length} of ${of} ${kind.noun[1]} could not be brought to what is declared; each is named below with its reason. ${rest} Mend them, or just run \`pulumi up\` again: it does only what is left.`,
+  );
+}
+
+function reasonsOf(failures: readonly Failure[]): string[] {
+  return failures.map(({ name, reason }) => `${printable(name)}: ${reason}`);
+}
+
+/** Why something failed, for the list of failures. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function counted(count: number, kind: ListKind): string {
+  return `${count} ${count === 1 ? kind.noun[0] : kind.noun[1]}`;
+}
+
+export function fewOf(names: readonly string[]): string {
+  const shown = names.slice(0, 5).map(printable).join(", ");
+  return names.length > 5 ? `${shown}, … and ${names.length - 5} more` : shown;
+}
+
+function sorted(content: KeyedList): KeyedList {
+  return Object.fromEntries(Object.entries(content).sort(([one], [other]) => (one < other ? -1 : 1)));
+}

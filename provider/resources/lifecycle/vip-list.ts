@@ -1,0 +1,116 @@
+import { canonicalMailbox } from "../../settings/entry-value";
+import {
+  asUnmanaged,
+  isUnmanaged,
+  type KeyedList,
+  keyOfVip as keyOfMember,
+  readVip,
+  textOfVip,
+} from "../../settings/keyed-list";
+import { MEMBERS, readPatterns, type VipListInputs } from "../../settings/list-arguments";
+import { AttemptAll } from "./attempt-all";
+import { sameComment } from "./comparable";
+import type { Context } from "./lifecycle";
+import { type Failure, fewOf, type ListPlan, listLifecycle, type Observed, reasonOf } from "./list-lifecycle";
+import { declaredVip, ensureVip, keyOfVip } from "./vip-writes";
+
+/** A whole VIP list in one resource (reference, section "VIP employees"). */
+export const vipList = listLifecycle<VipListInputs>({
+  kind: MEMBERS,
+  id: "vip-list",
+
+  keys: (content) => Object.keys(content).map(keyOfVip),
+
+  declare(content, inputs) {
+    const { onDelete } = inputs;
+    const things = Object.entries(content).map(([key, text]) =>
+      declaredVip(
+        {
+          ...readVip(key, typeof text === "string" ? text : ""),
+          ...(onDelete === undefined ? {} : { onDelete }),
+        },
+        `members[${JSON.stringify(key)}]`,
+      ),
+    );
+    if (inputs.mode !== "exclusive") return { things, isList: true };
+    const ignored = readPatterns(inputs.ignore);
+    return {
+      things,
+      isList: true,
+      wouldRemove: ({ target }) =>
+        target.list === undefined && !ignored.some((pattern) => pattern.matches(target)),
+    };
+  },
+
+  warnOfRemoval: (names) => [
+    `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${fewOf(names)}). To only forget VIPs, set onDelete: "keep".`,
+  ],
+
+  observe,
+
+  async apply(plan, _inputs, context) {
+    const { tenant } = context;
+    const attempts = new AttemptAll<string>({ atATime: Number.POSITIVE_INFINITY });
+    const before = new Map<string, string>();
+    await attempts.all(Object.keys(plan.declared), async (email) => {
+      const existing = await tenant.findVip(email);
+      const { comment } = readVip(email, plan.declared[email] ?? "");
+      if (existing?.comment !== undefined && !sameComment(existing.comment, comment)) {
+        if (!Object.hasOwn(plan.known, email)) before.set(email, existing.comment);
+      }
+      await ensureVip({ email, ...(comment === undefined ? {} : { comment }) }, tenant);
+    });
+    for (const [email, comment] of before) {
+      if (attempts.failed.some(({ item }) => item === email)) continue;
+      context.say(`${email} was a VIP already; its comment is now as declared, and was: ${comment}`);
+    }
+    await exclude(plan, attempts, context);
+    return attempts.failed.map(({ item, error }) => failureOf(item, plan, error));
+  },
+});
+
+async function exclude(plan: ListPlan, attempts: AttemptAll<string>, context: Context): Promise<void> {
+  const { tenant, say, isDeclared } = context;
+  const excluded: string[] = [];
+  const unwanted = plan.removed.map(([email]) => email);
+  await attempts.all(unwanted, async (email) => {
+    if (isDeclared(keyOfVip(email))) return;
+    // Removing who is no VIP would write an exclusion all the same.
+    if ((await tenant.findVip(email)) === undefined) return;
+    await tenant.removeVip(email);
+    excluded.push(email);
+  });
+  if (excluded.length === 0) return;
+  const are = excluded.length === 1 ? "is no VIP any more, and stays" : "are no VIPs any more, and stay";
+  say(
+    `${fewOf(excluded.sort())} ${are} excluded: automatic detection will never make them VIPs again. To undo it, declare them again, or add them in the console.`,
+  );
+}
+
+function failureOf(email: string, { known }: ListPlan, error: unknown): Failure {
+  return { key: email, name: email, reason: reasonOf(error), there: known[email] };
+}
+
+async function observe(
+  known: KeyedList,
+  { tenant }: Context,
+  { sure }: { readonly sure: boolean },
+): Promise<Observed> {
+  const rows = new Map((await tenant.allVips()).map((row) => [canonicalMailbox(row.email ?? ""), row]));
+  if (sure) {
+    const missing = Object.keys(known).filter((email) => !rows.has(email));
+    for (const row of await Promise.all(missing.map((email) => tenant.findVipSurely(email)))) {
+      if (row !== undefined) rows.set(canonicalMailbox(row.email ?? ""), row);
+    }
+  }
+  const found: Record<string, string> = {};
+  const others: Record<string, string> = {};
+  for (const [mailbox, row] of rows) {
+    const key = keyOfMember(mailbox);
+    const text = textOfVip(row);
+    const before = known[key];
+    if (before === undefined) others[key] = text;
+    else found[key] = isUnmanaged(before) ? asUnmanaged(text) : text;
+  }
+  return { known: found, others };
+}

@@ -1,0 +1,88 @@
+import { NotFoundError, ServiceError, type VipEmployeeRow } from "../../client";
+import type { VipEmployeeInputs } from "../../settings/arguments";
+import { canonicalMailbox } from "../../settings/entry-value";
+import { quote } from "../../settings/text";
+import type { Tenant } from "../../tenant";
+import { describeComment, sameComment } from "./comparable";
+import { AutoDetectedError, ExcludedError, NotAppliedError } from "./errors";
+import type { DeclaredThing } from "./lifecycle";
+
+/*
+ * The writes by which a mailbox comes to be a VIP as declared. One VIP and a whole list go through the same, so that
+ * they can't disagree.
+ */
+
+/**
+ * Makes the mailbox a VIP with the declared comment: observes, adds, edits the comment, and reads back. Told that no
+ * row is stored for it, it observes anew and does not try the comment before an explicit add.
+ */
+export async function ensureVip(
+  inputs: VipEmployeeInputs,
+  tenant: Tenant,
+  known: { readonly storedRow: boolean } = { storedRow: true },
+): Promise<VipEmployeeRow> {
+  const existing = await (known.storedRow ? tenant.findVip(inputs.email) : tenant.findVipAnew(inputs.email));
+  const row = existing ?? (await add(inputs, tenant));
+  if (sameComment(row.comment, inputs.comment)) return row;
+  if (known.storedRow || existing === undefined) {
+    try {
+      return await writeComment(inputs, tenant);
+    } catch (error) {
+      if (!(error instanceof NotFoundError)) throw error;
+    }
+  }
+  // "An auto-detected employee has no stored row …; that employee must be added explicitly first." (reference)
+  await add(inputs, tenant);
+  try {
+    return await writeComment(inputs, tenant);
+  } catch (error) {
+    if (!(error instanceof NotFoundError)) throw error;
+    throw new AutoDetectedError(
+      `${inputs.email} is a VIP by automatic detection, and the service stores no comment for it (it answered 404 to the comment, before and after the mailbox was added explicitly). It is a VIP all the same. Leave \`comment\` out of the declaration, and keep the reason in a comment of the program.`,
+      { cause: error },
+    );
+  }
+}
+
+async function add(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
+  try {
+    await tenant.addVip(inputs.email, inputs.comment);
+  } catch (error) {
+    if (!(error instanceof ServiceError) || !error.outcomeUnknown) throw error;
+    // It may have been done; what the service lists decides, and the first failure is the one to tell.
+    const found = await tenant.findVipAnew(inputs.email).catch(() => undefined);
+    if (found === undefined) throw error;
+    return found;
+  }
+  const row = await tenant.findVipAnew(inputs.email);
+  if (row !== undefined) return row;
+  throw new ExcludedError(
+    `${inputs.email} was added and the service answered success, but its list does not show it as a VIP: an exclusion of the mailbox still stands. Clear the exclusion in the service's console, then run again.`,
+  );
+}
+
+/** @throws {NotFoundError} when no row is stored for the mailbox. */
+export async function writeComment(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
+  const row = await tenant.editVipComment(inputs.email, inputs.comment ?? "");
+  if (sameComment(row.comment, inputs.comment)) return row;
+  throw new NotAppliedError(
+    `The service answered success to the comment of ${inputs.email}, but holds ${quote(row.comment ?? "")} instead of ${quote(inputs.comment ?? "")}. Run \`pulumi refresh\`, look at it in the console, and run again.`,
+  );
+}
+
+/** What a declared VIP is known by among all that the program declares. */
+export function keyOfVip(email: string): string {
+  return `vip:${canonicalMailbox(email)}`;
+}
+
+/** A declared VIP, as the program's other declarations are compared with it. */
+export function declaredVip(inputs: VipEmployeeInputs, property: string): DeclaredThing {
+  const email = canonicalMailbox(inputs.email);
+  return {
+    subject: keyOfVip(email),
+    property,
+    name: email,
+    claim: `${email} with ${describeComment(inputs.comment)}${inputs.onDelete === "keep" ? ' and onDelete "keep"' : ""}`,
+    target: { value: email },
+  };
+}

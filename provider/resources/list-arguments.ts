@@ -1,0 +1,43 @@
+import * as pulumi from "@pulumi/pulumi";
+import { keyedContent, type ListKind } from "../settings/list-arguments";
+
+/** What every list takes beside its content. */
+export interface ListArgs {
+  /**
+   * `"additive"` (default): what is declared is there, what was declared by this list and no longer is gets removed, and
+   * the rest is left alone. `"exclusive"`: only what is declared is there; what else the tenant holds shows at a refresh,
+   * and the next `up` removes it.
+   */
+  readonly mode?: pulumi.Input<"additive" | "exclusive"> | undefined;
+  /**
+   * Patterns of what is never touched unless it is declared, in exclusive mode too: `partner.example`,
+   * `*@board.example`, `192.0.2.0/24`; on the allow/deny list also `allow:*.partner.example`.
+   */
+  readonly ignore?: pulumi.Input<readonly pulumi.Input<string>[]> | undefined;
+  /** Patterns of what must be declared: each by at least one, and none that they name is ever removed. */
+  readonly protect?: pulumi.Input<readonly pulumi.Input<string>[]> | undefined;
+  /** The most that one run may remove. Where it is given, it holds instead of the defaults. */
+  readonly maxRemovals?: pulumi.Input<number> | undefined;
+  /**
+   * The largest share of the list that one run may remove, 0 to 1. Default: 0.3, and fewer than 10 are never too many.
+   * Only 1 lets a list be emptied.
+   */
+  readonly maxRemovalFraction?: pulumi.Input<number> | undefined;
+  /** The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once. */
+  readonly confirmRemovals?: pulumi.Input<number> | undefined;
+}
+
+/**
+ * The content in its keyed form already in the program, where it is plain and without a mistake: thousands of objects
+ * would cost more on their way to the engine and back than all the rest. Anything else goes as it is, for check to tell.
+ */
+export function keyedWherePlain(kind: ListKind, content: unknown): unknown {
+  return isPlain(content) ? (keyedContent(kind, content) ?? content) : content;
+}
+
+/** Whether all of it is known now: no output and no promise in it, at the depth that a list has. */
+function isPlain(value: unknown, depth = 3): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  if (pulumi.Output.isInstance(value) || value instanceof Promise || depth === 0) return false;
+  return Object.values(value).every((one) => isPlain(one, depth - 1));
+}

@@ -1,0 +1,64 @@
+import * as pulumi from "@pulumi/pulumi";
+import type { ON_DELETE } from "../settings/arguments";
+import { MEMBERS } from "../settings/list-arguments";
+import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./dynamic-front";
+import { keyedWherePlain, type ListArgs } from "./list-arguments";
+import { shell } from "./shell";
+
+/** One member of a {@link VipList}, as an element of an array or, where its key is the mailbox, of a map. */
+export interface VipListMemberArgs {
+  /** The mailbox, compared without case. In a map it may be left out: then the key is the mailbox. */
+  readonly email?: pulumi.Input<string> | undefined;
+  /** Why this person is a VIP. An empty comment is the same as none. */
+  readonly comment?: pulumi.Input<string> | undefined;
+}
+
+/** The arguments of a {@link VipList}. */
+export interface VipListArgs extends ListArgs {
+  /**
+   * The members, in any order: an array of mailboxes or of objects, or a map from mailbox to comment,
+   * `{ "ceo@company.example": "Chief executive" }`.
+   */
+  readonly members: pulumi.Input<
+    | readonly pulumi.Input<VipListMemberArgs | string>[]
+    | Readonly<Record<string, pulumi.Input<VipListMemberArgs | string>>>
+  >;
+  /**
+   * What removing a member does, and deleting the list. `"exclude"` (the default) removes the VIP through the service,
+   * whose exclusion lasts: automatic detection will never make the mailbox a VIP again. `"keep"` leaves the VIP as it is
+   * and only forgets it; not in exclusive mode.
+   */
+  readonly onDelete?: pulumi.Input<(typeof ON_DELETE)[number]> | undefined;
+}
+
+/**
+ * A whole VIP list, or one team's part of it, in one resource (reference, section "VIP employees").
+ *
+ * @example
+ * new VipList("board", { members: { "ceo@company.example": "Chief executive" }, protect: ["ceo@company.example"] });
+ */
+export class VipList extends pulumi.CustomResource {
+  /** The members as they stand, from mailbox to comment; what a refresh found undeclared says `(unmanaged)`. */
+  declare readonly members: pulumi.Output<Record<string, string>>;
+  /** The mode as it stands. */
+  declare readonly mode: pulumi.Output<"additive" | "exclusive" | undefined>;
+  /** Where it is: the service's host, and the explicit provider's name where there is one. */
+  declare readonly tenant: pulumi.Output<string | undefined>;
+
+  /** @param name the resource's name in the stack, unique among its kind. */
+  constructor(name: string, args: VipListArgs, opts?: pulumi.CustomResourceOptions) {
+    super(
+      "pulumi-nodejs:dynamic/email-security:VipList",
+      name,
+      {
+        mode: undefined,
+        ...args,
+        members: keyedWherePlain(MEMBERS, args.members),
+        tenant: undefined,
+        [NAME_PROPERTY]: name,
+        [PROVIDER_PROPERTY]: shell("vipList"),
+      },
+      opts,
+    );
+  }
+}

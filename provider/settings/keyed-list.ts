@@ -1,0 +1,137 @@
+import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, type EntryType, LISTS, type List } from "./assumptions";
+import { canonicalMailbox, canonicalValue, parseEntryValue } from "./entry-value";
+import { canonicalComment } from "./text";
+
+/**
+ * A whole list as arguments and state hold it: one short text a key, so that a difference is one of keys, and state
+ * stays small.
+ *
+ * The allow/deny list: `{ "evil.example": "deny: INC-7", "mail.example (graymail)": "allow" }`, the value in canonical
+ * form with its verdict scope where that is not the default. The VIP list: `{ "ceo@company.example": "Chief executive" }`.
+ */
+export type KeyedList = Readonly<Record<string, string>>;
+
+/** One entry of a keyed list. */
+export interface ListedEntry {
+  readonly list: List;
+  /** In canonical form. */
+  readonly value: string;
+  readonly entryType: EntryType;
+  readonly verdictScope: string;
+  /** In canonical form; never empty. */
+  readonly comment?: string;
+}
+
+/** One member of a keyed VIP list. */
+export interface ListedVip {
+  /** In canonical form. */
+  readonly email: string;
+  /** In canonical form; never empty. */
+  readonly comment?: string;
+}
+
+/** What stands before the text of a key that a refresh has found, and that no program has declared. */
+const UNMANAGED = "(unmanaged) ";
+
+/** The text of a key that nobody declared. */
+export function asUnmanaged(text: string): string {
+  return UNMANAGED + text;
+}
+
+export function isUnmanaged(text: string): boolean {
+  return text.startsWith(UNMANAGED);
+}
+
+/** The text as it would be declared. */
+export function asDeclared(text: string): string {
+  return isUnmanaged(text) ? text.slice(UNMANAGED.length) : text;
+}
+
+/** The key of an entry: it holds the entry's value, its scope where that is not the default, and its type where the value does not tell it. */
+export function keyOfEntry(entry: {
+  readonly value: string;
+  readonly entryType: string;
+  readonly verdictScope: string;
+}): string {
+  const value = canonicalValue(entry.value);
+  const qualifiers = [];
+  if (entry.verdictScope !== DEFAULT_VERDICT_SCOPE) qualifiers.push(escaped(entry.verdictScope));
+  if (typeOf(value) !== entry.entryType) qualifiers.push(`${TYPE}${escaped(entry.entryType)}`);
+  return escaped(value) + (qualifiers.length === 0 ? "" : ` (${qualifiers.join(", ")})`);
+}
+
+/** The text of an entry: its list, and its comment. */
+export function textOfEntry(entry: { readonly list: string; readonly comment?: string | undefined }): string {
+  const comment = canonicalComment(entry.comment);
+  return comment === "" ? entry.list : `${entry.list}: ${comment}`;
+}
+
+/** Reads a key and its text back. Undefined when they are not what {@link keyOfEntry} and {@link textOfEntry} write. */
+export function readEntry(key: string, text: string): ListedEntry | undefined {
+  const [, list, comment = ""] = /^(allow|deny)(?:: ?(.*))?$/s.exec(asDeclared(text)) ?? [];
+  const knownList = LISTS.find((one) => one === list);
+  if (knownList === undefined) return undefined;
+  const [, name = "", qualifiers] = /^(.*?)(?: \(([^()]*)\))?$/s.exec(key) ?? [];
+  const value = unescaped(name);
+  let verdictScope: string = DEFAULT_VERDICT_SCOPE;
+  let entryType: string | undefined;
+  for (const qualifier of qualifiers?.split(", ") ?? []) {
+    if (qualifier.startsWith(TYPE)) entryType = unescaped(qualifier.slice(TYPE.length));
+    else if (!qualifier.startsWith(ALSO)) verdictScope = unescaped(qualifier);
+  }
+  const reason = canonicalComment(comment);
+  return {
+    list: knownList,
+    value,
+    entryType: (entryType ?? typeOf(value) ?? ENTRY_TYPES[0]) as EntryType,
+    verdictScope,
+    ...(reason === "" ? {} : { comment: reason }),
+  };
+}
+
+/** A key for an entry whose own is taken, as by the same value on the other list. */
+export function anotherKey(key: string, list: string, isTaken: (key: string) => boolean): string {
+  const [, name, qualifiers] = /^(.*?)(?: \(([^()]*)\))?$/s.exec(key) ?? [];
+  const all = [...(qualifiers === undefined ? [] : [qualifiers]), `${ALSO}${escaped(list)}`];
+  for (let count = 1; ; count += 1) {
+    const another = `${name} (${all.join(", ")}${count === 1 ? "" : `, ${ALSO}${count}`})`;
+    if (!isTaken(another)) return another;
+  }
+}
+
+/** Reads a member back. */
+export function readVip(key: string, text: string): ListedVip {
+  const comment = canonicalComment(asDeclared(text));
+  return { email: key, ...(comment === "" ? {} : { comment }) };
+}
+
+export function keyOfVip(email: string): string {
+  return canonicalMailbox(email);
+}
+
+export function textOfVip(vip: { readonly comment?: string | undefined }): string {
+  return canonicalComment(vip.comment);
+}
+
+const TYPE = "type ";
+const ALSO = "also ";
+
+function typeOf(canonical: string): string | undefined {
+  const parsed = parseEntryValue(canonical);
+  return parsed.ok ? parsed.value.entryType : undefined;
+}
+
+/** Whatever the service holds, a key can be read back: what has a meaning in it is percent-encoded. */
+function escaped(text: string): string {
+  return text
+    .replace(/[%()\s,]/g, encodeURIComponent)
+    .replace(/[()]/g, (one) => (one === "(" ? "%28" : "%29"));
+}
+
+function unescaped(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,453 @@
+import { z } from "zod";
+import {
+  type ArgumentFailure,
+  allowDenyEntryArguments,
+  type Checked,
+  checkAllowDenyEntry,
+  checkVipEmployee,
+  ON_DELETE,
+  type RawArguments,
+  validate,
+  vipEmployeeArguments,
+  withoutEmpty,
+} from "./arguments";
+import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
+import { parseEntryValue } from "./entry-value";
+import {
+  asDeclared,
+  isUnmanaged,
+  type KeyedList,
+  keyOfEntry,
+  keyOfVip,
+  readEntry,
+  textOfEntry,
+  textOfVip,
+} from "./keyed-list";
+import { type Pattern, type PatternTarget, parsePattern } from "./pattern";
+import { guardRemovals, type RemovalLimits } from "./removal-guard";
+import { printable, quote } from "./text";
+import { UNKNOWN } from "./unknown";
+
+/** `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there. */
+export const LIST_MODES = ["additive", "exclusive"] as const;
+
+export type ListMode = (typeof LIST_MODES)[number];
+
+/** What every list takes beside its content. */
+interface ListOptions extends RemovalLimits {
+  readonly mode?: ListMode;
+  readonly ignore?: readonly string[];
+  readonly protect?: readonly string[];
+}
+
+/** The complete arguments of a whole allow/deny list. */
+export interface AllowDenyListInputs extends ListOptions {
+  readonly entries: KeyedList;
+  readonly adopt?: boolean;
+}
+
+/** The complete arguments of a whole VIP list. */
+export interface VipListInputs extends ListOptions {
+  readonly members: KeyedList;
+  readonly onDelete?: (typeof ON_DELETE)[number];
+}
+
+const patterns = z.array(
+  z.string({ error: (issue) => `must be text, not ${quote(issue.input)}` }).check((context) => {
+    const parsed = parsePattern(context.value);
+    if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
+  }),
+  { error: (issue) => `must be a list of patterns, not ${quote(issue.input)}` },
+);
+
+const wholeNumber = z
+  .number({ error: (issue) => `must be a whole number, not ${quote(issue.input)}` })
+  .int({ error: (issue) => `must be a whole number, not ${quote(issue.input)}` })
+  .min(0, { error: (issue) => `is ${quote(issue.input)}; it can't be less than 0` });
+
+const listOptions = {
+  mode: z
+    .enum(LIST_MODES, {
+      error: (issue) => `must be "additive" or "exclusive", not ${quote(issue.input)}`,
+    })
+    .describe(
+      'What becomes of the rest: "additive" leaves it alone, "exclusive" removes what is not declared.',
+    )
+    .optional(),
+  ignore: patterns
+    .describe("What is never touched, in exclusive mode too, unless it is declared.")
+    .optional(),
+  protect: patterns
+    .describe("What must be declared: each pattern by at least one, and none that it names may go.")
+    .optional(),
+  maxRemovals: wholeNumber.describe("The most that one run may remove.").optional(),
+  maxRemovalFraction: z
+    .number({ error: (issue) => `must be a number from 0 to 1, not ${quote(issue.input)}` })
+    .min(0, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1` })
+    .max(1, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1, as 0.5 for a half` })
+    .describe("The largest share of the list that one run may remove. 0.3 when left out.")
+    .optional(),
+  confirmRemovals: wholeNumber
+    .describe("The exact number of removals that is meant, for one run beyond the limits.")
+    .optional(),
+};
+
+/** The content of a list is read element by element, so that every mistake is told at its place. */
+const content = z.unknown().optional();
+
+/** The arguments of a whole allow/deny list (reference, section Allow/deny list). */
+export const allowDenyListArguments = z.strictObject({
+  entries: content.describe("The entries, as an array or keyed by value."),
+  ...listOptions,
+  adopt: z
+    .boolean({ error: (issue) => `must be true or false, not ${quote(issue.input)}` })
+    .describe("Whether entries that exist with other arguments are taken over and changed.")
+    .optional(),
+});
+
+/** The arguments of a whole VIP list (reference, section VIP employees). */
+export const vipListArguments = z.strictObject({
+  members: content.describe("The members, as an array or keyed by mailbox."),
+  ...listOptions,
+  onDelete: z
+    .enum(ON_DELETE, {
+      error: (issue) => `must be "exclude" or "keep", not ${quote(issue.input)}`,
+    })
+    .describe('What removing does: "exclude" (the service\'s lasting exclusion) or "keep" (only forget it).')
+    .optional(),
+});
+
+/** What a kind of list is, for all that lists have in common. */
+export interface ListKind {
+  /** The argument that holds the content. */
+  readonly property: string;
+  /** What one and several of it are called. */
+  readonly noun: readonly [one: string, many: string];
+  readonly schema: z.ZodObject;
+  /** Reads one element: of an array, or of a map with its key. */
+  readonly readElement: (raw: unknown, key: string | undefined) => Element;
+  /** What a pattern is held against. */
+  readonly target: (key: string, text: string) => PatternTarget;
+  /** How a person would call it: "deny evil.example". */
+  readonly describe: (key: string, text: string) => string;
+  /** What is wrong with two texts for one key; `first` and `second` are told with their places. */
+  readonly clash: (first: Placed, second: Placed) => string;
+}
+
+/** An element that was read: its key and text, nothing yet, or what is wrong with it. */
+export type Element =
+  | { readonly key: string; readonly text: string | typeof UNKNOWN; readonly written: string }
+  | typeof UNKNOWN
+  | readonly ArgumentFailure[];
+
+/** What is declared, and where. */
+export interface Placed {
+  readonly key: string;
+  readonly text: string | typeof UNKNOWN;
+  readonly place: string;
+  /** The value as it was written. */
+  readonly written: string;
+}
+
+const listEntryArguments = allowDenyEntryArguments.omit({ adopt: true });
+
+/** The kind of the allow/deny list. */
+export const ENTRIES: ListKind = {
+  property: "entries",
+  noun: ["entry", "entries"],
+  schema: allowDenyListArguments,
+  readElement(raw, key) {
+    if (typeof raw === "string" && key !== undefined) {
+      const entry = readEntry(key, raw);
+      if (entry === undefined || isUnmanaged(raw)) return [{ property: "", reason: notAnEntryText(raw) }];
+      const { entryType: _inferred, ...rest } = entry;
+      return readElementObject(rest);
+    }
+    if (!isObject(raw)) {
+      return [{ property: "", reason: `must be { list, value, comment }, not ${quote(raw)}` }];
+    }
+    return readElementObject(key === undefined ? raw : { value: key, ...raw });
+  },
+  target(key, text) {
+    const { value, list } = readEntry(key, text) ?? { value: key };
+    return list === undefined ? { value } : { value, list };
+  },
+  describe(key, text) {
+    const list = /^\w+/.exec(asDeclared(text))?.[0] ?? "";
+    return `${list} ${key}`;
+  },
+  clash(first, second) {
+    const lists = [first, second].map(({ key, text }) =>
+      text === UNKNOWN ? undefined : readEntry(key, text as string)?.list,
+    );
+    const isContradiction = lists[0] !== undefined && lists[1] !== undefined && lists[0] !== lists[1];
+    return isContradiction
+      ? `is on the ${lists[1]} list here and on the ${lists[0]} list at ${placeOf(first, second)}; a value can't be on both. Keep one of the two`
+      : `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`;
+  },
+};
+
+function readElementObject(raw: RawArguments): Element {
+  const { inputs, failures } = checkAllowDenyEntry(raw, listEntryArguments);
+  if (failures.length > 0) return failures;
+  const { list, value, verdictScope = DEFAULT_VERDICT_SCOPE, comment } = inputs;
+  if ([list, value, verdictScope, inputs["entryType"]].includes(UNKNOWN)) return UNKNOWN;
+  const parsed = parseEntryValue(value as string);
+  // It was checked just now.
+  if (!parsed.ok) return UNKNOWN;
+  const key = keyOfEntry({
+    ...parsed.value,
+    value: parsed.value.canonical,
+    verdictScope: verdictScope as string,
+  });
+  const text =
+    comment === UNKNOWN
+      ? UNKNOWN
+      : textOfEntry({ list: list as string, comment: comment as string | undefined });
+  return { key, text, written: value as string };
+}
+
+function notAnEntryText(raw: string): string {
+  if (isUnmanaged(raw)) {
+    return `is ${quote(raw)}, which is how a refresh shows an entry that nobody declared; to declare it, write ${quote(asDeclared(raw), 500)}`;
+  }
+  return `is ${quote(raw)}; write "deny", "deny: why", "allow", "allow: why", or { list, comment }`;
+}
+
+const memberArguments = vipEmployeeArguments.omit({ onDelete: true });
+
+/** The kind of the VIP list. */
+export const MEMBERS: ListKind = {
+  property: "members",
+  noun: ["VIP", "VIPs"],
+  schema: vipListArguments,
+  readElement(raw, key) {
+    const written =
+      typeof raw === "string" ? (key === undefined ? { email: raw } : { email: key, comment: raw }) : raw;
+    if (!isObject(written)) {
+      return [{ property: "", reason: `must be a mailbox or { email, comment }, not ${quote(raw)}` }];
+    }
+    const { inputs, failures } = checkVipEmployee(
+      key === undefined ? written : { email: key, ...written },
+      memberArguments,
+    );
+    if (failures.length > 0) return failures;
+    const { email, comment } = inputs;
+    if (email === UNKNOWN) return UNKNOWN;
+    const text = comment === UNKNOWN ? UNKNOWN : textOfVip({ comment: comment as string | undefined });
+    if (typeof text === "string" && isUnmanaged(text)) {
+      const reason = `starts as a refresh shows a VIP that nobody declared; write it without ${quote(text.slice(0, text.length - asDeclared(text).length).trim())}`;
+      return [{ property: "comment", reason }];
+    }
+    return { key: keyOfVip(email as string), text, written: email as string };
+  },
+  target: (key) => ({ value: key }),
+  describe: (key) => key,
+  clash: (first, second) => `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`,
+};
+
+function placeOf(first: Placed, second: Placed): string {
+  return first.written === second.written ? first.place : `${first.place}, as ${quote(first.written)}`;
+}
+
+/** The most failures that are told one by one; a list that is wrong throughout is wrong in one way. */
+const MAX_FAILURES = 100;
+
+/**
+ * Checks the arguments of a whole list, and brings its content to the keyed form. Pure: what a run would remove is
+ * judged by what the arguments of the run before, or a refresh since, hold.
+ *
+ * @param previous the checked arguments of the run before, where there was one.
+ */
+export function checkList(kind: ListKind, raw: RawArguments, previous: RawArguments = {}): Checked {
+  const given = withoutEmpty(raw);
+  const failures = validate(kind.schema, given);
+  const content = given[kind.property];
+  if (content === undefined) {
+    failures.push({
+      property: kind.property,
+      reason: `is missing; give the ${kind.noun[1]}, as an array or keyed, or [] for none`,
+    });
+  }
+  const read = content === undefined ? { keyed: {}, failures: [] } : readContent(kind, content);
+  failures.push(...read.failures);
+  const inputs = { ...given, [kind.property]: read.keyed };
+  if (given["mode"] === "exclusive" && given["onDelete"] === "keep") {
+    failures.push({
+      property: "onDelete",
+      reason:
+        'can\'t be "keep" in mode "exclusive", which removes what is not declared; leave one of the two out',
+    });
+  }
+  // What is not known yet in a preview is judged in the update, before any write.
+  if (failures.length === 0 && !Object.values(inputs).includes(UNKNOWN)) {
+    failures.push(...judge(kind, inputs, read.keyed as KeyedList, previous));
+  }
+  return { inputs, failures: atMost(failures) };
+}
+
+/**
+ * The content of a list in its keyed form, if it is plain and without a mistake; else undefined, and the check of the
+ * arguments as they are will tell why.
+ */
+export function keyedContent(kind: ListKind, content: unknown): KeyedList | undefined {
+  const { keyed, failures } = readContent(kind, content);
+  if (failures.length > 0 || keyed === UNKNOWN) return undefined;
+  return Object.values(keyed as object).includes(UNKNOWN) ? undefined : (keyed as KeyedList);
+}
+
+function readContent(
+  kind: ListKind,
+  content: unknown,
+): { keyed: Record<string, unknown> | typeof UNKNOWN; failures: ArgumentFailure[] } {
+  if (content === UNKNOWN) return { keyed: UNKNOWN, failures: [] };
+  const { property } = kind;
+  const failures: ArgumentFailure[] = [];
+  const byKey = new Map<string, Placed>();
+  let isKnown = true;
+  const take = (raw: unknown, place: string, key: string | undefined): void => {
+    const element = raw === UNKNOWN ? UNKNOWN : kind.readElement(raw, key);
+    if (element === UNKNOWN) {
+      isKnown = false;
+    } else if (isFailures(element)) {
+      for (const failure of element) {
+        const at = failure.property === "" ? place : `${place}${step(failure.property)}`;
+        failures.push({ property: at, reason: failure.reason });
+      }
+    } else {
+      const placed = { ...element, place };
+      const first = byKey.get(element.key);
+      if (first === undefined) byKey.set(element.key, placed);
+      else
+        failures.push({ property: place, reason: `${quote(element.written)} ${kind.clash(first, placed)}` });
+    }
+  };
+  if (Array.isArray(content)) {
+    for (const [at, raw] of content.entries()) take(raw, `${property}[${at}]`, undefined);
+  } else if (isObject(content)) {
+    for (const [key, raw] of Object.entries(content)) take(raw, `${property}[${JSON.stringify(key)}]`, key);
+  } else {
+    failures.push({ property, reason: `must be an array or a map, not ${quote(content)}` });
+  }
+  if (!isKnown) return { keyed: UNKNOWN, failures };
+  // The order in which they were written is no matter.
+  const sorted = [...byKey.values()].sort((one, other) => (one.key < other.key ? -1 : 1));
+  return { keyed: Object.fromEntries(sorted.map(({ key, text }) => [key, text])), failures };
+}
+
+/** What is wrong with a content that is well-formed: what must be there and is not, what must not go and would. */
+function judge(
+  kind: ListKind,
+  inputs: RawArguments,
+  keyed: KeyedList,
+  previous: RawArguments,
+): ArgumentFailure[] {
+  const { property } = kind;
+  const options = inputs as ListOptions;
+  const failures: ArgumentFailure[] = [];
+  const ignored = readPatterns(options.ignore);
+  const declared = Object.entries(keyed);
+  const names = (pattern: Pattern, among: readonly (readonly [string, unknown])[]): string[] =>
+    among
+      .filter(([key, text]) => pattern.matches(kind.target(key, String(text))))
+      .map(([key, text]) => kind.describe(key, String(text)));
+  for (const pattern of ignored) {
+    const both = names(pattern, declared);
+    if (both.length === 0) continue;
+    failures.push({
+      property: "ignore",
+      reason: `holds ${quote(pattern.text)}, which names what is declared too (${few(both)}). What is ignored is never touched: narrow the pattern, or take the declaration away`,
+    });
+  }
+  const before = (previous[property] ?? {}) as KeyedList;
+  const removed = removals(kind, before, keyed, options);
+  for (const pattern of readPatterns(options.protect)) {
+    if (names(pattern, declared).length === 0) {
+      failures.push({
+        property: "protect",
+        reason: `holds ${quote(pattern.text)}, and no ${kind.noun[0]} that it names is declared. What is protected must be there: declare it, or take the pattern away`,
+      });
+      continue;
+    }
+    const lost = names(pattern, removed);
+    if (lost.length === 0) continue;
+    failures.push({
+      property: "protect",
+      reason: `holds ${quote(pattern.text)}, and this run would remove what it names (${few(lost)}). Declare it again, or narrow the pattern`,
+    });
+  }
+  const confirmedBefore = previous["confirmRemovals"];
+  const refusal = guardRemovals(
+    {
+      names: removed.map(([key, text]) => kind.describe(key, text)),
+      before: countOf(before, options),
+      after: declared.length,
+      noun: kind.noun,
+    },
+    options,
+    typeof confirmedBefore === "number" ? confirmedBefore : undefined,
+  );
+  if (refusal !== undefined) failures.push({ property, reason: refusal });
+  return failures;
+}
+
+/**
+ * What a run removes, by key with the text before: what was declared, or shown as unmanaged in exclusive mode, and is
+ * not declared any more; never what is ignored.
+ */
+export function removals(
+  kind: ListKind,
+  before: KeyedList,
+  declared: KeyedList,
+  options: Pick<ListOptions, "mode" | "ignore"> & { readonly onDelete?: (typeof ON_DELETE)[number] },
+): [key: string, text: string][] {
+  if (options.onDelete === "keep") return [];
+  const ignored = readPatterns(options.ignore);
+  return Object.entries(before).filter(([key, text]) => {
+    if (Object.hasOwn(declared, key)) return false;
+    if (isUnmanaged(text) && options.mode !== "exclusive") return false;
+    return !ignored.some((pattern) => pattern.matches(kind.target(key, text)));
+  });
+}
+
+/** How many there are of which some may be removed: those nobody declared count only where they may go. */
+function countOf(before: KeyedList, options: ListOptions): number {
+  const texts = Object.values(before);
+  return options.mode === "exclusive" ? texts.length : texts.filter((text) => !isUnmanaged(text)).length;
+}
+
+/** The patterns that can be read; those that can't be were told by the check. */
+export function readPatterns(texts: readonly string[] | undefined): Pattern[] {
+  if (!Array.isArray(texts)) return [];
+  return texts.flatMap((text) => {
+    const parsed = typeof text === "string" ? parsePattern(text) : undefined;
+    return parsed?.ok ? [parsed.value] : [];
+  });
+}
+
+function few(names: readonly string[]): string {
+  const shown = names.slice(0, 5).map(printable).join(", ");
+  return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
+}
+
+function atMost(failures: readonly ArgumentFailure[]): ArgumentFailure[] {
+  if (failures.length <= MAX_FAILURES) return [...failures];
+  const more = failures.length - MAX_FAILURES;
+  return [
+    ...failures.slice(0, MAX_FAILURES),
+    { property: failures[MAX_FAILURES]?.property ?? "", reason: `and ${more} more like these` },
+  ];
+}
+
+function isFailures(element: Element): element is readonly ArgumentFailure[] {
+  return Array.isArray(element);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** One step of a property path. */
+function step(property: string): string {
+  return /^[A-Za-z_]\w*$/.test(property) ? `.${property}` : `[${JSON.stringify(property)}]`;
+}

@@ -1,0 +1,607 @@
+import { describe, expect, it } from "vitest";
+import type { SandboxOptions } from "../../../provider/sandbox";
+import { ManagedResource } from "../../support/managed-resource";
+import { laterRun, READ_BOTH_LISTS, type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+
+async function listTenant(options: SandboxOptions = {}) {
+  const tenant = await sandboxTenant(options);
+  return {
+    tenant,
+    list: new ManagedResource(tenant, "allowDenyList"),
+    [Symbol.asyncDispose]: () => tenant[Symbol.asyncDispose](),
+  };
+}
+
+const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
+const many = (count: number, text = "deny: INC-1"): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [bad(at), text]));
+
+/** What the tenant's two lists hold, as a colleague sees it in the console. */
+async function held(tenant: SandboxTenant): Promise<Record<string, string>> {
+  const all: Record<string, string> = {};
+  for (const list of ["allow", "deny"]) {
+    for (let page = 1; ; page += 1) {
+      const { results } = await tenant.console(
+        "GET",
+        `/allow_deny_entries?list=${list}&page_size=200&page=${page}`,
+      );
+      const items = results["items"] as {
+        value: string;
+        list: string;
+        comment: string;
+        verdict_scope: string;
+      }[];
+      for (const { value, comment, verdict_scope } of items) {
+        const key = verdict_scope === "global" ? value : `${value} (${verdict_scope})`;
+        all[key] = comment === "" ? list : `${list}: ${comment}`;
+      }
+      if (items.length < 200) break;
+    }
+  }
+  return all;
+}
+
+async function add(tenant: SandboxTenant, list: string, value: string, comment = ""): Promise<string> {
+  const { results } = await tenant.console("POST", "/allow_deny_entries", {
+    list,
+    entry_type: "domain",
+    value,
+    comment,
+  });
+  return results["id"] as string;
+}
+
+async function find(tenant: SandboxTenant, value: string): Promise<string> {
+  for (const list of ["allow", "deny"]) {
+    const { results } = await tenant.console("GET", `/allow_deny_entries?list=${list}&q=${value}`);
+    const [item] = results["items"] as { id: string }[];
+    if (item !== undefined) return item.id;
+  }
+  throw new Error(`${value} is on no list`);
+}
+
+describe("the life of a list", () => {
+  it("is created, read, changed, and deleted, with exactly the requests that takes", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    const content = { "evil.example": "deny: INC-7", "partner.example": "allow", "192.0.2.7": "deny" };
+    expect((await list.up({ entries: content })).outcome).toBe("created");
+    expect(list.id).toBe("allow-deny-list");
+    expect(list.properties).toEqual({ entries: content, tenant: new URL(tenant.sandbox.url).host });
+    const trace = tenant.trace();
+    expect(trace.slice(0, 2)).toEqual(READ_BOTH_LISTS);
+    expect(trace.slice(2, 4).sort()).toEqual([
+      'POST /allow_deny_entries {"list":"deny","entry_type":"domain","value":"evil.example","verdict_scope":"global","comment":"INC-7"} 201',
+      'POST /allow_deny_entries {"list":"deny","entry_type":"ip","value":"192.0.2.7","verdict_scope":"global"} 201',
+    ]);
+    expect(trace.slice(4)).toEqual([
+      'POST /allow_deny_entries {"list":"allow","entry_type":"domain","value":"partner.example","verdict_scope":"global"} 201',
+    ]);
+
+    expect((await list.up({ entries: content })).outcome).toBe("same");
+    expect(tenant.trace()).toEqual([]);
+    await list.refresh();
+    expect(tenant.trace()).toEqual(READ_BOTH_LISTS);
+    expect(list.inputs).toEqual({ entries: content });
+    expect((await list.up({ entries: content })).outcome).toBe("same");
+    expect(tenant.trace()).toEqual([]);
+
+    const changed = {
+      "evil.example": "deny: INC-8",
+      "partner.example": "deny",
+      "new.example (graymail)": "allow",
+    };
+    const up = await list.up({ entries: changed });
+    expect(up.outcome).toBe("updated");
+    expect(up.printed).toContain(
+      "adds 1: allow new.example (graymail); changes 2: deny evil.example, deny partner.example; REMOVES 1: deny 192.0.2.7",
+    );
+    expect(await held(tenant)).toEqual(changed);
+    expect(tenant.writes().map((line) => line.replace(/ade_\w+/, "ID"))).toEqual([
+      expect.stringMatching(/^PATCH .*(INC-8|"list":"deny")/),
+      expect.stringMatching(/^PATCH .*(INC-8|"list":"deny")/),
+      expect.stringContaining('"value":"new.example","verdict_scope":"graymail"'),
+      "DELETE /allow_deny_entries/ID 200",
+    ]);
+
+    expect((await list.destroy()).outcome).toBe("updated");
+    expect(await held(tenant)).toEqual({});
+  });
+
+  it("makes no write when the tenant holds what is declared already", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    for (let at = 0; at < 450; at += 1) await add(tenant, "deny", bad(at), "INC-1");
+    tenant.trace();
+    const up = await list.up({ entries: many(450) });
+    expect(up.outcome).toBe("created");
+    expect(tenant.trace()).toHaveLength(1 + 3);
+    expect(list.properties?.["entries"]).toEqual(many(450));
+  });
+
+  it("is no change when the source is written otherwise", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: { "evil.example": "deny: INC-7", "partner.example": "allow" } });
+    tenant.trace();
+    const written = [
+      { list: "allow", value: "PARTNER.example." },
+      { list: "deny", value: "Evil.Example", comment: "INC-7\r\n", entryType: "domain" },
+    ];
+    expect((await list.up({ entries: written })).outcome).toBe("same");
+    expect(tenant.trace()).toEqual([]);
+  });
+
+  it("is read in ceil(N/200) requests a list", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: { ...many(401), "partner.example": "allow" } });
+    tenant.trace();
+    await list.refresh();
+    expect(tenant.trace()).toHaveLength(1 + 3);
+  });
+});
+
+describe("additive", () => {
+  it("leaves what it did not declare, at every step", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await add(tenant, "deny", "clicked.example", "by hand");
+    await list.up({ entries: { "evil.example": "deny" } });
+    await add(tenant, "allow", "later.example");
+    await list.refresh();
+    expect(list.inputs).toEqual({ entries: { "evil.example": "deny" } });
+    await list.up({ entries: { "other.example": "deny" } });
+    expect(Object.keys(await held(tenant)).sort()).toEqual([
+      "clicked.example",
+      "later.example",
+      "other.example",
+    ]);
+    await list.destroy();
+    expect(Object.keys(await held(tenant)).sort()).toEqual(["clicked.example", "later.example"]);
+  });
+
+  it("mends what the console changed, once a refresh has shown it", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    const content = { "evil.example": "deny: INC-7", "gone.example": "deny", "moved.example": "deny" };
+    await list.up({ entries: content });
+    await tenant.console("PATCH", `/allow_deny_entries/${await find(tenant, "evil.example")}`, {
+      comment: "?",
+    });
+    await tenant.console("PATCH", `/allow_deny_entries/${await find(tenant, "moved.example")}`, {
+      list: "allow",
+    });
+    await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "gone.example")}`);
+    tenant.trace();
+    await list.refresh();
+    expect(tenant.trace()).toEqual(READ_BOTH_LISTS);
+    expect(list.properties?.["entries"]).toEqual({ "evil.example": "deny: ?", "moved.example": "allow" });
+    expect((await list.up({ entries: content })).outcome).toBe("updated");
+    expect(await held(tenant)).toEqual(content);
+  });
+});
+
+describe("exclusive", () => {
+  const exclusive = (entries: unknown, more: object = {}) => ({ entries, mode: "exclusive", ...more });
+
+  it("shows at refresh what nobody declared, and removes it with the next up", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await add(tenant, "allow", "clicked.example", "by hand");
+    const first = await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }));
+    expect(first.printed).toContain("Left alone: 1 entry that no preview has shown (allow clicked.example)");
+    expect(Object.keys(await held(tenant))).toHaveLength(3);
+
+    await list.refresh();
+    const shown = {
+      "clicked.example": "(unmanaged) allow: by hand",
+      "evil.example": "deny",
+      "worse.example": "deny",
+    };
+    expect(list.properties?.["entries"]).toEqual(shown);
+    expect(list.inputs["entries"]).toEqual(shown);
+    await list.refresh();
+    expect(list.inputs["entries"]).toEqual(shown);
+    const next = await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }));
+    expect(next.printed).toContain("REMOVES 1: allow clicked.example");
+    expect(await held(tenant)).toEqual({ "evil.example": "deny", "worse.example": "deny" });
+    expect((await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }))).outcome).toBe(
+      "same",
+    );
+  });
+
+  it("never removes what came after the refresh", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up(exclusive({ "evil.example": "deny", "old.example": "deny" }));
+    await list.refresh();
+    await add(tenant, "deny", "late.example");
+    const up = await list.up(exclusive({ "evil.example": "deny", "new.example": "deny" }));
+    expect(up.printed).toContain("Left alone: 1 entry that no preview has shown (deny late.example)");
+    expect(Object.keys(await held(tenant)).sort()).toEqual(["evil.example", "late.example", "new.example"]);
+  });
+
+  it("never touches what is ignored", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await add(tenant, "allow", "x.corp.example");
+    await add(tenant, "deny", "y.corp.example");
+    const args = exclusive({ "evil.example": "deny" }, { ignore: ["allow:*.corp.example"] });
+    expect((await list.up(args)).printed).not.toContain("x.corp.example");
+    await list.refresh();
+    expect(list.inputs["entries"]).toEqual({ "evil.example": "deny", "y.corp.example": "(unmanaged) deny" });
+    await list.up(args);
+    expect(Object.keys(await held(tenant)).sort()).toEqual(["evil.example", "x.corp.example"]);
+  });
+
+  it("takes over what is declared after a refresh has shown it", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await add(tenant, "allow", "clicked.example", "by hand");
+    await list.up(exclusive({ "evil.example": "deny" }));
+    await list.refresh();
+    tenant.trace();
+    const args = exclusive({ "evil.example": "deny", "clicked.example": "deny: INC-9" });
+    expect((await list.up(args)).outcome).toBe("updated");
+    expect(tenant.writes()).toEqual([expect.stringContaining('{"list":"deny","comment":"INC-9"} 200')]);
+    expect(list.properties?.["entries"]).toEqual(args.entries);
+  });
+
+  it("switched to additive, forgets what it had found, without removing it", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    for (let at = 0; at < 15; at += 1) await add(tenant, "deny", bad(at));
+    await list.up(exclusive({ "evil.example": "deny" }));
+    await list.refresh();
+    tenant.trace();
+    expect((await list.up({ entries: { "evil.example": "deny" } })).outcome).toBe("updated");
+    expect(tenant.writes()).toEqual([]);
+    expect(list.properties).toEqual({ entries: { "evil.example": "deny" }, tenant: expect.any(String) });
+  });
+
+  it("destroyed, leaves what it only found", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await add(tenant, "deny", "clicked.example");
+    await list.up(exclusive({ "evil.example": "deny" }));
+    await list.refresh();
+    expect((await list.destroy()).printed).toContain("1 entry that this list never declared stay");
+    expect(Object.keys(await held(tenant))).toEqual(["clicked.example"]);
+  });
+
+  it("copes with a service that holds a value on both lists, twice, and of kinds nobody knows", async () => {
+    const row = (id: string, list: string, value: string, more: object = {}) => ({
+      id,
+      list,
+      value,
+      entry_type: "domain",
+      verdict_scope: "global",
+      comment: "",
+      ...more,
+    });
+    let rows = [
+      row("1", "allow", "evil.example"),
+      row("2", "deny", "evil.example"),
+      row("3", "deny", "evil.example"),
+      row("4", "deny", "com"),
+      row("5", "deny", "x.example", { entry_type: "url", verdict_scope: "new scope" }),
+      row("6", "deny", "a (b), c"),
+    ];
+    await using made = await listTenant({
+      intercept: ({ method, path, query }) => {
+        if (method === "DELETE") {
+          const id = path.split("/").at(-1);
+          rows = rows.filter((one) => one.id !== id);
+          return { status: 200, body: { status: 200, results: { deleted: true, id } } };
+        }
+        const items = rows.filter((one) => one.list === query["list"]);
+        return {
+          status: 200,
+          body: { status: 200, results: { items, page: 1, page_size: 200, total: items.length } },
+        };
+      },
+    });
+    const { list } = made;
+    await list.up(exclusive({ "evil.example": "deny" }));
+    await list.refresh();
+    expect(list.inputs["entries"]).toEqual({
+      "evil.example": "deny",
+      "evil.example (also allow)": "(unmanaged) allow",
+      "com (type domain)": "(unmanaged) deny",
+      "x.example (new%20scope, type url)": "(unmanaged) deny",
+      "a%20%28b%29%2C%20c (type domain)": "(unmanaged) deny",
+    });
+    const up = await list.up(exclusive({ "evil.example": "deny" }));
+    expect(up).toMatchObject({ outcome: "updated" });
+    expect(rows.map(({ id }) => id)).toEqual(["2", "3"]);
+    await list.destroy();
+    expect(rows).toEqual([]);
+  });
+});
+
+describe("the guard", () => {
+  it("refuses in check, so in preview, without any request", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: many(100) });
+    tenant.trace();
+    const up = await list.up({ entries: many(60) });
+    expect(up.outcome).toBe("refused");
+    expect(up.failures["entries"]).toContain(
+      "would lose 40 of 100 entries (40 %). At most 30 % may go in one run.",
+    );
+    expect((await list.up({ entries: [] })).failures["entries"]).toContain("all there are");
+    expect((await list.up({ entries: [], protect: ["bad-0007.example"] })).failures["protect"]).toContain(
+      "no entry that it names is declared",
+    );
+    expect(tenant.trace()).toEqual([]);
+    expect((await list.up({ entries: many(60), confirmRemovals: 40 })).outcome).toBe("updated");
+    expect(Object.keys(await held(tenant))).toHaveLength(60);
+    expect((await list.up({ entries: many(20), confirmRemovals: 40 })).failures["entries"]).toContain(
+      "good for one run only",
+    );
+  });
+
+  it("counts a flood that a refresh has shown, in exclusive mode", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: many(10), mode: "exclusive" });
+    for (let at = 100; at < 140; at += 1) await add(tenant, "deny", bad(at));
+    await list.refresh();
+    const up = await list.up({ entries: many(10), mode: "exclusive" });
+    expect(up.failures["entries"]).toContain("would lose 40 of 50 entries (80 %)");
+  });
+
+  it("remembers a used confirmation over a refresh", async () => {
+    await using made = await listTenant();
+    const { list } = made;
+    await list.up({ entries: many(40) });
+    await list.up({ entries: many(20), confirmRemovals: 20 });
+    await list.refresh();
+    expect((await list.up({ entries: [], confirmRemovals: 20 })).outcome).toBe("refused");
+  });
+});
+
+describe("a partial failure", () => {
+  it("names each entry with its own reason, applies the others, and the next up does just the rest", async () => {
+    let isBroken = true;
+    await using made = await listTenant({
+      intercept: ({ method, body }) => {
+        if (!isBroken || method !== "POST") return undefined;
+        const { value } = body as { value: string };
+        if (value === bad(3)) return { status: 400, body: { error: "this value is on a blocked registry" } };
+        if (value === bad(5)) return { status: 500, body: { error: "boom" } };
+        return undefined;
+      },
+    });
+    const { tenant, list } = made;
+    await add(tenant, "deny", bad(8), "made by hand");
+    await add(tenant, "allow", bad(9), "a partner");
+    const up = await list.up({ entries: many(10) });
+    expect(up.outcome).toBe("partial");
+    expect(up.reasons[0]).toContain("4 of 10 entries could not be brought to what is declared");
+    expect(up.reasons).toHaveLength(5);
+    expect(up.reasons.join("\n")).toMatch(
+      /deny bad-0003.example: .*400.*this value is on a blocked registry/,
+    );
+    expect(up.reasons.join("\n")).toMatch(/deny bad-0005.example: .*500.*boom/);
+    expect(up.reasons.join("\n")).toMatch(/deny bad-0008.example: .*comment "made by hand"/s);
+    expect(up.reasons.join("\n")).toMatch(/deny bad-0009.example: .*on the allow list/s);
+    const applied = Object.fromEntries(
+      Object.entries(many(8)).filter(([key]) => key !== bad(3) && key !== bad(5)),
+    );
+    expect(list.properties?.["entries"]).toEqual(applied);
+
+    isBroken = false;
+    tenant.trace();
+    const next = await list.up({ entries: many(10), adopt: true });
+    expect(next.outcome).toBe("updated");
+    expect(
+      tenant
+        .writes()
+        .map((line) => line.replace(/ade_\w+/, "ID"))
+        .sort(),
+    ).toEqual([
+      'PATCH /allow_deny_entries/ID {"comment":"INC-1"} 200',
+      'PATCH /allow_deny_entries/ID {"list":"deny","comment":"INC-1"} 200',
+      expect.stringContaining(`"value":"${bad(3)}"`),
+      expect.stringContaining(`"value":"${bad(5)}"`),
+    ]);
+    expect(await held(tenant)).toEqual(many(10));
+    expect((await list.up({ entries: many(10), adopt: true })).outcome).toBe("same");
+  });
+
+  it("of which nothing came to be, is no resource", async () => {
+    await using made = await listTenant({
+      intercept: ({ method }) => (method === "POST" ? { status: 400, body: { error: "no" } } : undefined),
+    });
+    const up = await made.list.up({ entries: many(3) });
+    expect(up.outcome).toBe("failed");
+    expect(up.failures[""]).toMatch(
+      /3 of 3 entries .*bad-0000.example: .*bad-0001.example: .*bad-0002.example: /s,
+    );
+  });
+
+  it("keeps in state what could not be removed, as it is", async () => {
+    await using made = await listTenant({
+      intercept: ({ method }) => (method === "DELETE" ? { status: 500, body: { error: "no" } } : undefined),
+    });
+    const { list } = made;
+    await list.up({ entries: many(4) });
+    const up = await list.up({ entries: many(2) });
+    expect(up.outcome).toBe("partial");
+    expect(list.properties?.["entries"]).toEqual(many(4));
+    expect(list.inputs["entries"]).toEqual(many(2));
+  });
+
+  it("stops asking when the key is refused", async () => {
+    let isRefused = false;
+    await using made = await listTenant({
+      intercept: ({ method }) =>
+        isRefused && method === "POST" ? { status: 401, body: { error: "revoked" } } : undefined,
+    });
+    const { tenant, list } = made;
+    await list.up({ entries: many(1) });
+    isRefused = true;
+    tenant.trace();
+    const up = await list.up({ entries: many(1000) });
+    expect({ ...up, reasons: [] }).toEqual({ outcome: "partial" });
+    expect(up.reasons).toHaveLength(1000);
+    expect(tenant.writes().length).toBeLessThanOrEqual(64);
+    expect(list.properties?.["entries"]).toEqual(many(1));
+  });
+});
+
+describe("no hole is opened", () => {
+  it("denies come before allows, and what replaces before what goes", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: { "a.example": "allow", "b.evil.example": "deny", "c.example": "deny" } });
+    tenant.trace();
+    await list.up({ entries: { "evil.example": "deny", "a.example": "deny", "c.example": "allow" } });
+    const writes = tenant.writes().map((line) => line.replace(/ade_\w+/, "ID"));
+    expect(writes.slice(0, 2).sort()).toEqual([
+      'PATCH /allow_deny_entries/ID {"list":"deny"} 200',
+      expect.stringMatching(/^POST .*"value":"evil.example"/),
+    ]);
+    expect(writes.slice(2)).toEqual([
+      'PATCH /allow_deny_entries/ID {"list":"allow"} 200',
+      "DELETE /allow_deny_entries/ID 200",
+    ]);
+  });
+
+  it("a deny stays when what takes its place could not be added", async () => {
+    await using made = await listTenant({
+      intercept: ({ method, body }) =>
+        method === "POST" && (body as { value: string }).value === "evil.example"
+          ? { status: 400, body: { error: "no" } }
+          : undefined,
+    });
+    const { tenant, list } = made;
+    await list.up({
+      entries: { "b.evil.example": "deny", "boss@evil.example": "deny", "other.example": "deny" },
+    });
+    const up = await list.up({ entries: { "evil.example": "deny" } });
+    expect(up.reasons.join("\n")).toContain(
+      "deny b.evil.example: stays, because deny evil.example, which would take its place, could not be added",
+    );
+    expect(Object.keys(await held(tenant)).sort()).toEqual(["b.evil.example", "boss@evil.example"]);
+  });
+
+  it("another scope of the same value is a change in place", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: { "news.example": "deny: x" } });
+    tenant.trace();
+    await list.up({ entries: { "news.example (graymail)": "deny: x" } });
+    expect(tenant.writes().map((line) => line.replace(/ade_\w+/, "ID"))).toEqual([
+      'PATCH /allow_deny_entries/ID {"verdict_scope":"graymail"} 200',
+    ]);
+  });
+
+  it("what somebody moved since is not removed", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: { "a.example": "deny", "b.example": "deny" } });
+    await tenant.console("PATCH", `/allow_deny_entries/${await find(tenant, "a.example")}`, {
+      list: "allow",
+    });
+    const up = await list.up({ entries: { "b.example": "deny" } });
+    expect(up.reasons.join("\n")).toMatch(
+      /deny a.example: was moved in the meantime: there is a.example on the allow list/,
+    );
+    expect(list.properties?.["entries"]).toEqual({ "a.example": "allow", "b.example": "deny" });
+    expect((await list.up({ entries: { "b.example": "deny" } })).outcome).toBe("updated");
+    expect(await held(tenant)).toEqual({ "b.example": "deny" });
+  });
+});
+
+describe("one program", () => {
+  it("catches where lists and single entries collide", async () => {
+    await using tenant = await sandboxTenant();
+    const list = tenant.provider.resource("allowDenyList");
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const check = async (name: string, args: object) =>
+      (await list.check({ __resourceName: name, ...args })).failures;
+    expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual(
+      {},
+    );
+    // The engine checks a resource twice when it is replaced.
+    expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual(
+      {},
+    );
+    expect(await check("second", { entries: { "EVIL.example": "deny" } })).toEqual({
+      'entries["evil.example"]':
+        '"deny evil.example" is declared at entries["evil.example"] of AllowDenyList "blocklist" too; keep one of the two',
+    });
+    expect(await check("third", { entries: { "evil.example": "allow" } })).toEqual({
+      'entries["evil.example"]': expect.stringContaining('AllowDenyList "blocklist" too'),
+    });
+    expect(
+      (await entry.check({ __resourceName: "single", list: "deny", value: "x.example" })).failures,
+    ).toEqual({
+      value:
+        '"deny x.example" is declared at entries["x.example"] of AllowDenyList "blocklist" too; keep one of the two',
+    });
+    expect(
+      (await entry.check({ __resourceName: "free", list: "deny", value: "free.example" })).failures,
+    ).toEqual({});
+    expect(await check("fourth", { entries: { "free.example": "deny" } })).toEqual({
+      'entries["free.example"]':
+        '"deny free.example" is declared at value of AllowDenyEntry "free" too; keep one of the two',
+    });
+    expect(await check("fifth", { entries: { "own.example": "deny" } })).toEqual({});
+    expect(tenant.trace()).toEqual([]);
+  });
+
+  it("an exclusive list suffers none beside it, whichever is checked first", async () => {
+    await using tenant = await sandboxTenant();
+    const list = tenant.provider.resource("allowDenyList");
+    const entry = tenant.provider.resource("allowDenyEntry");
+    await entry.check({ __resourceName: "single", list: "deny", value: "x.example" });
+    const exclusive = { __resourceName: "all", mode: "exclusive", entries: { "evil.example": "deny" } };
+    expect((await list.check(exclusive)).failures).toEqual({
+      mode: 'is "exclusive", so this list would remove deny x.example, which AllowDenyEntry "single" declares: declare it here, or name it in `ignore`',
+    });
+    expect((await list.check({ ...exclusive, ignore: ["x.example", "*.corp.example"] })).failures).toEqual(
+      {},
+    );
+    expect(
+      (await entry.check({ __resourceName: "late", list: "allow", value: "y.example" })).failures,
+    ).toEqual({
+      value:
+        '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive: declare it there, or name it in the `ignore` of that list',
+    });
+    expect(
+      (await entry.check({ __resourceName: "fine", list: "allow", value: "y.corp.example" })).failures,
+    ).toEqual({});
+    expect(
+      (
+        await tenant.provider
+          .resource("vipEmployee")
+          .check({ __resourceName: "v", email: "yuki.sato@acme.example" })
+      ).failures,
+    ).toEqual({});
+  });
+
+  it("an entry that goes from a list to a resource of its own stays all the time", async () => {
+    await using tenant = await sandboxTenant();
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { "evil.example": "deny: x", "b.example": "deny" } });
+    tenant.trace();
+    await using next = await laterRun(tenant);
+    const entry = next.resource("allowDenyEntry");
+    const args = { list: "deny", value: "evil.example", comment: "x" };
+    const { inputs } = await next
+      .resource("allowDenyList")
+      .check({ __resourceName: "list", entries: { "b.example": "deny" } }, list.inputs);
+    expect((await entry.check(args)).failures).toEqual({});
+    await Promise.all([
+      next.resource("allowDenyList").update(list.id, list.properties ?? {}, inputs),
+      entry.create(args),
+    ]);
+    expect(tenant.writes()).toEqual([]);
+    expect(Object.keys(await held(tenant)).sort()).toEqual(["b.example", "evil.example"]);
+  });
+});

@@ -1,0 +1,216 @@
+import { describe, expect, it } from "vitest";
+import type { SandboxOptions, Scenario } from "../../../provider/sandbox";
+import { ManagedResource } from "../../support/managed-resource";
+import { READ_VIPS, type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+
+const person = (at: number): string => `person-${String(at).padStart(4, "0")}@big.example`;
+const many = (count: number, comment = "Board"): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [person(at), comment]));
+
+/** A company with a directory of so many mailboxes, and nobody a VIP. */
+function bigCompany(count: number): Scenario {
+  return {
+    name: "big",
+    tenants: [
+      {
+        name: "acme",
+        keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },
+        detectedAt: "2026-01-01T00:00:00Z",
+        employees: Array.from({ length: count }, (_, at) => ({
+          email: person(at),
+          fullName: `Person ${at}`,
+          jobTitle: "Clerk",
+          department: "Office",
+        })),
+        manualVips: [],
+        exclusions: [],
+        entries: [],
+        threats: 0,
+      },
+    ],
+  };
+}
+
+async function listTenant(count: number, options: SandboxOptions = {}) {
+  const tenant = await sandboxTenant({ scenario: bigCompany(count), ...options });
+  return {
+    tenant,
+    list: new ManagedResource(tenant, "vipList"),
+    [Symbol.asyncDispose]: () => tenant[Symbol.asyncDispose](),
+  };
+}
+
+async function vips(tenant: SandboxTenant): Promise<Record<string, string>> {
+  const all: Record<string, string> = {};
+  for (let page = 1; ; page += 1) {
+    const { results } = await tenant.console("GET", `/vip_employees?page_size=200&page=${page}`);
+    const items = results["items"] as { email: string; comment: string }[];
+    for (const { email, comment } of items) all[email] = comment;
+    if (items.length < 200) return all;
+  }
+}
+
+/** The writes, each as what it does and to how many. */
+function counted(writes: readonly string[]): string[] {
+  return writes.map((line) => {
+    const [, method, path, body = "{}", status] = /^(\w+) (\S+)(?: (.*))? (\d+)$/.exec(line) ?? [];
+    const { emails, comment } = JSON.parse(body) as { emails?: string[]; comment?: string };
+    return `${method} ${path} ${emails?.length ?? 1}${comment === undefined ? "" : ` "${comment}"`} ${status}`;
+  });
+}
+
+describe("the life of a VIP list", () => {
+  it("is created, read, changed, and deleted, with exactly the requests that takes", async () => {
+    await using made = await listTenant(10);
+    const { tenant, list } = made;
+    const content = { [person(0)]: "Board", [person(1)]: "Board", [person(2)]: "Signs", [person(3)]: "" };
+    expect((await list.up({ members: content })).outcome).toBe("created");
+    expect(list.id).toBe("vip-list");
+    expect(list.properties).toEqual({ members: content, tenant: new URL(tenant.sandbox.url).host });
+    const trace = tenant.trace();
+    expect(trace[0]).toBe(READ_VIPS[0]);
+    expect(counted(trace.filter((line) => line.startsWith("POST"))).sort()).toEqual([
+      'POST /vip_employees 1 "Signs" 200',
+      "POST /vip_employees 1 200",
+      'POST /vip_employees 2 "Board" 200',
+    ]);
+    expect(await vips(tenant)).toEqual(content);
+
+    expect((await list.up({ members: content })).outcome).toBe("same");
+    expect(tenant.trace()).toEqual([]);
+    await list.refresh();
+    expect(tenant.trace()).toEqual(READ_VIPS);
+    expect(list.inputs).toEqual({ members: content });
+
+    const changed = { [person(0)]: "Chair", [person(1)]: "Board", [person(4)]: "Board" };
+    const up = await list.up({ members: changed });
+    expect(up.outcome).toBe("updated");
+    expect(up.printed).toContain(
+      `adds 1: ${person(4)}; changes 1: ${person(0)}; REMOVES 2: ${person(2)}, ${person(3)}`,
+    );
+    expect(up.printed).toContain("excludes the mailbox for good");
+    expect(up.printed).toContain(`${person(2)}, ${person(3)} are no VIPs any more, and stay excluded`);
+    expect(counted(tenant.writes()).sort()).toEqual([
+      'PATCH /vip_employees 1 "Chair" 200',
+      'POST /vip_employees 1 "Board" 200',
+      "POST /vip_employees/remove 2 200",
+    ]);
+    expect(await vips(tenant)).toEqual(changed);
+
+    await list.destroy();
+    expect(await vips(tenant)).toEqual({});
+    expect(counted(tenant.writes())).toEqual(["POST /vip_employees/remove 3 200"]);
+  });
+
+  it("makes no write when the tenant has the same VIPs already", async () => {
+    await using made = await listTenant(300);
+    const { tenant, list } = made;
+    await tenant.console("POST", "/vip_employees", { emails: Object.keys(many(300)), comment: "Board" });
+    await list.up({
+      members: Object.keys(many(300)).map((email) => ({ email: email.toUpperCase(), comment: "Board" })),
+    });
+    expect(tenant.trace()).toHaveLength(2);
+    expect(list.properties?.["members"]).toEqual(many(300));
+  });
+
+  it("adds k members of one comment, and removes k, in ceil(k/1000) writes", async () => {
+    await using made = await listTenant(2_500);
+    const { tenant, list } = made;
+    await list.up({ members: many(2_500) });
+    expect(counted(tenant.writes())).toEqual([
+      'POST /vip_employees 1000 "Board" 200',
+      'POST /vip_employees 1000 "Board" 200',
+      'POST /vip_employees 500 "Board" 200',
+    ]);
+    await list.up({ members: { [person(0)]: "Board" }, maxRemovalFraction: 1 });
+    expect(counted(tenant.writes()).sort()).toEqual([
+      "POST /vip_employees/remove 1000 200",
+      "POST /vip_employees/remove 1000 200",
+      "POST /vip_employees/remove 499 200",
+    ]);
+    expect(await vips(tenant)).toEqual({ [person(0)]: "Board" });
+  });
+
+  it("keeps those who are not declared any more with onDelete keep", async () => {
+    await using made = await listTenant(3);
+    const { tenant, list } = made;
+    await list.up({ members: many(3), onDelete: "keep" });
+    tenant.trace();
+    const up = await list.up({ members: many(1), onDelete: "keep" });
+    expect(up.printed).toContain(`forgets, without removing, 2: ${person(1)}, ${person(2)}`);
+    expect(tenant.writes()).toEqual([]);
+    expect((await list.destroy()).printed).toContain("1 VIP stay");
+    expect(Object.keys(await vips(tenant))).toHaveLength(3);
+  });
+});
+
+describe("one bad address", () => {
+  it.each([
+    [400, "results"],
+    [200, "top"],
+  ] as const)(
+    "costs one request more a batch, and is reported alone (%i, %s)",
+    async (notInOrgStatus, notInOrgShape) => {
+      await using made = await listTenant(1_500, { notInOrgStatus, notInOrgShape });
+      const { tenant, list } = made;
+      const members = { ...many(1_500), "typo@big.example": "Board", "zz@other.example": "Board" };
+      const up = await list.up({ members });
+      expect(up.outcome).toBe("partial");
+      expect(up.reasons).toHaveLength(3);
+      expect(up.reasons[0]).toContain("2 of 1502 VIPs could not be brought to what is declared");
+      expect(up.reasons[1]).toMatch(/^typo@big.example: typo@big.example is no mailbox of the organization/);
+      expect(up.reasons[2]).toMatch(/^zz@other.example: zz@other.example is no mailbox of the organization/);
+      expect(tenant.writes()).toHaveLength(3);
+      expect(list.properties?.["members"]).toEqual(many(1_500));
+      expect(await vips(tenant)).toEqual(many(1_500));
+      const next = await list.up({ members: many(1_500) });
+      expect(next.outcome).toBe("updated");
+      expect(tenant.writes()).toEqual([]);
+    },
+  );
+});
+
+describe("modes", () => {
+  it("exclusive shows at refresh who is a VIP beside the declared, and excludes them with the next up", async () => {
+    await using made = await listTenant(10);
+    const { tenant, list } = made;
+    await tenant.console("POST", "/vip_employees", { emails: [person(7)], comment: "by hand" });
+    await tenant.console("POST", "/vip_employees", { emails: [person(8)], comment: "an assistant" });
+    const args = { members: many(3), mode: "exclusive", ignore: [person(8)] };
+    expect((await list.up(args)).printed).toContain(
+      `Left alone: 1 VIP that no preview has shown (${person(7)})`,
+    );
+    await list.refresh();
+    expect(list.inputs["members"]).toEqual({ ...many(3), [person(7)]: "(unmanaged) by hand" });
+    await list.up(args);
+    expect(Object.keys(await vips(tenant)).sort()).toEqual([person(0), person(1), person(2), person(8)]);
+  });
+
+  it("a VIP by automatic detection can be declared, with a comment too", async () => {
+    await using tenant = await sandboxTenant();
+    const list = new ManagedResource(tenant, "vipList");
+    const up = await list.up({ members: { "ruth.castellan@acme.example": "Chief executive" } });
+    expect(up.outcome).toBe("created");
+    expect((await vips(tenant))["ruth.castellan@acme.example"]).toBe("Chief executive");
+  });
+
+  it("an exclusion that stands is told, alone", async () => {
+    await using made = await listTenant(3, { addClearsExclusion: false });
+    const { tenant, list } = made;
+    await tenant.console("POST", "/vip_employees/remove", { emails: [person(1)] });
+    const up = await list.up({ members: many(3) });
+    expect(up.outcome).toBe("partial");
+    expect(up.reasons[1]).toContain("an exclusion of the mailbox still stands");
+    expect(Object.keys(list.properties?.["members"] as object)).toEqual([person(0), person(2)]);
+  });
+
+  it("a comment that is replaced by taking a VIP over is told", async () => {
+    await using made = await listTenant(3);
+    const { tenant, list } = made;
+    await tenant.console("POST", "/vip_employees", { emails: [person(1)], comment: "by hand" });
+    const up = await list.up({ members: many(3) });
+    expect(up.printed).toContain(
+      `${person(1)} was a VIP already; its comment is now as declared, and was: by hand`,
+    );
+  });
+});

@@ -1,0 +1,98 @@
+import type { HandlerName } from "../../provider/resources/shell";
+import { InitFailed, type Properties } from "./dynamic-provider";
+import type { SandboxTenant } from "./sandbox-tenant";
+
+/** What an `up` of one resource came to. */
+export interface Up {
+  readonly outcome: "created" | "updated" | "same" | "refused" | "failed" | "partial";
+  /** Reasons of check by property, or the message of what failed. */
+  readonly failures: Record<string, string>;
+  /** What the engine is told of a run that was done in part, a reason each. */
+  readonly reasons: readonly string[];
+  /** What was printed for the person at the terminal. */
+  readonly printed: string;
+}
+
+/**
+ * One resource as the engine manages it, without the engine: it keeps the checked inputs and the outputs of the last
+ * run, hands them over as the engine does, and starts a new provider process for each run.
+ */
+export class ManagedResource {
+  inputs: Properties = {};
+  properties: Properties | undefined;
+  id = "";
+  readonly #tenant: SandboxTenant;
+  readonly #handler: HandlerName;
+  #hasFailed = false;
+
+  constructor(tenant: SandboxTenant, handler: HandlerName) {
+    this.#tenant = tenant;
+    this.#handler = handler;
+  }
+
+  /** `pulumi up --skip-preview`. */
+  async up(args: Properties): Promise<Up> {
+    return await this.#run(async () => {
+      const resource = this.#tenant.provider.resource(this.#handler);
+      const { inputs, failures } = await resource.check({ __resourceName: "list", ...args }, this.inputs);
+      if (Object.keys(failures).length > 0) return { outcome: "refused", failures };
+      try {
+        if (this.properties === undefined) {
+          const created = await resource.create(inputs);
+          Object.assign(this, { id: created.id, properties: created.properties, inputs });
+          return { outcome: "created", failures };
+        }
+        const { changes } = await resource.diff(this.id, this.properties, inputs);
+        // The engine updates what failed halfway before, whatever the diff says.
+        if (changes || this.#hasFailed) {
+          this.properties = await resource.update(this.id, this.properties, inputs);
+          this.inputs = inputs;
+          this.#hasFailed = false;
+          return { outcome: "updated", failures };
+        }
+        this.inputs = inputs;
+        return { outcome: "same", failures };
+      } catch (error) {
+        if (!(error instanceof InitFailed))
+          return { outcome: "failed", failures: { "": (error as Error).message } };
+        Object.assign(this, { id: error.id, properties: error.properties, inputs });
+        this.#hasFailed = true;
+        return { outcome: "partial", failures: { "": error.message }, reasons: error.reasons };
+      }
+    });
+  }
+
+  /** `pulumi refresh`. */
+  async refresh(): Promise<void> {
+    await this.#run(async () => {
+      const found = await this.#tenant.provider.resource(this.#handler).read(this.id, this.properties ?? {});
+      if (found === undefined) throw new Error("the resource is gone");
+      Object.assign(this, { id: found.id, properties: found.properties, inputs: found.inputs });
+      return { outcome: "same", failures: {} };
+    });
+  }
+
+  /** `pulumi destroy`. */
+  async destroy(): Promise<Up> {
+    return await this.#run(async () => {
+      try {
+        await this.#tenant.provider.resource(this.#handler).delete(this.id, this.properties ?? {});
+        this.properties = undefined;
+        this.inputs = {};
+        return { outcome: "updated", failures: {} };
+      } catch (error) {
+        return { outcome: "failed", failures: { "": (error as Error).message } };
+      }
+    });
+  }
+
+  async #run(work: () => Promise<Omit<Up, "printed" | "reasons"> & Partial<Up>>): Promise<Up> {
+    const { provider } = this.#tenant;
+    await provider.nextRun();
+    const before = provider.printed.length;
+    const up = await work();
+    // What the process prints comes over a pipe, after its answer.
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    return { reasons: [], ...up, printed: provider.printed.slice(before).join("\n") };
+  }
+}

@@ -1,0 +1,306 @@
+import { describe, expect, it } from "vitest";
+import { checkList, ENTRIES, keyedContent, MEMBERS } from "../../../provider/settings/list-arguments";
+import { UNKNOWN } from "../../../provider/settings/unknown";
+
+const entries = (content: unknown, options: object = {}, previous: object = {}) =>
+  checkList(ENTRIES, { entries: content, ...options }, { ...previous });
+const members = (content: unknown, options: object = {}, previous: object = {}) =>
+  checkList(MEMBERS, { members: content, ...options }, { ...previous });
+const reasons = ({ failures }: { failures: readonly { property: string; reason: string }[] }) =>
+  failures.map(({ property, reason }) => `${property} ${reason}`);
+
+const KEYED = {
+  "ceo@partner.example": "allow: Contract 7",
+  "evil.example": "deny: INC-7",
+  "news.example (graymail)": "deny",
+  "xn--bcher-kva.example": "allow",
+};
+
+describe("the content of an allow/deny list", () => {
+  it.each([
+    [
+      "an array",
+      [
+        { list: "deny", value: "news.example", verdictScope: "graymail" },
+        { list: "deny", value: "evil.example", comment: "INC-7" },
+        { list: "allow", value: "bücher.example" },
+        { list: "allow", value: "ceo@partner.example", comment: "Contract 7" },
+      ],
+    ],
+    [
+      "another order and case",
+      [
+        { list: "allow", value: "CEO@Partner.Example", comment: " Contract 7\n" },
+        { list: "allow", value: "Bücher.example." },
+        { list: "deny", value: "EVIL.example", comment: "INC-7", entryType: "domain" },
+        { list: "deny", value: "News.example", verdictScope: "graymail", comment: "" },
+      ],
+    ],
+    [
+      "a map by value",
+      {
+        "news.example": { list: "deny", verdictScope: "graymail" },
+        "evil.example": { list: "deny", comment: "INC-7" },
+        "bücher.example": { list: "allow" },
+        "ceo@partner.example": { list: "allow", comment: "Contract 7" },
+      },
+    ],
+    [
+      "a map by any name",
+      {
+        one: { list: "deny", value: "news.example", verdictScope: "graymail" },
+        two: { list: "deny", value: "evil.example", comment: "INC-7" },
+        three: { list: "allow", value: "bücher.example" },
+        four: { list: "allow", value: "ceo@partner.example", comment: "Contract 7" },
+      },
+    ],
+    [
+      "short texts",
+      {
+        "news.example (graymail)": "deny",
+        "EVIL.example": "deny: INC-7",
+        "bücher.example": "allow",
+        "ceo@partner.example": "allow:Contract 7",
+      },
+    ],
+    ["its own keyed form", KEYED],
+  ])("%s comes to the same keyed form", (_what, content) => {
+    const { inputs, failures } = entries(content);
+    expect(failures).toEqual([]);
+    expect(inputs).toEqual({ entries: KEYED });
+    expect(JSON.stringify(inputs)).toBe(JSON.stringify({ entries: KEYED }));
+    expect(keyedContent(ENTRIES, content)).toEqual(KEYED);
+  });
+
+  it("every mistake is told at its place", () => {
+    expect(
+      reasons(
+        entries([
+          { list: "deny", value: "hxxps://evil[.]example/x" },
+          { list: "block", value: "evil.example" },
+          { list: "deny" },
+          "evil.example",
+          { list: "deny", value: "good.example", coment: "x" },
+          { list: "deny", value: "good.example", adopt: true },
+        ]),
+      ),
+    ).toEqual([
+      'entries[0].value "hxxps://evil[.]example/x" is a URL, not a domain, an IP address or a mailbox; write "evil.example"',
+      'entries[1].list must be "allow" or "deny", not "block"',
+      "entries[2].value is missing; give a domain, an IP address or a mailbox",
+      'entries[3] must be { list, value, comment }, not "evil.example"',
+      "entries[4].coment is not an argument; the arguments are list, value, entryType, verdictScope, comment",
+      "entries[5].adopt is not an argument; the arguments are list, value, entryType, verdictScope, comment",
+    ]);
+    expect(
+      reasons(
+        entries({
+          "evil.example": "denied",
+          "x.example": "(unmanaged) deny: made by hand",
+          "a b": "deny",
+          'q"uote.example': { list: "deny" },
+        }),
+      ),
+    ).toEqual([
+      'entries["evil.example"] is "denied"; write "deny", "deny: why", "allow", "allow: why", or { list, comment }',
+      'entries["x.example"] is "(unmanaged) deny: made by hand", which is how a refresh shows an entry that nobody declared; to declare it, write "deny: made by hand"',
+      'entries["a b"].value "a b" is not a domain: it holds a space (one entry holds one value)',
+      expect.stringContaining('entries["q\\"uote.example"].value "q"uote.example" is not a domain'),
+    ]);
+  });
+
+  it.each([
+    [undefined, "entries is missing; give the entries, as an array or keyed, or [] for none"],
+    ["evil.example", 'entries must be an array or a map, not "evil.example"'],
+    [5, "entries must be an array or a map, not 5"],
+  ])("%j is no content", (content, reason) => {
+    expect(reasons(entries(content))).toEqual([reason]);
+  });
+
+  it("duplicates and contradictions name both places", () => {
+    const content = [
+      { list: "deny", value: "evil.example" },
+      { list: "allow", value: "partner.example" },
+      { list: "deny", value: "EVIL.example." },
+      { list: "deny", value: "partner.example", comment: "x" },
+      { list: "deny", value: "evil.example", verdictScope: "graymail" },
+    ];
+    expect(reasons(entries(content))).toEqual([
+      'entries[2] "EVIL.example." is declared twice, here and at entries[0], as "evil.example"; keep one of the two',
+      'entries[3] "partner.example" is on the deny list here and on the allow list at entries[1]; a value can\'t be on both. Keep one of the two',
+    ]);
+    expect(reasons(entries({ "evil.example": "deny", "EVIL.example": { list: "allow" } }))).toEqual([
+      'entries["EVIL.example"] "EVIL.example" is on the allow list here and on the deny list at entries["evil.example"], as "evil.example"; a value can\'t be on both. Keep one of the two',
+    ]);
+  });
+
+  it("many failures are told up to a hundred, and the rest is counted", () => {
+    const content = Array.from({ length: 5_000 }, () => ({ list: "deny", value: "not a domain" }));
+    const { failures } = entries(content);
+    expect(failures).toHaveLength(101);
+    expect(failures.at(-1)?.reason).toBe("and 4900 more like these");
+  });
+});
+
+describe("the content of a VIP list", () => {
+  const keyed = { "ceo@acme.example": "Chief executive", "cfo@acme.example": "" };
+
+  it.each([
+    [
+      "an array of objects",
+      [{ email: "cfo@acme.example" }, { email: "CEO@acme.example", comment: "Chief executive" }],
+    ],
+    ["an array of both", ["cfo@acme.example", { email: "ceo@acme.example", comment: "Chief executive" }]],
+    ["a map of comments", { "CFO@acme.example": "", "ceo@acme.example": "Chief executive" }],
+    [
+      "a map of objects",
+      { "cfo@acme.example": {}, boss: { email: "ceo@acme.example", comment: "Chief executive" } },
+    ],
+    ["its own keyed form", keyed],
+  ])("%s comes to the same keyed form", (_what, content) => {
+    const { inputs, failures } = members(content);
+    expect(failures).toEqual([]);
+    expect(JSON.stringify(inputs)).toBe(JSON.stringify({ members: keyed }));
+  });
+
+  it("every mistake is told at its place", () => {
+    expect(
+      reasons(
+        members([
+          "ceo",
+          5,
+          { email: "a@acme.example", onDelete: "keep" },
+          "b@acme.example",
+          "B@acme.example",
+        ]),
+      ),
+    ).toEqual([
+      'members[0].email "ceo" is not a mailbox: it has no @',
+      "members[1] must be a mailbox or { email, comment }, not 5",
+      "members[2].onDelete is not an argument; the arguments are email, comment",
+      'members[4] "B@acme.example" is declared twice, here and at members[3], as "b@acme.example"; keep one of the two',
+    ]);
+    expect(reasons(members({ "a@acme.example": "(unmanaged) Head" }))).toEqual([
+      'members["a@acme.example"].comment starts as a refresh shows a VIP that nobody declared; write it without "(unmanaged)"',
+    ]);
+  });
+
+  it("can't be exclusive and keep what it removes", () => {
+    expect(reasons(members([], { mode: "exclusive", onDelete: "keep" }))).toEqual([
+      'onDelete can\'t be "keep" in mode "exclusive", which removes what is not declared; leave one of the two out',
+    ]);
+  });
+});
+
+describe("options", () => {
+  it("are checked, each on its argument", () => {
+    const options = {
+      mode: "strict",
+      ignore: ["", "*.ok.example", 5],
+      protect: "x.example",
+      maxRemovals: 1.5,
+      maxRemovalFraction: 30,
+      confirmRemovals: -1,
+      adopt: "yes",
+      maxDeletions: 3,
+    };
+    expect(reasons(entries([], options))).toEqual([
+      'mode must be "additive" or "exclusive", not "strict"',
+      "ignore[0] is empty; write a value, a value with *, or a range such as 192.0.2.0/24",
+      "ignore[2] must be text, not 5",
+      'protect must be a list of patterns, not "x.example"',
+      "maxRemovals must be a whole number, not 1.5",
+      "maxRemovalFraction is 30; write a share from 0 to 1, as 0.5 for a half",
+      "confirmRemovals is -1; it can't be less than 0",
+      'adopt must be true or false, not "yes"',
+      expect.stringContaining("maxDeletions is not an argument; the arguments are entries, mode, ignore"),
+    ]);
+  });
+
+  it("what is ignored can't be declared", () => {
+    expect(
+      reasons(
+        entries(
+          { "x.corp.example": "allow", "y.example": "deny" },
+          { ignore: ["*.corp.example", "allow:y.example"] },
+        ),
+      ),
+    ).toEqual([
+      'ignore holds "*.corp.example", which names what is declared too (allow x.corp.example). What is ignored is never touched: narrow the pattern, or take the declaration away',
+    ]);
+  });
+
+  it("what is protected must be declared, and may not go", () => {
+    const board = { "chair@board.example": "", "cfo@acme.example": "" };
+    expect(members(board, { protect: ["*@board.example", "cfo@acme.example"] }).failures).toEqual([]);
+    expect(reasons(members(board, { protect: ["*@board.example", "ceo@acme.example"] }))).toEqual([
+      'protect holds "ceo@acme.example", and no VIP that it names is declared. What is protected must be there: declare it, or take the pattern away',
+    ]);
+    const before = { members: { ...board, "second@board.example": "" } };
+    expect(reasons(members(board, { protect: ["*@board.example"] }, before))).toEqual([
+      'protect holds "*@board.example", and this run would remove what it names (second@board.example). Declare it again, or narrow the pattern',
+    ]);
+  });
+});
+
+describe("the guard", () => {
+  const many = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny"]));
+
+  it("judges what a run removes by the arguments of the run before", () => {
+    expect(entries(many(70), {}, { entries: many(100) }).failures).toEqual([]);
+    expect(reasons(entries(many(69), {}, { entries: many(100) }))).toEqual([
+      expect.stringContaining("entries would lose 31 of 100 entries (31 %). At most 30 % may go in one run."),
+    ]);
+    expect(reasons(entries({}, {}, { entries: many(2) }))).toEqual([
+      expect.stringContaining(
+        "would lose 2 of 2 entries (100 %), all there are. A list is never emptied without being told so.",
+      ),
+    ]);
+    expect(entries(many(69), { confirmRemovals: 31 }, { entries: many(100) }).failures).toEqual([]);
+    expect(
+      entries(many(69), { confirmRemovals: 31 }, { entries: many(100), confirmRemovals: 31 }).failures,
+    ).toHaveLength(1);
+    expect(entries({}).failures).toEqual([]);
+  });
+
+  it("counts what a refresh has shown only in exclusive mode", () => {
+    const shown = Object.fromEntries(Object.keys(many(20)).map((key) => [`x-${key}`, "(unmanaged) deny"]));
+    const before = { entries: { ...many(10), ...shown } };
+    expect(entries(many(10), { mode: "additive" }, before).failures).toEqual([]);
+    expect(reasons(entries(many(10), { mode: "exclusive" }, before))).toEqual([
+      expect.stringContaining("would lose 20 of 30 entries (67 %)"),
+    ]);
+    expect(entries(many(10), { mode: "exclusive", ignore: ["x-*"] }, before).failures).toEqual([]);
+  });
+
+  it("does not count VIPs that are kept", () => {
+    expect(members([], { onDelete: "keep" }, { members: { "a@acme.example": "" } }).failures).toEqual([]);
+    expect(members([], {}, { members: { "a@acme.example": "" } }).failures).toHaveLength(1);
+  });
+});
+
+describe("what a preview does not know yet", () => {
+  it("passes: all of it, an element, or a comment", () => {
+    expect(entries(UNKNOWN)).toEqual({ inputs: { entries: UNKNOWN }, failures: [] });
+    expect(entries([UNKNOWN, { list: "deny", value: "evil.example" }]).inputs).toEqual({ entries: UNKNOWN });
+    expect(entries([{ list: "deny", value: UNKNOWN }])).toEqual({
+      inputs: { entries: UNKNOWN },
+      failures: [],
+    });
+    expect(entries([{ list: "deny", value: "evil.example", comment: UNKNOWN }])).toEqual({
+      inputs: { entries: { "evil.example": UNKNOWN } },
+      failures: [],
+    });
+    expect(
+      entries({ "evil.example": "deny" }, { ignore: [UNKNOWN], mode: UNKNOWN, maxRemovals: UNKNOWN })
+        .failures,
+    ).toEqual([]);
+  });
+
+  it("hides no mistake beside it", () => {
+    expect(reasons(entries([UNKNOWN, { list: "deny", value: "not a domain" }]))).toEqual([
+      expect.stringContaining("entries[1].value"),
+    ]);
+  });
+});

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { type PatternTarget, parsePattern } from "../../../provider/settings/pattern";
+
+function matches(text: string, value: string, list?: "allow" | "deny"): boolean {
+  const parsed = parsePattern(text);
+  if (!parsed.ok) throw new Error(parsed.reason);
+  const target: PatternTarget = list === undefined ? { value } : { value, list };
+  return parsed.value.matches(target);
+}
+
+describe("a pattern", () => {
+  it.each([
+    ["partner.example", "partner.example", true],
+    ["Partner.Example.", "partner.example", true],
+    ["partner.example", "mail.partner.example", false],
+    ["*.partner.example", "mail.partner.example", true],
+    ["*.partner.example", "partner.example", false],
+    ["*partner.example", "partner.example", true],
+    ["*@board.example", "chair@board.example", true],
+    ["*@Board.example", "chair@board.example", true],
+    ["*@board.example", "chair@sub.board.example", false],
+    ["a*b*c.example", "axxbyyc.example", true],
+    ["a*b*c.example", "acb.example", false],
+    ["ab*ba.example", "aba.example", false],
+    ["*", "anything.example", true],
+    ["*.bücher.example", "x.xn--bcher-kva.example", true],
+    ["bücher.example", "xn--bcher-kva.example", true],
+    ["192.0.2.0/24", "192.0.2.77", true],
+    ["192.0.2.0/24", "192.0.3.1", false],
+    ["192.0.2.0/24", "evil.example", false],
+    ["2001:db8::/32", "2001:db8::1", true],
+    ["2001:db8::/32", "192.0.2.1", false],
+    ["2001:DB8::1", "2001:db8::1", true],
+  ])("%s and %s: %s", (pattern, value, expected) => {
+    expect(matches(pattern, value)).toBe(expected);
+  });
+
+  it.each([
+    ["allow:*.example", "allow", true],
+    ["allow:*.example", "deny", false],
+    ["DENY:x.example", "deny", true],
+    ["*.example", "deny", true],
+  ] as const)("%s on the %s list: %s", (pattern, list, expected) => {
+    expect(matches(pattern, "x.example", list)).toBe(expected);
+  });
+
+  it.each([
+    ["", "is empty; write a value, a value with *, or a range such as 192.0.2.0/24"],
+    [
+      " x.example",
+      '" x.example" has white space around it; write a value, a value with *, or a range such as 192.0.2.0/24',
+    ],
+    ["allow:", '"allow:" names no value; write "allow:*"'],
+    ["192.0.2.0/33", '"192.0.2.0/33" is no range of IP addresses; write it as 192.0.2.0/24'],
+    ["/evil/", '"/evil/" is no range of IP addresses; write it as 192.0.2.0/24'],
+  ])("%j is refused", (text, reason) => {
+    expect(parsePattern(text)).toEqual({ ok: false, reason });
+  });
+
+  it("takes no time on a value that almost matches", () => {
+    const pattern = `${"a*".repeat(200)}b`;
+    expect(matches(pattern, "a".repeat(20_000))).toBe(false);
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from "vitest";
+import { guardRemovals, type RemovalLimits } from "../../../provider/settings/removal-guard";
+
+function guard(
+  removed: number,
+  before: number,
+  limits: RemovalLimits = {},
+  { after = before - removed, confirmedBefore }: { after?: number; confirmedBefore?: number } = {},
+): string | undefined {
+  const names = Array.from({ length: removed }, (_, at) => `deny bad-${at}.example`);
+  return guardRemovals({ names, before, after, noun: ["entry", "entries"] }, limits, confirmedBefore);
+}
+
+describe("without limits of the program's own", () => {
+  it.each([
+    [0, 100, true],
+    [9, 10, true],
+    [9, 29, true],
+    [10, 34, true],
+    [10, 33, false],
+    [30, 100, true],
+    [31, 100, false],
+    [1, 1, false],
+    [3, 3, false],
+    [5000, 5000, false],
+  ])("%i of %i: allowed is %s", (removed, before, allowed) => {
+    expect(guard(removed, before) === undefined).toBe(allowed);
+  });
+
+  it("a list that is replaced by another of its size is not emptied, but loses all it had", () => {
+    expect(guard(9, 9, {}, { after: 9 })).toBeUndefined();
+    expect(guard(10, 10, {}, { after: 10 })).toContain("10 of 10 entries (100 %)");
+  });
+});
+
+describe("limits of the program's own", () => {
+  it.each([
+    [50, 100, { maxRemovals: 50 }, true],
+    [51, 100, { maxRemovals: 50 }, false],
+    [3, 100, { maxRemovals: 2 }, false],
+    [50, 100, { maxRemovalFraction: 0.5 }, true],
+    [51, 100, { maxRemovalFraction: 0.5 }, false],
+    [2, 100, { maxRemovalFraction: 0.01 }, false],
+    [40, 100, { maxRemovals: 50, maxRemovalFraction: 0.3 }, false],
+    [60, 100, { maxRemovals: 50, maxRemovalFraction: 1 }, false],
+    [100, 100, { maxRemovals: 100 }, false],
+    [100, 100, { maxRemovalFraction: 1 }, true],
+    [0, 100, { maxRemovals: 0 }, true],
+  ])("%i of %i with %j: allowed is %s", (removed, before, limits, allowed) => {
+    expect(guard(removed, before, limits) === undefined).toBe(allowed);
+  });
+});
+
+describe("confirmRemovals", () => {
+  it("lets exactly that many go, whatever the limits", () => {
+    expect(guard(80, 100, { confirmRemovals: 80 })).toBeUndefined();
+    expect(guard(100, 100, { confirmRemovals: 100, maxRemovals: 1 })).toBeUndefined();
+    expect(guard(80, 100, { confirmRemovals: 79 })).toContain("79 is written now, which is another number");
+    expect(guard(80, 100, { confirmRemovals: 81 })).toBeDefined();
+  });
+
+  it("is good for one run", () => {
+    expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toContain(
+      "good for one run only",
+    );
+    expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 12 })).toBeUndefined();
+    expect(guard(5, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toBeUndefined();
+  });
+});
+
+it("says it so that a tired person understands", () => {
+  expect(guard(412, 500)).toBe(
+    [
+      "would lose 412 of 500 entries (82 %). At most 30 % may go in one run.",
+      "  - deny bad-0.example",
+      "  - deny bad-1.example",
+      "  - deny bad-2.example",
+      "  - deny bad-3.example",
+      "  - deny bad-4.example",
+      "  … and 407 more",
+      "Nothing was changed. If you did not mean this, look at what the program reads: a file cut short, a filter, a wrong stack.",
+      "If you mean it, write one of these at the list:",
+      "  confirmRemovals: 412   lets this one run do it; take it away afterwards.",
+      "  maxRemovals: 412   lets every run remove as many.",
+      "  maxRemovalFraction: 0.83   lets every run remove as large a share.",
+    ].join("\n"),
+  );
+});
+
+it("follows its own remedies", () => {
+  for (const [removed, before] of [
+    [31, 100],
+    [412, 500],
+    [2, 3],
+    [10, 33],
+    [667, 1000],
+  ] as const) {
+    for (const limits of [{ maxRemovalFraction: 0.001 }, { maxRemovals: 1 }, {}]) {
+      const refusal = guard(removed, before, limits) ?? "";
+      for (const [, name, value] of refusal.matchAll(
+        /(confirmRemovals|maxRemovals|maxRemovalFraction): ([\d.]+) {3}/g,
+      )) {
+        expect(
+          guard(removed, before, { ...limits, [name as string]: Number(value) }),
+          `${name}: ${value}`,
+        ).toBeUndefined();
+      }
+    }
+  }
+});
