@@ -3,7 +3,8 @@ import type { ArgumentFailure } from "../settings/arguments";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
-import { type Context, type Lifecycle, PartialFailure } from "./lifecycle/lifecycle";
+import { withDetailedDiff } from "./detailed-diff";
+import { type Change, type Context, type Lifecycle, PartialFailure } from "./lifecycle/lifecycle";
 
 /** What Pulumi puts in the place of a value that is not known yet. It is part of Pulumi's wire protocol. */
 const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -13,6 +14,9 @@ export const PROVIDER_PROPERTY = "__provider";
 
 /** The output that tells which tenant a resource belongs to. */
 const TENANT_PROPERTY = "tenant";
+
+/** How a move to another tenant shows in a preview; which one it will be is no argument, so only the old one is told. */
+const MOVED: Change = { property: TENANT_PROPERTY, kind: "delete", replace: true };
 
 export interface FrontOptions {
   /** Takes the configuration. Called before any other, and done when it returns, so that first calls can't race it. */
@@ -69,7 +73,8 @@ export function dynamicFront<Inputs, State>(
         if (moved) replaces.push(TENANT_PROPERTY);
         if (changes.length > 0)
           for (const sentence of lifecycle.warn(state as State, inputs)) options.say(sentence);
-        return { changes: changes.length > 0 || moved, replaces };
+        const details = moved ? [...changes, MOVED] : changes;
+        return withDetailedDiff({ changes: changes.length > 0 || moved, replaces }, details);
       }),
 
     create: async (inputs: Properties) =>
