@@ -1,8 +1,10 @@
 import type { dynamic } from "@pulumi/pulumi";
+import type { ArgumentFailure } from "../settings/arguments";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
-import { type Context, type Lifecycle, PartialFailure } from "./lifecycle/lifecycle";
+import { withDetailedDiff } from "./detailed-diff";
+import { type Change, type Context, type Lifecycle, PartialFailure } from "./lifecycle/lifecycle";
 import type { Program } from "./program";
 
 /** What Pulumi puts in the place of a value that is not known yet. It is part of Pulumi's wire protocol. */
@@ -19,6 +21,9 @@ export const NAME_PROPERTY = "__resourceName";
 
 /** The output that tells which tenant a resource belongs to. */
 const TENANT_PROPERTY = "tenant";
+
+/** How a move to another tenant shows in a preview; which one it will be is no argument, so only the old one is told. */
+const MOVED: Change = { property: TENANT_PROPERTY, kind: "delete", replace: true };
 
 export interface FrontOptions {
   /** Takes the configuration. Called before any other, and done when it returns, so that first calls can't race it. */
@@ -67,12 +72,12 @@ export function dynamicFront<Inputs, State>(
         const { [NAME_PROPERTY]: name, ...args } = fromPulumi(news);
         const { inputs, failures } = lifecycle.check(args, fromPulumi(olds));
         const isKnown = !Object.values(inputs).includes(UNKNOWN);
-        if (failures.length > 0 || !isKnown) return { inputs: toPulumi(inputs), failures: [...failures] };
+        if (failures.length > 0 || !isKnown) return { inputs: toPulumi(inputs), failures: told(failures) };
         const complete = lifecycle.complete(inputs);
         const owner = { kind, name: typeof name === "string" ? name : undefined };
         const collisions = options.program.declare(owner, lifecycle.declare(complete));
         if (collisions.length === 0) options.declare(lifecycle.keys(complete));
-        return { inputs: toPulumi(inputs), failures: collisions };
+        return { inputs: toPulumi(inputs), failures: told(collisions) };
       }),
 
     diff: async (_id: string, olds: Properties, news: Properties) =>
@@ -87,11 +92,12 @@ export function dynamicFront<Inputs, State>(
         const moved = oldTenant !== undefined && tenant !== undefined && oldTenant !== tenant;
         if (moved) replaces.push(TENANT_PROPERTY);
         if (changes.length > 0) for (const sentence of lifecycle.warn(state, inputs)) options.say(sentence);
-        return { changes: changes.length > 0 || moved, replaces };
+        const details = moved ? [...changes, MOVED] : changes;
+        return withDetailedDiff({ changes: changes.length > 0 || moved, replaces }, details);
       }),
 
     create: async (inputs: Properties) =>
-      await carryingProvider(inputs, async () => {
+      await keepingPartial(inputs, withTenant, async () => {
         const { id, state } = await lifecycle.create(inputsOf(inputs), options.context());
         return { id, outs: withTenant(state) };
       }),
@@ -105,7 +111,7 @@ export function dynamicFront<Inputs, State>(
       }),
 
     update: async (id: string, olds: Properties, news: Properties) =>
-      await carryingProvider(news, async () => {
+      await keepingPartial(news, withTenant, async () => {
         const state = await lifecycle.update(id, stateOf(olds), inputsOf(news), options.context());
         return { outs: withTenant(state) };
       }),
@@ -115,6 +121,24 @@ export function dynamicFront<Inputs, State>(
         await lifecycle.delete(id, stateOf(props), options.context());
       }),
   };
+}
+
+/**
+ * Failures as the engine tells them best. It prints the value of the property beside each, and the whole of a list; so
+ * what is about a list or a place in it is told without a property, in one failure, a line each.
+ */
+function told(failures: readonly ArgumentFailure[]): ArgumentFailure[] {
+  const inLists = failures.filter(({ property }) => isInList(property));
+  if (inLists.length === 0) return [...failures];
+  const lines = inLists.map(({ property, reason }) => `  ${property} ${reason.replaceAll("\n", "\n  ")}`);
+  return [
+    ...failures.filter(({ property }) => !isInList(property)),
+    { property: "", reason: ["these arguments can't be accepted:", ...lines].join("\n") },
+  ];
+}
+
+function isInList(property: string): boolean {
+  return /^(entries|members)\b/.test(property) || property.includes("[");
 }
 
 function fromPulumi(properties: Properties): Properties {
@@ -137,7 +161,11 @@ function mapTexts(value: unknown, map: (leaf: unknown) => unknown): unknown {
  * A partial failure becomes the engine's "created, but failed to initialize", which keeps the resource in state. Its
  * properties must carry the provider, or the host can't delete it later.
  */
-async function carryingProvider<T>(inputs: Properties, work: () => Promise<T>): Promise<T> {
+async function keepingPartial<T, State>(
+  inputs: Properties,
+  withTenant: (state: State) => Properties,
+  work: () => Promise<T>,
+): Promise<T> {
   return await quietly(async () => {
     try {
       return await work();
@@ -145,7 +173,7 @@ async function carryingProvider<T>(inputs: Properties, work: () => Promise<T>): 
       if (!(error instanceof PartialFailure)) throw error;
       throw Object.assign(new Error(error.message, { cause: error }), {
         id: error.id,
-        properties: { ...(error.state as object), [PROVIDER_PROPERTY]: inputs[PROVIDER_PROPERTY] },
+        properties: { ...withTenant(error.state as State), [PROVIDER_PROPERTY]: inputs[PROVIDER_PROPERTY] },
         reasons: [...error.reasons],
       });
     }

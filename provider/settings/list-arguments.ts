@@ -24,6 +24,7 @@ import {
   textOfVip,
 } from "./keyed-list";
 import { type Pattern, type PatternTarget, parsePattern } from "./pattern";
+import { keyPath } from "./property-path";
 import { guardRemovals, type RemovalLimits } from "./removal-guard";
 import { printable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
@@ -325,7 +326,7 @@ function readContent(
   if (Array.isArray(content)) {
     for (const [at, raw] of content.entries()) take(raw, `${property}[${at}]`, undefined);
   } else if (isObject(content)) {
-    for (const [key, raw] of Object.entries(content)) take(raw, `${property}[${JSON.stringify(key)}]`, key);
+    for (const [key, raw] of Object.entries(content)) take(raw, keyPath(property, key), key);
   } else {
     failures.push({ property, reason: `must be an array or a map, not ${quote(content)}` });
   }
@@ -449,5 +450,5 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /** One step of a property path. */
 function step(property: string): string {
-  return /^[A-Za-z_]\w*$/.test(property) ? `.${property}` : `[${JSON.stringify(property)}]`;
+  return /^[A-Za-z_]\w*$/.test(property) ? `.${property}` : keyPath("", property);
 }

@@ -86,6 +86,11 @@ export class DynamicProvider implements AsyncDisposable {
     return new DynamicResource(this, shell(handler));
   }
 
+  /** A resource of another provider that the process serves too, by its serialized text. */
+  foreign(text: string): DynamicResource {
+    return new DynamicResource(this, text);
+  }
+
   /** The gRPC client of the process that runs now. */
   get client(): ResourceProviderClient {
     return this.#client;
@@ -153,15 +158,38 @@ export class DynamicResource {
     olds: Properties,
     news: Properties,
   ): Promise<{ changes: boolean; replaces: string[] }> {
+    const answer = await this.#diff(id, olds, news);
+    const some = provider.DiffResponse.DiffChanges.DIFF_SOME;
+    return { changes: answer.getChanges() === some, replaces: answer.getReplacesList() };
+  }
+
+  /** What a diff tells of each property that changes, as in `{ comment: "UPDATE" }`; undefined when it has no details. */
+  async diffDetails(
+    id: string,
+    olds: Properties,
+    news: Properties,
+  ): Promise<Record<string, string> | undefined> {
+    const answer = await this.#diff(id, olds, news);
+    if (!answer.getHasdetaileddiff()) return undefined;
+    const kinds = Object.entries(provider.PropertyDiff.Kind);
+    const nameOf = (kind: number): string => kinds.find(([, value]) => value === kind)?.[0] ?? "";
+    const details: Record<string, string> = {};
+    answer.getDetaileddiffMap().forEach((detail, path) => {
+      details[path] = nameOf(detail.getKind());
+    });
+    return details;
+  }
+
+  async #diff(
+    id: string,
+    olds: Properties,
+    news: Properties,
+  ): Promise<InstanceType<typeof provider.DiffResponse>> {
     const request = new provider.DiffRequest();
     request.setId(id);
     request.setOlds(this.#struct(olds));
     request.setNews(this.#struct(news));
-    const answer = await call<InstanceType<typeof provider.DiffResponse>>((done) =>
-      this.#client.diff(request, done),
-    );
-    const some = provider.DiffResponse.DiffChanges.DIFF_SOME;
-    return { changes: answer.getChanges() === some, replaces: answer.getReplacesList() };
+    return await call((done) => this.#client.diff(request, done));
   }
 
   async create(inputs: Properties): Promise<{ id: string; properties: Properties }> {

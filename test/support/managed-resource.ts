@@ -9,6 +9,8 @@ export interface Up {
   readonly failures: Record<string, string>;
   /** What the engine is told of a run that was done in part, a reason each. */
   readonly reasons: readonly string[];
+  /** What the preview shows as changing, by property. */
+  readonly details: Record<string, string>;
   /** What was printed for the person at the terminal. */
   readonly printed: string;
 }
@@ -43,12 +45,13 @@ export class ManagedResource {
           return { outcome: "created", failures };
         }
         const { changes } = await resource.diff(this.id, this.properties, inputs);
+        const details = (await resource.diffDetails(this.id, this.properties, inputs)) ?? {};
         // The engine updates what failed halfway before, whatever the diff says.
         if (changes || this.#hasFailed) {
           this.properties = await resource.update(this.id, this.properties, inputs);
           this.inputs = inputs;
           this.#hasFailed = false;
-          return { outcome: "updated", failures };
+          return { outcome: "updated", failures, details };
         }
         this.inputs = inputs;
         return { outcome: "same", failures };
@@ -86,13 +89,13 @@ export class ManagedResource {
     });
   }
 
-  async #run(work: () => Promise<Omit<Up, "printed" | "reasons"> & Partial<Up>>): Promise<Up> {
+  async #run(work: () => Promise<Omit<Up, "printed" | "reasons" | "details"> & Partial<Up>>): Promise<Up> {
     const { provider } = this.#tenant;
     await provider.nextRun();
     const before = provider.printed.length;
     const up = await work();
     // What the process prints comes over a pipe, after its answer.
     await new Promise((resolve) => setTimeout(resolve, 30));
-    return { reasons: [], ...up, printed: provider.printed.slice(before).join("\n") };
+    return { reasons: [], details: {}, ...up, printed: provider.printed.slice(before).join("\n") };
   }
 }

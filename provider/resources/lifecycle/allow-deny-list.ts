@@ -12,11 +12,12 @@ import {
   textOfEntry,
 } from "../../settings/keyed-list";
 import { type AllowDenyListInputs, ENTRIES, readPatterns } from "../../settings/list-arguments";
+import { keyPath } from "../../settings/property-path";
 import { AttemptAll } from "./attempt-all";
 import { declaredEntry, ensureEntry, keyOf, takeOver } from "./entry-writes";
 import { describeEntry, MovedError, NotAppliedError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
-import { type Failure, type ListPlan, listLifecycle, type Observed, reasonOf } from "./list-lifecycle";
+import { type Failure, type ListPlan, listLifecycle, type Observed } from "./list-lifecycle";
 
 /** A whole allow/deny list in one resource (reference, section "Allow/deny list"). */
 export const allowDenyList = listLifecycle<AllowDenyListInputs>({
@@ -26,9 +27,7 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
   keys: (content) => entriesOf(content).map(([, entry]) => entryKey(entry)),
 
   declare(content, inputs) {
-    const things = entriesOf(content).map(([key, entry]) =>
-      declaredEntry(entry, `entries[${JSON.stringify(key)}]`),
-    );
+    const things = entriesOf(content).map(([key, entry]) => declaredEntry(entry, keyPath("entries", key)));
     if (inputs.mode !== "exclusive") return { things, isList: true };
     const ignored = readPatterns(inputs.ignore);
     return {
@@ -154,7 +153,7 @@ class ElsewhereError extends MovedError {
 function failureOf(key: string, { declared, known }: ListPlan, error: unknown): Failure {
   const before = known[key];
   const name = ENTRIES.describe(key, declared[key] ?? before ?? "");
-  return { key, name, reason: reasonOf(error), there: thereAfter(error, before) };
+  return { key, name, error, there: thereAfter(error, before) };
 }
 
 /** What the state says of an entry that could not be brought to what is declared. */

@@ -1,5 +1,5 @@
 import { AuthenticationError, NetworkError, RateLimitedError, ServerError, TimeoutError } from "../../client";
-import { NotAppliedError } from "./errors";
+import { EmailSecurityError } from "../../settings/email-security-error";
 
 /** One that failed. */
 export interface Failed<Item> {
@@ -8,7 +8,7 @@ export interface Failed<Item> {
 }
 
 /** How many are worked on at a time. How many requests are under way is the tenant's to limit. */
-const AT_A_TIME = 256;
+const AT_A_TIME = 64;
 
 /** After so many failures in a row that are the service's and not the item's, the rest is not tried any more. */
 const GIVE_UP_AFTER = 10;
@@ -23,7 +23,7 @@ export class AttemptAll<Item> {
   #inARow = 0;
   #givenUp: Error | undefined;
 
-  /** @param options how many are worked on at a time, where it is not the default of 256. */
+  /** @param options how many are worked on at a time, where it is not the default of 64. */
   constructor(options: { readonly atATime?: number } = {}) {
     this.#atATime = options.atATime ?? AT_A_TIME;
   }
@@ -39,9 +39,7 @@ export class AttemptAll<Item> {
   async #attempt(item: Item, work: (item: Item) => Promise<void>): Promise<void> {
     try {
       if (this.#givenUp !== undefined) {
-        throw new NotAppliedError(`not tried, after others failed: ${this.#givenUp.message}`, {
-          cause: this.#givenUp,
-        });
+        throw new NotTriedError(this.#givenUp);
       }
       await work(item);
       this.#inARow = 0;
@@ -51,6 +49,13 @@ export class AttemptAll<Item> {
       this.#inARow += 1;
       if (error instanceof AuthenticationError || this.#inARow >= GIVE_UP_AFTER) this.#givenUp ??= error;
     }
+  }
+}
+
+/** What was left for the next run, after others had failed. `ERR_NOT_TRIED` */
+export class NotTriedError extends EmailSecurityError {
+  constructor(cause: Error) {
+    super("ERR_NOT_TRIED", `not tried, after others had failed: ${cause.message}`, { cause });
   }
 }
 

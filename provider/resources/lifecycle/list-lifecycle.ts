@@ -8,8 +8,10 @@ import {
   readPatterns,
   removals,
 } from "../../settings/list-arguments";
+import { keyPath } from "../../settings/property-path";
 import { printable } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
+import { NotTriedError } from "./attempt-all";
 import { ListNotAppliedError } from "./errors";
 import {
   type Change,
@@ -66,7 +68,7 @@ export interface ListPlan {
 export interface Failure {
   readonly key: string;
   readonly name: string;
-  readonly reason: string;
+  readonly error: unknown;
   /** What is there instead; undefined when nothing is. */
   readonly there: string | undefined;
 }
@@ -92,10 +94,9 @@ export function listLifecycle<Inputs extends ListInputs>(
 
     warn(state, inputs) {
       if (!isKnown(inputs, kind)) return [];
-      const changes = contentChanges(kind, contentOf(state), contentOf(inputs));
       const removed = removals(kind, contentOf(state), contentOf(inputs), inputs);
       const names = removed.map(([key, text]) => kind.describe(key, text));
-      return [...summaryOf(changes, names), ...(names.length === 0 ? [] : resource.warnOfRemoval(names))];
+      return names.length === 0 ? [] : resource.warnOfRemoval(names);
     },
 
     diff(state, inputs) {
@@ -104,10 +105,11 @@ export function listLifecycle<Inputs extends ListInputs>(
         .map((name) => changeOf(name, comparableOption(state, name), comparableOption(inputs, name)))
         .filter(isDefined);
       if (!isKnown(inputs, kind)) {
-        return [...options, { property: kind.property, kind: "update", replace: false }];
+        // As "add", which is shown in a line; an "update" would show all that was there as gone.
+        return [...options, { property: kind.property, kind: "add", replace: false }];
       }
       const content = contentChanges(kind, contentOf(state), contentOf(inputs));
-      return [...content.map(({ change }) => change), ...options];
+      return [...content, ...options];
     },
 
     async create(inputs, context) {
@@ -142,17 +144,14 @@ export function listLifecycle<Inputs extends ListInputs>(
     },
 
     async delete(_id, state, context) {
-      const { say } = context;
       const content = contentOf(state);
       const entries = Object.entries(content);
       const own = Object.fromEntries(entries.filter(([, text]) => !isUnmanaged(text)));
       const others = entries.length - Object.keys(own).length;
       const inputs = state as unknown as Inputs;
-      if (others > 0) say(`${counted(others, kind)} that this list never declared stay as they are.`);
+      if (others > 0) context.say(`${counted(others, kind)} that this list never declared stay as they are.`);
       if (inputs.onDelete === "keep") {
-        say(
-          `${counted(entries.length - others, kind)} stay (onDelete: "keep"): only the stack forgets them.`,
-        );
+        sayKept(own, {}, context);
         return;
       }
       const plan = { declared: {}, known: content, removed: Object.entries(own) };
@@ -176,8 +175,16 @@ export function listLifecycle<Inputs extends ListInputs>(
       if (there === undefined) delete content[key];
       else content[key] = there;
     }
+    if (inputs.onDelete === "keep") sayKept(known, declared, context);
     if (inputs.mode === "exclusive") await reportOthers({ ...known, ...declared }, inputs, context);
     return { state: stateOf(inputs, sorted(content)), failures };
+  }
+
+  function sayKept(known: KeyedList, declared: KeyedList, { say }: Context): void {
+    const kept = Object.keys(known).filter((key) => !Object.hasOwn(declared, key));
+    if (kept.length === 0) return;
+    const forgets = kept.length === 1 ? "forgets it" : "forgets them";
+    say(`${counted(kept.length, kind)} stay (onDelete: "keep"): only the stack ${forgets}.`);
   }
 
   /** What was found at the tenant and neither the state nor the program knows is left, and said. */
@@ -205,46 +212,20 @@ export function listLifecycle<Inputs extends ListInputs>(
   }
 }
 
-interface ContentChange {
-  readonly change: Change;
-  readonly name: string;
-}
-
 /** The changes of a list's content, key by key. */
-function contentChanges(kind: ListKind, before: KeyedList, after: KeyedList): ContentChange[] {
-  const changes: ContentChange[] = [];
-  const note = (key: string, text: string, change: "add" | "update" | "delete"): void => {
-    const property = `${kind.property}[${JSON.stringify(key)}]`;
-    // A text, such as a comment, that a preview does not know yet.
-    const known = typeof text === "string" ? text : "";
-    changes.push({
-      change: { property, kind: change, replace: false },
-      name: kind.describe(key, known).trim(),
-    });
+function contentChanges(kind: ListKind, before: KeyedList, after: KeyedList): Change[] {
+  const changes: Change[] = [];
+  const note = (key: string, change: Change["kind"]): void => {
+    changes.push({ property: keyPath(kind.property, key), kind: change, replace: false });
   };
   for (const [key, text] of Object.entries(after)) {
-    if (!Object.hasOwn(before, key)) note(key, text, "add");
-    else if (before[key] !== text) note(key, text, "update");
+    if (!Object.hasOwn(before, key)) note(key, "add");
+    else if (before[key] !== text) note(key, "update");
   }
-  for (const [key, text] of Object.entries(before)) {
-    if (!Object.hasOwn(after, key)) note(key, text, "delete");
+  for (const key of Object.keys(before)) {
+    if (!Object.hasOwn(after, key)) note(key, "delete");
   }
   return changes;
-}
-
-/** One line a person can judge: what comes, what changes, what goes, by name. */
-function summaryOf(changes: readonly ContentChange[], removed: readonly string[]): string[] {
-  const of = (wanted: string): string[] =>
-    changes.filter(({ change }) => change.kind === wanted).map(({ name }) => name);
-  const gone = new Set(removed);
-  const parts = [
-    { verb: "adds", names: of("add") },
-    { verb: "changes", names: of("update") },
-    { verb: "REMOVES", names: removed },
-    { verb: "forgets, without removing,", names: of("delete").filter((name) => !gone.has(name)) },
-  ].filter(({ names }) => names.length > 0);
-  if (parts.length === 0) return [];
-  return [parts.map(({ verb, names }) => `${verb} ${names.length}: ${fewOf(names)}`).join("; ")];
 }
 
 /** Whether the content is known: in a preview it may not be. */
@@ -267,12 +248,18 @@ function notApplied(kind: ListKind, failures: readonly Failure[], of: number): E
   );
 }
 
+/** A reason for each that failed; what was not even tried, since the service failed, is told in one. */
 function reasonsOf(failures: readonly Failure[]): string[] {
-  return failures.map(({ name, reason }) => `${printable(name)}: ${reason}`);
+  const tried = failures.filter(({ error }) => !(error instanceof NotTriedError));
+  const rest = failures.filter(({ error }) => error instanceof NotTriedError);
+  const reasons = tried.map(({ name, error }) => `${printable(name)}: ${messageOf(error)}`);
+  const [first] = rest;
+  if (first === undefined) return reasons;
+  const names = rest.map(({ name }) => name);
+  return [...reasons, `${rest.length} more were ${messageOf(first.error)}\n  ${fewOf(names)}`];
 }
 
-/** Why something failed, for the list of failures. */
-export function reasonOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -8,10 +8,12 @@ import {
   textOfVip,
 } from "../../settings/keyed-list";
 import { MEMBERS, readPatterns, type VipListInputs } from "../../settings/list-arguments";
+import { keyPath } from "../../settings/property-path";
+import { quote } from "../../settings/text";
 import { AttemptAll } from "./attempt-all";
 import { sameComment } from "./comparable";
 import type { Context } from "./lifecycle";
-import { type Failure, fewOf, type ListPlan, listLifecycle, type Observed, reasonOf } from "./list-lifecycle";
+import { type Failure, fewOf, type ListPlan, listLifecycle, type Observed } from "./list-lifecycle";
 import { declaredVip, ensureVip, keyOfVip } from "./vip-writes";
 
 /** A whole VIP list in one resource (reference, section "VIP employees"). */
@@ -29,7 +31,7 @@ export const vipList = listLifecycle<VipListInputs>({
           ...readVip(key, typeof text === "string" ? text : ""),
           ...(onDelete === undefined ? {} : { onDelete }),
         },
-        `members[${JSON.stringify(key)}]`,
+        keyPath("members", key),
       ),
     );
     if (inputs.mode !== "exclusive") return { things, isList: true };
@@ -60,14 +62,28 @@ export const vipList = listLifecycle<VipListInputs>({
       }
       await ensureVip({ email, ...(comment === undefined ? {} : { comment }) }, tenant);
     });
-    for (const [email, comment] of before) {
-      if (attempts.failed.some(({ item }) => item === email)) continue;
-      context.say(`${email} was a VIP already; its comment is now as declared, and was: ${comment}`);
-    }
+    sayReplaced(before, attempts, context);
     await exclude(plan, attempts, context);
     return attempts.failed.map(({ item, error }) => failureOf(item, plan, error));
   },
 });
+
+/** How many comments that were replaced are told one by one. */
+const SHOWN_COMMENTS = 20;
+
+function sayReplaced(
+  before: ReadonlyMap<string, string>,
+  { failed }: AttemptAll<string>,
+  { say }: Context,
+): void {
+  const notDone = new Set(failed.map(({ item }) => item));
+  const replaced = [...before].filter(([email]) => !notDone.has(email));
+  for (const [email, comment] of replaced.slice(0, SHOWN_COMMENTS)) {
+    say(`${email} was a VIP already; its comment is now as declared, and was: ${quote(comment, 500)}`);
+  }
+  const more = replaced.slice(SHOWN_COMMENTS).map(([email]) => email);
+  if (more.length > 0) say(`${more.length} more were VIPs already, with other comments: ${fewOf(more)}`);
+}
 
 async function exclude(plan: ListPlan, attempts: AttemptAll<string>, context: Context): Promise<void> {
   const { tenant, say, isDeclared } = context;
@@ -88,7 +104,7 @@ async function exclude(plan: ListPlan, attempts: AttemptAll<string>, context: Co
 }
 
 function failureOf(email: string, { known }: ListPlan, error: unknown): Failure {
-  return { key: email, name: email, reason: reasonOf(error), there: known[email] };
+  return { key: email, name: email, error, there: known[email] };
 }
 
 async function observe(

@@ -457,14 +457,14 @@ describe("read", () => {
     });
   });
 
-  it("says that what is gone is gone, after a second look", async () => {
+  it("says that what is gone is gone", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
     await tenant.console("DELETE", `/allow_deny_entries/${made.id}`);
     await using later = await laterRun(tenant);
     tenant.trace();
     expect(await later.resource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
-    expect(tenant.trace()).toEqual([...READ_BOTH_LISTS, ...READ_BOTH_LISTS]);
+    expect(tenant.trace()).toEqual(READ_BOTH_LISTS);
   });
 
   it("carries a scope it does not know", async () => {

@@ -93,9 +93,12 @@ describe("the life of a list", () => {
     };
     const up = await list.up({ entries: changed });
     expect(up.outcome).toBe("updated");
-    expect(up.printed).toContain(
-      "adds 1: allow new.example (graymail); changes 2: deny evil.example, deny partner.example; REMOVES 1: deny 192.0.2.7",
-    );
+    expect(up.details).toEqual({
+      'entries["evil.example"]': "UPDATE",
+      'entries["partner.example"]': "UPDATE",
+      'entries["new.example (graymail)"]': "ADD",
+      'entries["192.0.2.7"]': "DELETE",
+    });
     expect(await held(tenant)).toEqual(changed);
     expect(tenant.writes().map((line) => line.replace(/ade_\w+/, "ID"))).toEqual([
       expect.stringMatching(/^PATCH .*(INC-8|"list":"deny")/),
@@ -204,7 +207,7 @@ describe("exclusive", () => {
     await list.refresh();
     expect(list.inputs["entries"]).toEqual(shown);
     const next = await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }));
-    expect(next.printed).toContain("REMOVES 1: allow clicked.example");
+    expect(next.details).toEqual({ 'entries["clicked.example"]': "DELETE" });
     expect(await held(tenant)).toEqual({ "evil.example": "deny", "worse.example": "deny" });
     expect((await list.up(exclusive({ "evil.example": "deny", "worse.example": "deny" }))).outcome).toBe(
       "same",
@@ -328,17 +331,15 @@ describe("the guard", () => {
     tenant.trace();
     const up = await list.up({ entries: many(60) });
     expect(up.outcome).toBe("refused");
-    expect(up.failures["entries"]).toContain(
-      "would lose 40 of 100 entries (40 %). At most 30 % may go in one run.",
-    );
-    expect((await list.up({ entries: [] })).failures["entries"]).toContain("all there are");
+    expect(up.failures[""]).toContain("would lose 40 of 100 entries (40 %). At most 30 % may go in one run.");
+    expect((await list.up({ entries: [] })).failures[""]).toContain("all there are");
     expect((await list.up({ entries: [], protect: ["bad-0007.example"] })).failures["protect"]).toContain(
       "no entry that it names is declared",
     );
     expect(tenant.trace()).toEqual([]);
     expect((await list.up({ entries: many(60), confirmRemovals: 40 })).outcome).toBe("updated");
     expect(Object.keys(await held(tenant))).toHaveLength(60);
-    expect((await list.up({ entries: many(20), confirmRemovals: 40 })).failures["entries"]).toContain(
+    expect((await list.up({ entries: many(20), confirmRemovals: 40 })).failures[""]).toContain(
       "good for one run only",
     );
   });
@@ -350,7 +351,7 @@ describe("the guard", () => {
     for (let at = 100; at < 140; at += 1) await add(tenant, "deny", bad(at));
     await list.refresh();
     const up = await list.up({ entries: many(10), mode: "exclusive" });
-    expect(up.failures["entries"]).toContain("would lose 40 of 50 entries (80 %)");
+    expect(up.failures[""]).toContain("would lose 40 of 50 entries (80 %)");
   });
 
   it("remembers a used confirmation over a refresh", async () => {
@@ -446,8 +447,11 @@ describe("a partial failure", () => {
     isRefused = true;
     tenant.trace();
     const up = await list.up({ entries: many(1000) });
-    expect({ ...up, reasons: [] }).toEqual({ outcome: "partial" });
-    expect(up.reasons).toHaveLength(1000);
+    expect(up.outcome).toBe("partial");
+    expect(up.reasons.length).toBeLessThanOrEqual(66);
+    expect(up.reasons.at(-1)).toMatch(
+      /^9\d\d more were not tried, after others had failed: .*\n {2}deny bad-\d+.example, .* and 9\d\d more$/,
+    );
     expect(tenant.writes().length).toBeLessThanOrEqual(64);
     expect(list.properties?.["entries"]).toEqual(many(1));
   });
@@ -532,11 +536,10 @@ describe("one program", () => {
       {},
     );
     expect(await check("second", { entries: { "EVIL.example": "deny" } })).toEqual({
-      'entries["evil.example"]':
-        '"deny evil.example" is declared at entries["evil.example"] of AllowDenyList "blocklist" too; keep one of the two',
+      "": 'these arguments can\'t be accepted:\n  entries["evil.example"] "deny evil.example" is declared at entries["evil.example"] of AllowDenyList "blocklist" too; keep one of the two',
     });
     expect(await check("third", { entries: { "evil.example": "allow" } })).toEqual({
-      'entries["evil.example"]': expect.stringContaining('AllowDenyList "blocklist" too'),
+      "": expect.stringContaining('AllowDenyList "blocklist" too'),
     });
     expect(
       (await entry.check({ __resourceName: "single", list: "deny", value: "x.example" })).failures,
@@ -548,8 +551,9 @@ describe("one program", () => {
       (await entry.check({ __resourceName: "free", list: "deny", value: "free.example" })).failures,
     ).toEqual({});
     expect(await check("fourth", { entries: { "free.example": "deny" } })).toEqual({
-      'entries["free.example"]':
+      "": expect.stringContaining(
         '"deny free.example" is declared at value of AllowDenyEntry "free" too; keep one of the two',
+      ),
     });
     expect(await check("fifth", { entries: { "own.example": "deny" } })).toEqual({});
     expect(tenant.trace()).toEqual([]);
@@ -602,6 +606,31 @@ describe("one program", () => {
       entry.create(args),
     ]);
     expect(tenant.writes()).toEqual([]);
+    expect(Object.keys(await held(tenant)).sort()).toEqual(["b.example", "evil.example"]);
+  });
+
+  it("an entry whose removal from a list is under way is made again, and not taken for one that stays", async () => {
+    let removing: () => void = () => {};
+    const underWay = new Promise<void>((resolve) => {
+      removing = resolve;
+    });
+    await using tenant = await sandboxTenant({
+      async intercept({ method }) {
+        if (method !== "DELETE") return undefined;
+        removing();
+        await new Promise((resolve) => setTimeout(resolve, 300));
+        return undefined;
+      },
+    });
+    const list = new ManagedResource(tenant, "allowDenyList");
+    await list.up({ entries: { "evil.example": "deny", "b.example": "deny" } });
+    await using next = await laterRun(tenant);
+    const lists = next.resource("allowDenyList");
+    const { inputs } = await lists.check({ entries: { "b.example": "deny" } }, list.inputs);
+    const update = lists.update(list.id, list.properties ?? {}, inputs);
+    await underWay;
+    await next.resource("allowDenyEntry").declare({ list: "deny", value: "evil.example" });
+    await update;
     expect(Object.keys(await held(tenant)).sort()).toEqual(["b.example", "evil.example"]);
   });
 });

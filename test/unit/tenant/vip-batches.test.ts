@@ -1,5 +1,10 @@
 import { expect, it } from "vitest";
-import { type AddVipResult, BadRequestError, NotInOrganizationError } from "../../../provider/client";
+import {
+  type AddVipResult,
+  BadRequestError,
+  NotInOrganizationError,
+  ServerError,
+} from "../../../provider/client";
 import { AdaptiveLimit } from "../../../provider/tenant/adaptive-limit";
 import { VipBatches } from "../../../provider/tenant/vip-batches";
 import { turn, VirtualTime } from "./virtual-time";
@@ -200,8 +205,30 @@ it("fails all with a refusal that names nobody of the batch", async () => {
   expect(sent).toHaveLength(1);
 });
 
+it("finds the one address that the service refuses without naming it, by halves", async () => {
+  const bad = new BadRequestError("ERR_BAD_REQUEST", "bad", { request });
+  const { batches, time, sent } = harness(async (emails) => {
+    if (emails.includes(person(700))) throw bad;
+    return await addsAll(emails);
+  });
+  const all = Promise.allSettled(people(1_000).map((email) => batches.add(email, "x")));
+  await time.endGathering();
+  const failed = (await all).flatMap((one, at) => (one.status === "rejected" ? [at] : []));
+  expect(failed).toEqual([700]);
+  expect(sent.length).toBeLessThanOrEqual(21);
+});
+
+it("gives up on halving where the service refuses whatever it is sent", async () => {
+  const bad = new BadRequestError("ERR_BAD_REQUEST", "the comment is too long", { request });
+  const { batches, time, sent } = harness(() => Promise.reject(bad));
+  const all = Promise.allSettled(people(1_000).map((email) => batches.add(email, "x")));
+  await time.endGathering();
+  expect((await all).every((one) => one.status === "rejected" && one.reason === bad)).toBe(true);
+  expect(sent.length).toBeLessThanOrEqual(26);
+});
+
 it("passes any other failure to every caller of its batch alone", async () => {
-  const broken = new BadRequestError("ERR_BAD_REQUEST", "bad", { request });
+  const broken = new ServerError("ERR_SERVER", "boom", { request });
   const { batches, time, sent } = harness(async (emails) => {
     if (emails.includes(person(1_500))) throw broken;
     return await addsAll(emails);

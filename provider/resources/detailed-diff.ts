@@ -1,0 +1,116 @@
+import { createRequire } from "node:module";
+import type { dynamic } from "@pulumi/pulumi";
+import type { Change } from "./lifecycle/lifecycle";
+
+/**
+ * Adds to a diff which properties change, so that a preview shows these alone: without it `pulumi preview --diff` prints
+ * the thousands of unchanged entries of a list beside the three that change.
+ *
+ * Pulumi's engine takes such details, but its host of dynamic resources has no way to pass them on. So they are laid into
+ * the host's own answer, which is private to it: where anything is not as known, the diff stays as it was, and nothing
+ * is lost but the short preview. The host reads `changes` and sets it in its answer in one go, with nothing in between;
+ * that is how the details find the right answer among several that are made at the same time, and why those of other
+ * providers in the process stay untouched.
+ */
+export function withDetailedDiff(
+  result: dynamic.DiffResult,
+  changes: readonly Change[],
+  modules: Iterable<NodeModule> = loadedModules(),
+): dynamic.DiffResult {
+  if (result.changes !== true || changes.length === 0 || !changes.every(isReadable)) return result;
+  if (!isPrepared(modules)) return result;
+  return {
+    ...result,
+    get changes() {
+      next = changes;
+      // Whoever reads it and sets nothing leaves nothing behind for the answer of another.
+      queueMicrotask(() => {
+        if (next === changes) next = undefined;
+      });
+      return true;
+    },
+  };
+}
+
+/**
+ * A key that ends in a backslash can't be written as a path: Pulumi takes its end for an escaped quote, and fails the
+ * whole run.
+ */
+function isReadable({ property }: Change): boolean {
+  return !property.endsWith('\\"]');
+}
+
+/** What the host's messages are generated from: `DiffResponse` and `PropertyDiff` of Pulumi's `provider.proto`. */
+interface HostMessages {
+  readonly DiffResponse: { readonly prototype: DiffResponse };
+  readonly PropertyDiff: { new (): PropertyDiff; readonly Kind: Readonly<Record<string, number>> };
+}
+
+interface DiffResponse {
+  setChanges(changes: number): DiffResponse;
+  getDetaileddiffMap(): Map<string, PropertyDiff>;
+  setHasdetaileddiff(has: boolean): unknown;
+}
+
+interface PropertyDiff {
+  setKind(kind: number | undefined): unknown;
+}
+
+/** What the next answer in which the host sets `changes` is about. */
+let next: readonly Change[] | undefined;
+
+const prepared = new WeakSet<object>();
+
+/** Sees to it, once, that the host's answers take details; false when this is no host, or not one that is known. */
+function isPrepared(modules: Iterable<NodeModule>): boolean {
+  try {
+    const messages = messagesOfHost(modules);
+    if (messages === undefined) return false;
+    const { prototype } = messages.DiffResponse;
+    if (prepared.has(prototype)) return true;
+    const { setChanges } = prototype;
+    if (typeof setChanges !== "function" || typeof messages.PropertyDiff !== "function") return false;
+    prototype.setChanges = function (value) {
+      const changes = next;
+      next = undefined;
+      const answer = setChanges.call(this, value);
+      if (changes !== undefined) describe(this, changes, messages);
+      return answer;
+    };
+    prepared.add(prototype);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function describe(response: DiffResponse, changes: readonly Change[], { PropertyDiff }: HostMessages): void {
+  try {
+    const details = response.getDetaileddiffMap();
+    for (const { property, kind, replace } of changes) {
+      const detail = new PropertyDiff();
+      detail.setKind(PropertyDiff.Kind[`${kind.toUpperCase()}${replace ? "_REPLACE" : ""}`]);
+      details.set(property, detail);
+    }
+    // Last, for the engine looks at the details only when it is set.
+    response.setHasdetaileddiff(true);
+  } catch {
+    // As without details.
+  }
+}
+
+const HOST = /[\\/]cmd[\\/]dynamic-provider[\\/]index\.js$/;
+const MESSAGES = /[\\/]proto[\\/]provider_pb\.js$/;
+
+/** As the host itself has loaded them: its package need not be the one that would be found from here. */
+function messagesOfHost(modules: Iterable<NodeModule>): HostMessages | undefined {
+  for (const host of modules) {
+    if (!HOST.test(host.filename)) continue;
+    return host.children.find((child) => MESSAGES.test(child.filename))?.exports as HostMessages | undefined;
+  }
+  return undefined;
+}
+
+function loadedModules(): Iterable<NodeModule> {
+  return Object.values(createRequire(__filename).cache).filter((module) => module !== undefined);
+}

@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+
+const program = (value: string, comment: string): string => `
+  import { AllowDenyEntry } from "pulumi-email-security";
+  new AllowDenyEntry("look-alike", { list: "deny", value: "${value}", comment: "${comment}" });
+`;
+
+/** What stands below the resource's URN: the properties that a preview shows. */
+function shown(preview: string): string[] {
+  const lines = preview.split("\n");
+  const from = lines.findIndex((line) => line.includes("::look-alike]")) + 1;
+  return lines.slice(from, lines.indexOf("Resources:")).map((line) => line.trim());
+}
+
+it("shows in a preview and in a refresh what changes, and only that", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await EngineProject.create({
+    program: program("acme-login.example", "INC-7"),
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+  });
+  await project.up();
+
+  await project.write(program("acme-login.example", "INC-8"));
+  expect(shown(await project.succeed("preview", "--diff"))).toEqual(['~ comment: "INC-7" => "INC-8"']);
+
+  await project.write(program("acme-l0gin.example", "INC-7"));
+  const replaced = await project.succeed("preview", "--diff");
+  expect(replaced).toContain("+-1 to replace");
+  expect(shown(replaced)).toEqual(['~ value: "acme-login.example" => "acme-l0gin.example"']);
+
+  await project.write(program("acme-login.example", "INC-8"));
+  await using other = await startSandbox({ scenario: "empty" });
+  const moved = await project.runWith({ EMAIL_SECURITY_BASE_URL: other.url }, "preview", "--diff");
+  expect(moved.output).toContain("+-1 to replace");
+  expect(shown(moved.output)).toEqual([
+    '~ comment: "INC-7" => "INC-8"',
+    `- tenant : "${new URL(sandbox.url).host}"`,
+  ]);
+
+  const [entry] = sandbox.allowDenyEntries("acme");
+  await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries/${entry?.id}`, {
+    method: "PATCH",
+    headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
+    body: '{"comment":"is ok"}',
+  });
+  expect(shown(await project.succeed("refresh", "--preview-only", "--diff"))).toEqual([
+    '~ comment: "INC-7" => "is ok"',
+  ]);
+});

@@ -1,0 +1,48 @@
+import { expect, it } from "vitest";
+import { sharedTenant } from "../../support/sandbox-tenant";
+
+const tenant = sharedTenant();
+
+const state = { list: "deny", value: "evil.example", entryType: "domain", verdictScope: "global" };
+
+it("tells the engine which properties change, and how", async () => {
+  const entry = tenant().provider.resource("allowDenyEntry");
+  const details = async (news: object, olds: object = state) =>
+    await entry.diffDetails("e1", { ...olds }, { ...news });
+  expect(await details({ list: "allow", value: "evil.example", comment: "INC-7" })).toEqual({
+    list: "UPDATE",
+    comment: "ADD",
+  });
+  expect(await details({ list: "deny", value: "evil.example" }, { ...state, comment: "INC-7" })).toEqual({
+    comment: "DELETE",
+  });
+  expect(await details({ list: "deny", value: "worse.example" })).toEqual({ value: "UPDATE_REPLACE" });
+});
+
+it("has no details for what does not change", async () => {
+  const entry = tenant().provider.resource("allowDenyEntry");
+  expect(await entry.diffDetails("e1", state, { list: "deny", value: "Evil.Example." })).toBeUndefined();
+});
+
+it("gives each of many diffs at once its own, and another provider of the process none", async () => {
+  const { provider } = tenant();
+  const entry = provider.resource("allowDenyEntry");
+  const other = provider.foreign("exports.handler = () => ({ diff: async () => ({ changes: true }) })");
+  const kinds = [
+    { change: { comment: "x" }, expected: { comment: "ADD" } },
+    { change: { list: "allow" }, expected: { list: "UPDATE" } },
+    { change: { value: "worse.example" }, expected: { value: "UPDATE_REPLACE" } },
+    { change: {}, expected: undefined },
+  ];
+  await Promise.all(
+    Array.from({ length: 200 }, async (_, index) => {
+      const { change, expected } = kinds[index % kinds.length] as (typeof kinds)[number];
+      const [details, others] = await Promise.all([
+        entry.diffDetails("e1", state, { list: "deny", value: "evil.example", ...change }),
+        other.diffDetails("o1", {}, {}),
+      ]);
+      expect(details).toEqual(expected);
+      expect(others).toBeUndefined();
+    }),
+  );
+});

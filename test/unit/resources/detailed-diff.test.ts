@@ -1,0 +1,148 @@
+import { beforeEach, expect, it } from "vitest";
+import { withDetailedDiff } from "../../../provider/resources/detailed-diff";
+import type { Change } from "../../../provider/resources/lifecycle/lifecycle";
+import { keyPath } from "../../../provider/settings/property-path";
+
+/** As the messages of Pulumi's host behave, as far as the details need them. */
+function messages() {
+  return {
+    DiffResponse: class {
+      changes = 0;
+      has = false;
+      readonly details = new Map<string, { kind: number | undefined }>();
+      setChanges(changes: number) {
+        this.changes = changes;
+        return this;
+      }
+      getDetaileddiffMap() {
+        return this.details;
+      }
+      setHasdetaileddiff(has: boolean) {
+        this.has = has;
+      }
+    },
+    PropertyDiff: class {
+      static readonly Kind = {
+        ADD: 0,
+        ADD_REPLACE: 1,
+        DELETE: 2,
+        DELETE_REPLACE: 3,
+        UPDATE: 4,
+        UPDATE_REPLACE: 5,
+      };
+      kind: number | undefined;
+      setKind(kind: number | undefined) {
+        this.kind = kind;
+      }
+    },
+  };
+}
+
+type Messages = ReturnType<typeof messages>;
+
+/** The modules of a process in which Pulumi's host has loaded these messages. */
+function host(exports: unknown, folder = "/app/node_modules/@pulumi/pulumi/"): NodeModule[] {
+  const child = { filename: `${folder}proto/provider_pb.js`, exports };
+  const main = { filename: `${folder}cmd/dynamic-provider/index.js`, children: [child] };
+  return [{ filename: "/app/index.js", children: [] }, main] as unknown as NodeModule[];
+}
+
+/** What the host does with a result. */
+function answer({ DiffResponse }: Messages, result: { changes?: boolean }) {
+  const response = new DiffResponse();
+  response.setChanges(result.changes === true ? 2 : 1);
+  return response;
+}
+
+const plain = { changes: true, replaces: ["value"] };
+const changes: Change[] = [
+  { property: keyPath("entries", "a.example"), kind: "add", replace: false },
+  { property: "value", kind: "update", replace: true },
+];
+
+let known: Messages;
+beforeEach(() => {
+  known = messages();
+});
+
+it("lays the details into the host's answer, and leaves the rest of it alone", () => {
+  const result = withDetailedDiff(plain, changes, host(known));
+  expect(result).toEqual(plain);
+  const response = answer(known, result);
+  expect(response).toMatchObject({ changes: 2, has: true });
+  expect([...response.details]).toEqual([
+    ['entries["a.example"]', { kind: 0 }],
+    ["value", { kind: 5 }],
+  ]);
+});
+
+it("finds the messages on Windows, and where a package manager has put them elsewhere", () => {
+  const folder = "C:\\app\\node_modules\\.pnpm\\@pulumi+pulumi@3.270.0\\node_modules\\@pulumi\\pulumi\\";
+  const modules = host(known, folder).map((module) =>
+    Object.assign(module, { filename: module.filename.replaceAll("/", "\\") }),
+  );
+  for (const child of modules[1]?.children ?? []) child.filename = child.filename.replaceAll("/", "\\");
+  expect(answer(known, withDetailedDiff(plain, changes, modules)).has).toBe(true);
+});
+
+it("touches no answer but the one for which the result is read", async () => {
+  const results = [changes, changes.slice(1)].map((each) => withDetailedDiff(plain, each, host(known)));
+  const foreign = answer(known, { changes: true });
+  const sizes = results.map((result) => answer(known, result).details.size);
+  expect(sizes).toEqual([2, 1]);
+  expect([foreign.has, answer(known, { changes: true }).has]).toEqual([false, false]);
+
+  // A host that reads the result and goes on later gets the plain diff, and so does everyone after it.
+  expect(results[0]?.changes).toBe(true);
+  await Promise.resolve();
+  expect(answer(known, { changes: true }).has).toBe(false);
+});
+
+it("has nothing to say where nothing changes", () => {
+  const same = { changes: false, replaces: [] };
+  expect(withDetailedDiff(same, [], host(known))).toBe(same);
+  expect(withDetailedDiff(plain, [], host(known))).toBe(plain);
+});
+
+it.each<[string, () => unknown]>([
+  ["in no host", () => undefined],
+  ["in a host without a DiffResponse", () => ({})],
+  ["in a host whose DiffResponse has no setChanges", () => ({ ...messages(), DiffResponse: class {} })],
+  ["in a host without a PropertyDiff", () => ({ DiffResponse: messages().DiffResponse })],
+  [
+    "in a host whose messages can't be changed",
+    () => {
+      const frozen = messages();
+      Object.freeze(frozen.DiffResponse.prototype);
+      return frozen;
+    },
+  ],
+])("stays as it was %s", (_, exports) => {
+  expect(withDetailedDiff(plain, changes, host(exports()))).toBe(plain);
+});
+
+it("stays as it was in a process that runs no host at all", () => {
+  expect(withDetailedDiff(plain, changes, [])).toBe(plain);
+  expect(withDetailedDiff(plain, changes)).toBe(plain);
+});
+
+it("keeps the host's answer whole when it takes no details after all", () => {
+  known.DiffResponse.prototype.getDetaileddiffMap = () => {
+    throw new Error("is not known any more");
+  };
+  expect(answer(known, withDetailedDiff(plain, changes, host(known)))).toMatchObject({
+    changes: 2,
+    has: false,
+  });
+});
+
+it("writes paths as Pulumi reads them: quotes are escaped, and nothing else is", () => {
+  expect(keyPath("entries", "x@y.example (graymail)")).toBe('entries["x@y.example (graymail)"]');
+  expect(keyPath("entries", 'a"b')).toBe('entries["a\\"b"]');
+  expect(keyPath("entries", "a\\b")).toBe('entries["a\\b"]');
+});
+
+it("leaves out the details of a key that can't be written as a path: the engine would fail", () => {
+  const unreadable: Change = { property: keyPath("entries", "a\\"), kind: "add", replace: false };
+  expect(withDetailedDiff(plain, [...changes, unreadable], host(known))).toBe(plain);
+});
