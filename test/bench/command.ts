@@ -36,15 +36,16 @@ export async function run(
   args: readonly string[],
   options: CommandOptions,
 ): Promise<Finished> {
+  running.signal.throwIfAborted();
   const startedAt = performance.now();
   const child = spawn(command, args, {
     cwd: options.cwd,
     env: options.env,
     stdio: ["ignore", "pipe", "pipe"],
-    signal: running.signal,
-    // At which the engine finishes the step it is at, and ends its own processes.
-    killSignal: "SIGINT",
   });
+  // At which the engine ends its own processes. Its folder may go only when it has ended itself.
+  const interrupt = (): void => void child.kill("SIGINT");
+  running.signal.addEventListener("abort", interrupt);
   const watch = options.memory ? watchPeaks(child.pid) : undefined;
   let output = "";
   let errors = "";
@@ -64,6 +65,7 @@ export async function run(
     const last = `${output}\n${errors}`.trim().split("\n").slice(-40).join("\n");
     throw new Error(`${basename(command)} ${args[0]} ended with ${code}:\n${last}`);
   } finally {
+    running.signal.removeEventListener("abort", interrupt);
     watch?.stop();
   }
 }
