@@ -121,8 +121,13 @@ provider "restapi" {
   write_returns_object = true
 }
 
+# Terraform evaluates for_each anew for every instance; a local it reads once.
+locals {
+  entries = { for entry in jsondecode(file("entries.json")) : entry.value => entry }
+}
+
 resource "restapi_object" "entry" {
-  for_each = { for entry in jsondecode(file("entries.json")) : entry.value => entry }
+  for_each = local.entries
   path     = "/api/v1/settings/allow_deny_entries"
   data     = jsonencode({
     list       = each.value.list
