@@ -1,0 +1,30 @@
+/** What is put on the deny list, the same for every peer. */
+export interface Entry {
+  readonly list: "deny";
+  readonly value: string;
+  readonly comment: string;
+}
+
+export type Comments = "short" | "40 characters";
+
+/** As TypeScript, for a program: an array of so many entries. */
+export function entriesSource(count: number, comments: Comments = "short"): string {
+  return `Array.from({ length: ${count} }, (_, index) => ({
+  list: "deny" as const,
+  value: \`bad-\${String(index + 1).padStart(5, "0")}.example\`,
+  comment: \`${commentPrefix(comments)}\${index + 1}\`${comments === "short" ? "" : '.padEnd(40, ".")'},
+}))`;
+}
+
+/** The same, here. */
+export function entries(count: number): Entry[] {
+  return Array.from({ length: count }, (_, index) => ({
+    list: "deny",
+    value: `bad-${String(index + 1).padStart(5, "0")}.example`,
+    comment: `${commentPrefix("short")}${index + 1}`,
+  }));
+}
+
+function commentPrefix(comments: Comments): string {
+  return comments === "short" ? "INC-" : "Seen in the phishing wave, INC-";
+}

@@ -1,0 +1,108 @@
+import { Agent, request } from "undici";
+import { entries } from "#bench/entries";
+import type { Operation, Peer } from "#bench/observation";
+import { PulumiProject } from "#bench/pulumi-project";
+import { API_KEY, Service } from "#bench/service";
+
+const CONCURRENCY = 16;
+const PAGE_SIZE = 200;
+const PATH = "/api/v1/settings/allow_deny_entries";
+
+const program = `
+import * as pulumi from "@pulumi/pulumi";
+
+class NothingProvider implements pulumi.dynamic.ResourceProvider {
+  async create(): Promise<pulumi.dynamic.CreateResult> {
+    return { id: "nothing", outs: {} };
+  }
+
+  async read(id: string, props: object): Promise<pulumi.dynamic.ReadResult> {
+    return { id, props };
+  }
+}
+
+class Nothing extends pulumi.dynamic.Resource {
+  constructor(name: string) {
+    super(new NothingProvider(), name, {});
+  }
+}
+
+new Nothing("nothing");
+`;
+
+/** What nobody can do without: the engine with a resource that does nothing, and the requests alone, one after the other. */
+export const floor: Peer = {
+  name: "floor",
+  title: "the floor",
+  isSlow: false,
+  async measure(bench) {
+    bench.say("the engine with a resource that does nothing");
+    await using project = await PulumiProject.create(program, {});
+    const engine: Partial<Record<Operation, number>> = {
+      "first up": (await project.up()).seconds,
+      "no-op up": (await project.upWithNothingToDo()).seconds,
+      refresh: (await project.refresh()).seconds,
+    };
+    for (const count of new Set([bench.manyEntries, bench.singleEntries])) {
+      bench.say(`${count} entries by HTTP alone`);
+      await using service = await Service.start();
+      await using agent = disposable(new Agent({ connections: CONCURRENCY }));
+      const writing = await postAll(service, agent, count);
+      const reading = await getAll(service, agent, count);
+      const alone = {
+        "first up": { seconds: writing + reading, reads: pagesOf(count), writes: count },
+        "no-op up": { seconds: 0, reads: 0, writes: 0 },
+        refresh: { seconds: reading, reads: pagesOf(count), writes: 0 },
+      };
+      for (const [operation, { seconds, reads, writes }] of Object.entries(alone)) {
+        bench.record({
+          operation: operation as Operation,
+          count,
+          seconds: (engine[operation as Operation] ?? Number.NaN) + seconds,
+          requests: { reads, writes },
+        });
+      }
+    }
+  },
+};
+
+/** Of both lists: an empty one is a page too. */
+function pagesOf(count: number): number {
+  return Math.ceil(count / PAGE_SIZE) + 1;
+}
+
+async function postAll(service: Service, agent: Agent, count: number): Promise<number> {
+  return await timed(entries(count), async (entry) => {
+    const body = JSON.stringify({ ...entry, entry_type: "domain", verdict_scope: "global" });
+    await ask(agent, service.url + PATH, "POST", body);
+  });
+}
+
+async function getAll(service: Service, agent: Agent, count: number): Promise<number> {
+  const pages = Array.from({ length: pagesOf(count) - 1 }, (_, index) => `deny&page=${index + 1}`);
+  return await timed([...pages, "allow&page=1"], async (page) => {
+    await ask(agent, `${service.url}${PATH}?list=${page}&page_size=${PAGE_SIZE}`, "GET");
+  });
+}
+
+async function ask(dispatcher: Agent, url: string, method: "GET" | "POST", body?: string): Promise<void> {
+  const headers = { "x-api-key": API_KEY, "content-type": "application/json" };
+  const answer = await request(url, { dispatcher, method, headers, ...(body && { body }) });
+  await answer.body.json();
+  if (answer.statusCode >= 300) throw new Error(`${method} ${url} was answered ${answer.statusCode}`);
+}
+
+/** Does all, 16 at a time, and tells the seconds. */
+async function timed<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  const waiting = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of waiting) await work(item);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+  return (performance.now() - startedAt) / 1_000;
+}
+
+function disposable(agent: Agent): Agent & AsyncDisposable {
+  return Object.assign(agent, { [Symbol.asyncDispose]: () => agent.close() });
+}

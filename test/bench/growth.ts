@@ -1,0 +1,36 @@
+import type { Finished } from "#bench/command";
+import { listProgram } from "#bench/list-resource";
+import type { Operation, Peer } from "#bench/observation";
+import { counted } from "#bench/operations";
+import { PulumiProject } from "#bench/pulumi-project";
+import { Service } from "#bench/service";
+
+/** A comment, an entry less, an entry more. */
+const THREE_CHANGES = `
+entries[0]!.comment = "Confirmed";
+entries.splice(1, 1);
+entries.push({ list: "deny", value: "bad-new.example", comment: "INC-new" });
+`;
+
+/** How the cost of one list grows with its entries, and the memory it takes. */
+export const growth: Peer = {
+  name: "growth",
+  title: "one `AllowDenyList`, as it grows",
+  isSlow: true,
+  async measure(bench) {
+    const memory = { memory: true };
+    for (const count of bench.growth) {
+      await using service = await Service.start();
+      await using project = await PulumiProject.create(listProgram(count), service.environment);
+      const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
+        const { seconds, requests, peaks } = await counted(service, work);
+        bench.record({ operation, count, seconds, requests, ...(peaks && { peaks }) });
+      };
+      await measure("first up", () => project.up(memory));
+      await measure("no-op up", () => project.upWithNothingToDo(memory));
+      await measure("refresh", () => project.refresh(memory));
+      await project.write(listProgram(count, "short", THREE_CHANGES));
+      await measure("three changes", () => project.up(memory));
+    }
+  },
+};

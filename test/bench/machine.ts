@@ -1,0 +1,34 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { availableParallelism, cpus, release, totalmem, type } from "node:os";
+import { ensureEngine } from "pulumi-email-security/engine";
+
+/** What it was measured on. */
+export interface MachineFacts {
+  readonly date: string;
+  readonly cpu: string;
+  readonly cores: number;
+  readonly memoryGb: number;
+  readonly system: string;
+  readonly node: string;
+  readonly pulumi: string;
+}
+
+export async function machineFacts(date: string): Promise<MachineFacts> {
+  const sdk = createRequire(import.meta.url)("@pulumi/pulumi/package.json") as { version: string };
+  return {
+    date,
+    cpu: cpus()[0]?.model.trim() ?? "unknown",
+    cores: availableParallelism(),
+    memoryGb: Math.round(totalmem() / 1024 ** 3),
+    system: systemName(),
+    node: process.versions.node,
+    pulumi: `${(await ensureEngine()).version}, SDK ${sdk.version}`,
+  };
+}
+
+function systemName(): string {
+  const file = "/etc/os-release";
+  const name = existsSync(file) && /^PRETTY_NAME="(.+)"$/m.exec(readFileSync(file, "utf8"))?.[1];
+  return `${name ? `${name}, ` : ""}${type()} ${release()}`;
+}

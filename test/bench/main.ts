@@ -1,0 +1,119 @@
+/**
+ * `npm run bench`: what the resources cost, beside the floor under any of them and beside other ways to the same end, all
+ * in one go through the real engine, against the sandbox in a process of its own.
+ *
+ *   npm run bench                                    everything, some 30 minutes; writes results.md and the README's table
+ *   npm run bench -- --resume                        goes on where an interrupted bench stopped
+ *   npm run bench -- --only floor,list --runs 1      a part, only printed
+ *   npm run bench -- --entries 100 --growth 100,500  with other sizes, only printed
+ */
+import { parseArgs } from "node:util";
+import { areCommandsStopped, stopCommands } from "#bench/command";
+import { Journal } from "#bench/journal";
+import { machineFacts } from "#bench/machine";
+import type { Bench, Measured, Observation, Peer } from "#bench/observation";
+import { peers } from "#bench/peers";
+import { reportOf, writeReport } from "#bench/report";
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    resume: { type: "boolean", default: false },
+    date: { type: "string", default: new Date().toISOString().slice(0, 10) },
+    runs: { type: "string" },
+    entries: { type: "string" },
+    members: { type: "string" },
+    growth: { type: "string" },
+  },
+});
+const runs = wholeNumber(values.runs, 3);
+const sizes = {
+  runs,
+  manyEntries: wholeNumber(values.entries, 5_000),
+  singleEntries: wholeNumber(values.entries, 2_000),
+  members: wholeNumber(values.members, 2_000),
+  growth: (values.growth ?? "1000,5000,10000,20000,50000").split(",").map((size) => wholeNumber(size, 0)),
+};
+const selected = selectedPeers(values.only);
+// Only a whole bench of the usual sizes is worth keeping.
+const isWhole = [values.only, values.runs, values.entries, values.members, values.growth].every(
+  (option) => option === undefined,
+);
+
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
+
+const startedAt = performance.now();
+const minutes = (): number => (performance.now() - startedAt) / 60_000;
+const facts = await machineFacts(values.date);
+const journal = new Journal(JSON.stringify({ sizes, pulumi: facts.pulumi, cpu: facts.cpu }), values.resume);
+
+try {
+  // The fast ones take turns, so that a machine that becomes slower becomes so for all of them.
+  for (let run = 1; run <= runs; run++) {
+    for (const peer of selected) if (!peer.isSlow) await measure(peer, run);
+  }
+  for (const peer of selected) if (peer.isSlow) await measure(peer, 1);
+
+  const observations = journal.observations.filter(({ peer }) => selected.some(({ name }) => name === peer));
+  const report = reportOf(observations, facts, runs);
+  console.log(`\n${report.all}\nIt took ${minutes().toFixed(1)} minutes.`);
+  if (isWhole) await writeReport(report);
+} catch (error) {
+  if (!areCommandsStopped()) throw error;
+  console.error("\nStopped. `npm run bench -- --resume` goes on.");
+  process.exitCode = 1;
+}
+
+/** What fails is a row of the table too, and the others go on. */
+async function measure(peer: Peer, run: number): Promise<void> {
+  const step = `${peer.name} ${run}`;
+  if (journal.isDone(step)) return;
+  const head = peer.isSlow ? peer.name : `${peer.name}, run ${run} of ${runs}`;
+  const say = (what: string): void =>
+    console.log(`${minutes().toFixed(1).padStart(5)} min  ${head}: ${what}`);
+  say("starts");
+  const observed: Observation[] = [];
+  const bench: Bench = {
+    ...sizes,
+    say,
+    record(measurement) {
+      observed.push({ ...measurement, peer: peer.name });
+      say(describe(measurement));
+    },
+  };
+  try {
+    await peer.measure(bench);
+  } catch (error) {
+    if (areCommandsStopped()) throw error;
+    process.exitCode = 1;
+    const failure = error instanceof Error ? error.message : String(error);
+    observed.push({ peer: peer.name, failure });
+    say(`FAILED: ${failure}`);
+  }
+  journal.keep(step, observed);
+}
+
+function selectedPeers(only: string | undefined): readonly Peer[] {
+  const names = only?.split(",") ?? peers.map(({ name }) => name);
+  const unknown = names.filter((name) => !peers.some((peer) => peer.name === name));
+  if (unknown.length === 0) return peers.filter(({ name }) => names.includes(name));
+  throw new Error(`--only knows ${peers.map(({ name }) => name).join(", ")}; not ${unknown.join(", ")}`);
+}
+
+function wholeNumber(text: string | undefined, otherwise: number): number {
+  if (text === undefined) return otherwise;
+  if (/^[1-9]\d*$/.test(text)) return Number(text);
+  throw new Error(`${text} is no whole number above 0`);
+}
+
+/** One measurement, for a line of progress. */
+function describe({ operation, count, variant, seconds, requests, stateAnEntry, peaks }: Measured): string {
+  const parts = [
+    seconds !== undefined && `${seconds.toFixed(1)} s`,
+    requests && `${requests.reads} reads, ${requests.writes} writes`,
+    stateAnEntry &&
+      `${stateAnEntry.compactBytes.toFixed(0)} bytes an entry, ${stateAnEntry.fileBytes.toFixed(0)} in the file`,
+    peaks && `the provider took ${(peaks.provider / 1e6).toFixed(0)} MB`,
+  ];
+  return `${operation} of ${count}${variant ? `, ${variant}` : ""}: ${parts.filter(Boolean).join("; ")}`;
+}

@@ -1,0 +1,69 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** The most memory that each process of a Pulumi run held at any time (`VmHWM`), in bytes. */
+export interface Peaks {
+  /** The dynamic provider. */
+  readonly provider: number;
+  /** The program. */
+  readonly program: number;
+  /** The CLI, which is the engine. */
+  readonly engine: number;
+}
+
+const INTERVAL_MS = 100;
+
+/** Watches the processes under the CLI. Undefined where there is no /proc: on another system than Linux. */
+export function watchPeaks(cli: number | undefined): { stop(): Peaks } | undefined {
+  if (process.platform !== "linux" || cli === undefined) return undefined;
+  const peaks = { provider: 0, program: 0, engine: 0 };
+  const look = (): void => {
+    for (const pid of withDescendants(cli)) {
+      const role = pid === cli ? "engine" : roleOf(pid);
+      if (role !== undefined) peaks[role] = Math.max(peaks[role], highWaterMark(pid));
+    }
+  };
+  const timer = setInterval(look, INTERVAL_MS);
+  return {
+    stop() {
+      clearInterval(timer);
+      return peaks;
+    },
+  };
+}
+
+function roleOf(pid: number): keyof Peaks | undefined {
+  const command = read(`/proc/${pid}/cmdline`);
+  if (command.includes("@pulumi/pulumi/cmd/dynamic-provider")) return "provider";
+  if (command.includes("@pulumi/pulumi/cmd/run")) return "program";
+  return undefined;
+}
+
+function highWaterMark(pid: number): number {
+  return Number(/^VmHWM:\s*(\d+) kB/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0) * 1024;
+}
+
+function withDescendants(root: number): number[] {
+  const children = new Map<number, number[]>();
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue;
+    // After the name in brackets: the state, then the parent.
+    const parent = Number(/\) \S (\d+) [^)]*$/.exec(read(`/proc/${name}/stat`))?.[1]);
+    children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+  }
+  const found: number[] = [];
+  const waiting = [root];
+  for (let pid = waiting.pop(); pid !== undefined; pid = waiting.pop()) {
+    found.push(pid);
+    waiting.push(...(children.get(pid) ?? []));
+  }
+  return found;
+}
+
+/** Empty when the process has just ended. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}

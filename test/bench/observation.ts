@@ -1,0 +1,64 @@
+import type { Peaks } from "#bench/memory";
+import type { Requests } from "#bench/service";
+
+/** What is done. */
+export type Operation = "first up" | "no-op up" | "refresh" | "three changes" | "state";
+
+/** One measurement. */
+export interface Measured {
+  readonly operation: Operation;
+  /** How many entries or members there were. */
+  readonly count: number;
+  /** Such as `comments of 40 characters`. */
+  readonly variant?: string;
+  readonly seconds?: number;
+  readonly requests?: Requests;
+  readonly stateAnEntry?: StateSize;
+  readonly peaks?: Peaks;
+}
+
+/** A measurement of a peer, or why there is none. */
+export type Observation = { readonly peer: string } & (Measured | { readonly failure: string });
+
+/** Bytes of a state. */
+export interface StateSize {
+  /** As it is exported, without white space. */
+  readonly compactBytes: number;
+  /** As it lies on the disk. */
+  readonly fileBytes: number;
+}
+
+/** What a peer is measured with. */
+export interface Bench {
+  /** How often what is fast is done. */
+  readonly runs: number;
+  /** Entries of what is made for thousands. */
+  readonly manyEntries: number;
+  /** Entries of what has a resource for each. */
+  readonly singleEntries: number;
+  readonly members: number;
+  /** Entries of the lists that show how the cost grows. */
+  readonly growth: readonly number[];
+  /** Keeps a measurement and tells of it. */
+  record(measured: Measured): void;
+  /** Tells what is done now. */
+  say(what: string): void;
+}
+
+/** Somebody who is measured: a file each. */
+export interface Peer {
+  readonly name: string;
+  /** As the table calls it. */
+  readonly title: string;
+  /** Whether it takes minutes, so that it is done once and repeats only its fast operations itself. */
+  readonly isSlow: boolean;
+  measure(bench: Bench): Promise<void>;
+}
+
+/** What one entry adds to a state. */
+export function stateAnEntry(ofMany: StateSize, count: number, ofOne: StateSize): StateSize {
+  return {
+    compactBytes: (ofMany.compactBytes - ofOne.compactBytes) / (count - 1),
+    fileBytes: (ofMany.fileBytes - ofOne.fileBytes) / (count - 1),
+  };
+}

@@ -1,0 +1,68 @@
+import type { Finished } from "#bench/command";
+import { type Bench, type Operation, type StateSize, stateAnEntry } from "#bench/observation";
+import { PulumiProject } from "#bench/pulumi-project";
+import { type Requests, Service } from "#bench/service";
+
+export interface Subject {
+  readonly count: number;
+  /** The text of the program that declares so many. */
+  program(count: number): string;
+  /** More of the environment, for the first `up`. */
+  readonly environment?: Record<string, string>;
+  readonly variant?: string;
+  /** How often the operations after the first `up` are done. Default 1. */
+  readonly repeats?: number;
+}
+
+/** The first `up`, `up` with nothing to do and `refresh` of a program, on a service and a stack that are new. */
+export async function measureOperations(bench: Bench, subject: Subject): Promise<void> {
+  const { count, program, environment, variant, repeats = 1 } = subject;
+  await using service = await Service.start();
+  await using project = await PulumiProject.create(program(count), service.environment);
+  const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
+    const { seconds, requests } = await counted(service, work);
+    bench.record({ operation, count, seconds, requests, ...(variant && { variant }) });
+  };
+
+  await measure("first up", () => project.up({ environment }));
+  for (let repeat = 0; repeat < repeats; repeat++)
+    await measure("no-op up", () => project.upWithNothingToDo());
+  for (let repeat = 0; repeat < repeats; repeat++) await measure("refresh", () => project.refresh());
+  const ofMany = await project.stateSize();
+  const ofOne = await stateOfOne(subject);
+  bench.record({
+    operation: "state",
+    count,
+    stateAnEntry: stateAnEntry(ofMany, count, ofOne),
+    ...(variant && { variant }),
+  });
+}
+
+/** What one entry adds to the state of a program, without any time. */
+export async function measureState(bench: Bench, subject: Subject): Promise<void> {
+  const { count, program, variant } = subject;
+  await using service = await Service.start();
+  await using project = await PulumiProject.create(program(count), service.environment);
+  await project.up({ environment: subject.environment });
+  const added = stateAnEntry(await project.stateSize(), count, await stateOfOne(subject));
+  bench.record({ operation: "state", count, stateAnEntry: added, ...(variant && { variant }) });
+}
+
+async function stateOfOne({ program }: Subject): Promise<StateSize> {
+  await using service = await Service.start();
+  await using project = await PulumiProject.create(program(1), service.environment);
+  await project.up();
+  return await project.stateSize();
+}
+
+/** Does something and counts what the service was asked meanwhile. */
+export async function counted(
+  service: Service,
+  work: () => Promise<Finished>,
+): Promise<Finished & { requests: Requests }> {
+  const before = await service.requests();
+  const finished = await work();
+  const after = await service.requests();
+  const requests = { reads: after.reads - before.reads, writes: after.writes - before.writes };
+  return { ...finished, requests };
+}

@@ -1,0 +1,97 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { ensureEngine } from "pulumi-email-security/engine";
+import { type Finished, run } from "#bench/command";
+import type { StateSize } from "#bench/observation";
+
+interface RunOptions {
+  /** More of the environment. */
+  readonly environment?: Record<string, string> | undefined;
+  /** Whether the peak memory is watched. Default false. */
+  readonly memory?: boolean;
+}
+
+/** A Pulumi program in a temporary folder with a file backend and one stack, driven through the real CLI. */
+export class PulumiProject implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #command: string;
+  readonly #environment: NodeJS.ProcessEnv;
+
+  private constructor(folder: string, command: string, environment: NodeJS.ProcessEnv) {
+    this.#folder = folder;
+    this.#command = command;
+    this.#environment = environment;
+  }
+
+  /** @param program the text of its `index.ts` */
+  static async create(program: string, environment: Record<string, string>): Promise<PulumiProject> {
+    const engine = await ensureEngine();
+    const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
+    await symlink(resolve("node_modules"), join(folder, "node_modules"));
+    await writeFile(join(folder, "Pulumi.yaml"), "name: settings\nruntime: nodejs\n");
+    await writeFile(
+      join(folder, "package.json"),
+      '{ "name": "settings", "private": true, "main": "index.ts" }',
+    );
+    const state = join(folder, ".state");
+    await mkdir(state);
+    const project = new PulumiProject(folder, engine.command, {
+      ...engine.environment(withoutOwnSettings(process.env)),
+      PULUMI_BACKEND_URL: `file://${state.replaceAll("\\", "/")}`,
+      PULUMI_CONFIG_PASSPHRASE: "bench",
+      PULUMI_HOME: join(folder, ".home"),
+      ...environment,
+    });
+    await project.write(program);
+    await project.#run(["stack", "init", "dev"]);
+    return project;
+  }
+
+  /** Replaces the program. */
+  async write(program: string): Promise<void> {
+    await writeFile(join(this.#folder, "index.ts"), program);
+  }
+
+  async up(options: RunOptions = {}): Promise<Finished> {
+    return await this.#run(["up", "--yes", "--skip-preview"], options);
+  }
+
+  /** Fails when there is something to do. */
+  async upWithNothingToDo(options: RunOptions = {}): Promise<Finished> {
+    return await this.#run(["up", "--yes", "--skip-preview", "--expect-no-changes"], options);
+  }
+
+  async refresh(options: RunOptions = {}): Promise<Finished> {
+    return await this.#run(["refresh", "--yes", "--skip-preview"], options);
+  }
+
+  async stateSize(): Promise<StateSize> {
+    const { output } = await this.#run(["stack", "export"]);
+    const stacks = join(this.#folder, ".state", ".pulumi", "stacks");
+    const file = (await readdir(stacks, { recursive: true })).find((name) => name.endsWith("dev.json"));
+    if (file === undefined) throw new Error("the file backend holds no stack");
+    return {
+      compactBytes: Buffer.byteLength(JSON.stringify(JSON.parse(output))),
+      fileBytes: (await readFile(join(stacks, file))).byteLength,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #run(args: string[], { environment, memory = false }: RunOptions = {}): Promise<Finished> {
+    return await run(this.#command, [...args, "--non-interactive", "--color", "never"], {
+      cwd: this.#folder,
+      env: { ...this.#environment, ...environment },
+      memory,
+    });
+  }
+}
+
+/** The user's own tenant and Pulumi account are no business of a bench. */
+function withoutOwnSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const own = /^(PULUMI_|EMAIL_SECURITY_(?!CACHE_DIR|ENGINE))/;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !own.test(name)));
+}

@@ -1,0 +1,179 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { MachineFacts } from "#bench/machine";
+import type { Observation, Operation } from "#bench/observation";
+import { peers } from "#bench/peers";
+import { grouped, type Row, ratioTo, rowsOf } from "#bench/rows";
+import { decimal, table, whole } from "#bench/table";
+import { type Verdict, verdictsOf } from "#bench/targets";
+
+const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
+const README = fileURLToPath(new URL("../../README.md", import.meta.url));
+const MARKED = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
+
+/** The results as Markdown. */
+export interface Report {
+  /** A row a peer, for the README. */
+  readonly main: string;
+  readonly all: string;
+}
+
+export function reportOf(observations: readonly Observation[], facts: MachineFacts, runs: number): Report {
+  const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
+  const rest = rows.filter(({ peer }) => peer !== "growth");
+  const main = `${mainTable(rest)}\n\n${factsLine(facts)}`;
+  const parts = [
+    "# What it costs",
+    explanation(runs),
+    main,
+    "## Targets",
+    targetTable(verdictsOf(rows)),
+    "## Every measurement",
+    rowTable(rest),
+    "## How one list grows",
+    growthTable(rows.filter(({ peer }) => peer === "growth")),
+    ...failures(observations),
+  ];
+  return { main, all: `${parts.join("\n\n")}\n` };
+}
+
+function explanation(runs: number): string {
+  return [
+    `Written by \`npm run bench\`. Every operation is a command of the real engine, with \`--skip-preview\` and a file
+backend, on a new stack and against a new sandbox, which is a process of its own. Seconds are those of the command from
+its start to its end: the median of ${runs}, for which the peers take turns. What takes minutes is done once, as the
+tables say.`,
+    `- **The floor** is the same command on a program with one resource that does nothing, and the same requests alone, 16
+  at a time.
+- **The obvious dynamic provider** is one as Pulumi's documentation shows it, a resource an entry. The service can't tell
+  one entry by its id, so its \`read\` looks through the list.
+- **Terraform** has a resource an entry too. Its provider must read one entry, so the sandbox is given an endpoint for that
+  which the service lacks. Its "first up" is an apply, its \`up\` with nothing to do a plan.
+- **State** is what one more entry adds to it: exported and without white space, and in the backend's file.`,
+  ].join("\n\n");
+}
+
+/** Writes results.md, and the main table between the README's marks, where it has them. */
+export async function writeReport({ main, all }: Report): Promise<void> {
+  await writeFile(RESULTS, all);
+  const readme = await readFile(README, "utf8");
+  const updated = readme.replace(MARKED, (_all, start: string, end: string) => `${start}${main}\n${end}`);
+  if (updated !== readme) await writeFile(README, updated);
+}
+
+function mainTable(rows: readonly Row[]): string {
+  const programs = grouped(rows, ({ peer, count }) => JSON.stringify([count, peer]));
+  const lines = programs.map((ofProgram) => {
+    const cell = (operation: Operation, show: (row: Row) => string): string => {
+      const row = ofProgram.find((one) => one.operation === operation);
+      return row ? show(row) : "";
+    };
+    const time = (row: Row): string => (row.seconds ? `${decimal(row.seconds.median)} s` : "");
+    const [{ peer, count } = { peer: "", count: 0 }] = ofProgram;
+    return {
+      count,
+      cells: [
+        titleOf(peer),
+        whole(count),
+        cell("first up", time),
+        cell("no-op up", time),
+        cell("refresh", (row) => `${time(row)}, ${whole(row.requests?.reads ?? 0)}`),
+        cell("state", (row) => `${whole(row.stateAnEntry?.compactBytes ?? 0)} bytes`),
+      ],
+    };
+  });
+  return table(
+    ["", "entries", "first `up`", "`up`, nothing to do", "`refresh`, its requests", "state an entry"],
+    lines.toSorted((a, b) => b.count - a.count).map(({ cells }) => cells),
+  );
+}
+
+function rowTable(rows: readonly Row[]): string {
+  const times = (ratio: number | undefined): string => (ratio === undefined ? "" : `${ratio.toFixed(2)} ×`);
+  return table(
+    [
+      "peer",
+      "what",
+      "entries",
+      "runs",
+      "seconds",
+      "spread",
+      "floor",
+      "obvious",
+      "reads",
+      "writes",
+      "bytes",
+      "in file",
+    ],
+    rows.map((row) => [
+      titleOf(row.peer),
+      `${row.operation}${row.variant ? `, ${row.variant}` : ""}`,
+      whole(row.count),
+      String(row.runs),
+      row.seconds ? row.seconds.median.toFixed(2) : "",
+      row.seconds && row.runs > 1 ? `${row.seconds.min.toFixed(2)} to ${row.seconds.max.toFixed(2)}` : "",
+      times(row.peer === "terraform" ? undefined : ratioTo("floor", row, rows)),
+      times(ratioTo("obvious", row, rows)),
+      row.requests ? whole(row.requests.reads) : "",
+      row.requests ? whole(row.requests.writes) : "",
+      row.stateAnEntry ? whole(row.stateAnEntry.compactBytes) : "",
+      row.stateAnEntry ? whole(row.stateAnEntry.fileBytes) : "",
+    ]),
+    2,
+  );
+}
+
+function growthTable(rows: readonly Row[]): string {
+  const operations: Operation[] = ["first up", "no-op up", "refresh", "three changes"];
+  const lines = grouped(rows, ({ count }) => String(count)).map((ofSize) => {
+    const count = ofSize[0]?.count ?? 0;
+    const cells = operations.map((operation) => {
+      const seconds = ofSize.find((row) => row.operation === operation)?.seconds?.median;
+      return seconds === undefined
+        ? ""
+        : `${decimal(seconds)} s, ${decimal((seconds / count) * 1_000)} s a 1,000`;
+    });
+    const peaks = ofSize.flatMap((row) => row.providerPeak ?? []);
+    const memory = peaks.length === 0 ? "not measured" : `${whole(Math.max(...peaks) / 1e6)} MB`;
+    return [whole(count), ...cells, memory];
+  });
+  return table(["entries", ...operations.map((one) => `\`${one}\``), "provider's memory"], lines);
+}
+
+function targetTable(verdicts: readonly Verdict[]): string {
+  return table(
+    ["target", "at most", "measured", ""],
+    verdicts.map(({ what, limit, unit, measured }) => [
+      what,
+      `${number(limit)} ${unit}`,
+      measured === undefined ? "" : number(measured),
+      measured === undefined ? "not measured" : measured <= limit ? "met" : "MISSED",
+    ]),
+  );
+}
+
+function number(value: number): string {
+  return value < 10 ? value.toFixed(2) : whole(value);
+}
+
+function failures(observations: readonly Observation[]): string[] {
+  const failed = observations.flatMap((one) => ("failure" in one ? [one] : []));
+  if (failed.length === 0) return [];
+  const line = ({ peer, failure }: (typeof failed)[number]): string => {
+    const lines = failure.split("\n").map((text) => text.trim());
+    return `- ${titleOf(peer)}: ${lines.findLast((text) => /error\b/i.test(text)) ?? lines.join(" ")}`;
+  };
+  return ["## What could not be measured", [...new Set(failed.map(line))].join("\n")];
+}
+
+function placeOf(name: string): number {
+  return peers.findIndex((peer) => peer.name === name);
+}
+
+function titleOf(name: string): string {
+  return peers.find((peer) => peer.name === name)?.title ?? name;
+}
+
+function factsLine({ date, cpu, cores, memoryGb, system, node, pulumi }: MachineFacts): string {
+  return `${date}; ${cpu}, ${cores} cores, ${memoryGb} GB; ${system}; Node.js ${node}; Pulumi ${pulumi}.`;
+}

@@ -1,0 +1,70 @@
+/**
+ * The sandbox in a process of its own, so that it shares no event loop with what is measured. It prints its address and
+ * ends when its standard input does, so it never outlives the bench.
+ *
+ *   node test/bench/service-process.ts '{ "employees": 2000, "readOne": true }'
+ */
+import {
+  type SandboxHooks,
+  type Scenario,
+  type ServiceRequest,
+  type ServiceResponse,
+  startSandbox,
+} from "pulumi-email-security/sandbox";
+import { mailboxOf, type ServiceOptions, TENANT } from "#bench/service";
+
+const { employees = 0, readOne = false } = JSON.parse(process.argv[2] ?? "{}") as ServiceOptions;
+
+const scenario: Scenario = {
+  name: "bench",
+  tenants: [
+    {
+      name: TENANT,
+      keyLabels: { ci: "bench", console: "nobody" },
+      detectedAt: "2026-01-01T06:00:00.000Z",
+      // A title that makes nobody a VIP by itself.
+      employees: Array.from({ length: employees }, (_, index) => ({
+        email: mailboxOf(index),
+        fullName: `Person ${index}`,
+        jobTitle: "Engineer",
+        department: "Engineering",
+      })),
+      manualVips: [],
+      exclusions: [],
+      entries: [],
+      threats: 0,
+    },
+  ],
+};
+
+const sandbox = await startSandbox({ scenario, ...(readOne && readOneEndpoint()) });
+console.log(sandbox.url);
+// A Ctrl-C reaches every process of the terminal; the engine still finishes the step it is at.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => {});
+process.stdin.resume().once("end", () => sandbox.close());
+
+/**
+ * `GET /api/v1/settings/allow_deny_entries/{id}`, which the service's reference lacks and the generic REST provider for
+ * Terraform can't do without. It answers from the writes that it saw.
+ */
+function readOneEndpoint(): SandboxHooks {
+  const entries = new Map<string, unknown>();
+  const idOf = ({ path }: ServiceRequest): string | undefined =>
+    /allow_deny_entries\/([^/]+)$/.exec(path)?.[1];
+  return {
+    intercept(request): ServiceResponse | undefined {
+      const id = idOf(request);
+      if (request.method !== "GET" || id === undefined) return undefined;
+      const entry = entries.get(id);
+      return entry === undefined
+        ? { status: 404, body: { error: "no such entry" } }
+        : { status: 200, body: { status: 200, results: entry } };
+    },
+    afterHandle(request, response): undefined {
+      if (request.method === "GET" || response.status >= 300) return;
+      const { results } = response.body as { results: { id: string } };
+      if (request.method === "DELETE") entries.delete(results.id);
+      else entries.set(results.id, results);
+    },
+  };
+}

@@ -1,0 +1,69 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+export const TENANT = "acme";
+export const API_KEY = `sandbox-${TENANT}-ci`;
+
+export interface ServiceOptions {
+  /** How many mailboxes the tenant's directory holds. Default 0. */
+  readonly employees?: number;
+  /** Whether one entry can be read by its id, which the reference doesn't offer. Default false. */
+  readonly readOne?: boolean;
+}
+
+/** What the service was asked. */
+export interface Requests {
+  readonly reads: number;
+  readonly writes: number;
+}
+
+/** The mailbox of the directory's so manieth person, counted from 0. */
+export function mailboxOf(index: number): string {
+  return `person-${String(index).padStart(5, "0")}@acme.example`;
+}
+
+/** A sandbox of the service with empty lists, in a process of its own. */
+export class Service implements AsyncDisposable {
+  readonly url: string;
+  readonly #process: ChildProcess;
+
+  private constructor(url: string, process: ChildProcess) {
+    this.url = url;
+    this.#process = process;
+  }
+
+  static async start(options: ServiceOptions = {}): Promise<Service> {
+    const script = fileURLToPath(new URL("service-process.ts", import.meta.url));
+    const child = spawn(
+      process.execPath,
+      ["--disable-warning=ExperimentalWarning", script, JSON.stringify(options)],
+      { stdio: ["pipe", "pipe", "inherit"] },
+    );
+    const url = await new Promise<string>((resolve, reject) => {
+      createInterface({ input: child.stdout }).once("line", resolve);
+      child.once("exit", (code) => reject(new Error(`the sandbox ended with ${code}`)));
+    });
+    return new Service(url, child);
+  }
+
+  /** What a program needs to find it. */
+  get environment(): Record<string, string> {
+    return { EMAIL_SECURITY_BASE_URL: this.url, EMAIL_SECURITY_API_KEY: API_KEY };
+  }
+
+  /** All requests so far. */
+  async requests(): Promise<Requests> {
+    const response = await fetch(`${this.url}/sandbox/requests`);
+    const { reads, writes } = (await response.json()) as Requests;
+    return { reads, writes };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = once(this.#process, "exit");
+    this.#process.stdin?.end();
+    await ended;
+  }
+}

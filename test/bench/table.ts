@@ -1,0 +1,29 @@
+/**
+ * A table, as the terminal and Markdown show it alike.
+ *
+ * @param texts how many columns at the left are texts; the others are numbers, and stand at the right
+ */
+export function table(head: readonly string[], rows: readonly (readonly string[])[], texts = 1): string {
+  const widths = head.map((_, column) =>
+    Math.max(3, ...[head, ...rows].map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (show: (width: number, column: number) => string): string =>
+    `| ${widths.map(show).join(" | ")} |`;
+  const cells = (row: readonly string[]): string =>
+    line((width, column) => {
+      const cell = row[column] ?? "";
+      return column < texts ? cell.padEnd(width) : cell.padStart(width);
+    });
+  const rule = line((width, column) => (column < texts ? "-".repeat(width) : `${"-".repeat(width - 1)}:`));
+  return [cells(head), rule, ...rows.map(cells)].join("\n");
+}
+
+/** `12,345` */
+export function whole(number: number): string {
+  return Math.round(number).toLocaleString("en-US");
+}
+
+/** Two digits that matter: `0.85`, `6.1`, `180`. */
+export function decimal(number: number): string {
+  return number < 1 ? number.toFixed(2) : number < 20 ? number.toFixed(1) : whole(number);
+}

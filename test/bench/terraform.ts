@@ -1,0 +1,175 @@
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cacheFolder } from "pulumi-email-security/engine";
+import { areCommandsStopped, type Finished, run } from "#bench/command";
+import { entries } from "#bench/entries";
+import { type Bench, type Operation, type Peer, type StateSize, stateAnEntry } from "#bench/observation";
+import { counted } from "#bench/operations";
+import { API_KEY, Service } from "#bench/service";
+
+/** Each of them is built from its Go modules: a folder with the go.mod that pins all of it. */
+const CLI = { folder: "cli", package: "github.com/hashicorp/terraform" };
+const PROVIDER = { folder: "restapi", package: "github.com/Mastercard/terraform-provider-restapi" };
+
+/**
+ * Terraform with the provider for any REST service, a resource an entry. It needs to read one entry, which this service
+ * can't; the sandbox is given that endpoint.
+ */
+export const terraform: Peer = {
+  name: "terraform",
+  title: "Terraform 1.11 with Mastercard/restapi 1.20",
+  isSlow: true,
+  async measure(bench) {
+    const count = bench.singleEntries;
+    const programs = await obtain(bench);
+    await using service = await Service.start({ readOne: true });
+    await using project = await TerraformProject.create(programs, service, count);
+    const measure = async (operation: Operation, ...args: string[]): Promise<void> => {
+      const { seconds, requests } = await counted(service, () => project.run(...args));
+      bench.record({ operation, count, variant: `\`terraform ${args[0]}\``, seconds, requests });
+    };
+    await measure("first up", "apply", "-auto-approve");
+    for (let repeat = 0; repeat < bench.runs; repeat++)
+      await measure("no-op up", "plan", "-detailed-exitcode");
+    for (let repeat = 0; repeat < bench.runs; repeat++) await measure("refresh", "refresh");
+    bench.record({
+      operation: "state",
+      count,
+      stateAnEntry: stateAnEntry(await project.stateSize(), count, await stateOfOne(programs)),
+    });
+  },
+};
+
+interface Programs {
+  readonly cli: string;
+  readonly provider: string;
+}
+
+async function stateOfOne(programs: Programs): Promise<StateSize> {
+  await using service = await Service.start({ readOne: true });
+  await using project = await TerraformProject.create(programs, service, 1);
+  await project.run("apply", "-auto-approve");
+  return await project.stateSize();
+}
+
+class TerraformProject implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #cli: string;
+  readonly #environment: NodeJS.ProcessEnv;
+
+  private constructor(folder: string, cli: string, environment: NodeJS.ProcessEnv) {
+    this.#folder = folder;
+    this.#cli = cli;
+    this.#environment = environment;
+  }
+
+  static async create(
+    { cli, provider }: Programs,
+    service: Service,
+    count: number,
+  ): Promise<TerraformProject> {
+    const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
+    const settings = join(folder, "settings.tfrc");
+    // A provider from a folder needs no `terraform init`, and so no registry.
+    const overrides = `dev_overrides { "Mastercard/restapi" = ${JSON.stringify(join(provider, ".."))} }`;
+    await writeFile(
+      settings,
+      `disable_checkpoint = true\nprovider_installation {\n${overrides}\ndirect {}\n}\n`,
+    );
+    await writeFile(join(folder, "main.tf"), configuration(service.url));
+    await writeFile(join(folder, "entries.json"), JSON.stringify(entries(count)));
+    const own = Object.entries(process.env).filter(([name]) => !name.startsWith("TF_"));
+    return new TerraformProject(folder, cli, { ...Object.fromEntries(own), TF_CLI_CONFIG_FILE: settings });
+  }
+
+  async run(...args: string[]): Promise<Finished> {
+    return await run(this.#cli, [...args, "-no-color", "-input=false"], {
+      cwd: this.#folder,
+      env: this.#environment,
+    });
+  }
+
+  async stateSize(): Promise<StateSize> {
+    const text = await readFile(join(this.#folder, "terraform.tfstate"), "utf8");
+    return {
+      compactBytes: Buffer.byteLength(JSON.stringify(JSON.parse(text))),
+      fileBytes: Buffer.byteLength(text),
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+function configuration(url: string): string {
+  return `
+terraform {
+  required_providers {
+    restapi = { source = "Mastercard/restapi" }
+  }
+}
+
+provider "restapi" {
+  uri                  = "${url}"
+  headers              = { "X-Api-Key" = "${API_KEY}", "Content-Type" = "application/json" }
+  id_attribute         = "results/id"
+  update_method        = "PATCH"
+  write_returns_object = true
+}
+
+# Terraform evaluates for_each anew for every instance; a local it reads once.
+locals {
+  entries = { for entry in jsondecode(file("entries.json")) : entry.value => entry }
+}
+
+resource "restapi_object" "entry" {
+  for_each = local.entries
+  path     = "/api/v1/settings/allow_deny_entries"
+  data     = jsonencode({
+    list       = each.value.list
+    entry_type = "domain"
+    value      = each.value.value
+    comment    = each.value.comment
+  })
+}
+`;
+}
+
+/** Both programs from the user's cache folder, built into it where they aren't there yet. Throws where there is no Go or no module proxy. */
+async function obtain(bench: Bench): Promise<Programs> {
+  try {
+    return { cli: await build(bench, CLI), provider: await build(bench, PROVIDER) };
+  } catch (cause) {
+    if (areCommandsStopped()) throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`error: it can't be built from its Go modules here: ${reason.replaceAll("\n", " ")}`, {
+      cause,
+    });
+  }
+}
+
+async function build(bench: Bench, program: typeof CLI): Promise<string> {
+  const source = fileURLToPath(new URL(`terraform/${program.folder}/`, import.meta.url));
+  const pins = await readFile(join(source, "go.mod"), "utf8");
+  const version = new RegExp(`^\\s*(?:require )?${program.package} v(\\S+)`, "m").exec(pins)?.[1];
+  const name = `${program.package.split("/").at(-1)}${process.platform === "win32" ? ".exe" : ""}`;
+  const folder = join(cacheFolder(), "bench", `${name}-${version}-${process.platform}-${process.arch}`);
+  const built = join(folder, name);
+  if (existsSync(built)) return built;
+
+  bench.say(`building ${name} ${version} from its Go modules, which takes minutes, once`);
+  const unfinished = join(folder, `unfinished-${process.pid}`);
+  await mkdir(folder, { recursive: true });
+  const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false"];
+  const linked = "-s -w -X github.com/hashicorp/terraform/version.dev=no";
+  await run("go", ["build", ...flags, "-ldflags", linked, "-o", unfinished, program.package], {
+    cwd: source,
+    env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
+  });
+  await rename(unfinished, built);
+  return built;
+}

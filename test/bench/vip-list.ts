@@ -1,0 +1,33 @@
+import type { Finished } from "#bench/command";
+import type { Operation, Peer } from "#bench/observation";
+import { counted } from "#bench/operations";
+import { PulumiProject } from "#bench/pulumi-project";
+import { mailboxOf, Service } from "#bench/service";
+
+/** All VIPs as one resource. The comments differ, as people's do. */
+export const vipList: Peer = {
+  name: "vips",
+  title: "one `VipList`",
+  isSlow: false,
+  async measure(bench) {
+    const count = bench.members;
+    const members = Array.from({ length: count }, (_, index) => ({
+      email: mailboxOf(index),
+      comment: `Ticket ${index + 1}`,
+    }));
+    const program = `
+import { VipList } from "pulumi-email-security";
+
+new VipList("vips", { members: ${JSON.stringify(members)} });
+`;
+    await using service = await Service.start({ employees: count });
+    await using project = await PulumiProject.create(program, service.environment);
+    const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
+      const { seconds, requests } = await counted(service, work);
+      bench.record({ operation, count, seconds, requests });
+    };
+    await measure("first up", () => project.up());
+    await measure("no-op up", () => project.upWithNothingToDo());
+    await measure("refresh", () => project.refresh());
+  },
+};
