@@ -4,6 +4,7 @@
  * @packageDocumentation
  */
 import "./settings/node-version";
+import "./resources/compile-cache";
 
 export { EmailSecurityError, SettingsClient, type SettingsClientOptions } from "./client";
 export * from "./client/errors";

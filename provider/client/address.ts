@@ -1,10 +1,17 @@
 import { isIP } from "node:net";
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import type { Dispatcher } from "undici";
 import { quote } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
-/** The dispatcher that follows the environment's proxies. */
-export function defaultDispatcher(baseUrl: string): Dispatcher {
+/**
+ * The dispatcher that follows the environment's proxies.
+ *
+ * @throws {ConfigurationError} when one of them is no address.
+ */
+export function defaultDispatcher(
+  baseUrl: string,
+  { Agent, EnvHttpProxyAgent }: typeof import("undici"),
+): Dispatcher {
   // Plain http to loopback is accepted because nobody else hears it; a proxy would.
   if (isLoopback(new URL(baseUrl).hostname)) return new Agent();
   try {

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { type Dispatcher, request } from "undici";
+import type { Dispatcher } from "undici";
 import type { z } from "zod";
 import { checkBaseUrl, defaultDispatcher } from "./address";
 import { type Answer, isSuccess, isWrite, readAnswer } from "./answer";
@@ -81,7 +81,8 @@ export class Transport {
   readonly #key: ApiKey;
   readonly #timeoutMs: number;
   readonly #maxResponseBytes: number;
-  readonly #dispatcher: Dispatcher;
+  readonly #givenDispatcher: Dispatcher | undefined;
+  #http: Promise<Http> | undefined;
   #isClosed = false;
 
   /** @throws {ConfigurationError} when the address or the key can't be used. */
@@ -93,7 +94,7 @@ export class Transport {
       "maxResponseBytes",
       options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     );
-    this.#dispatcher = options.dispatcher ?? defaultDispatcher(this.baseUrl);
+    this.#givenDispatcher = options.dispatcher;
   }
 
   /**
@@ -127,7 +128,8 @@ export class Transport {
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    await this.#dispatcher.close();
+    const dispatcher = this.#http === undefined ? this.#givenDispatcher : (await this.#http).dispatcher;
+    await dispatcher?.close();
   }
 
   async #exchange(call: Call<unknown>, facts: RequestFacts): Promise<Answer> {
@@ -135,6 +137,8 @@ export class Transport {
     for (const [name, value] of Object.entries(call.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }
+    this.#http ??= this.#loadHttp();
+    const { request, dispatcher } = await this.#http;
     const signal = AbortSignal.timeout(this.#timeoutMs);
     try {
       // undici's request follows no redirect unless an interceptor is composed in, and none is.
@@ -150,7 +154,7 @@ export class Transport {
         // One limit for the whole exchange, above; undici's own would end a longer one as a broken connection.
         headersTimeout: 0,
         bodyTimeout: 0,
-        dispatcher: this.#dispatcher,
+        dispatcher,
       });
       const text = await this.#readBody(facts, response).catch((error: unknown) => {
         // The status of a refusal tells what happened; its words are a courtesy that may break off.
@@ -166,6 +170,13 @@ export class Transport {
     } catch (error) {
       throw this.#connectionFailure(facts, error, signal);
     }
+  }
+
+  /** Most commands of Pulumi make no request at all, so what makes them is loaded for the first one. */
+  async #loadHttp(): Promise<Http> {
+    const undici = await import("undici");
+    const dispatcher = this.#givenDispatcher ?? defaultDispatcher(this.baseUrl, undici);
+    return { request: undici.request, dispatcher };
   }
 
   async #readBody(facts: RequestFacts, response: Dispatcher.ResponseData): Promise<string> {
@@ -221,6 +232,12 @@ export class Transport {
   [inspect.custom](): string {
     return `Transport { baseUrl: '${this.baseUrl}' }`;
   }
+}
+
+/** What makes requests. */
+interface Http {
+  readonly request: typeof import("undici").request;
+  readonly dispatcher: Dispatcher;
 }
 
 function errorCode(error: unknown): string {

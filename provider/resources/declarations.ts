@@ -1,16 +1,16 @@
-import { createHash } from "node:crypto";
+import * as crypto from "node:crypto";
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 export interface DeclarationsOptions {
   /** A folder that only this user can write to. */
   readonly folder: string;
-  /** What the processes of one run of the engine have in common, and those of another have not. */
+  /**
+   * What the processes of one run of the engine have in common, and those of another have not. It begins with the number
+   * of the engine's process.
+   */
   readonly run: string;
 }
-
-/** Files of runs that ended without a chance to clean up are taken away after this time. */
-const FORGOTTEN_AFTER_MS = 24 * 3600 * 1000;
 
 /**
  * What the running program declares, so that nothing of it is deleted.
@@ -65,17 +65,25 @@ export class Declarations {
   }
 }
 
+/** Takes away what runs have left that are over: a provider process is killed, and can't clean up after itself. */
 function removeForgotten(folder: string): void {
   for (const name of readdirSync(folder)) {
-    const file = join(folder, name);
-    quietly(() => {
-      if (Date.now() - statSync(file).mtimeMs > FORGOTTEN_AFTER_MS) rmSync(file, { force: true });
-    });
+    if (!isRunning(Number.parseInt(name, 10))) quietly(() => rmSync(join(folder, name), { force: true }));
+  }
+}
+
+function isRunning(id: number): boolean {
+  try {
+    process.kill(id, 0);
+    return true;
+  } catch (error) {
+    // One of another user runs, and may not be asked.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 
 function hash(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+  return crypto.hash("sha256", text, "hex").slice(0, 32);
 }
 
 /** What is shared is a further safety; that it can't be shared is no failure. */

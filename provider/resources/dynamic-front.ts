@@ -107,7 +107,12 @@ export function dynamicFront<Inputs, State>(
         const found = await lifecycle.read(id, stateOf(props), options.context());
         // An id left out tells the engine that the resource is gone.
         if (found === undefined) return {};
-        return { id: found.id, props: withTenant(found.state), inputs: { ...found.inputs } };
+        const { inputs } = found;
+        return {
+          id: found.id,
+          props: withTenant(found.state),
+          ...(inputs === undefined ? {} : { inputs: { ...inputs } }),
+        };
       }),
 
     update: async (id: string, olds: Properties, news: Properties) =>
@@ -143,18 +148,25 @@ function isInList(property: string): boolean {
 
 function fromPulumi(properties: Properties): Properties {
   const { [PROVIDER_PROPERTY]: _provider, ...rest } = properties;
-  return mapTexts(rest, (text) => (text === PULUMI_UNKNOWN ? UNKNOWN : text)) as Properties;
+  return replaced(rest, PULUMI_UNKNOWN, UNKNOWN) as Properties;
 }
 
 function toPulumi(properties: Properties): Properties {
-  return mapTexts(properties, (value) => (value === UNKNOWN ? PULUMI_UNKNOWN : value)) as Properties;
+  return replaced(properties, UNKNOWN, PULUMI_UNKNOWN) as Properties;
 }
 
-/** The same value with all that is no array and no object mapped, however deep. */
-function mapTexts(value: unknown, map: (leaf: unknown) => unknown): unknown {
-  if (Array.isArray(value)) return value.map((one) => mapTexts(one, map));
-  if (typeof value !== "object" || value === null) return map(value);
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, mapTexts(one, map)]));
+/** The same value with one leaf in the place of another, however deep. What holds none is passed on, not copied. */
+function replaced(value: unknown, from: unknown, to: unknown): unknown {
+  if (value === from) return to;
+  if (typeof value !== "object" || value === null || !holds(value, from)) return value;
+  if (Array.isArray(value)) return value.map((one) => replaced(one, from, to));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, replaced(one, from, to)]));
+}
+
+function holds(value: object, leaf: unknown): boolean {
+  return Object.values(value).some(
+    (one) => one === leaf || (typeof one === "object" && one !== null && holds(one, leaf)),
+  );
 }
 
 /**

@@ -28,11 +28,13 @@ export interface ListArgs {
 }
 
 /**
- * The content in its keyed form already in the program, where it is plain and without a mistake: thousands of objects
- * would cost more on their way to the engine and back than all the rest. Anything else goes as it is, for check to tell.
+ * The content in its keyed form already in the program, as one text, where it is plain and without a mistake: thousands of
+ * objects would cost more on their way through the engine than all the rest. Check makes the keyed list of it again, so
+ * that state and previews hold that. Anything else goes as it is, for check to tell.
  */
 export function keyedWherePlain(kind: ListKind, content: unknown): unknown {
-  return isPlain(content) ? (keyedContent(kind, content) ?? content) : content;
+  const keyed = isPlain(content) ? keyedContent(kind, content) : undefined;
+  return keyed === undefined ? content : JSON.stringify(keyed);
 }
 
 /** Whether all of it is known now: no output and no promise in it, at the depth that a list has. */

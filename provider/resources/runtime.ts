@@ -4,6 +4,7 @@ import type { dynamic } from "@pulumi/pulumi";
 import { SettingsClient, type SettingsClientOptions } from "../client";
 import { cacheFolder } from "../engine/cache-folder";
 import { Tenant } from "../tenant";
+import { keepCompiled } from "./compile-cache";
 import { type ConfigSource, readConfiguration, tenantIdentity } from "./configuration";
 import { Declarations } from "./declarations";
 import { dynamicFront, type FrontOptions } from "./dynamic-front";
@@ -21,6 +22,7 @@ import { Program } from "./program";
  */
 
 exitWithParent();
+keepCompiled();
 
 let config: ConfigSource = () => undefined;
 let current: { readonly settings: string; readonly tenant: Tenant } | undefined;

@@ -87,8 +87,12 @@ function inFull(suggestion: string): string {
  */
 const PLAIN_DOMAIN = /^(?=.{4,253}$)(?:(?!..--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
 
+export function isPlainDomain(text: string): boolean {
+  return PLAIN_DOMAIN.test(text);
+}
+
 function parseExactly(text: string): Parsed<EntryValue> {
-  if (PLAIN_DOMAIN.test(text)) return { ok: true, value: { entryType: "domain", canonical: text } };
+  if (isPlainDomain(text)) return { ok: true, value: { entryType: "domain", canonical: text } };
   if (text.trim() === "") return refuse("is empty; write a domain, an IP address or a mailbox");
   const oddities = surroundings(text);
   if (oddities !== undefined) return refuse(oddities);

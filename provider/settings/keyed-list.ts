@@ -1,5 +1,5 @@
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, type EntryType, LISTS, type List } from "./assumptions";
-import { canonicalMailbox, canonicalValue, parseEntryValue } from "./entry-value";
+import { canonicalMailbox, canonicalValue, isPlainDomain, parseEntryValue } from "./entry-value";
 import { canonicalComment } from "./text";
 
 /**
@@ -47,12 +47,22 @@ export function asDeclared(text: string): string {
   return isUnmanaged(text) ? text.slice(UNMANAGED.length) : text;
 }
 
+/** Whether a key and its text are what almost all are: a plain domain and a list, with or without a plain comment. */
+export function isPlainEntry(key: string, text: string): boolean {
+  return PLAIN_TEXT.test(text) && isPlainDomain(key);
+}
+
+/** Printable ASCII, with no space at its end. */
+const PLAIN_TEXT = /^(?:allow|deny)(?:: [!-~](?:[ -~]*[!-~])?)?$/;
+
 /** The key of an entry: it holds the entry's value, its scope where that is not the default, and its type where the value does not tell it. */
 export function keyOfEntry(entry: {
   readonly value: string;
   readonly entryType: string;
   readonly verdictScope: string;
 }): string {
+  const isPlain = entry.entryType === "domain" && entry.verdictScope === DEFAULT_VERDICT_SCOPE;
+  if (isPlain && isPlainDomain(entry.value)) return entry.value;
   const value = canonicalValue(entry.value);
   const qualifiers = [];
   if (entry.verdictScope !== DEFAULT_VERDICT_SCOPE) qualifiers.push(escaped(entry.verdictScope));
@@ -68,6 +78,12 @@ export function textOfEntry(entry: { readonly list: string; readonly comment?: s
 
 /** Reads a key and its text back. Undefined when they are not what {@link keyOfEntry} and {@link textOfEntry} write. */
 export function readEntry(key: string, text: string): ListedEntry | undefined {
+  if (isPlainEntry(key, text)) {
+    const list = text.startsWith("deny") ? "deny" : "allow";
+    const comment = text.slice(list.length + 2);
+    const entry = { list, value: key, entryType: "domain", verdictScope: DEFAULT_VERDICT_SCOPE } as const;
+    return comment === "" ? entry : { ...entry, comment };
+  }
   const [, list, comment = ""] = /^(allow|deny)(?:: ?(.*))?$/s.exec(asDeclared(text)) ?? [];
   const knownList = LISTS.find((one) => one === list);
   if (knownList === undefined) return undefined;

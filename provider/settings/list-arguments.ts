@@ -15,6 +15,7 @@ import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
 import { parseEntryValue } from "./entry-value";
 import {
   asDeclared,
+  isPlainEntry,
   isUnmanaged,
   type KeyedList,
   keyOfEntry,
@@ -159,6 +160,7 @@ export const ENTRIES: ListKind = {
   schema: allowDenyListArguments,
   readElement(raw, key) {
     if (typeof raw === "string" && key !== undefined) {
+      if (isPlainEntry(key, raw)) return { key, text: raw, written: key };
       const entry = readEntry(key, raw);
       if (entry === undefined || isUnmanaged(raw)) return [{ property: "", reason: notAnEntryText(raw) }];
       const { entryType: _inferred, ...rest } = entry;
@@ -189,6 +191,8 @@ export const ENTRIES: ListKind = {
 };
 
 function readElementObject(raw: RawArguments): Element {
+  const plain = plainElement(raw);
+  if (plain !== undefined) return plain;
   const { inputs, failures } = checkAllowDenyEntry(raw, listEntryArguments);
   if (failures.length > 0) return failures;
   const { list, value, verdictScope = DEFAULT_VERDICT_SCOPE, comment } = inputs;
@@ -206,6 +210,17 @@ function readElementObject(raw: RawArguments): Element {
       ? UNKNOWN
       : textOfEntry({ list: list as string, comment: comment as string | undefined });
   return { key, text, written: value as string };
+}
+
+/** An element as almost all are, read without a check that is made to explain every mistake. */
+function plainElement(raw: RawArguments): Element | undefined {
+  const { list, value, comment, ...rest } = raw;
+  if (typeof value !== "string" || Object.keys(rest).length > 0) return undefined;
+  const text = comment === undefined ? String(list) : `${String(list)}: ${String(comment)}`;
+  const isText = comment === undefined || typeof comment === "string";
+  return isText && isPlainEntry(value, text) && (list === "allow" || list === "deny")
+    ? { key: value, text, written: value }
+    : undefined;
 }
 
 function notAnEntryText(raw: string): string {
@@ -297,11 +312,22 @@ export function keyedContent(kind: ListKind, content: unknown): KeyedList | unde
   return Object.values(keyed as object).includes(UNKNOWN) ? undefined : (keyed as KeyedList);
 }
 
+/** A keyed list that comes as one text, as a program sends a long one. */
+function fromText(content: unknown): unknown {
+  if (typeof content !== "string" || !content.startsWith("{")) return content;
+  try {
+    return JSON.parse(content) as unknown;
+  } catch {
+    return content;
+  }
+}
+
 function readContent(
   kind: ListKind,
-  content: unknown,
+  given: unknown,
 ): { keyed: Record<string, unknown> | typeof UNKNOWN; failures: ArgumentFailure[] } {
-  if (content === UNKNOWN) return { keyed: UNKNOWN, failures: [] };
+  if (given === UNKNOWN) return { keyed: UNKNOWN, failures: [] };
+  const content = fromText(given);
   const { property } = kind;
   const failures: ArgumentFailure[] = [];
   const byKey = new Map<string, Placed>();
@@ -332,8 +358,8 @@ function readContent(
   }
   if (!isKnown) return { keyed: UNKNOWN, failures };
   // The order in which they were written is no matter.
-  const sorted = [...byKey.values()].sort((one, other) => (one.key < other.key ? -1 : 1));
-  return { keyed: Object.fromEntries(sorted.map(({ key, text }) => [key, text])), failures };
+  const keys = [...byKey.keys()].sort();
+  return { keyed: Object.fromEntries(keys.map((key) => [key, byKey.get(key)?.text])), failures };
 }
 
 /** What is wrong with a content that is well-formed: what must be there and is not, what must not go and would. */

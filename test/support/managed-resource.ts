@@ -36,6 +36,8 @@ export class ManagedResource {
   async up(args: Properties): Promise<Up> {
     return await this.#run(async () => {
       const resource = this.#tenant.provider.resource(this.#handler);
+      const before = this.inputs;
+      const isUpdate = this.properties !== undefined;
       const { inputs, failures } = await resource.check({ __resourceName: "list", ...args }, this.inputs);
       if (Object.keys(failures).length > 0) return { outcome: "refused", failures };
       try {
@@ -59,6 +61,8 @@ export class ManagedResource {
         if (!(error instanceof InitFailed))
           return { outcome: "failed", failures: { "": (error as Error).message } };
         Object.assign(this, { id: error.id, properties: error.properties, inputs });
+        // After an update that failed halfway, the engine keeps the inputs of the run before.
+        if (isUpdate) this.inputs = before;
         this.#hasFailed = true;
         return { outcome: "partial", failures: { "": error.message }, reasons: error.reasons };
       }
@@ -70,7 +74,10 @@ export class ManagedResource {
     await this.#run(async () => {
       const found = await this.#tenant.provider.resource(this.#handler).read(this.id, this.properties ?? {});
       if (found === undefined) throw new Error("the resource is gone");
-      Object.assign(this, { id: found.id, properties: found.properties, inputs: found.inputs });
+      Object.assign(this, { id: found.id, properties: found.properties });
+      // Without inputs, the engine keeps those it has.
+      if (Object.keys(found.inputs).length > 0) this.inputs = found.inputs;
+      this.#hasFailed = false;
       return { outcome: "same", failures: {} };
     });
   }

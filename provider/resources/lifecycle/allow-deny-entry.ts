@@ -28,7 +28,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   keys: (inputs) => [entryKey(inputs)],
 
-  declare: (inputs) => ({ things: [declaredEntry(inputs, "value")], isList: false }),
+  declare: (inputs) => ({ things: [declaredEntry(inputs, () => "value")], isList: false }),
 
   warn: () => [],
 

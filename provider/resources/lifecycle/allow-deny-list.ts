@@ -27,7 +27,9 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
   keys: (content) => entriesOf(content).map(([, entry]) => entryKey(entry)),
 
   declare(content, inputs) {
-    const things = entriesOf(content).map(([key, entry]) => declaredEntry(entry, keyPath("entries", key)));
+    const things = entriesOf(content).map(([key, entry]) =>
+      declaredEntry(entry, () => keyPath("entries", key)),
+    );
     if (inputs.mode !== "exclusive") return { things, isList: true };
     const ignored = readPatterns(inputs.ignore);
     return {

@@ -303,18 +303,25 @@ function describeDeclared(inputs: AllowDenyEntryInputs): string {
   return `${printable(inputs.value)} on the ${inputs.list} list (scope ${quote(inputs.verdictScope)}, ${comment})`;
 }
 
-/** A declared entry, as the program's other declarations are compared with it. */
+/** A declared entry, as the program's other declarations are compared with it. What only a message needs is made for one. */
 export function declaredEntry(
   inputs: Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope" | "comment">,
-  property: string,
+  propertyOf: () => string,
 ): DeclaredThing {
+  const { list, verdictScope, entryType, comment } = inputs;
   const value = canonicalValue(inputs.value);
   return {
     // One value may stand on a list once per scope, but never on both lists.
-    subject: `${inputs.verdictScope}:${naturalKey(inputs.entryType, value)}`,
-    property,
-    name: `${inputs.list} ${value}`,
-    claim: `${inputs.list} ${value} with ${describeComment(inputs.comment)}`,
-    target: { value, list: inputs.list },
+    subject: `${verdictScope}:${entryType}:${value}`,
+    get property() {
+      return propertyOf();
+    },
+    get name() {
+      return `${list} ${value}`;
+    },
+    get claim() {
+      return `${list} ${value} with ${describeComment(comment)}`;
+    },
+    target: { value, list },
   };
 }

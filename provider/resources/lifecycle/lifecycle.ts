@@ -82,8 +82,11 @@ export interface Created<State> {
 }
 
 export interface ReadResult<State> extends Created<State> {
-  /** The arguments that would declare what the service holds, so that a next `up` mends what drifted. */
-  readonly inputs: Record<string, unknown>;
+  /**
+   * The arguments that would declare what the service holds, so that a next `up` mends what drifted. Left out where those
+   * of the last run still do.
+   */
+  readonly inputs?: Record<string, unknown>;
 }
 
 /**

@@ -75,6 +75,9 @@ export interface Failure {
 
 type State = Readonly<Record<string, unknown>>;
 
+/** Says in state that the last run did only a part, so that the engine's inputs are not what is there. */
+const INCOMPLETE = "incomplete";
+
 /** What all whole lists do; a kind of list adds how it is read and written. */
 export function listLifecycle<Inputs extends ListInputs>(
   resource: ListResource<Inputs>,
@@ -124,22 +127,25 @@ export function listLifecycle<Inputs extends ListInputs>(
       throw new PartialFailure(id, state, error, [error.message, ...reasonsOf(failures)]);
     },
 
-    async read(_id, state, context) {
-      const { known, others } = await resource.observe(contentOf(state), context, { sure: true });
+    async read(_id, { [INCOMPLETE]: isIncomplete, ...state }, context) {
+      const before = contentOf(state);
+      const { known, others } = await resource.observe(before, context, { sure: true });
       const inputs = state as ListInputs;
       const shown = inputs.mode === "exclusive" ? notIgnored(others, inputs) : {};
       const unmanaged = Object.entries(shown).map(([key, text]) => [key, asUnmanaged(text)]);
       const content = sorted({ ...known, ...Object.fromEntries(unmanaged) });
       const fresh = { ...state, [kind.property]: content };
-      return { id, state: fresh, inputs: { ...fresh } };
+      const isAsBefore = !isIncomplete && contentChanges(kind, before, content).length === 0;
+      // Thousands of entries, to say what the engine knows, would take it as long again as the reading took.
+      return isAsBefore ? { id, state: fresh } : { id, state: fresh, inputs: { ...fresh } };
     },
 
     async update(_id, before, inputs, context) {
       const changes = contentChanges(kind, contentOf(before), contentOf(inputs));
-      if (changes.length === 0) return stateOf(inputs, contentOf(inputs));
+      if (changes.length === 0 && !before[INCOMPLETE]) return stateOf(inputs, contentOf(inputs));
       const { state, failures } = await sync(contentOf(before), inputs, context);
       if (failures.length === 0) return state;
-      const error = notApplied(kind, failures, changes.length);
+      const error = notApplied(kind, failures, Math.max(changes.length, failures.length));
       throw new PartialFailure(id, state, error, [error.message, ...reasonsOf(failures)]);
     },
 
@@ -177,7 +183,8 @@ export function listLifecycle<Inputs extends ListInputs>(
     }
     if (inputs.onDelete === "keep") sayKept(known, declared, context);
     if (inputs.mode === "exclusive") await reportOthers({ ...known, ...declared }, inputs, context);
-    return { state: stateOf(inputs, sorted(content)), failures };
+    const state = stateOf(inputs, sorted(content));
+    return { state: failures.length === 0 ? state : { ...state, [INCOMPLETE]: true }, failures };
   }
 
   function sayKept(known: KeyedList, declared: KeyedList, { say }: Context): void {

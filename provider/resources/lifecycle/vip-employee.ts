@@ -28,7 +28,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   keys: (inputs) => [keyOfVip(inputs.email)],
 
-  declare: (inputs) => ({ things: [declaredVip(inputs, "email")], isList: false }),
+  declare: (inputs) => ({ things: [declaredVip(inputs, () => "email")], isList: false }),
 
   warn(state, inputs) {
     const sameMailbox =

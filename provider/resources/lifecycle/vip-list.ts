@@ -31,7 +31,7 @@ export const vipList = listLifecycle<VipListInputs>({
           ...readVip(key, typeof text === "string" ? text : ""),
           ...(onDelete === undefined ? {} : { onDelete }),
         },
-        keyPath("members", key),
+        () => keyPath("members", key),
       ),
     );
     if (inputs.mode !== "exclusive") return { things, isList: true };

@@ -76,11 +76,13 @@ export function keyOfVip(email: string): string {
 }
 
 /** A declared VIP, as the program's other declarations are compared with it. */
-export function declaredVip(inputs: VipEmployeeInputs, property: string): DeclaredThing {
+export function declaredVip(inputs: VipEmployeeInputs, propertyOf: () => string): DeclaredThing {
   const email = canonicalMailbox(inputs.email);
   return {
     subject: keyOfVip(email),
-    property,
+    get property() {
+      return propertyOf();
+    },
     name: email,
     claim: `${email} with ${describeComment(inputs.comment)}${inputs.onDelete === "keep" ? ' and onDelete "keep"' : ""}`,
     target: { value: email },

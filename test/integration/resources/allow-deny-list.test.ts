@@ -433,7 +433,7 @@ describe("a partial failure", () => {
     const up = await list.up({ entries: many(2) });
     expect(up.outcome).toBe("partial");
     expect(list.properties?.["entries"]).toEqual(many(4));
-    expect(list.inputs["entries"]).toEqual(many(2));
+    expect(list.inputs["entries"]).toEqual(many(4));
   });
 
   it("stops asking when the key is refused", async () => {

@@ -1,4 +1,5 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -44,10 +45,11 @@ it("knows its own where nothing can be written, and where the tenant is not know
   expect(alone.has("deny:later.example", "tenant")).toBe(true);
 });
 
-it("takes away files of runs that ended long ago", () => {
-  const old = join(folder, "0-left");
-  writeFileSync(old, "x\n");
-  utimesSync(old, new Date(0), new Date(0));
+it("takes away what runs have left that are over, and no other", () => {
+  const { pid: over } = spawnSync(process.execPath, ["--version"]);
+  writeFileSync(join(folder, `${over}-left`), "x\n");
+  writeFileSync(join(folder, `${process.pid}-running`), "x\n");
   new Declarations({ folder, run: "1" }).declare(["deny:evil.example"], "tenant");
-  expect(readdirSync(folder)).not.toContain("0-left");
+  expect(readdirSync(folder)).toContain(`${process.pid}-running`);
+  expect(readdirSync(folder)).not.toContain(`${over}-left`);
 });
