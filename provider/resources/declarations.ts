@@ -23,6 +23,7 @@ export interface DeclarationsOptions {
 export class Declarations {
   readonly #options: DeclarationsOptions;
   readonly #own = new Set<string>();
+  readonly #ownLists: ((key: string) => boolean)[] = [];
   #shared = new Set<string>();
   #sharedSize = 0;
   #file: string | undefined;
@@ -35,14 +36,25 @@ export class Declarations {
   declare(keys: readonly string[], tenant: string | undefined): void {
     const more = keys.filter((key) => !this.#own.has(key));
     for (const key of more) this.#own.add(key);
-    if (tenant === undefined || more.length === 0) return;
-    const lines = more.map((key) => `${hash(key)}\n`).join("");
-    quietly(() => appendFileSync(this.#fileOf(tenant), lines, { mode: 0o600 }));
+    this.#share(more, tenant);
+  }
+
+  /** The same for a whole list, of which nothing is kept but how to look into it. */
+  declareList(keys: Iterable<string>, has: (key: string) => boolean, tenant: string | undefined): void {
+    this.#ownLists.push(has);
+    this.#share(keys, tenant);
+  }
+
+  #share(keys: Iterable<string>, tenant: string | undefined): void {
+    if (tenant === undefined) return;
+    let lines = "";
+    for (const key of keys) lines += `${hash(key)}\n`;
+    if (lines !== "") quietly(() => appendFileSync(this.#fileOf(tenant), lines, { mode: 0o600 }));
   }
 
   /** Whether this process, or another of the same run on the same tenant, was told of the key. */
   has(key: string, tenant: string): boolean {
-    if (this.#own.has(key)) return true;
+    if (this.#own.has(key) || this.#ownLists.some((has) => has(key))) return true;
     quietly(() => {
       const file = this.#fileOf(tenant);
       const { size } = statSync(file);

@@ -4,7 +4,13 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
 import { withDetailedDiff } from "./detailed-diff";
-import { type Change, type Context, type Lifecycle, PartialFailure } from "./lifecycle/lifecycle";
+import {
+  type Change,
+  type Context,
+  type Declaration,
+  type Lifecycle,
+  PartialFailure,
+} from "./lifecycle/lifecycle";
 import type { Program } from "./program";
 
 /** What Pulumi puts in the place of a value that is not known yet. It is part of Pulumi's wire protocol. */
@@ -32,8 +38,8 @@ export interface FrontOptions {
   readonly context: () => Context;
   /** What the running program declares on this tenant, over all kinds of resources. */
   readonly program: Program;
-  /** Remembers that the running program declares what has these keys. */
-  readonly declare: (keys: readonly string[]) => void;
+  /** Remembers what the running program declares, so that nothing of it is deleted. */
+  readonly declare: (declaration: Declaration) => void;
   /** What tells the tenant of this process from another; undefined while it is not known. */
   readonly tenant: () => string | undefined;
   /** Says one sentence to the person at the terminal. */
@@ -75,8 +81,9 @@ export function dynamicFront<Inputs, State>(
         if (failures.length > 0 || !isKnown) return { inputs: toPulumi(inputs), failures: told(failures) };
         const complete = lifecycle.complete(inputs);
         const owner = { kind, name: typeof name === "string" ? name : undefined };
-        const collisions = options.program.declare(owner, lifecycle.declare(complete));
-        if (collisions.length === 0) options.declare(lifecycle.keys(complete));
+        const declaration = lifecycle.declare(complete);
+        const collisions = options.program.declare(owner, declaration);
+        if (collisions.length === 0) options.declare(declaration);
         return { inputs: toPulumi(inputs), failures: told(collisions) };
       }),
 

@@ -24,62 +24,73 @@ const SHOWN = 20;
  * another by its name; a single thing may be declared twice alike.
  */
 export class Program {
-  readonly #bySubject = new Map<string, { readonly by: Declared; readonly thing: DeclaredThing }>();
+  readonly #singles = new Map<string, Declared & { readonly thing: DeclaredThing }>();
   readonly #lists = new Map<string, Declared>();
 
   /** Remembers a declaration, unless it collides with another: then it answers where, on its arguments. */
   declare(owner: Owner, declaration: Declaration): ArgumentFailure[] {
     const declared = { owner, declaration };
     const name = describe(owner);
-    if (declaration.isList) this.#forget(name);
-    const failures: ArgumentFailure[] = [];
-    for (const thing of declaration.things) {
-      const reason = this.#collision(thing, declared);
-      if (reason !== undefined) failures.push({ property: thing.property, reason });
-    }
-    failures.push(...this.#removed(declaration));
+    // Checked again, a list is the same list.
+    if (declaration.isList) this.#lists.delete(name);
+    const failures = declaration.isList ? this.#ofList(declaration) : this.#ofSingle(declaration);
     if (failures.length > 0) return few(failures);
-    for (const thing of declaration.things) this.#bySubject.set(thing.subject, { by: declared, thing });
     if (declaration.isList) this.#lists.set(name, declared);
+    else for (const thing of declaration.things()) this.#singles.set(thing.subject, { ...declared, thing });
     return [];
   }
 
-  #collision(thing: DeclaredThing, { declaration }: Declared): string | undefined {
-    const other = this.#bySubject.get(thing.subject);
-    if (other !== undefined) {
-      if (!declaration.isList && !other.by.declaration.isList) {
-        if (other.thing.claim === thing.claim) return undefined;
-        return `is declared twice in this program, once as ${other.thing.claim} and once as ${thing.claim}; keep one`;
+  #ofSingle(declaration: Declaration): ArgumentFailure[] {
+    const failures: ArgumentFailure[] = [];
+    for (const thing of declaration.things()) {
+      const other = this.#singles.get(thing.subject)?.thing;
+      if (other !== undefined && other.claim !== thing.claim) {
+        const reason = `is declared twice in this program, once as ${other.claim} and once as ${thing.claim}; keep one`;
+        failures.push({ property: thing.property, reason });
       }
-      return `${quote(thing.name)} is declared at ${other.thing.property} of ${describe(other.by.owner)} too; keep one of the two`;
+      for (const list of this.#lists.values()) failures.push(...collision(thing, list));
+    }
+    return failures;
+  }
+
+  #ofList(declaration: Declaration): ArgumentFailure[] {
+    const failures: ArgumentFailure[] = [];
+    for (const { owner, thing } of this.#singles.values()) {
+      const own = declaration.find(thing.subject);
+      if (own !== undefined) failures.push(declaredTwice(own, thing, owner));
+      else if (declaration.wouldRemove?.(thing)) failures.push(removed(thing, owner));
     }
     for (const list of this.#lists.values()) {
-      if (!list.declaration.wouldRemove?.(thing)) continue;
-      return `${quote(thing.name)} would be removed again by ${describe(list.owner)}, which is exclusive: declare it there, or name it in the \`ignore\` of that list`;
+      for (const thing of declaration.things()) failures.push(...collision(thing, list));
+      if (declaration.wouldRemove === undefined) continue;
+      for (const thing of list.declaration.things()) {
+        if (declaration.find(thing.subject) === undefined && declaration.wouldRemove(thing)) {
+          failures.push(removed(thing, list.owner));
+        }
+      }
     }
-    return undefined;
+    return failures;
   }
+}
 
-  /** What others have declared and an exclusive list would remove. */
-  #removed({ wouldRemove, things }: Declaration): ArgumentFailure[] {
-    if (wouldRemove === undefined) return [];
-    const own = new Set(things.map((thing) => thing.subject));
-    return [...this.#bySubject.values()]
-      .filter(({ thing }) => !own.has(thing.subject) && wouldRemove(thing))
-      .map(({ thing, by }) => ({
-        property: "mode",
-        reason: `is "exclusive", so this list would remove ${printable(thing.name)}, which ${describe(by.owner)} declares: declare it here, or name it in \`ignore\``,
-      }));
-  }
+/** Where a thing collides with a list of another resource. */
+function collision(thing: DeclaredThing, { owner, declaration }: Declared): ArgumentFailure[] {
+  const other = declaration.find(thing.subject);
+  if (other !== undefined) return [declaredTwice(thing, other, owner)];
+  if (!declaration.wouldRemove?.(thing)) return [];
+  const reason = `${quote(thing.name)} would be removed again by ${describe(owner)}, which is exclusive: declare it there, or name it in the \`ignore\` of that list`;
+  return [{ property: thing.property, reason }];
+}
 
-  #forget(name: string): void {
-    const before = this.#lists.get(name);
-    if (before === undefined) return;
-    this.#lists.delete(name);
-    for (const { subject } of before.declaration.things) {
-      if (this.#bySubject.get(subject)?.by === before) this.#bySubject.delete(subject);
-    }
-  }
+function declaredTwice(thing: DeclaredThing, other: DeclaredThing, owner: Owner): ArgumentFailure {
+  const reason = `${quote(thing.name)} is declared at ${other.property} of ${describe(owner)} too; keep one of the two`;
+  return { property: thing.property, reason };
+}
+
+/** What another resource declares and an exclusive list would remove. */
+function removed(thing: DeclaredThing, owner: Owner): ArgumentFailure {
+  const reason = `is "exclusive", so this list would remove ${printable(thing.name)}, which ${describe(owner)} declares: declare it here, or name it in \`ignore\``;
+  return { property: "mode", reason };
 }
 
 function describe({ kind, name }: Owner): string {

@@ -38,8 +38,10 @@ const options: FrontOptions = {
   },
   context,
   program: new Program(),
-  declare(keys) {
-    declarations.declare(keys, fingerprint(configured()));
+  declare({ isList, things, has }) {
+    const tenant = fingerprint(configured());
+    if (isList) declarations.declareList(keysOf(things()), has, tenant);
+    else declarations.declare([...keysOf(things())], tenant);
   },
   tenant: () => tenantIdentity(config, process.env),
   say,
@@ -78,6 +80,10 @@ function context(): Context {
     current = { settings: described, tenant: new Tenant({ client: new SettingsClient(settings) }) };
   }
   return { tenant: current.tenant, say, isDeclared: (key) => declarations.has(key, tenantKey) };
+}
+
+function* keysOf(things: Iterable<{ readonly key: string }>): Iterable<string> {
+  for (const { key } of things) yield key;
 }
 
 /** The configuration, or undefined where it is missing or not known yet: a check must work without. */

@@ -61,16 +61,6 @@ export function naturalKey(entryType: string, value: string): string {
   return `${entryType}:${canonicalValue(value)}`;
 }
 
-/** What makes an entry one of its own beside its id: a service may hold one value once per list and scope. */
-export function entryKey(entry: {
-  readonly list: string;
-  readonly entryType: string;
-  readonly value: string;
-  readonly verdictScope: string;
-}): string {
-  return `${entry.list}:${entry.verdictScope}:${naturalKey(entry.entryType, entry.value)}`;
-}
-
 function refuse(reason: string): { ok: false; reason: string } {
   return { ok: false, reason };
 }

@@ -70,6 +70,16 @@ export function keyOfEntry(entry: {
   return escaped(value) + (qualifiers.length === 0 ? "" : ` (${qualifiers.join(", ")})`);
 }
 
+/** What makes an entry one of its own beside its id: a service may hold one value once per list and scope. */
+export function entryKey(entry: {
+  readonly list: string;
+  readonly value: string;
+  readonly entryType: string;
+  readonly verdictScope: string;
+}): string {
+  return `${entry.list} ${keyOfEntry(entry)}`;
+}
+
 /** The text of an entry: its list, and its comment. */
 export function textOfEntry(entry: { readonly list: string; readonly comment?: string | undefined }): string {
   const comment = canonicalComment(entry.comment);

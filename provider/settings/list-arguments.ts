@@ -126,6 +126,8 @@ export interface ListKind {
   /** What one and several of it are called. */
   readonly noun: readonly [one: string, many: string];
   readonly schema: z.ZodObject;
+  /** Whether a map is the keyed list already, in the form that almost all have; for others each element is read. */
+  readonly isKeyed: (content: Readonly<Record<string, unknown>>) => boolean;
   /** Reads one element: of an array, or of a map with its key. */
   readonly readElement: (raw: unknown, key: string | undefined) => Element;
   /** What a pattern is held against. */
@@ -158,6 +160,13 @@ export const ENTRIES: ListKind = {
   property: "entries",
   noun: ["entry", "entries"],
   schema: allowDenyListArguments,
+  isKeyed(content) {
+    for (const key of Object.keys(content)) {
+      const text = content[key];
+      if (typeof text !== "string" || !isPlainEntry(key, text)) return false;
+    }
+    return true;
+  },
   readElement(raw, key) {
     if (typeof raw === "string" && key !== undefined) {
       if (isPlainEntry(key, raw)) return { key, text: raw, written: key };
@@ -237,6 +246,7 @@ export const MEMBERS: ListKind = {
   property: "members",
   noun: ["VIP", "VIPs"],
   schema: vipListArguments,
+  isKeyed: () => false,
   readElement(raw, key) {
     const written =
       typeof raw === "string" ? (key === undefined ? { email: raw } : { email: key, comment: raw }) : raw;
@@ -312,6 +322,13 @@ export function keyedContent(kind: ListKind, content: unknown): KeyedList | unde
   return Object.values(keyed as object).includes(UNKNOWN) ? undefined : (keyed as KeyedList);
 }
 
+/** The order in which a list was written is no matter. */
+function sortedByKey(content: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const keys = Object.keys(content);
+  const isSorted = keys.every((key, at) => at === 0 || (keys[at - 1] ?? "") < key);
+  return isSorted ? content : Object.fromEntries(keys.sort().map((key) => [key, content[key]]));
+}
+
 /** A keyed list that comes as one text, as a program sends a long one. */
 function fromText(content: unknown): unknown {
   if (typeof content !== "string" || !content.startsWith("{")) return content;
@@ -328,6 +345,7 @@ function readContent(
 ): { keyed: Record<string, unknown> | typeof UNKNOWN; failures: ArgumentFailure[] } {
   if (given === UNKNOWN) return { keyed: UNKNOWN, failures: [] };
   const content = fromText(given);
+  if (isObject(content) && kind.isKeyed(content)) return { keyed: sortedByKey(content), failures: [] };
   const { property } = kind;
   const failures: ArgumentFailure[] = [];
   const byKey = new Map<string, Placed>();
@@ -357,9 +375,8 @@ function readContent(
     failures.push({ property, reason: `must be an array or a map, not ${quote(content)}` });
   }
   if (!isKnown) return { keyed: UNKNOWN, failures };
-  // The order in which they were written is no matter.
-  const keys = [...byKey.keys()].sort();
-  return { keyed: Object.fromEntries(keys.map((key) => [key, byKey.get(key)?.text])), failures };
+  const keyed = Object.fromEntries([...byKey.values()].map(({ key, text }) => [key, text]));
+  return { keyed: sortedByKey(keyed), failures };
 }
 
 /** What is wrong with a content that is well-formed: what must be there and is not, what must not go and would. */

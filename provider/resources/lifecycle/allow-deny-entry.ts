@@ -5,7 +5,7 @@ import {
   completeAllowDenyEntry,
 } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { canonicalValue, entryKey } from "../../settings/entry-value";
+import { canonicalValue } from "../../settings/entry-value";
 import { comparable, comparableComment } from "./comparable";
 import {
   type AllowDenyEntryState,
@@ -18,7 +18,7 @@ import {
   takeOver,
 } from "./entry-writes";
 import { describeEntry, MovedError, NotAppliedError } from "./errors";
-import { changeOf, isDefined, type Lifecycle } from "./lifecycle";
+import { changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
 export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
@@ -26,9 +26,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   complete: completeAllowDenyEntry,
 
-  keys: (inputs) => [entryKey(inputs)],
-
-  declare: (inputs) => ({ things: [declaredEntry(inputs, () => "value")], isList: false }),
+  declare: (inputs) => declarationOf(declaredEntry(inputs, "value")),
 
   warn: () => [],
 

@@ -1,9 +1,10 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
-import { entryKey, naturalKey } from "../../settings/entry-value";
+import { naturalKey } from "../../settings/entry-value";
 import {
   anotherKey,
   asUnmanaged,
+  entryKey,
   isUnmanaged,
   type KeyedList,
   keyOfEntry,
@@ -16,7 +17,7 @@ import { keyPath } from "../../settings/property-path";
 import { AttemptAll } from "./attempt-all";
 import { declaredEntry, ensureEntry, keyOf, takeOver } from "./entry-writes";
 import { describeEntry, MovedError, NotAppliedError } from "./errors";
-import { type Context, PartialFailure } from "./lifecycle";
+import { type Context, type Declaration, PartialFailure } from "./lifecycle";
 import { type Failure, type ListPlan, listLifecycle, type Observed } from "./list-lifecycle";
 
 /** A whole allow/deny list in one resource (reference, section "Allow/deny list"). */
@@ -24,17 +25,27 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
   kind: ENTRIES,
   id: "allow-deny-list",
 
-  keys: (content) => entriesOf(content).map(([, entry]) => entryKey(entry)),
-
   declare(content, inputs) {
-    const things = entriesOf(content).map(([key, entry]) =>
-      declaredEntry(entry, () => keyPath("entries", key)),
-    );
-    if (inputs.mode !== "exclusive") return { things, isList: true };
+    const thingOf = (key: string) => {
+      const text = Object.hasOwn(content, key) ? content[key] : undefined;
+      const entry = typeof text === "string" ? readEntry(key, text) : undefined;
+      return entry === undefined ? undefined : declaredEntry(entry, keyPath("entries", key));
+    };
+    const declaration: Declaration = {
+      isList: true,
+      *things() {
+        for (const key of Object.keys(content)) {
+          const thing = thingOf(key);
+          if (thing !== undefined) yield thing;
+        }
+      },
+      find: thingOf,
+      has: (key) => thingOf(key.slice(key.indexOf(" ") + 1))?.key === key,
+    };
+    if (inputs.mode !== "exclusive") return declaration;
     const ignored = readPatterns(inputs.ignore);
     return {
-      things,
-      isList: true,
+      ...declaration,
       wouldRemove: ({ target }) =>
         target.list !== undefined && !ignored.some((pattern) => pattern.matches(target)),
     };

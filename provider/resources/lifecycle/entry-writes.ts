@@ -7,7 +7,8 @@ import {
 } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
-import { canonicalValue, entryKey, naturalKey } from "../../settings/entry-value";
+import { canonicalValue, naturalKey } from "../../settings/entry-value";
+import { entryKey, keyOfEntry } from "../../settings/keyed-list";
 import { canonicalComment, printable, quote } from "../../settings/text";
 import type { CreatedEntry, Tenant } from "../../tenant";
 import { describeComment, sameComment } from "./comparable";
@@ -303,25 +304,20 @@ function describeDeclared(inputs: AllowDenyEntryInputs): string {
   return `${printable(inputs.value)} on the ${inputs.list} list (scope ${quote(inputs.verdictScope)}, ${comment})`;
 }
 
-/** A declared entry, as the program's other declarations are compared with it. What only a message needs is made for one. */
+/** A declared entry, as the program's other declarations are compared with it. */
 export function declaredEntry(
   inputs: Pick<AllowDenyEntryInputs, "list" | "value" | "entryType" | "verdictScope" | "comment">,
-  propertyOf: () => string,
+  property: string,
 ): DeclaredThing {
-  const { list, verdictScope, entryType, comment } = inputs;
+  const { list, comment } = inputs;
   const value = canonicalValue(inputs.value);
   return {
+    key: entryKey(inputs),
     // One value may stand on a list once per scope, but never on both lists.
-    subject: `${verdictScope}:${entryType}:${value}`,
-    get property() {
-      return propertyOf();
-    },
-    get name() {
-      return `${list} ${value}`;
-    },
-    get claim() {
-      return `${list} ${value} with ${describeComment(comment)}`;
-    },
+    subject: keyOfEntry(inputs),
+    property,
+    name: `${list} ${value}`,
+    claim: `${list} ${value} with ${describeComment(comment)}`,
     target: { value, list },
   };
 }

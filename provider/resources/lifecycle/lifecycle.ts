@@ -16,8 +16,6 @@ export interface Lifecycle<Inputs, State> {
   check(raw: RawArguments, previous?: RawArguments): CheckResult;
   /** Checked arguments with what was left out; every other method takes them so. */
   complete(inputs: RawArguments): Inputs;
-  /** What makes each declared thing one of its own beside its id. What is declared is never deleted. */
-  keys(inputs: Inputs): readonly string[];
   /** What is declared, so that the same thing declared twice is found. */
   declare(inputs: Inputs): Declaration;
   /** What a person should know before a change is made, sentence by sentence. Pure. */
@@ -45,17 +43,23 @@ export interface CheckResult {
   readonly failures: readonly ArgumentFailure[];
 }
 
-/** What one resource declares. */
+/** What one resource declares. A list of thousands is looked into only where it is asked, and nothing is made of it before. */
 export interface Declaration {
-  readonly things: readonly DeclaredThing[];
   /** Whether this is a whole list, which shares none of its things with another resource. */
   readonly isList: boolean;
+  readonly things: () => Iterable<DeclaredThing>;
+  /** What is declared about a subject. */
+  readonly find: (subject: string) => DeclaredThing | undefined;
+  /** Whether the thing of a key is declared. What is declared is never deleted. */
+  readonly has: (key: string) => boolean;
   /** Whether an exclusive list would remove what another resource declares. */
   readonly wouldRemove?: (thing: DeclaredThing) => boolean;
 }
 
 /** One thing that is declared, as a person would tell it. */
 export interface DeclaredThing {
+  /** What makes it one of its own beside its id. */
+  readonly key: string;
   /** What two declarations of the same thing share. */
   readonly subject: string;
   /** The argument that names it. */
@@ -66,6 +70,16 @@ export interface DeclaredThing {
   readonly claim: string;
   /** What the patterns of a list are held against. */
   readonly target: PatternTarget;
+}
+
+/** The declaration of a resource that is one thing. */
+export function declarationOf(thing: DeclaredThing): Declaration {
+  return {
+    isList: false,
+    things: () => [thing],
+    find: (subject) => (subject === thing.subject ? thing : undefined),
+    has: (key) => key === thing.key,
+  };
 }
 
 /** One argument that changes, and what that takes. */

@@ -35,7 +35,6 @@ export interface ListResource<Inputs extends ListInputs> {
   readonly kind: ListKind;
   /** The id of every resource of this kind: a list has none of its own at the service. */
   readonly id: string;
-  readonly keys: (content: KeyedList) => readonly string[];
   readonly declare: (content: KeyedList, inputs: Inputs) => Declaration;
   /** What a person should know before these are removed, sentence by sentence. */
   readonly warnOfRemoval: (names: readonly string[]) => readonly string[];
@@ -90,8 +89,6 @@ export function listLifecycle<Inputs extends ListInputs>(
     check: (raw, previous) => checkList(kind, raw, previous),
 
     complete: (inputs) => inputs as unknown as Inputs,
-
-    keys: (inputs) => resource.keys(contentOf(inputs)),
 
     declare: (inputs) => resource.declare(contentOf(inputs), inputs),
 

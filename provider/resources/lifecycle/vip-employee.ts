@@ -4,7 +4,7 @@ import { canonicalMailbox } from "../../settings/entry-value";
 import { canonicalComment, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { comparable, comparableComment, sameComment } from "./comparable";
-import { type Change, changeOf, isDefined, type Lifecycle } from "./lifecycle";
+import { type Change, changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
 import { declaredVip, ensureVip, keyOfVip, writeComment } from "./vip-writes";
 
 /** What the state holds of a VIP: every argument as it stands, and what the service knows of the person. */
@@ -26,9 +26,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   complete: (inputs) => inputs as unknown as VipEmployeeInputs,
 
-  keys: (inputs) => [keyOfVip(inputs.email)],
-
-  declare: (inputs) => ({ things: [declaredVip(inputs, () => "email")], isList: false }),
+  declare: (inputs) => declarationOf(declaredVip(inputs, "email")),
 
   warn(state, inputs) {
     const sameMailbox =

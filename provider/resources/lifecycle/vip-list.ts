@@ -12,33 +12,44 @@ import { keyPath } from "../../settings/property-path";
 import { quote } from "../../settings/text";
 import { AttemptAll } from "./attempt-all";
 import { sameComment } from "./comparable";
-import type { Context } from "./lifecycle";
+import type { Context, Declaration } from "./lifecycle";
 import { type Failure, fewOf, type ListPlan, listLifecycle, type Observed } from "./list-lifecycle";
-import { declaredVip, ensureVip, keyOfVip } from "./vip-writes";
+import { declaredVip, ensureVip, keyOfVip, mailboxOf } from "./vip-writes";
 
 /** A whole VIP list in one resource (reference, section "VIP employees"). */
 export const vipList = listLifecycle<VipListInputs>({
   kind: MEMBERS,
   id: "vip-list",
 
-  keys: (content) => Object.keys(content).map(keyOfVip),
-
   declare(content, inputs) {
     const { onDelete } = inputs;
-    const things = Object.entries(content).map(([key, text]) =>
-      declaredVip(
-        {
-          ...readVip(key, typeof text === "string" ? text : ""),
-          ...(onDelete === undefined ? {} : { onDelete }),
-        },
-        () => keyPath("members", key),
-      ),
-    );
-    if (inputs.mode !== "exclusive") return { things, isList: true };
+    const thingOf = (email: string) => {
+      if (!Object.hasOwn(content, email)) return undefined;
+      const vip = readVip(email, String(content[email]));
+      return declaredVip(
+        { ...vip, ...(onDelete === undefined ? {} : { onDelete }) },
+        keyPath("members", email),
+      );
+    };
+    const find = (key: string) => {
+      const mailbox = mailboxOf(key);
+      return mailbox === undefined ? undefined : thingOf(mailbox);
+    };
+    const declaration: Declaration = {
+      isList: true,
+      *things() {
+        for (const email of Object.keys(content)) {
+          const thing = thingOf(email);
+          if (thing !== undefined) yield thing;
+        }
+      },
+      find,
+      has: (key) => find(key) !== undefined,
+    };
+    if (inputs.mode !== "exclusive") return declaration;
     const ignored = readPatterns(inputs.ignore);
     return {
-      things,
-      isList: true,
+      ...declaration,
       wouldRemove: ({ target }) =>
         target.list === undefined && !ignored.some((pattern) => pattern.matches(target)),
     };

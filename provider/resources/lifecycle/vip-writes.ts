@@ -70,19 +70,25 @@ export async function writeComment(inputs: VipEmployeeInputs, tenant: Tenant): P
   );
 }
 
+const VIP = "vip ";
+
+/** The mailbox of a key of {@link keyOfVip}; undefined for the key of something else. */
+export function mailboxOf(key: string): string | undefined {
+  return key.startsWith(VIP) ? key.slice(VIP.length) : undefined;
+}
+
 /** What a declared VIP is known by among all that the program declares. */
 export function keyOfVip(email: string): string {
-  return `vip:${canonicalMailbox(email)}`;
+  return `${VIP}${canonicalMailbox(email)}`;
 }
 
 /** A declared VIP, as the program's other declarations are compared with it. */
-export function declaredVip(inputs: VipEmployeeInputs, propertyOf: () => string): DeclaredThing {
+export function declaredVip(inputs: VipEmployeeInputs, property: string): DeclaredThing {
   const email = canonicalMailbox(inputs.email);
   return {
+    key: keyOfVip(email),
     subject: keyOfVip(email),
-    get property() {
-      return propertyOf();
-    },
+    property,
     name: email,
     claim: `${email} with ${describeComment(inputs.comment)}${inputs.onDelete === "keep" ? ' and onDelete "keep"' : ""}`,
     target: { value: email },
