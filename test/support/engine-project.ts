@@ -102,6 +102,18 @@ export class EngineProject implements AsyncDisposable {
 
   /** The same with more in the environment. */
   async runWith(environment: Record<string, string>, ...args: string[]): Promise<Run> {
+    return await this.#run({ environment }, args);
+  }
+
+  /** The same, but the engine is killed (SIGKILL) when the signal says so. */
+  async runUntil(signal: AbortSignal, ...args: string[]): Promise<Run> {
+    return await this.#run({ signal }, args);
+  }
+
+  async #run(
+    { environment, signal }: { environment?: Record<string, string>; signal?: AbortSignal },
+    args: readonly string[],
+  ): Promise<Run> {
     return await new Promise((resolveRun, reject) => {
       const child = spawn(this.#command, ["--non-interactive", "--color", "never", ...args], {
         cwd: this.folder,
@@ -115,6 +127,7 @@ export class EngineProject implements AsyncDisposable {
       child.stdout.on("data", take);
       child.stderr.on("data", take);
       child.once("error", reject);
+      signal?.addEventListener("abort", () => child.kill("SIGKILL"));
       child.once("close", (code) => resolveRun({ code: code ?? -1, output }));
     });
   }
