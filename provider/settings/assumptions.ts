@@ -23,7 +23,7 @@ export const SETTINGS_PAGE_SIZE = 200;
 export const MAX_VIP_REMOVALS = 1000;
 
 /** The most addresses one addition of VIPs takes. The reference does not say; a removal takes as many. */
-export const MAX_VIP_ADDITIONS = MAX_VIP_REMOVALS;
+export const MAX_VIP_ADDITIONS = 1000;
 
 /** How a refusal for too many requests is told, beside 429. */
 export const RATE_LIMIT_STATUSES: readonly number[] = [429];
