@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
 import { ENTRIES } from "../settings/list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./dynamic-front";
-import { keyedWherePlain, type ListArgs } from "./list-arguments";
+import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { shell } from "./shell";
 
 /** One entry of an {@link AllowDenyList}, as an element of an array or, where its key is the value, of a map. */
@@ -69,7 +69,7 @@ export class AllowDenyList extends pulumi.CustomResource {
         ...args,
         entries: keyedWherePlain(ENTRIES, args.entries),
         tenant: undefined,
-        [NAME_PROPERTY]: name,
+        [NAME_PROPERTY]: ownName(name),
         [PROVIDER_PROPERTY]: shell("allowDenyList"),
       },
       opts,

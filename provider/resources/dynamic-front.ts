@@ -80,7 +80,7 @@ export function dynamicFront<Inputs, State>(
         const isKnown = !Object.values(inputs).includes(UNKNOWN);
         if (failures.length > 0 || !isKnown) return { inputs: toPulumi(inputs), failures: told(failures) };
         const complete = lifecycle.complete(inputs);
-        const owner = { kind, name: typeof name === "string" ? name : undefined };
+        const owner = { kind, id: String(name ?? ""), name: nameIn(name) };
         const declaration = lifecycle.declare(complete);
         const collisions = options.program.declare(owner, declaration);
         if (collisions.length === 0) options.declare(declaration);
@@ -147,6 +147,11 @@ function told(failures: readonly ArgumentFailure[]): ArgumentFailure[] {
     ...failures.filter(({ property }) => !isInList(property)),
     { property: "", reason: ["these arguments can't be accepted:", ...lines].join("\n") },
   ];
+}
+
+/** The name out of what a resource tells of itself: with a number before it, where a name is not enough. */
+function nameIn(told: unknown): string | undefined {
+  return typeof told === "string" ? told.replace(/^\d+:/, "") : undefined;
 }
 
 function isInList(property: string): boolean {

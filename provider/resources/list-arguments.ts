@@ -37,6 +37,17 @@ export function keyedWherePlain(kind: ListKind, content: unknown): unknown {
   return keyed === undefined ? content : JSON.stringify(keyed);
 }
 
+let count = 0;
+
+/**
+ * What check is told of the resource: a number that no other resource of the program has, for a name may stand in a
+ * program more than once, under different parents; and the name, for people.
+ */
+export function ownName(name: string): string {
+  count += 1;
+  return `${count}:${name}`;
+}
+
 /** Whether all of it is known now: no output and no promise in it, at the depth that a list has. */
 function isPlain(value: unknown, depth = 3): boolean {
   if (typeof value !== "object" || value === null) return true;

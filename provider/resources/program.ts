@@ -2,9 +2,10 @@ import type { ArgumentFailure } from "../settings/arguments";
 import { printable, quote } from "../settings/text";
 import type { Declaration, DeclaredThing } from "./lifecycle/lifecycle";
 
-/** Who declares something: the kind of resource, and its name where that is known. */
+/** Who declares something: the kind of resource, what tells it from others of its kind, and its name where that is known. */
 export interface Owner {
   readonly kind: string;
+  readonly id: string;
   readonly name: string | undefined;
 }
 
@@ -30,7 +31,7 @@ export class Program {
   /** Remembers a declaration, unless it collides with another: then it answers where, on its arguments. */
   declare(owner: Owner, declaration: Declaration): ArgumentFailure[] {
     const declared = { owner, declaration };
-    const name = describe(owner);
+    const name = `${owner.kind} ${owner.id}`;
     // Checked again, a list is the same list.
     if (declaration.isList) this.#lists.delete(name);
     const failures = declaration.isList ? this.#ofList(declaration) : this.#ofSingle(declaration);

@@ -2,7 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
 import { MEMBERS } from "../settings/list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./dynamic-front";
-import { keyedWherePlain, type ListArgs } from "./list-arguments";
+import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { shell } from "./shell";
 
 /** One member of a {@link VipList}, as an element of an array or, where its key is the mailbox, of a map. */
@@ -55,7 +55,7 @@ export class VipList extends pulumi.CustomResource {
         ...args,
         members: keyedWherePlain(MEMBERS, args.members),
         tenant: undefined,
-        [NAME_PROPERTY]: name,
+        [NAME_PROPERTY]: ownName(name),
         [PROVIDER_PROPERTY]: shell("vipList"),
       },
       opts,

@@ -12,7 +12,7 @@ import {
   withoutEmpty,
 } from "./arguments";
 import { DEFAULT_VERDICT_SCOPE } from "./assumptions";
-import { parseEntryValue } from "./entry-value";
+import { type Parsed, parseEntryValue, parseMailbox } from "./entry-value";
 import {
   asDeclared,
   isPlainEntry,
@@ -134,8 +134,10 @@ export interface ListKind {
   readonly target: (key: string, text: string) => PatternTarget;
   /** How a person would call it: "deny evil.example". */
   readonly describe: (key: string, text: string) => string;
-  /** What is wrong with two texts for one key; `first` and `second` are told with their places. */
-  readonly clash: (first: Placed, second: Placed) => string;
+  /** What two of one key, or of keys that exclude each other, share. */
+  readonly subject: (key: string) => string;
+  /** What is wrong with two of one subject, if anything is; `first` and `second` are told with their places. */
+  readonly clash: (first: Placed, second: Placed) => string | undefined;
 }
 
 /** An element that was read: its key and text, nothing yet, or what is wrong with it. */
@@ -178,12 +180,13 @@ export const ENTRIES: ListKind = {
     if (!isObject(raw)) {
       return [{ property: "", reason: `must be { list, value, comment }, not ${quote(raw)}` }];
     }
-    return readElementObject(key === undefined ? raw : { value: key, ...raw });
+    return readElementObject(key === undefined ? raw : { value: key, ...raw }, key);
   },
   target(key, text) {
     const { value, list } = readEntry(key, text) ?? { value: key };
     return list === undefined ? { value } : { value, list };
   },
+  subject: (key) => key.replace(/ \([^()]*\)$/, ""),
   describe(key, text) {
     const list = /^\w+/.exec(asDeclared(text))?.[0] ?? "";
     return `${list} ${key}`;
@@ -193,13 +196,16 @@ export const ENTRIES: ListKind = {
       text === UNKNOWN ? undefined : readEntry(key, text as string)?.list,
     );
     const isContradiction = lists[0] !== undefined && lists[1] !== undefined && lists[0] !== lists[1];
+    if (!isContradiction && first.key !== second.key) return undefined;
     return isContradiction
       ? `is on the ${lists[1]} list here and on the ${lists[0]} list at ${placeOf(first, second)}; a value can't be on both. Keep one of the two`
       : `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`;
   },
 };
 
-function readElementObject(raw: RawArguments): Element {
+function readElementObject(raw: RawArguments, givenKey?: string): Element {
+  const otherValue = otherThan(givenKey, raw["value"], parseEntryValue);
+  if (otherValue !== undefined) return [{ property: "value", reason: otherValue }];
   const plain = plainElement(raw);
   if (plain !== undefined) return plain;
   const { inputs, failures } = checkAllowDenyEntry(raw, listEntryArguments);
@@ -219,6 +225,19 @@ function readElementObject(raw: RawArguments): Element {
       ? UNKNOWN
       : textOfEntry({ list: list as string, comment: comment as string | undefined });
   return { key, text, written: value as string };
+}
+
+/** What is wrong with a value that stands under a key which names another one: one of the two is a slip. */
+function otherThan(
+  key: string | undefined,
+  value: unknown,
+  parse: (text: string) => Parsed<unknown>,
+): string | undefined {
+  if (key === undefined || typeof value !== "string" || value === key) return undefined;
+  const named = parse(key);
+  const given = parse(value);
+  if (!named.ok || !given.ok || JSON.stringify(named.value) === JSON.stringify(given.value)) return undefined;
+  return `is ${quote(value)}, but its key names ${quote(key)}; one of the two is a slip`;
 }
 
 /** An element as almost all are, read without a check that is made to explain every mistake. */
@@ -253,6 +272,8 @@ export const MEMBERS: ListKind = {
     if (!isObject(written)) {
       return [{ property: "", reason: `must be a mailbox or { email, comment }, not ${quote(raw)}` }];
     }
+    const otherMailbox = otherThan(key, written["email"], parseMailbox);
+    if (otherMailbox !== undefined) return [{ property: "email", reason: otherMailbox }];
     const { inputs, failures } = checkVipEmployee(
       key === undefined ? written : { email: key, ...written },
       memberArguments,
@@ -268,6 +289,7 @@ export const MEMBERS: ListKind = {
     return { key: keyOfVip(email as string), text, written: email as string };
   },
   target: (key) => ({ value: key }),
+  subject: (key) => key,
   describe: (key) => key,
   clash: (first, second) => `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`,
 };
@@ -306,7 +328,8 @@ export function checkList(kind: ListKind, raw: RawArguments, previous: RawArgume
     });
   }
   // What is not known yet in a preview is judged in the update, before any write.
-  if (failures.length === 0 && !Object.values(inputs).includes(UNKNOWN)) {
+  const isKnown = !Object.values(inputs).includes(UNKNOWN) && !Object.values(read.keyed).includes(UNKNOWN);
+  if (failures.length === 0 && isKnown) {
     failures.push(...judge(kind, inputs, read.keyed as KeyedList, previous));
   }
   return { inputs, failures: atMost(failures) };
@@ -349,6 +372,7 @@ function readContent(
   const { property } = kind;
   const failures: ArgumentFailure[] = [];
   const byKey = new Map<string, Placed>();
+  const bySubject = new Map<string, readonly Placed[]>();
   let isKnown = true;
   const take = (raw: unknown, place: string, key: string | undefined): void => {
     const element = raw === UNKNOWN ? UNKNOWN : kind.readElement(raw, key);
@@ -361,10 +385,12 @@ function readContent(
       }
     } else {
       const placed = { ...element, place };
-      const first = byKey.get(element.key);
-      if (first === undefined) byKey.set(element.key, placed);
-      else
-        failures.push({ property: place, reason: `${quote(element.written)} ${kind.clash(first, placed)}` });
+      const subject = kind.subject(element.key);
+      const same = bySubject.get(subject) ?? [];
+      const clash = same.map((first) => kind.clash(first, placed)).find((reason) => reason !== undefined);
+      bySubject.set(subject, [...same, placed]);
+      if (clash === undefined) byKey.set(element.key, placed);
+      else failures.push({ property: place, reason: `${quote(element.written)} ${clash}` });
     }
   };
   if (Array.isArray(content)) {
@@ -380,7 +406,7 @@ function readContent(
 }
 
 /** What is wrong with a content that is well-formed: what must be there and is not, what must not go and would. */
-function judge(
+export function judge(
   kind: ListKind,
   inputs: RawArguments,
   keyed: KeyedList,

@@ -56,7 +56,7 @@ export function guardRemovals(
   const shown = removals.names.slice(0, SHOWN).map((name) => `  - ${printable(name)}`);
   const more = count > SHOWN ? [`  … and ${count - SHOWN} more`] : [];
   const confirm = isUsed
-    ? `confirmRemovals: ${count} stood there in the last run already, and is good for one run only: take it away and run \`up\`, then write it again.`
+    ? `(confirmRemovals: ${count} was used by the last run, and is good for one run only: take it away.)`
     : confirmRemovals === undefined
       ? `confirmRemovals: ${count}   lets this one run do it; take it away afterwards.`
       : `confirmRemovals: ${count}   lets this one run do it; ${confirmRemovals} is written now, which is another number than is removed.`;
@@ -95,7 +95,8 @@ function exceeded({ names, before, after }: Removals, limits: RemovalLimits): Ex
     };
   }
   if (after === 0 && maxRemovalFraction !== 1) {
-    return { why: "A list is never emptied without being told so.", remedies: [] };
+    const remedies = ["maxRemovalFraction: 1   lets every run remove all there is."];
+    return { why: "A list is never emptied without being told so.", remedies };
   }
   if (maxRemovals !== undefined || maxRemovalFraction !== undefined) return undefined;
   if (count < MIN_GUARDED_REMOVALS || fraction <= DEFAULT_MAX_REMOVAL_FRACTION) return undefined;

@@ -53,6 +53,8 @@ export class Tenant {
   readonly #entries: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
   readonly #vips: Snapshot<VipEmployeeRow>;
   readonly #vipBatches: VipBatches;
+  /** The last write of each entry that is under way, by id. */
+  readonly #writing = new Map<string, Promise<unknown>>();
   /** What is being removed right now, by id or mailbox: who asks for it is told when that is done. */
   readonly #leaving = new Map<string, Promise<unknown>>();
 
@@ -131,15 +133,32 @@ export class Tenant {
   /** @throws {NotFoundError} when there is no such entry. */
   async updateEntry(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
     try {
-      return this.#noteEntry(await this.#limit.write(() => this.#client.allowDenyEntries.update(id, change)));
+      const update = () => this.#limit.write(() => this.#client.allowDenyEntries.update(id, change));
+      return await this.#oneByOne(id, async () => this.#noteEntry(await update()));
     } catch (error) {
       if (error instanceof NotFoundError) this.#forgetEntry(id);
       throw error;
     }
   }
 
-  /** Removes an entry; answers false when it was gone already, or the service says that it did not. */
-  async deleteEntry(id: string): Promise<boolean> {
+  /**
+   * Removes an entry; answers false when it was gone already, or the service says that it did not.
+   *
+   * @param isMeant Asked when no other write of that entry is under way any more, with the entry as it then is: false
+   * leaves it, and answers "changed".
+   */
+  async deleteEntry(
+    id: string,
+    isMeant: (row: AllowDenyEntryRow) => boolean = () => true,
+  ): Promise<boolean | "changed"> {
+    return await this.#oneByOne(id, async () => {
+      const row = this.#entries.allow.known(id) ?? this.#entries.deny.known(id);
+      if (row !== undefined && !isMeant(row)) return "changed";
+      return await this.#deleteNow(id);
+    });
+  }
+
+  async #deleteNow(id: string): Promise<boolean> {
     return await this.#leave(id, async () => {
       try {
         const { deleted = true } = await this.#limit.write(() => this.#client.allowDenyEntries.delete(id));
@@ -224,6 +243,18 @@ export class Tenant {
   /** The same by a reading that begins now. */
   async entriesOfValueAnew(query: EntryQuery): Promise<readonly AllowDenyEntryRow[]> {
     return await this.#entriesOfValue(query, (snapshot) => snapshot.fresh());
+  }
+
+  /** Writes to one entry follow each other: what the second does depends on what the first has made of it. */
+  async #oneByOne<T>(id: string, write: () => Promise<T>): Promise<T> {
+    const before = this.#writing.get(id);
+    const mine = before === undefined ? write() : before.then(write, write);
+    this.#writing.set(id, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#writing.get(id) === mine) this.#writing.delete(id);
+    }
   }
 
   /** Removes something, and has it noted until it is known what came of it. */

@@ -1,10 +1,10 @@
-import type { AllowDenyEntryRow } from "../../client";
+import { type AllowDenyEntryRow, ConflictError } from "../../client";
 import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
 import { naturalKey } from "../../settings/entry-value";
 import {
   anotherKey,
+  asDeclared,
   asUnmanaged,
-  entryKey,
   isUnmanaged,
   type KeyedList,
   keyOfEntry,
@@ -16,7 +16,7 @@ import { type AllowDenyListInputs, ENTRIES, readPatterns } from "../../settings/
 import { keyPath } from "../../settings/property-path";
 import { AttemptAll } from "./attempt-all";
 import { declaredEntry, ensureEntry, keyOf, takeOver } from "./entry-writes";
-import { describeEntry, MovedError, NotAppliedError } from "./errors";
+import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
 import { type Context, type Declaration, PartialFailure } from "./lifecycle";
 import { type Failure, type ListPlan, listLifecycle, type Observed } from "./list-lifecycle";
 
@@ -68,7 +68,7 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
     const failed = attempts.failed.map(({ item: [, entry] }) => entry);
     for (const list of ["allow", "deny"] as const) {
       const unwanted = removed.filter(([, entry]) => entry.list === list);
-      await attempts.all(unwanted, async ([, entry]) => await work.remove(entry, failed));
+      await attempts.all(unwanted, async ([key, entry]) => await work.remove(key, entry, failed));
     }
     return attempts.failed.map(({ item: [key], error }) => failureOf(key, plan, error));
   },
@@ -92,35 +92,109 @@ class EntryWork {
   readonly #context: Context;
   /** The entries that go, by what they are about. */
   readonly #going: ReadonlyMap<string, ListedEntry>;
-  /** The entries that the state holds. */
-  readonly #known: ReadonlySet<string>;
+  /** The keys that the state holds, each with its entry as it was then. */
+  readonly #known: ReadonlyMap<string, ListedEntry>;
+  /** Rows that one declared entry has taken, so that no second one takes them. */
+  readonly #taken = new Set<string>();
+  /** Entries of one value are worked on one after another, for the service may let only one of them be where it is. */
+  readonly #byValue = new Map<string, Promise<unknown>>();
 
   constructor(plan: ListPlan, removed: readonly Keyed[], inputs: AllowDenyListInputs, context: Context) {
     this.#plan = plan;
     this.#inputs = inputs;
     this.#context = context;
-    this.#going = new Map(removed.map(([, entry]) => [naturalKey(entry.entryType, entry.value), entry]));
-    this.#known = new Set(entriesOf(plan.known).map(([, entry]) => entryKey(entry)));
+    this.#going = new Map(removed.map(([, entry]) => [naturalKeyOf(entry), entry]));
+    this.#known = new Map(entriesOf(plan.known));
   }
 
   async ensure(key: string, entry: ListedEntry): Promise<void> {
+    const before = this.#byValue.get(naturalKeyOf(entry));
+    const mine = (async () => {
+      await before?.catch(() => undefined);
+      await this.#ensureNow(key, entry);
+    })();
+    this.#byValue.set(naturalKeyOf(entry), mine);
+    await mine;
+  }
+
+  async #ensureNow(key: string, entry: ListedEntry): Promise<void> {
+    try {
+      await this.#ensureOnce(key, entry);
+    } catch (error) {
+      const isInTheWay = error instanceof ConflictError || error instanceof AlreadyExistsError;
+      if (!isInTheWay || !(await this.#clearTheWay(entry))) throw error;
+      await this.#ensureOnce(key, entry);
+    }
+  }
+
+  async #ensureOnce(key: string, entry: ListedEntry): Promise<void> {
     const context = this.#context;
-    const before = this.#going.get(naturalKey(entry.entryType, entry.value));
-    if (before !== undefined) {
-      // The same value with another scope: changed in place, so that it is on the list all the time.
-      const row = await context.tenant.findEntry(before);
-      if (row !== undefined && (await context.tenant.findEntry(entry)) === undefined) {
+    const known = this.#known.get(key);
+    if (known === undefined) {
+      const row = await this.#rowThatGoes(entry);
+      if (row !== undefined) {
+        this.#taken.add(row.id);
+        await takeOver(row, entry, context);
+        return;
+      }
+    } else {
+      const rows = await this.#rowsLike(entry);
+      const own = rows.find((row) => row.list === known.list);
+      const wanted = rows.find((row) => row.list === entry.list);
+      const row = own ?? wanted;
+      if (own !== undefined && wanted !== undefined && own !== wanted) {
+        // A service may hold it on both lists: then the one that this list had declared goes.
+        await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context);
+        await context.tenant.deleteEntry(own.id, (now) => now.list === known.list);
+        return;
+      }
+      if (row !== undefined) {
+        // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
         await takeOver(row, entry, context);
         return;
       }
     }
-    // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
-    const isKnown = Object.hasOwn(this.#plan.known, key);
-    if (isKnown) await ensureEntry({ ...entry, adopt: true }, { ...context, say: () => undefined });
-    else await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context);
+    await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, { leavesOtherScopes: true });
   }
 
-  async remove(entry: ListedEntry, failed: readonly ListedEntry[]): Promise<void> {
+  /** The entry of the same value that goes, as for another scope: changed in place, it is on the list all the time. */
+  async #rowThatGoes(entry: ListedEntry): Promise<AllowDenyEntryRow | undefined> {
+    const going = this.#going.get(naturalKeyOf(entry));
+    if (going === undefined || (await this.#rowsLike(entry)).length > 0) return undefined;
+    const rows = await this.#rowsLike(going);
+    return rows.find((row) => row.list === going.list && !this.#taken.has(row.id));
+  }
+
+  /** Removes this list's own entries of the same value from the other list, where they keep a declared one off its list. */
+  async #clearTheWay(entry: ListedEntry): Promise<boolean> {
+    const { tenant } = this.#context;
+    let isCleared = false;
+    for (const row of await tenant.entriesOfValue(entry)) {
+      const known = this.#known.get(keyOfRow(row));
+      const isOwn = known?.list === row.list && row.list !== entry.list;
+      if (!isOwn || keyOfRow(row) === keyOfEntry(entry)) continue;
+      if (this.#context.isDeclared(keyOf(row, entry))) continue;
+      isCleared = (await tenant.deleteEntry(row.id, (now) => now.list === row.list)) === true || isCleared;
+    }
+    return isCleared;
+  }
+
+  /** The rows of an entry's value and scope, on both lists. */
+  async #rowsLike(entry: ListedEntry): Promise<AllowDenyEntryRow[]> {
+    // Waits for a removal of it that is under way.
+    await this.#context.tenant.findEntry(entry);
+    const rows = await this.#context.tenant.entriesOfValue(entry);
+    return rows.filter((row) => (row.verdict_scope ?? this.#untoldScope(entry)) === entry.verdictScope);
+  }
+
+  /** The scope of a row whose scope the service does not tell: the default, where this list has the value with that too. */
+  #untoldScope(entry: ListedEntry): string {
+    const plain = keyOfEntry({ ...entry, verdictScope: DEFAULT_VERDICT_SCOPE });
+    const isPlainToo = this.#known.has(plain) || Object.hasOwn(this.#plan.declared, plain);
+    return isPlainToo ? DEFAULT_VERDICT_SCOPE : entry.verdictScope;
+  }
+
+  async remove(key: string, entry: ListedEntry, failed: readonly ListedEntry[]): Promise<void> {
     const { tenant, isDeclared } = this.#context;
     const successor = failed.find((other) => other.list === entry.list && takesThePlaceOf(other, entry));
     if (successor !== undefined) {
@@ -128,20 +202,20 @@ class EntryWork {
         `stays, because ${successor.list} ${successor.value}, which would take its place, could not be added`,
       );
     }
-    const rows = (await tenant.entriesOfValue(entry)).filter(
-      (row) => (row.verdict_scope ?? entry.verdictScope) === entry.verdictScope,
-    );
-    const here = rows.filter((row) => row.list === entry.list);
+    const shown = asDeclared(this.#plan.known[key] ?? "");
+    const rows = await this.#rowsLike(entry);
+    const here = rows.filter((row) => row.list === entry.list && !isDeclared(keyOf(row, entry)));
     const elsewhere = rows.find(
-      (row) =>
-        row.list !== entry.list && !isDeclared(keyOf(row, entry)) && !this.#known.has(keyOf(row, entry)),
+      (row) => row.list !== entry.list && !isDeclared(keyOf(row, entry)) && !this.#isKnown(row),
     );
-    if (here.length === 0 && elsewhere !== undefined) {
-      throw new ElsewhereError(elsewhere);
-    }
-    // One that the program declares elsewhere stays; a service may hold the same entry twice.
-    for (const row of here.filter((one) => !isDeclared(keyOf(one, entry)))) {
-      if (await tenant.deleteEntry(row.id)) continue;
+    if (here.length === 0 && elsewhere !== undefined) throw new ChangedError("moved", elsewhere);
+    // A service may hold the same entry twice.
+    for (const row of here) {
+      if (textOfEntry(row) !== shown) throw new ChangedError("changed", row);
+      const isStill = (now: AllowDenyEntryRow) =>
+        now.list === row.list && now.verdict_scope === row.verdict_scope && !isDeclared(keyOf(now, entry));
+      const outcome = await tenant.deleteEntry(row.id, isStill);
+      if (outcome !== false) continue;
       const still = await tenant.findEntryAnew({ ...entry, id: row.id });
       if (still?.id !== row.id) continue;
       throw new NotAppliedError(
@@ -149,15 +223,27 @@ class EntryWork {
       );
     }
   }
+
+  /** Whether the state holds the entry where it is. */
+  #isKnown(row: AllowDenyEntryRow): boolean {
+    return [...this.#known].some(
+      ([key, { list }]) =>
+        list === row.list && (key === keyOfRow(row) || key.startsWith(`${keyOfRow(row)} (also `)),
+    );
+  }
 }
 
-/** Somebody moved the entry since it was shown. */
-class ElsewhereError extends MovedError {
+function naturalKeyOf(entry: ListedEntry): string {
+  return naturalKey(entry.entryType, entry.value);
+}
+
+/** Somebody moved or changed the entry since it was shown. */
+class ChangedError extends MovedError {
   readonly row: AllowDenyEntryRow;
 
-  constructor(row: AllowDenyEntryRow) {
+  constructor(what: "moved" | "changed", row: AllowDenyEntryRow) {
     super(
-      `was moved in the meantime: there is ${describeEntry(row)}. Removing that is not what was shown, so nothing was removed. The next preview shows it.`,
+      `was ${what} in the meantime: there is ${describeEntry(row)}. Removing that is not what was shown, so nothing was removed. The next preview shows it.`,
     );
     this.row = row;
   }
@@ -172,7 +258,7 @@ function failureOf(key: string, { declared, known }: ListPlan, error: unknown): 
 /** What the state says of an entry that could not be brought to what is declared. */
 function thereAfter(error: unknown, before: string | undefined): string | undefined {
   if (error instanceof PartialFailure) return textOfEntry(error.state as ListedEntry);
-  if (error instanceof ElsewhereError) {
+  if (error instanceof ChangedError) {
     const text = textOfEntry({ list: error.row.list, comment: error.row.comment });
     return before !== undefined && isUnmanaged(before) ? asUnmanaged(text) : text;
   }
@@ -194,11 +280,11 @@ async function observe(
 ): Promise<Observed> {
   const rows = (await tenant.allEntries()).filter((row) => LISTS.some((list) => list === row.list));
   const byKey = Map.groupBy(rows, keyOfRow);
-  const found: Record<string, string> = {};
+  const found = new Map<string, string>();
   const taken = new Set<AllowDenyEntryRow>();
   const take = (key: string, before: string, row: AllowDenyEntryRow): void => {
     const text = textOfEntry(row);
-    found[key] = isUnmanaged(before) ? asUnmanaged(text) : text;
+    found.set(key, isUnmanaged(before) ? asUnmanaged(text) : text);
     for (const one of byKey.get(keyOfRow(row)) ?? []) if (one.list === row.list) taken.add(one);
   };
   const missing: Keyed[] = [];
@@ -217,15 +303,15 @@ async function observe(
       }),
     );
   }
-  const others: Record<string, string> = {};
+  const others = new Map<string, string>();
   for (const row of rows) {
     if (taken.has(row)) continue;
     const key = keyOfRow(row);
-    const isTaken = (one: string): boolean => Object.hasOwn(found, one) || Object.hasOwn(others, one);
+    const isTaken = (one: string): boolean => found.has(one) || others.has(one);
     const own = isTaken(key) ? anotherKey(key, row.list, isTaken) : key;
-    others[own] = textOfEntry(row);
+    others.set(own, textOfEntry(row));
   }
-  return { known: found, others };
+  return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
 }
 
 function keyOfRow(row: AllowDenyEntryRow): string {

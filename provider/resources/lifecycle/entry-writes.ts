@@ -6,7 +6,7 @@ import {
   ServiceError,
 } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE, type EntryType, LISTS, type List } from "../../settings/assumptions";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey, keyOfEntry } from "../../settings/keyed-list";
 import { canonicalComment, printable, quote } from "../../settings/text";
@@ -40,10 +40,13 @@ export interface AllowDenyEntryState {
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
   context: Context,
+  /** Whether an entry of another scope is left alone as long as the service does not say that it is in the way. */
+  { leavesOtherScopes = false } = {},
 ): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
   const existing =
-    (await tenant.findEntry(inputs)) ?? (inputs.adopt ? await inTheWay(inputs, context) : undefined);
+    (await tenant.findEntry(inputs)) ??
+    (inputs.adopt && !leavesOtherScopes ? await inTheWay(inputs, context) : undefined);
   if (existing !== undefined) return await adopt(existing, inputs, context);
   let created: CreatedEntry;
   try {
@@ -73,7 +76,8 @@ async function inTheWay(
   context: Context,
 ): Promise<AllowDenyEntryRow | undefined> {
   const rows = await context.tenant.entriesOfValue(inputs);
-  return rows.find((row) => !context.isDeclared(keyOf(row, inputs)));
+  // One that is declared for the other list is on its way there, and has its owner.
+  return rows.find((row) => !LISTS.some((list) => context.isDeclared(keyOf({ ...row, list }, inputs))));
 }
 
 /** After a conflict, or a failure that leaves the outcome unknown, what the service holds decides. */

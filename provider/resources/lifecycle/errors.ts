@@ -44,6 +44,13 @@ export class AutoDetectedError extends EmailSecurityError {
   }
 }
 
+/** A run would remove more of a list than it may. `ERR_GUARD` */
+export class GuardError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_GUARD", message, options);
+  }
+}
+
 /** Some of a whole list could not be brought to what is declared. `ERR_LIST_NOT_APPLIED` */
 export class ListNotAppliedError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {

@@ -3,6 +3,7 @@ import type { EmailSecurityError } from "../../settings/email-security-error";
 import { asUnmanaged, isUnmanaged, type KeyedList } from "../../settings/keyed-list";
 import {
   checkList,
+  judge,
   type ListKind,
   type ListMode,
   readPatterns,
@@ -12,7 +13,7 @@ import { keyPath } from "../../settings/property-path";
 import { printable } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { NotTriedError } from "./attempt-all";
-import { ListNotAppliedError } from "./errors";
+import { GuardError, ListNotAppliedError } from "./errors";
 import {
   type Change,
   type Context,
@@ -108,6 +109,7 @@ export function listLifecycle<Inputs extends ListInputs>(
         // As "add", which is shown in a line; an "update" would show all that was there as gone.
         return [...options, { property: kind.property, kind: "add", replace: false }];
       }
+      refuseByState(state, inputs);
       const content = contentChanges(kind, contentOf(state), contentOf(inputs));
       return [...content, ...options];
     },
@@ -124,7 +126,10 @@ export function listLifecycle<Inputs extends ListInputs>(
       throw new PartialFailure(id, state, error, [error.message, ...reasonsOf(failures)]);
     },
 
-    async read(_id, { [INCOMPLETE]: isIncomplete, ...state }, context) {
+    async read(_id, { [INCOMPLETE]: isIncomplete, confirmRemovals, ...rest }, context) {
+      // What was confirmed for a run that did only a part is still to be done.
+      const isUsed = confirmRemovals !== undefined && !isIncomplete;
+      const state: State = isUsed ? { ...rest, confirmRemovals } : rest;
       const before = contentOf(state);
       const { known, others } = await resource.observe(before, context, { sure: true });
       const inputs = state as ListInputs;
@@ -138,6 +143,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     },
 
     async update(_id, before, inputs, context) {
+      refuseByState(before, inputs);
       const changes = contentChanges(kind, contentOf(before), contentOf(inputs));
       if (changes.length === 0 && !before[INCOMPLETE]) return stateOf(inputs, contentOf(inputs));
       const { state, failures } = await sync(contentOf(before), inputs, context);
@@ -164,6 +170,19 @@ export function listLifecycle<Inputs extends ListInputs>(
       throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
     },
   };
+
+  /**
+   * Check judges what a run removes by the arguments of the run before. After one that did only a part, the engine holds
+   * older ones, and the state has more to lose: then it is judged once more.
+   */
+  function refuseByState(state: State, inputs: Inputs): void {
+    if (!state[INCOMPLETE] || !isKnown(inputs, kind)) return;
+    const refusals = judge(kind, inputs as unknown as RawArguments, contentOf(inputs), {
+      [kind.property]: contentOf(state),
+    });
+    if (refusals.length === 0) return;
+    throw new GuardError(refusals.map(({ property, reason }) => `${property} ${reason}`).join("\n"));
+  }
 
   async function sync(
     known: KeyedList,

@@ -4,6 +4,7 @@ import {
   isUnmanaged,
   type KeyedList,
   keyOfVip as keyOfMember,
+  type ListedVip,
   readVip,
   textOfVip,
 } from "../../settings/keyed-list";
@@ -12,7 +13,7 @@ import { keyPath } from "../../settings/property-path";
 import { quote } from "../../settings/text";
 import { AttemptAll } from "./attempt-all";
 import { sameComment } from "./comparable";
-import type { Context, Declaration } from "./lifecycle";
+import { type Context, type Declaration, PartialFailure } from "./lifecycle";
 import { type Failure, fewOf, type ListPlan, listLifecycle, type Observed } from "./list-lifecycle";
 import { declaredVip, ensureVip, keyOfVip, mailboxOf } from "./vip-writes";
 
@@ -115,7 +116,9 @@ async function exclude(plan: ListPlan, attempts: AttemptAll<string>, context: Co
 }
 
 function failureOf(email: string, { known }: ListPlan, error: unknown): Failure {
-  return { key: email, name: email, error, there: known[email] };
+  // Added, but what came after failed: it is there, with the comment that it got.
+  const there = error instanceof PartialFailure ? textOfVip(error.state as ListedVip) : known[email];
+  return { key: email, name: email, error, there };
 }
 
 async function observe(
@@ -130,14 +133,14 @@ async function observe(
       if (row !== undefined) rows.set(canonicalMailbox(row.email ?? ""), row);
     }
   }
-  const found: Record<string, string> = {};
-  const others: Record<string, string> = {};
+  const found = new Map<string, string>();
+  const others = new Map<string, string>();
   for (const [mailbox, row] of rows) {
     const key = keyOfMember(mailbox);
     const text = textOfVip(row);
-    const before = known[key];
-    if (before === undefined) others[key] = text;
-    else found[key] = isUnmanaged(before) ? asUnmanaged(text) : text;
+    const before = Object.hasOwn(known, key) ? known[key] : undefined;
+    if (before === undefined) others.set(key, text);
+    else found.set(key, isUnmanaged(before) ? asUnmanaged(text) : text);
   }
-  return { known: found, others };
+  return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
 }

@@ -1,11 +1,11 @@
-import { NotFoundError, ServiceError, type VipEmployeeRow } from "../../client";
+import { EmailSecurityError, NotFoundError, ServiceError, type VipEmployeeRow } from "../../client";
 import type { VipEmployeeInputs } from "../../settings/arguments";
 import { canonicalMailbox } from "../../settings/entry-value";
 import { quote } from "../../settings/text";
 import type { Tenant } from "../../tenant";
 import { describeComment, sameComment } from "./comparable";
 import { AutoDetectedError, ExcludedError, NotAppliedError } from "./errors";
-import type { DeclaredThing } from "./lifecycle";
+import { type DeclaredThing, PartialFailure } from "./lifecycle";
 
 /*
  * The writes by which a mailbox comes to be a VIP as declared. One VIP and a whole list go through the same, so that
@@ -28,7 +28,14 @@ export async function ensureVip(
     try {
       return await writeComment(inputs, tenant);
     } catch (error) {
-      if (!(error instanceof NotFoundError)) throw error;
+      if (error instanceof NotFoundError) {
+        // Tried again below, once the mailbox was added explicitly.
+      } else if (existing === undefined && error instanceof EmailSecurityError) {
+        const { comment: _sent, ...rest } = inputs;
+        const { comment } = row;
+        const added = { ...rest, ...(comment === undefined ? {} : { comment }) };
+        throw new PartialFailure(canonicalMailbox(inputs.email), added, error);
+      } else throw error;
     }
   }
   // "An auto-detected employee has no stored row …; that employee must be added explicitly first." (reference)
@@ -44,6 +51,16 @@ export async function ensureVip(
   }
 }
 
+/** What follows an addition: where it fails, the mailbox is a VIP all the same, and must not be forgotten. */
+async function orElseAdded<T>(inputs: VipEmployeeInputs, next: Promise<T>): Promise<T> {
+  try {
+    return await next;
+  } catch (error) {
+    if (!(error instanceof EmailSecurityError)) throw error;
+    throw new PartialFailure(canonicalMailbox(inputs.email), { ...inputs }, error);
+  }
+}
+
 async function add(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
   try {
     await tenant.addVip(inputs.email, inputs.comment);
@@ -54,7 +71,7 @@ async function add(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmploy
     if (found === undefined) throw error;
     return found;
   }
-  const row = await tenant.findVipAnew(inputs.email);
+  const row = await orElseAdded(inputs, tenant.findVipAnew(inputs.email));
   if (row !== undefined) return row;
   throw new ExcludedError(
     `${inputs.email} was added and the service answered success, but its list does not show it as a VIP: an exclusion of the mailbox still stands. Clear the exclusion in the service's console, then run again.`,

@@ -634,3 +634,116 @@ describe("one program", () => {
     expect(Object.keys(await held(tenant)).sort()).toEqual(["b.example", "evil.example"]);
   });
 });
+
+describe("a colleague's entries", () => {
+  const graymail = async (tenant: SandboxTenant, list: string, value: string, comment: string) =>
+    await tenant.console("POST", "/allow_deny_entries", {
+      list,
+      entry_type: "domain",
+      value,
+      verdict_scope: "graymail",
+      comment,
+    });
+
+  it("of another scope are never taken over without being asked to", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: { "x.example": "deny", "y.example": "deny" } });
+    await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "x.example")}`);
+    await graymail(tenant, "deny", "x.example", "colleague");
+    expect((await list.up({ entries: { "x.example": "deny", "y.example": "deny: new" } })).outcome).toBe(
+      "updated",
+    );
+    expect(await held(tenant)).toEqual({
+      "x.example": "deny",
+      "x.example (graymail)": "deny: colleague",
+      "y.example": "deny: new",
+    });
+  });
+
+  it("on the other list are never taken for one whose scope changes", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: { "x.example": "deny", "y.example": "deny" } });
+    await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "x.example")}`);
+    await add(tenant, "allow", "x.example", "colleague");
+    const up = await list.up({ entries: { "x.example (graymail)": "deny", "y.example": "deny" } });
+    expect(up.outcome).toBe("partial");
+    expect(await held(tenant)).toEqual({ "x.example": "allow: colleague", "y.example": "deny" });
+  });
+
+  it("made again under a key that goes are left until a preview has shown them", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: { "x.example": "deny: ours", "y.example": "deny" } });
+    await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "x.example")}`);
+    await add(tenant, "deny", "x.example", "do not remove");
+    const up = await list.up({ entries: { "y.example": "deny" } });
+    expect(up.reasons.join("\n")).toMatch(/deny x.example: was changed in the meantime: .*do not remove/);
+    expect(list.properties?.["entries"]).toEqual({ "x.example": "deny: do not remove", "y.example": "deny" });
+    expect((await list.up({ entries: { "y.example": "deny" } })).outcome).toBe("updated");
+    expect(await held(tenant)).toEqual({ "y.example": "deny" });
+  });
+});
+
+describe("one value in two scopes", () => {
+  const both = (text: string) => ({ "x.example": text, "x.example (graymail)": text });
+
+  it("goes to the other list in one up, though the service lets neither go first", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: both("allow") });
+    expect((await list.up({ entries: both("deny") })).outcome).toBe("updated");
+    expect(await held(tenant)).toEqual(both("deny"));
+    await list.up({ entries: { "x.example": "allow" } });
+    expect(await held(tenant)).toEqual({ "x.example": "allow" });
+    expect((await list.up({ entries: { "x.example": "allow" } })).outcome).toBe("same");
+  });
+
+  it("of which one is gone is never taken for both", async () => {
+    await using made = await listTenant();
+    const { tenant, list } = made;
+    await list.up({ entries: both("allow") });
+    await tenant.console("DELETE", `/allow_deny_entries/${await find(tenant, "x.example")}`);
+    await list.up({ entries: both("deny") });
+    expect(await held(tenant)).toEqual(both("deny"));
+  });
+
+  it("can't be allowed in one and denied in the other", async () => {
+    await using made = await listTenant();
+    const up = await made.list.up({ entries: { "x.example": "deny", "x.example (graymail)": "allow" } });
+    expect(up.failures[""]).toContain("is on the allow list here and on the deny list at");
+  });
+});
+
+it("an entry that goes from a list to a single entry of the other list is not lost", async () => {
+  await using tenant = await sandboxTenant();
+  const list = new ManagedResource(tenant, "allowDenyList");
+  await list.up({ entries: { "evil.example": "deny: x", "b.example": "deny" } });
+  await using next = await laterRun(tenant);
+  const lists = next.resource("allowDenyList");
+  const { inputs } = await lists.check({ entries: { "b.example": "deny" } }, list.inputs);
+  const entry = next.resource("allowDenyEntry");
+  const args = { list: "allow", value: "evil.example", comment: "x", adopt: true };
+  await entry.check(args);
+  await Promise.allSettled([entry.create(args), lists.update(list.id, list.properties ?? {}, inputs)]);
+  expect(await held(tenant)).toEqual({ "evil.example": "allow: x", "b.example": "deny" });
+});
+
+it("the guard judges by what is there after a run that did only a part", async () => {
+  await using made = await listTenant({
+    intercept: ({ method, body }) =>
+      method === "POST" && (body as { value: string }).value === bad(7)
+        ? { status: 400, body: { error: "no" } }
+        : undefined,
+  });
+  const { tenant, list } = made;
+  await list.up({ entries: [] });
+  expect((await list.up({ entries: many(60) })).outcome).toBe("partial");
+  tenant.trace();
+  const emptied = await list.up({ entries: [] });
+  expect(emptied.outcome).toBe("failed");
+  expect(emptied.failures[""]).toContain("would lose 59 of 59 entries (100 %), all there are");
+  expect(tenant.writes()).toEqual([]);
+  expect((await list.up({ entries: [], confirmRemovals: 59 })).outcome).toBe("updated");
+});

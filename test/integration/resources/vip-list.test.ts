@@ -217,3 +217,23 @@ describe("modes", () => {
     );
   });
 });
+
+it("a VIP that was added is not forgotten when reading it back fails", async () => {
+  let isAdded = false;
+  let isBroken = true;
+  await using made = await listTenant(4, {
+    intercept: ({ method }) =>
+      isBroken && isAdded && method === "GET" ? { status: 403, body: { error: "no" } } : undefined,
+    afterHandle({ method }) {
+      if (method === "POST") isAdded = true;
+      return undefined;
+    },
+  });
+  const { tenant, list } = made;
+  const up = await list.up({ members: many(4) });
+  expect(up.outcome).toBe("partial");
+  expect(list.properties?.["members"]).toEqual(many(4));
+  isBroken = false;
+  expect((await list.up({ members: many(3), confirmRemovals: 1 })).outcome).toBe("updated");
+  expect(await vips(tenant)).toEqual(many(3));
+});

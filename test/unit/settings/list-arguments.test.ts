@@ -142,6 +142,29 @@ describe("the content of an allow/deny list", () => {
   });
 });
 
+it("a key that names another value than stands under it is a slip", () => {
+  expect(reasons(entries({ "a.example": { list: "deny", value: "b.example" } }))).toEqual([
+    'entries["a.example"].value is "b.example", but its key names "a.example"; one of the two is a slip',
+  ]);
+  expect(reasons(members({ "a@acme.example": { email: "b@acme.example" } }))).toEqual([
+    'members["a@acme.example"].email is "b@acme.example", but its key names "a@acme.example"; one of the two is a slip',
+  ]);
+  expect(entries({ "A.example": { list: "deny", value: "a.example" } }).failures).toEqual([]);
+});
+
+it("allow and deny of one value contradict each other in any scope", () => {
+  expect(
+    reasons(
+      entries([
+        { list: "deny", value: "x.example" },
+        { list: "allow", value: "x.example", verdictScope: "graymail" },
+      ]),
+    ),
+  ).toEqual([
+    'entries[1] "x.example" is on the allow list here and on the deny list at entries[0]; a value can\'t be on both. Keep one of the two',
+  ]);
+});
+
 describe("the content of a VIP list", () => {
   const keyed = { "ceo@acme.example": "Chief executive", "cfo@acme.example": "" };
 
@@ -296,6 +319,11 @@ describe("what a preview does not know yet", () => {
       entries({ "evil.example": "deny" }, { ignore: [UNKNOWN], mode: UNKNOWN, maxRemovals: UNKNOWN })
         .failures,
     ).toEqual([]);
+  });
+
+  it("is judged by no pattern", () => {
+    const content = { "x.example": { list: "deny", comment: UNKNOWN } };
+    expect(entries(content, { protect: ["deny:x.example"], ignore: ["allow:*"] }).failures).toEqual([]);
   });
 
   it("hides no mistake beside it", () => {

@@ -59,7 +59,12 @@ describe("confirmRemovals", () => {
     expect(guard(80, 100, { confirmRemovals: 81 })).toBeDefined();
   });
 
-  it("is good for one run", () => {
+  it("is good for one run, and the other remedies are for the next", () => {
+    const used = guard(3, 3, { confirmRemovals: 3 }, { confirmedBefore: 3 });
+    expect(used).toContain("maxRemovalFraction: 1");
+    expect(
+      guard(3, 3, { confirmRemovals: 3, maxRemovalFraction: 1 }, { confirmedBefore: 3 }),
+    ).toBeUndefined();
     expect(guard(80, 100, { confirmRemovals: 80 }, { confirmedBefore: 80 })).toContain(
       "good for one run only",
     );
