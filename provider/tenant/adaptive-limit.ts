@@ -22,6 +22,9 @@ const MAX_PAUSE_MS = 30_000;
 const MAX_TRIES = 8;
 const MAX_WAIT_MS = 120_000;
 
+/** Makes a write as {@link AdaptiveLimit.write} does. */
+export type Write = <T>(call: () => Promise<T>, options?: { readonly isBatch?: boolean }) => Promise<T>;
+
 /**
  * How fast one tenant is asked. Writes share a number of places that grows by a few while answers are quick, and
  * halves when the service refuses (429) or its answers get slow. A refused call was not done: the whole tenant pauses,

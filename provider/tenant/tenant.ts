@@ -11,10 +11,11 @@ import {
 import { LISTS, type List } from "../settings/assumptions";
 import { canonicalMailbox, naturalKey } from "../settings/entry-value";
 import { withoutUndefined } from "../settings/without-undefined";
-import { AdaptiveLimit } from "./adaptive-limit";
+import { AdaptiveLimit, type Write } from "./adaptive-limit";
 import type { Rows } from "./rows";
 import { Snapshot, type WholeList } from "./snapshot";
 import { realTime, type Time } from "./time";
+import { Turns } from "./turns";
 import { VipBatches } from "./vip-batches";
 
 export interface TenantOptions {
@@ -49,7 +50,8 @@ export interface CreatedEntry {
  */
 export class Tenant {
   readonly #client: SettingsClient;
-  readonly #limit: AdaptiveLimit;
+  readonly #writeEntry: Write;
+  readonly #writeVip: Write;
   readonly #entries: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
   readonly #vips: Snapshot<VipEmployeeRow>;
   readonly #vipBatches: VipBatches;
@@ -61,11 +63,17 @@ export class Tenant {
   constructor({ client, time = realTime }: TenantOptions) {
     const limit = new AdaptiveLimit(time);
     const { now } = time;
+    const entryTurns = new Turns();
+    const vipTurns = new Turns();
     this.#client = client;
-    this.#limit = limit;
+    this.#writeEntry = (call) => entryTurns.write(() => limit.write(call));
+    this.#writeVip = (call, options) => vipTurns.write(() => limit.write(call, options));
     const entries = (list: List) =>
       new Snapshot<AllowDenyEntryRow>({
-        read: () => readWhole(limit, (options) => client.allowDenyEntries.readAll(list, options)),
+        read: () =>
+          entryTurns.read(() =>
+            readWhole(limit, (options) => client.allowDenyEntries.readAll(list, options)),
+          ),
         key: (row) => row.id,
         name: (row) => naturalKey(row.entry_type, row.value),
         now,
@@ -74,14 +82,20 @@ export class Tenant {
     this.#vips = new Snapshot<VipEmployeeRow>({
       // A mailbox may stand there twice, once detected and once added: the row that is stored is the one that counts.
       read: async () => {
-        const list = await readWhole(limit, (options) => client.vipEmployees.readAll(options));
+        const list = await vipTurns.read(() =>
+          readWhole(limit, (options) => client.vipEmployees.readAll(options)),
+        );
         const { rows } = list;
         return { ...list, rows: [...rows.filter((row) => !isStored(row)), ...rows.filter(isStored)] };
       },
       key: (row) => (row.email === undefined ? undefined : canonicalMailbox(row.email)),
       now,
     });
-    this.#vipBatches = new VipBatches({ vips: client.vipEmployees, limit, gather: time.gather });
+    this.#vipBatches = new VipBatches({
+      vips: client.vipEmployees,
+      write: this.#writeVip,
+      gather: time.gather,
+    });
   }
 
   /** The service's address. */
@@ -125,7 +139,7 @@ export class Tenant {
   }
 
   async createEntry(entry: NewEntry): Promise<CreatedEntry> {
-    const row = await this.#limit.write(() => this.#client.allowDenyEntries.create(entry));
+    const row = await this.#writeEntry(() => this.#client.allowDenyEntries.create(entry));
     const isNew = !LISTS.some((list) => this.#entries[list].known(row.id) !== undefined);
     return { row: this.#noteEntry(row), isNew };
   }
@@ -133,7 +147,7 @@ export class Tenant {
   /** @throws {NotFoundError} when there is no such entry. */
   async updateEntry(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
     try {
-      const update = () => this.#limit.write(() => this.#client.allowDenyEntries.update(id, change));
+      const update = () => this.#writeEntry(() => this.#client.allowDenyEntries.update(id, change));
       return await this.#oneByOne(id, async () => this.#noteEntry(await update()));
     } catch (error) {
       if (error instanceof NotFoundError) this.#forgetEntry(id);
@@ -161,7 +175,7 @@ export class Tenant {
   async #deleteNow(id: string): Promise<boolean> {
     return await this.#leave(id, async () => {
       try {
-        const { deleted = true } = await this.#limit.write(() => this.#client.allowDenyEntries.delete(id));
+        const { deleted = true } = await this.#writeEntry(() => this.#client.allowDenyEntries.delete(id));
         if (deleted) this.#forgetEntry(id);
         return deleted;
       } catch (error) {
@@ -213,7 +227,7 @@ export class Tenant {
   /** @throws {NotFoundError} when no row is stored for the mailbox. */
   async editVipComment(email: string, comment: string): Promise<VipEmployeeRow> {
     const before = this.#vips.known(canonicalMailbox(email));
-    const stored = await this.#limit.write(() => this.#client.vipEmployees.editComment(email, comment));
+    const stored = await this.#writeVip(() => this.#client.vipEmployees.editComment(email, comment));
     // The stored row has no directory fields, and may leave out what it does not know.
     const row: VipEmployeeRow = {
       ...EMPTY_VIP,

@@ -2,7 +2,7 @@ import { type AddVipResult, BadRequestError, NotInOrganizationError, type VipEmp
 import { outsideOrganization } from "../client/vip-employees";
 import { MAX_VIP_ADDITIONS, MAX_VIP_REMOVALS } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
-import type { AdaptiveLimit } from "./adaptive-limit";
+import type { Write } from "./adaptive-limit";
 import { Gatherer, type Member } from "./gatherer";
 import type { Time } from "./time";
 
@@ -14,7 +14,7 @@ const MAX_HALVINGS = 24;
 
 export interface VipBatchesOptions {
   readonly vips: Pick<VipEmployees, "add" | "remove">;
-  readonly limit: AdaptiveLimit;
+  readonly write: Write;
   readonly gather: Time["gather"];
 }
 
@@ -69,12 +69,12 @@ export class VipBatches {
     comment: string | undefined,
     halvings = { left: MAX_HALVINGS },
   ): Promise<void> {
-    const { vips, limit } = this.#options;
+    const { vips, write } = this.#options;
     const rest = new Map(batch);
     for (let round = 1; rest.size > 0; round += 1) {
       const emails = emailsOf(rest);
       try {
-        const result = await limit.write(() => vips.add(emails, comment), { isBatch: true });
+        const result = await write(() => vips.add(emails, comment), { isBatch: true });
         tellAdded(rest, result);
         return;
       } catch (error) {
@@ -104,9 +104,9 @@ export class VipBatches {
   }
 
   async #remove(batch: Batch<void>): Promise<void> {
-    const { vips, limit } = this.#options;
+    const { vips, write } = this.#options;
     const emails = emailsOf(batch);
-    await limit.write(() => vips.remove(emails), { isBatch: true });
+    await write(() => vips.remove(emails), { isBatch: true });
     for (const member of batch.values()) member.resolve();
   }
 }

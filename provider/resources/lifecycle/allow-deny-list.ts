@@ -1,10 +1,11 @@
-import { type AllowDenyEntryRow, ConflictError } from "../../client";
+import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
 import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
 import { naturalKey } from "../../settings/entry-value";
 import {
   anotherKey,
   asDeclared,
   asUnmanaged,
+  entryKey,
   isUnmanaged,
   type KeyedList,
   keyOfEntry,
@@ -148,13 +149,21 @@ class EntryWork {
         await context.tenant.deleteEntry(own.id, (now) => now.list === known.list);
         return;
       }
-      if (row !== undefined) {
-        // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
-        await takeOver(row, entry, context);
-        return;
-      }
+      // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
+      if (row !== undefined && (await this.#mend(row, entry))) return;
     }
     await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, { leavesOtherScopes: true });
+  }
+
+  /** Changes an entry in place; answers false when it has gone meanwhile. */
+  async #mend(row: AllowDenyEntryRow, entry: ListedEntry): Promise<boolean> {
+    try {
+      await takeOver(row, entry, this.#context);
+      return true;
+    } catch (error) {
+      if (error instanceof NotFoundError) return false;
+      throw error;
+    }
   }
 
   /** The entry of the same value that goes, as for another scope: changed in place, it is on the list all the time. */
@@ -226,10 +235,7 @@ class EntryWork {
 
   /** Whether the state holds the entry where it is. */
   #isKnown(row: AllowDenyEntryRow): boolean {
-    return [...this.#known].some(
-      ([key, { list }]) =>
-        list === row.list && (key === keyOfRow(row) || key.startsWith(`${keyOfRow(row)} (also `)),
-    );
+    return [...this.#known.values()].some((entry) => entryKey(entry) === keyOf(row, entry));
   }
 }
 

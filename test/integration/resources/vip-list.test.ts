@@ -134,6 +134,18 @@ describe("the life of a VIP list", () => {
     expect(await vips(tenant)).toEqual({ [person(0)]: "Board" });
   });
 
+  it("adds members of as many comments as there are, though every addition shifts the list that is read back", async () => {
+    await using made = await listTenant(600);
+    const { tenant, list } = made;
+    const members = Object.fromEntries(Object.keys(many(600)).map((email, at) => [email, `Reason ${at}`]));
+    expect((await list.up({ members })).outcome).toBe("created");
+    const trace = tenant.trace();
+    expect(trace.filter((line) => line.startsWith("POST"))).toHaveLength(600);
+    // The reading before, and a few of what came of it; not one for each addition.
+    expect(trace.filter((line) => line.startsWith("GET")).length).toBeLessThanOrEqual(1 + 4 * 3);
+    expect(await vips(tenant)).toEqual(members);
+  });
+
   it("keeps those who are not declared any more with onDelete keep", async () => {
     await using made = await listTenant(3);
     const { tenant, list } = made;

@@ -35,6 +35,7 @@ function outside(addresses: readonly string[]): NotInOrganizationError {
 function harness(answer: Answer = addsAll) {
   const time = new VirtualTime();
   const sent: string[] = [];
+  const limit = new AdaptiveLimit(time);
   const batches = new VipBatches({
     vips: {
       add: async (emails, comment) => {
@@ -47,7 +48,7 @@ function harness(answer: Answer = addsAll) {
         return { affected: emails.length };
       },
     },
-    limit: new AdaptiveLimit(time),
+    write: (call, options) => limit.write(call, options),
     gather: time.gather,
   });
   return { batches, time, sent };
