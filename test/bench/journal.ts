@@ -20,8 +20,8 @@ export class Journal {
   constructor(settings: string, resume: boolean) {
     const earlier =
       resume && existsSync(this.#file) && (JSON.parse(readFileSync(this.#file, "utf8")) as Content);
-    this.#content =
-      earlier && earlier.settings === settings ? earlier : { settings, done: [], observations: [] };
+    const isSame = earlier && earlier.settings === settings;
+    this.#content = isSame ? withoutFailures(earlier) : { settings, done: [], observations: [] };
   }
 
   get observations(): readonly Observation[] {
@@ -35,8 +35,17 @@ export class Journal {
   /** Keeps a whole step; one that was interrupted is done again. */
   keep(step: string, observations: readonly Observation[]): void {
     this.#content.observations.push(...observations);
-    this.#content.done.push(step);
+    // What failed is done again.
+    if (!observations.some(isFailure)) this.#content.done.push(step);
     mkdirSync(dirname(this.#file), { recursive: true });
     writeFileSync(this.#file, JSON.stringify(this.#content, null, 2));
   }
+}
+
+function withoutFailures(content: Content): Content {
+  return { ...content, observations: content.observations.filter((one) => !isFailure(one)) };
+}
+
+function isFailure(observation: Observation): boolean {
+  return "failure" in observation;
 }

@@ -32,7 +32,7 @@ const sizes = {
   manyEntries: wholeNumber(values.entries, 5_000),
   singleEntries: wholeNumber(values.entries, 2_000),
   members: wholeNumber(values.members, 2_000),
-  growth: (values.growth ?? "1000,5000,10000,20000,50000").split(",").map((size) => wholeNumber(size, 0)),
+  growth: (values.growth ?? "1000,10000,50000").split(",").map((size) => wholeNumber(size, 0)),
 };
 const selected = selectedPeers(values.only);
 // Only a whole bench of the usual sizes is worth keeping.
