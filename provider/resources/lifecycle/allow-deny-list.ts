@@ -249,7 +249,7 @@ class ChangedError extends MovedError {
 
   constructor(what: "moved" | "changed", row: AllowDenyEntryRow) {
     super(
-      `was ${what} in the meantime: there is ${describeEntry(row)}. Removing that is not what was shown, so nothing was removed. The next preview shows it.`,
+      `was ${what} in the meantime: there is ${describeEntry(row)}. Removing that is not what was shown, so it was left. Run \`pulumi refresh\` to see it, then run again.`,
     );
     this.row = row;
   }

@@ -212,7 +212,13 @@ export function listLifecycle<Inputs extends ListInputs>(
 
   /** What was found at the tenant and neither the state nor the program knows is left, and said. */
   async function reportOthers(known: KeyedList, inputs: Inputs, context: Context): Promise<void> {
-    const { others } = await resource.observe(known, context, { sure: false });
+    const observed = await resource.observe(known, context, { sure: false }).catch((error: unknown) => error);
+    if (!isObserved(observed)) {
+      // What was applied is applied; that there may be more is no reason to forget it.
+      context.say(`What else the tenant holds could not be read: ${messageOf(observed)}`);
+      return;
+    }
+    const { others } = observed;
     const left = notIgnored(others, inputs);
     const names = Object.entries(left).map(([key, text]) => kind.describe(key, text));
     if (names.length === 0) return;
@@ -249,6 +255,10 @@ function contentChanges(kind: ListKind, before: KeyedList, after: KeyedList): Ch
     if (!Object.hasOwn(after, key)) note(key, "delete");
   }
   return changes;
+}
+
+function isObserved(observed: unknown): observed is Observed {
+  return typeof observed === "object" && observed !== null && "others" in observed;
 }
 
 /** Whether the content is known: in a preview it may not be. */

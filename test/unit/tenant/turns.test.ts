@@ -20,7 +20,12 @@ it("lets writes go on together, and a reading alone", async () => {
   const log: string[] = [];
   const turns = new Turns();
   const [a, b, reading, late] = ["a", "b", "reading", "late"].map((name) => controlled(log, name));
-  const all = [turns.write(a!.work), turns.write(b!.work), turns.read(reading!.work), turns.write(late!.work)];
+  const all = [
+    turns.write(a!.work),
+    turns.write(b!.work),
+    turns.read(reading!.work),
+    turns.write(late!.work),
+  ];
   await settle();
   expect(log).toEqual(["a begins", "b begins"]);
   a!.end();
