@@ -19,23 +19,21 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 it("lets writes go on together, and a reading alone", async () => {
   const log: string[] = [];
   const turns = new Turns();
-  const [a, b, reading, late] = ["a", "b", "reading", "late"].map((name) => controlled(log, name));
-  const all = [
-    turns.write(a!.work),
-    turns.write(b!.work),
-    turns.read(reading!.work),
-    turns.write(late!.work),
-  ];
+  const a = controlled(log, "a");
+  const b = controlled(log, "b");
+  const reading = controlled(log, "reading");
+  const late = controlled(log, "late");
+  const all = [turns.write(a.work), turns.write(b.work), turns.read(reading.work), turns.write(late.work)];
   await settle();
   expect(log).toEqual(["a begins", "b begins"]);
-  a!.end();
+  a.end();
   await settle();
   expect(log).not.toContain("reading begins");
-  b!.end();
+  b.end();
   await settle();
   expect(log.slice(4)).toEqual(["reading begins"]);
-  late!.end();
-  reading!.end();
+  late.end();
+  reading.end();
   await Promise.all(all);
   expect(log.slice(5)).toEqual(["reading ends", "late begins", "late ends"]);
 });
