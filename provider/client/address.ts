@@ -17,9 +17,26 @@ export function defaultDispatcher(
   try {
     return new EnvHttpProxyAgent();
   } catch {
-    // The cause would show the proxy's address, and with it its password.
-    throw new ConfigurationError("HTTPS_PROXY or HTTP_PROXY of the environment is not a proxy's address.");
+    throw wrongProxy();
   }
+}
+
+/**
+ * Looks at the environment's proxies before any request is made.
+ *
+ * @throws {ConfigurationError} when one of them is no address.
+ */
+export function checkProxies(baseUrl: string, environment: NodeJS.ProcessEnv): void {
+  if (isLoopback(new URL(baseUrl).hostname)) return;
+  for (const name of ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"]) {
+    const proxy = environment[name];
+    if (proxy && URL.parse(proxy) === null) throw wrongProxy();
+  }
+}
+
+function wrongProxy(): ConfigurationError {
+  // The cause would show the proxy's address, and with it its password.
+  return new ConfigurationError("HTTPS_PROXY or HTTP_PROXY of the environment is not a proxy's address.");
 }
 
 /**

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import type { Dispatcher } from "undici";
 import type { z } from "zod";
-import { checkBaseUrl, defaultDispatcher } from "./address";
+import { checkBaseUrl, checkProxies, defaultDispatcher } from "./address";
 import { type Answer, isSuccess, isWrite, readAnswer } from "./answer";
 import { ApiKey } from "./api-key";
 import type { Envelope } from "./envelope";
@@ -95,6 +95,7 @@ export class Transport {
       options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     );
     this.#givenDispatcher = options.dispatcher;
+    if (options.dispatcher === undefined) checkProxies(this.baseUrl, process.env);
   }
 
   /**

@@ -282,7 +282,8 @@ function notApplied(kind: ListKind, failures: readonly Failure[], of: number): E
 }
 
 /** A reason for each that failed; what was not even tried, since the service failed, is told in one. */
-function reasonsOf(failures: readonly Failure[]): string[] {
+function reasonsOf(unsorted: readonly Failure[]): string[] {
+  const failures = unsorted.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const tried = failures.filter(({ error }) => !(error instanceof NotTriedError));
   const rest = failures.filter(({ error }) => error instanceof NotTriedError);
   const reasons = tried.map(({ name, error }) => `${printable(name)}: ${messageOf(error)}`);
