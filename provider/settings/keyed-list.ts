@@ -97,7 +97,7 @@ export function readEntry(key: string, text: string): ListedEntry | undefined {
   const [, list, comment = ""] = /^(allow|deny)(?:: ?(.*))?$/s.exec(asDeclared(text)) ?? [];
   const knownList = LISTS.find((one) => one === list);
   if (knownList === undefined) return undefined;
-  const [, name = "", qualifiers] = /^(.*?)(?: \(([^()]*)\))?$/s.exec(key) ?? [];
+  const { name, qualifiers } = partsOf(key);
   const value = unescaped(name);
   let verdictScope: string = DEFAULT_VERDICT_SCOPE;
   let entryType: string | undefined;
@@ -117,12 +117,29 @@ export function readEntry(key: string, text: string): ListedEntry | undefined {
 
 /** A key for an entry whose own is taken, as by the same value on the other list. */
 export function anotherKey(key: string, list: string, isTaken: (key: string) => boolean): string {
-  const [, name, qualifiers] = /^(.*?)(?: \(([^()]*)\))?$/s.exec(key) ?? [];
+  const { name, qualifiers } = partsOf(key);
   const all = [...(qualifiers === undefined ? [] : [qualifiers]), `${ALSO}${escaped(list)}`];
   for (let count = 1; ; count += 1) {
     const another = `${name} (${all.join(", ")}${count === 1 ? "" : `, ${ALSO}${count}`})`;
     if (!isTaken(another)) return another;
   }
+}
+
+/** What stands before the qualifiers of a key: the same for all entries of one value. */
+export function nameOfKey(key: string): string {
+  return partsOf(key).name;
+}
+
+function partsOf(key: string): { readonly name: string; readonly qualifiers: string | undefined } {
+  const [, name = "", qualifiers] = /^(.*?)(?: \(([^()]*)\))?$/s.exec(key) ?? [];
+  return { name, qualifiers };
+}
+
+/** The order in which a list was written is no matter. */
+export function sortedByKey<Text>(content: Readonly<Record<string, Text>>): Record<string, Text> {
+  const keys = Object.keys(content);
+  const isSorted = keys.every((key, at) => at === 0 || (keys[at - 1] ?? "") < key);
+  return isSorted ? content : Object.fromEntries(keys.sort().map((key) => [key, content[key] as Text]));
 }
 
 /** Reads a member back. */

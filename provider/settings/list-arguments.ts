@@ -20,7 +20,9 @@ import {
   type KeyedList,
   keyOfEntry,
   keyOfVip,
+  nameOfKey,
   readEntry,
+  sortedByKey,
   textOfEntry,
   textOfVip,
 } from "./keyed-list";
@@ -186,7 +188,7 @@ export const ENTRIES: ListKind = {
     const { value, list } = readEntry(key, text) ?? { value: key };
     return list === undefined ? { value } : { value, list };
   },
-  subject: (key) => key.replace(/ \([^()]*\)$/, ""),
+  subject: nameOfKey,
   describe(key, text) {
     const list = /^\w+/.exec(asDeclared(text))?.[0] ?? "";
     return `${list} ${key}`;
@@ -345,13 +347,6 @@ export function keyedContent(kind: ListKind, content: unknown): KeyedList | unde
   return Object.values(keyed as object).includes(UNKNOWN) ? undefined : (keyed as KeyedList);
 }
 
-/** The order in which a list was written is no matter. */
-function sortedByKey(content: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const keys = Object.keys(content);
-  const isSorted = keys.every((key, at) => at === 0 || (keys[at - 1] ?? "") < key);
-  return isSorted ? content : Object.fromEntries(keys.sort().map((key) => [key, content[key]]));
-}
-
 /** A keyed list that comes as one text, as a program sends a long one. */
 function fromText(content: unknown): unknown {
   if (typeof content !== "string" || !content.startsWith("{")) return content;
@@ -472,12 +467,21 @@ export function removals(
   options: Pick<ListOptions, "mode" | "ignore"> & { readonly onDelete?: (typeof ON_DELETE)[number] },
 ): [key: string, text: string][] {
   if (options.onDelete === "keep") return [];
-  const ignored = readPatterns(options.ignore);
+  const isIgnored = ignoring(kind, options);
   return Object.entries(before).filter(([key, text]) => {
     if (Object.hasOwn(declared, key)) return false;
     if (isUnmanaged(text) && options.mode !== "exclusive") return false;
-    return !ignored.some((pattern) => pattern.matches(kind.target(key, text)));
+    return !isIgnored(key, text);
   });
+}
+
+/** Tells what a list never touches. */
+export function ignoring(
+  kind: ListKind,
+  { ignore }: Pick<ListOptions, "ignore">,
+): (key: string, text: string) => boolean {
+  const ignored = readPatterns(ignore);
+  return (key, text) => ignored.some((pattern) => pattern.matches(kind.target(key, text)));
 }
 
 /** How many there are of which some may be removed: those nobody declared count only where they may go. */

@@ -13,12 +13,12 @@ import {
   readEntry,
   textOfEntry,
 } from "../../settings/keyed-list";
-import { type AllowDenyListInputs, ENTRIES, readPatterns } from "../../settings/list-arguments";
+import { type AllowDenyListInputs, ENTRIES } from "../../settings/list-arguments";
 import { keyPath } from "../../settings/property-path";
 import { AttemptAll } from "./attempt-all";
 import { declaredEntry, ensureEntry, keyOf, takeOver } from "./entry-writes";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
-import { type Context, type Declaration, PartialFailure } from "./lifecycle";
+import { type Context, PartialFailure } from "./lifecycle";
 import { type Failure, type ListPlan, listLifecycle, type Observed } from "./list-lifecycle";
 
 /** A whole allow/deny list in one resource (reference, section "Allow/deny list"). */
@@ -26,31 +26,16 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
   kind: ENTRIES,
   id: "allow-deny-list",
 
-  declare(content, inputs) {
-    const thingOf = (key: string) => {
-      const text = Object.hasOwn(content, key) ? content[key] : undefined;
-      const entry = typeof text === "string" ? readEntry(key, text) : undefined;
-      return entry === undefined ? undefined : declaredEntry(entry, keyPath("entries", key));
-    };
-    const declaration: Declaration = {
-      isList: true,
-      *things() {
-        for (const key of Object.keys(content)) {
-          const thing = thingOf(key);
-          if (thing !== undefined) yield thing;
-        }
-      },
-      find: thingOf,
-      has: (key) => thingOf(key.slice(key.indexOf(" ") + 1))?.key === key,
-    };
-    if (inputs.mode !== "exclusive") return declaration;
-    const ignored = readPatterns(inputs.ignore);
-    return {
-      ...declaration,
-      wouldRemove: ({ target }) =>
-        target.list !== undefined && !ignored.some((pattern) => pattern.matches(target)),
-    };
+  thing(key, text) {
+    const entry = typeof text === "string" ? readEntry(key, text) : undefined;
+    return entry === undefined ? undefined : declaredEntry(entry, keyPath("entries", key));
   },
+
+  keyOfSubject: (subject) => subject,
+
+  keyOfDeclared: (key) => key.slice(key.indexOf(" ") + 1),
+
+  holds: ({ list }) => list !== undefined,
 
   warnOfRemoval: () => [],
 

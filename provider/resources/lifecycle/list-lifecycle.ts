@@ -1,14 +1,16 @@
 import type { RawArguments } from "../../settings/arguments";
 import type { EmailSecurityError } from "../../settings/email-security-error";
-import { asUnmanaged, isUnmanaged, type KeyedList } from "../../settings/keyed-list";
+import { asUnmanaged, isUnmanaged, type KeyedList, sortedByKey } from "../../settings/keyed-list";
 import {
   checkList,
+  ignoring,
   judge,
   type ListKind,
   type ListMode,
   readPatterns,
   removals,
 } from "../../settings/list-arguments";
+import type { PatternTarget } from "../../settings/pattern";
 import { keyPath } from "../../settings/property-path";
 import { printable } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
@@ -19,6 +21,7 @@ import {
   type Context,
   changeOf,
   type Declaration,
+  type DeclaredThing,
   isDefined,
   type Lifecycle,
   PartialFailure,
@@ -36,7 +39,13 @@ export interface ListResource<Inputs extends ListInputs> {
   readonly kind: ListKind;
   /** The id of every resource of this kind: a list has none of its own at the service. */
   readonly id: string;
-  readonly declare: (content: KeyedList, inputs: Inputs) => Declaration;
+  /** The declared thing of a key. */
+  readonly thing: (key: string, text: string, inputs: Inputs) => DeclaredThing | undefined;
+  /** The key in the list of a declared thing's subject, and of its own key; undefined for those of another kind. */
+  readonly keyOfSubject: (subject: string) => string | undefined;
+  readonly keyOfDeclared: (key: string) => string | undefined;
+  /** Whether this kind of list holds such things as other resources declare. */
+  readonly holds: (target: PatternTarget) => boolean;
   /** What a person should know before these are removed, sentence by sentence. */
   readonly warnOfRemoval: (names: readonly string[]) => readonly string[];
   /** What the tenant holds: of the given keys, and beside them. `sure`: a key is only gone when two readings miss it. */
@@ -91,7 +100,32 @@ export function listLifecycle<Inputs extends ListInputs>(
 
     complete: (inputs) => inputs as unknown as Inputs,
 
-    declare: (inputs) => resource.declare(contentOf(inputs), inputs),
+    declare(inputs) {
+      const content = contentOf(inputs);
+      const thingOf = (key: string | undefined): DeclaredThing | undefined => {
+        // A text, such as a comment, that a preview does not know yet is no text.
+        const text = key !== undefined && Object.hasOwn(content, key) ? content[key] : undefined;
+        return key === undefined || text === undefined ? undefined : resource.thing(key, text, inputs);
+      };
+      const declaration: Declaration = {
+        isList: true,
+        *things() {
+          for (const key of Object.keys(content)) {
+            const thing = thingOf(key);
+            if (thing !== undefined) yield thing;
+          }
+        },
+        find: (subject) => thingOf(resource.keyOfSubject(subject)),
+        has: (key) => thingOf(resource.keyOfDeclared(key))?.key === key,
+      };
+      if (inputs.mode !== "exclusive") return declaration;
+      const ignored = readPatterns(inputs.ignore);
+      return {
+        ...declaration,
+        wouldRemove: ({ target }) =>
+          resource.holds(target) && !ignored.some((pattern) => pattern.matches(target)),
+      };
+    },
 
     warn(state, inputs) {
       if (!isKnown(inputs, kind)) return [];
@@ -134,8 +168,8 @@ export function listLifecycle<Inputs extends ListInputs>(
       const { known, others } = await resource.observe(before, context, { sure: true });
       const inputs = state as ListInputs;
       const shown = inputs.mode === "exclusive" ? notIgnored(others, inputs) : {};
-      const unmanaged = Object.entries(shown).map(([key, text]) => [key, asUnmanaged(text)]);
-      const content = sorted({ ...known, ...Object.fromEntries(unmanaged) });
+      const unmanaged = Object.entries(shown).map(([key, text]) => [key, asUnmanaged(text)] as const);
+      const content = sortedByKey({ ...known, ...Object.fromEntries(unmanaged) });
       const fresh = { ...state, [kind.property]: content };
       const isAsBefore = !isIncomplete && contentChanges(kind, before, content).length === 0;
       // Thousands of entries, to say what the engine knows, would take it as long again as the reading took.
@@ -199,7 +233,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     }
     if (inputs.onDelete === "keep") sayKept(known, declared, context);
     if (inputs.mode === "exclusive") await reportOthers({ ...known, ...declared }, inputs, context);
-    const state = stateOf(inputs, sorted(content));
+    const state = stateOf(inputs, sortedByKey(content));
     return { state: failures.length === 0 ? state : { ...state, [INCOMPLETE]: true }, failures };
   }
 
@@ -228,12 +262,8 @@ export function listLifecycle<Inputs extends ListInputs>(
   }
 
   function notIgnored(content: KeyedList, inputs: ListInputs): KeyedList {
-    const ignored = readPatterns(inputs.ignore);
-    return Object.fromEntries(
-      Object.entries(content).filter(
-        ([key, text]) => !ignored.some((pattern) => pattern.matches(kind.target(key, text))),
-      ),
-    );
+    const isIgnored = ignoring(kind, inputs);
+    return Object.fromEntries(Object.entries(content).filter(([key, text]) => !isIgnored(key, text)));
   }
 
   function stateOf(inputs: Inputs, content: KeyedList): State {
@@ -304,8 +334,4 @@ function counted(count: number, kind: ListKind): string {
 export function fewOf(names: readonly string[]): string {
   const shown = names.slice(0, 5).map(printable).join(", ");
   return names.length > 5 ? `${shown}, … and ${names.length - 5} more` : shown;
-}
-
-function sorted(content: KeyedList): KeyedList {
-  return Object.fromEntries(Object.entries(content).sort(([one], [other]) => (one < other ? -1 : 1)));
 }

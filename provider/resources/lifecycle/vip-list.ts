@@ -8,12 +8,12 @@ import {
   readVip,
   textOfVip,
 } from "../../settings/keyed-list";
-import { MEMBERS, readPatterns, type VipListInputs } from "../../settings/list-arguments";
+import { MEMBERS, type VipListInputs } from "../../settings/list-arguments";
 import { keyPath } from "../../settings/property-path";
 import { quote } from "../../settings/text";
 import { AttemptAll } from "./attempt-all";
 import { sameComment } from "./comparable";
-import { type Context, type Declaration, PartialFailure } from "./lifecycle";
+import { type Context, PartialFailure } from "./lifecycle";
 import { type Failure, fewOf, type ListPlan, listLifecycle, type Observed } from "./list-lifecycle";
 import { declaredVip, ensureVip, keyOfVip, mailboxOf } from "./vip-writes";
 
@@ -22,39 +22,19 @@ export const vipList = listLifecycle<VipListInputs>({
   kind: MEMBERS,
   id: "vip-list",
 
-  declare(content, inputs) {
-    const { onDelete } = inputs;
-    const thingOf = (email: string) => {
-      if (!Object.hasOwn(content, email)) return undefined;
-      const vip = readVip(email, String(content[email]));
-      return declaredVip(
-        { ...vip, ...(onDelete === undefined ? {} : { onDelete }) },
-        keyPath("members", email),
-      );
-    };
-    const find = (key: string) => {
-      const mailbox = mailboxOf(key);
-      return mailbox === undefined ? undefined : thingOf(mailbox);
-    };
-    const declaration: Declaration = {
-      isList: true,
-      *things() {
-        for (const email of Object.keys(content)) {
-          const thing = thingOf(email);
-          if (thing !== undefined) yield thing;
-        }
-      },
-      find,
-      has: (key) => find(key) !== undefined,
-    };
-    if (inputs.mode !== "exclusive") return declaration;
-    const ignored = readPatterns(inputs.ignore);
-    return {
-      ...declaration,
-      wouldRemove: ({ target }) =>
-        target.list === undefined && !ignored.some((pattern) => pattern.matches(target)),
-    };
+  thing(email, text, { onDelete }) {
+    const vip = readVip(email, String(text));
+    return declaredVip(
+      { ...vip, ...(onDelete === undefined ? {} : { onDelete }) },
+      keyPath("members", email),
+    );
   },
+
+  keyOfSubject: mailboxOf,
+
+  keyOfDeclared: mailboxOf,
+
+  holds: ({ list }) => list === undefined,
 
   warnOfRemoval: (names) => [
     `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${fewOf(names)}). To only forget VIPs, set onDelete: "keep".`,
