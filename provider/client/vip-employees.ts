@@ -128,6 +128,7 @@ export class VipEmployees {
         method: "POST",
         path: PATH,
         body,
+        isBatch: true,
         envelope: "object",
         answer: addAnswer,
       });
@@ -175,6 +176,7 @@ export class VipEmployees {
       method: "POST",
       path: `${PATH}/remove`,
       body: { emails },
+      isBatch: true,
       envelope: "object",
       answer: resultsOf(removeVipResult),
     });
