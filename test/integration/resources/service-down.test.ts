@@ -1,0 +1,66 @@
+import { expect, it } from "vitest";
+import type { ServiceRequest } from "../../../provider/sandbox";
+import { sandboxTenant } from "../../support/sandbox-tenant";
+
+const MOST = 35;
+
+/** All that one run of the engine asks of the provider process at about the same time, 64 resources in parallel. */
+const SINGLES = 64;
+const list = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`listed-${at}.example`, "deny"]));
+
+async function whole(respond: (request: ServiceRequest, writes: number) => boolean) {
+  let down = 0;
+  let writes = 0;
+  const tenant = await sandboxTenant({
+    intercept(request) {
+      if (respond(request, writes)) {
+        if (request.method !== "GET") writes += 1;
+        return undefined;
+      }
+      down += 1;
+      return { status: 503, body: { error: "down for maintenance" } };
+    },
+  });
+  const { provider } = tenant;
+  const failures: string[] = [];
+  const create = async (
+    kind: "allowDenyEntry" | "allowDenyList" | "vipEmployee",
+    args: Record<string, unknown>,
+  ) => {
+    await provider
+      .resource(kind)
+      .declare(args)
+      .catch((error: Error & { reasons?: readonly string[] }) => {
+        failures.push([error.message, ...(error.reasons ?? [])].join("\n"));
+      });
+  };
+  await Promise.all([
+    ...Array.from({ length: SINGLES }, (_, at) =>
+      create("allowDenyEntry", { list: "deny", value: `single-${at}.example` }),
+    ),
+    create("vipEmployee", { email: "lena.hartmann@acme.example" }),
+    create("allowDenyList", { __resourceName: "list", entries: list(500) }),
+  ]);
+  const done = tenant.sandbox.allowDenyEntries("acme").length;
+  await tenant[Symbol.asyncDispose]();
+  return { down, failures, done };
+}
+
+it("asks a service that is down at most 35 times, whatever there is to do", async () => {
+  const { down, failures, done } = await whole(() => false);
+  expect(down).toBeLessThanOrEqual(MOST);
+  expect([failures.length, done]).toEqual([SINGLES + 2, 0]);
+  for (const failure of failures) {
+    expect(failure).toMatch(/down for maintenance/);
+    expect(failure).toMatch(/running again is safe/i);
+  }
+});
+
+it("does so when it goes down in the middle, and says what was done", async () => {
+  const { down, failures, done } = await whole((_request, writes) => writes < 40);
+  // What was on its way in that moment was sent to a service that was still there.
+  expect(down).toBeLessThanOrEqual(MOST + 16);
+  expect(done).toBe(40);
+  expect(failures.some((failure) => /changes made before \(\d+ POST\) stay/.test(failure))).toBe(true);
+});
