@@ -88,6 +88,7 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
       request: reading.request,
       status: answer.status,
       outcomeUnknown: isWrite(reading.request),
+      isTransient: Class === BrokenBodyError,
     });
   if (text.trim() === "") throw fail(EmptyBodyError, "ERR_EMPTY_BODY", "an empty body where JSON was due");
   const shown = quote(reading.key.removedFrom(text), 80);
@@ -140,6 +141,7 @@ function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
     return new RateLimitedError("ERR_RATE_LIMITED", message(`Too many requests; ${wait}, then run again.`), {
       ...options,
       retryAfterMs: waitMs,
+      isTransient: true,
     });
   }
   const known = REFUSALS.get(status);
@@ -148,11 +150,21 @@ function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
     return new ServerError("ERR_SERVER", message("The service failed; running again is safe."), {
       ...options,
       outcomeUnknown: isWrite(request),
+      isTransient: TRANSIENT_STATUSES.includes(status),
+      retryAfterMs: retryAfterMs(header(answer, "retry-after")),
     });
   }
   const advice = "The service's reference does not name this status.";
-  return new UnexpectedStatusError("ERR_UNEXPECTED_STATUS", message(advice), options);
+  const isTransient = TRANSIENT_STATUSES.includes(status);
+  return new UnexpectedStatusError("ERR_UNEXPECTED_STATUS", message(advice), {
+    ...options,
+    isTransient,
+    outcomeUnknown: isTransient && isWrite(request),
+  });
 }
+
+/** What a service, or a proxy before it, answers when the same request may succeed a moment later. */
+const TRANSIENT_STATUSES: readonly number[] = [408, 500, 502, 503, 504];
 
 interface Refusal {
   readonly Class: typeof ServiceError;

@@ -18,6 +18,10 @@ export interface ServiceErrorOptions extends ErrorOptions {
   readonly body?: unknown;
   /** Whether the service may have done what it was asked. Default: false. */
   readonly outcomeUnknown?: boolean;
+  /** Whether the same request may succeed when it is made again. Default: false. */
+  readonly isTransient?: boolean;
+  /** How long the service asked to wait, in milliseconds, where it said so. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** A request that did not succeed. The base of every error that the client throws once a request is on its way. */
@@ -27,6 +31,12 @@ export class ServiceError extends EmailSecurityError {
   readonly serviceMessage: string | undefined;
   /** Whether the service may have done what it was asked although the answer did not say so. */
   readonly outcomeUnknown: boolean;
+  /** Whether the same request may succeed when it is made again. */
+  readonly isTransient: boolean;
+  /** How long the service asked to wait, in milliseconds, where it said so. */
+  readonly retryAfterMs: number | undefined;
+  /** How often the request was made in all. */
+  readonly tries: number = 1;
   /** The parsed body of the answer. Not enumerable, so that a log of the error stays short. */
   declare readonly body: unknown;
 
@@ -36,6 +46,8 @@ export class ServiceError extends EmailSecurityError {
     this.status = options.status;
     this.serviceMessage = options.serviceMessage;
     this.outcomeUnknown = options.outcomeUnknown ?? false;
+    this.isTransient = options.isTransient ?? false;
+    this.retryAfterMs = options.retryAfterMs;
     Object.defineProperty(this, "body", { value: options.body, enumerable: false });
   }
 }
@@ -67,19 +79,7 @@ export class NotFoundError extends ServiceError {}
 export class ConflictError extends ServiceError {}
 
 /** 429: too many requests. `ERR_RATE_LIMITED` */
-export class RateLimitedError extends ServiceError {
-  /** How long the service asked to wait, in milliseconds, where it said so. */
-  readonly retryAfterMs: number | undefined;
-
-  constructor(
-    code: string,
-    message: string,
-    options: ServiceErrorOptions & { retryAfterMs?: number | undefined },
-  ) {
-    super(code, message, options);
-    this.retryAfterMs = options.retryAfterMs;
-  }
-}
+export class RateLimitedError extends ServiceError {}
 
 /** 5xx: the service failed. Whether it had done the work is not known. `ERR_SERVER` */
 export class ServerError extends ServiceError {}
@@ -95,6 +95,9 @@ export class TimeoutError extends ServiceError {}
 
 /** The connection failed or broke. `ERR_NETWORK` */
 export class NetworkError extends ServiceError {}
+
+/** So many requests in a row had failed that this one was not sent. `ERR_CIRCUIT_OPEN` */
+export class CircuitOpenError extends ServiceError {}
 
 /**
  * An answer that is not what the reference says: another shape, or a field that is missing. `ERR_INVALID_RESPONSE`

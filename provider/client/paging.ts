@@ -4,11 +4,8 @@ import type { Page } from "./schemas";
 
 /** How a whole list is read. */
 export interface ReadAllOptions {
-  /**
-   * Makes each request of the reading, and may put it off or make it again, as one that was refused for too many
-   * requests. Default: makes it at once.
-   */
-  readonly around?: <T>(request: () => Promise<T>) => Promise<T>;
+  /** Called before each page is asked for, those of a reading that is begun anew included. Default: nothing. */
+  readonly onPage?: () => void;
 }
 
 export interface PagedList<Item> {
@@ -47,12 +44,18 @@ const DEFAULT_ATTEMPTS = 5;
  */
 export async function readWholeList<Item>(
   list: PagedList<Item>,
-  { around = (request) => request() }: ReadAllOptions = {},
+  { onPage = () => {} }: ReadAllOptions = {},
 ): Promise<Item[]> {
-  const patient: PagedList<Item> = { ...list, fetchPage: (page) => around(() => list.fetchPage(page)) };
+  const counted: PagedList<Item> = {
+    ...list,
+    fetchPage(page) {
+      onPage();
+      return list.fetchPage(page);
+    },
+  };
   const reading = untilConsistent(list, async function* () {
     const items: Item[] = [];
-    for await (const page of readPages(patient, charactersOf)) {
+    for await (const page of readPages(counted, charactersOf)) {
       for (const item of page.items) items.push(item);
     }
     yield items;

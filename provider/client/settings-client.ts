@@ -44,6 +44,14 @@ export class SettingsClient {
     return this.#transport.baseUrl;
   }
 
+  /**
+   * Takes one retry from the tenant's budget of retries. For what only the caller can make again: an addition whose
+   * outcome is unknown, after a reading has shown that it was not done. False when none is left; then leave it.
+   */
+  takeRetry(): boolean {
+    return this.#transport.takeRetry();
+  }
+
   /** Closes the connections. A client that is dropped without it does not keep a process alive. */
   async close(): Promise<void> {
     await this.#transport.close();

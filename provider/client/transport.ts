@@ -19,7 +19,9 @@ import {
   ServiceError,
   TimeoutError,
 } from "./errors";
+import { Pacer } from "./pacer";
 import { checkPositive } from "./parameters";
+import { realTime, type Time } from "./time";
 
 /** How a client reaches its tenant. */
 export interface SettingsClientOptions {
@@ -29,12 +31,19 @@ export interface SettingsClientOptions {
   readonly apiKey: string;
   /** How long one request may take until its whole answer is here, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: number;
+  /**
+   * Whether a request that failed is made again, where that is safe: at most four times in all, with a growing wait.
+   * Default: true. The README has the whole policy.
+   */
+  readonly retries?: boolean;
   /** Accept `http://` for an address that is not loopback. Default: false, since it sends the key in the clear. */
   readonly allowInsecureHttp?: boolean;
   /** The largest answer that is read, in bytes. Default: 16 MiB. */
   readonly maxResponseBytes?: number;
   /** undici's dispatcher. Default: one that follows HTTPS_PROXY and NO_PROXY; loopback is always reached directly. */
   readonly dispatcher?: Dispatcher;
+  /** The clock, the timers and the chance of the waits. Default: the process's own. */
+  readonly time?: Time;
 }
 
 export interface Call<T> {
@@ -44,6 +53,8 @@ export interface Call<T> {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   /** The JSON body. */
   readonly body?: unknown;
+  /** Whether one request does many things, so that its time tells nothing of the service's. Default: false. */
+  readonly isBatch?: boolean;
   /** How the answer is wrapped. */
   readonly envelope: Envelope;
   /** The shape of the answer's body. */
@@ -67,6 +78,15 @@ const UNTRUSTED = new Set([
 /** What answers a TLS greeting in something else than TLS. */
 const NO_TLS = new Set(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
 
+/** What answers is not trusted, so that no request leaves, and none would a moment later. */
+const NO_TRUST = new Set([
+  "CERT_NOT_YET_VALID",
+  "CERT_HAS_EXPIRED",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  ...UNTRUSTED,
+  ...NO_TLS,
+]);
+
 /** Failures that happen before a request leaves, so that the service can't have acted on it. */
 const NEVER_SENT = new Set([
   "ECONNREFUSED",
@@ -75,15 +95,10 @@ const NEVER_SENT = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
-  "CERT_NOT_YET_VALID",
-  "CERT_HAS_EXPIRED",
-  "ERR_TLS_CERT_ALTNAME_INVALID",
-  ...UNTRUSTED,
-  ...NO_TLS,
 ]);
 
 /**
- * Sends one request and reads one answer. It holds the key, and the only place the key goes is the `X-Api-Key` header
+ * Sends requests and reads their answers. It holds the key, and the only place the key goes is the `X-Api-Key` header
  * of a request to the configured address: no error, log line or inspection shows it.
  */
 export class Transport {
@@ -93,6 +108,7 @@ export class Transport {
   readonly #timeoutMs: number;
   readonly #maxResponseBytes: number;
   readonly #givenDispatcher: Dispatcher | undefined;
+  readonly #pacer: Pacer;
   #http: Promise<Http> | undefined;
   #isClosed = false;
 
@@ -106,16 +122,32 @@ export class Transport {
       options.maxResponseBytes ?? DEFAULT_MAX_RESPONSE_BYTES,
     );
     this.#givenDispatcher = options.dispatcher;
+    this.#pacer = new Pacer({
+      time: options.time ?? realTime,
+      retries: options.retries ?? true,
+      timeoutMs: this.#timeoutMs,
+    });
     if (options.dispatcher === undefined) checkProxies(this.baseUrl, process.env);
   }
 
   /**
-   * Makes one request and answers the body, checked.
+   * Makes a request, as often as the retry policy allows, and answers the body, checked.
    *
    * @throws {ServiceError} one class a kind of failure, each with a stable code.
    */
   async send<T>(call: Call<T>): Promise<T> {
-    const facts: RequestFacts = { method: call.method, path: `${API_PREFIX}${call.path}` };
+    const request: RequestFacts = { method: call.method, path: `${API_PREFIX}${call.path}` };
+    const kind = call.isBatch ? "batch" : isWrite(request) ? "write" : "read";
+    const paced = { request, what: this.#what(request), kind } as const;
+    return await this.#pacer.send(paced, () => this.#sendOnce(call, request));
+  }
+
+  /** Takes one retry from the tenant's budget, for what only the caller can make again; false when there is none left. */
+  takeRetry(): boolean {
+    return this.#pacer.takeRetry();
+  }
+
+  async #sendOnce<T>(call: Call<T>, facts: RequestFacts): Promise<T> {
     if (this.#isClosed) {
       throw new NetworkError("ERR_NETWORK", `${this.#what(facts)} was not sent: this client is closed.`, {
         request: facts,
@@ -175,7 +207,12 @@ export class Transport {
         throw new BrokenBodyError(
           "ERR_BROKEN_BODY",
           `${this.#what(facts)} answered ${response.statusCode} with a body that broke off: the connection ended in its middle`,
-          { request: facts, status: response.statusCode, outcomeUnknown: isWrite(facts) },
+          {
+            request: facts,
+            status: response.statusCode,
+            outcomeUnknown: isWrite(facts),
+            isTransient: true,
+          },
         );
       });
       return { status: response.statusCode, headers: response.headers, text };
@@ -220,6 +257,7 @@ export class Transport {
         {
           request: facts,
           outcomeUnknown: isWrite(facts),
+          isTransient: true,
         },
       );
     }
@@ -229,7 +267,9 @@ export class Transport {
     const refusal = tunnelRefusal(error);
     const proxy = error instanceof ProxyConnectionError ? ` at the proxy ${error.proxy}` : "";
     const how = refusal === undefined ? reason : `the proxy of HTTPS_PROXY answered ${refusal}`;
-    const neverSent = proxy !== "" || refusal !== undefined || NEVER_SENT.has(code);
+    // A proxy that asks for a password, or lets nobody through, does so a moment later too.
+    const isLasting = NO_TRUST.has(code) || (refusal !== undefined && refusal < 500);
+    const neverSent = isLasting || proxy !== "" || refusal !== undefined || NEVER_SENT.has(code);
     return new NetworkError(
       "ERR_NETWORK",
       `${this.#what(facts)} failed${proxy}: ${how || "the connection broke"}. ${adviceFor(code, refusal)}`,
@@ -237,6 +277,7 @@ export class Transport {
         request: facts,
         cause: new Error(reason === "" ? code : `${code} ${reason}`.trim()),
         outcomeUnknown: isWrite(facts) && !neverSent,
+        isTransient: !this.#isClosed && !isLasting,
       },
     );
   }

@@ -129,6 +129,7 @@ export class VipEmployees {
         method: "POST",
         path: PATH,
         body,
+        isBatch: true,
         envelope: "object",
         answer: addAnswer,
       });
@@ -176,6 +177,7 @@ export class VipEmployees {
       method: "POST",
       path: `${PATH}/remove`,
       body: { emails },
+      isBatch: true,
       envelope: "object",
       answer: resultsOf(removeVipResult),
     });

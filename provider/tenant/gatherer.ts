@@ -1,4 +1,4 @@
-import type { Time } from "./time";
+import type { Gather } from "./time";
 
 /** One of those who asked: what it asked for, and how it is told. */
 export interface Member<Answer> {
@@ -14,7 +14,7 @@ export interface GathererOptions<Answer> {
   readonly most: number;
   /** Sends a batch and tells its members; when it fails, those not told yet are told so. */
   readonly send: (batch: ReadonlyMap<string, Member<Answer>>) => Promise<void>;
-  readonly gather: Time["gather"];
+  readonly gather: Gather;
 }
 
 /**

@@ -11,17 +11,19 @@ import {
 import { LISTS, type List } from "../settings/assumptions";
 import { canonicalMailbox, naturalKey } from "../settings/entry-value";
 import { withoutUndefined } from "../settings/without-undefined";
-import { AdaptiveLimit, type Write } from "./adaptive-limit";
+import { withKnownOutcome } from "./known-outcome";
 import type { Rows } from "./rows";
 import { Snapshot, type WholeList } from "./snapshot";
-import { realTime, type Time } from "./time";
+import { type Gather, gatherForAMoment } from "./time";
 import { Turns } from "./turns";
 import { VipBatches } from "./vip-batches";
 
 export interface TenantOptions {
   readonly client: SettingsClient;
-  /** Default: the process's own monotonic clock, timers and chance. */
-  readonly time?: Time;
+  /** Milliseconds; only differences count. Default: the process's own monotonic clock. */
+  readonly now?: () => number;
+  /** Default: for a moment. */
+  readonly gather?: Gather;
 }
 
 /** What to look for on the allow/deny list: by id first, else by type, value and scope. */
@@ -45,13 +47,13 @@ export interface CreatedEntry {
  * ⌈N/200⌉ requests a list for a whole operation, however many resources ask. Own writes keep the shared reading true.
  * Additions and removals of VIPs that come at the same time share requests too.
  *
- * All requests heed one limit, which adapts to the service ({@link AdaptiveLimit}): a request that is refused for too
- * many (429) is made again after a pause of the whole tenant, and fails with a `RateLimitedError` only after several.
+ * The client keeps to what the service bears, and tries again what may be; what it must not repeat blindly is looked up
+ * in the list first ({@link withKnownOutcome}).
  */
 export class Tenant {
   readonly #client: SettingsClient;
-  readonly #writeEntry: Write;
-  readonly #writeVip: Write;
+  readonly #writeEntry: Turns["write"];
+  readonly #writeVip: Turns["write"];
   readonly #entries: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
   readonly #vips: Snapshot<VipEmployeeRow>;
   readonly #vipBatches: VipBatches;
@@ -60,20 +62,16 @@ export class Tenant {
   /** What is being removed right now, by id or mailbox: who asks for it is told when that is done. */
   readonly #leaving = new Map<string, Promise<unknown>>();
 
-  constructor({ client, time = realTime }: TenantOptions) {
-    const limit = new AdaptiveLimit(time);
-    const { now } = time;
+  constructor({ client, now = () => performance.now(), gather = gatherForAMoment }: TenantOptions) {
     const entryTurns = new Turns();
     const vipTurns = new Turns();
     this.#client = client;
-    this.#writeEntry = (call) => entryTurns.write(() => limit.write(call));
-    this.#writeVip = (call, options) => vipTurns.write(() => limit.write(call, options));
+    this.#writeEntry = (call) => entryTurns.write(call);
+    this.#writeVip = (call) => vipTurns.write(call);
     const entries = (list: List) =>
       new Snapshot<AllowDenyEntryRow>({
         read: () =>
-          entryTurns.read(() =>
-            readWhole(limit, (options) => client.allowDenyEntries.readAll(list, options)),
-          ),
+          entryTurns.read(() => readWhole((options) => client.allowDenyEntries.readAll(list, options))),
         key: (row) => row.id,
         name: (row) => naturalKey(row.entry_type, row.value),
         now,
@@ -82,9 +80,7 @@ export class Tenant {
     this.#vips = new Snapshot<VipEmployeeRow>({
       // A mailbox may stand there twice, once detected and once added: the row that is stored is the one that counts.
       read: async () => {
-        const list = await vipTurns.read(() =>
-          readWhole(limit, (options) => client.vipEmployees.readAll(options)),
-        );
+        const list = await vipTurns.read(() => readWhole((options) => client.vipEmployees.readAll(options)));
         const { rows } = list;
         return { ...list, rows: [...rows.filter((row) => !isStored(row)), ...rows.filter(isStored)] };
       },
@@ -94,7 +90,13 @@ export class Tenant {
     this.#vipBatches = new VipBatches({
       vips: client.vipEmployees,
       write: this.#writeVip,
-      gather: time.gather,
+      gather,
+      listed: async (mailboxes) => {
+        await this.#vips.fresh();
+        const rows = await this.#vips.secondOpinion((some) => mailboxes.some((one) => !some.get(one)));
+        return new Set(mailboxes.filter((mailbox) => rows.get(mailbox) !== undefined));
+      },
+      mayRepeat: () => client.takeRetry(),
     });
   }
 
@@ -138,10 +140,24 @@ export class Tenant {
     return lists.flatMap((rows) => rows.all());
   }
 
-  async createEntry(entry: NewEntry): Promise<CreatedEntry> {
-    const row = await this.#writeEntry(() => this.#client.allowDenyEntries.create(entry));
-    const isNew = !LISTS.some((list) => this.#entries[list].known(row.id) !== undefined);
-    return { row: this.#noteEntry(row), isNew };
+  /**
+   * Adds an entry. Where it can't be known what came of it, one that is there now is answered as one that stood there
+   * before: whoever made it, it must be compared with what was asked.
+   */
+  async createEntry(entry: NewEntry & { readonly verdict_scope: string }): Promise<CreatedEntry> {
+    const { list, entry_type: entryType, value, verdict_scope: verdictScope } = entry;
+    return await withKnownOutcome<CreatedEntry>({
+      write: async () => {
+        const row = await this.#writeEntry(() => this.#client.allowDenyEntries.create(entry));
+        const isNew = !LISTS.some((name) => this.#entries[name].known(row.id) !== undefined);
+        return { row: this.#noteEntry(row), isNew };
+      },
+      look: async () => {
+        const row = await this.findEntryAnew({ list, entryType, value, verdictScope });
+        return row === undefined ? undefined : { row, isNew: false };
+      },
+      mayRepeat: () => this.#client.takeRetry(),
+    });
   }
 
   /** @throws {NotFoundError} when there is no such entry. */
@@ -181,7 +197,8 @@ export class Tenant {
       } catch (error) {
         if (!(error instanceof NotFoundError)) throw error;
         this.#forgetEntry(id);
-        return false;
+        // An earlier try may have removed it without saying so.
+        return error.outcomeUnknown;
       }
     });
   }
@@ -338,16 +355,14 @@ const EMPTY_VIP: VipEmployeeRow = {
   source: undefined,
 };
 
-/** Reads a list page by page within the limit: a page that is refused is read again, and not the whole list. */
+/** Reads a list, and notes whether one answer held it all. */
 async function readWhole<Row>(
-  limit: AdaptiveLimit,
   readAll: (options: ReadAllOptions) => Promise<readonly Row[]>,
 ): Promise<WholeList<Row>> {
   let pages = 0;
   const rows = await readAll({
-    around: (request) => {
+    onPage: () => {
       pages += 1;
-      return limit.read(request);
     },
   });
   return { rows, isOneMoment: pages === 1 };

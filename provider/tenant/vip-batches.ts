@@ -2,9 +2,10 @@ import { type AddVipResult, BadRequestError, NotInOrganizationError, type VipEmp
 import { outsideOrganization } from "../client/vip-employees";
 import { MAX_VIP_ADDITIONS, MAX_VIP_REMOVALS } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
-import type { Write } from "./adaptive-limit";
 import { Gatherer, type Member } from "./gatherer";
-import type { Time } from "./time";
+import { withKnownOutcome } from "./known-outcome";
+import type { Gather } from "./time";
+import type { Turns } from "./turns";
 
 /** How often an addition is sent in all, each time without the addresses that the service named the time before. */
 const MAX_ROUNDS = 5;
@@ -14,8 +15,12 @@ const MAX_HALVINGS = 24;
 
 export interface VipBatchesOptions {
   readonly vips: Pick<VipEmployees, "add" | "remove">;
-  readonly write: Write;
-  readonly gather: Time["gather"];
+  readonly write: Turns["write"];
+  readonly gather: Gather;
+  /** Reads the list anew, and surely: which of the mailboxes are VIPs now. */
+  readonly listed: (mailboxes: readonly string[]) => Promise<ReadonlySet<string>>;
+  /** Whether a batch may be sent again that was seen not to be done. */
+  readonly mayRepeat: () => boolean;
 }
 
 /**
@@ -69,12 +74,18 @@ export class VipBatches {
     comment: string | undefined,
     halvings = { left: MAX_HALVINGS },
   ): Promise<void> {
-    const { vips, write } = this.#options;
+    const { vips, write, mayRepeat } = this.#options;
     const rest = new Map(batch);
     for (let round = 1; rest.size > 0; round += 1) {
-      const emails = emailsOf(rest);
       try {
-        const result = await write(() => vips.add(emails, comment), { isBatch: true });
+        const result = await withKnownOutcome({
+          write: () => write(() => vips.add(emailsOf(rest), comment)),
+          look: async () => {
+            await this.#takeDone(rest, true, NOTHING_ADDED);
+            return rest.size === 0 ? NOTHING_ADDED : undefined;
+          },
+          mayRepeat,
+        });
         tellAdded(rest, result);
         return;
       } catch (error) {
@@ -104,12 +115,35 @@ export class VipBatches {
   }
 
   async #remove(batch: Batch<void>): Promise<void> {
-    const { vips, write } = this.#options;
-    const emails = emailsOf(batch);
-    await write(() => vips.remove(emails), { isBatch: true });
-    for (const member of batch.values()) member.resolve();
+    const { vips, write, mayRepeat } = this.#options;
+    const rest = new Map(batch);
+    await withKnownOutcome<unknown>({
+      write: () => write(() => vips.remove(emailsOf(rest))),
+      look: async () => {
+        await this.#takeDone(rest, false, undefined);
+        return rest.size === 0 ? true : undefined;
+      },
+      mayRepeat,
+    });
+    for (const member of rest.values()) member.resolve();
+  }
+
+  /** Tells those who are on the list, or off it, that they are, and takes them out of the batch. */
+  async #takeDone<Answer>(
+    batch: Map<string, Member<Answer>>,
+    listed: boolean,
+    answer: Answer,
+  ): Promise<void> {
+    const vips = await this.#options.listed([...batch.keys()]);
+    for (const [mailbox, { resolve }] of batch) {
+      if (vips.has(mailbox) !== listed) continue;
+      batch.delete(mailbox);
+      resolve(answer);
+    }
   }
 }
+
+const NOTHING_ADDED: AddVipResult = { added: [], already_vip: [], not_in_org: [] };
 
 function halvesOf<Answer>(batch: Batch<Answer>): Batch<Answer>[] {
   const members = [...batch];

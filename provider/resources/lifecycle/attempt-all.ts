@@ -1,4 +1,11 @@
-import { AuthenticationError, NetworkError, RateLimitedError, ServerError, TimeoutError } from "../../client";
+import {
+  AuthenticationError,
+  CircuitOpenError,
+  NetworkError,
+  RateLimitedError,
+  ServerError,
+  TimeoutError,
+} from "../../client";
 import { EmailSecurityError } from "../../settings/email-security-error";
 
 /** One that failed. */
@@ -47,7 +54,8 @@ export class AttemptAll<Item> {
       this.failed.push({ item, error });
       if (!(error instanceof Error) || !isOfTheService(error)) return;
       this.#inARow += 1;
-      if (error instanceof AuthenticationError || this.#inARow >= GIVE_UP_AFTER) this.#givenUp ??= error;
+      const isForAll = error instanceof AuthenticationError || error instanceof CircuitOpenError;
+      if (isForAll || this.#inARow >= GIVE_UP_AFTER) this.#givenUp ??= error;
     }
   }
 }
@@ -60,6 +68,13 @@ export class NotTriedError extends EmailSecurityError {
 }
 
 function isOfTheService(error: Error): boolean {
-  const kinds = [AuthenticationError, NetworkError, RateLimitedError, ServerError, TimeoutError];
+  const kinds = [
+    AuthenticationError,
+    CircuitOpenError,
+    NetworkError,
+    RateLimitedError,
+    ServerError,
+    TimeoutError,
+  ];
   return kinds.some((kind) => error instanceof kind);
 }

@@ -1,10 +1,4 @@
-import {
-  type AllowDenyEntryRow,
-  ConflictError,
-  EmailSecurityError,
-  type EntryChange,
-  ServiceError,
-} from "../../client";
+import { type AllowDenyEntryRow, ConflictError, EmailSecurityError, type EntryChange } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, LISTS, type List } from "../../settings/assumptions";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
@@ -58,7 +52,7 @@ export async function ensureEntry(
       ...(inputs.comment === undefined ? {} : { comment: inputs.comment }),
     });
   } catch (error) {
-    const found = await foundAfter(error, inputs, context);
+    const found = error instanceof ConflictError ? await colliding(inputs, context) : undefined;
     if (found === undefined) throw error;
     return await adopt(found, inputs, context);
   }
@@ -80,19 +74,15 @@ async function inTheWay(
   return rows.find((row) => !LISTS.some((list) => context.isDeclared(keyOf({ ...row, list }, inputs))));
 }
 
-/** After a conflict, or a failure that leaves the outcome unknown, what the service holds decides. */
-async function foundAfter(
-  error: unknown,
+/** What the service holds when it says that something collides. */
+async function colliding(
   inputs: AllowDenyEntryInputs,
   context: Context,
 ): Promise<AllowDenyEntryRow | undefined> {
-  const isConflict = error instanceof ConflictError;
-  if (!isConflict && !(error instanceof ServiceError && error.outcomeUnknown)) return undefined;
   try {
-    const same = await context.tenant.findEntryAnew(inputs);
-    return same ?? (isConflict ? await inTheWay(inputs, context) : undefined);
+    return (await context.tenant.findEntryAnew(inputs)) ?? (await inTheWay(inputs, context));
   } catch {
-    // The first failure is the one to tell.
+    // The conflict is the failure to tell.
     return undefined;
   }
 }

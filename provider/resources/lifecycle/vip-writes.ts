@@ -1,4 +1,4 @@
-import { EmailSecurityError, NotFoundError, ServiceError, type VipEmployeeRow } from "../../client";
+import { EmailSecurityError, NotFoundError, type VipEmployeeRow } from "../../client";
 import type { VipEmployeeInputs } from "../../settings/arguments";
 import { canonicalMailbox } from "../../settings/entry-value";
 import { quote } from "../../settings/text";
@@ -62,15 +62,7 @@ async function orElseAdded<T>(inputs: VipEmployeeInputs, next: Promise<T>): Prom
 }
 
 async function add(inputs: VipEmployeeInputs, tenant: Tenant): Promise<VipEmployeeRow> {
-  try {
-    await tenant.addVip(inputs.email, inputs.comment);
-  } catch (error) {
-    if (!(error instanceof ServiceError) || !error.outcomeUnknown) throw error;
-    // It may have been done; what the service lists decides, and the first failure is the one to tell.
-    const found = await tenant.findVipAnew(inputs.email).catch(() => undefined);
-    if (found === undefined) throw error;
-    return found;
-  }
+  await tenant.addVip(inputs.email, inputs.comment);
   const row = await orElseAdded(inputs, tenant.findVipAnew(inputs.email));
   if (row !== undefined) return row;
   throw new ExcludedError(

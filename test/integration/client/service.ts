@@ -61,10 +61,10 @@ export class Service implements AsyncDisposable {
   }
 }
 
-/** A client that is closed at the end of its test. */
+/** A client that makes each request once, and is closed at the end of its test. */
 export class TestClient extends SettingsClient implements AsyncDisposable {
   constructor(service: Pick<Service, "url">, options: Partial<SettingsClientOptions> = {}) {
-    super({ baseUrl: service.url, apiKey: KEY, ...options });
+    super({ baseUrl: service.url, apiKey: KEY, retries: false, ...options });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,9 +1,11 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { expect, it } from "vitest";
 import { RateLimitedError } from "../../../provider/client";
 import type { ServiceRequest } from "../../../provider/sandbox";
 import { domain, person, service } from "./service";
 
-const entry = (at: number) => ({ list: "deny", entry_type: "domain", value: domain("deny", at) }) as const;
+const entry = (at: number) =>
+  ({ list: "deny", entry_type: "domain", value: domain("deny", at), verdict_scope: "global" }) as const;
 
 it("has 16 writes on their way at first, however many there are to make, of every kind", async () => {
   let underWay = 0;
@@ -45,18 +47,21 @@ it.each(["seconds", "date", "none"] as const)(
         return undefined;
       },
     });
-    const { tenant, sandbox, time, client } = acme;
+    const { tenant, sandbox, time } = acme;
     const starts: { atMs: number; underWay: number }[] = [];
     let underWay = 0;
-    const create = client.allowDenyEntries.create.bind(client.allowDenyEntries);
-    client.allowDenyEntries.create = async (made) => {
+    const began = () => {
       underWay += 1;
       starts.push({ atMs: time.atMs, underWay });
-      return await create(made).finally(() => {
-        underWay -= 1;
-      });
     };
+    const ended = () => {
+      underWay -= 1;
+    };
+    subscribe("undici:request:create", began);
+    subscribe("undici:request:trailers", ended);
     const created = await Promise.all(Array.from({ length: 100 }, (_, at) => tenant.createEntry(entry(at))));
+    unsubscribe("undici:request:create", began);
+    unsubscribe("undici:request:trailers", ended);
     expect(created.every(({ isNew }) => isNew)).toBe(true);
     expect(sandbox.allowDenyEntries("acme")).toHaveLength(100);
     expect(refusedAt.length).toBeGreaterThan(0);

@@ -109,7 +109,12 @@ it("reads again when an entry is deleted between two pages", async () => {
 it("lays own writes over the readings, on both lists", async () => {
   await using acme = await service({ people: 3, vips: 3, denied: 250, allowed: 250 });
   const { tenant, trace } = acme;
-  const created = { list: "deny", entry_type: "domain", value: "new.example" } as const;
+  const created = {
+    list: "deny",
+    entry_type: "domain",
+    value: "new.example",
+    verdict_scope: "global",
+  } as const;
   // The reading is under way while the entry is made: it may or may not see it.
   const [, { row, isNew }] = await Promise.all([tenant.findEntryAnew(query(1)), tenant.createEntry(created)]);
   expect(isNew).toBe(true);

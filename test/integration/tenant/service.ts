@@ -7,7 +7,7 @@ import {
   startSandbox,
 } from "../../../provider/sandbox";
 import { Tenant } from "../../../provider/tenant";
-import { VirtualTime } from "../../unit/tenant/virtual-time";
+import { VirtualTime } from "../../support/virtual-time";
 
 /** A sandbox with a company of so many people and entries, and a tenant as the provider process sees it. */
 export interface Service extends AsyncDisposable {
@@ -58,12 +58,11 @@ export async function service(options: ServiceOptions = {}): Promise<Service> {
     clock: () => new Date(Date.parse(AT) + time.atMs),
     ...rest,
   });
-  const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
-  const { now, sleep, random } = time;
+  const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci", time });
   return {
     sandbox,
     client,
-    tenant: new Tenant({ client, time: { now, sleep, random, gather: (begin) => void setImmediate(begin) } }),
+    tenant: new Tenant({ client, now: time.now, gather: (begin) => void setImmediate(begin) }),
     time,
     trace() {
       const lines = sandbox.requests.filter(({ keyLabel }) => keyLabel !== CONSOLE).map(describe);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Rows } from "../../../provider/tenant/rows";
 import { Snapshot } from "../../../provider/tenant/snapshot";
-import { turn } from "./virtual-time";
+import { turn } from "../../support/virtual-time";
 
 interface Row {
   readonly id: string;

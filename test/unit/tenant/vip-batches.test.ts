@@ -5,9 +5,8 @@ import {
   NotInOrganizationError,
   ServerError,
 } from "../../../provider/client";
-import { AdaptiveLimit } from "../../../provider/tenant/adaptive-limit";
 import { VipBatches } from "../../../provider/tenant/vip-batches";
-import { turn, VirtualTime } from "./virtual-time";
+import { turn, VirtualTime } from "../../support/virtual-time";
 
 type Answer = (emails: readonly string[]) => Promise<AddVipResult>;
 
@@ -35,7 +34,7 @@ function outside(addresses: readonly string[]): NotInOrganizationError {
 function harness(answer: Answer = addsAll) {
   const time = new VirtualTime();
   const sent: string[] = [];
-  const limit = new AdaptiveLimit(time);
+  const listed = new Set<string>();
   const batches = new VipBatches({
     vips: {
       add: async (emails, comment) => {
@@ -48,10 +47,12 @@ function harness(answer: Answer = addsAll) {
         return { affected: emails.length };
       },
     },
-    write: (call, options) => limit.write(call, options),
+    write: (call) => call(),
     gather: time.gather,
+    listed: async () => listed,
+    mayRepeat: () => true,
   });
-  return { batches, time, sent };
+  return { batches, time, sent, listed };
 }
 
 const person = (at: number) => `person-${at}@acme.example`;

@@ -1,4 +1,4 @@
-import type { Time } from "../../../provider/tenant/time";
+import type { Time } from "../../provider/client/time";
 
 /** A clock that stands still but for those who sleep: each wakes in a later turn of the event loop, and it is late. */
 export class VirtualTime implements Time {

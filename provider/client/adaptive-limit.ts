@@ -1,0 +1,169 @@
+import PQueue from "p-queue";
+import type { ServiceError } from "./errors";
+import { delayMs } from "./retry-policy";
+import type { Time } from "./time";
+
+/** How many writes go on at once: to begin with, and at most. At least, it is one. */
+const FIRST_CONCURRENCY = 16;
+const MAX_CONCURRENCY = 64;
+/** Answers are looked at in windows of as many as there are places, and of no fewer than this. */
+const MIN_WINDOW = 16;
+/** What a window of quick answers adds, and by what a refusal or a slow window multiplies. */
+const INCREASE = 4;
+const DECREASE = 0.5;
+/** A window of answers is slow when they took this many times longer than those of the best window, on average, … */
+const SLOW_FACTOR = 2;
+/** … and longer than this many milliseconds. */
+const NEVER_SLOW_MS = 50;
+
+/** One try of a call. */
+export interface Try {
+  /** A batch is a write of many things: its time tells nothing of the service's, so it is not looked at. */
+  readonly kind: "read" | "write" | "batch";
+  /** Which try of its call this is, from 1: who was tried before goes before who was not. */
+  readonly number: number;
+  /** When the call must have begun its last try. */
+  readonly deadline: Deadline;
+}
+
+/** A point in time that is set when the first try has its place, since a call may wait for one for long. */
+export interface Deadline {
+  atMs?: number;
+  readonly inMs: number;
+}
+
+/** What a failed try tells of the service: asked too much, in trouble, or none of it. */
+export type Effect =
+  | { readonly kind: "refused"; readonly error: ServiceError }
+  | { readonly kind: "failed" | "answered" };
+
+/** The pause that the service asked for ends after the deadline of a call. */
+export class PauseTooLong extends Error {
+  readonly because: ServiceError;
+
+  constructor(because: ServiceError) {
+    super(because.message, { cause: because });
+    this.because = because;
+  }
+}
+
+/**
+ * How fast one tenant is asked. Writes share a number of places that grows by a few while answers are quick, and
+ * halves when the service refuses (429, or a failure with Retry-After), fails, or gets slow. Reads need no place.
+ * After a refusal the whole tenant pauses, for as long as the service asks and at least for a doubling, jittered while.
+ */
+export class AdaptiveLimit {
+  readonly #time: Time;
+  readonly #places = new PQueue({ concurrency: FIRST_CONCURRENCY });
+  #pause: { readonly until: number; readonly because: ServiceError } | undefined;
+  /** Refusals in a row, those of calls that were on their way at the same time counted as one. */
+  #refusals = 0;
+  /** How often the places were halved: what was sent before the last time has nothing new to say. */
+  #era = 0;
+  #window = { answers: 0, totalMs: 0 };
+  #bestMs = Number.POSITIVE_INFINITY;
+
+  constructor(time: Time) {
+    this.#time = time;
+  }
+
+  /** How many writes may go on at once now. */
+  get concurrency(): number {
+    return this.#places.concurrency;
+  }
+
+  /** How long the whole tenant still pauses, in milliseconds. */
+  get pauseLeftMs(): number {
+    return this.#pause === undefined ? 0 : Math.max(0, this.#pause.until - this.#time.now());
+  }
+
+  /**
+   * Makes one try when there is a place for it and no pause.
+   *
+   * @param effectOf What a failure of the call tells of the service.
+   * @throws what the call throws.
+   * @throws {PauseTooLong} when the pause lasts beyond the deadline; nothing was sent.
+   */
+  async make<T>(
+    { kind, number, deadline }: Try,
+    call: () => Promise<T>,
+    effectOf: (error: unknown) => Effect,
+  ): Promise<T> {
+    const inPlace = async (): Promise<T> => {
+      deadline.atMs ??= this.#time.now() + deadline.inMs;
+      await this.#pauseEnd(deadline.atMs);
+      return await this.#measured(call, kind === "write", effectOf);
+    };
+    // A refused try gives its place back: after the pause there are fewer.
+    return kind === "read" ? await inPlace() : await this.#places.add(inPlace, { priority: number });
+  }
+
+  /** Waits for the end of the pause, however often it is put off meanwhile. */
+  async #pauseEnd(deadlineAtMs: number): Promise<void> {
+    for (let leftMs = this.pauseLeftMs; leftMs > 0; leftMs = this.pauseLeftMs) {
+      if (this.#pause !== undefined && this.#pause.until > deadlineAtMs) {
+        throw new PauseTooLong(this.#pause.because);
+      }
+      await this.#time.sleep(leftMs);
+    }
+  }
+
+  async #measured<T>(
+    call: () => Promise<T>,
+    isMeasured: boolean,
+    effectOf: (error: unknown) => Effect,
+  ): Promise<T> {
+    const era = this.#era;
+    const startedAt = this.#time.now();
+    const answered = () => {
+      if (era !== this.#era) return;
+      this.#refusals = 0;
+      if (isMeasured) this.#measure(this.#time.now() - startedAt);
+    };
+    try {
+      const answer = await call();
+      answered();
+      return answer;
+    } catch (error) {
+      const effect = effectOf(error);
+      if (effect.kind === "refused") this.#refused(effect.error, era);
+      else if (effect.kind === "answered") answered();
+      // Once for all that were on their way.
+      else if (era === this.#era) this.#shrink();
+      throw error;
+    }
+  }
+
+  #refused(error: ServiceError, era: number): void {
+    if (era === this.#era || this.#refusals === 0) {
+      this.#refusals += 1;
+      this.#shrink();
+    }
+    const pauseMs = Math.max(error.retryAfterMs ?? 0, delayMs(this.#refusals, this.#time.random()));
+    const until = this.#time.now() + pauseMs;
+    if (until > (this.#pause?.until ?? 0)) this.#pause = { until, because: error };
+  }
+
+  #measure(tookMs: number): void {
+    const answers = this.#window.answers + 1;
+    const totalMs = this.#window.totalMs + tookMs;
+    this.#window = { answers, totalMs };
+    if (answers < Math.max(MIN_WINDOW, this.concurrency)) return;
+    const averageMs = totalMs / answers;
+    this.#window = { answers: 0, totalMs: 0 };
+    this.#bestMs = Math.min(this.#bestMs, averageMs);
+    if (averageMs > Math.max(NEVER_SLOW_MS, SLOW_FACTOR * this.#bestMs)) this.#shrink();
+    // Places that nobody waits for tell nothing about what the service bears.
+    else if (this.#places.size > 0) this.#grow();
+  }
+
+  #grow(): void {
+    this.#places.concurrency = Math.min(MAX_CONCURRENCY, this.concurrency + INCREASE);
+  }
+
+  #shrink(): void {
+    this.#era += 1;
+    this.#window = { answers: 0, totalMs: 0 };
+    this.#places.concurrency = Math.max(1, Math.floor(this.concurrency * DECREASE));
+  }
+}

@@ -1,0 +1,51 @@
+import { CIRCUIT_OPEN_MS, CIRCUIT_WAVES } from "./retry-policy";
+import type { Time } from "./time";
+
+/**
+ * Keeps requests from a service that only fails: after several waves of failures without an answer between them it is
+ * open, and no request is made; then one is, to see.
+ *
+ * What was on its way when another failed is of the same wave: a moment's outage that breaks 64 requests is one.
+ */
+export class Circuit {
+  readonly #now: Time["now"];
+  #wave = 0;
+  #wavesInARow = 0;
+  #failuresInARow = 0;
+  #last: Error | undefined;
+  #nextTryAt = 0;
+
+  constructor({ now }: Pick<Time, "now">) {
+    this.#now = now;
+  }
+
+  /** What keeps a request from being made now; undefined when it may be made. */
+  check(): { readonly failures: number; readonly last: Error } | undefined {
+    if (this.#wavesInARow < CIRCUIT_WAVES || this.#last === undefined) return undefined;
+    if (this.#now() < this.#nextTryAt) return { failures: this.#failuresInARow, last: this.#last };
+    // One goes, to see; the next only when its answer is here, or long after.
+    this.#nextTryAt = this.#now() + CIRCUIT_OPEN_MS;
+    return undefined;
+  }
+
+  /** A request is made; answers what tells its wave. */
+  begin(): number {
+    return this.#wave;
+  }
+
+  /** The service answered, whatever it was. */
+  answered(): void {
+    this.#wavesInARow = 0;
+    this.#failuresInARow = 0;
+  }
+
+  /** A request of a wave failed. */
+  failed(wave: number, error: Error): void {
+    this.#failuresInARow += 1;
+    this.#last = error;
+    if (wave !== this.#wave) return;
+    this.#wave += 1;
+    this.#wavesInARow += 1;
+    if (this.#wavesInARow >= CIRCUIT_WAVES) this.#nextTryAt = this.#now() + CIRCUIT_OPEN_MS;
+  }
+}

@@ -1,0 +1,167 @@
+import { AdaptiveLimit, type Deadline, type Effect, PauseTooLong, type Try } from "./adaptive-limit";
+import { Circuit } from "./circuit";
+import { CircuitOpenError, RateLimitedError, type RequestFacts, ServiceError } from "./errors";
+import { RetryBudget } from "./retry-budget";
+import { DEADLINE_MS, delayMs, MAX_REFUSALS, MAX_TRIES, mayBeRepeated } from "./retry-policy";
+import type { Time } from "./time";
+
+/** A call as the pacer sees it. */
+export interface PacedCall {
+  readonly request: RequestFacts;
+  /** The request as a message names it. */
+  readonly what: string;
+  readonly kind: Try["kind"];
+}
+
+export interface PacerOptions {
+  readonly time: Time;
+  /** Whether what fails is tried again. */
+  readonly retries: boolean;
+  /** How long one try may take, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Makes the requests of one tenant: no faster than the service bears ({@link AdaptiveLimit}), again where the retry
+ * policy says so, within the tenant's budget of retries, and not at all while the service only fails ({@link Circuit}).
+ */
+export class Pacer {
+  readonly #options: PacerOptions;
+  readonly #limit: AdaptiveLimit;
+  readonly #circuit: Circuit;
+  readonly #budget = new RetryBudget();
+  /** The writes that were answered with success, by method. */
+  readonly #done = new Map<string, number>();
+
+  constructor(options: PacerOptions) {
+    this.#options = options;
+    this.#limit = new AdaptiveLimit(options.time);
+    this.#circuit = new Circuit(options.time);
+  }
+
+  /** How many writes may go on at once now. */
+  get concurrency(): number {
+    return this.#limit.concurrency;
+  }
+
+  /** Takes one retry from the tenant's budget, for what only the caller can make again; false when there is none left. */
+  takeRetry(): boolean {
+    return this.#options.retries && this.#budget.take();
+  }
+
+  /**
+   * Makes a call: tries it until it succeeds, the policy forbids another try, or there is no time or budget left.
+   *
+   * @throws {CircuitOpenError} when the service failed so often in a row that no request is made.
+   * @throws {ServiceError} the last failure. It tells how often the call was tried, and its `outcomeUnknown` is that of all
+   * tries together.
+   */
+  async send<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
+    const { time, timeoutMs } = this.#options;
+    const deadline: Deadline = { inMs: Math.max(DEADLINE_MS, timeoutMs) };
+    let failures = 0;
+    let outcomeUnknown = false;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const aTry = { kind: call.kind, number: tries, deadline };
+        return await this.#limit.make(aTry, () => this.#attempt(call, attempt), effectOf);
+      } catch (thrown) {
+        const error = thrown instanceof PauseTooLong ? notSent(call, thrown) : thrown;
+        if (!(error instanceof ServiceError)) throw error;
+        outcomeUnknown ||= error.outcomeUnknown;
+        const isTooMany = error instanceof RateLimitedError;
+        if (!isTooMany) failures += 1;
+        // A pause of the tenant is waited for in place.
+        const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random());
+        const isLate = time.now() + Math.max(waitMs, this.#limit.pauseLeftMs) > (deadline.atMs ?? 0);
+        const most = isTooMany ? MAX_REFUSALS : MAX_TRIES;
+        const isLast = !this.#options.retries || !mayBeRepeated(error) || tries >= most || isLate;
+        const isBroke = !isLast && !isTooMany && !this.#budget.take();
+        if (isLast || isBroke) throw this.#told(error, { tries, outcomeUnknown, isBroke });
+        if (waitMs > 0) await time.sleep(waitMs);
+      }
+    }
+  }
+
+  async #attempt<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
+    const open = this.#circuit.check();
+    if (open !== undefined) throw this.#circuitOpen(call, open);
+    const wave = this.#circuit.begin();
+    try {
+      const answer = await attempt();
+      this.#circuit.answered();
+      this.#budget.refill();
+      const { method } = call.request;
+      if (method !== "GET") this.#done.set(method, (this.#done.get(method) ?? 0) + 1);
+      return answer;
+    } catch (error) {
+      if (isAnswer(error)) this.#circuit.answered();
+      else if (error instanceof Error) this.#circuit.failed(wave, error);
+      throw error;
+    }
+  }
+
+  #circuitOpen(
+    { what, request }: PacedCall,
+    { failures, last }: { failures: number; last: Error },
+  ): CircuitOpenError {
+    return new CircuitOpenError(
+      "ERR_CIRCUIT_OPEN",
+      `${what} was not sent, since ${failures} requests in a row had failed. The last: ${last.message} ${this.#progress()}`,
+      { request, cause: last },
+    );
+  }
+
+  /** The last failure, with what it can't know: how the other tries of the call ended. */
+  #told(
+    error: ServiceError,
+    { tries, outcomeUnknown, isBroke }: { tries: number; outcomeUnknown: boolean; isBroke: boolean },
+  ): ServiceError {
+    const isOpen = error instanceof CircuitOpenError;
+    const notes = [
+      ...(tries > 1 && !isOpen ? [`Tried ${tries} times.`] : []),
+      ...(isBroke
+        ? [`Not tried again: too many requests failed, and the retries are used up. ${this.#progress()}`]
+        : []),
+    ];
+    const message = [error.message, ...notes].join(" ");
+    return Object.assign(error, { message, tries, outcomeUnknown });
+  }
+
+  /** What was done until now, and that the rest can be done later. */
+  #progress(): string {
+    const counts = [...this.#done].map(([method, count]) => `${count} ${method}`);
+    const done =
+      counts.length === 0
+        ? "No change was made before."
+        : `The changes made before (${counts.join(", ")}) stay.`;
+    return `${done} Running again is safe: it does what is left.`;
+  }
+}
+
+/** Whether the service was asked too much, or asks to wait. */
+function isRefusal(error: unknown): error is ServiceError {
+  return (
+    error instanceof ServiceError && (error instanceof RateLimitedError || error.retryAfterMs !== undefined)
+  );
+}
+
+function effectOf(error: unknown): Effect {
+  if (isRefusal(error)) return { kind: "refused", error };
+  return { kind: isAnswer(error) || error instanceof CircuitOpenError ? "answered" : "failed" };
+}
+
+/** Whether a failure is an answer of a service that works. */
+function isAnswer(error: unknown): boolean {
+  if (!(error instanceof ServiceError)) return false;
+  const { status = 0, isTransient } = error;
+  return error instanceof RateLimitedError || (!isTransient && status >= 400 && status <= 499);
+}
+
+function notSent({ what, request }: PacedCall, { because }: PauseTooLong): RateLimitedError {
+  return new RateLimitedError(
+    "ERR_RATE_LIMITED",
+    `${what} was not sent, since the service asked to wait for longer than this run does: ${because.message}`,
+    { request, cause: because, serviceMessage: because.serviceMessage, retryAfterMs: because.retryAfterMs },
+  );
+}

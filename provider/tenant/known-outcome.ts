@@ -1,0 +1,39 @@
+import { ServiceError } from "../client";
+
+/** How often an addition is sent in all, when it can't be known what came of it. */
+const MAX_TRIES = 3;
+
+export interface UncertainWrite<Outcome> {
+  readonly write: () => Promise<Outcome>;
+  /** Reads what the service holds now: what the write would have come to, or undefined when it was not done. */
+  readonly look: () => Promise<Outcome | undefined>;
+  /** Whether it may be made again. Asked only when it was seen not to be done. */
+  readonly mayRepeat: () => boolean;
+}
+
+/**
+ * Makes a write that must not be repeated blindly, until it is known what came of it. After a time-out, a broken
+ * connection or a failure of the service, what it holds decides: what is there is done, and only what is not there is
+ * asked for again.
+ *
+ * @throws {ServiceError} the last failure, when the service can't be read, or the write was not done in any of its tries.
+ */
+export async function withKnownOutcome<Outcome>({
+  write,
+  look,
+  mayRepeat,
+}: UncertainWrite<Outcome>): Promise<Outcome> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.outcomeUnknown)) throw error;
+      // Where that can't be read, the first failure is the one to tell.
+      const seen = await look().catch(() => {
+        throw error;
+      });
+      if (seen !== undefined) return seen;
+      if (tries >= MAX_TRIES || !mayRepeat()) throw error;
+    }
+  }
+}

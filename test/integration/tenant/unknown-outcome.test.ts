@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import type { ServiceRequest } from "../../../provider/sandbox";
+import { domain, people, type Service, service } from "./service";
+
+const BOOM = { status: 502, body: { error: "boom" } };
+
+const entry = (at: number) =>
+  ({ list: "deny", entry_type: "domain", value: domain("deny", at), verdict_scope: "global" }) as const;
+
+type Failing = Service & { fail(times: number): void };
+
+/** Fails as many writes as it is told: before the service does them, or after. */
+async function failing(when: "before" | "after", people = 0): Promise<Failing> {
+  let left = 0;
+  const fail = ({ method }: ServiceRequest) => {
+    if (method === "GET" || left === 0) return undefined;
+    left -= 1;
+    return BOOM;
+  };
+  const acme = await service({
+    people,
+    ...(when === "before" ? { intercept: fail } : { afterHandle: fail }),
+  });
+  return Object.assign(acme, {
+    fail(times: number) {
+      left = times;
+    },
+  });
+}
+
+const READINGS = ["allow 1 200", "deny 1 200"];
+
+describe("an addition of an entry whose outcome is unknown", () => {
+  it("is taken as done when the list shows it", async () => {
+    await using acme = await failing("after");
+    acme.fail(1);
+    const { row, isNew } = await acme.tenant.createEntry(entry(1));
+    expect([row.value, isNew]).toEqual([domain("deny", 1), false]);
+    expect(acme.trace()).toEqual(["POST allow_deny_entries 502", ...READINGS]);
+  });
+
+  it("is made again when the list does not", async () => {
+    await using acme = await failing("before");
+    acme.fail(1);
+    const { isNew } = await acme.tenant.createEntry(entry(1));
+    expect(isNew).toBe(true);
+    expect(acme.trace()).toEqual(["POST allow_deny_entries 502", ...READINGS, "POST allow_deny_entries 201"]);
+  });
+
+  it("is made three times in all, each after a reading", async () => {
+    await using acme = await failing("before");
+    acme.fail(99);
+    await expect(acme.tenant.createEntry(entry(1))).rejects.toMatchObject({
+      code: "ERR_SERVER",
+      outcomeUnknown: true,
+    });
+    const post = "POST allow_deny_entries 502";
+    expect(acme.trace()).toEqual([post, ...READINGS, post, ...READINGS, post, ...READINGS]);
+  });
+
+  it("is not made again when the list can't be read, and the first failure is told", async () => {
+    await using acme = await service({ intercept: () => BOOM });
+    const failure = await acme.tenant.createEntry(entry(1)).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ request: { method: "POST" }, outcomeUnknown: true });
+    expect(acme.trace().filter((line) => line.startsWith("POST"))).toHaveLength(1);
+  });
+
+  it("shares its readings with the others that failed in the same moment", async () => {
+    await using acme = await failing("after");
+    acme.fail(16);
+    await Promise.all(Array.from({ length: 16 }, (_, at) => acme.tenant.createEntry(entry(at))));
+    const lines = acme.trace();
+    expect(lines.filter((line) => line.startsWith("POST"))).toHaveLength(16);
+    expect(lines.length).toBeLessThanOrEqual(16 + 2 * READINGS.length);
+    expect(acme.sandbox.allowDenyEntries("acme")).toHaveLength(16);
+  });
+});
+
+describe("a batch of VIPs whose outcome is unknown", () => {
+  it.each(["before", "after"] as const)(
+    "is looked up, and sent again where it has to be (failed %s)",
+    async (when) => {
+      await using acme = await failing(when, 300);
+      acme.fail(1);
+      const { tenant, sandbox, trace } = acme;
+      const readings = ["vips 1 200", "vips 2 200"];
+      await Promise.all(people(300).map((email) => tenant.addVip(email, "Board")));
+      const again = when === "before";
+      const missed = ["vips 1 200"];
+      expect(trace()).toEqual([
+        "add 300 Board 502",
+        ...(again ? [...missed, "add 300 Board 200"] : readings),
+      ]);
+      expect(sandbox.vips("acme")).toHaveLength(300);
+    },
+  );
+
+  it.each(["before", "after"] as const)("that goes too (failed %s)", async (when) => {
+    await using acme = await failing(when, 300);
+    const { tenant, sandbox, trace } = acme;
+    await acme.console("POST", "/vip_employees", { emails: people(300), comment: "x" });
+    acme.fail(1);
+    await Promise.all(people(300).map((email) => tenant.removeVip(email)));
+    const removals = trace().filter((line) => line.startsWith("remove"));
+    expect(removals).toEqual(when === "before" ? ["remove 300 502", "remove 300 200"] : ["remove 300 502"]);
+    expect(sandbox.vips("acme")).toEqual([]);
+    expect(sandbox.exclusions("acme")).toHaveLength(300);
+  });
+});
+
+it("knows that a deletion was its own when a later try finds nothing", async () => {
+  await using acme = await failing("after");
+  await acme.console("POST", "/allow_deny_entries", entry(1));
+  acme.fail(1);
+  const [made] = await acme.tenant.allEntries();
+  acme.trace();
+  expect(await acme.tenant.deleteEntry(made?.id ?? "")).toBe(true);
+  expect(acme.trace()).toHaveLength(2);
+});

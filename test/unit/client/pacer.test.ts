@@ -1,0 +1,535 @@
+import { describe, expect, it } from "vitest";
+import {
+  BadRequestError,
+  NetworkError,
+  NotFoundError,
+  RateLimitedError,
+  ServerError,
+  type ServiceError,
+  TimeoutError,
+} from "../../../provider/client";
+import { type PacedCall, Pacer } from "../../../provider/client/pacer";
+import { turn, VirtualTime } from "../../support/virtual-time";
+
+const request = { method: "POST", path: "/api/v1/x" };
+
+const calls = {
+  read: { request: { method: "GET", path: "/api/v1/x" }, what: "GET /api/v1/x", kind: "read" },
+  write: { request, what: "POST /api/v1/x", kind: "write" },
+  batch: { request, what: "POST /api/v1/x", kind: "batch" },
+  patch: { request: { method: "PATCH", path: "/api/v1/x" }, what: "PATCH /api/v1/x", kind: "write" },
+} satisfies Record<string, PacedCall>;
+
+type Send = <T>(call: () => Promise<T>) => Promise<T>;
+
+/** A pacer with a method for each kind of call. */
+class Limit extends Pacer {
+  readonly read: Send = (call) => this.send(calls.read, call);
+  readonly write: Send = (call) => this.send(calls.write, call);
+  readonly batch: Send = (call) => this.send(calls.batch, call);
+  readonly patch: Send = (call) => this.send(calls.patch, call);
+}
+
+function refusal(retryAfterMs?: number): RateLimitedError {
+  return new RateLimitedError("ERR_RATE_LIMITED", "too many", { request, retryAfterMs, isTransient: true });
+}
+
+function harness() {
+  const time = new VirtualTime();
+  const limit = new Limit({ time, retries: true, timeoutMs: 30_000 });
+  return { time, limit };
+}
+
+/** Calls that go on until the test answers them. */
+function openCalls() {
+  const open: { answer: () => void; refuse: (error: Error) => void }[] = [];
+  const call = () =>
+    new Promise<void>((resolve, reject) => {
+      open.push({ answer: resolve, refuse: reject });
+    });
+  return { open, call };
+}
+
+/** Makes as many writes at once, of which each takes so long; answers how many were under way at most. */
+async function load(limit: Limit, time: VirtualTime, count: number, tookMs: number): Promise<number> {
+  let underWay = 0;
+  let most = 0;
+  const call = async () => {
+    underWay += 1;
+    most = Math.max(most, underWay);
+    const endsAt = time.atMs + tookMs;
+    await turn();
+    time.atMs = Math.max(time.atMs, endsAt);
+    underWay -= 1;
+  };
+  await Promise.all(Array.from({ length: count }, () => limit.write(call)));
+  return most;
+}
+
+it("lets 16 writes begin at once, and the next when one of them ends", async () => {
+  const { limit } = harness();
+  const { open, call } = openCalls();
+  const all = Promise.all(Array.from({ length: 20 }, () => limit.write(call)));
+  await turn();
+  expect(open).toHaveLength(16);
+  open[3]?.answer();
+  await turn();
+  expect(open).toHaveLength(17);
+  for (let at = 0; at < open.length; at += 1) {
+    open[at]?.answer();
+    await turn();
+  }
+  await all;
+  expect(open).toHaveLength(20);
+});
+
+it("adds 4 places for every window of quick answers while others wait, to 64 at most", async () => {
+  const { limit, time } = harness();
+  // Windows of 16 and 20 answers, and one that is not full.
+  await load(limit, time, 16 + 20 + 23, 10);
+  expect(limit.concurrency).toBe(24);
+  const most = await load(limit, time, 3_000, 10);
+  expect([limit.concurrency, most]).toEqual([64, 64]);
+});
+
+it("adds none for calls that leave places free", async () => {
+  const { limit, time } = harness();
+  for (let at = 0; at < 100; at += 1) await load(limit, time, 1, 10);
+  expect(limit.concurrency).toBe(16);
+});
+
+it("halves the places when a window takes twice as long as the best, but never for answers within 50 ms", async () => {
+  const { limit, time } = harness();
+  await load(limit, time, 16, 1);
+  await load(limit, time, 16, 49);
+  expect(limit.concurrency).toBe(16);
+  await load(limit, time, 16, 51);
+  expect(limit.concurrency).toBe(8);
+  await load(limit, time, 200, 51);
+  expect(limit.concurrency).toBe(1);
+});
+
+it("takes a latency above the floor for the service's own as long as it is not twice the best", async () => {
+  const { limit, time } = harness();
+  await load(limit, time, 16, 100);
+  await load(limit, time, 16, 199);
+  expect(limit.concurrency).toBe(16);
+  await load(limit, time, 16, 201);
+  expect(limit.concurrency).toBe(8);
+});
+
+it("does not look at the time of batches", async () => {
+  const { limit, time } = harness();
+  await load(limit, time, 16, 1);
+  for (let at = 0; at < 32; at += 1) await limit.batch(() => time.sleep(5_000));
+  expect(limit.concurrency).toBe(16);
+});
+
+it("pauses the whole tenant after a refusal, halves once for all that were on their way, and tries again", async () => {
+  const { limit, time } = harness();
+  const { open, call } = openCalls();
+  const writes = Promise.all(Array.from({ length: 20 }, () => limit.write(call)));
+  await turn();
+  for (const { refuse } of open.splice(0, 6)) refuse(refusal(1_000));
+  for (const { answer } of open.splice(0)) answer();
+  await turn();
+  await limit.read(async () => undefined);
+  expect(time.atMs).toBe(1_000);
+  expect(limit.concurrency).toBe(8);
+  // 10 are left: the 4 that were not begun, and the 6 refused.
+  expect(open).toHaveLength(8);
+  for (const { answer } of open.splice(0)) answer();
+  await turn();
+  expect(open).toHaveLength(2);
+  for (const { answer } of open.splice(0)) answer();
+  await writes;
+  expect(time.atMs).toBe(1_000);
+});
+
+it("begins no write while the pause lasts", async () => {
+  const time = new VirtualTime();
+  let wake = () => {};
+  const asleep = new Promise<void>((resolve) => {
+    wake = resolve;
+  });
+  const sleep = async (ms: number) => {
+    await asleep;
+    time.atMs += ms;
+  };
+  const { now, random } = time;
+  const limit = new Limit({ time: { now, sleep, random }, retries: true, timeoutMs: 30_000 });
+  let tries = 0;
+  let others = 0;
+  const refused = limit.write(async () => {
+    tries += 1;
+    if (tries === 1) throw refusal();
+  });
+  await turn();
+  const other = limit.write(async () => {
+    others += 1;
+  });
+  await turn();
+  expect([tries, others]).toEqual([1, 0]);
+  wake();
+  await Promise.all([refused, other]);
+  expect([tries, others]).toEqual([2, 1]);
+});
+
+it("doubles the pause with each refusal in a row, and gives up at the eighth try", async () => {
+  const { limit, time } = harness();
+  let tries = 0;
+  const last = refusal();
+  const call = async () => {
+    tries += 1;
+    throw tries === 8 ? last : refusal();
+  };
+  await expect(limit.write(call)).rejects.toBe(last);
+  expect(tries).toBe(8);
+  expect(time.slept).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000]);
+  expect(limit.concurrency).toBe(1);
+  await limit.read(async () => undefined);
+  expect(time.slept.at(-1)).toBe(30_000);
+});
+
+it("draws the pause from the upper half of its length", async () => {
+  const { limit, time } = harness();
+  time.chance = 0;
+  let tries = 0;
+  await limit.read(async () => {
+    tries += 1;
+    if (tries <= 2) throw refusal();
+  });
+  expect(time.slept).toEqual([125, 250]);
+});
+
+it("goes on doubling in spite of answers to what was on its way before the refusal", async () => {
+  const { limit, time } = harness();
+  const { open, call } = openCalls();
+  const writes = Promise.all([limit.write(call), limit.write(call)]);
+  await turn();
+  open[0]?.refuse(refusal());
+  await turn();
+  open[1]?.answer();
+  await turn();
+  open[2]?.refuse(refusal());
+  await turn();
+  await turn();
+  open[3]?.answer();
+  await writes;
+  expect(time.slept).toEqual([250, 500]);
+});
+
+it("makes what was refused before what was not tried yet", async () => {
+  const { limit } = harness();
+  const order: number[] = [];
+  const call = (at: number) => async () => {
+    order.push(at);
+    const isFirst = order.length === 1;
+    await turn();
+    if (isFirst) throw refusal();
+  };
+  await Promise.all(Array.from({ length: 40 }, (_, at) => limit.write(call(at))));
+  expect(order.slice(0, 18)).toEqual([...Array.from({ length: 16 }, (_, at) => at), 0, 16]);
+});
+
+it("begins the doubling anew after an answer", async () => {
+  const { limit, time } = harness();
+  for (let at = 0; at < 2; at += 1) {
+    let tries = 0;
+    await limit.write(async () => {
+      tries += 1;
+      if (tries === 1) throw refusal();
+    });
+  }
+  expect(time.slept).toEqual([250, 250]);
+});
+
+it("waits for as long as the service asks, and 2 minutes a call in all", async () => {
+  const { limit, time } = harness();
+  let tries = 0;
+  const call = async () => {
+    tries += 1;
+    throw refusal(50_000);
+  };
+  await expect(limit.write(call)).rejects.toThrow(RateLimitedError);
+  expect(tries).toBe(3);
+  expect(time.slept).toEqual([50_000, 50_000]);
+});
+
+it("fails what would have to wait for more than 2 minutes without sending it", async () => {
+  const { limit, time } = harness();
+  const asked = refusal(600_000);
+  await expect(limit.write(() => Promise.reject(asked))).rejects.toBe(asked);
+  let sent = 0;
+  const call = async () => {
+    sent += 1;
+  };
+  for (const send of [limit.write, limit.read]) {
+    const failure = await send(call).catch((error: unknown) => error);
+    expect(failure).toBeInstanceOf(RateLimitedError);
+    expect(failure).toMatchObject({ code: "ERR_RATE_LIMITED", retryAfterMs: 600_000, cause: asked });
+  }
+  expect([sent, time.slept.length]).toEqual([0, 0]);
+  time.atMs += 600_000;
+  await limit.write(call);
+  expect(sent).toBe(1);
+});
+
+it("makes any number of reads at once, and tries a refused one again", async () => {
+  const { limit, time } = harness();
+  const { open, call } = openCalls();
+  const reads = Promise.all(Array.from({ length: 100 }, () => limit.read(call)));
+  await turn();
+  expect(open).toHaveLength(100);
+  for (const { refuse } of open.splice(0, 1)) refuse(refusal(2_000));
+  for (const { answer } of open.splice(0)) answer();
+  await turn();
+  await turn();
+  expect(open).toHaveLength(1);
+  expect(time.atMs).toBe(2_000);
+  open[0]?.answer();
+  await reads;
+});
+
+const facts = { request, isTransient: true, outcomeUnknown: true };
+const reset = (of: PacedCall = calls.patch) =>
+  new NetworkError("ERR_NETWORK", "reset.", { ...facts, request: of.request });
+const neverSent = () => new NetworkError("ERR_NETWORK", "refused.", { request, isTransient: true });
+
+/** A call that fails so often, in such a way, and then answers; and how often it was made. */
+function failing(times: number, failure: () => ServiceError) {
+  const made = { count: 0 };
+  const call = async () => {
+    made.count += 1;
+    if (made.count <= times) throw failure();
+    return "done";
+  };
+  return { made, call };
+}
+
+describe("a failure that may pass", () => {
+  it("is tried four times in all, with a doubling wait", async () => {
+    for (const send of ["read", "patch"] as const) {
+      const { limit, time } = harness();
+      const { made, call } = failing(3, () => reset(calls[send]));
+      expect(await limit[send](call)).toBe("done");
+      expect([made.count, time.slept]).toEqual([4, [250, 500, 1_000]]);
+    }
+  });
+
+  it("is told with the number of tries, and that its outcome is unknown if that of any try is", async () => {
+    const { limit } = harness();
+    const failures = [reset(), neverSent(), neverSent(), neverSent()];
+    const failure = await limit
+      .patch(() => Promise.reject(failures.shift()))
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject({ tries: 4, outcomeUnknown: true, message: "refused. Tried 4 times." });
+  });
+
+  it("waits a shorter while by chance, down to a half", async () => {
+    const { limit, time } = harness();
+    time.chance = 0;
+    await limit.read(failing(2, () => reset(calls.read)).call);
+    expect(time.slept).toEqual([125, 250]);
+  });
+
+  it("delays no other call", async () => {
+    const { limit, time } = harness();
+    const { call } = failing(1, () => reset(calls.read));
+    const slow = limit.read(call);
+    await limit.read(async () => undefined);
+    expect(time.atMs).toBe(0);
+    await slow;
+    expect(time.atMs).toBe(250);
+  });
+
+  it("is not tried after 2 minutes, however few its tries were", async () => {
+    const { limit, time } = harness();
+    let made = 0;
+    const slow = async () => {
+      made += 1;
+      time.atMs += 70_000;
+      throw new TimeoutError("ERR_TIMEOUT", "late.", { ...facts, request: calls.patch.request });
+    };
+    await expect(limit.patch(slow)).rejects.toThrow("late. Tried 2 times.");
+    expect(made).toBe(2);
+  });
+
+  it("asks a service that tells when to come back no earlier, and no other call does", async () => {
+    const { limit, time } = harness();
+    const busy = () =>
+      new ServerError("ERR_SERVER", "busy.", {
+        ...facts,
+        request: calls.read.request,
+        status: 503,
+        retryAfterMs: 7_000,
+      });
+    const { call } = failing(1, busy);
+    const first = limit.read(call);
+    await turn();
+    await limit.write(async () => undefined);
+    expect(time.atMs).toBe(7_000);
+    expect(await first).toBe("done");
+    expect(limit.concurrency).toBe(8);
+  });
+
+  it("of a POST is not tried again, unless the request never left", async () => {
+    const { limit } = harness();
+    const unknown = failing(1, () => reset(calls.write));
+    await expect(limit.write(unknown.call)).rejects.toMatchObject({ outcomeUnknown: true, tries: 1 });
+    expect(unknown.made.count).toBe(1);
+    const unsent = failing(3, neverSent);
+    expect(await limit.write(unsent.call)).toBe("done");
+  });
+
+  it("is passed on at once where retries are off", async () => {
+    const time = new VirtualTime();
+    const pacer = new Limit({ time, retries: false, timeoutMs: 30_000 });
+    for (const failure of [() => reset(calls.read), () => refusal()]) {
+      const { made, call } = failing(1, failure);
+      await expect(pacer.read(call)).rejects.toMatchObject({ tries: 1 });
+      expect(made.count).toBe(1);
+    }
+    expect(pacer.takeRetry()).toBe(false);
+  });
+});
+
+it("passes on a failure that will not pass at once, and its place to the next", async () => {
+  const { limit, time } = harness();
+  const wrong = new BadRequestError("ERR_BAD_REQUEST", "wrong.", { request, status: 400 });
+  const all = await Promise.allSettled(
+    Array.from({ length: 40 }, () => limit.write(() => Promise.reject(wrong))),
+  );
+  expect(all.every((one) => one.status === "rejected" && one.reason === wrong)).toBe(true);
+  expect([time.slept, limit.concurrency]).toEqual([[], 20]);
+});
+
+it("halves the places once for all failures that were on their way", async () => {
+  const { limit } = harness();
+  const { open, call } = openCalls();
+  const writes = Promise.allSettled(Array.from({ length: 16 }, () => limit.write(call)));
+  await turn();
+  for (const { refuse } of open) refuse(reset(calls.write));
+  await writes;
+  expect(limit.concurrency).toBe(8);
+});
+
+describe("the budget of retries", () => {
+  it("is 10 for a whole tenant, and says so where it is used up", async () => {
+    const { limit } = harness();
+    let made = 0;
+    const failures = new Set<string>();
+    // Each with an answer before, so that it is not the circuit that ends it.
+    for (let at = 0; at < 5; at += 1) {
+      const broken = limit.patch(async () => {
+        made += 1;
+        await limit
+          .read(() => Promise.reject(new NotFoundError("ERR_NOT_FOUND", "no", { request, status: 404 })))
+          .catch(() => undefined);
+        throw reset();
+      });
+      failures.add((await broken.catch((error: Error) => error.message)) as string);
+    }
+    expect(made).toBe(5 + 10);
+    expect([...failures]).toEqual([
+      "reset. Tried 4 times.",
+      "reset. Tried 2 times. Not tried again: too many requests failed, and the retries are used up. No change was made before. Running again is safe: it does what is left.",
+      "reset. Not tried again: too many requests failed, and the retries are used up. No change was made before. Running again is safe: it does what is left.",
+    ]);
+    expect(limit.takeRetry()).toBe(false);
+  });
+
+  it("grows by one for 10 successes, to 100", async () => {
+    const { limit } = harness();
+    const left = () => {
+      let count = 0;
+      while (limit.takeRetry()) count += 1;
+      return count;
+    };
+    expect(left()).toBe(10);
+    for (let at = 0; at < 25; at += 1) await limit.read(async () => undefined);
+    expect(left()).toBe(2);
+    for (let at = 0; at < 1_200; at += 1) await limit.read(async () => undefined);
+    expect(left()).toBe(100);
+  });
+});
+
+describe("a service that is down", () => {
+  const down = async (limit: Limit, kinds: readonly (keyof typeof calls)[]) => {
+    let made = 0;
+    const all = await Promise.allSettled(
+      kinds.map((kind) =>
+        limit[kind](async () => {
+          made += 1;
+          await turn();
+          throw neverSent();
+        }),
+      ),
+    );
+    const codes = all.map((one) => (one.status === "rejected" ? one.reason.code : ""));
+    return { made, codes };
+  };
+
+  it.each([
+    ["500 writes", Array<"write">(500).fill("write"), 35],
+    ["the reading of all three lists", Array<"read">(3).fill("read"), 12],
+  ])("gets few requests from %s, and then none", async (_what, kinds, most) => {
+    const { limit } = harness();
+    const { made } = await down(limit, kinds);
+    expect(made).toBeLessThanOrEqual(most);
+    await down(limit, ["read"]);
+    const { made: more, codes } = await down(limit, ["read", "write", "patch"]);
+    expect([more, codes]).toEqual([0, ["ERR_CIRCUIT_OPEN", "ERR_CIRCUIT_OPEN", "ERR_CIRCUIT_OPEN"]]);
+  });
+
+  it("says what was done before, and the last failure", async () => {
+    const { limit } = harness();
+    for (let at = 0; at < 3; at += 1) await limit.write(async () => undefined);
+    await limit.patch(async () => undefined);
+    for (let at = 0; at < 6; at += 1)
+      await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
+    const failure = await limit.patch(async () => undefined).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      code: "ERR_CIRCUIT_OPEN",
+      message:
+        "PATCH /api/v1/x was not sent, since 6 requests in a row had failed. The last: reset. The changes made before (3 POST, 1 PATCH) stay. Running again is safe: it does what is left.",
+      outcomeUnknown: false,
+    });
+  });
+
+  it("is asked once after half a minute, and by all when it answers", async () => {
+    const { limit, time } = harness();
+    for (let at = 0; at < 6; at += 1)
+      await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
+    let made = 0;
+    const probe = async () => {
+      made += 1;
+      throw reset(calls.write);
+    };
+    time.atMs += 30_000;
+    const probes = await Promise.allSettled([limit.write(probe), limit.write(probe)]);
+    expect(made).toBe(1);
+    expect(probes.map((one) => one.status === "rejected" && one.reason.code)).toEqual([
+      "ERR_NETWORK",
+      "ERR_CIRCUIT_OPEN",
+    ]);
+    time.atMs += 30_000;
+    expect(await limit.write(async () => "back")).toBe("back");
+    expect(await limit.write(async () => "back")).toBe("back");
+  });
+
+  it("is not what breaks 64 requests in one moment", async () => {
+    const { limit } = harness();
+    const all = Array.from({ length: 64 }, () => failing(1, () => reset(calls.read)).call);
+    expect(new Set(await Promise.all(all.slice(0, 10).map((call) => limit.read(call))))).toEqual(
+      new Set(["done"]),
+    );
+  });
+
+  it("is not one that refuses, or finds requests wrong", async () => {
+    const { limit } = harness();
+    const wrong = new BadRequestError("ERR_BAD_REQUEST", "wrong.", { request, status: 400 });
+    for (let at = 0; at < 30; at += 1) await limit.write(() => Promise.reject(wrong)).catch(() => {});
+    expect(await limit.write(async () => "fine")).toBe("fine");
+  });
+});
