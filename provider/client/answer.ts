@@ -110,7 +110,11 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
     const encoding = header(answer, "content-encoding");
     if (encoding !== undefined) {
       const coding = quote(reading.key.removedFrom(encoding), 60);
-      throw fail(BrokenBodyError, "ERR_BROKEN_BODY", `a body encoded as ${coding}, which was not asked for`);
+      throw fail(
+        ContentTypeError,
+        "ERR_CONTENT_TYPE",
+        `a body encoded as ${coding}, which was not asked for`,
+      );
     }
     // The parser's message quotes the body; this says the same in a bounded way.
     throw fail(BrokenBodyError, "ERR_BROKEN_BODY", `JSON that can't be read or breaks off: ${shown}`);

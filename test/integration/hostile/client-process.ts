@@ -33,7 +33,8 @@ export interface ClientRunOptions {
 /** The heap that the client has: a tenth of what Node.js would give it. */
 const HEAP_MIB = 256;
 
-const PROGRAM = `
+/** Makes Node.js run the sources as they are: TypeScript, whose imports name no extension. */
+export const RUN_SOURCES = `
   import { registerHooks } from "node:module";
   registerHooks({
     resolve: (specifier, context, next) => {
@@ -43,6 +44,10 @@ const PROGRAM = `
     load: (url, context, next) =>
       next(url, url.endsWith(".ts") ? { ...context, format: "module-typescript" } : context),
   });
+`;
+
+const PROGRAM = `
+  ${RUN_SOURCES}
   const { calls, options, atOnce } = JSON.parse(process.env.RUN);
   const { SettingsClient } = await import(process.env.CLIENT_URL);
   const { ENDPOINTS } = await import(process.env.ENDPOINTS_URL);
