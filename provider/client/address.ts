@@ -1,5 +1,5 @@
 import { isIP } from "node:net";
-import type { Dispatcher } from "undici";
+import type { buildConnector, Dispatcher } from "undici";
 import { quote } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
@@ -10,15 +10,49 @@ import { ConfigurationError } from "./errors";
  */
 export function defaultDispatcher(
   baseUrl: string,
-  { Agent, EnvHttpProxyAgent }: typeof import("undici"),
+  { Agent, EnvHttpProxyAgent, Pool }: typeof import("undici"),
 ): Dispatcher {
   // Plain http to loopback is accepted because nobody else hears it; a proxy would.
   if (isLoopback(new URL(baseUrl).hostname)) return new Agent();
   try {
-    return new EnvHttpProxyAgent();
+    return new EnvHttpProxyAgent({
+      clientFactory: (proxy, options) => new Pool(proxy, namingProxy(proxy, options as ProxyClientOptions)),
+    });
   } catch {
     throw wrongProxy();
   }
+}
+
+/** The connection to the proxy of the environment failed; its cause says how. Nothing was sent to the service. */
+export class ProxyConnectionError extends Error {
+  /** Without the user and the password that its address may hold. */
+  readonly proxy: string;
+
+  constructor(proxy: URL, cause: Error) {
+    super(cause.message, { cause });
+    this.proxy = proxy.origin;
+  }
+}
+
+/** The status with which the proxy of the environment refused a tunnel to the service; undefined for any other error. */
+export function tunnelRefusal(error: unknown): number | undefined {
+  // undici has no class and no code of its own for it.
+  const [, status] = /^Proxy response \((\d+)\)/.exec(error instanceof Error ? error.message : "") ?? [];
+  return status === undefined ? undefined : Number(status);
+}
+
+interface ProxyClientOptions {
+  readonly connect: buildConnector.connector;
+}
+
+/** So that a certificate that does not verify, or a refused connection, is not taken for the service's own. */
+function namingProxy(proxy: URL, { connect }: ProxyClientOptions): ProxyClientOptions {
+  return {
+    connect: (options, done) =>
+      connect(options, (...[error, socket]) =>
+        error === null ? done(null, socket) : done(new ProxyConnectionError(proxy, error), null),
+      ),
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { RATE_LIMIT_STATUSES } from "../settings/assumptions";
-import { quote } from "../settings/text";
+import { excerpt, quote } from "../settings/text";
 import type { ApiKey } from "./api-key";
 import { type Envelope, envelopeMismatch } from "./envelope";
 import {
@@ -16,12 +16,14 @@ import {
   RateLimitedError,
   RedirectError,
   type RequestFacts,
+  ResponseTooLargeError,
   ServerError,
   type ServiceError,
   type ServiceErrorOptions,
   UnexpectedStatusError,
   WrongEnvelopeError,
 } from "./errors";
+import { MAX_JSON_VALUES, parseJson, TooManyValuesError } from "./json";
 
 /** An HTTP answer, as far as it came. */
 export interface Answer {
@@ -89,7 +91,7 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
       isTransient: Class === BrokenBodyError,
     });
   if (text.trim() === "") throw fail(EmptyBodyError, "ERR_EMPTY_BODY", "an empty body where JSON was due");
-  const shown = quote(reading.key.harmless(text), 80);
+  const shown = quote(reading.key.removedFrom(text), 80);
   if (/\bhtml\b/i.test(contentType) || /^\s*<(!doctype|html)\b/i.test(text)) {
     const advice = "Is the address that of the service itself, and no sign-in page or proxy in between?";
     throw fail(HtmlResponseError, "ERR_HTML_RESPONSE", `an HTML page instead of JSON: ${shown}. ${advice}`);
@@ -99,8 +101,21 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
     throw fail(ContentTypeError, "ERR_CONTENT_TYPE", `content of type ${type} instead of JSON: ${shown}`);
   }
   try {
-    return JSON.parse(text);
-  } catch {
+    return parseJson(text);
+  } catch (error) {
+    if (error instanceof TooManyValuesError) {
+      const how = `JSON of more than ${MAX_JSON_VALUES} values, which is not read: ${shown}`;
+      throw fail(ResponseTooLargeError, "ERR_RESPONSE_TOO_LARGE", how);
+    }
+    const encoding = header(answer, "content-encoding");
+    if (encoding !== undefined) {
+      const coding = quote(reading.key.removedFrom(encoding), 60);
+      throw fail(
+        ContentTypeError,
+        "ERR_CONTENT_TYPE",
+        `a body encoded as ${coding}, which was not asked for`,
+      );
+    }
     // The parser's message quotes the body; this says the same in a bounded way.
     throw fail(BrokenBodyError, "ERR_BROKEN_BODY", `JSON that can't be read or breaks off: ${shown}`);
   }
@@ -202,12 +217,12 @@ const errorBody = z.object({ error: z.string().trim().min(1) });
 /** The service's own words, fit to be shown, where a body holds any (reference, envelope "Error"). */
 function wordsOf(body: unknown, key: ApiKey): string | undefined {
   const said = errorBody.safeParse(body);
-  return said.success ? key.harmless(said.data.error).slice(0, 500) : undefined;
+  return said.success ? excerpt(key.removedFrom(said.data.error), 500) : undefined;
 }
 
 function parsedOrNothing(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { optionalCount } from "./fields";
+import { arrayOf, optionalCount } from "./fields";
 import type { Page } from "./schemas";
 
 /*
@@ -62,7 +62,7 @@ export function resultsOf<T extends z.ZodType>(results: T): z.ZodType<z.output<T
 
 /** The items under `results.items`, without page data. */
 export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> {
-  return resultsOf(z.object({ items: z.array(item) })).transform(
+  return resultsOf(z.object({ items: arrayOf(item) })).transform(
     (results) => (results as { items: z.output<T>[] }).items,
   );
 }
@@ -70,7 +70,7 @@ export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> 
 /** A page of the VIP list or the allow/deny list: page data inside `results`. */
 export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   const results = z.object({
-    items: z.array(item),
+    items: arrayOf(item),
     page: optionalCount,
     page_size: optionalCount,
     total: optionalCount,
@@ -82,7 +82,7 @@ export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.o
 export function paginatedOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   const pagination = z.object({ page: optionalCount, page_size: optionalCount, total: optionalCount });
   return z
-    .object({ pagination, results: z.object({ items: z.array(item) }) })
+    .object({ pagination, results: z.object({ items: arrayOf(item) }) })
     .transform((body): Page<z.output<T>> => {
       const { results, ...rest } = body as unknown as {
         results: { items: z.output<T>[] };

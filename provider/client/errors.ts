@@ -109,7 +109,7 @@ export class InvalidResponseError extends ServiceError {}
 /** A success with an HTML page, as a proxy or a sign-in page gives. `ERR_HTML_RESPONSE` */
 export class HtmlResponseError extends InvalidResponseError {}
 
-/** A success with content that is neither JSON nor HTML. `ERR_CONTENT_TYPE` */
+/** A success with content that is neither JSON nor HTML, or encoded in a way that was not asked for. `ERR_CONTENT_TYPE` */
 export class ContentTypeError extends InvalidResponseError {}
 
 /** A success with no body. `ERR_EMPTY_BODY` */

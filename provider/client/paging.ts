@@ -1,4 +1,4 @@
-import { printable } from "../settings/text";
+import { excerpt } from "../settings/text";
 import { ListUnstableError } from "./errors";
 import type { Page } from "./schemas";
 
@@ -20,6 +20,12 @@ export interface PagedList<Item> {
 
 /** A list that goes on for longer than this, and than its total says, does not end: it is given up. */
 const MAX_PAGES = 10_000;
+/** So is one that goes on for longer than this, whatever its total says. */
+const MAX_PAGES_OF_ANY = 50_000;
+/** The most items a list may have: many times what the largest tenants hold. */
+const MAX_ITEMS = 500_000;
+/** The most text that is held of a list while it is read, in characters (a few hundred of each of the most items). */
+const MAX_HELD_CHARACTERS = 128 * 1024 * 1024;
 const DEFAULT_ATTEMPTS = 5;
 
 /**
@@ -49,7 +55,7 @@ export async function readWholeList<Item>(
   };
   const reading = untilConsistent(list, async function* () {
     const items: Item[] = [];
-    for await (const page of readPages(counted)) {
+    for await (const page of readPages(counted, charactersOf)) {
       for (const item of page.items) items.push(item);
     }
     yield items;
@@ -78,7 +84,9 @@ export async function* iterate<Item>(list: PagedList<Item>): AsyncGenerator<Item
     const givenBefore = given.size;
     let pages = 0;
     let hasTotal = true;
-    for await (const page of readPages(list)) {
+    // Of an item that is given out, only its name is held.
+    const charactersHeld = (item: Item) => list.identity(item)?.length ?? charactersOf(item);
+    for await (const page of readPages(list, charactersHeld)) {
       pages += 1;
       hasTotal = page.total !== undefined;
       for (const item of page.items) {
@@ -125,25 +133,34 @@ async function* untilConsistent<Item, Read>(
 /** The list moved between two pages, or may have. */
 class Moved extends Error {}
 
-async function* readPages<Item>(list: PagedList<Item>): AsyncGenerator<Page<Item>, void, undefined> {
+async function* readPages<Item>(
+  list: PagedList<Item>,
+  charactersHeld: (item: Item) => number,
+): AsyncGenerator<Page<Item>, void, undefined> {
   const seen = new Set<string>();
   let count = 0;
+  let held = 0;
   let total: number | undefined;
   let lastNameless: string | undefined;
   let most = MAX_PAGES;
   for (let page = 1; page <= most; page += 1) {
     const answer = await list.fetchPage(page);
-    if (page === 1 && answer.items.length > 0) most += Math.ceil((answer.total ?? 0) / answer.items.length);
+    if (page === 1 && answer.items.length > 0) {
+      most = Math.min(most + Math.ceil((answer.total ?? 0) / answer.items.length), MAX_PAGES_OF_ANY);
+    }
     if (page > 1 && answer.total !== total) {
       throw new Moved(`its total went from ${total ?? "none"} to ${answer.total ?? "none"}`);
     }
     total = answer.total;
     count += answer.items.length;
+    if (count > MAX_ITEMS) throw endless(list, `${MAX_ITEMS} items`);
     let named = 0;
     for (const item of answer.items) {
+      held += charactersHeld(item);
+      if (held > MAX_HELD_CHARACTERS) throw endless(list, `${MAX_HELD_CHARACTERS} characters`);
       const identity = list.identity(item);
       if (identity === undefined) continue;
-      if (seen.has(identity)) throw new Moved(`${printable(identity)} came twice`);
+      if (seen.has(identity)) throw new Moved(`${excerpt(identity)} came twice`);
       seen.add(identity);
       named += 1;
     }
@@ -160,9 +177,20 @@ async function* readPages<Item>(list: PagedList<Item>): AsyncGenerator<Page<Item
     yield answer;
     if (done) return;
   }
-  throw new ListUnstableError(
-    `The ${list.name} did not end within ${most} pages; the service seems to page wrongly.`,
-  );
+  throw endless(list, `${most} pages`);
+}
+
+function endless({ name }: { readonly name: string }, bound: string): ListUnstableError {
+  return new ListUnstableError(`The ${name} did not end within ${bound}; the service seems to page wrongly.`);
+}
+
+/** How much text an item holds. */
+function charactersOf<Item>(item: Item): number {
+  let characters = 0;
+  for (const value of Object.values(item as object)) {
+    if (typeof value === "string") characters += value.length;
+  }
+  return characters;
 }
 
 /** An item's name within a reading; items that nothing tells apart are counted. */

@@ -1,5 +1,6 @@
 import { quote } from "../settings/text";
 import { InvalidArgumentError } from "./errors";
+import { MAX_ID_LENGTH } from "./fields";
 
 /** @throws {InvalidArgumentError} when `value` is no whole number from 1 to `most`. */
 export function checkPositive(name: string, value: number, most = Number.MAX_SAFE_INTEGER): number {
@@ -67,12 +68,15 @@ export function checkFilled(name: string, value: string): void {
 /**
  * An id as one segment of a path: opaque, any characters, percent-encoded so that it arrives as it is.
  *
- * @throws {InvalidArgumentError} for one that can't be sent: empty, a dot segment (which URLs fold away), or with half
- * a surrogate pair (which has no percent-encoded form).
+ * @throws {InvalidArgumentError} for one that can't be sent: empty, longer than any id is, a dot segment (which URLs
+ * fold away), or with half a surrogate pair (which has no percent-encoded form).
  */
 export function pathSegment(name: string, id: string): string {
   checkText(name, id);
   if (id === "") throw new InvalidArgumentError(`${name} is empty`);
+  if (id.length > MAX_ID_LENGTH) {
+    throw new InvalidArgumentError(`${name} is longer than ${MAX_ID_LENGTH} characters: ${quote(id, 40)}`);
+  }
   if (id === "." || id === "..") {
     throw new InvalidArgumentError(`${name} can't be "${id}": in an address that stands for a folder`);
   }

@@ -1,6 +1,6 @@
-import { z } from "zod";
 import { paginatedOf, resultsOf } from "./envelope";
 import { type ExtraQuery, withExtra } from "./extra-query";
+import { arrayOf } from "./fields";
 import type { MetricsQuery } from "./metrics";
 import { iterate } from "./paging";
 import { checkKeys, checkOptional, pathSegment } from "./parameters";
@@ -108,7 +108,7 @@ export class PhishingReports {
       method: "GET",
       path: `${PATH}/by_report_internet_message_id/${pathSegment("internetMessageId", internetMessageId)}`,
       envelope: "array",
-      answer: resultsOf(z.array(phishingReport)),
+      answer: resultsOf(arrayOf(phishingReport)),
     });
   }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { EntryType, KNOWN_VERDICTS, List, VerdictScope } from "../settings/assumptions";
-import { optionalCount } from "./fields";
+import { arrayOf, id, optionalCount } from "./fields";
 
 /*
  * The shapes of the reference's section "Resources and their fields". Read leniently: unknown fields pass, optional
@@ -45,7 +45,7 @@ export type ThreatIndicator = z.infer<typeof threatIndicator>;
 
 /** A detected threat (reference, table "Threat"). Dates are kept as sent. */
 export const threat = z.object({
-  id: z.string().min(1),
+  id,
   action_taken: optionalText.transform((action) => action as ActionTaken | undefined),
   criticality: optionalText.transform((criticality) => criticality as Criticality | undefined),
   verdict: optionalText.transform((verdict) => verdict as Verdict | undefined),
@@ -62,8 +62,7 @@ export const threat = z.object({
   source: optionalText,
   subject: optionalText,
   threat_type: optionalText,
-  threat_indicators: z
-    .array(threatIndicator)
+  threat_indicators: arrayOf(threatIndicator)
     .nullish()
     .transform((indicators) => indicators ?? []),
 });
@@ -71,7 +70,7 @@ export const threat = z.object({
 export type Threat = z.infer<typeof threat>;
 
 const phishingReportFields = {
-  id: z.string().min(1),
+  id,
   original_email_internet_message_id: optionalText,
   report_internet_message_id: optionalText,
   reasoning: optionalText,
@@ -87,8 +86,7 @@ export const phishingReport = z.object(phishingReportFields);
 /** A phishing report as lists hold it (reference, table "Phishing report (list form)"). */
 export type PhishingReport = z.infer<typeof phishingReport>;
 
-const recipients = z
-  .array(z.string())
+const recipients = arrayOf(z.string())
   .nullish()
   .transform((list) => list ?? []);
 
@@ -142,7 +140,7 @@ export type MeanAnalysisTime = z.infer<typeof meanAnalysisTime>;
 
 /** An entry of the allow/deny list (reference, table "Allow/deny entry"). */
 export const allowDenyEntry = z.object({
-  id: z.string().min(1),
+  id,
   list: z.string().transform((list) => list as List | (string & {})),
   entry_type: z.string().transform((type) => type as EntryType | (string & {})),
   value: z.string(),
@@ -181,7 +179,7 @@ export const vipStoredRow = z.object({
 /** The answer of the comment edit (reference, "VIP stored row"): no directory fields. */
 export type VipStoredRow = z.infer<typeof vipStoredRow>;
 
-const addresses = z.array(z.string()).nullish();
+const addresses = arrayOf(z.string()).nullish();
 
 /** The answer of adding VIPs (reference, "Other result shapes"): each list may be missing or null, but not all. */
 export const addVipResult = z

@@ -1,7 +1,7 @@
-import { z } from "zod";
 import { THREAT_PAGE_SIZE } from "../settings/assumptions";
 import { paginatedOf, resultsOf } from "./envelope";
 import { type ExtraQuery, withExtra } from "./extra-query";
+import { arrayOf } from "./fields";
 import { iterate, type PagedList } from "./paging";
 import { checkKeys, checkOptional, pathSegment } from "./parameters";
 import { type Page, type Threat, threat } from "./schemas";
@@ -85,7 +85,7 @@ export class Threats {
       method: "GET",
       path: `${PATH}/by_internet_message_id/${pathSegment("internetMessageId", internetMessageId)}`,
       envelope: "array",
-      answer: resultsOf(z.array(threat)),
+      answer: resultsOf(arrayOf(threat)),
     });
   }
 }

@@ -1,7 +1,13 @@
 import { inspect } from "node:util";
 import type { Dispatcher } from "undici";
 import type { z } from "zod";
-import { checkBaseUrl, checkProxies, defaultDispatcher } from "./address";
+import {
+  checkBaseUrl,
+  checkProxies,
+  defaultDispatcher,
+  ProxyConnectionError,
+  tunnelRefusal,
+} from "./address";
 import { type Answer, isSuccess, isWrite, readAnswer } from "./answer";
 import { ApiKey } from "./api-key";
 import type { Envelope } from "./envelope";
@@ -61,6 +67,14 @@ const DEFAULT_TIMEOUT_MS = 30_000;
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
+/** A certificate that nobody vouches for of whom this machine knows. */
+const UNTRUSTED = new Set([
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+]);
+
 /** What answers a TLS greeting in something else than TLS. */
 const NO_TLS = new Set(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"]);
 
@@ -68,11 +82,8 @@ const NO_TLS = new Set(["ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_T
 const NO_TRUST = new Set([
   "CERT_NOT_YET_VALID",
   "CERT_HAS_EXPIRED",
-  "DEPTH_ZERO_SELF_SIGNED_CERT",
-  "SELF_SIGNED_CERT_IN_CHAIN",
-  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
   "ERR_TLS_CERT_ALTNAME_INVALID",
+  ...UNTRUSTED,
   ...NO_TLS,
 ]);
 
@@ -253,14 +264,20 @@ export class Transport {
     const code = errorCode(error);
     const said = this.#key.harmless(error instanceof Error ? error.message || code : String(error));
     const reason = NO_TLS.has(code) ? "what answers there does not speak TLS; is it http?" : said;
+    const refusal = tunnelRefusal(error);
+    const proxy = error instanceof ProxyConnectionError ? ` at the proxy ${error.proxy}` : "";
+    const how = refusal === undefined ? reason : `the proxy of HTTPS_PROXY answered ${refusal}`;
+    // A proxy that asks for a password, or lets nobody through, does so a moment later too.
+    const isLasting = NO_TRUST.has(code) || (refusal !== undefined && refusal < 500);
+    const neverSent = isLasting || proxy !== "" || refusal !== undefined || NEVER_SENT.has(code);
     return new NetworkError(
       "ERR_NETWORK",
-      `${this.#what(facts)} failed: ${reason || "the connection broke"}. Check that the address is right and can be reached from here.`,
+      `${this.#what(facts)} failed${proxy}: ${how || "the connection broke"}. ${adviceFor(code, refusal)}`,
       {
         request: facts,
         cause: new Error(reason === "" ? code : `${code} ${reason}`.trim()),
-        outcomeUnknown: isWrite(facts) && !NEVER_SENT.has(code) && !NO_TRUST.has(code),
-        isTransient: !this.#isClosed && !NO_TRUST.has(code),
+        outcomeUnknown: isWrite(facts) && !neverSent,
+        isTransient: !this.#isClosed && !isLasting,
       },
     );
   }
@@ -278,6 +295,15 @@ export class Transport {
 interface Http {
   readonly request: typeof import("undici").request;
   readonly dispatcher: Dispatcher;
+}
+
+function adviceFor(code: string, refusal: number | undefined): string {
+  if (refusal === 407)
+    return "It wants a user name and password, or others: http://user:password@proxy:port.";
+  if (UNTRUSTED.has(code)) {
+    return "Where a company's own authority vouches for it, name the file of its certificate in NODE_EXTRA_CA_CERTS.";
+  }
+  return "Check that the address is right and can be reached from here.";
 }
 
 function errorCode(error: unknown): string {

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { MAX_VIP_REMOVALS, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
-import { printable } from "../settings/text";
+import { excerpt } from "../settings/text";
 import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
+import { arrayOf } from "./fields";
 import { iterate, type PagedList, type ReadAllOptions, readWholeList } from "./paging";
 import {
   checkFilled,
@@ -185,7 +186,7 @@ export class VipEmployees {
 
 /** Addresses outside the organization: they may be named at the top or under `results`, whatever else is there. */
 const outsiders = z
-  .object({ not_in_org: z.array(z.string()).nonempty() })
+  .object({ not_in_org: arrayOf(z.string()).refine((addresses) => addresses.length > 0) })
   .transform(({ not_in_org }): AddVipResult => ({ added: [], already_vip: [], not_in_org }));
 const refusal = resultsOf(outsiders).or(outsiders);
 const addAnswer = refusal.or(resultsOf(addVipResult));
@@ -207,7 +208,10 @@ export function outsideOrganization(
   addresses: readonly string[],
   options: ConstructorParameters<typeof NotInOrganizationError>[2],
 ): NotInOrganizationError {
-  const shown = addresses.slice(0, 10).map(printable).join(", ");
+  const shown = addresses
+    .slice(0, 10)
+    .map((address) => excerpt(address))
+    .join(", ");
   const more = addresses.length > 10 ? ` and ${addresses.length - 10} more` : "";
   const verb = addresses.length === 1 ? "is no mailbox" : "are no mailboxes";
   return new NotInOrganizationError(

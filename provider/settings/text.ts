@@ -3,8 +3,13 @@
  * `5` and `"5"` differ), on one line, with control characters escaped, and at most `limit` characters long.
  */
 export function quote(value: unknown, limit = 120): string {
-  if (typeof value === "string") return `"${printable(shorten(value, limit))}"`;
-  return printable(shorten(notation(value), limit));
+  if (typeof value === "string") return `"${excerpt(value, limit)}"`;
+  return excerpt(notation(value), limit);
+}
+
+/** The first `limit` characters of a text from outside, with control characters escaped and no quotes around. */
+export function excerpt(text: string, limit = 120): string {
+  return printable(shorten(text, limit));
 }
 
 function shorten(text: string, limit: number): string {

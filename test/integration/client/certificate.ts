@@ -1,4 +1,5 @@
 import { generateKeyPairSync, sign } from "node:crypto";
+import { isIPv4 } from "node:net";
 
 /** A certificate that signs itself, with its key: made anew for a test, so that no key lies about. */
 export interface Certificate {
@@ -6,13 +7,17 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** Makes a certificate of `hostname`, valid for the years given (X.509 v3, ECDSA on P-256). */
+/** Makes a certificate of `hostname` (a name or an IPv4 address), valid for the years given (X.509 v3, ECDSA on P-256). */
 export function makeCertificate(hostname: string, [from, to] = [2000, 2100]): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(objectId("2a8648ce3d040302"));
   const name = sequence(der(0x31, sequence(objectId("550403"), der(0x0c, Buffer.from(hostname)))));
   const time = (year: number) => der(0x18, Buffer.from(`${year}0101000000Z`));
-  const alternativeNames = sequence(der(0x82, Buffer.from(hostname)));
+  const alternativeNames = sequence(
+    isIPv4(hostname)
+      ? der(0x87, Buffer.from(hostname.split(".").map(Number)))
+      : der(0x82, Buffer.from(hostname)),
+  );
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))),
     der(0x02, Buffer.from([1])),

@@ -121,7 +121,7 @@ describe("every refusal is a class with a stable code, and says what was tried, 
 
   test("long words are cut, and words that end in a full stop get no second one", async () => {
     const long = await failuresOf(always(400, { error: "x".repeat(2000) }));
-    expect(long.ofRead.serviceMessage).toBe("x".repeat(500));
+    expect(long.ofRead.serviceMessage).toBe(`${"x".repeat(500)}…`);
     const { ofRead } = await failuresOf(always(400, { error: "Try later." }));
     expect(ofRead.message).toContain("answered 400: Try later. The service found");
   });
@@ -311,7 +311,7 @@ describe("an answer of success that can't be read has a class and a code of its 
       raw(`<html>\u0007${"x".repeat(200)}`, "text/html; charset=utf-8"),
       HtmlResponseError,
       "ERR_HTML_RESPONSE",
-      html(`<html>\\u{7}${"x".repeat(69)}…`),
+      html(`<html>\\u{7}${"x".repeat(73)}…`),
     ],
     [
       "HTML under the content type of JSON",

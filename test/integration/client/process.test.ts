@@ -1,20 +1,8 @@
 import { spawn } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
+import { RUN_SOURCES } from "../hostile/client-process";
 import { always, failure, page, Service, TestClient, VIPS } from "./service";
-
-/** Makes Node.js run the sources as they are: TypeScript, whose imports name no extension. */
-const RUN_SOURCES = `
-  import { registerHooks } from "node:module";
-  registerHooks({
-    resolve: (specifier, context, next) => {
-      const isOurs = context.parentURL?.endsWith(".ts") && specifier.startsWith(".");
-      return next(isOurs ? specifier + ".ts" : specifier, context);
-    },
-    load: (url, context, next) =>
-      next(url, url.endsWith(".ts") ? { ...context, format: "module-typescript" } : context),
-  });
-`;
 
 const PROGRAM = `
   ${RUN_SOURCES}

@@ -1,0 +1,152 @@
+import { describe, expect, test } from "vitest";
+import { ENDPOINTS, endpointOf, wrapped } from "../client/endpoints";
+import { failure, Service, TestClient } from "../client/service";
+
+const ENTRY = '"id": "e1", "list": "deny", "entry_type": "domain", "value": "evil.example"';
+
+/** Answers every request with this body, as it stands. */
+async function answering(body: string | Buffer) {
+  return await Service.start((_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(body);
+  });
+}
+
+describe("names that mean something to JavaScript", () => {
+  test.each(ENDPOINTS)(
+    "are fields as any other to $name",
+    async ({ name, call, envelope, content, answer }) => {
+      const odd =
+        '"__proto__": {"polluted": true}, "constructor": {"prototype": {"polluted": true}}, "toString": 7';
+      const body = JSON.stringify(wrapped(envelope, content)).replaceAll("{", `{${odd}, `);
+      await using service = await answering(body);
+      await using client = new TestClient(service);
+      expect(await call(client, "an-id"), name).toEqual(answer ?? content);
+      expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
+      expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+    },
+  );
+
+  test.each(["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"])(
+    "%s is a value as any other",
+    async (word) => {
+      await using service = await answering(
+        `{"results": {"items": [{"id": "${word}", "list": "${word}", "entry_type": "${word}", "value": "${word}", "comment": "${word}"}], "total": 1}}`,
+      );
+      await using client = new TestClient(service);
+      const [row] = await client.allowDenyEntries.readAll("deny");
+      expect(row).toMatchObject({ id: word, list: word, entry_type: word, value: word, comment: word });
+      await failure(client.allowDenyEntries.delete(word));
+      expect(service.trace.at(-1)).toBe(`DELETE /api/v1/settings/allow_deny_entries/${word}`);
+    },
+  );
+});
+
+describe("JSON that is allowed but odd", () => {
+  test.each<[string, string | Buffer, unknown]>([
+    [
+      "a key twice: the last one counts",
+      `{"results": {}, "results": {${ENTRY}, "value": "other.example"}}`,
+      { value: "other.example" },
+    ],
+    ["NUL in a text", `{"results": {${ENTRY}, "comment": "a\\u0000b"}}`, { comment: "a\u0000b" }],
+    [
+      "half a character in a comment",
+      `{"results": {${ENTRY}, "comment": "a\\ud83d"}}`,
+      { comment: "a\ud83d" },
+    ],
+    [
+      "numbers beyond any other",
+      `{"results": {${ENTRY}, "more": [9007199254740993, 1e999, -0]}}`,
+      { id: "e1" },
+    ],
+    [
+      "bytes that are no UTF-8, in a comment",
+      Buffer.concat([
+        Buffer.from(`{"results": {${ENTRY}, "comment": "a`),
+        Buffer.from([0xff, 0xfe]),
+        Buffer.from('"}}'),
+      ]),
+      { comment: "a\ufffd\ufffd" },
+    ],
+    ["a byte order mark", `\ufeff{"results": {${ENTRY}}}`, { id: "e1" }],
+  ])("%s", async (_name, body, expected) => {
+    await using service = await answering(body);
+    await using client = new TestClient(service);
+    expect(await client.allowDenyEntries.update("e1", { comment: "x" })).toMatchObject(expected as object);
+  });
+
+  test.each<[string, string | Buffer]>([
+    ["empty", '""'],
+    ["a number", "7"],
+    ["null", "null"],
+    ["half a character", '"a\\ud83d"'],
+    ["bytes that are no UTF-8", Buffer.from([0x22, 0xc3, 0x28, 0x22])],
+    ["longer than any id", JSON.stringify("x".repeat(1001))],
+  ])("an id that could not be sent back as it came is an error of the answer: %s", async (_name, id) => {
+    const rest = Buffer.from(
+      ', "list": "deny", "entry_type": "domain", "value": "evil.example"}], "total": 1}}',
+    );
+    await using service = await answering(
+      Buffer.concat([Buffer.from('{"results": {"items": [{"id": '), Buffer.from(id), rest]),
+    );
+    await using client = new TestClient(service);
+    expect(await failure(client.allowDenyEntries.readAll("deny"))).toMatchObject({
+      code: "ERR_INVALID_RESPONSE",
+      message: expect.stringContaining("results.items.0.id: "),
+    });
+    expect(service.received).toHaveLength(1);
+  });
+});
+
+describe("an id reaches what it names, or nothing", () => {
+  const WITH_ID = ENDPOINTS.filter(({ row }) => row.includes("{")).map(({ name }) => name);
+
+  test("five endpoints take one", () => {
+    expect(WITH_ID).toHaveLength(5);
+  });
+
+  test.each(WITH_ID)("%s", async (name) => {
+    const { call, envelope, content, row } = endpointOf(name);
+    const [method = "", path = ""] = row.split(" ");
+    const before = path.slice(0, path.indexOf("{"));
+    await using service = await answering(JSON.stringify(wrapped(envelope, content)));
+    await using client = new TestClient(service);
+    const sent = [
+      "../x",
+      "..%2f",
+      "%2e%2e",
+      "%2E.",
+      ".%2e",
+      "%252e%252e",
+      "/",
+      "//",
+      "\\",
+      "..\\x",
+      "?",
+      "#",
+      "a?b#c",
+      "\u0000",
+      "a\u0000b",
+      "...",
+      " ",
+      ". ",
+      "é\u202e",
+      "\uff0e\uff0e",
+      "x".repeat(1000),
+    ];
+    for (const id of sent) await call(client, id);
+    expect(service.received.map(({ method, url }) => `${method} ${url}`)).toEqual(
+      sent.map((id) => `${method} ${before}${encodeURIComponent(id)}`),
+    );
+    for (const [at, { url }] of service.received.entries()) {
+      expect(decodeURIComponent(url.slice(before.length))).toBe(sent[at]);
+      // What any other reader of addresses makes of it.
+      expect(new URL(url, "http://x").pathname).toBe(url);
+    }
+    service.received.length = 0;
+    for (const id of ["", ".", "..", "\ud83d", "x".repeat(1001)]) {
+      expect(await failure(call(client, id))).toMatchObject({ code: "ERR_INVALID_ARGUMENT" });
+    }
+    expect(service.received).toEqual([]);
+  });
+});

@@ -1,0 +1,96 @@
+import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
+import { type AddressInfo, createServer as createSocketServer, type Server, type Socket } from "node:net";
+
+/** What a hostile service does with one request. */
+export interface Attack {
+  readonly name: string;
+  /** Answers over HTTP. */
+  readonly answer?: (response: ServerResponse) => Promise<void> | void;
+  /** Answers with bytes of its own. */
+  readonly raw?: (socket: Socket) => Promise<void> | void;
+}
+
+/** A real server on loopback that does the same to every request, and counts what it could get rid of. */
+export class HostileService implements AsyncDisposable {
+  /** The requests that came. */
+  requests = 0;
+  /** The bytes that were handed to the connections. */
+  bytes = 0;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(server: Server) {
+    this.#server = server;
+    server.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        this.#sockets.delete(socket);
+        this.bytes += socket.bytesWritten;
+      });
+    });
+  }
+
+  static async start(attack: Attack): Promise<HostileService> {
+    const { answer, raw } = attack;
+    const server =
+      answer === undefined
+        ? createSocketServer((socket) => {
+            socket.on("data", async () => {
+              service.requests += 1;
+              await raw?.(socket);
+            });
+          })
+        : createServer(async (request, response) => {
+            service.requests += 1;
+            request.resume();
+            await answer(response);
+          });
+    const service = new HostileService(server);
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return service;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** Writes a chunk again and again, as fast as it is read, until there are `bytes` of it or nobody reads any more. */
+export async function pour(
+  to: Pick<Socket, "write" | "destroyed" | "once" | "off">,
+  chunk: Buffer,
+  bytes: number,
+): Promise<void> {
+  for (let sent = 0; sent < bytes && !to.destroyed; sent += chunk.length) {
+    if (to.write(chunk)) continue;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        to.off("drain", done);
+        to.off("close", done);
+        resolve();
+      };
+      to.once("drain", done);
+      to.once("close", done);
+    });
+  }
+}
+
+const JSON_TYPE = { "content-type": "application/json" };
+
+/** Answers 200 with a body of JSON. */
+export function says(name: string, body: string | Buffer, headers: Record<string, string> = {}): Attack {
+  return {
+    name,
+    answer: (response) => {
+      response.writeHead(200, { ...JSON_TYPE, ...headers }).end(body);
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Certificate } from "../client/certificate";
+
+export interface ProxyOptions {
+  /** Where every tunnel leads, whatever was asked for: a port of loopback. */
+  readonly to: number;
+  /** The proxy's own certificate, when it is reached over TLS. */
+  readonly certificate?: Certificate;
+  /** Refuses every tunnel with this status. */
+  readonly refusal?: number;
+  /** "user:password" that a request must come with. */
+  readonly credentials?: string;
+}
+
+/** A real proxy on loopback, as companies have them, that writes down what it sees. */
+export class CompanyProxy implements AsyncDisposable {
+  /** What was asked for: `CONNECT host:port`, or the line of a request that was forwarded. */
+  readonly asked: string[] = [];
+  /** Every byte that it could read, outside and inside of the tunnels. */
+  heard = "";
+  readonly #server: Server;
+  readonly #sockets = new Set<Duplex>();
+
+  private constructor(server: Server) {
+    this.#server = server;
+  }
+
+  static async start({ to, certificate, refusal, credentials }: ProxyOptions): Promise<CompanyProxy> {
+    const server = certificate === undefined ? createServer() : createTlsServer(certificate);
+    const proxy = new CompanyProxy(server);
+    const expected = credentials === undefined ? undefined : `Basic ${btoa(credentials)}`;
+    const refusalOf = (request: IncomingMessage) => {
+      proxy.asked.push(`${request.method} ${request.url}`);
+      proxy.heard += JSON.stringify(request.headers);
+      const isKnown = expected === undefined || request.headers["proxy-authorization"] === expected;
+      return refusal ?? (isKnown ? undefined : 407);
+    };
+    server.on("connection", (socket: Socket) => proxy.#keep(socket));
+    server.on("connect", (request: IncomingMessage, socket: Duplex) => {
+      proxy.#keep(socket);
+      const status = refusalOf(request);
+      if (status !== undefined) {
+        socket.end(`HTTP/1.1 ${status} Refused\r\nconnection: close\r\n\r\n<html>${status}</html>`);
+        return;
+      }
+      const onward = connect(to, "127.0.0.1");
+      proxy.#keep(onward);
+      socket.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      socket.on("data", (bytes: Buffer) => (proxy.heard += bytes.toString("latin1")));
+      socket.pipe(onward).pipe(socket);
+    });
+    server.on("request", (request, response) => {
+      refusalOf(request);
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end('{"results": {"items": [], "page": 1, "total": 0}}');
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return proxy;
+  }
+
+  /** Where it listens: `host:port`. */
+  get host(): string {
+    return `localhost:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  #keep(socket: Duplex): void {
+    this.#sockets.add(socket);
+    socket.on("error", () => socket.destroy());
+    socket.on("close", () => this.#sockets.delete(socket));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}

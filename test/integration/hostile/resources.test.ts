@@ -1,0 +1,429 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { DynamicProvider } from "../../support/dynamic-provider";
+import { failure } from "../client/service";
+import { pour } from "./hostile-service";
+
+interface Row {
+  id: string;
+  list: string;
+  entry_type: string;
+  value: string;
+  verdict_scope: string;
+  comment: string;
+}
+
+interface Vip {
+  email: string;
+  comment: string;
+  source: string;
+  added_by: string;
+}
+
+/** How a list is told: what is there, which page is asked for, and the answer to write to. */
+type Telling = (rows: readonly unknown[], page: number, response: ServerResponse) => void;
+
+const tell = (response: ServerResponse, status: number, results: unknown): void => {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(status < 300 ? { results } : { error: String(results) }));
+};
+
+const inPagesOf =
+  (size: number): Telling =>
+  (rows, page, response) =>
+    tell(response, 200, {
+      items: rows.slice((page - 1) * size, page * size),
+      page,
+      page_size: size,
+      total: rows.length,
+    });
+
+const honestly = inPagesOf(200);
+
+const withTotal =
+  (total: number | string): Telling =>
+  (rows, page, response) =>
+    tell(response, 200, { items: page === 1 ? rows : [], page, page_size: 200, total });
+
+const asText =
+  (body: string): Telling =>
+  (_rows, _page, response) => {
+    response.writeHead(200, { "content-type": "application/json" }).end(body);
+  };
+
+/** A tenant that writes as it should, and tells its lists as it likes. */
+class HostileTenant implements AsyncDisposable {
+  readonly entries: Row[] = [];
+  readonly vips: Vip[] = [];
+  /** The requests that were no reads, as `DELETE /…`, with their paths as they came over the wire. */
+  readonly writes: string[] = [];
+  reads = 0;
+  telling: Telling = honestly;
+  nextId: () => string = () => `e-${this.entries.length + 1}`;
+  /** What an entry's creation is answered with, where that is not the new entry. */
+  created: (() => Row) | undefined;
+  readonly provider: DynamicProvider;
+  readonly #server;
+
+  private constructor(server: ReturnType<typeof createServer>, provider: DynamicProvider) {
+    this.#server = server;
+    this.provider = provider;
+  }
+
+  static async start(): Promise<HostileTenant> {
+    const server = createServer(async (request, response) => {
+      let text = "";
+      for await (const chunk of request) text += chunk;
+      tenant.#answer(request.method ?? "", request.url ?? "", text === "" ? {} : JSON.parse(text), response);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const provider = await DynamicProvider.start({
+      environment: { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: "key" },
+    });
+    const tenant = new HostileTenant(server, provider);
+    return tenant;
+  }
+
+  #answer(method: string, url: string, body: Record<string, string>, response: ServerResponse): void {
+    const { pathname, searchParams } = new URL(url, "http://x");
+    const isVips = pathname.includes("/vip_employees");
+    if (method === "GET") {
+      this.reads += 1;
+      const list = searchParams.get("list");
+      const rows = isVips ? this.vips : this.entries.filter((row) => row.list === list);
+      this.telling(rows, Number(searchParams.get("page")), response);
+      return;
+    }
+    this.writes.push(`${method} ${url.replace("/api/v1/settings", "")}`);
+    if (isVips) {
+      const emails = (body["emails"] ?? []) as unknown as string[];
+      if (url.endsWith("/remove")) {
+        for (const email of emails)
+          this.vips.splice(
+            this.vips.findIndex((vip) => vip.email === email),
+            1,
+          );
+        tell(response, 200, { affected: emails.length });
+        return;
+      }
+      for (const email of emails)
+        this.vips.push({ email, comment: body["comment"] ?? "", source: "manual", added_by: "us" });
+      tell(response, 200, { added: emails, already_vip: [], not_in_org: [] });
+      return;
+    }
+    if (method === "POST") {
+      if (this.entries.some((row) => row.value === body["value"])) {
+        tell(response, 409, "it exists");
+        return;
+      }
+      if (this.created !== undefined) {
+        tell(response, 201, this.created());
+        return;
+      }
+      const row = { comment: "", verdict_scope: "global", ...body, id: this.nextId() } as unknown as Row;
+      this.entries.push(row);
+      tell(response, 201, row);
+      return;
+    }
+    const id = decodeURIComponent(
+      url.slice(url.lastIndexOf("/allow_deny_entries/") + "/allow_deny_entries/".length),
+    );
+    const at = this.entries.findIndex((row) => row.id === id);
+    const row = this.entries[at];
+    if (row === undefined) {
+      tell(response, 404, "no such entry");
+      return;
+    }
+    if (method === "PATCH") Object.assign(row, body);
+    else this.entries.splice(at, 1);
+    tell(response, 200, method === "PATCH" ? row : { id, deleted: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.provider[Symbol.asyncDispose]();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+const DECLARED = {
+  entry: { list: "deny", value: "evil.example", comment: "INC-1" },
+  list: { entries: { "bad-1.example": "deny: INC-2", "good.example": "allow" }, adopt: true },
+  vip: { email: "jane@company.example", comment: "CFO" },
+  vips: { members: { "ceo@company.example": "CEO", "cto@company.example": "" } },
+};
+
+/** A resource of every kind. */
+function resourcesOf(provider: DynamicProvider) {
+  return {
+    entry: provider.resource("allowDenyEntry"),
+    list: provider.resource("allowDenyList"),
+    vip: provider.resource("vipEmployee"),
+    vips: provider.resource("vipList"),
+  };
+}
+
+async function declareAll(provider: DynamicProvider) {
+  const { entry, list, vip, vips } = resourcesOf(provider);
+  return {
+    entry: await entry.declare(DECLARED.entry),
+    list: await list.declare(DECLARED.list),
+    vip: await vip.declare(DECLARED.vip),
+    vips: await vips.declare(DECLARED.vips),
+  };
+}
+
+/** Readings of which nothing can be believed. */
+const LIES: readonly [string, Telling, RegExp][] = [
+  ["a total that is too high", withTotal(1_000), /could not be read consistently/],
+  ["a total that is too low", withTotal(1), /could not be read consistently/],
+  ["a negative total", withTotal(-1), /not what the reference says: results\.total/],
+  ["a total that is a text", withTotal("3"), /not what the reference says: results\.total/],
+  [
+    "one page for ever",
+    (rows, page, response) => tell(response, 200, { items: rows, page, page_size: 200, total: 1e9 }),
+    /came twice/,
+  ],
+  [
+    "10 million nested arrays",
+    asText(`{"results": ${"[".repeat(10_000_000)}`),
+    /JSON of more than 1000000 values/,
+  ],
+  [
+    "1 GiB",
+    async (_rows, _page, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      await pour(response as unknown as Socket, Buffer.alloc(64 * 1024, "["), 2 ** 30);
+      response.end();
+    },
+    /more than 16777216 bytes/,
+  ],
+  [
+    "an id that is none",
+    asText('{"results": {"items": [{"id": "", "email": 7}], "total": 1}}'),
+    /results\.items\.0\./,
+  ],
+  ["no list at all", asText('{"results": {"__proto__": {"items": []}}}'), /results\.items/],
+  ["an HTML page", asText("<!doctype html><h1>Sign in</h1>"), /HTML page instead of JSON/],
+];
+
+describe("a reading of which nothing can be believed is an error of everything that builds on it, and changes nothing", () => {
+  let tenant: HostileTenant;
+  let made: Awaited<ReturnType<typeof declareAll>>;
+  let before: { entries: Row[]; vips: Vip[] };
+  beforeAll(async () => {
+    tenant = await HostileTenant.start();
+    made = await declareAll(tenant.provider);
+    before = structuredClone({ entries: tenant.entries, vips: tenant.vips });
+  });
+  afterAll(async () => {
+    await tenant[Symbol.asyncDispose]();
+  });
+
+  test.for(LIES)("%s", { timeout: 60_000 }, async ([_name, telling, reason]) => {
+    await tenant.provider.nextRun();
+    Object.assign(tenant, { telling, reads: 0 });
+    tenant.writes.length = 0;
+    const { entry, list, vip, vips } = resourcesOf(tenant.provider);
+    const attempts: [string, () => Promise<unknown>][] = [
+      ["refresh of an entry", () => entry.read(made.entry.id, made.entry.properties)],
+      ["refresh of a list", () => list.read(made.list.id, made.list.properties)],
+      ["refresh of a VIP", () => vip.read(made.vip.id, made.vip.properties)],
+      ["refresh of a VIP list", () => vips.read(made.vips.id, made.vips.properties)],
+      ["a new entry", () => entry.declare({ list: "deny", value: "new.example" })],
+      ["a new VIP", () => vip.declare({ email: "new@company.example" })],
+      [
+        "an entry less of a list",
+        () => list.update(made.list.id, made.list.properties, { entries: { "good.example": "allow" } }),
+      ],
+      [
+        "a VIP less of a list",
+        () => vips.update(made.vips.id, made.vips.properties, { members: { "ceo@company.example": "CEO" } }),
+      ],
+      ["deletion of an entry", () => entry.delete(made.entry.id, made.entry.properties)],
+      ["deletion of a VIP", () => vip.delete(made.vip.id, made.vip.properties)],
+      ["deletion of a list", () => list.delete(made.list.id, made.list.properties)],
+      ["deletion of a VIP list", () => vips.delete(made.vips.id, made.vips.properties)],
+    ];
+    for (const [what, attempt] of attempts) {
+      const error = (await failure(attempt())) as Error & { reasons?: readonly string[] };
+      expect(`${what}: ${error.message}\n${error.reasons?.join("\n")}`).toMatch(reason);
+    }
+    expect(tenant.writes).toEqual([]);
+    expect({ entries: tenant.entries, vips: tenant.vips }).toEqual(before);
+    // A reading makes five attempts, of two pages; of three lists.
+    expect(tenant.reads).toBeLessThanOrEqual(attempts.length * 30);
+  });
+
+  test("and when the service is itself again, so is every resource", async () => {
+    tenant.telling = honestly;
+    tenant.writes.length = 0;
+    await tenant.provider.nextRun();
+    for (const [kind, resource] of Object.entries(resourcesOf(tenant.provider))) {
+      const state = made[kind as keyof typeof made];
+      const found = await resource.read(state.id, state.properties);
+      expect(found?.properties, kind).toEqual(state.properties);
+    }
+    await tenant.provider.nextRun();
+    for (const [kind, resource] of Object.entries(resourcesOf(tenant.provider))) {
+      const state = made[kind as keyof typeof made];
+      await resource.delete(state.id, state.properties);
+    }
+    expect({ entries: tenant.entries, vips: tenant.vips }).toEqual({ entries: [], vips: [] });
+  });
+});
+
+test("where a total hides the end of a list, what is hidden is neither deleted nor made twice", async () => {
+  await using tenant = await HostileTenant.start();
+  for (let at = 0; at < 250; at += 1) {
+    const value = `bad-${at}.example`;
+    tenant.entries.push({
+      id: `id-${at}`,
+      list: "deny",
+      entry_type: "domain",
+      value,
+      verdict_scope: "global",
+      comment: "",
+    });
+  }
+  tenant.telling = (rows, page, response) =>
+    tell(response, 200, {
+      items: rows.slice(0, 200),
+      page,
+      page_size: 200,
+      total: Math.min(rows.length, 200),
+    });
+  const list = tenant.provider.resource("allowDenyList");
+  const error = await failure(
+    list.declare({ entries: { "bad-7.example": "deny", "bad-230.example": "deny" } }),
+  );
+  expect(String((error as { reasons?: unknown }).reasons)).toContain("answered 409: it exists");
+  expect(new Set(tenant.writes)).toEqual(new Set(["POST /allow_deny_entries"]));
+  expect(tenant.entries).toHaveLength(250);
+});
+
+test("a page size that is ignored, 25 instead of 200, makes no entry twice", async () => {
+  await using tenant = await HostileTenant.start();
+  tenant.telling = inPagesOf(25);
+  const count = 51;
+  const entries = Object.fromEntries(
+    Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: INC-1"]),
+  );
+  const list = tenant.provider.resource("allowDenyList");
+  const made = await list.declare({ entries });
+  expect(tenant.entries).toHaveLength(count);
+  await tenant.provider.nextRun();
+  tenant.writes.length = 0;
+  expect((await list.read(made.id, made.properties))?.properties).toEqual(made.properties);
+  await list.update(made.id, made.properties, { ...made.inputs, entries });
+  expect(tenant.writes).toEqual([]);
+  await list.delete(made.id, made.properties);
+  expect(tenant.entries).toEqual([]);
+});
+
+describe("ids that the service makes up", () => {
+  const ODD_IDS = [
+    "../vip_employees/remove",
+    "../e-0",
+    "%2e%2e",
+    "%2e%2e%2fe-0",
+    "a/b?c=d#e",
+    "?list=deny",
+    "e-0\u0000",
+    "e-0 ",
+    "E-0",
+    "\u0000",
+    "__proto__",
+    "constructor",
+    "\u202ee-0",
+    "x".repeat(1000),
+  ];
+
+  test("an entry is changed and deleted by its own id alone, whatever that is", async () => {
+    await using tenant = await HostileTenant.start();
+    const bystander = {
+      id: "e-0",
+      list: "deny",
+      entry_type: "domain",
+      value: "bystander.example",
+      verdict_scope: "global",
+      comment: "",
+    };
+    tenant.entries.push({ ...bystander });
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const made = [];
+    for (const [at, id] of ODD_IDS.entries()) {
+      tenant.nextId = () => id;
+      const value = `evil-${at}.example`;
+      const created = await entry.declare({ list: "deny", value });
+      expect(created.id).toBe(id);
+      const { inputs } = await entry.check({ list: "deny", value, comment: "changed" }, created.properties);
+      const properties = await entry.update(created.id, created.properties, inputs);
+      expect(tenant.entries.find((row) => row.id === id)).toMatchObject({ value, comment: "changed" });
+      made.push({ id, properties });
+    }
+    await tenant.provider.nextRun();
+    for (const { id, properties } of made) {
+      const others = tenant.entries.filter((row) => row.id !== id);
+      await entry.delete(id, properties);
+      expect(tenant.entries).toEqual(others);
+    }
+    const paths = ODD_IDS.map((id) => `/allow_deny_entries/${encodeURIComponent(id)}`);
+    expect(tenant.writes).toEqual([
+      ...paths.flatMap((path) => ["POST /allow_deny_entries", `PATCH ${path}`]),
+      ...paths.map((path) => `DELETE ${path}`),
+    ]);
+    expect(tenant.entries).toEqual([bystander]);
+  });
+
+  test.each([".", ".."])(
+    "an entry of id %j, which no address can carry, is never asked to be deleted",
+    async (id) => {
+      await using tenant = await HostileTenant.start();
+      tenant.nextId = () => id;
+      const entry = tenant.provider.resource("allowDenyEntry");
+      const made = await entry.declare({ list: "deny", value: "evil.example" });
+      await tenant.provider.nextRun();
+      tenant.writes.length = 0;
+      const error = await failure(entry.delete(made.id, made.properties));
+      expect((error as Error).message).toContain(`id can't be "${id}"`);
+      expect(tenant.writes).toEqual([]);
+      expect(tenant.entries).toHaveLength(1);
+    },
+  );
+
+  test.each([
+    ["an empty one", ""],
+    ["half a character", "half \ud83d"],
+    ["one that is too long", "x".repeat(1001)],
+  ])("a new entry whose id could not be sent back is an error: %s", async (_name, id) => {
+    await using tenant = await HostileTenant.start();
+    tenant.nextId = () => id;
+    const error = await failure(
+      tenant.provider.resource("allowDenyEntry").declare({ list: "deny", value: "evil.example" }),
+    );
+    expect((error as Error).message).toContain("results.id: ");
+    expect(tenant.writes.filter((write) => !write.startsWith("POST"))).toEqual([]);
+  });
+
+  test("a create that is answered with somebody else's entry changes and deletes nothing of theirs", async () => {
+    await using tenant = await HostileTenant.start();
+    const theirs = {
+      id: "e-0",
+      list: "deny",
+      entry_type: "domain",
+      value: "theirs.example",
+      verdict_scope: "global",
+      comment: "",
+    };
+    tenant.entries.push(theirs);
+    tenant.created = () => theirs;
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const error = await failure(entry.declare({ list: "deny", value: "evil.example" }));
+    expect((error as Error).message).toContain("which stood there before. Nothing was changed.");
+    expect(tenant.writes).toEqual(["POST /allow_deny_entries"]);
+    expect(tenant.entries).toEqual([theirs]);
+  });
+});

@@ -1,0 +1,261 @@
+import type { Socket } from "node:net";
+import { gzipSync } from "node:zlib";
+import { describe, expect, test } from "vitest";
+import { isLong } from "../../support/scale";
+import { ENDPOINTS } from "../client/endpoints";
+import { runClient } from "./client-process";
+import { type Attack, HostileService, pour, says } from "./hostile-service";
+
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+/** What one answer may cost, however it is made. */
+const MOST_GROWTH_MIB = 220;
+/** What one answer may take from the service: the limit, and what lies in buffers on the way. */
+const MOST_TAKEN_BYTES = 24 * MIB;
+
+const EVERY_ENDPOINT = ENDPOINTS.map(({ name }) => name);
+/** A read and a write. */
+const SAMPLE = isLong ? EVERY_ENDPOINT : ["metrics.topThreatTypes", "vipEmployees.add"];
+
+interface Case {
+  readonly attack: Attack;
+  readonly code: string;
+  readonly calls?: readonly string[];
+  /** How often a read is tried. Default: once. */
+  readonly tries?: number;
+  readonly timeoutMs?: number;
+  /** How many bytes go over the wire for one of the answer. Default: one. */
+  readonly overhead?: number;
+}
+
+/** An answer of JSON that goes on for 1 GiB. */
+function flood(name: string, headers: Record<string, string>, status = 200): Attack {
+  return {
+    name,
+    answer: async (response) => {
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.write('{"results": "');
+      await pour(response as unknown as Socket, Buffer.alloc(64 * 1024, "x"), GIB);
+      response.end('"}');
+    },
+  };
+}
+
+/** A head of HTTP that goes on for ever. */
+function endlessHead(name: string, begin: string, repeated: string): Attack {
+  return {
+    name,
+    raw: async (socket) => {
+      socket.write(begin);
+      await pour(socket, Buffer.from(repeated.repeat(1000)), GIB);
+    },
+  };
+}
+
+/** 15 MiB of the same. */
+function filled(open: string, repeated: string, close: string): string {
+  return open + repeated.repeat(Math.floor((15 * MIB) / Buffer.byteLength(repeated))) + close;
+}
+
+/** 1 GiB of one letter, compressed; members of gzip may follow each other. */
+function gzipBomb(): Buffer {
+  const member = gzipSync(Buffer.alloc(64 * MIB, "x"));
+  return Buffer.concat(Array.from({ length: 16 }, () => member));
+}
+
+const TOO_LARGE: readonly Case[] = [
+  { attack: flood("1 GiB, chunked", {}), code: "ERR_RESPONSE_TOO_LARGE" },
+  {
+    attack: flood("1 GiB, announced", { "content-length": String(GIB + 15) }),
+    code: "ERR_RESPONSE_TOO_LARGE",
+  },
+  {
+    attack: says("a gzip bomb of 1 GiB", gzipBomb(), { "content-encoding": "gzip" }),
+    code: "ERR_CONTENT_TYPE",
+  },
+  {
+    attack: says("10 million nested arrays", `{"results":${"[".repeat(10_000_000)}`),
+    code: "ERR_RESPONSE_TOO_LARGE",
+  },
+  {
+    attack: says("8 million nested arrays, closed", `{"results":${"[".repeat(8e6)}${"]".repeat(8e6)}}`),
+    code: "ERR_RESPONSE_TOO_LARGE",
+  },
+];
+
+const ITEMS = "vipEmployees.list";
+
+const MADE_BIG: readonly Case[] = [
+  {
+    attack: says("5 million objects", filled('{"results":[', "{},", "{}]}")),
+    code: "ERR_RESPONSE_TOO_LARGE",
+  },
+  {
+    attack: says("5 million properties", filled('{"results":{', '"a":0,', '"b":0}}')),
+    code: "ERR_RESPONSE_TOO_LARGE",
+  },
+  {
+    attack: says(
+      "half a million wrong items",
+      `{"results":{"items":[${"{},".repeat(490_000)}{}],"total":1}}`,
+    ),
+    code: "ERR_INVALID_RESPONSE",
+    calls: ["allowDenyEntries.list"],
+  },
+  {
+    attack: says("half a million items that are no objects", `{"results":[${"7,".repeat(490_000)}7]}`),
+    code: "ERR_INVALID_RESPONSE",
+    calls: ["threats.byInternetMessageId", "phishingReports.byReportInternetMessageId"],
+  },
+  {
+    attack: says("half a million addresses that are none", `{"not_in_org":[${"7,".repeat(490_000)}7]}`),
+    code: "ERR_INVALID_RESPONSE",
+    calls: ["vipEmployees.add"],
+  },
+  {
+    attack: says("half a million nested arrays in a field that nobody knows", nestedBeside(490_000)),
+    code: "",
+    calls: [ITEMS],
+  },
+  {
+    attack: says("a key of 15 MiB", filled('{"', "k", '":0}')),
+    code: "ERR_INVALID_RESPONSE",
+  },
+  {
+    attack: says("a number of 15 million digits", filled('{"results":', "9", "}")),
+    code: "ERR_INVALID_RESPONSE",
+  },
+  { attack: says("15 MiB of escapes", filled('{"error":"', "\\u0007", '"}')), code: "ERR_WRONG_ENVELOPE" },
+  {
+    attack: says("15 MiB of control characters", filled("", "\u0007", "")),
+    code: "ERR_BROKEN_BODY",
+    tries: 4,
+  },
+  {
+    attack: says("15 MiB of white space", filled("", " ", "")),
+    code: "ERR_EMPTY_BODY",
+    // To a deletion, a success without a body is one.
+    calls: SAMPLE.filter((name) => !name.endsWith(".delete")),
+  },
+  {
+    attack: says("15 MiB that is no UTF-8", Buffer.alloc(15 * MIB, 0xff)),
+    code: "ERR_BROKEN_BODY",
+    tries: 4,
+  },
+  {
+    attack: says("15 MiB of backslashes", filled('{"results":"', "\\\\", '"}')),
+    code: "ERR_INVALID_RESPONSE",
+  },
+  {
+    attack: says("15 MiB of HTML", filled("<html>", "<p>\u0007", ""), { "content-type": "text/html" }),
+    code: "ERR_HTML_RESPONSE",
+  },
+];
+
+function nestedBeside(depth: number): string {
+  const nested = "[".repeat(depth) + "]".repeat(depth);
+  return `{"results":{"items":[],"total":0,"page":1,"more":${nested}}}`;
+}
+
+const HEADS: readonly Case[] = [
+  {
+    attack: endlessHead("a header without an end", "HTTP/1.1 200 OK\r\nx-long: ", "x".repeat(60)),
+    code: "ERR_NETWORK",
+    tries: 4,
+  },
+  {
+    attack: endlessHead("headers without an end", "HTTP/1.1 200 OK\r\n", "x-more: 1\r\n"),
+    code: "ERR_NETWORK",
+    tries: 4,
+  },
+  {
+    attack: endlessHead(
+      "interim answers without an end",
+      "",
+      "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n",
+    ),
+    code: "ERR_TIMEOUT",
+    tries: 4,
+    timeoutMs: 250,
+  },
+  {
+    attack: endlessHead(
+      "trailers without an end",
+      "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n",
+      "x-more: 1\r\n",
+    ),
+    code: "ERR_BROKEN_BODY",
+    tries: 4,
+  },
+  {
+    attack: endlessHead(
+      "chunks with extensions without an end",
+      "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+      "2;x=1\r\n  \r\n",
+    ),
+    code: "ERR_RESPONSE_TOO_LARGE",
+    calls: ["allowDenyEntries.list"],
+    overhead: 6,
+  },
+  {
+    attack: {
+      name: "a body that drips without an end",
+      answer: (response) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        const drip = setInterval(() => response.write(" "), 20);
+        response.on("close", () => clearInterval(drip));
+      },
+    },
+    code: "ERR_TIMEOUT",
+    tries: 4,
+    timeoutMs: 250,
+  },
+  {
+    attack: {
+      name: "headers that drip without an end",
+      raw: (socket) => {
+        socket.write("HTTP/1.1 200 OK\r\n");
+        const drip = setInterval(() => socket.write("x: 1\r\n"), 20);
+        socket.on("close", () => clearInterval(drip));
+      },
+    },
+    code: "ERR_TIMEOUT",
+    tries: 4,
+    timeoutMs: 250,
+  },
+  { attack: flood("1 GiB under 400", {}, 400), code: "ERR_BAD_REQUEST" },
+  { attack: flood("1 GiB under 500", {}, 500), code: "ERR_SERVER", tries: 4 },
+];
+
+describe.each([
+  ["too large", TOO_LARGE, EVERY_ENDPOINT],
+  ["made to take more than its size", MADE_BIG, SAMPLE],
+  ["without an end", HEADS, SAMPLE],
+] as const)("an answer %s costs a bounded time and memory", (_what, cases, endpoints) => {
+  test.for(cases)(
+    "$attack.name",
+    { timeout: 120_000 },
+    async ({ attack, code, calls = endpoints, tries = 1, timeoutMs, overhead = 1 }) => {
+      await using service = await HostileService.start(attack);
+      const run = await runClient({
+        baseUrl: service.url,
+        calls,
+        atOnce: timeoutMs !== undefined,
+        options: timeoutMs === undefined ? {} : { timeoutMs },
+      });
+      expect({ ...run, grownMiB: 0 }).toEqual({
+        outcomes: expect.any(Array),
+        grownMiB: 0,
+        exitCode: 0,
+        complaints: "",
+      });
+      expect(run.outcomes.map((outcome) => [outcome.name, outcome.code ?? ""]).sort()).toEqual(
+        calls.map((name) => [name, code]).sort(),
+      );
+      expect(run.grownMiB).toBeLessThan(MOST_GROWTH_MIB);
+      expect(service.requests).toBeLessThanOrEqual(calls.length * tries);
+      await service[Symbol.asyncDispose]();
+      expect(service.bytes / service.requests).toBeLessThan(MOST_TAKEN_BYTES * overhead);
+    },
+  );
+});

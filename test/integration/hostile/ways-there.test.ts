@@ -1,0 +1,343 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer as createTlsServer } from "node:https";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { inspect } from "node:util";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { DynamicProvider, type DynamicProviderOptions } from "../../support/dynamic-provider";
+import { type Certificate, makeCertificate } from "../client/certificate";
+import { endpointOf } from "../client/endpoints";
+import { always, failure, page, Service, TestClient } from "../client/service";
+import { CompanyProxy, type ProxyOptions } from "./proxy";
+
+const KEY = "canary-7d21f0";
+const PASSWORD = "s3cret-pass";
+const HOST = "mail-security.example";
+
+/** A company: an authority of its own for the service, and one for its proxy. */
+const ofService = makeCertificate(HOST);
+const ofProxy = makeCertificate("localhost");
+const ofAddress = makeCertificate("0.0.0.0");
+
+const usualAuthorities = getCACertificates("default");
+afterEach(() => {
+  vi.unstubAllEnvs();
+  setDefaultCACertificates(usualAuthorities);
+});
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "authorities-"));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+/** A file for NODE_EXTRA_CA_CERTS. */
+async function authorities(...certificates: Certificate[]): Promise<string> {
+  const file = join(folder, `${certificates.length}-${Math.random()}.pem`);
+  await writeFile(file, certificates.map(({ cert }) => cert).join(""));
+  return file;
+}
+
+interface Setting {
+  readonly proxy?: Omit<ProxyOptions, "to">;
+  readonly service?: Certificate;
+  readonly environment: (at: { proxy: string; port: number }) => Record<string, string>;
+  readonly trusted?: readonly Certificate[];
+}
+
+/** A service that has no VIPs and takes none, behind a company's proxy. */
+async function startCompany({ proxy: options, service: certificate = ofService, environment }: Setting) {
+  const service = await Service.start(
+    (request, response, index) =>
+      request.method === "GET"
+        ? always(200, page([]))(request, response, index)
+        : always(400, { error: "not today" })(request, response, index),
+    (listener) => createTlsServer(certificate, listener),
+  );
+  const proxy = await CompanyProxy.start({ to: service.port, ...options });
+  return {
+    service,
+    proxy,
+    environment: {
+      EMAIL_SECURITY_BASE_URL: `https://${HOST}`,
+      EMAIL_SECURITY_API_KEY: KEY,
+      ...environment({ proxy: proxy.host, port: service.port }),
+    } as Record<string, string>,
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]();
+      await service[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** What a provider process comes to that looks for a VIP and then adds one. */
+async function byProviderProcess(setting: Setting) {
+  await using company = await startCompany(setting);
+  const { trusted = [] } = setting;
+  await using provider = await DynamicProvider.start({
+    environment: {
+      ...company.environment,
+      ...(trusted.length === 0 ? {} : { NODE_EXTRA_CA_CERTS: await authorities(...trusted) }),
+    },
+  });
+  const vip = provider.resource("vipEmployee");
+  const thrown = await failure(vip.declare({ email: "jane@company.example" }));
+  const message = (thrown as Error).message;
+  return seenOf(company, { message, all: `${message}\n${provider.printed.join("\n")}` });
+}
+
+/** The same by a client alone. */
+async function byClient(setting: Setting) {
+  await using company = await startCompany(setting);
+  for (const [name, value] of Object.entries(company.environment)) vi.stubEnv(name, value);
+  setDefaultCACertificates([...usualAuthorities, ...(setting.trusted ?? []).map(({ cert }) => cert)]);
+  await using client = new TestClient(
+    { url: company.environment["EMAIL_SECURITY_BASE_URL"] ?? "" },
+    { apiKey: KEY },
+  );
+  const thrown = await failure(client.vipEmployees.add(["jane@company.example"]));
+  expect(thrown).toMatchObject({ code: "ERR_NETWORK", outcomeUnknown: false });
+  const all = inspect(thrown, { showHidden: true, depth: 9 });
+  return seenOf(company, { message: (thrown as Error).message, all });
+}
+
+type Company = Awaited<ReturnType<typeof startCompany>>;
+
+function seenOf({ proxy, service }: Company, { message, all }: { message: string; all: string }) {
+  for (const secret of [KEY, PASSWORD, btoa(`user:${PASSWORD}`)]) expect(all).not.toContain(secret);
+  expect(proxy.heard).not.toContain(KEY);
+  return {
+    message,
+    asked: proxy.asked,
+    received: service.received.map(({ method, headers }) => `${method} with ${headers["x-api-key"]}`),
+  };
+}
+
+const tunnel = `CONNECT ${HOST}:443`;
+const WORKS = {
+  message: expect.stringContaining("answered 400: not today"),
+  received: [`GET with ${KEY}`, `POST with ${KEY}`],
+};
+
+describe("a company's proxy and its own authorities", () => {
+  test.for<[string, Setting, string[]]>([
+    [
+      "HTTPS_PROXY: the service is reached through a tunnel that hears nothing",
+      { trusted: [ofService], environment: ({ proxy }) => ({ HTTPS_PROXY: `http://${proxy}` }) },
+      [tunnel],
+    ],
+    [
+      "https_proxy, with a user and a password",
+      {
+        trusted: [ofService],
+        proxy: { credentials: `user:${PASSWORD}` },
+        environment: ({ proxy }) => ({ https_proxy: `http://user:${PASSWORD}@${proxy}` }),
+      },
+      [tunnel],
+    ],
+    [
+      "a proxy that is reached over TLS itself",
+      {
+        trusted: [ofService, ofProxy],
+        proxy: { certificate: ofProxy },
+        environment: ({ proxy }) => ({ HTTPS_PROXY: `https://${proxy}` }),
+      },
+      [tunnel],
+    ],
+    [
+      "NO_PROXY: the service is reached directly",
+      {
+        trusted: [ofAddress],
+        service: ofAddress,
+        environment: ({ proxy, port }) => ({
+          EMAIL_SECURITY_BASE_URL: `https://0.0.0.0:${port}`,
+          HTTPS_PROXY: `http://${proxy}`,
+          NO_PROXY: "else.example,0.0.0.0",
+        }),
+      },
+      [],
+    ],
+    [
+      "NODE_EXTRA_CA_CERTS alone",
+      {
+        trusted: [ofAddress],
+        service: ofAddress,
+        environment: ({ port }) => ({ EMAIL_SECURITY_BASE_URL: `https://0.0.0.0:${port}` }),
+      },
+      [],
+    ],
+  ])("%s", async ([_name, setting, asked]) => {
+    expect(await byProviderProcess(setting)).toEqual({ ...WORKS, asked });
+  });
+
+  test.for<[string, Setting, string[], string[]]>([
+    [
+      "a service that nobody vouches for",
+      {
+        service: ofAddress,
+        environment: ({ port }) => ({ EMAIL_SECURITY_BASE_URL: `https://0.0.0.0:${port}` }),
+      },
+      [],
+      ["self-signed certificate", "NODE_EXTRA_CA_CERTS"],
+    ],
+    [
+      "the same behind a proxy",
+      { environment: ({ proxy }) => ({ HTTPS_PROXY: `http://${proxy}` }) },
+      [tunnel],
+      ["self-signed certificate", "NODE_EXTRA_CA_CERTS"],
+    ],
+    [
+      "another service behind the proxy than was asked for",
+      {
+        service: ofAddress,
+        trusted: [ofAddress],
+        environment: ({ proxy }) => ({ HTTPS_PROXY: `http://${proxy}` }),
+      },
+      [tunnel],
+      ["Host: mail-security.example. is not"],
+    ],
+    [
+      "a proxy that nobody vouches for",
+      {
+        trusted: [ofService],
+        proxy: { certificate: ofProxy },
+        environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
+      },
+      [],
+      ["the proxy https://localhost:", "self-signed certificate", "NODE_EXTRA_CA_CERTS"],
+    ],
+    [
+      "a proxy that is somebody else",
+      {
+        trusted: [ofService, ofAddress],
+        proxy: { certificate: ofAddress },
+        environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
+      },
+      [],
+      ["the proxy https://localhost:", "Host: localhost. is not"],
+    ],
+    [
+      "a proxy that speaks no TLS although its address says so",
+      {
+        trusted: [ofService],
+        environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
+      },
+      [],
+      ["the proxy https://localhost:", "does not speak TLS"],
+    ],
+    [
+      "a proxy that is not there",
+      { environment: () => ({ HTTPS_PROXY: `http://user:${PASSWORD}@localhost:1` }) },
+      [],
+      ["the proxy http://localhost:1", "connect ECONNREFUSED"],
+    ],
+    ...[403, 407, 502].map((refusal): [string, Setting, string[], string[]] => [
+      `a proxy that answers ${refusal}`,
+      {
+        trusted: [ofService],
+        proxy: { refusal },
+        environment: ({ proxy }) => ({ HTTPS_PROXY: `http://user:${PASSWORD}@${proxy}` }),
+      },
+      [tunnel],
+      [
+        `the proxy of HTTPS_PROXY answered ${refusal}`,
+        ...(refusal === 407 ? ["user name and password"] : []),
+      ],
+    ]),
+  ])("%s is refused, with the reason", async ([_name, setting, asked, reasons]) => {
+    const seen = await byClient(setting);
+    expect(seen.received).toEqual([]);
+    // A failure before anything was sent may be tried again.
+    expect([...new Set(seen.asked)]).toEqual(asked);
+    for (const reason of reasons) expect(seen.message).toContain(reason);
+  });
+
+  test("a provider process refuses a proxy that nobody vouches for, too", async () => {
+    const seen = await byProviderProcess({
+      trusted: [ofService],
+      proxy: { certificate: ofProxy },
+      environment: ({ proxy }) => ({ HTTPS_PROXY: `https://user:${PASSWORD}@${proxy}` }),
+    });
+    expect(seen).toMatchObject({ asked: [], received: [] });
+    expect(seen.message).toMatch(/failed at the proxy https:\/\/localhost:\d+: self-signed certificate/);
+  });
+});
+
+/** What looking for a VIP comes to in a provider process. */
+async function lookedFor(options: DynamicProviderOptions): Promise<string> {
+  await using provider = await DynamicProvider.start(options);
+  const read = provider
+    .resource("vipEmployee")
+    .read("jane@company.example", { email: "jane@company.example" });
+  const outcome = await read.then(
+    (found) => (found === undefined ? "no VIP" : "a VIP"),
+    (error: Error) => error.message,
+  );
+  expect(`${outcome}${provider.printed.join("")}`).not.toContain("canary");
+  return outcome;
+}
+
+describe("plain http to another host than this", () => {
+  const environment = (proxy: CompanyProxy) => ({
+    EMAIL_SECURITY_BASE_URL: `http://${HOST}`,
+    EMAIL_SECURITY_API_KEY: KEY,
+    HTTP_PROXY: `http://${proxy.host}`,
+  });
+
+  test("is refused before anything is sent", async () => {
+    await using proxy = await CompanyProxy.start({ to: 1 });
+    expect(await lookedFor({ environment: environment(proxy) })).toContain(
+      "plain http would send the API key in the clear",
+    );
+    expect(proxy.asked).toEqual([]);
+  });
+
+  test("is done where it is allowed by name, by way of HTTP_PROXY", async () => {
+    await using proxy = await CompanyProxy.start({ to: 1 });
+    const allowed = { ...environment(proxy), EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "true" };
+    expect(await lookedFor({ environment: allowed })).toBe("no VIP");
+    expect(proxy.asked).toEqual([`GET http://${HOST}/api/v1/settings/vip_employees?page=1&page_size=200`]);
+  });
+});
+
+test.each([301, 302, 303, 307, 308])(
+  "a redirect by %i to another origin carries nothing there",
+  async (status) => {
+    await using elsewhere = await Service.start(always(200, page([])));
+    await using service = await Service.start((_request, response) => {
+      response.writeHead(status, { location: `${elsewhere.url}/api/v1/settings/vip_employees` }).end();
+    });
+    for (const name of [
+      "vipEmployees.list",
+      "vipEmployees.remove",
+      "allowDenyEntries.update",
+      "allowDenyEntries.delete",
+    ]) {
+      await using client = new TestClient(service);
+      expect(await failure(endpointOf(name).call(client, "an-id"))).toMatchObject({ code: "ERR_REDIRECT" });
+    }
+    expect(service.received).toHaveLength(4);
+    expect(elsewhere.received).toEqual([]);
+  },
+);
+
+describe("a key that no header can carry is refused before a request, and not shown", () => {
+  test.for([
+    ["a line break at its end", "canary-key\n"],
+    ["a letter outside ASCII", "canary-k\u00e9y"],
+  ])("%s", async ([_name, apiKey = ""]) => {
+    await using service = await Service.start(always(200, page([])));
+    const reason = "The API key (apiKey) holds white space, a line break or a character outside ASCII";
+    const [byEnvironment, byConfig] = await Promise.all([
+      lookedFor({ environment: { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: apiKey } }),
+      lookedFor({ config: { "email-security:baseUrl": service.url, "email-security:apiKey": apiKey } }),
+    ]);
+    expect(byEnvironment).toContain(reason);
+    expect(byConfig).toContain(reason);
+    expect(() => new TestClient(service, { apiKey })).toThrow(reason);
+    expect(service.received).toEqual([]);
+  });
+});
