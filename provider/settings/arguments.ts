@@ -13,13 +13,18 @@ export interface ArgumentFailure {
 /** Arguments as they arrive from a program: any of them may be wrong, and in a preview any may be {@link UNKNOWN}. */
 export type RawArguments = Readonly<Record<string, unknown>>;
 
+/** Why a comment can't be accepted: it could do something where it is printed. Undefined when it can. */
+export function commentRefusal(text: string): string | undefined {
+  const harm = harmIn(text);
+  if (harm === undefined) return undefined;
+  return `holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: ${harm}. Take it out`;
+}
+
 export const comment = z
   .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
   .check((context) => {
-    const harm = harmIn(context.value);
-    if (harm === undefined) return;
-    const message = `holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: ${harm}. Take it out`;
-    context.issues.push({ code: "custom", message, input: context.value });
+    const message = commentRefusal(context.value);
+    if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
   })
   .describe("Why this is here, for the people who review the list. An empty comment is the same as none.")
   .optional();

@@ -82,13 +82,13 @@ describe("a part of the key is found wherever it stands, written as", () => {
 test("in any other text nothing is found", () => {
   fc.assert(
     fc.property(
-      fc.oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.base64String(), fc.json()),
+      fc.oneof(fc.string({ unit: "binary", maxLength: 200 }), fc.base64String(), fc.json()),
       (text) => {
         expect(canary.find("here", text)).toEqual([]);
         for (const write of Object.values(WAYS)) expect(canary.find("here", write(text))).toEqual([]);
       },
     ),
-    { numRuns: 30 },
+    { numRuns: 15 },
   );
   expect(canary.find("here", canary.key.slice(0, PART - 1))).toEqual([]);
 });
