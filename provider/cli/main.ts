@@ -3,6 +3,7 @@ import "../settings/node-version";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
+import { harmless } from "../settings/text";
 import { sandboxCommand } from "./sandbox-command";
 
 /** The `email-security` command: thin, every verb calls a room above. */
@@ -10,6 +11,7 @@ async function main(): Promise<void> {
   await new Command("email-security")
     .description("VIP employees and the allow/deny list of an email-security tenant, in code")
     .version(version())
+    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
     .addCommand(sandboxCommand())
     .parseAsync();
 }

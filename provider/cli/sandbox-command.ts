@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { RateLimit, RetryAfter, Sandbox, SandboxOptions } from "../sandbox";
+import { harmless, printable } from "../settings/text";
 
 /**
  * `email-security sandbox`: runs the service's sandbox on 127.0.0.1 until SIGINT or SIGTERM. An option or a data file
@@ -7,6 +8,7 @@ import type { RateLimit, RetryAfter, Sandbox, SandboxOptions } from "../sandbox"
  */
 export function sandboxCommand(): Command {
   return new Command("sandbox")
+    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
     .description("run a local email-security service with made-up tenants, on 127.0.0.1 only")
     .option("--port <number>", "port to listen on (default: any free one)", portNumber)
     .option(
@@ -51,7 +53,7 @@ async function run({ rateLimit, retryAfter, ...options }: CommandOptions): Promi
     });
   } catch (error) {
     if (!(error instanceof SandboxError)) throw error;
-    console.error(`error: ${error.message}`);
+    console.error(`error: ${printable(error.message)}`);
     process.exitCode = 1;
     return;
   }
@@ -88,7 +90,7 @@ function greeting({ url, tenants }: Sandbox, data: string | undefined): string {
     ({ name, apiKeys: { ci, console } }) => `  ${name.padEnd(nameWidth)}  ${ci.padEnd(keyWidth)}  ${console}`,
   );
   return [
-    `The sandbox listens on ${url} and keeps its data in ${data ?? "memory"}.`,
+    `The sandbox listens on ${url} and keeps its data in ${printable(data ?? "memory")}.`,
     "",
     "Its tenants, each with a pipeline's key and a colleague's:",
     ...keys,

@@ -29,9 +29,12 @@ export class ApiKey {
     return this.#forms.reduce((cleaned, form) => cleaned.replaceAll(form, "<API_KEY>"), text);
   }
 
-  /** The same with control characters escaped. */
+  /**
+   * The same for text that is only shown: parts of the key are taken out too, for an echo may be cut short, and what is no
+   * text is escaped. Of a long text only the beginning.
+   */
   harmless(text: string): string {
-    return printable(this.removedFrom(text));
+    return printable(withoutParts(this.removedFrom(text.slice(0, MAX_SHOWN)), this.#forms));
   }
 
   /** A parsed body with the key taken out, or undefined when it does not hold together without it. */
@@ -49,10 +52,46 @@ export class ApiKey {
   }
 }
 
-/** The key as it is, and as an echo may write it: in JSON, in an address, in HTML. */
+/** What is shown of a text from outside is cut shorter than this anyway. */
+const MAX_SHOWN = 2_000;
+
+/** So many characters of a key in a row are a part of it, and no coincidence. */
+const PART = 8;
+
+/** A text without whatever it has of any of the forms, from so many characters in a row on. */
+function withoutParts(text: string, forms: readonly string[]): string {
+  const parts = new Set(forms.flatMap(partsOf));
+  let rest = "";
+  for (let at = 0; at < text.length; ) {
+    const start = at;
+    while (parts.has(text.slice(at, at + PART))) at += 1;
+    rest += at === start ? text[at] : "<API_KEY>";
+    at += at === start ? 1 : PART - 1;
+  }
+  return rest;
+}
+
+function partsOf(form: string): string[] {
+  return Array.from({ length: Math.max(0, form.length - PART + 1) }, (_, at) => form.slice(at, at + PART));
+}
+
+/** The key as it is, and as an echo may write it: in JSON, in an address, in HTML, as bytes. */
 function formsOf(key: string): string[] {
   const html = key.replace(/[&<>"']/g, (character) => `&${HTML_NAMES[character]};`);
-  return [...new Set([key, JSON.stringify(key).slice(1, -1), encodeURIComponent(key), html])];
+  const percent = encodeURIComponent(key);
+  const bytes = Buffer.from(key);
+  return [
+    ...new Set([
+      key,
+      JSON.stringify(key).slice(1, -1),
+      percent,
+      percent.replace(/%../g, (code) => code.toLowerCase()),
+      html,
+      bytes.toString("base64"),
+      bytes.toString("base64url"),
+      bytes.toString("hex"),
+    ]),
+  ];
 }
 
 const HTML_NAMES: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import type { dynamic } from "@pulumi/pulumi";
 import type { ArgumentFailure } from "../settings/arguments";
 import { EmailSecurityError } from "../settings/email-security-error";
+import { isPrintable, printable } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
 import { withDetailedDiff } from "./detailed-diff";
@@ -78,13 +79,15 @@ export function dynamicFront<Inputs, State>(
         const { [NAME_PROPERTY]: name, ...args } = fromPulumi(news);
         const { inputs, failures } = lifecycle.check(args, fromPulumi(olds));
         const isKnown = !Object.values(inputs).includes(UNKNOWN);
-        if (failures.length > 0 || !isKnown) return { inputs: toPulumi(inputs), failures: told(failures) };
+        if (failures.length > 0 || !isKnown) {
+          return { inputs: toPulumi(inputs), failures: told(failures, args) };
+        }
         const complete = lifecycle.complete(inputs);
         const owner = { kind, id: String(name ?? ""), name: nameIn(name) };
         const declaration = lifecycle.declare(complete);
         const collisions = options.program.declare(owner, declaration);
         if (collisions.length === 0) options.declare(declaration);
-        return { inputs: toPulumi(inputs), failures: told(collisions) };
+        return { inputs: toPulumi(inputs), failures: told(collisions, args) };
       }),
 
     diff: async (_id: string, olds: Properties, news: Properties) =>
@@ -136,15 +139,20 @@ export function dynamicFront<Inputs, State>(
 }
 
 /**
- * Failures as the engine tells them best. It prints the value of the property beside each, and the whole of a list; so
- * what is about a list or a place in it is told without a property, in one failure, a line each.
+ * Failures as the engine tells them best. It prints the value of the property beside each, as it is, and the whole of a
+ * list; so what is about a list or a place in it, or about a value that can't be printed, is told without a property, in
+ * one failure, a line each.
  */
-function told(failures: readonly ArgumentFailure[]): ArgumentFailure[] {
-  const inLists = failures.filter(({ property }) => isInList(property));
-  if (inLists.length === 0) return [...failures];
-  const lines = inLists.map(({ property, reason }) => `  ${property} ${reason.replaceAll("\n", "\n  ")}`);
+function told(failures: readonly ArgumentFailure[], args: Properties): ArgumentFailure[] {
+  const isAlone = ({ property }: ArgumentFailure): boolean =>
+    isInList(property) || !isPrintable(property) || !isPrintable(args[property]);
+  const alone = failures.filter(isAlone);
+  if (alone.length === 0) return [...failures];
+  const lines = alone.map(
+    ({ property, reason }) => `  ${printable(property)} ${reason.replaceAll("\n", "\n  ")}`,
+  );
   return [
-    ...failures.filter(({ property }) => !isInList(property)),
+    ...failures.filter((failure) => !isAlone(failure)),
     { property: "", reason: ["these arguments can't be accepted:", ...lines].join("\n") },
   ];
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { dynamic } from "@pulumi/pulumi";
 import { SettingsClient, type SettingsClientOptions } from "../client";
 import { cacheFolder } from "../engine/cache-folder";
+import { printable } from "../settings/text";
 import { Tenant } from "../tenant";
 import { keepCompiled } from "./compile-cache";
 import { type ConfigSource, readConfiguration, tenantIdentity } from "./configuration";
@@ -22,6 +23,8 @@ import { Program } from "./program";
  */
 
 exitWithParent();
+// The report that Node.js writes when it crashes, where it is told to, would hold the environment, and the key in it.
+if (process.report !== undefined) process.report.excludeEnv = true;
 keepCompiled();
 
 let config: ConfigSource = () => undefined;
@@ -113,5 +116,5 @@ function safely(source: ConfigSource): ConfigSource {
 
 /** The engine shows what a provider process prints on its standard output to the person at the terminal. */
 function say(sentence: string): void {
-  process.stdout.write(`${sentence}\n`);
+  process.stdout.write(`${printable(sentence)}\n`);
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES, LISTS } from "./assumptions";
 import { parseEntryValue, parseMailbox } from "./entry-value";
-import { canonicalComment, quote } from "./text";
+import { canonicalComment, harmIn, isPrintable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 
 /** One reason why arguments can't be accepted, on the argument it is about. */
@@ -13,8 +13,19 @@ export interface ArgumentFailure {
 /** Arguments as they arrive from a program: any of them may be wrong, and in a preview any may be {@link UNKNOWN}. */
 export type RawArguments = Readonly<Record<string, unknown>>;
 
+/** Why a comment can't be accepted: it could do something where it is printed. Undefined when it can. */
+export function commentRefusal(text: string): string | undefined {
+  const harm = harmIn(text);
+  if (harm === undefined) return undefined;
+  return `holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: ${harm}. Take it out`;
+}
+
 export const comment = z
   .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
+  .check((context) => {
+    const message = commentRefusal(context.value);
+    if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
+  })
   .describe("Why this is here, for the people who review the list. An empty comment is the same as none.")
   .optional();
 
@@ -48,6 +59,9 @@ export const allowDenyEntryArguments = z.strictObject({
     .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
     .refine((scope) => !isKnownInAnotherCase(scope), {
       error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
+    })
+    .refine(isPrintable, {
+      error: (issue) => `is ${quote(issue.input)}, which holds what is no text; take it out`,
     })
     .min(1, `is empty; write "global" or "graymail", or leave it out for "${DEFAULT_VERDICT_SCOPE}"`)
     .describe(`Which verdicts the entry overrides. "${DEFAULT_VERDICT_SCOPE}" when left out.`)

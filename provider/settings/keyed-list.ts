@@ -1,6 +1,6 @@
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, type EntryType, LISTS, type List } from "./assumptions";
 import { canonicalMailbox, canonicalValue, isPlainDomain, parseEntryValue } from "./entry-value";
-import { canonicalComment } from "./text";
+import { canonicalComment, percentEncoded, printable } from "./text";
 
 /**
  * A whole list as arguments and state hold it: one short text a key, so that a difference is one of keys, and state
@@ -52,8 +52,8 @@ export function isPlainEntry(key: string, text: string): boolean {
   return PLAIN_TEXT.test(text) && isPlainDomain(key);
 }
 
-/** Printable ASCII, with no space at its end. */
-const PLAIN_TEXT = /^(?:allow|deny)(?:: [!-~](?:[ -~]*[!-~])?)?$/;
+/** Printable ASCII, with no space at its end, and nothing of what makes a comment harmful. */
+const PLAIN_TEXT = /^(?:allow|deny)(?:: (?!.*(?:<\{|##|::))[!-~](?:[ -~]*[!-~])?)?$/;
 
 /** The key of an entry: it holds the entry's value, its scope where that is not the default, and its type where the value does not tell it. */
 export function keyOfEntry(entry: {
@@ -149,7 +149,8 @@ export function readVip(key: string, text: string): ListedVip {
 }
 
 export function keyOfVip(email: string): string {
-  return canonicalMailbox(email);
+  // What is no mailbox may come from the service all the same, and Pulumi prints a key as it is.
+  return printable(canonicalMailbox(email));
 }
 
 export function textOfVip(vip: { readonly comment?: string | undefined }): string {
@@ -164,11 +165,11 @@ function typeOf(canonical: string): string | undefined {
   return parsed.ok ? parsed.value.entryType : undefined;
 }
 
-/** Whatever the service holds, a key can be read back: what has a meaning in it is percent-encoded. */
+/** Whatever the service holds, a key can be read back and printed: what has a meaning in it is percent-encoded. */
 function escaped(text: string): string {
-  return text
-    .replace(/[%()\s,]/g, encodeURIComponent)
-    .replace(/[()]/g, (one) => (one === "(" ? "%28" : "%29"));
+  return percentEncoded(
+    text.replace(/[%()\s,]/g, encodeURIComponent).replace(/[()]/g, (one) => (one === "(" ? "%28" : "%29")),
+  );
 }
 
 function unescaped(text: string): string {

@@ -5,6 +5,7 @@ import {
   type Checked,
   checkAllowDenyEntry,
   checkVipEmployee,
+  commentRefusal,
   ON_DELETE,
   type RawArguments,
   validate,
@@ -174,6 +175,8 @@ export const ENTRIES: ListKind = {
   readElement(raw, key) {
     if (typeof raw === "string" && key !== undefined) {
       if (isPlainEntry(key, raw)) return { key, text: raw, written: key };
+      const refusal = commentRefusal(raw);
+      if (refusal !== undefined) return [{ property: "", reason: refusal }];
       const entry = readEntry(key, raw);
       if (entry === undefined || isUnmanaged(raw)) return [{ property: "", reason: notAnEntryText(raw) }];
       const { entryType: _inferred, ...rest } = entry;

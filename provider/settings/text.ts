@@ -26,18 +26,68 @@ function notation(value: unknown): string {
   }
 }
 
-/** Escapes control, format and line-breaking characters, so that text from outside can't move a terminal's cursor. */
+/**
+ * What is no text to those who print it: Pulumi's colour directives (its engine fails on one that it doesn't know) and
+ * the commands of build pipelines, `##vso[…]`, `##[…]`, and `::…::` at the start of a line. An IPv6 address is none.
+ */
+const COMMAND = String.raw`<(?=\{%)|#(?=#\w*\[)|:(?=:[\w-]*[g-z_-])(?<=^\s*:)`;
+
+const UNPRINTABLE = new RegExp(String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|${COMMAND}`, "gimu");
+
+/** Of these, a comment may hold line ends and tabs, and what joins or orders the letters of a script. */
+const HARMFUL = new RegExp(
+  String.raw`(?![\n\t])\p{Cc}|(?![\u061c\u200e\u200f])\p{Bidi_Control}|[\p{Cs}\p{Zl}\p{Zp}]|${COMMAND}`,
+  "gimu",
+);
+
+/**
+ * Text from outside on one line and as nothing but text: control, format and line-breaking characters, half a surrogate
+ * pair, and what the engine or a build pipeline would take for a command, are escaped.
+ */
 export function printable(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => {
-    const codePoint = character.codePointAt(0) ?? 0;
-    return `\\u{${codePoint.toString(16)}}`;
-  });
+  return text.replace(UNPRINTABLE, escaped);
+}
+
+/** The same, percent-encoded, so that it can be read back; half a surrogate pair can't be. */
+export function percentEncoded(text: string): string {
+  return text.toWellFormed().replace(UNPRINTABLE, encodeURIComponent);
+}
+
+/** What keeps a comment from being shown as it is, with what stands around it; undefined when nothing does. */
+export function harmIn(comment: string): string | undefined {
+  // Windows' line ends are ends of lines.
+  const lines = comment.replaceAll("\r\n", "\n");
+  const at = lines.search(HARMFUL);
+  return at < 0 ? undefined : quote(lines.slice(Math.max(0, at - 10), at + 30));
+}
+
+/** Whether a value can be printed as it is, by others too: nothing in it needs to be escaped, and no text is very long. */
+export function isPrintable(value: unknown): boolean {
+  if (typeof value === "string") return value.length <= MAX_PRINTED && printable(value) === value;
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([key, one]) => isPrintable(key) && isPrintable(one));
+}
+
+const MAX_PRINTED = 1_000;
+
+/**
+ * Text of more than one line, such as a comment, for those who print it line by line, as Pulumi's engine does: line ends
+ * and tabs stay, and what would do something in a terminal or a pipeline is escaped.
+ */
+export function harmless(text: string): string {
+  return text.replace(/\r\n?/g, "\n").replace(HARMFUL, escaped);
+}
+
+function escaped(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }
 
 /**
- * The form in which two comments are compared: line ends as `\n`, composed Unicode, no white space around. An empty
- * comment and none are the same.
+ * The form in which two comments are compared, and the state holds one that nobody declared: line ends as `\n`, composed
+ * Unicode, no white space around, and harmless. An empty comment and none are the same.
  */
 export function canonicalComment(comment: string | null | undefined): string {
-  return (comment ?? "").replace(/\r\n?/g, "\n").normalize("NFC").trim();
+  return harmless(comment ?? "")
+    .normalize("NFC")
+    .trim();
 }

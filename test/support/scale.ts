@@ -1,2 +1,2 @@
-/** Whether tests that take a scale run in their long form. */
+/** Whether the long form of the matrices runs: `EMAIL_SECURITY_TEST_SCALE=long npm test`. By default, a sample does. */
 export const isLong = process.env["EMAIL_SECURITY_TEST_SCALE"] === "long";

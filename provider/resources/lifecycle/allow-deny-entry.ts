@@ -14,6 +14,7 @@ import {
   ensureEntry,
   keyOf,
   patch,
+  resourceId,
   stateOf,
   takeOver,
 } from "./entry-writes";
@@ -47,7 +48,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
 
   async create(inputs, context) {
     const row = await ensureEntry(inputs, context);
-    return { id: row.id, state: stateOf(row.id, row, inputs) };
+    const id = resourceId(row);
+    return { id, state: stateOf(id, row, inputs) };
   },
 
   async read(id, state, { tenant }) {
@@ -62,7 +64,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       ...(verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { verdictScope }),
       ...(comment === undefined ? {} : { comment }),
     };
-    return { id: row.id, state: fresh, inputs };
+    return { id: resourceId(row), state: fresh, inputs };
   },
 
   async update(id, state, inputs, context) {

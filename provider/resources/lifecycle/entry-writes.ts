@@ -3,7 +3,7 @@ import type { AllowDenyEntryInputs } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, LISTS, type List } from "../../settings/assumptions";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey, keyOfEntry } from "../../settings/keyed-list";
-import { canonicalComment, printable, quote } from "../../settings/text";
+import { canonicalComment, harmless, printable, quote } from "../../settings/text";
 import type { CreatedEntry, Tenant } from "../../tenant";
 import { describeComment, sameComment } from "./comparable";
 import { AlreadyExistsError, describeEntry, NotAppliedError, WrongListError } from "./errors";
@@ -166,8 +166,18 @@ async function settle(
     return await patch(tenant, created.id, change, inputs);
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
-    throw new PartialFailure(created.id, stateOf(created.id, created, inputs), error);
+    throw partialOf(created, inputs, error);
   }
+}
+
+/** The failure to bring what was created to what is declared. */
+function partialOf(
+  created: AllowDenyEntryRow,
+  inputs: AllowDenyEntryInputs,
+  error: EmailSecurityError,
+): PartialFailure<AllowDenyEntryState> {
+  const id = resourceId(created);
+  return new PartialFailure(id, stateOf(id, created, inputs), error);
 }
 
 /** Removes at once what the service made wrong. What can't be removed goes into state, so that it is not forgotten. */
@@ -189,7 +199,7 @@ async function undo(
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const outcome = `It could NOT be removed (${reason}). Remove it in the console, or run again: it is in the stack's state.`;
-    return new PartialFailure(created.id, stateOf(created.id, created, inputs), failure(outcome));
+    return partialOf(created, inputs, failure(outcome));
   }
   return failure("That entry was removed again at once; nothing is left behind.");
 }
@@ -258,7 +268,15 @@ export function differenceOf(
   };
 }
 
-/** The state of an entry; its value, and a comment in another form, as written rather than as echoed. */
+/** The id of an entry's resource: the service's own, which Pulumi prints as it is, in a form that can be printed. */
+export function resourceId(row: AllowDenyEntryRow): string {
+  return printable(row.id);
+}
+
+/**
+ * The state of an entry; its value, and a comment in another form, as written rather than as echoed. What only the
+ * service says is there to be shown.
+ */
 export function stateOf(
   id: string,
   row: AllowDenyEntryRow,
@@ -270,16 +288,16 @@ export function stateOf(
   },
 ): AllowDenyEntryState {
   const sameValue = canonicalValue(row.value) === canonicalValue(written.value);
-  const comment = sameComment(row.comment, written.comment) ? written.comment : row.comment;
+  const comment = sameComment(row.comment, written.comment) ? written.comment : harmless(row.comment ?? "");
   return {
-    list: row.list as List,
-    value: sameValue ? written.value : row.value,
-    entryType: row.entry_type as EntryType,
-    verdictScope: row.verdict_scope ?? written.verdictScope ?? DEFAULT_VERDICT_SCOPE,
+    list: printable(row.list) as List,
+    value: sameValue ? written.value : printable(row.value),
+    entryType: printable(row.entry_type) as EntryType,
+    verdictScope: printable(row.verdict_scope ?? written.verdictScope ?? DEFAULT_VERDICT_SCOPE),
     ...(canonicalComment(comment) === "" ? {} : { comment: comment ?? "" }),
     ...(row.id === id ? {} : { entryId: row.id }),
-    ...(row.created_at === undefined ? {} : { createdAt: row.created_at }),
-    ...(row.created_by === undefined ? {} : { createdBy: row.created_by }),
+    ...(row.created_at === undefined ? {} : { createdAt: printable(row.created_at) }),
+    ...(row.created_by === undefined ? {} : { createdBy: printable(row.created_by) }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { NotFoundError, type VipEmployeeRow } from "../../client";
 import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../settings/arguments";
 import { canonicalMailbox } from "../../settings/entry-value";
-import { canonicalComment, quote } from "../../settings/text";
+import { canonicalComment, harmless, printable, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { comparable, comparableComment, sameComment } from "./comparable";
 import { type Change, changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
@@ -117,16 +117,17 @@ function stateOf(
     readonly onDelete?: (typeof ON_DELETE)[number];
   },
 ): VipEmployeeState {
-  const comment = sameComment(row.comment, written.comment) ? written.comment : row.comment;
+  const comment = sameComment(row.comment, written.comment) ? written.comment : harmless(row.comment ?? "");
+  const shown = (text: string | undefined) => (text === undefined ? undefined : printable(text));
   const optional = withoutUndefined({
     comment: canonicalComment(comment) === "" ? undefined : comment,
     onDelete: written.onDelete,
-    source: row.source,
-    addedBy: row.added_by,
-    dateAdded: row.date_added,
-    fullName: row.full_name,
-    jobTitle: row.job_title,
-    department: row.department,
+    source: shown(row.source),
+    addedBy: shown(row.added_by),
+    dateAdded: shown(row.date_added),
+    fullName: shown(row.full_name),
+    jobTitle: shown(row.job_title),
+    department: shown(row.department),
   });
   return { email: written.email, ...optional };
 }

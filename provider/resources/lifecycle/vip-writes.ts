@@ -1,7 +1,7 @@
 import { EmailSecurityError, NotFoundError, type VipEmployeeRow } from "../../client";
 import type { VipEmployeeInputs } from "../../settings/arguments";
 import { canonicalMailbox } from "../../settings/entry-value";
-import { quote } from "../../settings/text";
+import { harmless, quote } from "../../settings/text";
 import type { Tenant } from "../../tenant";
 import { describeComment, sameComment } from "./comparable";
 import { AutoDetectedError, ExcludedError, NotAppliedError } from "./errors";
@@ -33,7 +33,7 @@ export async function ensureVip(
       } else if (existing === undefined && error instanceof EmailSecurityError) {
         const { comment: _sent, ...rest } = inputs;
         const { comment } = row;
-        const added = { ...rest, ...(comment === undefined ? {} : { comment }) };
+        const added = { ...rest, ...(comment === undefined ? {} : { comment: harmless(comment) }) };
         throw new PartialFailure(canonicalMailbox(inputs.email), added, error);
       } else throw error;
     }

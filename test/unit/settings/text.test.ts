@@ -1,5 +1,17 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { canonicalComment, printable, quote } from "../../../provider/settings/text";
+import { parseEntryValue, parseMailbox } from "../../../provider/settings/entry-value";
+import { keyOfEntry, readEntry } from "../../../provider/settings/keyed-list";
+import {
+  canonicalComment,
+  harmIn,
+  harmless,
+  isPrintable,
+  percentEncoded,
+  printable,
+  quote,
+} from "../../../provider/settings/text";
+import { commandsIn, HOSTILE, hostileText } from "../../support/hostile-text";
 
 describe("quote shows a value inside a message", () => {
   test.each<[unknown, string]>([
@@ -31,8 +43,111 @@ describe("quote shows a value inside a message", () => {
   });
 });
 
-test("printable text leaves letters of all scripts as they are", () => {
-  expect(printable("Jürgen 日本語 😀")).toBe("Jürgen 日本語 😀");
+describe("printable text", () => {
+  test.each([
+    "Jürgen 日本語 😀",
+    "a < b, {%}",
+    "# one ## two [x]",
+    "::1",
+    "2001:db8::ff",
+    "see a::b",
+    "=SUM(A1)",
+    "<b>",
+  ])("%s is left as it is", (text) => {
+    expect(printable(text)).toBe(text);
+    expect(harmIn(text)).toBeUndefined();
+  });
+
+  test.each([
+    ["::add-mask::x", "\\u{3a}:add-mask::x"],
+    [" ::error::x", " \\u{3a}:error::x"],
+    ["##vso[task.complete]", "\\u{23}#vso[task.complete]"],
+    ["a ###[debug]", "a #\\u{23}#[debug]"],
+    ["<{%fg 1%}>", "\\u{3c}{%fg 1%}>"],
+    ["half \ud800 a character", "half \\u{d800} a character"],
+  ])("%j is %s", (text, shown) => {
+    expect(printable(text)).toBe(shown);
+  });
+});
+
+/** Hostile elsewhere, but nothing to a terminal, the engine or a pipeline. */
+const NO_COMMAND = new Set(["HTML", "Markdown", "a formula", "another formula", "very long"]);
+
+describe("whatever stands in a text from outside", () => {
+  test.each(Object.entries(HOSTILE))("it is found, and then it is harmless: %s", (name, text) => {
+    const isText = NO_COMMAND.has(name);
+    expect(commandsIn(text).length === 0).toBe(isText);
+    expect(harmIn(text) === undefined).toBe(isText);
+  });
+
+  test("printed, it is one line, and nothing but text", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        for (const shown of [printable(text), quote(text), quote({ [text]: [text] }), percentEncoded(text)]) {
+          expect(shown).not.toMatch(/[\n\t]/);
+          expect(commandsIn(shown)).toEqual([]);
+          expect(printable(shown)).toBe(shown);
+        }
+      }),
+    );
+  });
+
+  test("a comment keeps its lines, and does nothing in any of them", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        const comment = canonicalComment(text);
+        expect(commandsIn(comment)).toEqual([]);
+        expect(harmIn(comment)).toBeUndefined();
+        expect(canonicalComment(comment)).toBe(comment);
+        expect(harmless(text).split("\n")).toHaveLength(text.split(/\r\n?|\n/).length);
+      }),
+    );
+  });
+
+  test("a comment without harm is left as it is, but for its line ends", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        if (harmIn(text) === undefined) expect(harmless(text)).toBe(text.replaceAll("\r\n", "\n"));
+        else expect(commandsIn(harmIn(text) ?? "")).toEqual([]);
+      }),
+    );
+  });
+
+  test("what can stand on a list can be printed", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        if (parseEntryValue(text).ok || parseMailbox(text).ok) expect(isPrintable(text)).toBe(true);
+      }),
+    );
+  });
+
+  test("the key of an entry can be printed and read back, whatever the service holds", () => {
+    fc.assert(
+      fc.property(hostileText, hostileText, (value, verdictScope) => {
+        const key = keyOfEntry({ value, entryType: "domain", verdictScope: `x${verdictScope}` });
+        expect(commandsIn(key)).toEqual([]);
+        expect(readEntry(key, "deny")?.verdictScope).toBe(`x${verdictScope}`.toWellFormed());
+      }),
+    );
+  });
+});
+
+test("a value can be printed by others when each of its texts can, and none is very long", () => {
+  expect(isPrintable("x".repeat(1_000))).toBe(true);
+  expect(isPrintable("x".repeat(1_001))).toBe(false);
+  expect(isPrintable({ a: [1, null, undefined, { b: "\u{1b}" }] })).toBe(false);
+  expect(isPrintable({ "\u{1b}": 1 })).toBe(false);
+  expect(isPrintable({ a: [1, null, undefined, { b: "c" }] })).toBe(true);
+});
+
+test("a comment that is refused is told with the place", () => {
+  expect(harmIn("Contract 2026-114\nsee \u{1b}[31mthe wiki for more of this and that")).toBe(
+    '"6-114\\u{a}see \\u{1b}[31mthe wiki for more of this"',
+  );
+  expect(harmIn("a\r\nb\tc")).toBeUndefined();
+  expect(harmIn("a\rb")).toBe('"a\\u{d}b"');
+  expect(harmIn("a\n::add-mask::b")).toBeDefined();
+  expect(harmIn("می\u200cخواهم 👨\u200d👩\u200d👧 \u200f")).toBeUndefined();
 });
 
 describe("comments are compared without what an editor may change", () => {

@@ -1,0 +1,42 @@
+import { execFile } from "node:child_process";
+import { join, resolve } from "node:path";
+import { expect, test } from "vitest";
+import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { EmptyFolder } from "../../support/packed-package";
+
+const LINES = Object.values(HOSTILE)
+  .filter((text) => text.length < 200 && !text.includes("\0"))
+  .join("\n")
+  .toWellFormed();
+
+async function email(...args: string[]): Promise<string> {
+  return await new Promise((done) => {
+    execFile(process.execPath, [resolve("provider/dist/cli/main.js"), ...args], (_error, stdout, stderr) =>
+      done(stdout + stderr),
+    );
+  });
+}
+
+test.each<[string, ...string[]]>([
+  ["an option", "--port", LINES],
+  ["a choice", "--retry-after", LINES],
+  ["an unknown option", `--${LINES}`],
+  ["a scenario", "--scenario", LINES],
+])("the command shows %s that it refuses as text", async (_name, ...args) => {
+  const output = await email("sandbox", ...args);
+  expect(output).toContain("error:");
+  expect(commandsIn(output)).toEqual([]);
+});
+
+test("the command shows an unknown command as text", async () => {
+  const output = await email(LINES);
+  expect(output).toContain("error:");
+  expect(commandsIn(output)).toEqual([]);
+});
+
+test("and the name of a file too", async () => {
+  await using folder = await EmptyFolder.create();
+  const output = await email("sandbox", "--data", join(folder.path, LINES, "file"));
+  expect(output).toContain("can't be opened");
+  expect(commandsIn(output)).toEqual([]);
+});

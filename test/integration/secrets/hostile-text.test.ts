@@ -1,0 +1,297 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import type { HandlerName } from "../../../provider/resources/shell";
+import {
+  type Sandbox,
+  type ServiceRequest,
+  type ServiceResponse,
+  startSandbox,
+} from "../../../provider/sandbox";
+import { DynamicProvider, InitFailed, type Properties } from "../../support/dynamic-provider";
+import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { isLong } from "../../support/scale";
+
+/*
+ * What reaches the terminal, of all that a program declares and a service answers: the reasons of a check, the messages
+ * of errors, what the provider process prints, and what stands in state, which Pulumi's engine prints as it is.
+ */
+
+const ALL = Object.values(HOSTILE);
+
+/** What the SDK lets a program send: it takes half a character out. */
+const SENDABLE = ALL.filter((text) => text.isWellFormed());
+
+/** Each by itself takes a minute, so all at once: in one line and in several, and what matters only at the start. */
+const TOGETHER = isLong
+  ? HOSTILE
+  : { "in a line": ALL.join(" "), "in lines": ALL.join("\n"), "at the start": "::add-mask::x" };
+
+/** Those that are something else than text to a terminal, the engine or a pipeline. */
+const COMMANDS = Object.entries(HOSTILE).filter(([, text]) => commandsIn(text).length > 0);
+
+let answer: (request: ServiceRequest, response: ServiceResponse) => ServiceResponse | undefined;
+let sandbox: Sandbox;
+let provider: DynamicProvider;
+
+beforeAll(async () => {
+  let ids = 0;
+  sandbox = await startSandbox({
+    scenario: "empty",
+    afterHandle: (request, response) => answer(request, response),
+    // An id may hold any characters.
+    newId: () => `id${ids++}${ALL.slice(0, -1).join("")}`.toWellFormed(),
+  });
+  provider = await DynamicProvider.start({
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+  });
+});
+
+afterAll(async () => {
+  await provider[Symbol.asyncDispose]();
+  await sandbox.close();
+});
+
+/** Fails when anything of it would do something where it is printed. */
+function expectNothingButText(shown: unknown): void {
+  const text = typeof shown === "string" ? shown : stringsIn(shown).join("\n");
+  expect(commandsIn(text)).toEqual([]);
+}
+
+function stringsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, one]) => [key, ...stringsIn(one)]);
+}
+
+const ARGUMENTS: Readonly<Record<HandlerName, (text: string) => Properties[]>> = {
+  allowDenyEntry: (text) => [
+    { list: "deny", value: text },
+    {
+      list: text,
+      value: "a.example",
+      entryType: text,
+      verdictScope: text,
+      adopt: text,
+      comment: { [text]: text },
+    },
+    { list: "deny", value: { [text]: [text] }, [text]: text },
+    { list: "deny", value: `${text}@a.example` },
+  ],
+  vipEmployee: (text) => [{ email: text }, { email: { [text]: text }, onDelete: text, [text]: 1 }],
+  allowDenyList: (text) => [
+    { entries: [{ list: "deny", value: text }, { list: text, value: "a.example" }, text, { [text]: text }] },
+    {
+      entries: { [text]: "deny", "b.example": text, "c.example": { list: "deny", comment: 5, [text]: text } },
+    },
+    {
+      entries: text,
+      mode: text,
+      ignore: [text, ` ${text}`],
+      protect: [text],
+      maxRemovals: text,
+      [text]: text,
+    },
+  ],
+  vipList: (text) => [
+    { members: [text, { email: text, [text]: text }] },
+    {
+      members: { [text]: "x", "a@b.example": { email: text, comment: 7 } },
+      protect: [`${text}/`],
+      onDelete: text,
+    },
+  ],
+};
+
+describe("check", () => {
+  test.each(Object.entries(ARGUMENTS))(
+    "of %s tells what is wrong, and prints nothing of it that is no text",
+    async (handler, make) => {
+      for (const text of SENDABLE) {
+        for (const args of make(text)) {
+          const { failures } = await provider
+            .resource(handler as HandlerName)
+            .check({ __resourceName: "x", ...args });
+          expectNothingButText(failures);
+          for (const property of Object.keys(failures)) {
+            // The engine prints the value of a property beside its failure, as it is.
+            if (property !== "") expectNothingButText(args[property]);
+          }
+        }
+      }
+    },
+  );
+
+  test.each(COMMANDS.filter(([, text]) => text.isWellFormed()))(
+    "refuses a comment that holds %s, and shows where",
+    async (_name, text) => {
+      const of = async (handler: HandlerName, args: Properties) =>
+        (await provider.resource(handler).check({ __resourceName: "x", ...args })).failures;
+      const comment = `See ${"the wiki ".repeat(20)}\n${text}`;
+      const told = [
+        await of("allowDenyEntry", { list: "deny", value: "a.example", comment }),
+        await of("vipEmployee", { email: "a@b.example", comment }),
+        await of("allowDenyList", { entries: { "a.example": `deny: ${comment}` } }),
+        await of("allowDenyList", { entries: [{ list: "deny", value: "a.example", comment }] }),
+        await of("vipList", { members: { "a@b.example": comment } }),
+      ];
+      for (const failures of told) {
+        expect(failures[""]).toContain("would take for a command and not for text");
+        expectNothingButText(failures);
+      }
+    },
+  );
+
+  test("takes a comment of several lines, with tabs, HTML, Markdown and formulas, and letters of all scripts", async () => {
+    const comment = `a\r\n\tb\n<script>alert(1)</script> ![](http://x) =SUM(A1) ::1 می\u200cخواهم 👨\u200d👩\u200d👧 # ## x [y]`;
+    const { failures } = await provider
+      .resource("allowDenyEntry")
+      .check({ list: "deny", value: "fine.example", comment });
+    expect(failures).toEqual({});
+  });
+});
+
+/** An id is the service's own, and kept as it is; the engine shows it in quotes. */
+function withoutEntryId(shown: unknown): unknown {
+  if (typeof shown !== "object" || shown === null) return shown;
+  const { entryId: _id, ...rest } = shown as Properties;
+  return Object.fromEntries(Object.entries(rest).map(([name, one]) => [name, withoutEntryId(one)]));
+}
+
+/** An answer of the service with hostile text in all that is only shown. */
+function poisoned({ status, body }: ServiceResponse, text: string): ServiceResponse {
+  const own = new Set(["id", "email", "value", "list", "entry_type", "verdict_scope"]);
+  const poison = (value: unknown, key = ""): unknown => {
+    if (Array.isArray(value)) return value.map((one) => poison(one));
+    if (typeof value === "object" && value !== null) {
+      return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, poison(one, name)]));
+    }
+    return typeof value === "string" && !own.has(key) ? text : value;
+  };
+  return { status, body: poison(body) };
+}
+
+describe("what the service says reaches neither the terminal nor the state as anything but text", () => {
+  test.each(Object.entries(TOGETHER))("%s", async (name, text) => {
+    const at = `a${Object.keys(TOGETHER).indexOf(name)}`;
+    const entry = provider.resource("allowDenyEntry");
+    const vip = provider.resource("vipEmployee");
+    const shown: unknown[] = [];
+    const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+      try {
+        shown.push(await work());
+      } catch (error) {
+        shown.push((error as Error).message);
+        if (error instanceof InitFailed) shown.push(error.id, error.properties, error.reasons);
+      }
+    };
+    answer = (_request, response) => poisoned(response, text);
+    const value = `${at}.example`;
+    const inputs = { list: "deny", value, entryType: "domain", verdictScope: "global" };
+    await attempt(() => entry.create({ ...inputs, comment: "INC-7" }));
+    answer = () => undefined;
+    const row = sandbox.allowDenyEntries("acme").find((one) => one.value === value);
+    expect(row).toBeDefined();
+    answer = (_request, response) => poisoned(response, text);
+    await attempt(() => entry.create({ ...inputs, comment: "INC-8" }));
+    await attempt(() => vip.create({ email: "yuki.sato@acme.example", comment: "x" }));
+    await attempt(() => vip.read("yuki.sato@acme.example", { email: "yuki.sato@acme.example" }));
+    // By another process, with a reading of its own.
+    await provider.nextRun();
+    const old = { ...inputs, entryId: row?.id };
+    await attempt(() => provider.resource("allowDenyEntry").read("id", old));
+    const unmanaged = { mode: "exclusive", entries: {}, members: {} };
+    await attempt(() => provider.resource("allowDenyList").read("allow-deny-list", unmanaged));
+    await attempt(() => provider.resource("vipList").read("vip-list", unmanaged));
+    answer = () => ({ status: 400, body: { error: text, not_in_org: [text] } });
+    await attempt(() => provider.resource("allowDenyEntry").delete("id", old));
+    await attempt(() => provider.resource("vipList").create({ members: { "yuki.sato@acme.example": "z" } }));
+
+    expectNothingButText(shown.map(withoutEntryId));
+    expect(shown.length).toBeGreaterThanOrEqual(9);
+  });
+
+  test("rows that nobody declared, with hostile values, scopes and mailboxes", async () => {
+    // What failed halfway is told in a header, for which this side has less room than the engine.
+    const some = ALL.filter((text) => text.length < 200);
+    answer = ({ method, path }, response) => {
+      if (method !== "GET") return undefined;
+      const items = path.endsWith("vip_employees")
+        ? some.map((text) => ({ email: text, source: "manual", comment: text }))
+        : some.map((text, at) => ({
+            id: `${at}`,
+            list: "deny",
+            entry_type: "domain",
+            value: text,
+            verdict_scope: text || "x",
+            comment: text,
+          }));
+      return {
+        ...response,
+        body: { status: 200, results: { items, page: 1, page_size: 200, total: items.length } },
+      };
+    };
+    await provider.nextRun();
+    const before = provider.printed.length;
+    const entries = await provider
+      .resource("allowDenyList")
+      .read("allow-deny-list", { mode: "exclusive", entries: {} });
+    const vips = await provider.resource("vipList").read("vip-list", { mode: "exclusive", members: {} });
+    expect(Object.keys(entries?.properties["entries"] as object)).toHaveLength(2 * some.length);
+    expect(Object.keys(vips?.properties["members"] as object).length).toBeGreaterThanOrEqual(COMMANDS.length);
+    expectNothingButText([entries, vips]);
+    // Told to remove them, it names them.
+    for (const [handler, state] of [
+      ["allowDenyList", entries],
+      ["vipList", vips],
+    ] as const) {
+      const content = handler === "vipList" ? { members: {} } : { entries: {} };
+      const { failures } = await provider
+        .resource(handler)
+        .check({ __resourceName: "x", mode: "exclusive", ...content }, state?.properties);
+      expect(failures[""]).toContain("would lose");
+      expectNothingButText(failures);
+      const inputs = { mode: "exclusive", maxRemovalFraction: 1, ...content };
+      await provider
+        .resource(handler)
+        .update(state?.id ?? "", state?.properties ?? {}, inputs)
+        .catch((error) => {
+          expectNothingButText((error as Error).message);
+          if (error instanceof InitFailed) expectNothingButText([error.properties, error.reasons]);
+        });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(provider.printed.length).toBeGreaterThan(before);
+    expectNothingButText(provider.printed);
+  });
+});
+
+test("an error of the client is nothing but text, whatever the service answers and in whatever field", async () => {
+  await using client = new ClosedClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+  for (const text of ALL) {
+    const header = text.replace(/[^\t -~\x80-\xff]/g, "");
+    for (const given of [
+      ...[400, 401, 404, 409, 418, 500].map((status) => ({ status, body: { error: text } })),
+      { status: 200, body: { results: { [text]: text } } },
+      { status: 200, body: { error: text } },
+      { status: 200, body: `{"${text}`, headers: { "content-type": "application/json" } },
+      { status: 200, body: text, headers: { "content-type": "text/html" } },
+      { status: 200, body: "x", headers: { "content-type": `text/${header}` } },
+      { status: 302, headers: { location: header } },
+      { status: 429, headers: { "retry-after": header }, body: { error: text } },
+      { status: 400, body: { not_in_org: [text, text] } },
+    ]) {
+      answer = () => given;
+      const error = await client.vipEmployees.add(["a@b.example"]).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(Error);
+      expectNothingButText((error as Error).message);
+      expectNothingButText((error as { serviceMessage?: string }).serviceMessage ?? "");
+      expectNothingButText((error as { cause?: Error }).cause?.message ?? "");
+    }
+  }
+});
+
+class ClosedClient extends SettingsClient implements AsyncDisposable {
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

@@ -1,0 +1,167 @@
+import { execFile } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { inspect, promisify } from "node:util";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import * as client from "../../../provider/client";
+import { SettingsClient } from "../../../provider/client";
+import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
+import { Tenant } from "../../../provider/tenant";
+import { Canary } from "../../support/canary";
+import { EmptyFolder, packPackage } from "../../support/packed-package";
+
+const canary = new Canary();
+const { key } = canary;
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+/** All that anybody could print, send or keep of a thing. */
+function everythingShown(thing: unknown): string {
+  const all = { showHidden: true, depth: Number.POSITIVE_INFINITY, maxStringLength: null, getters: true };
+  const shown = [
+    String(thing),
+    inspect(thing),
+    inspect(thing, all),
+    inspect(thing, { ...all, customInspect: false }),
+  ];
+  for (let at = thing; at instanceof Error; at = at.cause) {
+    shown.push(at.message, at.stack ?? "", at.toString(), inspect(structuredClone(at), all));
+    for (const name of Object.getOwnPropertyNames(at)) shown.push(inspect(Reflect.get(at, name), all));
+    shown.push(JSON.stringify(at, Object.getOwnPropertyNames(at)));
+  }
+  const refersToItself = inspect(thing, all).includes("[Circular");
+  if (!refersToItself) shown.push(JSON.stringify(thing) ?? "");
+  return shown.join("\n");
+}
+
+describe("a service that echoes the key", () => {
+  const half = Math.ceil(key.length / 2);
+  const ECHOES: Readonly<Record<string, string>> = {
+    whole: key,
+    "its beginning": `${key.slice(0, half)}…`,
+    "its end": `…${key.slice(half)}`,
+    "its middle": `***${key.slice(9, 25)}***`,
+    "in HTML": key.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;"),
+    "percent-encoded": encodeURIComponent(key),
+    "percent-encoded in small letters": encodeURIComponent(key).replace(/%../g, (code) => code.toLowerCase()),
+    "in base64": Buffer.from(key).toString("base64"),
+    "in base64url": Buffer.from(key).toString("base64url"),
+    "in hex": Buffer.from(key).toString("hex"),
+  };
+
+  test.each(Object.entries(ECHOES))("%s: no error shows it", async (_name, echo) => {
+    let answer: ServiceResponse | undefined;
+    await using sandbox = await startSandbox({ scenario: "empty", intercept: () => answer });
+    const own = new SettingsClient({ baseUrl: sandbox.url, apiKey: key });
+    const html = { "content-type": "text/html" };
+    const answers: ServiceResponse[] = [
+      ...[400, 401, 403, 404, 409, 418, 429, 500, 503].map((status) => ({
+        status,
+        body: { error: `no: ${echo}` },
+      })),
+      { status: 200, body: { error: echo } },
+      { status: 200, body: `<h1>${echo}</h1>`, headers: html },
+      // It ends in the middle of the key.
+      { status: 200, body: `{"key": "${echo}` },
+      { status: 302, headers: { location: `/?key=${echo.replaceAll("…", "")}` } },
+    ];
+    for (const given of answers) {
+      answer = given;
+      const error = await own.vipEmployees.add(["jane@example.com"]).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(client.ServiceError);
+      // A body that quotes a part of the key, in a field, is data, and not shown by the error.
+      const { message, serviceMessage, stack, cause } = error as client.ServiceError;
+      const shown = [
+        message,
+        serviceMessage,
+        stack,
+        inspect(error),
+        inspect(cause),
+        JSON.stringify(error),
+      ].join("\n");
+      expect(canary.find(`${given.status}`, shown)).toEqual([]);
+      if (echo === key) expect(canary.find(`${given.status}`, everythingShown(error))).toEqual([]);
+    }
+    await own.close();
+  });
+});
+
+test("nothing that holds the key shows it, nor does what is exported", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const own = new SettingsClient({ baseUrl: sandbox.url, apiKey: key });
+  await own.vipEmployees.list().catch(() => undefined);
+  const tenant = new Tenant({ client: own });
+  await tenant.allVips().catch(() => undefined);
+  const { allowDenyEntries, metrics, phishingReports, threats, vipEmployees } = own;
+  for (const thing of [
+    own,
+    tenant,
+    { tenant },
+    allowDenyEntries,
+    metrics,
+    phishingReports,
+    threats,
+    vipEmployees,
+  ]) {
+    expect(canary.find(inspect(thing).slice(0, 80), everythingShown(thing))).toEqual([]);
+  }
+  await own.close();
+});
+
+describe("a process that has the key in its environment", () => {
+  const environment = {
+    PATH: process.env["PATH"],
+    EMAIL_SECURITY_BASE_URL: "http://127.0.0.1:9",
+    EMAIL_SECURITY_API_KEY: key,
+    PULUMI_CONFIG: JSON.stringify({ "email-security:apiKey": key }),
+  };
+
+  /** Runs a program beside the handlers of the provider process, as built. */
+  async function run(folder: string, program: string, ...flags: string[]): Promise<string> {
+    const runtime = resolve("provider/dist/resources/runtime.js");
+    const text = `const runtime = require(${JSON.stringify(runtime)});\n${program}`;
+    const options = { cwd: folder, env: { ...environment, EMAIL_SECURITY_CACHE_DIR: folder } };
+    const done = promisify(execFile)(process.execPath, [...flags, "-e", text], options);
+    return await done.then(
+      ({ stdout, stderr }) => stdout + stderr,
+      ({ stdout, stderr }) => stdout + stderr,
+    );
+  }
+
+  test("writes no report with it when it crashes, and tells it to nobody who lists processes", async () => {
+    await using folder = await EmptyFolder.create();
+    const flags = [
+      "--report-uncaught-exception",
+      `--report-directory=${folder.path}`,
+      "--report-filename=report.json",
+    ];
+    const program = `
+      process.stdout.write(JSON.stringify([process.title, process.argv, process.execArgv, process.report.getReport()]));
+      require("node:util").inspect(runtime, { depth: Infinity, showHidden: true }).split("\\n").forEach((line) => console.log(line));
+      runtime.vipEmployee.create({ email: "a@b.example" }).then(undefined, (error) => { setImmediate(() => { throw error; }); });
+    `;
+    const printed = await run(folder.path, program, ...flags);
+    expect(printed).toContain("NetworkError");
+    expect(canary.find("what it printed", printed)).toEqual([]);
+    expect(await readFile(`${folder.path}/report.json`, "utf8")).toContain("javascriptStack");
+    expect(await canary.findInFolder(folder.path)).toEqual([]);
+  });
+
+  test("would be seen to have it, if the report told the environment", async () => {
+    await using folder = await EmptyFolder.create();
+    const program =
+      "process.report.excludeEnv = false; console.log(JSON.stringify(process.report.getReport()));";
+    expect(canary.find("the report", await run(folder.path, program))).not.toEqual([]);
+  });
+});
+
+test("the packed package holds nothing of the environment in which it was packed", async () => {
+  await using folder = await EmptyFolder.create();
+  vi.stubEnv("EMAIL_SECURITY_API_KEY", key);
+  vi.stubEnv("EMAIL_SECURITY_BASE_URL", `https://${Buffer.from(key).toString("hex")}.example`);
+  const { files } = await packPackage(folder.path);
+  expect(await canary.findInFolder(folder.path)).toEqual([]);
+  expect(files.filter((path) => !/^(dist\/|package\.json$|README|LICENSE|CHANGELOG)/.test(path))).toEqual([]);
+});
