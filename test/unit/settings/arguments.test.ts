@@ -139,7 +139,7 @@ describe("an allow/deny entry", () => {
         ["adopt", 'must be true or false, not "yes"'],
         [
           "lsit",
-          "is not an argument; the arguments are list, value, entryType, verdictScope, comment, adopt",
+          "is not an argument; the arguments are list, value, entryType, verdictScope, comment, adopt, acceptRisk",
         ],
       ],
     ],

@@ -89,8 +89,8 @@ describe("the content of an allow/deny list", () => {
       'entries[1].list must be "allow" or "deny", not "block"',
       "entries[2].value is missing; give a domain, an IP address or a mailbox",
       'entries[3] must be { list, value, comment }, not "evil.example"',
-      "entries[4].coment is not an argument; the arguments are list, value, entryType, verdictScope, comment",
-      "entries[5].adopt is not an argument; the arguments are list, value, entryType, verdictScope, comment",
+      "entries[4].coment is not an argument; the arguments are list, value, entryType, verdictScope, comment, acceptRisk",
+      "entries[5].adopt is not an argument; the arguments are list, value, entryType, verdictScope, comment, acceptRisk",
     ]);
     expect(
       reasons(
