@@ -83,11 +83,15 @@ export function isOneEdit(one: string, other: string): boolean {
 function looksOf(name: string): string {
   if (!/[01]|rn|vv|^xn--/.test(name)) return name;
   const unicode = name.startsWith("xn--") ? domainToUnicode(name) || name : name;
-  // Accents fall away in the form in which they are characters of their own.
-  const bare = unicode === name ? name : unicode.normalize("NFKD").replace(/\p{M}/gu, "");
   let looks = "";
-  for (const character of bare) looks += ASCII_OF.get(character) ?? character;
+  for (const character of unicode) looks += ASCII_OF.get(character) ?? withoutAccents(character);
   return looks.replaceAll("rn", "m").replaceAll("vv", "w");
+}
+
+/** A letter such as é, as the letter that it is written over. */
+function withoutAccents(character: string): string {
+  const letters = character.normalize("NFKD").replace(/\p{M}/gu, "");
+  return [...letters].map((letter) => ASCII_OF.get(letter) ?? letter).join("");
 }
 
 /**
@@ -98,10 +102,10 @@ function looksOf(name: string): string {
 export const CONFUSABLES: Readonly<Record<string, string>> = {
   a: "аαɑ",
   b: "ьвƅɓ",
-  c: "сϲᴄç",
+  c: "сᴄç",
   d: "ԁđɗð",
   e: "еєεҽɛ",
-  f: "ƒſ",
+  f: "ƒ",
   g: "ɡցɢғ",
   h: "һհнħ",
   i: "іıιɩ",
