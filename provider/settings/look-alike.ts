@@ -95,9 +95,9 @@ function withoutAccents(character: string): string {
 }
 
 /**
- * The letters that a domain may hold and that look like an ASCII letter in common fonts, by that letter. Unicode's own
- * table of confusables (UTS #39) is in no package that is kept up; of its thousands, these are what is left after
- * IDNA and compatibility form, without the scripts that a reader of Latin would notice at once.
+ * The letters that look like an ASCII letter in common fonts, by that letter. Unicode's own table of confusables (UTS #39)
+ * is in no package that is kept up; of its thousands, these are the ones that can stand in a domain and that a reader of
+ * Latin would not notice at once. Letters with an accent need no place here.
  */
 export const CONFUSABLES: Readonly<Record<string, string>> = {
   a: "аαɑ",
