@@ -23,6 +23,11 @@ export interface AllowDenyEntryArgs {
    * such an entry is then an error that names it. One with the same arguments is taken over in any case.
    */
   readonly adopt?: pulumi.Input<boolean> | undefined;
+  /**
+   * Why an entry that is refused as risky is meant all the same: `"the fair's mail comes from there; until May"`. It shows
+   * in the preview and stands in the stack's state, and is never sent to the service.
+   */
+  readonly acceptRisk?: pulumi.Input<string> | undefined;
 }
 
 /**
@@ -42,6 +47,8 @@ export class AllowDenyEntry extends pulumi.CustomResource {
   declare readonly verdictScope: pulumi.Output<VerdictScope>;
   /** The comment as it stands; undefined when there is none. */
   declare readonly comment: pulumi.Output<string | undefined>;
+  /** Why the risk of the entry is accepted; undefined when nobody accepted any. */
+  declare readonly acceptRisk: pulumi.Output<string | undefined>;
   /** The service's id of the entry. */
   declare readonly entryId: pulumi.Output<string>;
   /** When the entry was made, as the service tells it. */
@@ -62,6 +69,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
         entryType: undefined,
         verdictScope: undefined,
         comment: undefined,
+        acceptRisk: undefined,
         ...args,
         ...outputs,
         [NAME_PROPERTY]: name,

@@ -17,13 +17,19 @@ export interface AllowDenyListEntryArgs {
   readonly verdictScope?: pulumi.Input<VerdictScope> | undefined;
   /** Why the entry is here. An empty comment is the same as none. */
   readonly comment?: pulumi.Input<string> | undefined;
+  /**
+   * Why an entry that is refused as risky is meant all the same: `"the fair's mail comes from there; until May"`. It shows
+   * in the preview and stands in the stack's state, and is never sent to the service.
+   */
+  readonly acceptRisk?: pulumi.Input<string> | undefined;
 }
 
 /** The arguments of an {@link AllowDenyList}. */
 export interface AllowDenyListArgs extends ListArgs {
   /**
    * The entries, in any order: an array, or a map keyed by value whose elements may be short,
-   * `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`.
+   * `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`, with a risk that is accepted behind the list,
+   * `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`.
    */
   readonly entries: pulumi.Input<
     | readonly pulumi.Input<AllowDenyListEntryArgs>[]

@@ -1,4 +1,5 @@
 import { ConfigurationError, type SettingsClientOptions } from "../client";
+import { OwnDomains, parseOwnDomains } from "../settings/own-domains";
 import { quote } from "../settings/text";
 
 /** Reads one value of the provider's configuration; undefined where it is not set. */
@@ -15,6 +16,7 @@ const SETTINGS = {
   apiKey: "EMAIL_SECURITY_API_KEY",
   allowInsecureHttp: "EMAIL_SECURITY_ALLOW_INSECURE_HTTP",
   timeoutMs: "EMAIL_SECURITY_TIMEOUT_MS",
+  ownDomains: "EMAIL_SECURITY_OWN_DOMAINS",
 } as const;
 
 type Setting = keyof typeof SETTINGS;
@@ -48,6 +50,17 @@ export function readConfiguration(
     allowInsecureHttp: /^(1|true|yes)$/i.test(read("allowInsecureHttp") ?? ""),
     ...(timeout === undefined ? {} : { timeoutMs: Number(timeout) }),
   };
+}
+
+/**
+ * The tenant's own domains; none where they are not configured. Found as the rest of the configuration is.
+ *
+ * @throws {ConfigurationError} that names where a mistake stands.
+ */
+export function readOwnDomains(config: ConfigSource, environment: NodeJS.ProcessEnv): OwnDomains {
+  const parsed = parseOwnDomains(readSetting("ownDomains", config, environment) ?? "");
+  if (parsed.ok) return new OwnDomains(parsed.value);
+  throw new ConfigurationError(`${nameOf("ownDomains", config, environment)} ${parsed.reason}.`);
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { dynamic } from "@pulumi/pulumi";
 import type { ArgumentFailure } from "../settings/arguments";
 import { EmailSecurityError } from "../settings/email-security-error";
+import type { OwnDomains } from "../settings/own-domains";
 import { isPrintable, printable } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
@@ -15,7 +16,7 @@ import {
 import type { Program } from "./program";
 
 /** What Pulumi puts in the place of a value that is not known yet. It is part of Pulumi's wire protocol. */
-const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+export const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 /** The property in which Pulumi stores a dynamic resource's provider. */
 export const PROVIDER_PROPERTY = "__provider";
@@ -41,6 +42,8 @@ export interface FrontOptions {
   readonly program: Program;
   /** Remembers what the running program declares, so that nothing of it is deleted. */
   readonly declare: (declaration: Declaration) => void;
+  /** The tenant's own domains. Throws when their configuration can't be read. */
+  readonly ownDomains: () => OwnDomains;
   /** What tells the tenant of this process from another; undefined while it is not known. */
   readonly tenant: () => string | undefined;
   /** Says one sentence to the person at the terminal. */
@@ -77,7 +80,7 @@ export function dynamicFront<Inputs, State>(
     check: async (olds: Properties, news: Properties) =>
       await quietly(async () => {
         const { [NAME_PROPERTY]: name, ...args } = fromPulumi(news);
-        const { inputs, failures } = lifecycle.check(args, fromPulumi(olds));
+        const { inputs, failures } = lifecycle.check(args, fromPulumi(olds), options.ownDomains);
         const isKnown = !Object.values(inputs).includes(UNKNOWN);
         if (failures.length > 0 || !isKnown) {
           return { inputs: toPulumi(inputs), failures: told(failures, args) };

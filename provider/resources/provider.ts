@@ -12,6 +12,8 @@ export interface ProviderArgs {
   readonly allowInsecureHttp?: pulumi.Input<boolean>;
   /** How long one request may take, in milliseconds. Default: 30,000. */
   readonly timeoutMs?: pulumi.Input<number>;
+  /** The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky. */
+  readonly ownDomains?: pulumi.Input<readonly pulumi.Input<string>[]>;
 }
 
 /**
@@ -24,7 +26,7 @@ export interface ProviderArgs {
  * new VipEmployee("ceo", { email: "ceo@acme.example" }, { provider: acme });
  */
 export class Provider extends pulumi.ProviderResource {
-  constructor(name: string, args: ProviderArgs, opts?: pulumi.ResourceOptions) {
+  constructor(name: string, { ownDomains, ...args }: ProviderArgs, opts?: pulumi.ResourceOptions) {
     // Dynamic resources belong to Pulumi's package "pulumi-nodejs"; an instance of theirs is one with our keys.
     super(
       "pulumi-nodejs",
@@ -39,6 +41,9 @@ export class Provider extends pulumi.ProviderResource {
         ...(args.timeoutMs === undefined
           ? {}
           : { [`${NAMESPACE}:timeoutMs`]: pulumi.output(args.timeoutMs).apply(String) }),
+        ...(ownDomains === undefined
+          ? {}
+          : { [`${NAMESPACE}:ownDomains`]: pulumi.output(ownDomains).apply((one) => JSON.stringify(one)) }),
       },
       opts,
     );

@@ -3,12 +3,13 @@ import { join } from "node:path";
 import type { dynamic } from "@pulumi/pulumi";
 import { SettingsClient, type SettingsClientOptions } from "../client";
 import { cacheFolder } from "../engine/cache-folder";
+import type { OwnDomains } from "../settings/own-domains";
 import { printable } from "../settings/text";
 import { Tenant } from "../tenant";
 import { keepCompiled } from "./compile-cache";
-import { type ConfigSource, readConfiguration, tenantIdentity } from "./configuration";
+import { type ConfigSource, readConfiguration, readOwnDomains, tenantIdentity } from "./configuration";
 import { Declarations } from "./declarations";
-import { dynamicFront, type FrontOptions } from "./dynamic-front";
+import { dynamicFront, type FrontOptions, PULUMI_UNKNOWN } from "./dynamic-front";
 import { allowDenyEntry as allowDenyEntryLifecycle } from "./lifecycle/allow-deny-entry";
 import { allowDenyList as allowDenyListLifecycle } from "./lifecycle/allow-deny-list";
 import type { Context } from "./lifecycle/lifecycle";
@@ -28,6 +29,7 @@ if (process.report !== undefined) process.report.excludeEnv = true;
 keepCompiled();
 
 let config: ConfigSource = () => undefined;
+let ownDomains: OwnDomains | undefined;
 let current: { readonly settings: string; readonly tenant: Tenant } | undefined;
 const declarations = new Declarations({
   folder: join(cacheFolder(process.env), "declared"),
@@ -38,6 +40,7 @@ const declarations = new Declarations({
 const options: FrontOptions = {
   configure(source) {
     config = safely(source);
+    ownDomains = undefined;
   },
   context,
   program: new Program(),
@@ -46,6 +49,7 @@ const options: FrontOptions = {
     if (isList) declarations.declareList(keysOf(things()), has, tenant);
     else declarations.declare([...keysOf(things())], tenant);
   },
+  ownDomains: () => (ownDomains ??= readOwnDomains(config, process.env)),
   tenant: () => tenantIdentity(config, process.env),
   say,
 };
@@ -103,11 +107,12 @@ function fingerprint(settings: SettingsClientOptions | undefined): string | unde
   return settings === undefined ? undefined : `${settings.baseUrl} ${settings.apiKey}`;
 }
 
-/** The host's configuration object fails when the engine has given it none. */
+/** The host's configuration object fails when the engine has given it none, and a preview may not know a value yet. */
 function safely(source: ConfigSource): ConfigSource {
   return (key) => {
     try {
-      return source(key);
+      const value = source(key);
+      return value === PULUMI_UNKNOWN ? undefined : value;
     } catch {
       return undefined;
     }

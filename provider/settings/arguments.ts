@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES, LISTS } from "./assumptions";
 import { parseEntryValue, parseMailbox } from "./entry-value";
+import type { OwnDomains } from "./own-domains";
+import { refusalOf } from "./risk";
 import { canonicalComment, harmIn, isPrintable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 
@@ -20,12 +22,14 @@ export function commentRefusal(text: string): string | undefined {
   return `holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: ${harm}. Take it out`;
 }
 
-export const comment = z
+const shownText = z
   .string({ error: (issue) => `must be text, not ${quote(issue.input)}` })
   .check((context) => {
     const message = commentRefusal(context.value);
     if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
-  })
+  });
+
+export const comment = shownText
   .describe("Why this is here, for the people who review the list. An empty comment is the same as none.")
   .optional();
 
@@ -71,6 +75,13 @@ export const allowDenyEntryArguments = z.strictObject({
     .boolean({ error: (issue) => `must be true or false, not ${quote(issue.input)}` })
     .describe("Whether an entry that exists with other arguments is taken over and changed.")
     .optional(),
+  acceptRisk: shownText
+    .refine(
+      (reason) => canonicalComment(reason) !== "",
+      "is empty; say why the risk is accepted, or leave it out",
+    )
+    .describe("Why a risky entry is meant all the same. For the review: it is never sent to the service.")
+    .optional(),
 });
 
 /** What deleting a VIP does: write the service's lasting exclusion, or only forget the resource. */
@@ -94,6 +105,7 @@ export interface AllowDenyEntryInputs {
   readonly verdictScope: string;
   readonly comment?: string;
   readonly adopt?: boolean;
+  readonly acceptRisk?: string;
 }
 
 /** Arguments of a VIP employee after check. */
@@ -110,11 +122,28 @@ export interface Checked {
   readonly failures: readonly ArgumentFailure[];
 }
 
-/** Checks the arguments of an allow/deny entry. What is left out stays out, so that state stays small. */
-export function checkAllowDenyEntry(
+/**
+ * Checks the arguments of an allow/deny entry. What is left out stays out, so that state stays small.
+ *
+ * @param own the tenant's own domains, where they are known, to refuse what is risky with them.
+ */
+export function checkAllowDenyEntry(raw: RawArguments, own?: OwnDomains): Checked {
+  const { inputs, failures } = checkEntryArguments(raw, allowDenyEntryArguments);
+  const { list, value, acceptRisk } = inputs;
+  const parsed = typeof value === "string" ? parseEntryValue(value) : undefined;
+  if (parsed?.ok && isOneOf(LISTS, list) && acceptRisk === undefined) {
+    const { entryType, canonical } = parsed.value;
+    const refusal = refusalOf({ list, value: canonical, entryType }, own);
+    if (refusal !== undefined) failures.push({ property: "value", reason: refusal });
+  }
+  return { inputs, failures };
+}
+
+/** Checks what the arguments of an entry are, and not what they mean. */
+export function checkEntryArguments(
   raw: RawArguments,
-  schema: z.ZodObject = allowDenyEntryArguments,
-): Checked {
+  schema: z.ZodObject,
+): { readonly inputs: Record<string, unknown>; readonly failures: ArgumentFailure[] } {
   const failures = validate(schema, raw);
   const inputs = withoutEmpty(raw);
   const { value, entryType: given } = inputs;

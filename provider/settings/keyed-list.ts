@@ -7,7 +7,9 @@ import { canonicalComment, percentEncoded, printable } from "./text";
  * stays small.
  *
  * The allow/deny list: `{ "evil.example": "deny: INC-7", "mail.example (graymail)": "allow" }`, the value in canonical
- * form with its verdict scope where that is not the default. The VIP list: `{ "ceo@company.example": "Chief executive" }`.
+ * form with its verdict scope where that is not the default; a risk that was accepted stands behind the list,
+ * `"allow (risk accepted: they have no other domain): Contract 7"`. The VIP list:
+ * `{ "ceo@company.example": "Chief executive" }`.
  */
 export type KeyedList = Readonly<Record<string, string>>;
 
@@ -20,6 +22,8 @@ export interface ListedEntry {
   readonly verdictScope: string;
   /** In canonical form; never empty. */
   readonly comment?: string;
+  /** Why its risk is accepted, in canonical form; never empty. It is never sent to the service. */
+  readonly acceptRisk?: string;
 }
 
 /** One member of a keyed VIP list. */
@@ -80,10 +84,28 @@ export function entryKey(entry: {
   return `${entry.list} ${keyOfEntry(entry)}`;
 }
 
-/** The text of an entry: its list, and its comment. */
-export function textOfEntry(entry: { readonly list: string; readonly comment?: string | undefined }): string {
+/** The text of an entry: its list, why its risk is accepted, and its comment. */
+export function textOfEntry(entry: {
+  readonly list: string;
+  readonly comment?: string | undefined;
+  readonly acceptRisk?: string | undefined;
+}): string {
   const comment = canonicalComment(entry.comment);
-  return comment === "" ? entry.list : `${entry.list}: ${comment}`;
+  const reason = canonicalComment(entry.acceptRisk);
+  const list = reason === "" ? entry.list : `${entry.list} (risk accepted: ${bracketed(reason)})`;
+  return comment === "" ? list : `${list}: ${comment}`;
+}
+
+/** `allow (risk accepted: they have no other domain): Contract 7`; a bracket in the reason that has no partner is `\)`. */
+const ENTRY_TEXT = /^(allow|deny)(?: \(risk accepted: ((?:[^\\()]|\\.|\([^\\()]*\))*)\))?(?:: ?(.*))?$/s;
+
+/** A reason as it stands between brackets: what would end them is escaped, a pair of its own is left readable. */
+function bracketed(reason: string): string {
+  return reason.replace(/\([^\\()]*\)|[\\()]/g, (found) => (found.length > 1 ? found : `\\${found}`));
+}
+
+function outOfBrackets(text: string): string {
+  return canonicalComment(text.replace(/\\(.)/gs, "$1"));
 }
 
 /** Reads a key and its text back. Undefined when they are not what {@link keyOfEntry} and {@link textOfEntry} write. */
@@ -94,7 +116,7 @@ export function readEntry(key: string, text: string): ListedEntry | undefined {
     const entry = { list, value: key, entryType: "domain", verdictScope: DEFAULT_VERDICT_SCOPE } as const;
     return comment === "" ? entry : { ...entry, comment };
   }
-  const [, list, comment = ""] = /^(allow|deny)(?:: ?(.*))?$/s.exec(asDeclared(text)) ?? [];
+  const [, list, accepted = "", comment = ""] = ENTRY_TEXT.exec(asDeclared(text)) ?? [];
   const knownList = LISTS.find((one) => one === list);
   if (knownList === undefined) return undefined;
   const { name, qualifiers } = partsOf(key);
@@ -105,13 +127,15 @@ export function readEntry(key: string, text: string): ListedEntry | undefined {
     if (qualifier.startsWith(TYPE)) entryType = unescaped(qualifier.slice(TYPE.length));
     else if (!qualifier.startsWith(ALSO)) verdictScope = unescaped(qualifier);
   }
-  const reason = canonicalComment(comment);
+  const why = canonicalComment(comment);
+  const acceptRisk = outOfBrackets(accepted);
   return {
     list: knownList,
     value,
     entryType: (entryType ?? typeOf(value) ?? ENTRY_TYPES[0]) as EntryType,
     verdictScope,
-    ...(reason === "" ? {} : { comment: reason }),
+    ...(why === "" ? {} : { comment: why }),
+    ...(acceptRisk === "" ? {} : { acceptRisk }),
   };
 }
 

@@ -3,7 +3,7 @@ import {
   type ArgumentFailure,
   allowDenyEntryArguments,
   type Checked,
-  checkAllowDenyEntry,
+  checkEntryArguments,
   checkVipEmployee,
   commentRefusal,
   ON_DELETE,
@@ -27,9 +27,11 @@ import {
   textOfEntry,
   textOfVip,
 } from "./keyed-list";
+import { NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { type Pattern, type PatternTarget, parsePattern } from "./pattern";
 import { keyPath } from "./property-path";
 import { guardRemovals, type RemovalLimits } from "./removal-guard";
+import { refusalOf } from "./risk";
 import { printable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 
@@ -141,11 +143,19 @@ export interface ListKind {
   readonly subject: (key: string) => string;
   /** What is wrong with two of one subject, if anything is; `first` and `second` are told with their places. */
   readonly clash: (first: Placed, second: Placed) => string | undefined;
+  /** Why one is refused as long as nobody accepts its risk, if there is any. */
+  readonly refusal?: (key: string, text: string, own: OwnDomains) => string | undefined;
 }
 
 /** An element that was read: its key and text, nothing yet, or what is wrong with it. */
 export type Element =
-  | { readonly key: string; readonly text: string | typeof UNKNOWN; readonly written: string }
+  | {
+      readonly key: string;
+      readonly text: string | typeof UNKNOWN;
+      /** The text without a comment that is not known yet. */
+      readonly knownText?: string;
+      readonly written: string;
+    }
   | typeof UNKNOWN
   | readonly ArgumentFailure[];
 
@@ -206,6 +216,10 @@ export const ENTRIES: ListKind = {
       ? `is on the ${lists[1]} list here and on the ${lists[0]} list at ${placeOf(first, second)}; a value can't be on both. Keep one of the two`
       : `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`;
   },
+  refusal(key, text, own) {
+    const entry = readEntry(key, text);
+    return entry === undefined || entry.acceptRisk !== undefined ? undefined : refusalOf(entry, own);
+  },
 };
 
 function readElementObject(raw: RawArguments, givenKey?: string): Element {
@@ -213,9 +227,9 @@ function readElementObject(raw: RawArguments, givenKey?: string): Element {
   if (otherValue !== undefined) return [{ property: "value", reason: otherValue }];
   const plain = plainElement(raw);
   if (plain !== undefined) return plain;
-  const { inputs, failures } = checkAllowDenyEntry(raw, listEntryArguments);
+  const { inputs, failures } = checkEntryArguments(raw, listEntryArguments);
   if (failures.length > 0) return failures;
-  const { list, value, verdictScope = DEFAULT_VERDICT_SCOPE, comment } = inputs;
+  const { list, value, verdictScope = DEFAULT_VERDICT_SCOPE, comment, acceptRisk } = inputs;
   if ([list, value, verdictScope, inputs["entryType"]].includes(UNKNOWN)) return UNKNOWN;
   const parsed = parseEntryValue(value as string);
   // It was checked just now.
@@ -225,11 +239,11 @@ function readElementObject(raw: RawArguments, givenKey?: string): Element {
     value: parsed.value.canonical,
     verdictScope: verdictScope as string,
   });
-  const text =
-    comment === UNKNOWN
-      ? UNKNOWN
-      : textOfEntry({ list: list as string, comment: comment as string | undefined });
-  return { key, text, written: value as string };
+  const written = value as string;
+  if (acceptRisk === UNKNOWN) return { key, text: UNKNOWN, written };
+  const entry = { list: list as string, acceptRisk: acceptRisk as string | undefined };
+  if (comment === UNKNOWN) return { key, text: UNKNOWN, knownText: textOfEntry(entry), written };
+  return { key, text: textOfEntry({ ...entry, comment: comment as string | undefined }), written };
 }
 
 /** What is wrong with a value that stands under a key which names another one: one of the two is a slip. */
@@ -259,6 +273,9 @@ function plainElement(raw: RawArguments): Element | undefined {
 function notAnEntryText(raw: string): string {
   if (isUnmanaged(raw)) {
     return `is ${quote(raw)}, which is how a refresh shows an entry that nobody declared; to declare it, write ${quote(asDeclared(raw), 500)}`;
+  }
+  if (raw.includes("(risk accepted")) {
+    return `is ${quote(raw)}; write "allow (risk accepted: why): comment", a lone bracket in the reason as \\( or \\)`;
   }
   return `is ${quote(raw)}; write "deny", "deny: why", "allow", "allow: why", or { list, comment }`;
 }
@@ -311,8 +328,14 @@ const MAX_FAILURES = 100;
  * judged by what the arguments of the run before, or a refresh since, hold.
  *
  * @param previous the checked arguments of the run before, where there was one.
+ * @param own the tenant's own domains, where they are known, to refuse what is risky with them.
  */
-export function checkList(kind: ListKind, raw: RawArguments, previous: RawArguments = {}): Checked {
+export function checkList(
+  kind: ListKind,
+  raw: RawArguments,
+  previous: RawArguments = {},
+  own: OwnDomains = NO_OWN_DOMAINS,
+): Checked {
   const given = withoutEmpty(raw);
   const failures = validate(kind.schema, given);
   const content = given[kind.property];
@@ -322,7 +345,7 @@ export function checkList(kind: ListKind, raw: RawArguments, previous: RawArgume
       reason: `is missing; give the ${kind.noun[1]}, as an array or keyed, or [] for none`,
     });
   }
-  const read = content === undefined ? { keyed: {}, failures: [] } : readContent(kind, content);
+  const read = content === undefined ? { keyed: {}, failures: [] } : readContent(kind, content, own);
   failures.push(...read.failures);
   const inputs = { ...given, [kind.property]: read.keyed };
   if (given["mode"] === "exclusive" && given["onDelete"] === "keep") {
@@ -360,15 +383,24 @@ function fromText(content: unknown): unknown {
   }
 }
 
+/** @param own left out where the program keys its own list: what is risky is told by check. */
 function readContent(
   kind: ListKind,
   given: unknown,
+  own?: OwnDomains,
 ): { keyed: Record<string, unknown> | typeof UNKNOWN; failures: ArgumentFailure[] } {
   if (given === UNKNOWN) return { keyed: UNKNOWN, failures: [] };
   const content = fromText(given);
-  if (isObject(content) && kind.isKeyed(content)) return { keyed: sortedByKey(content), failures: [] };
   const { property } = kind;
   const failures: ArgumentFailure[] = [];
+  const refuse = (key: string, text: string | typeof UNKNOWN, place: () => string): void => {
+    const reason = own === undefined || text === UNKNOWN ? undefined : kind.refusal?.(key, text, own);
+    if (reason !== undefined) failures.push({ property: place(), reason });
+  };
+  if (isObject(content) && kind.isKeyed(content)) {
+    for (const key of Object.keys(content)) refuse(key, content[key] as string, () => keyPath(property, key));
+    return { keyed: sortedByKey(content), failures };
+  }
   const byKey = new Map<string, Placed>();
   const bySubject = new Map<string, readonly Placed[]>();
   let isKnown = true;
@@ -389,6 +421,7 @@ function readContent(
       bySubject.set(subject, [...same, placed]);
       if (clash === undefined) byKey.set(element.key, placed);
       else failures.push({ property: place, reason: `${quote(element.written)} ${clash}` });
+      refuse(element.key, element.knownText ?? element.text, () => place);
     }
   };
   if (Array.isArray(content)) {

@@ -14,10 +14,18 @@ export interface SandboxTenant extends AsyncDisposable {
   console(method: string, path: string, body?: unknown): Promise<{ results: Record<string, unknown> }>;
 }
 
-export async function sandboxTenant(options: SandboxOptions = {}): Promise<SandboxTenant> {
+/** @param environment more for the provider process, such as settings. */
+export async function sandboxTenant(
+  options: SandboxOptions = {},
+  environment: Record<string, string> = {},
+): Promise<SandboxTenant> {
   const sandbox = await startSandbox({ scenario: "empty", ...options });
   const provider = await DynamicProvider.start({
-    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+    environment: {
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+      ...environment,
+    },
   });
   const take = (): string[] => {
     const lines = sandbox.requests.map((request) => {

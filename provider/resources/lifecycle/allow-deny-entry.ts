@@ -23,7 +23,7 @@ import { changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle"
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
 export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
-  check: (raw) => checkAllowDenyEntry(raw),
+  check: (raw, _previous, ownDomains) => checkAllowDenyEntry(raw, ownDomains?.()),
 
   complete: completeAllowDenyEntry,
 
@@ -43,6 +43,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       changeOf("list", state.list, inputs.list),
       changeOf("verdictScope", state.verdictScope, inputs.verdictScope),
       changeOf("comment", comparableComment(state.comment), comparableComment(inputs.comment)),
+      changeOf("acceptRisk", comparableComment(state.acceptRisk), comparableComment(inputs.acceptRisk)),
     ].filter(isDefined);
   },
 
@@ -57,12 +58,13 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const row = await tenant.findEntrySurely(query);
     if (row === undefined) return undefined;
     const fresh = stateOf(id, row, state);
-    const { list, value, verdictScope, comment } = fresh;
+    const { list, value, verdictScope, comment, acceptRisk } = fresh;
     const inputs = {
       list,
       value,
       ...(verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { verdictScope }),
       ...(comment === undefined ? {} : { comment }),
+      ...(acceptRisk === undefined ? {} : { acceptRisk }),
     };
     return { id: resourceId(row), state: fresh, inputs };
   },
@@ -72,7 +74,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const { list, verdictScope, comment } = state;
     const change = differenceOf({ list, verdict_scope: verdictScope, comment }, inputs);
     const entryId = state.entryId ?? id;
-    if (Object.keys(change).length === 0) return { ...state, value: inputs.value };
+    if (Object.keys(change).length === 0) {
+      const { acceptRisk: _before, ...rest } = state;
+      const { value, acceptRisk } = inputs;
+      return { ...rest, value, ...(acceptRisk === undefined ? {} : { acceptRisk }) };
+    }
     try {
       return stateOf(id, await patch(tenant, entryId, change, inputs), inputs);
     } catch (error) {

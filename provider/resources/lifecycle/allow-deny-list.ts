@@ -205,7 +205,7 @@ class EntryWork {
     if (here.length === 0 && elsewhere !== undefined) throw new ChangedError("moved", elsewhere);
     // A service may hold the same entry twice.
     for (const row of here) {
-      if (textOfEntry(row) !== shown) throw new ChangedError("changed", row);
+      if (textOfRow(row, entry) !== shown) throw new ChangedError("changed", row);
       const isStill = (now: AllowDenyEntryRow) =>
         now.list === row.list && now.verdict_scope === row.verdict_scope && !isDeclared(keyOf(now, entry));
       const outcome = await tenant.deleteEntry(row.id, isStill);
@@ -273,9 +273,9 @@ async function observe(
   const byKey = Map.groupBy(rows, keyOfRow);
   const found = new Map<string, string>();
   const taken = new Set<AllowDenyEntryRow>();
-  const take = (key: string, before: string, row: AllowDenyEntryRow): void => {
-    const text = textOfEntry(row);
-    found.set(key, isUnmanaged(before) ? asUnmanaged(text) : text);
+  const take = ([key, entry]: Keyed, row: AllowDenyEntryRow): void => {
+    const text = textOfRow(row, entry);
+    found.set(key, isUnmanaged(known[key] ?? "") ? asUnmanaged(text) : text);
     for (const one of byKey.get(keyOfRow(row)) ?? []) if (one.list === row.list) taken.add(one);
   };
   const missing: Keyed[] = [];
@@ -284,13 +284,13 @@ async function observe(
     const row =
       candidates.find((one) => one.list === entry.list) ?? candidates.find((one) => !taken.has(one));
     if (row === undefined) missing.push([key, entry]);
-    else take(key, known[key] ?? "", row);
+    else take([key, entry], row);
   }
   if (sure) {
     await Promise.all(
       missing.map(async ([key, entry]) => {
         const row = await tenant.findEntrySurely(entry);
-        if (row !== undefined) take(key, known[key] ?? "", row);
+        if (row !== undefined) take([key, entry], row);
       }),
     );
   }
@@ -303,6 +303,11 @@ async function observe(
     others.set(own, textOfEntry(row));
   }
   return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
+}
+
+/** The text of a row; the service is never told of a risk that was accepted, so that is taken from what is known. */
+function textOfRow({ list, comment }: AllowDenyEntryRow, known: ListedEntry): string {
+  return textOfEntry({ list, comment, acceptRisk: list === known.list ? known.acceptRisk : undefined });
 }
 
 function keyOfRow(row: AllowDenyEntryRow): string {

@@ -21,6 +21,8 @@ export interface AllowDenyEntryState {
   readonly entryType: EntryType;
   readonly verdictScope: string;
   readonly comment?: string;
+  /** Why the risk is accepted. Only the state has it; the service is never told. */
+  readonly acceptRisk?: string;
   /** The service's id where it is not the resource's own, which can't change in an update. */
   readonly entryId?: string;
   readonly createdAt?: string;
@@ -283,8 +285,10 @@ export function stateOf(
   written: {
     readonly value: string;
     readonly entryType: EntryType;
+    readonly list: List;
     readonly verdictScope?: string;
     readonly comment?: string;
+    readonly acceptRisk?: string;
   },
 ): AllowDenyEntryState {
   const sameValue = canonicalValue(row.value) === canonicalValue(written.value);
@@ -298,6 +302,10 @@ export function stateOf(
     ...(row.id === id ? {} : { entryId: row.id }),
     ...(row.created_at === undefined ? {} : { createdAt: printable(row.created_at) }),
     ...(row.created_by === undefined ? {} : { createdBy: printable(row.created_by) }),
+    // What was accepted on one list is not accepted on the other.
+    ...(row.list === written.list && written.acceptRisk !== undefined
+      ? { acceptRisk: written.acceptRisk }
+      : {}),
   };
 }
 

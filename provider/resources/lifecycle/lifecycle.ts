@@ -1,5 +1,6 @@
 import type { ArgumentFailure, RawArguments } from "../../settings/arguments";
 import type { EmailSecurityError } from "../../settings/email-security-error";
+import type { OwnDomains } from "../../settings/own-domains";
 import type { PatternTarget } from "../../settings/pattern";
 import type { Tenant } from "../../tenant";
 
@@ -12,8 +13,9 @@ export interface Lifecycle<Inputs, State> {
    * Checks arguments. Pure; called in previews, so arguments may be unknown.
    *
    * @param previous the checked arguments of the run before, or what a refresh has put in their place since.
+   * @param ownDomains the tenant's own domains. Throws when their configuration can't be read.
    */
-  check(raw: RawArguments, previous?: RawArguments): CheckResult;
+  check(raw: RawArguments, previous?: RawArguments, ownDomains?: () => OwnDomains): CheckResult;
   /** Checked arguments with what was left out; every other method takes them so. */
   complete(inputs: RawArguments): Inputs;
   /** What is declared, so that the same thing declared twice is found. */

@@ -96,7 +96,8 @@ export function listLifecycle<Inputs extends ListInputs>(
     ((properties as RawArguments)[kind.property] ?? {}) as KeyedList;
 
   return {
-    check: (raw, previous) => checkList(kind, raw, previous),
+    check: (raw, previous, ownDomains) =>
+      checkList(kind, raw, previous, kind.refusal === undefined ? undefined : ownDomains?.()),
 
     complete: (inputs) => inputs as unknown as Inputs,
 

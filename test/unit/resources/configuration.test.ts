@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readConfiguration, tenantIdentity } from "../../../provider/resources/configuration";
+import { readConfiguration, readOwnDomains, tenantIdentity } from "../../../provider/resources/configuration";
 
 const stack = (values: Record<string, string>) => (key: string) => values[key];
 const address = "https://mail-security.example";
@@ -55,6 +55,75 @@ describe("the configuration", () => {
       EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "true",
     };
     expect(readConfiguration(stack({}), limit)).toMatchObject({ timeoutMs: 2500, allowInsecureHttp: true });
+  });
+});
+
+describe("the tenant's own domains", () => {
+  const key = "email-security:ownDomains";
+
+  it.each<[string, Record<string, string>, Record<string, string>, string[]]>([
+    ["none", {}, {}, []],
+    [
+      "the stack, with commas",
+      { [key]: "Acme.example., büro.example" },
+      {},
+      ["acme.example", "xn--bro-hoa.example"],
+    ],
+    ["the stack, as JSON", { [key]: '["acme.example", "acme.com"]' }, {}, ["acme.example", "acme.com"]],
+    [
+      "the environment first",
+      { [key]: "x.example" },
+      { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" },
+      ["acme.example"],
+    ],
+    ["an empty array", { [key]: "[]" }, {}, []],
+    [
+      "an instance alone",
+      { ...instance, [key]: '["acme.example"]' },
+      { EMAIL_SECURITY_OWN_DOMAINS: "x.example" },
+      ["acme.example"],
+    ],
+    ["an instance without", instance, { EMAIL_SECURITY_OWN_DOMAINS: "x.example" }, []],
+  ])("come from %s", (_where, config, environment, expected) => {
+    const own = readOwnDomains(stack(config), environment);
+    const candidates = ["acme.example", "acme.com", "xn--bro-hoa.example", "x.example"];
+    expect(candidates.filter((domain) => own.holding(domain) === domain).sort()).toEqual(expected.sort());
+  });
+
+  it.each<[string, Record<string, string>, Record<string, string>, RegExp]>([
+    [
+      "a slip",
+      { [key]: "acme.example,acme" },
+      {},
+      /^email-security:ownDomains holds a mistake: "acme" is not a whole/,
+    ],
+    [
+      "two commas",
+      { [key]: "acme.example,,acme.com" },
+      {},
+      /^email-security:ownDomains holds a mistake: is empty/,
+    ],
+    [
+      "a mailbox",
+      {},
+      { EMAIL_SECURITY_OWN_DOMAINS: "a@acme.example" },
+      /^EMAIL_SECURITY_OWN_DOMAINS holds "a@acme.example"/,
+    ],
+    [
+      "a public suffix",
+      {},
+      { EMAIL_SECURITY_OWN_DOMAINS: "co.uk" },
+      /below which everybody can have a domain/,
+    ],
+    [
+      "broken JSON",
+      { [key]: '["acme.example"' },
+      {},
+      /^email-security:ownDomains is "\[.*JSON array of texts/,
+    ],
+    ["JSON of numbers", { ...instance, [key]: "[5]" }, {}, /^ownDomains of the Provider "acme" is "\[5\]"/],
+  ])("a mistake names its place: %s", (_what, config, environment, message) => {
+    expect(() => readOwnDomains(stack(config), environment)).toThrow(message);
   });
 });
 

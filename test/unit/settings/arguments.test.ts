@@ -5,6 +5,8 @@ import {
   completeAllowDenyEntry,
   type RawArguments,
 } from "../../../provider/settings/arguments";
+import { OwnDomains } from "../../../provider/settings/own-domains";
+import { RISKS } from "../../../provider/settings/risk";
 import { UNKNOWN } from "../../../provider/settings/unknown";
 
 const entry = { list: "deny", value: "evil.example" };
@@ -139,7 +141,7 @@ describe("an allow/deny entry", () => {
         ["adopt", 'must be true or false, not "yes"'],
         [
           "lsit",
-          "is not an argument; the arguments are list, value, entryType, verdictScope, comment, adopt",
+          "is not an argument; the arguments are list, value, entryType, verdictScope, comment, adopt, acceptRisk",
         ],
       ],
     ],
@@ -210,6 +212,37 @@ describe("an allow/deny entry", () => {
     const { inputs, failures } = checkAllowDenyEntry(raw);
     expect(failures.map(({ property }) => property)).toEqual(["list", "__proto__"]);
     expect(inputs["list"]).toBeUndefined();
+  });
+});
+
+describe("a risky allow/deny entry", () => {
+  const own = new OwnDomains(["acme.example"]);
+
+  test("is refused on its value, with the code, why, and how to accept it", () => {
+    const { failures } = checkAllowDenyEntry({ list: "allow", value: "Acme-Login.example" }, own);
+    expect(failures).toEqual([
+      {
+        property: "value",
+        reason: `is "acme-login.example", which is refused (allow-look-alike, acme.example): ${RISKS["allow-look-alike"].why} If it is meant, say why with the entry: acceptRisk: "…"`,
+      },
+    ]);
+  });
+
+  test("passes with a reason, and where list, value or reason are not known yet", () => {
+    const raw = { list: "allow", value: "acme-login.example", acceptRisk: "our test" };
+    expect(checkAllowDenyEntry(raw, own)).toEqual({ inputs: raw, failures: [] });
+    for (const unknown of ["list", "value", "acceptRisk"]) {
+      expect(checkAllowDenyEntry({ ...raw, acceptRisk: null, [unknown]: UNKNOWN }, own).failures).toEqual([]);
+    }
+    expect(checkAllowDenyEntry({ ...raw, acceptRisk: null, comment: UNKNOWN }, own).failures).toHaveLength(1);
+  });
+
+  test.each([
+    ["", "is empty; say why the risk is accepted, or leave it out"],
+    [7, "must be text, not 7"],
+  ])("does not pass with the reason %j", (acceptRisk, reason) => {
+    const { failures } = checkAllowDenyEntry({ list: "allow", value: "acme.example", acceptRisk }, own);
+    expect(failures).toEqual([{ property: "acceptRisk", reason }]);
   });
 });
 

@@ -23,12 +23,34 @@ const scope = fc.oneof(
   fc.constantFrom("global", "graymail", "type ip", "also deny", "a, b", "(x)"),
   fc.string({ minLength: 1 }),
 );
+/** Texts that hold what has a meaning around them. */
+const oddText = fc.oneof(
+  fc.string({ unit: "binary" }),
+  fc
+    .array(
+      fc.constantFrom(
+        "(",
+        ")",
+        "\\",
+        "\n",
+        ": ",
+        " ",
+        "a",
+        "allow (risk accepted: x): y",
+        "(risk accepted: ",
+        "(unmanaged) ",
+      ),
+      { maxLength: 8 },
+    )
+    .map((parts) => parts.join("")),
+);
 const entry = fc.record({
   list: fc.constantFrom("allow" as const, "deny" as const),
   value,
   entryType: fc.constantFrom("domain", "ip", "email_address", "new type"),
   verdictScope: scope,
-  comment: fc.option(fc.string({ unit: "binary" }), { nil: undefined }),
+  comment: fc.option(oddText, { nil: undefined }),
+  acceptRisk: fc.option(oddText, { nil: undefined }),
 });
 
 it("an entry is read back from its key and text as it was, whatever the service holds", () => {
@@ -39,16 +61,53 @@ it("an entry is read back from its key and text as it was, whatever the service 
       expect(isUnmanaged(kept)).toBe(unmanaged);
       expect(asDeclared(kept)).toBe(text);
       const comment = canonicalComment(written.comment);
+      const acceptRisk = canonicalComment(written.acceptRisk);
       expect(readEntry(keyOfEntry(written), kept)).toEqual({
         list: written.list,
         value: canonicalValue(written.value),
         entryType: written.entryType,
         verdictScope: written.verdictScope,
         ...(comment === "" ? {} : { comment }),
+        ...(acceptRisk === "" ? {} : { acceptRisk }),
       });
     }),
     { numRuns: 2_000 },
   );
+});
+
+it("texts are the same exactly when list, comment and accepted risk are", () => {
+  fc.assert(
+    fc.property(entry, entry, (one, other) => {
+      const same =
+        one.list === other.list &&
+        canonicalComment(one.comment) === canonicalComment(other.comment) &&
+        canonicalComment(one.acceptRisk) === canonicalComment(other.acceptRisk);
+      expect(textOfEntry(one) === textOfEntry(other)).toBe(same);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+/** What releases have left in people's state. Add to it; a line that is changed is a change of everybody's lists. */
+it.each([
+  ["deny", { list: "deny" }],
+  ["deny: INC-7", { list: "deny", comment: "INC-7" }],
+  ["allow: two\nlines: a", { list: "allow", comment: "two\nlines: a" }],
+  ["allow: (risk accepted: x): y", { list: "allow", comment: "(risk accepted: x): y" }],
+  ["allow (risk accepted: no other way)", { list: "allow", acceptRisk: "no other way" }],
+  [
+    "allow (risk accepted: Contract (2026), as agreed): C-7",
+    { list: "allow", acceptRisk: "Contract (2026), as agreed", comment: "C-7" },
+  ],
+  ["deny (risk accepted: :-\\) and C:\\\\x): y", { list: "deny", acceptRisk: ":-) and C:\\x", comment: "y" }],
+])("the text %j means the same for ever", (text, parts) => {
+  expect(textOfEntry(parts)).toBe(text);
+  expect(readEntry("evil.example", text)).toEqual({
+    value: "evil.example",
+    entryType: "domain",
+    verdictScope: "global",
+    ...parts,
+  });
 });
 
 it("entries have the same key exactly when value, type and scope are the same", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { checkList, ENTRIES, keyedContent, MEMBERS } from "../../../provider/settings/list-arguments";
+import { OwnDomains } from "../../../provider/settings/own-domains";
 import { UNKNOWN } from "../../../provider/settings/unknown";
 
 const entries = (content: unknown, options: object = {}, previous: object = {}) =>
@@ -89,8 +90,8 @@ describe("the content of an allow/deny list", () => {
       'entries[1].list must be "allow" or "deny", not "block"',
       "entries[2].value is missing; give a domain, an IP address or a mailbox",
       'entries[3] must be { list, value, comment }, not "evil.example"',
-      "entries[4].coment is not an argument; the arguments are list, value, entryType, verdictScope, comment",
-      "entries[5].adopt is not an argument; the arguments are list, value, entryType, verdictScope, comment",
+      "entries[4].coment is not an argument; the arguments are list, value, entryType, verdictScope, comment, acceptRisk",
+      "entries[5].adopt is not an argument; the arguments are list, value, entryType, verdictScope, comment, acceptRisk",
     ]);
     expect(
       reasons(
@@ -329,6 +330,68 @@ describe("what a preview does not know yet", () => {
   it("hides no mistake beside it", () => {
     expect(reasons(entries([UNKNOWN, { list: "deny", value: "not a domain" }]))).toEqual([
       expect.stringContaining("entries[1].value"),
+    ]);
+  });
+});
+
+describe("risky entries of a list", () => {
+  const own = new OwnDomains(["acme.example"]);
+  const check = (content: unknown) => checkList(ENTRIES, { entries: content }, {}, own);
+  const places = (content: unknown) =>
+    check(content).failures.map(({ property, reason }) => `${property} ${/\((\S+?)[,)]/.exec(reason)?.[1]}`);
+
+  it("are told at their place, in every form, and all at once", () => {
+    expect(
+      places([
+        { list: "deny", value: "evil.example" },
+        { list: "allow", value: "GMAIL.com" },
+        { list: "allow", value: "10.0.0.1", verdictScope: "graymail" },
+        { list: "deny", value: "ceo@acme.example", comment: UNKNOWN },
+      ]),
+    ).toEqual([
+      "entries[1] allow-free-mail",
+      "entries[2] allow-private-address",
+      "entries[3] deny-own-domain",
+    ]);
+    const risky = { "acme-login.example": "allow: why", "evil.example": "deny", "gmail.com": "deny" };
+    const told = ['entries["acme-login.example"] allow-look-alike', 'entries["gmail.com"] deny-free-mail'];
+    expect(places(risky)).toEqual(told);
+    expect(places(JSON.stringify(risky))).toEqual(told);
+    expect(places({ ...risky, "news.example (graymail)": "deny" })).toEqual(told);
+    // Beside an element that a preview does not know yet.
+    expect(places([{ list: "allow", value: "gmail.com" }, UNKNOWN])).toEqual(["entries[0] allow-free-mail"]);
+  });
+
+  it("pass with a reason, which stands in the text; so does a reason that is not known yet", () => {
+    const keyed = { "gmail.com": "allow (risk accepted: Fair (until May)): INC-7" };
+    for (const content of [
+      [{ list: "allow", value: "gmail.com", comment: "INC-7", acceptRisk: " Fair (until May)\r\n" }],
+      { "gmail.com": { list: "allow", comment: "INC-7", acceptRisk: "Fair (until May)" } },
+      { "GMail.com": "allow (risk accepted:  Fair (until May) ):INC-7" },
+      keyed,
+      JSON.stringify(keyed),
+    ]) {
+      expect(check(content)).toEqual({ inputs: { entries: keyed }, failures: [] });
+    }
+    expect(keyedContent(ENTRIES, [{ list: "allow", value: "gmail.com" }])).toEqual({ "gmail.com": "allow" });
+    const later = check([{ list: "allow", value: "gmail.com", acceptRisk: UNKNOWN }]);
+    expect(later).toEqual({ inputs: { entries: { "gmail.com": UNKNOWN } }, failures: [] });
+    // A reason where there is no risk is a leftover, and harms nobody.
+    expect(check({ "partner.example": "allow (risk accepted: once)" }).failures).toEqual([]);
+  });
+
+  it("do not pass without a reason in words", () => {
+    expect(reasons(check([{ list: "allow", value: "gmail.com", acceptRisk: " " }]))).toEqual([
+      "entries[0].acceptRisk is empty; say why the risk is accepted, or leave it out",
+    ]);
+    expect(reasons(check([{ list: "allow", value: "gmail.com", acceptRisk: true }]))).toEqual([
+      "entries[0].acceptRisk must be text, not true",
+    ]);
+    expect(places({ "gmail.com": "allow (risk accepted: )" })).toEqual([
+      'entries["gmail.com"] allow-free-mail',
+    ]);
+    expect(reasons(check({ "gmail.com": "allow (risk accepted: a) b)" }))).toEqual([
+      'entries["gmail.com"] is "allow (risk accepted: a) b)"; write "allow (risk accepted: why): comment", a lone bracket in the reason as \\( or \\)',
     ]);
   });
 });

@@ -1,0 +1,118 @@
+import ipaddr from "ipaddr.js";
+import type { EntryType, List } from "./assumptions";
+import { isFreeMail, isLargeFreeMail } from "./free-mail";
+import { isPublicSuffix, NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
+import { quote } from "./text";
+
+/** What is known of one kind of risky entry, for people and for tools. */
+export interface RiskKind {
+  readonly title: string;
+  /** A sentence why it is refused. */
+  readonly why: string;
+}
+
+/** Every kind of risky entry, by its code. A code, once released, keeps its meaning. */
+export const RISKS = {
+  "allow-public-suffix": {
+    title: "allows a public suffix",
+    why: "Everybody can have a domain below it, so an allow lets everybody's mail through.",
+  },
+  "allow-free-mail": {
+    title: "allows a whole free-mail domain",
+    why: "Everybody can have a mailbox there, so an allow lets everybody's mail through; allow the one mailbox instead.",
+  },
+  "allow-private-address": {
+    title: "allows a private or special address",
+    why: "It is no single sender on the internet, but a private, local, shared or reserved address that many can have or forge.",
+  },
+  "allow-own-domain": {
+    title: "allows your own domain",
+    why: "Mail from outside that claims to come from you is the commonest fraud, and an allow lets it through unchecked.",
+  },
+  "allow-look-alike": {
+    title: "allows a look-alike of your own domain",
+    why: "A domain that can be taken for yours is what fraud against you is sent from.",
+  },
+  "deny-own-domain": {
+    title: "denies your own domain",
+    why: "It stops your own people's mail; fraud that claims to come from you is no reason to deny yourselves.",
+  },
+  "deny-free-mail": {
+    title: "denies a whole free-mail domain",
+    why: "Millions of people write from there, applicants and customers among them; deny the one mailbox instead.",
+  },
+} as const satisfies Record<string, RiskKind>;
+
+/** The code of a kind of risky entry. */
+export type RiskCode = keyof typeof RISKS;
+
+/** One risk of an entry. */
+export interface Risk {
+  readonly code: RiskCode;
+  /** The own domain that it has to do with. */
+  readonly ownDomain?: string;
+}
+
+/** What the risk of an entry lies in. */
+export interface RiskSubject {
+  readonly list: List;
+  /** In canonical form. */
+  readonly value: string;
+  readonly entryType: EntryType;
+}
+
+/**
+ * What is risky about an entry: it would let in what nobody meant, or stop what nobody meant. Pure; without own domains
+ * nothing is told about them.
+ */
+export function risksOf(entry: RiskSubject, own: OwnDomains = NO_OWN_DOMAINS): Risk[] {
+  const { list, value, entryType } = entry;
+  if (entryType === "ip") {
+    return list === "allow" && !isOneSender(value) ? [{ code: "allow-private-address" }] : [];
+  }
+  const risks: Risk[] = [];
+  const domain = value.slice(value.lastIndexOf("@") + 1);
+  const isWhole = entryType === "domain";
+  if (list === "allow" && isWhole && isPublicSuffix(domain)) risks.push({ code: "allow-public-suffix" });
+  if (list === "allow" && isWhole && isFreeMail(domain)) risks.push({ code: "allow-free-mail" });
+  if (list === "deny" && isWhole && isLargeFreeMail(domain)) risks.push({ code: "deny-free-mail" });
+  const ownDomain = own.holding(domain) ?? (isWhole ? own.below(domain) : undefined);
+  if (ownDomain !== undefined) risks.push({ code: `${list}-own-domain`, ownDomain });
+  else if (list === "allow") {
+    const taken = own.lookAlikeOf(domain);
+    if (taken !== undefined) risks.push({ code: "allow-look-alike", ownDomain: taken });
+  }
+  return risks;
+}
+
+/** Why an entry is refused as long as nobody accepts its risk; undefined when there is none. */
+export function refusalOf(entry: RiskSubject, own?: OwnDomains): string | undefined {
+  const risks = risksOf(entry, own);
+  if (risks.length === 0) return undefined;
+  const told = risks.map(({ code, ownDomain }) => {
+    const of = ownDomain === undefined || ownDomain === entry.value ? "" : `, ${ownDomain}`;
+    return `(${code}${of}): ${RISKS[code].why}`;
+  });
+  return `is ${quote(entry.value)}, which is refused ${told.join(" And ")} If it is meant, say why with the entry: acceptRisk: "…"`;
+}
+
+/** Whether an address can be that of one sender out on the internet. */
+function isOneSender(value: string): boolean {
+  if (!ipaddr.isValid(value)) return true;
+  // An IPv4 address that is written as IPv6 is the IPv4 address.
+  const address = ipaddr.process(value);
+  const isIn = ([network, bits]: Range): boolean =>
+    address.kind() === network.kind() && address.match(network, bits);
+  const isGlobal = address.range() === "unicast" && (address.kind() === "ipv4" || isIn(GLOBAL_UNICAST));
+  return isGlobal || DOCUMENTATION.some(isIn);
+}
+
+type Range = ReturnType<typeof ipaddr.parseCIDR>;
+
+/** All of IPv6 that is given out. */
+const GLOBAL_UNICAST = ipaddr.parseCIDR("2000::/3");
+
+/** These stand in examples (RFC 5737, RFC 3849); nobody has or forges one. */
+const DOCUMENTATION = ["192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"].map((range) =>
+  ipaddr.parseCIDR(range),
+);

@@ -1,0 +1,147 @@
+import { domainToUnicode } from "node:url";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { parseEntryValue } from "../../../provider/settings/entry-value";
+import { CONFUSABLES, isOneEdit } from "../../../provider/settings/look-alike";
+import { OwnDomains } from "../../../provider/settings/own-domains";
+
+const letters = "abcdefghijklmnopqrstuvwxyz";
+/** Names without what looks like one letter, for which each letter stands for itself. */
+const nameOf = (minLength: number, maxLength = 12) =>
+  fc
+    .string({ unit: fc.constantFrom(...letters), minLength, maxLength })
+    .filter((name) => !/rn|vv/.test(name));
+/** None of them has public suffixes of its own below it. */
+const suffix = fc.constantFrom("example", "test", "co.uk", "edu");
+
+/** The canonical form of a domain, or undefined where it has none. */
+function domain(text: string): string | undefined {
+  const parsed = parseEntryValue(text);
+  return parsed.ok && parsed.value.entryType === "domain" ? parsed.value.canonical : undefined;
+}
+
+function isTaken(text: string, own: string): boolean | undefined {
+  const canonical = domain(text);
+  return canonical === undefined ? undefined : new OwnDomains([own]).lookAlikeOf(canonical) === own;
+}
+
+it("any letters that look alike make a look-alike, however many and in names however short", () => {
+  const disguised = nameOf(2).chain((name) =>
+    fc.record({
+      name: fc.constant(name),
+      // Each letter as it is, or another that looks like it; one at least is another.
+      other: fc
+        .tuple(...[...name].map((letter) => fc.constantFrom(letter, ...(CONFUSABLES[letter] ?? letter))))
+        .map((all) => all.join(""))
+        .filter((other) => other !== name),
+      suffix,
+    }),
+  );
+  fc.assert(
+    fc.property(disguised, ({ name, other, suffix }) => {
+      // What IDNA has no form for, or takes for the letter itself, is no other domain.
+      const canonical = domain(`${other}.${suffix}`);
+      fc.pre(canonical !== undefined && canonical !== domain(`${name}.${suffix}`));
+      expect([other, isTaken(`${other}.${suffix}`, `${name}.${suffix}`)]).toEqual([other, true]);
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+it("every letter of the table can stand in a domain as itself, and looks like one letter only", () => {
+  const all = Object.values(CONFUSABLES).join("");
+  for (const other of all) {
+    expect(domainToUnicode(domain(`x${other}xy.example`) ?? "")).toBe(`x${other}xy.example`);
+  }
+  expect(new Set(all).size).toBe([...all].length);
+});
+
+it("the same name under another suffix, and one with words added, is a look-alike from four letters", () => {
+  fc.assert(
+    fc.property(nameOf(4), suffix, suffix, nameOf(1), (name, one, other, word) => {
+      if (one !== other) expect(isTaken(`${name}.${other}`, `${name}.${one}`)).toBe(true);
+      for (const added of [
+        `${name}-${word}`,
+        `${word}-${name}`,
+        `${name}-login`,
+        `${name}login`,
+        `secure${name}`,
+      ]) {
+        expect([added, isTaken(`${added}.${other}`, `${name}.${one}`)]).toEqual([added, true]);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+it("one slip makes a look-alike from five letters under any suffix, and never below four", () => {
+  const slipped = (minLength: number, maxLength: number) =>
+    nameOf(minLength, maxLength).chain((name) =>
+      fc
+        .tuple(fc.nat({ max: name.length - 1 }), fc.constantFrom(...letters), fc.nat({ max: 3 }))
+        .map(([at, letter, kind]) => ({
+          name,
+          other: [
+            name.slice(0, at) + name.slice(at + 1),
+            name.slice(0, at) + letter + name.slice(at),
+            name.slice(0, at) + letter + name.slice(at + 1),
+            name.slice(0, at) + (name[at + 1] ?? "") + name[at] + name.slice(at + 2),
+          ][kind] as string,
+        }))
+        .filter(({ name, other }) => name !== other),
+    );
+  fc.assert(
+    fc.property(slipped(5, 12), suffix, suffix, ({ name, other }, one, another) => {
+      fc.pre(!/rn|vv/.test(other));
+      expect([other, isTaken(`${other}.${another}`, `${name}.${one}`)]).toEqual([other, true]);
+    }),
+    { numRuns: 500 },
+  );
+  fc.assert(
+    fc.property(slipped(2, 3), suffix, ({ name, other }, one) => {
+      fc.pre(other.length > 0 && !/rn|vv/.test(other));
+      expect([other, isTaken(`${other}.${one}`, `${name}.${one}`)]).toEqual([other, false]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it("names that have nothing to do with each other are told apart", () => {
+  let taken = 0;
+  const runs = 5_000;
+  fc.assert(
+    fc.property(nameOf(4), nameOf(4), suffix, suffix, (name, other, one, another) => {
+      if (name !== other && isTaken(`${other}.${another}`, `${name}.${one}`)) taken += 1;
+    }),
+    { numRuns: runs, seed: 7 },
+  );
+  expect(taken / runs).toBeLessThan(0.01);
+});
+
+it("one edit is what a distance of one is, with neighbours that change places", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 6 });
+  fc.assert(
+    fc.property(text, text, (one, other) => {
+      expect(isOneEdit(one, other)).toBe(distance(one, other) === 1);
+      expect(isOneEdit(one, other)).toBe(isOneEdit(other, one));
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+/** The optimal string alignment distance, as in a textbook. */
+function distance(one: string, other: string): number {
+  const rows = Array.from({ length: one.length + 1 }, (_, i) => [i]);
+  const at = (i: number, j: number): number => rows[i]?.[j] ?? 0;
+  for (let j = 1; j <= other.length; j += 1) (rows[0] as number[])[j] = j;
+  for (let i = 1; i <= one.length; i += 1) {
+    for (let j = 1; j <= other.length; j += 1) {
+      const cost = one[i - 1] === other[j - 1] ? 0 : 1;
+      let best = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + cost);
+      const isSwap = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1];
+      if (isSwap) best = Math.min(best, at(i - 2, j - 2) + 1);
+      (rows[i] as number[])[j] = best;
+    }
+  }
+  return at(one.length, other.length);
+}

@@ -1,0 +1,138 @@
+import { readFileSync } from "node:fs";
+import { domainToASCII } from "node:url";
+import { describe, expect, it } from "vitest";
+import { parseEntryValue } from "../../../provider/settings/entry-value";
+import { OwnDomains } from "../../../provider/settings/own-domains";
+import { RISKS, refusalOf, risksOf } from "../../../provider/settings/risk";
+
+const OWN = new OwnDomains(["acme.example", "globex.co.uk", "mail.initech.example", "ibm.com", "hp.com"]);
+
+function codesOf(list: "allow" | "deny", value: string, own = OWN): string[] {
+  const parsed = parseEntryValue(value);
+  if (!parsed.ok) throw new Error(parsed.reason);
+  const { entryType, canonical } = parsed.value;
+  return risksOf({ list, value: canonical, entryType }, own).map(({ code }) => code);
+}
+
+describe("an allow is risky", () => {
+  it.each([
+    ["allow-public-suffix", ["org.uk", "ORG.UK.", "github.io", "blogspot.com", "kawasaki.jp"]],
+    ["allow-free-mail", ["gmail.com", "Outlook.com", "proton.me", "gmx.de", "qq.com", "mailinator.com"]],
+    [
+      "allow-private-address",
+      ["10.0.0.1", "172.16.5.4", "192.168.1.1", "127.0.0.1", "169.254.1.1", "100.64.0.1", "224.0.0.1"],
+    ],
+    ["allow-private-address", ["0.0.0.0", "255.255.255.255", "240.0.0.1", "198.18.0.1", "192.0.0.1"]],
+    ["allow-private-address", ["::1", "::", "fe80::1", "fd00::1", "ff02::1", "64:ff9b::1", "100::1"]],
+    ["allow-private-address", ["::ffff:10.0.0.1", "0::10.0.0.1", "2001:0:1::1"]],
+    ["allow-own-domain", ["acme.example", "ACME.example.", "mail.acme.example", "ceo@acme.example"]],
+    ["allow-own-domain", ["ceo@mail.acme.example", "initech.example"]],
+    // Another suffix, letters that look alike, words added, one slip; and mailboxes there.
+    ["allow-look-alike", ["acme.com", "acme.co.uk", "acme.github.io", "ibm.org", "ceo@acme.com"]],
+    [
+      "allow-look-alike",
+      ["аcme.example", domainToASCII("аcme.example"), "acmé.example", "acrne.example", "g1obex.com"],
+    ],
+    [
+      "allow-look-alike",
+      ["acme-login.example", "my-acme.com", "acmelogin.com", "ibm-support.com", "hp-login.com"],
+    ],
+    ["allow-look-alike", ["acmee.example", "amce.example", "acne.example", "globx.com", "glohex.co.uk"]],
+    ["allow-look-alike", ["acme.example.evil.example", "ceo@acme.example.evil.example"]],
+  ])("%s: %j", (code, values) => {
+    for (const value of values) expect([value, codesOf("allow", value)]).toEqual([value, [code]]);
+  });
+
+  it("for several reasons at once, which are all told", () => {
+    expect(codesOf("allow", "co.uk")).toEqual(["allow-public-suffix", "allow-own-domain"]);
+    const reason = refusalOf({ list: "allow", value: "co.uk", entryType: "domain" }, OWN);
+    expect(reason).toBe(
+      `is "co.uk", which is refused (allow-public-suffix): ${RISKS["allow-public-suffix"].why} And (allow-own-domain, globex.co.uk): ${RISKS["allow-own-domain"].why} If it is meant, say why with the entry: acceptRisk: "…"`,
+    );
+  });
+});
+
+describe("a deny is risky", () => {
+  it.each([
+    [
+      "deny-own-domain",
+      ["acme.example", "mail.acme.example", "ceo@acme.example", "initech.example", "co.uk"],
+    ],
+    ["deny-free-mail", ["gmail.com", "outlook.com", "outlook.de", "hotmail.co.uk", "yahoo.co.jp", "gmx.net"]],
+    ["deny-free-mail", ["icloud.com", "proton.me", "web.de", "t-online.de", "GMail.com."]],
+  ])("%s: %j", (code, values) => {
+    for (const value of values) expect([value, codesOf("deny", value)]).toEqual([value, [code]]);
+  });
+});
+
+describe("what everybody declares is not risky", () => {
+  it.each([
+    ["partner.example", "news.partner.example", "ceo@partner.example", "trade-fair.example", "example.com"],
+    ["microsoft.com", "amazonses.com", "docusign.net", "salesforce.com", "siemens.com", "somebody@gmail.com"],
+    [
+      "somebody.github.io",
+      "shop.example",
+      "8.8.8.8",
+      "192.0.2.7",
+      "198.51.100.1",
+      "203.0.113.255",
+      "2001:db8::1",
+    ],
+    ["2606:4700::1111", "::ffff:8.8.8.8"],
+    // Near to own names, and another's all the same.
+    [
+      "acne.com",
+      "acm.example",
+      "ibn.com",
+      "hp.net",
+      "hpe.com",
+      "global.com",
+
+      "partner.initech.example",
+    ],
+    ["acme.sharepoint.com", "macmellan.example", "pharmacme.example", "ibm-consulting.example"],
+  ])("allowed: %j", (...values) => {
+    for (const value of values) expect([value, codesOf("allow", value)]).toEqual([value, []]);
+  });
+
+  it.each([
+    ["evil.example", "acme-login.example", "acme.com", "аcme.example", "attacker@gmail.com"],
+    ["10.0.0.1", "0.0.0.0", "192.0.2.7", "github.io", "com.br", "throwawaymail.com", "spambog.net"],
+  ])("denied: %j", (...values) => {
+    for (const value of values) expect([value, codesOf("deny", value)]).toEqual([value, []]);
+  });
+
+  it("without own domains nothing is told of them, and the rest is", () => {
+    const none = new OwnDomains([]);
+    expect(codesOf("allow", "acme.example", none)).toEqual([]);
+    expect(codesOf("deny", "acme.example", none)).toEqual([]);
+    expect(codesOf("allow", "acme.com", none)).toEqual([]);
+    expect(codesOf("allow", "gmail.com", none)).toEqual(["allow-free-mail"]);
+  });
+});
+
+it("a range of addresses and a top-level domain are no values, whoever accepts the risk", () => {
+  for (const value of [
+    "192.0.2.0/24",
+    "10.0.0.0/8",
+    "192.0.2.1-192.0.2.9",
+    "192.0.2.*",
+    "2001:db8::/32",
+    "com",
+    "*",
+  ]) {
+    expect([value, parseEntryValue(value).ok]).toEqual([value, false]);
+  }
+  expect(parseEntryValue("10.0.0.0/8")).toMatchObject({
+    reason: expect.stringContaining("is a range of addresses"),
+  });
+  expect(parseEntryValue("com")).toMatchObject({
+    reason: expect.stringContaining("would stand for all below it"),
+  });
+});
+
+it("the README's table is that of the code", () => {
+  const rows = readFileSync("README.md", "utf8").matchAll(/^\| `((?:allow|deny)-[a-z-]+)` \| (.*) \|$/gm);
+  const told = Object.fromEntries([...rows].map(([, code, why]) => [code, why]));
+  expect(told).toEqual(Object.fromEntries(Object.entries(RISKS).map(([code, { why }]) => [code, why])));
+});
