@@ -240,6 +240,10 @@ describe("a risky allow/deny entry", () => {
   test.each([
     ["", "is empty; say why the risk is accepted, or leave it out"],
     [7, "must be text, not 7"],
+    [
+      "\u001b[31mred",
+      'holds what a terminal, Pulumi or a build pipeline would take for a command and not for text, escaped here: "\\u{1b}[31mred". Take it out',
+    ],
   ])("does not pass with the reason %j", (acceptRisk, reason) => {
     const { failures } = checkAllowDenyEntry({ list: "allow", value: "acme.example", acceptRisk }, own);
     expect(failures).toEqual([{ property: "acceptRisk", reason }]);
