@@ -367,7 +367,7 @@ beforeAll(async () => {
       after: holdsOf(subject),
     });
   }
-});
+}, 120_000);
 
 afterAll(async () => {
   await tenant[Symbol.asyncDispose]();
