@@ -64,7 +64,7 @@ function cases(): Case[] {
     );
   }
   return VICTIMS.map((victim, number) => {
-    const run = RUNS[number % RUNS.length] ?? "create";
+    const run = RUNS[(number + 2) % RUNS.length] ?? "create";
     const moment = MOMENTS[(number + 1) % MOMENTS.length] ?? "before the answer to";
     return { run, victim, moment, at: Math.floor((REQUESTS[run] * (number + 1)) / (VICTIMS.length + 1)) };
   });

@@ -62,7 +62,7 @@ it("serves calls of every kind that come in together with the configuration", as
     expect(added).toHaveLength(EMPLOYEES.length);
     expect(provider.printed).toEqual([]);
   }
-});
+}, 300_000);
 
 it("keeps two provider instances apart, each by its own configuration, from the first call on", async () => {
   for (let round = 0; round < ROUNDS / 2; round += 1) {
@@ -93,4 +93,4 @@ it("keeps two provider instances apart, each by its own configuration, from the 
       expect(values.sort()).toEqual([0, 1, 2, 3].map((at) => `${name}-${at}.example`));
     }
   }
-});
+}, 300_000);
