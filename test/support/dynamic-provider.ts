@@ -28,6 +28,8 @@ export interface DynamicProviderOptions {
   /** Configuration of the stack, as the engine hands it over. */
   readonly config?: Record<string, string>;
   readonly environment?: Record<string, string>;
+  /** Whether it is configured before {@link DynamicProvider.start} answers. Default: true. */
+  readonly isConfigured?: boolean;
 }
 
 /**
@@ -75,10 +77,15 @@ export class DynamicProvider implements AsyncDisposable {
     const started = new DynamicProvider(options, child, client);
     started.printed.push(...lines);
     lines.push = (...more) => started.printed.push(...more);
-    const request = new provider.ConfigureRequest();
-    request.setArgs(Struct.fromJavaScript(options.config ?? {}));
-    await call((done) => client.configure(request, done));
+    if (options.isConfigured !== false) await started.configure();
     return started;
+  }
+
+  /** The engine's first call, with the configuration of the stack. */
+  async configure(): Promise<void> {
+    const request = new provider.ConfigureRequest();
+    request.setArgs(Struct.fromJavaScript(this.#options.config ?? {}));
+    await call((done) => this.#client.configure(request, done));
   }
 
   /** One resource kind of the process. */

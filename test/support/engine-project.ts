@@ -11,6 +11,15 @@ export interface Run {
   readonly output: string;
 }
 
+/** A run of the CLI that goes on. */
+export interface RunUnderWay {
+  /** The number of the engine's process. */
+  readonly id: number;
+  /** Kills the engine (SIGKILL). */
+  readonly kill: () => void;
+  readonly ended: Promise<Run>;
+}
+
 /** One resource of an exported stack. */
 export interface StackResource {
   readonly urn: string;
@@ -102,34 +111,34 @@ export class EngineProject implements AsyncDisposable {
 
   /** The same with more in the environment. */
   async runWith(environment: Record<string, string>, ...args: string[]): Promise<Run> {
-    return await this.#run({ environment }, args);
+    return await this.begin(environment, ...args).ended;
   }
 
   /** The same, but the engine is killed (SIGKILL) when the signal says so. */
   async runUntil(signal: AbortSignal, ...args: string[]): Promise<Run> {
-    return await this.#run({ signal }, args);
+    const run = this.begin({}, ...args);
+    signal.addEventListener("abort", () => run.kill());
+    return await run.ended;
   }
 
-  async #run(
-    { environment, signal }: { environment?: Record<string, string>; signal?: AbortSignal },
-    args: readonly string[],
-  ): Promise<Run> {
-    return await new Promise((resolveRun, reject) => {
-      const child = spawn(this.#command, ["--non-interactive", "--color", "never", ...args], {
-        cwd: this.folder,
-        env: { ...this.#environment, ...environment },
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      let output = "";
-      const take = (chunk: Buffer): void => {
-        output += chunk.toString();
-      };
-      child.stdout.on("data", take);
-      child.stderr.on("data", take);
+  /** Begins a run of the CLI, with more in the environment, and answers while it goes on. */
+  begin(environment: Record<string, string>, ...args: string[]): RunUnderWay {
+    const child = spawn(this.#command, ["--non-interactive", "--color", "never", ...args], {
+      cwd: this.folder,
+      env: { ...this.#environment, ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    const take = (chunk: Buffer): void => {
+      output += chunk.toString();
+    };
+    child.stdout.on("data", take);
+    child.stderr.on("data", take);
+    const ended = new Promise<Run>((resolveRun, reject) => {
       child.once("error", reject);
-      signal?.addEventListener("abort", () => child.kill("SIGKILL"));
       child.once("close", (code) => resolveRun({ code: code ?? -1, output }));
     });
+    return { id: child.pid ?? 0, kill: () => child.kill("SIGKILL"), ended };
   }
 
   /** Runs the CLI and fails unless it succeeds; answers what it printed. */

@@ -23,13 +23,16 @@ export class ManagedResource {
   inputs: Properties = {};
   properties: Properties | undefined;
   id = "";
-  readonly #tenant: SandboxTenant;
+  readonly #tenant: Pick<SandboxTenant, "provider">;
   readonly #handler: HandlerName;
+  readonly #sharesRuns: boolean;
   #hasFailed = false;
 
-  constructor(tenant: SandboxTenant, handler: HandlerName) {
+  /** @param options with `sharesRuns`, whoever has several resources begins each run of theirs (`provider.nextRun`). */
+  constructor(tenant: Pick<SandboxTenant, "provider">, handler: HandlerName, { sharesRuns = false } = {}) {
     this.#tenant = tenant;
     this.#handler = handler;
+    this.#sharesRuns = sharesRuns;
   }
 
   /** `pulumi up --skip-preview`. */
@@ -69,11 +72,14 @@ export class ManagedResource {
     });
   }
 
-  /** `pulumi refresh`. */
+  /** `pulumi refresh`. What is gone is made again by the next `up`. */
   async refresh(): Promise<void> {
     await this.#run(async () => {
       const found = await this.#tenant.provider.resource(this.#handler).read(this.id, this.properties ?? {});
-      if (found === undefined) throw new Error("the resource is gone");
+      if (found === undefined) {
+        this.properties = undefined;
+        return { outcome: "same", failures: {} };
+      }
       Object.assign(this, { id: found.id, properties: found.properties });
       // Without inputs, the engine keeps those it has.
       if (Object.keys(found.inputs).length > 0) this.inputs = found.inputs;
@@ -98,7 +104,7 @@ export class ManagedResource {
 
   async #run(work: () => Promise<Omit<Up, "printed" | "reasons" | "details"> & Partial<Up>>): Promise<Up> {
     const { provider } = this.#tenant;
-    await provider.nextRun();
+    if (!this.#sharesRuns) await provider.nextRun();
     const before = provider.printed.length;
     const up = await work();
     // What the process prints comes over a pipe, after its answer.

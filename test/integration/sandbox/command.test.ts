@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runCommand } from "./command";
+import { runCommand } from "../../support/sandbox-command";
 import { caller, startService, THREATS, VIPS } from "./service";
 
 test.each(["SIGINT", "SIGTERM"] as const)(

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { runCommand } from "./command";
+import { runCommand } from "../../support/sandbox-command";
 import { caller, ENTRIES, METRICS, REPORTS, startService, THREATS, VIPS } from "./service";
 
 let folder: string;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 
 // The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
-const COMMAND = join(__dirname, "../../../provider/dist/cli/sandbox-command.js");
+const COMMAND = join(__dirname, "../../provider/dist/cli/sandbox-command.js");
 
 export interface RunningCommand {
   process: ChildProcessByStdio<null, Readable, Readable>;

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Kill, KillableStack, MOMENTS, type Outcome, VICTIMS } from "../support/killable-stack";
+import { isLong } from "../support/scale";
+
+/*
+ * Somebody is killed (SIGKILL) at a boundary of a request, in a run of the real engine; then a person does what Pulumi
+ * says. That must come to what the undisturbed run comes to: every change made once, and no other.
+ */
+
+const RUNS = ["create", "update", "delete"] as const;
+type RunName = (typeof RUNS)[number];
+
+/** What each run declares: resources of every kind, with something to make, to change, to move or to remove in each. */
+const DECLARED: Record<RunName, unknown> = {
+  create: {
+    AllowDenyEntry: {
+      moved: { list: "allow", value: "partner.example", comment: "Q1" },
+      edited: { list: "deny", value: "bad.example", comment: "INC-1" },
+    },
+    AllowDenyList: { list: { entries: { "one.example": "deny: a", "two.example": "allow: b" } } },
+    VipEmployee: { vip: { email: "yuki.sato@acme.example", comment: "Payroll" } },
+    VipList: { vips: { members: { "marcus.bell@acme.example": "AP", "alice.moreau@acme.example": "AP" } } },
+  },
+  update: {
+    AllowDenyEntry: {
+      moved: { list: "deny", value: "partner.example", comment: "Q2" },
+      edited: { list: "deny", value: "bad.example", comment: "INC-2" },
+    },
+    AllowDenyList: { list: { entries: { "one.example": "allow: a", "three.example": "deny: c" } } },
+    VipEmployee: { vip: { email: "yuki.sato@acme.example", comment: "Payroll, until June" } },
+    VipList: {
+      vips: { members: { "diego.santos@acme.example": "AP", "alice.moreau@acme.example": "on call" } },
+    },
+  },
+  delete: {},
+};
+
+/** One resource after another, so that the requests of a run are always the same. */
+const PROGRAM = `
+  import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";
+  const kinds: Record<string, any> = { AllowDenyEntry, AllowDenyList, VipEmployee, VipList };
+  const dependsOn: unknown[] = [];
+  for (const [kind, resources] of Object.entries<object>(JSON.parse(process.env["DECLARED"] ?? ""))) {
+    for (const [name, args] of Object.entries(resources)) {
+      dependsOn.push(new kinds[kind](name, args, { dependsOn: [...dependsOn] }));
+    }
+  }
+`;
+
+/** How many requests each run makes, undisturbed. */
+const REQUESTS: Record<RunName, number> = { create: 11, update: 13, delete: 9 };
+
+interface Case extends Kill {
+  readonly run: RunName;
+}
+
+/** All boundaries of all requests; by default a sample in which each run, each victim and each moment is. */
+function cases(): Case[] {
+  if (isLong) {
+    return RUNS.flatMap((run) =>
+      Array.from({ length: REQUESTS[run] }, (_, at) => at).flatMap((at) =>
+        VICTIMS.flatMap((victim) => MOMENTS.map((moment) => ({ run, at, victim, moment }))),
+      ),
+    );
+  }
+  return VICTIMS.map((victim, number) => {
+    const run = RUNS[(number + 2) % RUNS.length] ?? "create";
+    const moment = MOMENTS[(number + 1) % MOMENTS.length] ?? "before the answer to";
+    return { run, victim, moment, at: Math.floor((REQUESTS[run] * (number + 1)) / (VICTIMS.length + 1)) };
+  });
+}
+
+let stack: KillableStack;
+/** What each run comes to, undisturbed. */
+const undisturbed = new Map<RunName, Outcome>();
+
+beforeAll(async () => {
+  stack = await KillableStack.create(PROGRAM);
+  const requests: Record<string, number> = {};
+  for (const run of RUNS) {
+    await stack.keep(run);
+    await stack.proxy.heal();
+    const since = await stack.lastChange();
+    expect(await stack.up(DECLARED[run])).toMatchObject({ code: 0 });
+    requests[run] = stack.proxy.requests.length;
+    undisturbed.set(run, await stack.outcome(since));
+  }
+  expect(requests).toEqual(REQUESTS);
+});
+
+afterAll(async () => {
+  await stack[Symbol.asyncDispose]();
+});
+
+it.each(cases())("$run: the $victim is killed $moment request $at", async ({ run, ...kill }) => {
+  await stack.restore(run);
+  const since = await stack.lastChange();
+  const isOdd = kill.at % 2 === 1;
+  const killed = await stack.upWith(kill, DECLARED[run], { isBackAtOnce: isOdd });
+  const recovery = await stack.recover(DECLARED[run], { refreshesFirst: isOdd });
+  const said = `${killed.output}\n${recovery}`;
+  expect({ said, ...(await stack.outcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
+
+  stack.proxy.requests.length = 0;
+  const again = await stack.up(DECLARED[run], "--expect-no-changes");
+  expect(again).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
+  expect(stack.proxy.requests).toEqual([]);
+  // Nobody stays who knows the key.
+  await stack.providerIsGone();
+});

@@ -1,0 +1,407 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { HandlerName } from "../../../provider/resources/shell";
+import type { ServiceRequest } from "../../../provider/sandbox";
+import type { Properties } from "../../support/dynamic-provider";
+import { ManagedResource, type Up } from "../../support/managed-resource";
+import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+
+/*
+ * A colleague in the console acts between our reading and our write: while that write is held before the service has
+ * seen it. Each row: what we do, what the colleague does meanwhile, and what has come of both.
+ */
+
+interface Row {
+  readonly colleague: string;
+  readonly acts: Act;
+  /** What our run comes to, and what it says. */
+  readonly outcome: Up["outcome"];
+  readonly says?: RegExp;
+  /** What the tenant then holds of it. */
+  readonly holds: string;
+  /** What a further `up` comes to. Default: the same failure, or nothing to do. */
+  readonly next?: { readonly outcome: Up["outcome"]; readonly holds: string };
+}
+
+interface Case {
+  readonly kind: HandlerName;
+  /** What is there before, from an earlier run. */
+  readonly before?: (subject: string) => Properties;
+  /** What the run declares; left out, it deletes. */
+  readonly args?: (subject: string) => Properties;
+  /** The write that is held. */
+  readonly held: (request: ServiceRequest) => boolean;
+  readonly rows: readonly Row[];
+}
+
+/** What the colleague does to a value or a mailbox, whose entry may be there. */
+type Act = (colleague: {
+  tenant: SandboxTenant;
+  subject: string;
+  id: string | undefined;
+}) => Promise<unknown>;
+
+const evil = (more: Properties) => (value: string) => ({ list: "deny", value, comment: "ours", ...more });
+const entries =
+  (text: string, more: Properties = {}) =>
+  (value: string) => ({
+    __resourceName: value,
+    entries: { [value]: text, [`beside.${value}`]: "deny" },
+    ...more,
+  });
+const vip = (comment: string) => (email: string) => ({ email, comment });
+const members = (comment: string) => (email: string) => ({
+  __resourceName: email,
+  members: { [email]: comment },
+});
+
+const isPost = ({ method, path }: ServiceRequest) =>
+  method === "POST" && path.endsWith("/allow_deny_entries");
+const isPatch = ({ method }: ServiceRequest) => method === "PATCH";
+const isDelete = ({ method }: ServiceRequest) => method === "DELETE";
+const isVipPost = ({ method, path }: ServiceRequest) => method === "POST" && path.endsWith("/vip_employees");
+const isVipRemove = ({ path }: ServiceRequest) => path.endsWith("/remove");
+
+const changes =
+  (change: Properties): Act =>
+  ({ tenant, id }) =>
+    tenant.console("PATCH", `/allow_deny_entries/${id}`, change);
+const edits = changes({ comment: "theirs" });
+const moves = changes({ list: "allow" });
+const deletes: Act = ({ tenant, id }) => tenant.console("DELETE", `/allow_deny_entries/${id}`);
+const adds =
+  (more: Properties): Act =>
+  ({ tenant, subject }) =>
+    tenant.console("POST", "/allow_deny_entries", { ...evil(more)(subject), entry_type: "domain" });
+const makesAnew: Act = async (colleague) => {
+  await deletes(colleague);
+  await adds({ comment: "theirs" })(colleague);
+};
+
+const addsVip =
+  (comment: string): Act =>
+  ({ tenant, subject }) =>
+    tenant.console("POST", "/vip_employees", { emails: [subject], comment });
+const editsVip: Act = ({ tenant, subject }) =>
+  tenant.console("PATCH", "/vip_employees", { email: subject, comment: "theirs" });
+const removesVip: Act = ({ tenant, subject }) =>
+  tenant.console("POST", "/vip_employees/remove", { emails: [subject] });
+
+const entryCases: Record<string, Case> = {
+  "an entry is created": {
+    kind: "allowDenyEntry",
+    args: evil({}),
+    held: isPost,
+    rows: [
+      { colleague: "makes the same", acts: adds({}), outcome: "created", holds: "deny: ours" },
+      {
+        colleague: "makes it with another comment",
+        acts: adds({ comment: "theirs" }),
+        outcome: "failed",
+        says: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
+        holds: "deny: theirs",
+      },
+      {
+        colleague: "makes it on the other list",
+        acts: adds({ list: "allow" }),
+        outcome: "failed",
+        says: /evil-\d+\.example can't be created.*on the allow list.*Dana Reyes.*adopt: true/s,
+        holds: "allow: ours",
+      },
+    ],
+  },
+  "an entry is created that may be taken over": {
+    kind: "allowDenyEntry",
+    args: evil({ adopt: true }),
+    held: isPost,
+    rows: [
+      {
+        colleague: "makes it with another comment",
+        acts: adds({ comment: "theirs" }),
+        outcome: "created",
+        holds: "deny: ours",
+      },
+      {
+        colleague: "makes it on the other list",
+        acts: adds({ list: "allow", comment: "theirs" }),
+        outcome: "created",
+        holds: "deny: ours",
+      },
+    ],
+  },
+  "an entry's comment is changed": {
+    kind: "allowDenyEntry",
+    before: evil({ comment: "old" }),
+    args: evil({}),
+    held: isPatch,
+    rows: [
+      { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
+      { colleague: "moves it", acts: moves, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it and makes it anew", acts: makesAnew, outcome: "updated", holds: "deny: ours" },
+    ],
+  },
+  "an entry is moved to the other list": {
+    kind: "allowDenyEntry",
+    before: evil({ list: "allow" }),
+    args: evil({}),
+    held: isPatch,
+    rows: [
+      { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
+      {
+        colleague: "moves it there too",
+        acts: changes({ list: "deny" }),
+        outcome: "updated",
+        holds: "deny: ours",
+      },
+      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "deny: ours" },
+    ],
+  },
+  "an entry is deleted": {
+    kind: "allowDenyEntry",
+    before: evil({}),
+    held: isDelete,
+    rows: [
+      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "nothing" },
+      {
+        colleague: "deletes it and makes it anew",
+        acts: makesAnew,
+        outcome: "updated",
+        says: /was made in its place and is left alone/,
+        holds: "deny: theirs",
+      },
+      // The service can't be told "only if it is still so": what is changed between our reading and our request goes with it.
+      { colleague: "moves it", acts: moves, outcome: "updated", holds: "nothing" },
+      { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "nothing" },
+    ],
+  },
+};
+
+const listCases: Record<string, Case> = {
+  "a list's entry is created": {
+    kind: "allowDenyList",
+    args: entries("deny: ours"),
+    held: isPost,
+    rows: [
+      { colleague: "makes the same", acts: adds({}), outcome: "created", holds: "deny: ours" },
+      {
+        colleague: "makes it with another comment",
+        acts: adds({ comment: "theirs" }),
+        outcome: "partial",
+        says: /deny evil-\d+\.example: .*"theirs".*Dana Reyes.*adopt: true/s,
+        holds: "deny: theirs",
+      },
+    ],
+  },
+  "a list's entry is moved": {
+    kind: "allowDenyList",
+    before: entries("allow: ours"),
+    args: entries("deny: ours"),
+    held: isPatch,
+    rows: [
+      { colleague: "edits the comment", acts: edits, outcome: "updated", holds: "deny: ours" },
+      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "deny: ours" },
+      {
+        colleague: "deletes it and makes it anew",
+        acts: makesAnew,
+        outcome: "partial",
+        says: /evil-\d+\.example can't be created.*"theirs".*Dana Reyes.*adopt: true/s,
+        holds: "deny: theirs",
+        // What the state holds was declared, so it is mended.
+        next: { outcome: "updated", holds: "deny: ours" },
+      },
+    ],
+  },
+  "a list's entry is removed": {
+    kind: "allowDenyList",
+    before: entries("deny: ours"),
+    args: (value) => ({ __resourceName: value, entries: { [`beside.${value}`]: "deny" } }),
+    held: isDelete,
+    rows: [
+      { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "nothing" },
+      {
+        colleague: "deletes it and makes it anew",
+        acts: makesAnew,
+        outcome: "updated",
+        holds: "deny: theirs",
+      },
+    ],
+  },
+};
+
+const vipCases: Record<string, Case> = {
+  "a VIP is added": {
+    kind: "vipEmployee",
+    args: vip("ours"),
+    held: isVipPost,
+    rows: [
+      { colleague: "adds the same", acts: addsVip("ours"), outcome: "created", holds: "VIP: ours" },
+      {
+        colleague: "adds it with another comment",
+        acts: addsVip("theirs"),
+        outcome: "created",
+        holds: "VIP: ours",
+      },
+      { colleague: "excludes the mailbox", acts: removesVip, outcome: "created", holds: "VIP: ours" },
+    ],
+  },
+  "a VIP's comment is changed": {
+    kind: "vipEmployee",
+    before: vip("old"),
+    args: vip("ours"),
+    held: isPatch,
+    rows: [
+      { colleague: "edits the comment", acts: editsVip, outcome: "updated", holds: "VIP: ours" },
+      { colleague: "removes it", acts: removesVip, outcome: "updated", holds: "VIP: ours" },
+    ],
+  },
+  "a VIP is removed": {
+    kind: "vipEmployee",
+    before: vip("ours"),
+    held: isVipRemove,
+    rows: [
+      { colleague: "removes it", acts: removesVip, outcome: "updated", holds: "excluded" },
+      { colleague: "edits the comment", acts: editsVip, outcome: "updated", holds: "excluded" },
+    ],
+  },
+  "a list's VIP is added": {
+    kind: "vipList",
+    args: members("ours"),
+    held: isVipPost,
+    rows: [
+      {
+        colleague: "adds it with another comment",
+        acts: addsVip("theirs"),
+        outcome: "created",
+        holds: "VIP: ours",
+      },
+    ],
+  },
+  "a list's VIP is removed": {
+    kind: "vipList",
+    before: members("ours"),
+    args: (email) => ({ __resourceName: email, members: {}, confirmRemovals: 1 }),
+    held: isVipRemove,
+    rows: [{ colleague: "removes it", acts: removesVip, outcome: "updated", holds: "excluded" }],
+  },
+};
+
+/** Mailboxes that automatic detection makes no VIPs. */
+const MAILBOXES = [
+  "marcus.bell",
+  "yuki.sato",
+  "invoices",
+  "greta.nilsen",
+  "alice.moreau",
+  "diego.santos",
+  "mei.chen",
+]
+  .concat([
+    "oskar.kowalski",
+    "fatima.zahra",
+    "dana.reyes",
+    "tomas.lindqvist",
+    "soc",
+    "hannah.kim",
+    "stefan.novak",
+  ])
+  .map((name) => `${name}@acme.example`);
+
+/** Each row with a value or a mailbox of its own, so that all share the three runs. */
+const rows = Object.entries({ ...entryCases, ...listCases, ...vipCases })
+  .flatMap(([what, one]) => one.rows.map((row) => ({ what, ...one, ...row })))
+  .map((row, number) => {
+    const isVip = row.kind === "vipEmployee" || row.kind === "vipList";
+    return { ...row, subject: isVip ? (MAILBOXES.pop() ?? "") : `evil-${number}.example` };
+  });
+
+let tenant: SandboxTenant;
+const ran = new Map<
+  string,
+  { run: Up; held: string; isHeld: boolean; next: Up | undefined; after: string }
+>();
+
+beforeAll(async () => {
+  let held: ((request: ServiceRequest) => Promise<void>) | undefined;
+  tenant = await sandboxTenant({
+    async intercept(request) {
+      await held?.(request);
+      return undefined;
+    },
+  });
+  const resources = rows.map((row) => ({
+    ...row,
+    resource: new ManagedResource(tenant, row.kind, { sharesRuns: true }),
+  }));
+  const inOneRun = async <Result>(work: (one: (typeof resources)[number]) => Promise<Result>) => {
+    await tenant.provider.nextRun();
+    return await Promise.all(resources.map(work));
+  };
+
+  await inOneRun(async ({ before, resource, subject }) => {
+    if (before === undefined) return;
+    expect(await resource.up(before(subject))).toMatchObject({ outcome: "created" });
+  });
+
+  const acted = new Set<string>();
+  held = async (request) => {
+    for (const row of rows) {
+      if (acted.has(row.subject) || !row.held(request) || !isAbout(row.subject, request)) continue;
+      acted.add(row.subject);
+      await row.acts({ tenant, subject: row.subject, id: idOf(row.subject) });
+    }
+  };
+  const runs = await inOneRun(({ args, resource, subject }) =>
+    args === undefined ? resource.destroy() : resource.up(args(subject)),
+  );
+  held = undefined;
+  const heldThen = rows.map(({ subject }) => holdsOf(subject));
+  const nexts = await inOneRun(async ({ args, resource, subject }) =>
+    args === undefined ? undefined : await resource.up(args(subject)),
+  );
+  for (const [at, { subject }] of rows.entries()) {
+    ran.set(subject, {
+      run: runs[at] as Up,
+      held: heldThen[at] as string,
+      isHeld: acted.has(subject),
+      next: nexts[at],
+      after: holdsOf(subject),
+    });
+  }
+}, 120_000);
+
+afterAll(async () => {
+  await tenant[Symbol.asyncDispose]();
+});
+
+it.each(rows)("$what while a colleague $colleague", ({ subject, outcome, says = /(?:)/, holds, next }) => {
+  const { run, held, isHeld, next: further, after } = ran.get(subject) ?? expect.fail("it was not run");
+  expect(isHeld).toBe(true);
+  const said = [...Object.values(run.failures), ...run.reasons, run.printed].join("\n");
+  expect({ outcome: run.outcome, said, holds: held }).toMatchObject({ outcome, holds });
+  expect(said).toMatch(says);
+  if (further === undefined) return;
+  const hasFailed = outcome === "failed" || outcome === "partial";
+  const expected = next ?? { outcome: hasFailed ? outcome : "same", holds };
+  expect({ ...further, holds: after }).toMatchObject(expected);
+});
+
+function isAbout(subject: string, { path, body }: ServiceRequest): boolean {
+  const { value, email, emails = [] } = (body ?? {}) as { value?: string; email?: string; emails?: string[] };
+  const id = idOf(subject);
+  return [value, email, ...emails].includes(subject) || (id !== undefined && path.endsWith(`/${id}`));
+}
+
+function idOf(value: string): string | undefined {
+  return tenant.sandbox.allowDenyEntries("acme").find((row) => row.value === value)?.id;
+}
+
+/** What the tenant holds of a value or a mailbox, every row of it. */
+function holdsOf(subject: string): string {
+  const { sandbox } = tenant;
+  const found = [
+    ...sandbox.allowDenyEntries("acme").filter(({ value }) => value === subject),
+    ...sandbox.vips("acme").filter(({ email }) => email === subject),
+  ].map((row) => `${"list" in row ? row.list : "VIP"}: ${row.comment}`);
+  if (sandbox.exclusions("acme").includes(subject)) found.push("excluded");
+  return found.join(", ") || "nothing";
+}

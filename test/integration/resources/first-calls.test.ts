@@ -1,0 +1,96 @@
+import { expect, it } from "vitest";
+import type { HandlerName } from "../../../provider/resources/shell";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { DynamicProvider, type Properties } from "../../support/dynamic-provider";
+import { isLong } from "../../support/scale";
+
+/*
+ * The host configures a kind of resource when its first call comes in, and lets the second one through while the first
+ * still waits for that. The configuration is given by the stack alone, so a call that overtook it would fail, or go to
+ * another tenant.
+ */
+
+const ROUNDS = isLong ? 60 : 4;
+
+const EMPLOYEES = ["yuki.sato", "marcus.bell", "alice.moreau", "diego.santos"];
+
+function configured(sandbox: Sandbox, tenant: string): Record<string, string> {
+  return { "email-security:baseUrl": sandbox.url, "email-security:apiKey": `sandbox-${tenant}-ci` };
+}
+
+/** Several resources of every kind at once: checked first, or created without, as the engine may call in any order. */
+function makeAll(provider: DynamicProvider): Promise<{ id: string; properties: Properties }>[] {
+  const create = (kind: HandlerName, args: Properties) => provider.resource(kind).create(args);
+  const declare = (kind: HandlerName, args: Properties) => provider.resource(kind).declare(args);
+  const entries = Array.from({ length: 6 }, (_, at) =>
+    (at % 2 === 0 ? create : declare)("allowDenyEntry", { list: "deny", value: `bad-${at}.example` }),
+  );
+  const [one, two, three, four] = EMPLOYEES.map((name) => `${name}@acme.example`);
+  return [
+    ...entries,
+    create("vipEmployee", { email: one }),
+    declare("vipEmployee", { email: two }),
+    declare("allowDenyList", {
+      __resourceName: "list",
+      entries: { "worse.example": "deny", "fine.example": "allow" },
+    }),
+    declare("vipList", { __resourceName: "vips", members: { [String(three)]: "", [String(four)]: "" } }),
+  ];
+}
+
+it("serves calls of every kind that come in together with the configuration", async () => {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    await using provider = await DynamicProvider.start({
+      config: configured(sandbox, "acme"),
+      isConfigured: false,
+    });
+    const entry = provider.resource("allowDenyEntry");
+    const gone = { list: "deny", value: "gone.example", entryType: "domain", verdictScope: "global" };
+    const [, read, ...made] = await Promise.all([
+      provider.configure(),
+      entry.read("ade_gone", gone),
+      ...makeAll(provider),
+    ]);
+    expect(read).toBeUndefined();
+    expect(new Set(made.map(({ properties }) => properties["tenant"]))).toEqual(
+      new Set([new URL(sandbox.url).host]),
+    );
+    expect(sandbox.requests.filter(({ tenant }) => tenant !== "acme")).toEqual([]);
+    expect(sandbox.allowDenyEntries("acme")).toHaveLength(8);
+    const added = sandbox.vips("acme").filter(({ source }) => source === "manual");
+    expect(added).toHaveLength(EMPLOYEES.length);
+    expect(provider.printed).toEqual([]);
+  }
+}, 300_000);
+
+it("keeps two provider instances apart, each by its own configuration, from the first call on", async () => {
+  for (let round = 0; round < ROUNDS / 2; round += 1) {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    const instance = (name: string) =>
+      DynamicProvider.start({
+        config: { ...configured(sandbox, name), "email-security:instance": name },
+        // Neither may reach an explicit instance.
+        environment: { EMAIL_SECURITY_BASE_URL: "https://nowhere.invalid", EMAIL_SECURITY_API_KEY: "other" },
+        isConfigured: false,
+      });
+    const [acme, globex] = await Promise.all([instance("acme"), instance("globex")]);
+    await using _acme = acme;
+    await using _globex = globex;
+    await Promise.all(
+      [acme, globex].flatMap((provider) => {
+        const name = provider === acme ? "acme" : "globex";
+        const entries = Array.from({ length: 4 }, (_, at) => ({
+          list: "deny",
+          value: `${name}-${at}.example`,
+        }));
+        const entry = provider.resource("allowDenyEntry");
+        return [provider.configure(), ...entries.map((args) => entry.create(args))];
+      }),
+    );
+    for (const name of ["acme", "globex"]) {
+      const values = sandbox.allowDenyEntries(name).map(({ value }) => value);
+      expect(values.sort()).toEqual([0, 1, 2, 3].map((at) => `${name}-${at}.example`));
+    }
+  }
+}, 300_000);

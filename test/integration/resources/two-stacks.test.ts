@@ -1,0 +1,303 @@
+import { afterEach, expect, it } from "vitest";
+import type { HandlerName } from "../../../provider/resources/shell";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { DynamicProvider, type Properties } from "../../support/dynamic-provider";
+import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
+import { Interleaving } from "../../support/interleaving";
+import { ManagedResource, type Up } from "../../support/managed-resource";
+import { isLong } from "../../support/scale";
+
+/*
+ * Two stacks, each with a provider process of its own, work on the same things of one tenant at once. Every request
+ * stops twice, before the service sees it and before its answer is told, and a seed decides who goes on: so one may read
+ * before the other writes, and be told of its own write long after.
+ */
+
+const SEEDS = Array.from({ length: isLong ? 60 : 2 }, (_, at) => at + 1);
+
+const STACKS = ["one", "two"] as const;
+type StackName = (typeof STACKS)[number];
+
+interface Case {
+  readonly what: string;
+  readonly kind: HandlerName | readonly [HandlerName, HandlerName];
+  /** What was declared before; undefined: nothing. */
+  readonly before?: Declares;
+  /** What both declare now. Undefined: it is deleted. */
+  readonly now: Declares;
+  /** What the tenant may hold after it, every row of it: as the first stack declares it, or the second. */
+  readonly holds: readonly string[];
+  /** How one of the two may fail. Default: not at all. */
+  readonly fails?: RegExp;
+}
+
+type Declares = Readonly<Record<StackName, ((subject: string) => Properties) | undefined>>;
+
+const both = (declares: ((subject: string) => Properties) | undefined): Declares => ({
+  one: declares,
+  two: declares,
+});
+const deny =
+  (comment: string, more: Properties = {}) =>
+  (value: string) => ({ list: "deny", value, comment, ...more });
+const allow = (comment: string) => (value: string) => ({ list: "allow", value, comment });
+const vip = (comment: string) => (email: string) => ({ email, comment });
+const list = (text: string | undefined) => (value: string) => ({
+  __resourceName: value,
+  entries: { ...(text === undefined ? {} : { [value]: text }), [`beside.${value}`]: "deny" },
+});
+const members = (comment: string) => (email: string) => ({
+  __resourceName: email,
+  members: { [email]: comment },
+});
+
+const EXISTS =
+  /evil-\d+\.example can't be created on the (allow|deny) list: there is an entry already.*Pulumi \(ci\).*adopt: true/s;
+
+const CASES: readonly Case[] = [
+  { what: "make the same entry", kind: "allowDenyEntry", now: both(deny("a")), holds: ["deny: a"] },
+  {
+    what: "make it with another comment",
+    kind: "allowDenyEntry",
+    now: { one: deny("a"), two: deny("b") },
+    holds: ["deny: a", "deny: b"],
+    fails: EXISTS,
+  },
+  {
+    what: "make it on another list",
+    kind: "allowDenyEntry",
+    now: { one: deny("a"), two: allow("a") },
+    holds: ["deny: a", "allow: a"],
+    fails: EXISTS,
+  },
+  {
+    what: "make it with another comment, and may take it over",
+    kind: "allowDenyEntry",
+    now: { one: deny("a", { adopt: true }), two: deny("b", { adopt: true }) },
+    holds: ["deny: a", "deny: b"],
+  },
+  {
+    what: "give it another comment",
+    kind: "allowDenyEntry",
+    before: both(deny("old")),
+    now: { one: deny("a"), two: deny("b") },
+    holds: ["deny: a", "deny: b"],
+  },
+  {
+    what: "move it, and give it another comment",
+    kind: "allowDenyEntry",
+    before: both(deny("old")),
+    now: { one: allow("old"), two: deny("b") },
+    holds: ["allow: old", "deny: b"],
+  },
+  {
+    what: "move it alike",
+    kind: "allowDenyEntry",
+    before: both(deny("a")),
+    now: both(allow("a")),
+    holds: ["allow: a"],
+  },
+  {
+    what: "change and delete it",
+    kind: "allowDenyEntry",
+    before: both(deny("old")),
+    now: { one: deny("a"), two: undefined },
+    holds: ["deny: a", "nothing"],
+  },
+  {
+    what: "both delete it",
+    kind: "allowDenyEntry",
+    before: both(deny("a")),
+    now: both(undefined),
+    holds: ["nothing"],
+  },
+  { what: "make the same VIP", kind: "vipEmployee", now: both(vip("a")), holds: ["VIP: a"] },
+  {
+    what: "make the VIP with another comment",
+    kind: "vipEmployee",
+    now: { one: vip("a"), two: vip("b") },
+    holds: ["VIP: a", "VIP: b"],
+  },
+  {
+    what: "change and remove the VIP",
+    kind: "vipEmployee",
+    before: both(vip("old")),
+    now: { one: vip("a"), two: undefined },
+    holds: ["VIP: a", "excluded"],
+  },
+  {
+    what: "both remove the VIP",
+    kind: "vipEmployee",
+    before: both(vip("a")),
+    now: both(undefined),
+    holds: ["excluded"],
+  },
+  { what: "declare the same list", kind: "allowDenyList", now: both(list("deny: a")), holds: ["deny: a"] },
+  {
+    what: "move it in two lists",
+    kind: "allowDenyList",
+    before: both(list("deny: a")),
+    now: both(list("allow: a")),
+    holds: ["allow: a"],
+  },
+  {
+    what: "take it out of two lists",
+    kind: "allowDenyList",
+    before: both(list("deny: a")),
+    now: both(list(undefined)),
+    holds: ["nothing"],
+  },
+  {
+    what: "make it alone and in a list",
+    kind: ["allowDenyEntry", "allowDenyList"],
+    now: { one: deny("a"), two: list("deny: a") },
+    holds: ["deny: a"],
+  },
+  { what: "declare the same VIPs", kind: "vipList", now: both(members("a")), holds: ["VIP: a"] },
+  {
+    what: "make the VIP alone and in a list",
+    kind: ["vipEmployee", "vipList"],
+    now: { one: vip("a"), two: members("b") },
+    holds: ["VIP: a", "VIP: b"],
+  },
+];
+
+/** Mailboxes that automatic detection makes no VIPs. */
+const MAILBOXES = [
+  "marcus.bell",
+  "yuki.sato",
+  "greta.nilsen",
+  "alice.moreau",
+  "diego.santos",
+  "mei.chen",
+  "hannah.kim",
+];
+
+/** Each case with a value or a mailbox of its own, so that all go on at once. */
+function subjects(): readonly (Case & { subject: string })[] {
+  const mailboxes = MAILBOXES.values();
+  return CASES.map((one, number) => {
+    const isVip = String(one.kind).startsWith("vip");
+    return { ...one, subject: isVip ? `${mailboxes.next().value}@acme.example` : `evil-${number}.example` };
+  });
+}
+
+/** One stack: a provider process behind a proxy, and its resources. */
+class Stack implements AsyncDisposable {
+  readonly proxy: FaultyProxy;
+  readonly provider: DynamicProvider;
+  readonly resources: ReadonlyMap<string, ManagedResource>;
+
+  private constructor(proxy: FaultyProxy, provider: DynamicProvider, at: number) {
+    this.proxy = proxy;
+    this.provider = provider;
+    this.resources = new Map(
+      subjects().map(({ kind, subject }) => {
+        const handler = typeof kind === "string" ? kind : kind[at];
+        return [subject, new ManagedResource({ provider }, handler as HandlerName, { sharesRuns: true })];
+      }),
+    );
+  }
+
+  static async start(target: string, at: number): Promise<Stack> {
+    const proxy = await startFaultyProxy({ target });
+    const provider = await DynamicProvider.start({
+      environment: { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+    });
+    return new Stack(proxy, provider, at);
+  }
+
+  /** `pulumi up` of all resources, in the process that runs; undefined where there was nothing to do. */
+  async up(declares: (one: Case) => Declares[StackName]): Promise<ReadonlyMap<string, Up | undefined>> {
+    const ups = subjects().map(async (one) => {
+      const resource = this.resources.get(one.subject) as ManagedResource;
+      const args = declares(one)?.(one.subject);
+      if (args !== undefined) return [one.subject, await resource.up(args)] as const;
+      return [one.subject, resource.properties === undefined ? undefined : await resource.destroy()] as const;
+    });
+    return new Map(await Promise.all(ups));
+  }
+
+  /** `pulumi refresh` of all, in the process that runs. */
+  async refresh(): Promise<void> {
+    const known = [...this.resources.values()].filter(({ properties }) => properties !== undefined);
+    await Promise.all(known.map(async (resource) => await resource.refresh()));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.provider[Symbol.asyncDispose]();
+    await this.proxy[Symbol.asyncDispose]();
+  }
+}
+
+const open: AsyncDisposable[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
+});
+
+it.each(SEEDS)(
+  "two stacks at once come to one of what they declare, each told what happened (order %i)",
+  async (seed) => {
+    const sandbox = await startSandbox({ scenario: "empty" });
+    open.push(sandbox);
+    const stacks: Record<string, Stack> = {};
+    for (const [at, name] of STACKS.entries()) {
+      stacks[name] = await Stack.start(sandbox.url, at);
+      open.push(stacks[name]);
+      await stacks[name].up(({ before }) => before?.[name]);
+    }
+
+    const order = new Interleaving(STACKS, seed);
+    const outcomes = await Promise.all(
+      STACKS.map(async (name) => {
+        const stack = stacks[name] as Stack;
+        stack.proxy.hooks = { beforeForward: () => order.gate(name), afterCommit: () => order.gate(name) };
+        await stack.provider.nextRun();
+        const outcome = await stack.up(({ now }) => now[name]).finally(() => order.leave(name));
+        stack.proxy.hooks = {};
+        return outcome;
+      }),
+    );
+    const isFailed = (up: Up | undefined) =>
+      up !== undefined && ["failed", "partial", "refused"].includes(up.outcome);
+    for (const { what, subject, holds, fails } of subjects()) {
+      const ups = outcomes.map((outcome) => outcome.get(subject));
+      const failed = ups.filter(isFailed);
+      expect.soft(holds, `${what}: ${JSON.stringify(ups)}`).toContain(holdsOf(sandbox, subject));
+      if (fails === undefined) expect.soft(failed, what).toEqual([]);
+      else expect.soft(failed.length, what).toBeLessThan(2);
+      for (const { failures } of failed as Up[]) {
+        expect.soft(Object.values(failures).join("\n"), what).toMatch(fails ?? "");
+      }
+    }
+
+    // With the other one quiet, each brings about what it declares, or is refused again.
+    for (const [at, name] of STACKS.entries()) {
+      const stack = stacks[name] as Stack;
+      await stack.provider.nextRun();
+      await stack.refresh();
+      await stack.up(({ now }) => now[name]);
+      await stack.provider.nextRun();
+      stack.proxy.requests.length = 0;
+      const again = await stack.up(({ now }) => now[name]);
+      expect(stack.proxy.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+      for (const { what, subject, now, holds, fails } of subjects()) {
+        const up = again.get(subject);
+        if (now[name] === undefined || (isFailed(up) && fails !== undefined)) continue;
+        expect.soft(up?.outcome, `${what}, again`).toBe("same");
+        expect.soft(holdsOf(sandbox, subject), `${what}, again`).toBe(holds[at] ?? holds[0]);
+      }
+    }
+  },
+  120_000,
+);
+
+/** What the tenant holds of a value or a mailbox, every row of it. */
+function holdsOf(sandbox: Sandbox, subject: string): string {
+  const found = [
+    ...sandbox.allowDenyEntries("acme").filter(({ value }) => value === subject),
+    ...sandbox.vips("acme").filter(({ email }) => email === subject),
+  ].map((row) => `${"list" in row ? row.list : "VIP"}: ${row.comment}`);
+  if (sandbox.exclusions("acme").includes(subject)) found.push("excluded");
+  return found.join(", ") || "nothing";
+}

@@ -1,0 +1,131 @@
+import { expect, test } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
+import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
+import { makeCertificate } from "../client/certificate";
+
+const ENTRIES = "/api/v1/settings/allow_deny_entries";
+const ENTRY = { list: "deny", entry_type: "domain", value: "evil.example" };
+
+async function proxied() {
+  const sandbox = await startSandbox({ scenario: "empty" });
+  const proxy = await startFaultyProxy({ target: sandbox.url });
+  return {
+    sandbox,
+    proxy,
+    entries: () => sandbox.allowDenyEntries("acme").length,
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]();
+      await sandbox.close();
+    },
+  };
+}
+
+async function post(proxy: FaultyProxy, signal?: AbortSignal) {
+  return await fetch(`${proxy.url}${ENTRIES}?x=1`, {
+    method: "POST",
+    headers: { "x-api-key": "sandbox-acme-ci", "content-type": "application/json" },
+    body: JSON.stringify(ENTRY),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+const causeOf = async (promise: Promise<unknown>): Promise<unknown> =>
+  await promise.then(
+    () => "no failure",
+    (error: Error & { code?: string }) =>
+      (error.cause as { code?: string } | undefined)?.code ?? error.code ?? error.name,
+  );
+
+test("passes requests on, and keeps what was asked, served and told", async () => {
+  await using made = await proxied();
+  const { proxy } = made;
+  const boundaries: string[] = [];
+  proxy.hooks = {
+    beforeForward: ({ told }) => boundaries.push(`before ${made.entries()} ${told}`),
+    afterCommit: ({ served, told }) => boundaries.push(`committed ${made.entries()} ${served} ${told}`),
+    afterAnswer: ({ told }) => boundaries.push(`answered ${told}`),
+  };
+  const response = await post(proxy);
+  expect(await response.json()).toMatchObject({ results: { value: "evil.example" } });
+  const expected = { index: 0, method: "POST", path: ENTRIES, query: "?x=1", body: JSON.stringify(ENTRY) };
+  expect(proxy.requests).toEqual([{ ...expected, served: 201, told: 201 }]);
+  await expect
+    .poll(() => boundaries)
+    .toEqual(["before 0 undefined", "committed 1 201 undefined", "answered 201"]);
+});
+
+test("hits the requests that it should, before or after the service has done them", async () => {
+  await using made = await proxied();
+  const { proxy } = made;
+  const reset = proxy.inject({
+    method: "POST",
+    path: /entries$/,
+    nth: [1],
+    fault: { forwarded: false, told: "reset" },
+  });
+  const half = proxy.inject({ nth: [1], path: /entries/, fault: { forwarded: true, told: "half" } });
+  expect(await causeOf(post(proxy))).toBe("ECONNRESET");
+  expect(made.entries()).toBe(0);
+  expect(reset.hits).toBe(1);
+  // The other one counted that request too, and did not hit it.
+  expect(half).toMatchObject({ matches: 1, hits: 0 });
+
+  await proxy.heal();
+  proxy.inject({ fault: { forwarded: true, told: "half" } });
+  expect(await causeOf((await post(proxy)).text())).toBe("UND_ERR_RES_CONTENT_LENGTH_MISMATCH");
+  expect(made.entries()).toBe(1);
+  expect(proxy.requests).toMatchObject([{ served: 201, told: "half" }]);
+});
+
+test("tells what it is told to tell", async () => {
+  await using made = await proxied();
+  const { proxy } = made;
+  const told = {
+    status: 503,
+    headers: { "retry-after": "{in 5 s}", "content-type": "text/html" },
+    body: "<p>",
+  };
+  proxy.inject({ nth: [1], fault: { forwarded: true, told } });
+  const response = await post(proxy);
+  expect([response.status, await response.text()]).toEqual([503, "<p>"]);
+  expect(response.headers.get("content-type")).toBe("text/html");
+  const waitMs = Date.parse(response.headers.get("retry-after") ?? "") - Date.now();
+  expect(waitMs).toBeGreaterThan(0);
+  expect(waitMs).toBeLessThan(6_000);
+
+  await proxy.heal();
+  proxy.inject({ nth: [1], fault: { forwarded: false, told: "silence" } });
+  proxy.inject({ nth: [2], fault: { forwarded: false, told: "trickle" } });
+  expect(await causeOf(post(proxy, AbortSignal.timeout(50)))).toBe(23);
+  const slow = await post(proxy, AbortSignal.timeout(100));
+  expect(await causeOf(slow.text())).toBe(23);
+});
+
+test("refuses connections, and accepts them again on the same address", async () => {
+  await using made = await proxied();
+  const { proxy } = made;
+  proxy.hooks = { afterCommit: () => proxy.refuse() };
+  expect((await post(proxy)).status).toBe(201);
+  expect(await causeOf(post(proxy))).toBe("ECONNREFUSED");
+  await proxy.heal();
+  expect((await post(proxy)).status).toBe(409);
+});
+
+test("drops what a hook says, and what the service can't be asked", async () => {
+  await using made = await proxied();
+  const { proxy } = made;
+  proxy.hooks = { beforeForward: () => "drop" };
+  expect(await causeOf(post(proxy))).toBe("ECONNRESET");
+  expect(proxy.served).toEqual([]);
+  proxy.hooks = { beforeForward: () => made.sandbox.close() };
+  expect(await causeOf(post(proxy))).toBe("ECONNRESET");
+});
+
+test("speaks TLS, with a certificate that changes", async () => {
+  await using made = await proxied();
+  const certificate = makeCertificate("localhost");
+  await using proxy = await startFaultyProxy({ target: made.sandbox.url, certificate });
+  expect(await causeOf(post(proxy))).toBe("DEPTH_ZERO_SELF_SIGNED_CERT");
+  expect(proxy.requests).toEqual([]);
+  await expect.poll(() => proxy.brokenGreetings).toBe(1);
+});

@@ -1,0 +1,243 @@
+import { execFileSync } from "node:child_process";
+import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { EngineProject, type Run, type RunUnderWay } from "./engine-project";
+import { type FaultyProxy, type ProxiedRequest, startFaultyProxy } from "./faulty-proxy";
+import { SandboxProcess } from "./sandbox-process";
+
+export const VICTIMS = ["provider", "engine", "engine without checkpoints", "service"] as const;
+export type Victim = (typeof VICTIMS)[number];
+
+export const MOMENTS = ["before the service sees", "before the answer to", "after the answer to"] as const;
+export type Moment = (typeof MOMENTS)[number];
+
+/** Who is killed when. */
+export interface Kill {
+  readonly victim: Victim;
+  readonly moment: Moment;
+  /** At which request of the run, counted from 0. */
+  readonly at: number;
+}
+
+/** What a tenant holds, and what was changed to get there: texts in which no id and no date stands. */
+export interface Outcome {
+  readonly holds: readonly string[];
+  readonly changes: readonly string[];
+}
+
+const QUIETLY = ["--yes", "--skip-preview"];
+const UP = ["up", ...QUIETLY];
+const REFRESH = ["refresh", ...QUIETLY, "--clear-pending-creates"];
+
+/**
+ * A stack whose provider process, engine and service can be killed at the boundaries of requests, and that can be put
+ * back to how it was: its state and the tenant both.
+ *
+ * The program is given once, and what it declares with each run, as `DECLARED` in its environment.
+ */
+export class KillableStack implements AsyncDisposable {
+  readonly proxy: FaultyProxy;
+  readonly #folder: string;
+  readonly #sandbox: SandboxProcess;
+  readonly #project: EngineProject;
+  /** The provider process of the run in which somebody was killed. */
+  #provider = 0;
+
+  private constructor(folder: string, proxy: FaultyProxy, sandbox: SandboxProcess, project: EngineProject) {
+    this.#folder = folder;
+    this.proxy = proxy;
+    this.#sandbox = sandbox;
+    this.#project = project;
+  }
+
+  static async create(program: string): Promise<KillableStack> {
+    const folder = await mkdtemp(join(tmpdir(), "email-security-"));
+    await mkdir(join(folder, "tenant"));
+    const sandbox = await SandboxProcess.start(join(folder, "tenant", "tenant.sqlite"));
+    const proxy = await startFaultyProxy({ target: sandbox.url });
+    const project = await EngineProject.create({
+      program,
+      environment: { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+    });
+    return new KillableStack(folder, proxy, sandbox, project);
+  }
+
+  /** Keeps how everything is now under a name. */
+  async keep(name: string): Promise<void> {
+    await this.#sandbox.kill();
+    await cp(join(this.#folder, "tenant"), join(this.#folder, name, "tenant"), { recursive: true });
+    await cp(this.#state, join(this.#folder, name, "state"), { recursive: true });
+    await this.#restartService();
+  }
+
+  /** Puts everything back to how it was kept. */
+  async restore(name: string): Promise<void> {
+    await this.#sandbox.kill();
+    for (const [kept, now] of [
+      ["tenant", join(this.#folder, "tenant")],
+      ["state", this.#state],
+    ] as const) {
+      await rm(now, { recursive: true });
+      await cp(join(this.#folder, name, kept), now, { recursive: true });
+    }
+    await this.#restartService();
+    await this.proxy.heal();
+  }
+
+  /** `pulumi up`, undisturbed. */
+  async up(declared: unknown, ...args: string[]): Promise<Run> {
+    return await this.#begin(declared, {}, [...UP, ...args]).ended;
+  }
+
+  /**
+   * `pulumi up`, in which somebody is killed. A service that was killed is back when the run has ended, or at once.
+   *
+   * @throws when nobody was killed, since the run makes fewer requests.
+   */
+  async upWith(kill: Kill, declared: unknown, { isBackAtOnce }: { isBackAtOnce: boolean }): Promise<Run> {
+    const skip = kill.victim === "engine without checkpoints" ? { PULUMI_SKIP_CHECKPOINTS: "true" } : {};
+    let killed = false;
+    const at = (moment: Moment) => async (request: ProxiedRequest) => {
+      if (request.index !== kill.at || moment !== kill.moment) return undefined;
+      killed = true;
+      this.#provider = providerOf(run.id);
+      if (kill.victim === "provider") process.kill(this.#provider, "SIGKILL");
+      else if (kill.victim === "service") await this.#sandbox.kill();
+      else run.kill();
+      if (kill.victim === "service" && isBackAtOnce) await this.#restartService();
+      // What has not left a process that is killed never leaves it.
+      return kill.victim === "provider" || kill.victim === "service" ? "drop" : undefined;
+    };
+    if (kill.victim === "service" && kill.moment === "before the answer to") {
+      this.proxy.inject({ nth: [kill.at + 1], fault: { forwarded: true, told: "reset" } });
+    }
+    const [before, commit, after] = MOMENTS.map(at);
+    Object.assign(this.proxy.hooks, { beforeForward: before, afterCommit: commit, afterAnswer: after });
+    const run = this.#begin(declared, skip, UP);
+    const ended = await run.ended;
+    await this.proxy.heal();
+    if (!killed) throw new Error(`nobody was killed; the run ended with ${ended.code}:\n${ended.output}`);
+    if (!this.#sandbox.isRunning) await this.#restartService();
+    return ended;
+  }
+
+  /**
+   * What a person types after a run that was killed, until Pulumi has nothing more to ask for: `pulumi up`, with a refresh
+   * before it or not; `pulumi cancel` where the stack is locked; a refresh that forgets interrupted creations where Pulumi
+   * warns of them. Answers the whole of it, commands and output.
+   */
+  async recover(declared: unknown, { refreshesFirst }: { refreshesFirst: boolean }): Promise<string> {
+    let output = "";
+    const type = async (...command: string[]): Promise<Run> => {
+      const run = await this.#begin(declared, {}, command).ended;
+      output += `$ pulumi ${command.join(" ")}\n${run.output}\n`;
+      return run;
+    };
+    const typeUnlocked = async (...command: string[]): Promise<string> => {
+      let run = await type(...command);
+      if (run.output.includes("the stack is currently locked")) {
+        await type("cancel", "--yes");
+        run = await type(...command);
+      }
+      if (run.code === 0) return run.output;
+      throw new Error(`no way back:\n${output}`);
+    };
+    if (refreshesFirst) await typeUnlocked(...REFRESH);
+    const up = await typeUnlocked(...UP);
+    if (up.includes("pending operations")) await typeUnlocked(...REFRESH);
+    return output;
+  }
+
+  /** Done when the provider process of the run in which somebody was killed is gone. */
+  async providerIsGone(): Promise<void> {
+    while (isRunning(this.#provider)) await sleep(50);
+  }
+
+  /** What the tenant holds, and what was changed since a row of its audit log. */
+  async outcome(since: number): Promise<Outcome> {
+    const entries = await this.#get("/api/v1/settings/allow_deny_entries?page_size=200");
+    const vips = await this.#get("/api/v1/settings/vip_employees?page_size=200");
+    const audit = (await this.#audit()).filter(({ id }) => id > since);
+    const texts = audit
+      .map(({ action, before, after }) => [action, textOf(before), textOf(after)] as const)
+      .filter(([, before, after]) => before !== after)
+      .map(([action, before, after]) => `${action}: ${before} -> ${after}`);
+    return { holds: [...entries, ...vips].map(textOf).sort(), changes: texts.sort() };
+  }
+
+  /** The last row of the tenant's audit log. */
+  async lastChange(): Promise<number> {
+    return Math.max(0, ...(await this.#audit()).map(({ id }) => id));
+  }
+
+  async #audit(): Promise<readonly AuditRow[]> {
+    return await this.#get("/sandbox/audit?limit=1000");
+  }
+
+  async #get<Row>(path: string): Promise<readonly Row[]> {
+    const response = await fetch(`${this.#sandbox.url}${path}`, {
+      headers: { "x-api-key": "sandbox-acme-console" },
+    });
+    const { results } = (await response.json()) as { results: { items: Row[] } };
+    return results.items;
+  }
+
+  async #restartService(): Promise<void> {
+    await this.#sandbox.restart();
+    this.proxy.target = this.#sandbox.url;
+  }
+
+  get #state(): string {
+    return join(this.#project.folder, ".state");
+  }
+
+  #begin(declared: unknown, environment: Record<string, string>, command: readonly string[]): RunUnderWay {
+    return this.#project.begin({ ...environment, DECLARED: JSON.stringify(declared) }, ...command);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#project[Symbol.asyncDispose]();
+    await this.proxy[Symbol.asyncDispose]();
+    await this.#sandbox[Symbol.asyncDispose]();
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+interface AuditRow {
+  readonly id: number;
+  readonly action: string;
+  readonly before: unknown;
+  readonly after: unknown;
+}
+
+/** An entry or a VIP, as the service shows it, without what differs from run to run. */
+function textOf(row: unknown): string {
+  if (row === null) return "nothing";
+  const { list, value, email, source, excluded, comment } = row as Record<string, unknown>;
+  const words = [list, value, email, source, excluded === true ? "excluded" : undefined, comment];
+  return words.filter((word) => word !== undefined && word !== "").join(" ");
+}
+
+function isRunning(id: number): boolean {
+  try {
+    return process.kill(id, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** The number of the process in which an engine runs dynamic resources. */
+function providerOf(engine: number): number {
+  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
+  const processes = lines.flatMap((line) => {
+    const [, id, parent, command = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return id === undefined ? [] : [{ id: Number(id), parent: Number(parent), command }];
+  });
+  const found = processes.find(
+    ({ parent, command }) => parent === engine && command.includes("cmd/dynamic-provider"),
+  );
+  if (found === undefined) throw new Error("the engine has no provider process");
+  return found.id;
+}

@@ -1,0 +1,53 @@
+import { once } from "node:events";
+import { type RunningCommand, runCommand } from "./sandbox-command";
+
+/** The sandbox in a process of its own that keeps its data in a file, so that it can be killed and come back. */
+export class SandboxProcess implements AsyncDisposable {
+  readonly #data: string;
+  #command: RunningCommand;
+  #url: string;
+
+  private constructor(data: string, command: RunningCommand, url: string) {
+    this.#data = data;
+    this.#command = command;
+    this.#url = url;
+  }
+
+  static async start(data: string): Promise<SandboxProcess> {
+    const command = runSandbox(data);
+    return new SandboxProcess(data, command, await command.url);
+  }
+
+  /** Where it listens now; another address after each start. */
+  get url(): string {
+    return this.#url;
+  }
+
+  get isRunning(): boolean {
+    const { exitCode, signalCode } = this.#command.process;
+    return exitCode === null && signalCode === null;
+  }
+
+  /** Ends it by SIGKILL; done when it is gone. */
+  async kill(): Promise<void> {
+    if (!this.isRunning) return;
+    const gone = once(this.#command.process, "exit");
+    this.#command.process.kill("SIGKILL");
+    await gone;
+  }
+
+  /** Starts it again on its data. */
+  async restart(): Promise<void> {
+    await this.kill();
+    this.#command = runSandbox(this.#data);
+    this.#url = await this.#command.url;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
+  }
+}
+
+function runSandbox(data: string): RunningCommand {
+  return runCommand(["--data", data, "--scenario", "empty"]);
+}
