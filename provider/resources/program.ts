@@ -49,6 +49,12 @@ export class Program {
         const reason = `is declared twice in this program, once as ${other.claim} and once as ${thing.claim}; keep one`;
         failures.push({ property: thing.property, reason });
       }
+      for (const subject of thing.kin?.() ?? []) {
+        const kin = this.#singles.get(subject);
+        if (kin !== undefined && isOnTheOtherList(thing, kin.thing)) {
+          failures.push(onBothLists(thing, kin.thing, kin.owner));
+        }
+      }
       for (const list of this.#lists.values()) failures.push(...collision(thing, list));
     }
     return failures;
@@ -58,7 +64,9 @@ export class Program {
     const failures: ArgumentFailure[] = [];
     for (const { owner, thing } of this.#singles.values()) {
       const own = declaration.find(thing.subject);
+      const contrary = own === undefined ? contraryIn(declaration, thing) : undefined;
       if (own !== undefined) failures.push(declaredTwice(own, thing, owner));
+      else if (contrary !== undefined) failures.push(onBothLists(contrary, thing, owner));
       else if (declaration.wouldRemove?.(thing)) failures.push(removed(thing, owner));
     }
     for (const list of this.#lists.values()) {
@@ -78,6 +86,8 @@ export class Program {
 function collision(thing: DeclaredThing, { owner, declaration }: Declared): ArgumentFailure[] {
   const other = declaration.find(thing.subject);
   if (other !== undefined) return [declaredTwice(thing, other, owner)];
+  const contrary = contraryIn(declaration, thing);
+  if (contrary !== undefined) return [onBothLists(thing, contrary, owner)];
   if (!declaration.wouldRemove?.(thing)) return [];
   const reason = `${quote(thing.name)} would be removed again by ${describe(owner)}, which is exclusive: declare it there, or name it in the \`ignore\` of that list`;
   return [{ property: thing.property, reason }];
@@ -85,6 +95,24 @@ function collision(thing: DeclaredThing, { owner, declaration }: Declared): Argu
 
 function declaredTwice(thing: DeclaredThing, other: DeclaredThing, owner: Owner): ArgumentFailure {
   const reason = `${quote(thing.name)} is declared at ${other.property} of ${describe(owner)} too; keep one of the two`;
+  return { property: thing.property, reason };
+}
+
+/** What is declared of the same value in another scope, and for the other list. */
+function contraryIn(declaration: Declaration, thing: DeclaredThing): DeclaredThing | undefined {
+  for (const subject of thing.kin?.() ?? []) {
+    const kin = declaration.find(subject);
+    if (kin !== undefined && isOnTheOtherList(thing, kin)) return kin;
+  }
+  return undefined;
+}
+
+function isOnTheOtherList(thing: DeclaredThing, other: DeclaredThing): boolean {
+  return thing.target.list !== other.target.list;
+}
+
+function onBothLists(thing: DeclaredThing, other: DeclaredThing, owner: Owner): ArgumentFailure {
+  const reason = `${quote(thing.name)} is declared here, and ${quote(other.name)} at ${other.property} of ${describe(owner)}; a value can't be on both lists, whatever its scopes. Keep one of the two`;
   return { property: thing.property, reason };
 }
 

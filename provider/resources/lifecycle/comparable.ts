@@ -19,7 +19,8 @@ export function sameComment(one: string | undefined, other: string | undefined):
   return canonicalComment(one) === canonicalComment(other);
 }
 
-/** A declared comment as a message names it. */
+/** A declared comment as a message names it; the same for comments that are the same. */
 export function describeComment(comment: string | undefined): string {
-  return comment === undefined ? "no comment" : `the comment ${quote(comment)}`;
+  const text = canonicalComment(comment);
+  return text === "" ? "no comment" : `the comment ${quote(text)}`;
 }

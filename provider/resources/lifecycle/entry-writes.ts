@@ -1,6 +1,12 @@
 import { type AllowDenyEntryRow, ConflictError, EmailSecurityError, type EntryChange } from "../../client";
 import type { AllowDenyEntryInputs } from "../../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE, type EntryType, LISTS, type List } from "../../settings/assumptions";
+import {
+  DEFAULT_VERDICT_SCOPE,
+  type EntryType,
+  KNOWN_VERDICT_SCOPES,
+  LISTS,
+  type List,
+} from "../../settings/assumptions";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey, keyOfEntry } from "../../settings/keyed-list";
 import { canonicalComment, harmless, printable, quote } from "../../settings/text";
@@ -333,8 +339,12 @@ export function declaredEntry(
   const value = canonicalValue(inputs.value);
   return {
     key: entryKey(inputs),
-    // One value may stand on a list once per scope, but never on both lists.
     subject: keyOfEntry(inputs),
+    // One value may stand on a list once per scope, but never on both lists.
+    kin: () =>
+      KNOWN_VERDICT_SCOPES.filter((scope) => scope !== inputs.verdictScope).map((verdictScope) =>
+        keyOfEntry({ ...inputs, verdictScope }),
+      ),
     property,
     name: `${list} ${value}`,
     claim: `${list} ${value} with ${describeComment(comment)}`,

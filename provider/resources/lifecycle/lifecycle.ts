@@ -64,6 +64,8 @@ export interface DeclaredThing {
   readonly key: string;
   /** What two declarations of the same thing share. */
   readonly subject: string;
+  /** The subjects that may be declared beside it for the same list only: the same value in another scope. */
+  readonly kin?: () => readonly string[];
   /** The argument that names it. */
   readonly property: string;
   /** What it is called. */
