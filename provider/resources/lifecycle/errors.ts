@@ -1,6 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { EmailSecurityError } from "../../settings/email-security-error";
-import { printable, quote } from "../../settings/text";
+import { excerpt, quote } from "../../settings/text";
 
 /** What was declared exists already with other arguments, and nobody said to take it over. `ERR_EXISTS` */
 export class AlreadyExistsError extends EmailSecurityError {
@@ -65,7 +65,7 @@ export function describeEntry(entry: AllowDenyEntryRow): string {
     entry.comment === undefined || entry.comment === ""
       ? ", no comment"
       : `, comment ${quote(entry.comment)}`;
-  const maker = entry.created_by === undefined ? "" : `, made by ${printable(entry.created_by)}`;
-  const time = entry.created_at === undefined ? "" : ` at ${printable(entry.created_at)}`;
-  return `${printable(entry.value)} on the ${printable(entry.list)} list (id ${printable(entry.id)}${scope}${comment}${maker}${time})`;
+  const maker = entry.created_by === undefined ? "" : `, made by ${excerpt(entry.created_by)}`;
+  const time = entry.created_at === undefined ? "" : ` at ${excerpt(entry.created_at)}`;
+  return `${excerpt(entry.value, 300)} on the ${excerpt(entry.list)} list (id ${excerpt(entry.id)}${scope}${comment}${maker}${time})`;
 }
