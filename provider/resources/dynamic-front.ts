@@ -1,6 +1,6 @@
 import type { dynamic } from "@pulumi/pulumi";
 import type { ArgumentFailure } from "../settings/arguments";
-import { EmailSecurityError } from "../settings/email-security-error";
+import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import type { OwnDomains } from "../settings/own-domains";
 import { isPrintable, printable } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
@@ -216,18 +216,19 @@ async function keepingPartial<T, State>(
 }
 
 /**
- * The host prints every error with its stack, and the engine tells the same error at its resource. For one that is
- * written for people the first is cut down to its name; an unexpected one keeps its stack.
+ * The engine tells an error at its resource, and the host prints it with its stack beside. For one that is written for
+ * people the first comes with its code and the second is cut down to its name; an unexpected one keeps its stack.
  */
 async function quietly<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof EmailSecurityError && !process.env["EMAIL_SECURITY_DEBUG"]) {
-      const { name, code } = error;
-      error.toString = () => `${name} (${code})`;
-      error.stack = "the details are told at its resource";
-    }
-    throw error;
+    if (!(error instanceof EmailSecurityError)) throw error;
+    const { name, code, stack } = error;
+    const isDebugged = Boolean(process.env["EMAIL_SECURITY_DEBUG"]);
+    throw Object.assign(new Error(withCode(error), { cause: error }), {
+      toString: () => `${name} (${code})`,
+      stack: isDebugged ? stack : "the details are told at its resource",
+    });
   }
 }

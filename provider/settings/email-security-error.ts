@@ -14,3 +14,13 @@ export class EmailSecurityError extends Error {
     this.code = code;
   }
 }
+
+/**
+ * A failure as a person is told of it: its message, the first line of it with the code, by which the README's tables
+ * and scripts know it.
+ */
+export function withCode(error: unknown): string {
+  if (!(error instanceof EmailSecurityError)) return error instanceof Error ? error.message : String(error);
+  const [first = "", ...rest] = error.message.split("\n");
+  return [`${first} [${error.code}]`, ...rest].join("\n");
+}

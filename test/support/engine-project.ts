@@ -101,7 +101,12 @@ export class EngineProject implements AsyncDisposable {
 
   /** Replaces the program. */
   async write(program: string): Promise<void> {
-    await writeFile(join(this.folder, "index.ts"), program);
+    await this.writeFile("index.ts", program);
+  }
+
+  /** Replaces a file beside the program. */
+  async writeFile(path: string, text: string): Promise<void> {
+    await writeFile(join(this.folder, path), text);
   }
 
   /** Runs the CLI to its end. */

@@ -1,5 +1,5 @@
 import type { ArgumentFailure, RawArguments } from "../../settings/arguments";
-import type { EmailSecurityError } from "../../settings/email-security-error";
+import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
 import type { OwnDomains } from "../../settings/own-domains";
 import type { PatternTarget } from "../../settings/pattern";
 import type { Tenant } from "../../tenant";
@@ -118,8 +118,8 @@ export class PartialFailure<State> extends Error {
   readonly reasons: readonly string[];
   declare readonly cause: EmailSecurityError;
 
-  constructor(id: string, state: State, cause: EmailSecurityError, reasons = [cause.message]) {
-    super(cause.message, { cause });
+  constructor(id: string, state: State, cause: EmailSecurityError, reasons = [withCode(cause)]) {
+    super(withCode(cause), { cause });
     this.name = "PartialFailure";
     this.id = id;
     this.state = state;

@@ -1,5 +1,5 @@
 import type { RawArguments } from "../../settings/arguments";
-import type { EmailSecurityError } from "../../settings/email-security-error";
+import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
 import { asUnmanaged, isUnmanaged, type KeyedList, sortedByKey } from "../../settings/keyed-list";
 import {
   checkList,
@@ -158,7 +158,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       const isNothingThere = failures.length === count && failures.every(({ there }) => there === undefined);
       if (isNothingThere)
         throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
-      throw new PartialFailure(id, state, error, [error.message, ...reasonsOf(failures)]);
+      throw new PartialFailure(id, state, error, [withCode(error), ...reasonsOf(failures)]);
     },
 
     async read(_id, { [INCOMPLETE]: isIncomplete, confirmRemovals, ...rest }, context) {
@@ -184,7 +184,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       const { state, failures } = await sync(contentOf(before), inputs, context);
       if (failures.length === 0) return state;
       const error = notApplied(kind, failures, Math.max(changes.length, failures.length));
-      throw new PartialFailure(id, state, error, [error.message, ...reasonsOf(failures)]);
+      throw new PartialFailure(id, state, error, [withCode(error), ...reasonsOf(failures)]);
     },
 
     async delete(_id, state, context) {
@@ -250,7 +250,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     const observed = await resource.observe(known, context, { sure: false }).catch((error: unknown) => error);
     if (!isObserved(observed)) {
       // What was applied is applied; that there may be more is no reason to forget it.
-      context.say(`What else the tenant holds could not be read: ${messageOf(observed)}`);
+      context.say(`What else the tenant holds could not be read: ${withCode(observed)}`);
       return;
     }
     const { others } = observed;
@@ -317,15 +317,11 @@ function reasonsOf(unsorted: readonly Failure[]): string[] {
   const failures = unsorted.toSorted((one, other) => (one.name < other.name ? -1 : 1));
   const tried = failures.filter(({ error }) => !(error instanceof NotTriedError));
   const rest = failures.filter(({ error }) => error instanceof NotTriedError);
-  const reasons = tried.map(({ name, error }) => `${printable(name)}: ${messageOf(error)}`);
+  const reasons = tried.map(({ name, error }) => `${printable(name)}: ${withCode(error)}`);
   const [first] = rest;
   if (first === undefined) return reasons;
   const names = rest.map(({ name }) => name);
-  return [...reasons, `${rest.length} more were ${messageOf(first.error)}\n  ${fewOf(names)}`];
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return [...reasons, `${rest.length} more were ${withCode(first.error)}\n  ${fewOf(names)}`];
 }
 
 function counted(count: number, kind: ListKind): string {

@@ -77,6 +77,8 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   },
 
   async update(_id, state, inputs, { tenant }) {
+    // Added by a run that failed before it could be read back: the state holds no more than what was sent.
+    if (!isReadBack(state)) return stateOf(await ensureVip(inputs, tenant), inputs);
     if (sameComment(state.comment, inputs.comment)) return withArguments(state, inputs);
     try {
       // The answer of the edit has no directory fields; those of the state still hold.
@@ -130,6 +132,11 @@ function stateOf(
     department: shown(row.department),
   });
   return { email: written.email, ...optional };
+}
+
+/** Whether the state holds what the service tells of a VIP. */
+function isReadBack({ source, addedBy, dateAdded }: VipEmployeeState): boolean {
+  return [source, addedBy, dateAdded].some(isDefined);
 }
 
 function directoryFields({ fullName, jobTitle, department }: VipEmployeeState): Partial<VipEmployeeState> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DynamicProvider } from "../../support/dynamic-provider";
+import { DynamicProvider, InitFailed } from "../../support/dynamic-provider";
 import { laterRun, READ_VIPS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
 
 const cfo = { email: "Yuki.Sato@acme.example", comment: "Signs payments" };
@@ -245,6 +245,30 @@ describe("read", () => {
     await tenant.console("POST", "/vip_employees/remove", { emails: [mailbox] });
     await using later = await laterRun(tenant);
     expect(await later.resource("vipEmployee").read(made.id, made.properties)).toBeUndefined();
+  });
+});
+
+describe("a VIP that was added and could not be read back", () => {
+  it("is read by the next run, which writes nothing", async () => {
+    let isBroken = false;
+    await using tenant = await sandboxTenant({
+      afterHandle: ({ method }) => {
+        isBroken ||= method === "POST";
+        return isBroken && method === "GET" ? { status: 501, body: { error: "later" } } : undefined;
+      },
+    });
+    const vip = tenant.provider.resource("vipEmployee");
+    const failure = (await vip.declare(cfo).catch((error: unknown) => error)) as InitFailed;
+    expect(failure).toBeInstanceOf(InitFailed);
+    expect(failure.reasons).toEqual([expect.stringContaining("[ERR_SERVER]")]);
+    tenant.sandbox.clearRequests();
+
+    isBroken = false;
+    await tenant.provider.nextRun();
+    const { inputs } = await vip.check(cfo, failure.properties);
+    const properties = await vip.update(failure.id, failure.properties, inputs);
+    expect(tenant.trace()).toEqual(READ_VIPS);
+    expect((await vip.read(failure.id, properties))?.properties).toEqual(properties);
   });
 });
 

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { type Case, type Endpoint, FAULTS, promiseOf } from "../integration/faults/faults";
+import { AFTER, BEFORE, COMPANY, declaredContent } from "../integration/faults/program";
+import { contentOf } from "../integration/faults/tenant-content";
+import { EngineProject } from "../support/engine-project";
+import { startFaultyProxy } from "../support/faulty-proxy";
+import { isLong } from "../support/scale";
+
+/** Declares what is in a file beside it. */
+const PROGRAM = `
+import { readFileSync } from "node:fs";
+import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";
+
+const kinds: any = { allowDenyEntry: AllowDenyEntry, allowDenyList: AllowDenyList, vipEmployee: VipEmployee, vipList: VipList };
+const program: any = JSON.parse(readFileSync("program.json", "utf8"));
+for (const [name, { handler, args }] of Object.entries<any>(program)) new kinds[handler](name, args);
+`;
+
+const POST_ENTRY: Endpoint = { method: "POST", path: /\/allow_deny_entries$/ };
+const PATCH_ENTRY: Endpoint = { method: "PATCH", path: /\/allow_deny_entries\/[^/]+$/ };
+const DELETE_ENTRY: Endpoint = { method: "DELETE", path: /\/allow_deny_entries\/[^/]+$/ };
+const GET_VIPS: Endpoint = { method: "GET", path: /\/vip_employees$/ };
+const POST_VIPS: Endpoint = { method: "POST", path: /\/vip_employees$/ };
+
+/** Some of the matrix of test/integration/faults, which has every fault on every endpoint, without the engine. */
+const CASES: readonly Case<Endpoint>[] = [
+  { fault: row("connection reset"), moment: "after", endpoint: POST_ENTRY, tries: "first" },
+  { fault: row("502 with an HTML page"), moment: "after", endpoint: PATCH_ENTRY, tries: "every" },
+  { fault: row("half an answer"), moment: "after", endpoint: POST_VIPS, tries: "every" },
+];
+
+const MORE_CASES: readonly Case<Endpoint>[] = [
+  { fault: row("500"), moment: "before", endpoint: DELETE_ENTRY, tries: "every" },
+  {
+    fault: row("429 with `Retry-After` in seconds"),
+    moment: "before",
+    endpoint: POST_ENTRY,
+    tries: "second",
+  },
+  { fault: row("200 with JSON of another shape"), moment: "after", endpoint: GET_VIPS, tries: "second" },
+];
+
+test("an up through the real engine with a fault keeps what the table promises; the next converges, the third does nothing", async () => {
+  await using sandbox = await startSandbox({ scenario: { name: "faults", tenants: [COMPANY] } });
+  await using proxy = await startFaultyProxy({ target: sandbox.url });
+  await using project = await EngineProject.create({
+    program: PROGRAM,
+    environment: { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+    files: { "program.json": JSON.stringify(BEFORE) },
+  });
+  await project.up();
+  let program = BEFORE;
+  for (const one of isLong ? [...CASES, ...MORE_CASES] : CASES) {
+    const { fault, moment, endpoint, tries } = one;
+    program = program === BEFORE ? AFTER : BEFORE;
+    await project.writeFile("program.json", JSON.stringify(program));
+    await proxy.heal();
+    const injected = proxy.inject({
+      ...endpoint,
+      ...(tries === "every" ? {} : { nth: [tries === "first" ? 1 : 2] }),
+      fault: { forwarded: moment === "after", told: fault.told ?? {} },
+    });
+    const { code, output } = await project.run("up", "--yes", "--skip-preview");
+    expect(injected.hits).toBeGreaterThan(0);
+    if (promiseOf(one) === "recovers") expect(code, output).toBe(0);
+    else {
+      expect(code, output).not.toBe(0);
+      expect(output).toContain(fault.code);
+    }
+
+    await proxy.heal();
+    await project.up();
+    expect(contentOf(sandbox)).toMatchObject(declaredContent(program));
+
+    await proxy.heal();
+    await project.up();
+    expect(proxy.requests).toEqual([]);
+    // What the state holds is what the tenant holds: a refresh finds nothing to change.
+    await project.succeed("refresh", "--yes", "--skip-preview", "--expect-no-changes");
+  }
+});
+
+function row(name: string) {
+  const found = FAULTS.find((fault) => fault.name === name);
+  if (found === undefined) throw new Error(`no fault is called ${name}`);
+  return found;
+}

@@ -1,0 +1,190 @@
+import { readFile } from "node:fs/promises";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import type { ProxiedRequest } from "../../support/faulty-proxy";
+import { isLong } from "../../support/scale";
+import { makeCertificate } from "../client/certificate";
+import { asMarkdown, type Case, type Endpoint, matrix, promiseOf, sample } from "./faults";
+import { Lane, type Observed, type Outcome } from "./lane";
+import { Pool } from "./pool";
+import {
+  AFTER,
+  declaredContent,
+  REMOVED_ENTRIES,
+  REMOVED_VIPS,
+  STAYING_ENTRIES,
+  STAYING_VIPS,
+} from "./program";
+import { askTwice, type KnownIds, READING } from "./reading";
+import type { TenantContent } from "./tenant-content";
+
+const SEED = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
+
+/** How many lanes there are side by side: most of a case is waiting. */
+const LANES = isLong ? 4 : 2;
+
+/** What a whole run may ask beside what it asks when nothing is wrong. */
+const MOST_MORE_REQUESTS = 35;
+
+const ENTRIES = /\/allow_deny_entries$/;
+const ENTRY = /\/allow_deny_entries\/[^/]+$/;
+const VIPS = /\/vip_employees$/;
+
+/** The endpoints of the settings, which the provider process asks. */
+const SETTINGS: readonly Endpoint[] = [
+  { method: "GET", path: ENTRIES },
+  { method: "POST", path: ENTRIES },
+  { method: "PATCH", path: ENTRY },
+  { method: "DELETE", path: ENTRY },
+  { method: "GET", path: VIPS },
+  { method: "POST", path: VIPS },
+  { method: "PATCH", path: VIPS },
+  { method: "POST", path: /\/vip_employees\/remove$/ },
+];
+
+test("the README's table of failures is the one that is tested here", async () => {
+  expect(await readFile("README.md", "utf8")).toContain(
+    `<!-- faults:start -->\n${asMarkdown()}\n<!-- faults:end -->`,
+  );
+});
+
+describe.concurrent("a fault between the provider process and the service", () => {
+  const lanes = new Pool<Lane>();
+  const tlsLanes = new Pool<Lane>();
+  let clean: Observed;
+  let serial: readonly ProxiedRequest[];
+
+  beforeAll(async () => {
+    for (let lane = 0; lane < LANES; lane += 1) lanes.add(await Lane.create());
+    tlsLanes.add(await Lane.create({ tls: true }));
+    await lanes.use(async (lane) => {
+      clean = await lane.clean({ parallel: true });
+      ({ requests: serial } = await lane.clean({ parallel: false }));
+    });
+    expect(clean.tenant).toMatchObject(declaredContent(AFTER));
+  }, 120_000);
+
+  afterAll(async () => {
+    for (const lane of [...lanes.members, ...tlsLanes.members]) await lane[Symbol.asyncDispose]();
+  });
+
+  test.for(chosen(SETTINGS))("%s", { timeout: 600_000 }, async ([, one]) => {
+    const pool = one.fault.door === "untrusted" ? tlsLanes : lanes;
+    verify(one, await pool.use((lane) => lane.run(one, serial)), clean);
+  });
+});
+
+describe.concurrent("a fault between the client and the service, at the endpoints that only read", () => {
+  const [trusted, untrusted] = [makeCertificate("localhost"), makeCertificate("localhost")];
+  const usualAuthorities = getCACertificates("default");
+  let sandbox: Sandbox;
+  let client: SettingsClient;
+  let ids: KnownIds;
+
+  beforeAll(async () => {
+    setDefaultCACertificates([...usualAuthorities, trusted.cert]);
+    // Its clock stands still, so that the same question is answered the same.
+    const now = new Date();
+    sandbox = await startSandbox({ clock: () => now });
+    client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+    const [report] = sandbox.phishingReports("acme");
+    ids = { report: report?.id ?? "", internetMessage: report?.report_internet_message_id ?? "" };
+  });
+
+  afterAll(async () => {
+    setDefaultCACertificates(usualAuthorities);
+    await client.close();
+    await sandbox.close();
+  });
+
+  test.for(chosen(READING))("%s", { timeout: 600_000 }, async ([, one]) => {
+    const answer = await one.endpoint.ask(client, ids);
+    const broken = promiseOf(one) === "recovers" ? answer : one.fault.code;
+    const { answers, hits } = await askTwice(one, { target: sandbox.url, ids, trusted, untrusted });
+    const expected = { first: [broken, answer], second: [answer, broken], every: [broken] };
+    expect(answers).toEqual(expected[one.tries]);
+    if (hits !== undefined) expect(hits).toBeGreaterThan(0);
+  });
+});
+
+/** The cases of this run, with their names. */
+function chosen<E extends Endpoint>(endpoints: readonly E[]): (readonly [name: string, one: Case<E>])[] {
+  const all = matrix(endpoints);
+  const cases = isLong ? all : sample(all, SEED);
+  console.info(`${cases.length} of ${all.length} cases, EMAIL_SECURITY_TEST_SEED=${SEED}`);
+  return cases.map((one) => [nameOf(one), one] as const);
+}
+
+function nameOf({ fault, moment, endpoint, tries }: Case<Endpoint>): string {
+  const when = moment === undefined ? "" : `, ${moment} the commit`;
+  return `${fault.name}${when}: ${tries} ${endpoint.method} ${endpoint.path.source.replaceAll("\\", "")}`;
+}
+
+function verify(
+  one: Case<Endpoint>,
+  { hits, faulted, next, third, held, read }: Outcome,
+  clean: Observed,
+): void {
+  if (hits !== undefined) expect(hits, "the fault hit").toBeGreaterThan(0);
+  const { failures } = faulted.up;
+  if (promiseOf(one) === "recovers") {
+    expect(failures, "the run with the fault gets through").toEqual({});
+    expect(faulted.tenant).toEqual(clean.tenant);
+    expect(next.requests, "nothing is left for the next run").toEqual([]);
+  } else {
+    expect(Object.keys(failures), "the run with the fault fails").not.toEqual([]);
+    expect(Object.values(failures).join("\n")).toContain(one.fault.code);
+  }
+  nothingLost(faulted.tenant);
+  nothingRepeatedBlindly(faulted.requests);
+  expect(faulted.requests.length).toBeLessThanOrEqual(clean.requests.length + MOST_MORE_REQUESTS);
+
+  expect(next.up.failures, "the next run converges").toEqual({});
+  expect(next.tenant).toEqual(clean.tenant);
+
+  expect(third.requests, "the third run asks nothing").toEqual([]);
+  expect(new Set(Object.values(third.up.outcomes))).toEqual(new Set(["same"]));
+  expect(read, "the state is what the tenant holds").toEqual(held);
+}
+
+/** At no time is there a duplicate, is something gone that stays, or removed that nobody took out of the program. */
+function nothingLost({ entries, vips, exclusions, removed }: TenantContent): void {
+  const keys = entries.map((entry) => entry.split(" ").slice(1, 4).join(" "));
+  expect(keys, "no duplicate").toEqual([...new Set(keys)]);
+  const values = entries.map((entry) => entry.split(" ")[2]);
+  expect(values).toEqual(expect.arrayContaining(STAYING_ENTRIES));
+  expect(vips.map((vip) => vip.split(" ")[0])).toEqual(expect.arrayContaining(STAYING_VIPS));
+  expect(entries).toContain("deny domain by-hand.example global a colleague's");
+  expect(vips).toContain("p15@acme.example by hand");
+  expect([...REMOVED_ENTRIES, ...REMOVED_VIPS]).toEqual(expect.arrayContaining([...removed]));
+  expect(REMOVED_VIPS).toEqual(expect.arrayContaining([...exclusions]));
+}
+
+/** A POST is sent again only when it is known not to have been done, or when the list was read in between. */
+function nothingRepeatedBlindly(requests: readonly ProxiedRequest[]): void {
+  for (const [at, first] of requests.entries()) {
+    const isTold = first.told === first.served || first.told === 429;
+    if (first.method !== "POST" || isTold) continue;
+    const subjects = subjectsOf(first);
+    const again = requests.findIndex(
+      (other, index) =>
+        index > at && other.method === "POST" && subjectsOf(other).some((one) => subjects.includes(one)),
+    );
+    if (again === -1) continue;
+    const list = first.path.includes("vip_employees") ? VIPS : ENTRIES;
+    const between = requests
+      .slice(at + 1, again)
+      .map(({ method, path }) => method === "GET" && list.test(path));
+    expect(between, `${first.body} was looked up before it was sent again`).toContain(true);
+  }
+  // A service that takes nothing twice says so, when it is asked to.
+  expect(requests.filter(({ served }) => served === 409)).toEqual([]);
+}
+
+/** What a POST is about: a value, or mailboxes. */
+function subjectsOf({ path, body }: ProxiedRequest): string[] {
+  const { value, emails = [] } = JSON.parse(body) as { value?: string; emails?: string[] };
+  return [value ?? [], emails].flat().map((subject) => `${path} ${subject}`);
+}

@@ -1,0 +1,133 @@
+import type { ScenarioTenant } from "../../../provider/sandbox";
+import type { Program } from "../../support/managed-program";
+import type { TenantContent } from "./tenant-content";
+
+/*
+ * A program with every kind of resource, before and after a change that asks every endpoint of the settings, each at
+ * least twice.
+ */
+
+const person = (at: number): string => `p${at}@acme.example`;
+const CONSOLE = "Dana (console)";
+const AT = "2026-01-13T06:00:00.000Z";
+
+/** The company, with what a colleague has put there by hand and no program knows. */
+export const COMPANY: ScenarioTenant = {
+  name: "acme",
+  keyLabels: { ci: "Pulumi (ci)", console: CONSOLE },
+  detectedAt: AT,
+  employees: Array.from({ length: 16 }, (_, at) => ({
+    email: person(at),
+    fullName: `Person ${at}`,
+    jobTitle: "Clerk",
+    department: "Office",
+  })),
+  manualVips: [{ email: person(15), comment: "by hand", addedBy: CONSOLE, dateAdded: AT }],
+  exclusions: [],
+  entries: [
+    {
+      list: "deny",
+      entryType: "domain",
+      value: "by-hand.example",
+      comment: "a colleague's",
+      createdBy: CONSOLE,
+      createdAt: AT,
+    },
+  ],
+  threats: 40,
+};
+
+const entry = (list: "allow" | "deny", value: string, comment?: string) =>
+  ({
+    handler: "allowDenyEntry",
+    args: { list, value, ...(comment === undefined ? {} : { comment }) },
+  }) as const;
+const vip = (at: number, comment: string) =>
+  ({ handler: "vipEmployee", args: { email: person(at), comment } }) as const;
+const entries = (content: Readonly<Record<string, string>>) =>
+  ({ handler: "allowDenyList", args: { entries: content } }) as const;
+const members = (content: Readonly<Record<number, string>>) =>
+  ({
+    handler: "vipList",
+    args: {
+      members: Object.fromEntries(Object.entries(content).map(([at, text]) => [person(Number(at)), text])),
+    },
+  }) as const;
+
+export const BEFORE: Program = {
+  "comment-1": entry("deny", "comment-1.example", "one"),
+  move: entry("deny", "move.example", "INC-1"),
+  "vip-comment-1": vip(0, "one"),
+  "vip-comment-2": vip(1, "one"),
+  replaced: entry("deny", "old.example"),
+  blocklist: entries({
+    "l-stays.example": "deny: INC-2",
+    "l-comment.example": "deny: one",
+    "l-moves.example": "deny: INC-3",
+    "l-gone.example": "deny: INC-4",
+  }),
+  board: members({ 2: "Board", 3: "one", 4: "Board" }),
+  "gone-1": entry("deny", "gone-1.example"),
+  "gone-2": entry("allow", "gone-2.example"),
+  "vip-gone-1": vip(5, "leaves"),
+  "vip-gone-2": vip(6, "leaves"),
+};
+
+export const AFTER: Program = {
+  "comment-1": entry("deny", "comment-1.example", "two"),
+  move: entry("allow", "move.example", "INC-1"),
+  "vip-comment-1": vip(0, "two"),
+  "vip-comment-2": vip(1, "two"),
+  "new-1": entry("deny", "new-1.example", "INC-5"),
+  "new-2": entry("allow", "new-2.example", "INC-6"),
+  "vip-new-1": vip(7, "joins"),
+  "vip-new-2": vip(8, "joins too"),
+  replaced: entry("deny", "new.example"),
+  blocklist: entries({
+    "l-stays.example": "deny: INC-2",
+    "l-comment.example": "deny: two",
+    "l-moves.example": "allow: INC-3",
+    "l-new.example": "deny: INC-7",
+  }),
+  "second-blocklist": entries({ "s-1.example": "deny: INC-8", "s-2.example": "allow: INC-9" }),
+  board: members({ 2: "Board", 3: "two", 9: "Board" }),
+  "second-board": members({ 10: "Works council", 11: "Works council", 12: "Chair" }),
+};
+
+/** What the change removes from the tenant. */
+export const REMOVED_ENTRIES = ["gone-1.example", "gone-2.example", "l-gone.example", "old.example"];
+export const REMOVED_VIPS = [4, 5, 6].map(person);
+
+/** What the program declares before and after. */
+export const STAYING_ENTRIES = [
+  "comment-1.example",
+  "move.example",
+  "l-stays.example",
+  "l-comment.example",
+  "l-moves.example",
+];
+export const STAYING_VIPS = [0, 1, 2, 3].map(person);
+
+/** All that the tenant holds when the program is applied, the colleague's included, as {@link contentOf} says it. */
+export function declaredContent(program: Program): Pick<TenantContent, "entries" | "vips"> {
+  const entries = ["deny domain by-hand.example global a colleague's"];
+  const vips = [`${person(15)} by hand`];
+  for (const { handler, args } of Object.values(program)) {
+    const {
+      list,
+      value,
+      email,
+      comment = "",
+      entries: listed,
+      members: people,
+    } = args as Partial<Record<string, string>>;
+    if (handler === "allowDenyEntry") entries.push(`${list} domain ${value} global ${comment}`);
+    if (handler === "vipEmployee") vips.push(`${email} ${comment}`);
+    for (const [mailbox, why] of Object.entries(people ?? {})) vips.push(`${mailbox} ${why}`);
+    for (const [domain, text] of Object.entries(listed ?? {})) {
+      const [where, why] = text.split(": ");
+      entries.push(`${where} domain ${domain} global ${why}`);
+    }
+  }
+  return { entries: entries.sort(), vips: vips.sort() };
+}

@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { SettingsClient } from "../../../provider/client";
+import { startFaultyProxy } from "../../support/faulty-proxy";
+import type { Certificate } from "../client/certificate";
+import { ENDPOINTS } from "../client/endpoints";
+import type { Case, Endpoint } from "./faults";
+
+/** An endpoint that only reads, and what asks it. */
+export interface ReadingEndpoint extends Endpoint {
+  readonly ask: (client: SettingsClient, ids: KnownIds) => Promise<unknown>;
+}
+
+/** What there is to be asked for by its id. */
+export interface KnownIds {
+  readonly report: string;
+  readonly internetMessage: string;
+}
+
+/** The endpoints that no resource asks. */
+export const READING: readonly ReadingEndpoint[] = ENDPOINTS.filter(
+  ({ row }) => !row.includes("/settings/"),
+).map(({ row, name, call }) => ({
+  method: "GET",
+  path: new RegExp(`${row.replace("GET ", "").replace(/\{\w+\}/, "[^/]+")}$`),
+  ask: (client, ids) => call(client, name === "phishingReports.get" ? ids.report : ids.internetMessage),
+}));
+
+/** How long a try may take when the service is to be too slow, in milliseconds, and how long connections are refused. */
+const IMPATIENT_MS = 300;
+const REFUSED_MS = 60;
+
+/** What two questions one after the other were answered: content, or the code of an error. One, where every try fails. */
+export async function askTwice(
+  { fault, moment, endpoint, tries }: Case<ReadingEndpoint>,
+  {
+    target,
+    ids,
+    trusted,
+    untrusted,
+  }: { target: string; ids: KnownIds; trusted: Certificate; untrusted: Certificate },
+): Promise<{ answers: unknown[]; hits: number | undefined }> {
+  const isTls = fault.door === "untrusted";
+  await using proxy = await startFaultyProxy({ target, ...(isTls ? { certificate: trusted } : {}) });
+  const client = new SettingsClient({
+    baseUrl: proxy.url,
+    apiKey: "sandbox-acme-ci",
+    ...(fault.told === "silence" || fault.told === "trickle" ? { timeoutMs: IMPATIENT_MS } : {}),
+  });
+  const nth = tries === "first" ? [1] : [2];
+  const injected =
+    fault.told === undefined
+      ? undefined
+      : proxy.inject({
+          ...(tries === "every" ? {} : { nth }),
+          fault: { forwarded: moment === "after", told: fault.told },
+        });
+  const answers: unknown[] = [];
+  for (const turn of tries === "every" ? [1] : [1, 2]) {
+    const isBroken = tries === "every" || nth.includes(turn);
+    if (isBroken && isTls) proxy.present(untrusted);
+    if (isBroken && fault.door === "refused") proxy.refuse();
+    const answer = endpoint.ask(client, ids).catch((error: { code?: string }) => error.code ?? error);
+    if (isBroken && tries !== "every" && fault.door === "refused") {
+      await sleep(REFUSED_MS);
+      await proxy.accept();
+    }
+    answers.push(await answer);
+    if (isTls) proxy.present(trusted);
+  }
+  await client.close();
+  return { answers, hits: injected?.hits };
+}

@@ -1,0 +1,206 @@
+import type { HandlerName } from "../../provider/resources/shell";
+import {
+  DynamicProvider,
+  type DynamicProviderOptions,
+  InitFailed,
+  type Properties,
+} from "./dynamic-provider";
+
+/** One resource of a program. */
+export interface Declared {
+  readonly handler: HandlerName;
+  readonly args: Properties;
+}
+
+/** A program: its resources by name, in the order in which it declares them. */
+export type Program = Readonly<Record<string, Declared>>;
+
+/** What the stack keeps of one resource. Plain data. */
+export interface Kept {
+  readonly handler: HandlerName;
+  readonly id: string;
+  readonly inputs: Properties;
+  readonly properties: Properties;
+  /** Whether the last run did only a part: the next one updates it, whatever the diff says. */
+  readonly isHalfMade: boolean;
+}
+
+/** What the stack keeps. Plain data. */
+export interface Stack {
+  readonly resources: ReadonlyMap<string, Kept>;
+  /** What was replaced, and could not be deleted yet. */
+  readonly doomed: readonly Kept[];
+}
+
+export type Outcome = "created" | "updated" | "replaced" | "same" | "deleted" | "failed" | "half-made";
+
+/** What one `up` came to. */
+export interface ProgramUp {
+  readonly outcomes: Readonly<Record<string, Outcome>>;
+  /** What was told of each resource that failed. */
+  readonly failures: Readonly<Record<string, string>>;
+}
+
+export interface UpOptions {
+  /** Default: true. With false as by `--parallel 1`. */
+  readonly parallel?: boolean;
+  /** Called before each resource is created, updated or deleted. */
+  readonly onStep?: () => void;
+}
+
+const EMPTY: Stack = { resources: new Map(), doomed: [] };
+
+/**
+ * A program of several resources as the engine manages it, without the engine: all in one provider process a run, side
+ * by side or one after the other, and what is declared no more is deleted last, when nothing has failed.
+ */
+export class ManagedProgram implements AsyncDisposable {
+  readonly #options: DynamicProviderOptions;
+  readonly #resources: Map<string, Kept>;
+  #doomed: readonly Kept[];
+  #process: DynamicProvider | undefined;
+
+  /** @param stack what runs of another instance have left behind. */
+  constructor(options: DynamicProviderOptions, stack: Stack = EMPTY) {
+    this.#options = options;
+    this.#resources = new Map(stack.resources);
+    this.#doomed = stack.doomed;
+  }
+
+  get stack(): Stack {
+    return { resources: new Map(this.#resources), doomed: this.#doomed };
+  }
+
+  /** `pulumi up --skip-preview`. */
+  async up(program: Program, { parallel = true, onStep = () => {} }: UpOptions = {}): Promise<ProgramUp> {
+    const provider = await this.#nextRun();
+    const outcomes: Record<string, Outcome> = {};
+    const failures: Record<string, string> = {};
+    const attempt = async (name: string, work: () => Promise<Outcome>): Promise<void> => {
+      try {
+        outcomes[name] = await work();
+      } catch (error) {
+        outcomes[name] = error instanceof InitFailed ? "half-made" : "failed";
+        const reasons = error instanceof InitFailed ? error.reasons : [(error as Error).message];
+        failures[name] = reasons.join("\n");
+      }
+    };
+    const all = async (steps: readonly (() => Promise<void>)[]): Promise<void> => {
+      if (parallel) await Promise.all(steps.map((step) => step()));
+      else for (const step of steps) await step();
+    };
+    const declared = Object.entries(program);
+    await all(
+      declared.map(
+        ([name, one]) =>
+          () =>
+            attempt(name, () => this.#bring(name, one, { provider, onStep })),
+      ),
+    );
+    if (Object.keys(failures).length > 0) return { outcomes, failures };
+
+    const gone = [...this.#resources].filter(([name]) => program[name] === undefined);
+    await all([
+      ...gone.map(
+        ([name, kept]) =>
+          () =>
+            attempt(name, async () => {
+              onStep();
+              await provider.resource(kept.handler).delete(kept.id, kept.properties);
+              this.#resources.delete(name);
+              return "deleted";
+            }),
+      ),
+      ...this.#doomed.map(
+        (kept) => () =>
+          attempt(`the replaced ${kept.id}`, async () => {
+            onStep();
+            await provider.resource(kept.handler).delete(kept.id, kept.properties);
+            this.#doomed = this.#doomed.filter((other) => other !== kept);
+            return "deleted";
+          }),
+      ),
+    ]);
+    return { outcomes, failures };
+  }
+
+  /** `pulumi refresh --preview-only`: how each resource would read, in the process of the last run. */
+  async read(): Promise<Map<string, Properties | undefined>> {
+    const found = new Map<string, Properties | undefined>();
+    const provider = this.#process ?? (await this.#nextRun());
+    await Promise.all(
+      [...this.#resources].map(async ([name, { handler, id, properties }]) => {
+        found.set(name, (await provider.resource(handler).read(id, properties))?.properties);
+      }),
+    );
+    return found;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#process?.[Symbol.asyncDispose]();
+  }
+
+  async #nextRun(): Promise<DynamicProvider> {
+    await this.#process?.[Symbol.asyncDispose]();
+    this.#process = await DynamicProvider.start(this.#options);
+    return this.#process;
+  }
+
+  async #bring(
+    name: string,
+    { handler, args }: Declared,
+    { provider, onStep }: { provider: DynamicProvider; onStep: () => void },
+  ): Promise<Outcome> {
+    const resource = provider.resource(handler);
+    const check = async (olds?: Properties): Promise<Properties> => {
+      const { inputs, failures } = await resource.check({ __resourceName: name, ...args }, olds);
+      if (Object.keys(failures).length > 0) throw new Error(JSON.stringify(failures));
+      return inputs;
+    };
+    const create = async (inputs: Properties): Promise<void> => {
+      onStep();
+      try {
+        const made = await resource.create(inputs);
+        this.#resources.set(name, { handler, ...made, inputs, isHalfMade: false });
+      } catch (error) {
+        if (error instanceof InitFailed) {
+          const { id, properties } = error;
+          this.#resources.set(name, { handler, id, inputs, properties, isHalfMade: true });
+        }
+        throw error;
+      }
+    };
+    const before = this.#resources.get(name);
+    if (before === undefined) {
+      await create(await check());
+      return "created";
+    }
+    const inputs = await check(before.inputs);
+    const { changes, replaces } = await resource.diff(before.id, before.properties, inputs);
+    if (replaces.length > 0) {
+      try {
+        await create(await check());
+      } finally {
+        if (this.#resources.get(name) !== before) this.#doomed = [...this.#doomed, before];
+      }
+      return "replaced";
+    }
+    if (!changes && !before.isHalfMade) {
+      this.#resources.set(name, { ...before, inputs });
+      return "same";
+    }
+    onStep();
+    try {
+      const properties = await resource.update(before.id, before.properties, inputs);
+      this.#resources.set(name, { ...before, inputs, properties, isHalfMade: false });
+      return "updated";
+    } catch (error) {
+      if (error instanceof InitFailed) {
+        // After an update that failed halfway, the engine keeps the inputs of the run before.
+        const { id, properties } = error;
+        this.#resources.set(name, { ...before, id, properties, isHalfMade: true });
+      }
+      throw error;
+    }
+  }
+}
