@@ -305,8 +305,8 @@ function comparableOption(properties: unknown, name: string): unknown {
 function notApplied(kind: ListKind, failures: readonly Failure[], of: number): EmailSecurityError {
   const rest =
     failures.length < of
-      ? "Everything else is as declared, and the stack's state holds exactly what is there."
-      : "The stack's state holds exactly what is there.";
+      ? "Everything else is as declared, and the stack's state holds what the service said is there."
+      : "The stack's state holds what the service said is there.";
   return new ListNotAppliedError(
     `${failures.length} of ${of} ${kind.noun[1]} could not be brought to what is declared; each is named below with its reason. ${rest} Mend them, or just run \`pulumi up\` again: it does only what is left.`,
   );
