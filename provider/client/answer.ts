@@ -50,8 +50,8 @@ export interface Reading<T> {
  */
 export function readAnswer<T>(answer: Answer, reading: Reading<T>): T {
   if (!isSuccess(answer.status)) throw refusal(answer, reading);
-  // Some services answer a deletion with nothing; the status says it all.
-  const isBare = reading.request.method === "DELETE" && answer.text.trim() === "";
+  // Some services answer a deletion with nothing: 204 says it all.
+  const isBare = reading.request.method === "DELETE" && answer.status === 204;
   const body = isBare ? { results: {} } : parse(answer, reading);
   const wrong = (Class: typeof InvalidResponseError, code: string, how: string): InvalidResponseError => {
     const serviceMessage = wordsOf(body, reading.key);
@@ -88,7 +88,9 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
       request: reading.request,
       status: answer.status,
       outcomeUnknown: isWrite(reading.request),
-      isTransient: Class === BrokenBodyError,
+      // A deletion answered with an empty 200 is made again: where it was done, that says so.
+      isTransient:
+        Class === BrokenBodyError || (Class === EmptyBodyError && reading.request.method === "DELETE"),
     });
   if (text.trim() === "") throw fail(EmptyBodyError, "ERR_EMPTY_BODY", "an empty body where JSON was due");
   const shown = quote(reading.key.removedFrom(text), 80);

@@ -117,3 +117,33 @@ it("knows that a deletion was its own when a later try finds nothing", async () 
   expect(await acme.tenant.deleteEntry(made?.id ?? "")).toBe(true);
   expect(acme.trace()).toHaveLength(2);
 });
+
+it.each([
+  ["204", { status: 204 }, true, 1],
+  ["an empty 200, after it was done", { status: 200, body: "" }, true, 2],
+] as const)(
+  "takes a deletion that is answered with %s for done when that is known",
+  async (_what, answer, isDone, requests) => {
+    let left = 1;
+    await using acme = await service({
+      denied: 1,
+      afterHandle: ({ method }) => (method === "DELETE" && left-- > 0 ? answer : undefined),
+    });
+    const [entry] = await acme.tenant.allEntries();
+    acme.trace();
+    expect(await acme.tenant.deleteEntry(entry?.id ?? "")).toBe(isDone);
+    expect(acme.trace()).toHaveLength(requests);
+    expect(acme.sandbox.allowDenyEntries("acme")).toEqual([]);
+  },
+);
+
+it("makes a deletion that was answered with an empty 200 and not done again", async () => {
+  let left = 1;
+  await using acme = await service({
+    denied: 1,
+    intercept: ({ method }) => (method === "DELETE" && left-- > 0 ? { status: 200, body: "" } : undefined),
+  });
+  const [entry] = await acme.tenant.allEntries();
+  expect(await acme.tenant.deleteEntry(entry?.id ?? "")).toBe(true);
+  expect(acme.sandbox.allowDenyEntries("acme")).toEqual([]);
+});
