@@ -529,7 +529,10 @@ function fateOfEntry(row: Entry, program: Program, holdings: Holdings): Fate {
     id === undefined ? key === row.key : id === row.id,
   );
   if (holders.some((held) => isLetGo(held, row.value, program) === "goes")) return "goes";
-  const isTaken = program.entries.some((one) => one.value === row.value && mayAdopt(one, program));
+  // The service may say that it is in the way; beside one of another scope on the same list it never is.
+  const isTaken = program.entries.some(
+    (one) => one.value === row.value && one.list !== row.list && mayAdopt(one, program),
+  );
   return isTaken ? "either" : "stays";
 }
 
