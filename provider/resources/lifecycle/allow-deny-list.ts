@@ -137,7 +137,7 @@ class EntryWork {
       // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
       if (row !== undefined && (await this.#mend(row, entry))) return;
     }
-    await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context, { leavesOtherScopes: true });
+    await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context);
   }
 
   /** Changes an entry in place; answers false when it has gone meanwhile. */

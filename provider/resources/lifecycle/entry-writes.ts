@@ -42,13 +42,9 @@ export interface AllowDenyEntryState {
 export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
   context: Context,
-  /** Whether an entry of another scope is left alone as long as the service does not say that it is in the way. */
-  { leavesOtherScopes = false } = {},
 ): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
-  const existing =
-    (await tenant.findEntry(inputs)) ??
-    (inputs.adopt && !leavesOtherScopes ? await inTheWay(inputs, context) : undefined);
+  const existing = await tenant.findEntry(inputs);
   if (existing !== undefined) return await adopt(existing, inputs, context);
   let created: CreatedEntry;
   try {
@@ -71,7 +67,7 @@ export async function ensureEntry(
 
 /**
  * An entry of the same value under another scope, which the program does not declare. Whether both may stand is the
- * service's to say; it is looked at only to be taken over, or when the service says that it is in the way.
+ * service's to say; it is looked at only when the service says that it is in the way.
  */
 async function inTheWay(
   inputs: AllowDenyEntryInputs,

@@ -185,6 +185,28 @@ describe("create", () => {
     ]);
   });
 
+  it("leaves an entry of another scope alone when told to adopt, as long as that is not in the way", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = { list: "deny", entry_type: "domain", value: "evil.example", verdict_scope: "graymail" };
+    await tenant.console("POST", "/allow_deny_entries", entry);
+    const { id } = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, adopt: true });
+    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([
+      { id, verdict_scope: "global" },
+      { verdict_scope: "graymail", comment: "" },
+    ]);
+  });
+
+  it("takes over an entry of another scope that is in the way on the other list, when told to adopt it", async () => {
+    await using tenant = await sandboxTenant();
+    const entry = { list: "allow", entry_type: "domain", value: "evil.example", verdict_scope: "graymail" };
+    const { results } = await tenant.console("POST", "/allow_deny_entries", entry);
+    const { id } = await tenant.provider.resource("allowDenyEntry").declare({ ...evil, adopt: true });
+    expect(id).toBe(results["id"]);
+    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([
+      { id, list: "deny", verdict_scope: "global", comment: "Phishing, INC-7" },
+    ]);
+  });
+
   it("takes a conflict for what the list says, when another writer was faster", async () => {
     let racing = true;
     await using tenant = await sandboxTenant({

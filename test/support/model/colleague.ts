@@ -1,0 +1,144 @@
+import fc from "fast-check";
+import type { Company } from "./company";
+import { aComment, aList, aMailbox, aScope, aValue } from "./program";
+import { canonical, entryTypeOf, type List, OUTSIDER, type Scope } from "./world";
+
+/**
+ * What a colleague does in the console. What is picked is picked from what the provider has made, as long as there is
+ * any and the number is even, else from all that is there; in the order of its values.
+ */
+export type ConsoleEdit =
+  | {
+      readonly console: "add";
+      readonly list: List;
+      readonly value: string;
+      readonly scope: Scope;
+      readonly comment: string;
+    }
+  | { readonly console: "comment"; readonly pick: number; readonly comment: string }
+  | { readonly console: "move"; readonly pick: number }
+  | { readonly console: "rescope"; readonly pick: number }
+  | { readonly console: "delete"; readonly pick: number }
+  | { readonly console: "make again"; readonly pick: number; readonly elsewhere: boolean }
+  | { readonly console: "add VIP"; readonly email: string; readonly comment: string }
+  | { readonly console: "comment VIP"; readonly email: string; readonly comment: string }
+  | { readonly console: "remove VIP"; readonly email: string };
+
+/**
+ * Does it, as far as the service lets it be done; answers what came of it, for a person to read.
+ *
+ * @param to the entry, where it is not to be picked.
+ */
+export async function doInConsole(company: Company, edit: ConsoleEdit, to?: Row): Promise<string> {
+  const row = to ?? ("pick" in edit ? picked(company, edit.pick) : undefined);
+  const path = `/allow_deny_entries/${row?.id}`;
+  const done = async (what: string, status: Promise<number>): Promise<string> =>
+    `console: ${what} (${await status})`;
+  switch (edit.console) {
+    case "add": {
+      const { list, value, scope, comment } = edit;
+      return await done(`add ${list} ${value} ${scope} "${comment}"`, add(company, edit));
+    }
+    case "add VIP": {
+      const { email, comment } = edit;
+      const body = { emails: [email], comment };
+      return await done(`add VIP ${email} "${comment}"`, company.console("POST", "/vip_employees", body));
+    }
+    case "comment VIP": {
+      const { email, comment } = edit;
+      const body = { email, comment };
+      return await done(
+        `comment VIP ${email} "${comment}"`,
+        company.console("PATCH", "/vip_employees", body),
+      );
+    }
+    case "remove VIP": {
+      const body = { emails: [edit.email] };
+      return await done(`remove VIP ${edit.email}`, company.console("POST", "/vip_employees/remove", body));
+    }
+  }
+  if (row === undefined) return `console: ${edit.console}: nothing is there`;
+  const name = nameOf(row);
+  switch (edit.console) {
+    case "comment":
+      return await done(
+        `comment ${name} "${edit.comment}"`,
+        company.console("PATCH", path, { comment: edit.comment }),
+      );
+    case "move": {
+      const list = row.list === "deny" ? "allow" : "deny";
+      return await done(`move ${name} to ${list}`, company.console("PATCH", path, { list }));
+    }
+    case "rescope": {
+      const verdict_scope = row.verdict_scope === "global" ? "graymail" : "global";
+      return await done(
+        `change ${name} to ${verdict_scope}`,
+        company.console("PATCH", path, { verdict_scope }),
+      );
+    }
+    case "delete":
+      return await done(`delete ${name}`, company.console("DELETE", path));
+    case "make again": {
+      await company.console("DELETE", path);
+      const list: List = edit.elsewhere === (row.list === "deny") ? "allow" : "deny";
+      const again = {
+        list,
+        value: canonical(row.value),
+        scope: row.verdict_scope as Scope,
+        comment: row.comment,
+      };
+      return await done(`delete ${name}, add it again on ${list}`, add(company, again));
+    }
+  }
+}
+
+export type Row = ReturnType<Company["entries"]>[number];
+
+function picked(company: Company, pick: number): Row | undefined {
+  const rows = company.entries().toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1));
+  const made = rows.filter(({ created_by }) => created_by === "ci");
+  const some = pick % 2 === 0 && made.length > 0 ? made : rows;
+  return some[(pick >> 1) % Math.max(1, some.length)];
+}
+
+function nameOf({ list, value, verdict_scope }: Row): string {
+  return `${value} ${verdict_scope} ${list}`;
+}
+
+async function add(
+  company: Company,
+  entry: { readonly list: List; readonly value: string; readonly scope: Scope; readonly comment: string },
+): Promise<number> {
+  const { list, value, scope, comment } = entry;
+  const body = { list, value, entry_type: entryTypeOf(value), verdict_scope: scope, comment };
+  return await company.console("POST", "/allow_deny_entries", body);
+}
+
+const pick = fc.nat(9);
+const ownMailbox = aMailbox.filter((email) => email !== OUTSIDER);
+
+/** What is done to an entry that is there. */
+export const aChangeInConsole: fc.Arbitrary<ConsoleEdit> = fc.oneof(
+  fc.record({ console: fc.constant("comment" as const), pick, comment: aComment }),
+  fc.record({ console: fc.constant("move" as const), pick }),
+  fc.record({ console: fc.constant("rescope" as const), pick }),
+  fc.record({ console: fc.constant("delete" as const), pick }),
+  fc.record({ console: fc.constant("make again" as const), pick, elsewhere: fc.boolean() }),
+);
+
+export const aConsoleEdit: fc.Arbitrary<ConsoleEdit> = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      console: fc.constant("add" as const),
+      list: aList,
+      value: aValue,
+      scope: aScope,
+      comment: aComment,
+    }),
+  },
+  { weight: 6, arbitrary: aChangeInConsole },
+  fc.record({ console: fc.constant("add VIP" as const), email: ownMailbox, comment: aComment }),
+  fc.record({ console: fc.constant("comment VIP" as const), email: ownMailbox, comment: aComment }),
+  fc.record({ console: fc.constant("remove VIP" as const), email: ownMailbox }),
+);

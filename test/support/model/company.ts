@@ -1,0 +1,110 @@
+import {
+  type AllowDenyEntryRow,
+  type AuditRow,
+  type RecordedRequest,
+  type Sandbox,
+  startSandbox,
+  type VipEmployeeRow,
+} from "../../../provider/sandbox";
+import { worldOf } from "./world";
+
+/** How many stories one service is used for: what it keeps of each makes the next ones no slower. */
+const COMPANIES = 100;
+
+/** Another company with nothing on its lists for each story, all at one service. */
+export class Companies implements AsyncDisposable {
+  #sandbox: Sandbox | undefined;
+  #used = 0;
+  #atRequest: (() => Promise<void> | undefined) | undefined;
+  readonly #echoValue: "canonical" | "as-sent";
+
+  constructor({ echoValue }: { readonly echoValue: "canonical" | "as-sent" }) {
+    this.#echoValue = echoValue;
+  }
+
+  async next(): Promise<Company> {
+    if (this.#used % COMPANIES === 0) {
+      await this.#sandbox?.close();
+      this.#sandbox = await startSandbox({
+        scenario: worldOf(COMPANIES),
+        echoValue: this.#echoValue,
+        intercept: async ({ query }) => {
+          if (query["by"] !== "console") await this.#atRequest?.();
+          return undefined;
+        },
+      });
+    }
+    const sandbox = this.#sandbox as Sandbox;
+    sandbox.clearRequests();
+    this.#atRequest = undefined;
+    const name = `company-${this.#used % COMPANIES}`;
+    this.#used += 1;
+    return new Company(sandbox, name, (atRequest) => {
+      this.#atRequest = atRequest;
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sandbox?.close();
+  }
+}
+
+/** One company at the service: what it holds, and its console. */
+export class Company {
+  readonly url: string;
+  readonly name: string;
+  readonly apiKey: string;
+  readonly #sandbox: Sandbox;
+  /** Has something done when the provider makes a request, before that is answered. */
+  readonly atRequest: (what: (() => Promise<void> | undefined) | undefined) => void;
+
+  constructor(sandbox: Sandbox, name: string, atRequest: Company["atRequest"]) {
+    this.url = sandbox.url;
+    this.name = name;
+    this.apiKey = `sandbox-${name}-ci`;
+    this.#sandbox = sandbox;
+    this.atRequest = atRequest;
+  }
+
+  entries(): AllowDenyEntryRow[] {
+    return this.#sandbox.allowDenyEntries(this.name);
+  }
+
+  vips(): VipEmployeeRow[] {
+    return this.#sandbox.vips(this.name);
+  }
+
+  exclusions(): string[] {
+    return this.#sandbox.exclusions(this.name);
+  }
+
+  /** What the provider has written, in its order, since so many rows of the audit log. */
+  audit(since: number): AuditRow[] {
+    return this.#sandbox
+      .audit(this.name)
+      .slice(since)
+      .filter(({ keyLabel }) => keyLabel === "ci");
+  }
+
+  get auditLength(): number {
+    return this.#sandbox.audit(this.name).length;
+  }
+
+  /** The provider's requests since the last call. */
+  takeRequests(): RecordedRequest[] {
+    const own = this.#sandbox.requests.filter(({ keyLabel }) => keyLabel === "ci");
+    this.#sandbox.clearRequests();
+    return own;
+  }
+
+  /** A request of a colleague; answers its status. */
+  async console(method: string, path: string, body?: unknown): Promise<number> {
+    const response = await fetch(`${this.url}/api/v1/settings${path}?by=console`, {
+      method,
+      headers: { "x-api-key": `sandbox-${this.name}-console`, "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    await response.arrayBuffer();
+    return response.status;
+  }
+}

@@ -1,0 +1,307 @@
+import type { dynamic } from "@pulumi/pulumi";
+import { SettingsClient } from "../../../provider/client";
+import { dynamicFront, type FrontOptions } from "../../../provider/resources/dynamic-front";
+import { allowDenyEntry } from "../../../provider/resources/lifecycle/allow-deny-entry";
+import { allowDenyList } from "../../../provider/resources/lifecycle/allow-deny-list";
+import type { Declaration as Declared } from "../../../provider/resources/lifecycle/lifecycle";
+import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
+import { vipList } from "../../../provider/resources/lifecycle/vip-list";
+import { Program } from "../../../provider/resources/program";
+import type { HandlerName } from "../../../provider/resources/shell";
+import { Tenant } from "../../../provider/tenant";
+import type { Declaration } from "./program";
+import type { Held, Run, RunOptions, Stack } from "./stack";
+
+type Properties = Record<string, unknown>;
+
+/** A resource in state. */
+interface Resource {
+  readonly kind: HandlerName;
+  readonly name: string;
+  id: string;
+  inputs: Properties;
+  outputs: Properties;
+  /** Whether the last create or update was done in part; the engine updates it then, whatever the diff says. */
+  hasFailed: boolean;
+}
+
+/** Where the tenant is reached. */
+interface Access {
+  readonly url: string;
+  readonly apiKey: string;
+}
+
+/**
+ * A stack whose resources are driven in this process, for thousands of runs: everything of the provider but Pulumi's own
+ * host is real, and this plays the engine's part. Each run has a provider of its own, that has read nothing yet.
+ */
+export class InProcessStack implements Stack {
+  readonly #access: Access;
+  #resources = new Map<string, Resource>();
+  /** What was replaced, and could not be deleted yet. */
+  #replaced: Resource[] = [];
+
+  constructor(access: Access) {
+    this.#access = access;
+  }
+
+  async up(program: readonly Declaration[], options: RunOptions): Promise<Run> {
+    if (options.preview) {
+      const preview = await this.#copy().#run(program, { ...options, isPreview: true });
+      if (preview.result !== "ok") return preview;
+    }
+    return await this.#run(program, { ...options, isPreview: false });
+  }
+
+  async held(): Promise<readonly Held[]> {
+    return this.#held();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  #held(): Held[] {
+    const of = (isReplaced: boolean) => (resource: Resource) => {
+      const { kind, name, id, outputs } = resource;
+      return { kind, name, id, outputs: passed(outputs), isReplaced };
+    };
+    return [...[...this.#resources.values()].map(of(false)), ...this.#replaced.map(of(true))];
+  }
+
+  #copy(): InProcessStack {
+    const copy = new InProcessStack(this.#access);
+    copy.#resources = new Map([...this.#resources].map(([key, one]) => [key, structuredClone(one)]));
+    copy.#replaced = structuredClone(this.#replaced);
+    return copy;
+  }
+
+  async #run(
+    program: readonly Declaration[],
+    options: RunOptions & { readonly isPreview: boolean },
+  ): Promise<Run> {
+    await using provider = new Provider(this.#access);
+    const run = new RunUnderWay();
+    let refreshed: readonly Held[] | undefined;
+    if (options.refresh) {
+      const all = [...this.#resources.values(), ...this.#replaced];
+      await Promise.all(all.map((resource) => run.step(() => this.#refresh(resource, provider))));
+      if (run.result !== "ok") return run.end(undefined);
+      refreshed = this.#held();
+    }
+    for (const declaration of program) {
+      const step = await run.check(() => this.#register(declaration, provider, options.isPreview));
+      if (step === undefined) break;
+      const done = run.step(step);
+      if (!options.parallel) await done;
+      if (run.result !== "ok") break;
+    }
+    await run.settled();
+    if (run.result === "ok" && !options.isPreview) {
+      const declared = new Set(program.map(keyOf));
+      const gone = [...this.#resources.values()].filter((resource) => !declared.has(keyOf(resource)));
+      const deletions = [...this.#replaced, ...gone].map((one) => () => this.#delete(one, provider, run));
+      for (const deletion of deletions) {
+        const done = run.step(deletion);
+        if (!options.parallel) await done;
+      }
+      await run.settled();
+    }
+    return run.end(refreshed);
+  }
+
+  /** What the engine does when it reads a resource again. */
+  async #refresh(resource: Resource, provider: Provider): Promise<void> {
+    const found = await provider.of(resource.kind).read(resource.id, passed(resource.outputs));
+    if (found.id === undefined) {
+      this.#forget(resource);
+      return;
+    }
+    resource.id = found.id;
+    resource.outputs = passed(found.props ?? {});
+    const inputs = passed((found as { inputs?: Properties }).inputs ?? {});
+    // Without inputs, the engine keeps those it has.
+    if (Object.keys(inputs).length > 0) resource.inputs = inputs;
+    resource.hasFailed = false;
+  }
+
+  /** Checks and compares a declared resource; answers the step that is to be made. */
+  async #register(declaration: Declaration, provider: Provider, isPreview: boolean): Promise<Step> {
+    const { kind, name, args } = declaration;
+    const front = provider.of(kind);
+    const key = keyOf(declaration);
+    const checked = async (olds: Properties): Promise<Properties> => {
+      const told = kind.endsWith("List") ? `1:${name}` : name;
+      const { inputs, failures } = (await front.check(
+        passed(olds),
+        passed({ ...args, __resourceName: told }),
+      )) as dynamic.CheckResult & { failures: { property: string; reason: string }[] };
+      if (failures.length === 0) return passed(inputs as Properties);
+      throw new Error(failures.map(({ property, reason }) => `${name} ${property} ${reason}`).join("\n"));
+    };
+    const old = this.#resources.get(key);
+    let inputs = await checked(old?.inputs ?? {});
+    if (old === undefined) {
+      return isPreview ? noStep : (run) => this.#create(declaration, inputs, front, run);
+    }
+    const diff = await front.diff(old.id, passed(old.outputs), inputs);
+    if (!diff.changes && !old.hasFailed) {
+      if (!isPreview) old.inputs = inputs;
+      return noStep;
+    }
+    if ((diff.replaces ?? []).length > 0) {
+      inputs = await checked({});
+      if (isPreview) return noStep;
+      return async (run) => {
+        await this.#create(declaration, inputs, front, run);
+        this.#replaced.push(old);
+      };
+    }
+    return isPreview ? noStep : (run) => this.#update(old, inputs, front, run);
+  }
+
+  async #create(
+    { kind, name }: Declaration,
+    inputs: Properties,
+    front: Front,
+    run: RunUnderWay,
+  ): Promise<void> {
+    run.steps.push(`create ${name}`);
+    const put = (id: string, outputs: Properties, hasFailed: boolean) =>
+      this.#resources.set(keyOf({ kind, name }), { kind, name, id, inputs, outputs, hasFailed });
+    try {
+      const { id, outs } = await front.create(passed(inputs));
+      put(id, passed(outs ?? {}), false);
+    } catch (error) {
+      if (isPartial(error)) put(error.id, passed(error.properties), true);
+      throw error;
+    }
+  }
+
+  async #update(old: Resource, inputs: Properties, front: Front, run: RunUnderWay): Promise<void> {
+    run.steps.push(`update ${old.name}`);
+    try {
+      const answer = await front.update(old.id, passed(old.outputs), passed(inputs));
+      Object.assign(old, { inputs, outputs: passed(answer.outs ?? {}), hasFailed: false });
+    } catch (error) {
+      // The engine keeps the inputs of the run before.
+      if (isPartial(error)) Object.assign(old, { outputs: passed(error.properties), hasFailed: true });
+      throw error;
+    }
+  }
+
+  async #delete(resource: Resource, provider: Provider, run: RunUnderWay): Promise<void> {
+    run.steps.push(`delete ${resource.name}`);
+    await provider.of(resource.kind).delete(resource.id, passed(resource.outputs));
+    this.#forget(resource);
+  }
+
+  #forget(resource: Resource): void {
+    this.#replaced = this.#replaced.filter((one) => one !== resource);
+    if (this.#resources.get(keyOf(resource)) === resource) this.#resources.delete(keyOf(resource));
+  }
+}
+
+type Step = (run: RunUnderWay) => Promise<void>;
+
+const noStep: Step = async () => {};
+
+/** What came of a run so far. */
+class RunUnderWay {
+  result: Run["result"] = "ok";
+  readonly messages: string[] = [];
+  readonly steps: string[] = [];
+  readonly #underWay: Promise<void>[] = [];
+
+  /** A mistake found before a step; no other step is begun then. */
+  async check<T>(work: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await work();
+    } catch (error) {
+      if (this.result === "ok") this.result = "refused";
+      this.messages.push((error as Error).message);
+      return undefined;
+    }
+  }
+
+  async step(work: Step): Promise<void> {
+    const done = (async () => {
+      try {
+        await work(this);
+      } catch (error) {
+        this.result = "failed";
+        const { message, reasons = [] } = error as Error & { reasons?: string[] };
+        this.messages.push([message, ...reasons].join("\n"));
+      }
+    })();
+    this.#underWay.push(done);
+    await done;
+  }
+
+  async settled(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  end(refreshed: readonly Held[] | undefined): Run {
+    const { result, messages, steps } = this;
+    return { result, messages, steps, refreshed };
+  }
+}
+
+/** What the provider process of one run is, in this process. */
+class Provider implements AsyncDisposable {
+  readonly #client: SettingsClient;
+  readonly #fronts: Readonly<Record<HandlerName, Front>>;
+
+  constructor({ url, apiKey }: Access) {
+    this.#client = new SettingsClient({ baseUrl: url, apiKey });
+    const soon = (begin: () => void) => void setTimeout(begin, 1);
+    const tenant = new Tenant({ client: this.#client, gather: soon });
+    const declared: Declared[] = [];
+    const options: FrontOptions = {
+      configure: () => {},
+      context: () => ({
+        tenant,
+        say: () => {},
+        isDeclared: (key) => declared.some(({ has }) => has(key)),
+      }),
+      program: new Program(),
+      declare: (declaration) => void declared.push(declaration),
+      tenant: () => new URL(url).host,
+      say: () => {},
+    };
+    this.#fronts = {
+      allowDenyEntry: dynamicFront("AllowDenyEntry", allowDenyEntry, options) as Front,
+      allowDenyList: dynamicFront("AllowDenyList", allowDenyList, options) as Front,
+      vipEmployee: dynamicFront("VipEmployee", vipEmployee, options) as Front,
+      vipList: dynamicFront("VipList", vipList, options) as Front,
+    };
+  }
+
+  of(kind: HandlerName): Front {
+    return this.#fronts[kind];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#client.close();
+  }
+}
+
+/** Our providers do all of it. */
+type Front = Required<dynamic.ResourceProvider>;
+
+interface Partial extends Error {
+  readonly id: string;
+  readonly properties: Properties;
+}
+
+function isPartial(error: unknown): error is Partial {
+  return error instanceof Error && "properties" in error;
+}
+
+function keyOf({ kind, name }: { readonly kind: string; readonly name: string }): string {
+  return `${kind} ${name}`;
+}
+
+/** What is left of properties on their way between the engine and a provider. */
+function passed(properties: object): Properties {
+  return JSON.parse(JSON.stringify(properties)) as Properties;
+}

@@ -1,0 +1,398 @@
+import fc from "fast-check";
+import type { HandlerName } from "../../../provider/resources/shell";
+import { type List, MAILBOXES, OUTSIDER, SCOPES, type Scope, spelled, VALUES } from "./world";
+
+/** A resource of a program, as it is declared. */
+export interface Declaration {
+  readonly kind: HandlerName;
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+/** What a program is: what it declares where, and how its lists are. */
+export interface Program {
+  readonly entries: readonly PlacedEntry[];
+  readonly vips: readonly PlacedVip[];
+  /** A list that is not here is not declared. */
+  readonly lists: Readonly<Partial<Record<ListPlace, ListOptions>>>;
+  /** How often each resource was renamed. */
+  readonly renamed: Readonly<Partial<Record<Place, number>>>;
+  readonly isReversed: boolean;
+}
+
+export type EntryPlace = "s0" | "s1" | "s2" | EntryListPlace;
+export type VipPlace = "v0" | "v1" | VipListPlace;
+export type EntryListPlace = "A" | "B";
+export type VipListPlace = "V" | "W";
+export type ListPlace = EntryListPlace | VipListPlace;
+type Place = EntryPlace | VipPlace;
+
+export interface PlacedEntry {
+  readonly place: EntryPlace;
+  readonly value: string;
+  readonly scope: Scope;
+  readonly list: List;
+  /** Empty for none. */
+  readonly comment: string;
+  readonly adopt: boolean;
+  /** In which of its ways the value is written, and whether white space stands behind the comment. */
+  readonly spelling: number;
+}
+
+export interface PlacedVip {
+  readonly place: VipPlace;
+  readonly email: string;
+  readonly comment: string;
+  readonly keep: boolean;
+  readonly spelling: number;
+}
+
+export interface ListOptions {
+  readonly isExclusive: boolean;
+  /** Values or mailboxes. */
+  readonly ignore: readonly string[];
+  readonly protect: readonly string[];
+  /** Whether the list may be emptied. */
+  readonly mayBeEmptied: boolean;
+  /** Of an allow/deny list. */
+  readonly adopt: boolean;
+  /** Of a VIP list. */
+  readonly keep: boolean;
+}
+
+export const NOTHING: Program = { entries: [], vips: [], lists: {}, renamed: {}, isReversed: false };
+
+export const PLAIN: ListOptions = {
+  isExclusive: false,
+  ignore: [],
+  protect: [],
+  mayBeEmptied: true,
+  adopt: false,
+  keep: false,
+};
+
+/** A change that a person makes to the program. */
+export type ProgramEdit =
+  | { readonly edit: "declare"; readonly entry: PlacedEntry; readonly also: boolean }
+  | { readonly edit: "change"; readonly pick: number; readonly to: Partial<PlacedEntry> }
+  | { readonly edit: "declare VIP"; readonly vip: PlacedVip; readonly also: boolean }
+  | { readonly edit: "change VIP"; readonly pick: number; readonly to: Partial<PlacedVip> }
+  | { readonly edit: "remove"; readonly pick: number }
+  | { readonly edit: "remove VIP"; readonly pick: number }
+  /** An entry of a list is declared no more, but ignored, so that it is left to the console. */
+  | { readonly edit: "let go"; readonly pick: number }
+  | { readonly edit: "set list"; readonly place: ListPlace; readonly options: ListOptions }
+  | { readonly edit: "drop list"; readonly place: ListPlace }
+  | { readonly edit: "rename"; readonly place: Place }
+  | { readonly edit: "reverse" };
+
+export function edited(program: Program, edit: ProgramEdit): Program {
+  switch (edit.edit) {
+    case "declare":
+      return withEntry(program, edit.entry, edit.also ? undefined : keyOf(edit.entry));
+    case "change": {
+      const before = picked(program.entries, edit.pick);
+      if (before === undefined) return program;
+      const rest = { ...program, entries: program.entries.filter((one) => one !== before) };
+      return withEntry(rest, { ...before, ...edit.to }, undefined);
+    }
+    case "declare VIP":
+      return withVip(program, edit.vip, edit.also ? undefined : edit.vip.email);
+    case "change VIP": {
+      const before = picked(program.vips, edit.pick);
+      if (before === undefined) return program;
+      const rest = { ...program, vips: program.vips.filter((one) => one !== before) };
+      return withVip(rest, { ...before, ...edit.to }, undefined);
+    }
+    case "remove": {
+      const gone = picked(program.entries, edit.pick);
+      return { ...program, entries: program.entries.filter((one) => one !== gone) };
+    }
+    case "remove VIP": {
+      const gone = picked(program.vips, edit.pick);
+      return { ...program, vips: program.vips.filter((one) => one !== gone) };
+    }
+    case "let go": {
+      const { entries, lists } = program;
+      const gone = picked(
+        entries.filter(({ place }) => isListPlace(place)),
+        edit.pick,
+      );
+      if (gone === undefined || !isListPlace(gone.place)) return program;
+      const options = lists[gone.place] ?? PLAIN;
+      const ignore = [...new Set([...options.ignore, gone.value])];
+      return {
+        ...program,
+        entries: entries.filter((one) => one !== gone),
+        lists: { ...lists, [gone.place]: { ...options, ignore } },
+      };
+    }
+    case "set list":
+      return { ...program, lists: { ...program.lists, [edit.place]: edit.options } };
+    case "drop list": {
+      const { [edit.place]: _gone, ...lists } = program.lists;
+      return {
+        ...program,
+        lists,
+        entries: program.entries.filter(({ place }) => place !== edit.place),
+        vips: program.vips.filter(({ place }) => place !== edit.place),
+      };
+    }
+    case "rename": {
+      const times = (program.renamed[edit.place] ?? 0) + 1;
+      return { ...program, renamed: { ...program.renamed, [edit.place]: times } };
+    }
+    case "reverse":
+      return { ...program, isReversed: !program.isReversed };
+  }
+}
+
+/** What one value in one scope is known by; the list it stands on is what is said about it. */
+export function keyOf({ value, scope }: { readonly value: string; readonly scope: string }): string {
+  return scope === "global" ? value : `${value} (${scope})`;
+}
+
+export function isListPlace(place: string): place is ListPlace {
+  return /^[ABVW]$/.test(place);
+}
+
+/** The entry in its place: there is one in a single resource, and one of a key in a list. */
+function withEntry(program: Program, entry: PlacedEntry, onlyOne: string | undefined): Program {
+  const isInTheWay = (other: PlacedEntry): boolean =>
+    keyOf(other) === onlyOne ||
+    (other.place === entry.place && (!isListPlace(entry.place) || keyOf(other) === keyOf(entry)));
+  const entries = [...program.entries.filter((other) => !isInTheWay(other)), entry];
+  return { ...program, entries, lists: withList(program, entry.place) };
+}
+
+function withVip(program: Program, vip: PlacedVip, onlyOne: string | undefined): Program {
+  const isInTheWay = (other: PlacedVip): boolean =>
+    other.email === onlyOne ||
+    (other.place === vip.place && (!isListPlace(vip.place) || other.email === vip.email));
+  const vips = [...program.vips.filter((other) => !isInTheWay(other)), vip];
+  return { ...program, vips, lists: withList(program, vip.place) };
+}
+
+function withList(program: Program, place: string): Program["lists"] {
+  return isListPlace(place) ? { ...program.lists, [place]: program.lists[place] ?? PLAIN } : program.lists;
+}
+
+function picked<T>(some: readonly T[], pick: number): T | undefined {
+  return some[pick % Math.max(1, some.length)];
+}
+
+/** The resource's name, and so what it is to the engine. */
+export function nameOf(program: Program, place: Place): string {
+  return `${place}-${program.renamed[place] ?? 0}`;
+}
+
+/** The resources that a program declares, in its order. */
+export function resourcesOf(program: Program): Declaration[] {
+  const { entries, vips, lists } = program;
+  const all: Declaration[] = [];
+  for (const entry of entries) {
+    if (isListPlace(entry.place)) continue;
+    const args = { ...argumentsOf(entry), ...(entry.adopt ? { adopt: true } : {}) };
+    all.push({ kind: "allowDenyEntry", name: nameOf(program, entry.place), args });
+  }
+  for (const vip of vips) {
+    if (isListPlace(vip.place)) continue;
+    const args = { ...memberOf(vip), ...(vip.keep ? { onDelete: "keep" } : {}) };
+    all.push({ kind: "vipEmployee", name: nameOf(program, vip.place), args });
+  }
+  for (const place of ["A", "B"] as const) {
+    const options = lists[place];
+    if (options === undefined) continue;
+    const own = entries.filter((entry) => entry.place === place).map(argumentsOf);
+    const args = { ...listArguments(options), entries: own, ...(options.adopt ? { adopt: true } : {}) };
+    all.push({ kind: "allowDenyList", name: nameOf(program, place), args });
+  }
+  for (const place of ["V", "W"] as const) {
+    const options = lists[place];
+    if (options === undefined) continue;
+    const own = vips.filter((vip) => vip.place === place).map(memberOf);
+    const args = { ...listArguments(options), members: own, ...(options.keep ? { onDelete: "keep" } : {}) };
+    all.push({ kind: "vipList", name: nameOf(program, place), args });
+  }
+  return program.isReversed ? all.reverse() : all;
+}
+
+function argumentsOf({ value, scope, list, comment, spelling }: PlacedEntry): Record<string, unknown> {
+  const spellings = VALUES.find(([one]) => one === value) ?? [value];
+  return {
+    list,
+    value: spelled(spellings, spelling),
+    ...(scope === "global" && spelling < 2 ? {} : { verdictScope: scope }),
+    ...(comment === "" ? {} : { comment: spelling === 1 ? `${comment}\r\n` : comment }),
+  };
+}
+
+function memberOf({ email, comment, spelling }: PlacedVip): Record<string, unknown> {
+  const spellings = MAILBOXES.find(([one]) => one === email) ?? [email];
+  return { email: spelled(spellings, spelling), ...(comment === "" ? {} : { comment }) };
+}
+
+function listArguments({ isExclusive, ignore, protect, mayBeEmptied }: ListOptions): Record<string, unknown> {
+  return {
+    ...(isExclusive ? { mode: "exclusive" } : {}),
+    ...(ignore.length === 0 ? {} : { ignore }),
+    ...(protect.length === 0 ? {} : { protect }),
+    ...(mayBeEmptied ? { maxRemovalFraction: 1 } : {}),
+  };
+}
+
+/** The first of them come up more often, so that two ways lead to the same one. */
+export function often<T>(some: readonly T[]): fc.Arbitrary<T> {
+  return fc.oneof(
+    { weight: 2, arbitrary: fc.constantFrom(...some.slice(0, 3)) },
+    { weight: 1, arbitrary: fc.constantFrom(...some) },
+  );
+}
+
+export const aValue = often(VALUES.map(([value]) => value));
+export const aScope: fc.Arbitrary<Scope> = fc.constantFrom(SCOPES[0], SCOPES[0], SCOPES[1]);
+export const aList: fc.Arbitrary<List> = fc.constantFrom("deny", "allow");
+export const aComment = fc.constantFrom("", "INC-1", "INC-2");
+/** Strangers come up seldom: what they bring is always the same. */
+export const aMailbox = fc.oneof(
+  { weight: 12, arbitrary: fc.constantFrom(...MAILBOXES.slice(0, -1).map(([email]) => email)) },
+  { weight: 1, arbitrary: fc.constant(OUTSIDER) },
+);
+const seldom = fc.oneof(
+  { weight: 9, arbitrary: fc.constant(false) },
+  { weight: 1, arbitrary: fc.constant(true) },
+);
+const anEntryPlace: fc.Arbitrary<EntryPlace> = fc.constantFrom("A", "s0", "s1", "A", "B", "s2");
+const aVipPlace: fc.Arbitrary<VipPlace> = fc.constantFrom("V", "v0", "v1", "V", "W");
+const aListPlace: fc.Arbitrary<ListPlace> = fc.constantFrom("A", "A", "B", "V", "V", "W");
+const aSpelling = fc.nat(2);
+
+const anEntry: fc.Arbitrary<PlacedEntry> = fc.record({
+  place: anEntryPlace,
+  value: aValue,
+  scope: aScope,
+  list: aList,
+  comment: aComment,
+  adopt: seldom,
+  spelling: aSpelling,
+});
+
+const aVip: fc.Arbitrary<PlacedVip> = fc.record({
+  place: aVipPlace,
+  email: aMailbox,
+  comment: aComment,
+  keep: seldom,
+  spelling: aSpelling,
+});
+
+const options = (names: fc.Arbitrary<string>, keep: fc.Arbitrary<boolean>): fc.Arbitrary<ListOptions> =>
+  fc.record({
+    isExclusive: fc.constantFrom(false, false, true),
+    ignore: fc.oneof(
+      { weight: 2, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.uniqueArray(names, { maxLength: 3 }) },
+    ),
+    protect: fc.oneof(
+      { weight: 5, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: names.map((name) => [name]) },
+    ),
+    mayBeEmptied: seldom.map((isNot) => !isNot),
+    adopt: seldom,
+    keep,
+  });
+
+const to = <T extends object>(some: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<Partial<T>> =>
+  fc.oneof(
+    ...Object.entries(some).map(([name, one]) => (one as fc.Arbitrary<unknown>).map((x) => ({ [name]: x }))),
+  ) as fc.Arbitrary<Partial<T>>;
+
+const aDeclaredEntry: fc.Arbitrary<ProgramEdit> = fc.record({
+  edit: fc.constant("declare" as const),
+  entry: anEntry,
+  also: seldom,
+});
+
+const aDeclaredVip: fc.Arbitrary<ProgramEdit> = fc.record({
+  edit: fc.constant("declare VIP" as const),
+  vip: aVip,
+  also: seldom,
+});
+
+/** With what a program begins. */
+export const aBeginning: fc.Arbitrary<ProgramEdit> = fc.oneof(
+  { weight: 2, arbitrary: aDeclaredEntry },
+  { weight: 1, arbitrary: aDeclaredVip },
+);
+
+/** What is done to an entry that is declared. */
+export const aChangeOfEntry: fc.Arbitrary<ProgramEdit> = fc.oneof(
+  fc.record({
+    edit: fc.constant("change" as const),
+    pick: fc.nat(5),
+    to: anEntryPlace.map((place) => ({ place })),
+  }),
+  fc.record({ edit: fc.constant("remove" as const), pick: fc.nat(5) }),
+  fc.record({
+    edit: fc.constant("change" as const),
+    pick: fc.nat(5),
+    to: to<PlacedEntry>({
+      place: anEntryPlace,
+      value: aValue,
+      scope: aScope,
+      list: aList,
+      comment: aComment,
+      adopt: fc.boolean(),
+      spelling: aSpelling,
+    }),
+  }),
+);
+
+export const aProgramEdit: fc.Arbitrary<ProgramEdit> = fc.oneof(
+  { weight: 6, arbitrary: aDeclaredEntry },
+  { weight: 9, arbitrary: aChangeOfEntry },
+  { weight: 3, arbitrary: aDeclaredVip },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      edit: fc.constant("change VIP" as const),
+      pick: fc.nat(5),
+      to: to<PlacedVip>({
+        place: aVipPlace,
+        email: aMailbox,
+        comment: aComment,
+        keep: fc.boolean(),
+        spelling: aSpelling,
+      }),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      edit: fc.constant("change VIP" as const),
+      pick: fc.nat(5),
+      to: aVipPlace.map((place) => ({ place })),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ edit: fc.constant("remove VIP" as const), pick: fc.nat(5) }) },
+  {
+    weight: 2,
+    arbitrary: aListPlace.chain((place) =>
+      fc.record({
+        edit: fc.constant("set list" as const),
+        place: fc.constant(place),
+        options:
+          place === "A" || place === "B" ? options(aValue, fc.constant(false)) : options(aMailbox, seldom),
+      }),
+    ),
+  },
+  { weight: 2, arbitrary: fc.record({ edit: fc.constant("let go" as const), pick: fc.nat(5) }) },
+  { weight: 1, arbitrary: fc.record({ edit: fc.constant("drop list" as const), place: aListPlace }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      edit: fc.constant("rename" as const),
+      place: fc.constantFrom<Place>("s0", "A", "v0", "V"),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ edit: fc.constant("reverse" as const) }) },
+);

@@ -1,0 +1,574 @@
+import type { AllowDenyEntryRow, AuditRow, RecordedRequest, VipEmployeeRow } from "../../../provider/sandbox";
+import type { Company } from "./company";
+import {
+  isListPlace,
+  keyOf,
+  type ListOptions,
+  nameOf,
+  PLAIN,
+  type PlacedEntry,
+  type Program,
+} from "./program";
+import type { Held, Run } from "./stack";
+import { canonical, OUTSIDER } from "./world";
+
+/*
+ * What the README promises of a tenant, written down without a look at how the product does it: what a run may write,
+ * what there is afterwards, and when a run may be refused or fail.
+ */
+
+/** What a tenant holds at a moment. */
+export interface Tenant {
+  readonly entries: readonly Entry[];
+  readonly vips: readonly Vip[];
+  readonly exclusions: readonly string[];
+}
+
+export interface Entry {
+  readonly id: string;
+  /** Value and scope. */
+  readonly key: string;
+  readonly value: string;
+  readonly scope: string;
+  readonly list: string;
+  readonly comment: string;
+}
+
+export interface Vip {
+  readonly email: string;
+  readonly comment: string;
+}
+
+export function tenantOf(company: Company): Tenant {
+  const vips = company.vips().filter(({ email }) => email !== "");
+  return {
+    entries: company.entries().map(entryOf),
+    vips: vips.map(({ email, comment }: VipEmployeeRow) => ({ email, comment: comment.trim() })),
+    exclusions: company.exclusions(),
+  };
+}
+
+function entryOf(row: AllowDenyEntryRow): Entry {
+  const value = canonical(row.value);
+  const { id, list, verdict_scope: scope, comment } = row;
+  return { id, key: keyOf({ value, scope }), value, scope, list, comment: comment.trim() };
+}
+
+/** One thing that the stack's state holds. */
+interface HeldThing {
+  /** The resource's name. */
+  readonly by: string;
+  readonly isList: boolean;
+  /** Value and scope of an entry, or a mailbox. */
+  readonly key: string;
+  /** Of an entry. */
+  readonly list: string;
+  readonly comment: string;
+  /** Of a single entry. */
+  readonly id: string | undefined;
+  /** Shown by a refresh and declared by nobody. */
+  readonly isUnmanaged: boolean;
+  readonly isReplaced: boolean;
+  readonly keep: boolean;
+}
+
+/** What the stack's state holds. */
+export interface Holdings {
+  readonly entries: readonly HeldThing[];
+  readonly vips: readonly HeldThing[];
+}
+
+const UNMANAGED = "(unmanaged) ";
+
+export function holdingsOf(held: readonly Held[]): Holdings {
+  const entries: HeldThing[] = [];
+  const vips: HeldThing[] = [];
+  for (const { kind, name, id, outputs, isReplaced } of held) {
+    const common = { by: name, isReplaced, keep: outputs["onDelete"] === "keep" };
+    const text = (property: string): string => String(outputs[property] ?? "").trim();
+    if (kind === "allowDenyEntry") {
+      const key = keyOf({ value: canonical(text("value")), scope: text("verdictScope") });
+      const single = { id: text("entryId") || id, isList: false, isUnmanaged: false };
+      entries.push({ ...common, ...single, key, list: text("list"), comment: text("comment") });
+    } else if (kind === "vipEmployee") {
+      const single = { id: undefined, isList: false, isUnmanaged: false, list: "" };
+      vips.push({ ...common, ...single, key: canonical(text("email")), comment: text("comment") });
+    } else {
+      const content = outputs[kind === "vipList" ? "members" : "entries"] as Record<string, string>;
+      for (const [key, whole] of Object.entries(content)) {
+        const isUnmanaged = whole.startsWith(UNMANAGED);
+        const told = isUnmanaged ? whole.slice(UNMANAGED.length) : whole;
+        const listed = { ...common, id: undefined, isList: true, isUnmanaged, key };
+        if (kind === "vipList") vips.push({ ...listed, list: "", comment: told });
+        else {
+          const [, list = "", comment = ""] = /^(\w+)(?:: (.*))?$/s.exec(told) ?? [];
+          entries.push({ ...listed, list, comment });
+        }
+      }
+    }
+  }
+  return { entries, vips };
+}
+
+/** The value of an entry's key; a mailbox is as it is. */
+function valueOfKey(key: string): string {
+  return key.replace(/ \(.*$/, "");
+}
+
+/** What the model remembers of a stack: whatever it was ever told to hold. */
+export class Memory {
+  readonly values = new Set<string>();
+  readonly emails = new Set<string>();
+
+  declare({ entries, vips }: Program): void {
+    for (const { value } of entries) this.values.add(value);
+    for (const { email } of vips) this.emails.add(email);
+  }
+}
+
+/** A run and all around it. */
+export interface RunFacts {
+  readonly program: Program;
+  readonly before: Tenant;
+  readonly after: Tenant;
+  /** The state when the writes began, and at the end. */
+  readonly holdings: Holdings;
+  readonly holdingsAfter: Holdings;
+  readonly run: Run;
+  /** Whether nothing could be written before a preview had passed. */
+  readonly isPreviewed: boolean;
+  /** The provider's writes. */
+  readonly audit: readonly AuditRow[];
+  readonly requests: readonly RecordedRequest[];
+  readonly memory: Memory;
+}
+
+/** What holds for every run, however the console meddles and whatever comes of it. Answers what was broken. */
+export function brokenAlways(facts: RunFacts): string[] {
+  const { program, holdings, audit, holdingsAfter, memory } = facts;
+  const broken: string[] = [];
+  /** The entries that this run has written already. */
+  const own = new Set<string>();
+  for (const { action, before, after, target } of audit) {
+    switch (action) {
+      case "allow_deny_entry.create": {
+        const made = entryOf(after as AllowDenyEntryRow);
+        own.add(target);
+        if (!program.entries.some((one) => isSame(one, made)))
+          broken.push(`made ${told(made)}, which nobody declares`);
+        break;
+      }
+      case "allow_deny_entry.update": {
+        const [was, is] = [entryOf(before as AllowDenyEntryRow), entryOf(after as AllowDenyEntryRow)];
+        // What the console changed meanwhile shows in the answer, and is mended by a second change.
+        const isDeclared = program.entries.some((one) => one.value === is.value);
+        if (!isDeclared) broken.push(`changed ${told(was)} to ${told(is)}, which nobody declares`);
+        // One that was made again by hand is the resource's all the same.
+        const isHeld = own.has(target) || holdings.entries.some(({ key }) => valueOfKey(key) === was.value);
+        own.add(target);
+        if (!isHeld && !program.entries.some((one) => one.value === was.value && mayAdopt(one, program))) {
+          broken.push(`changed ${told(was)}, which this stack did not hold, and nobody said to adopt it`);
+        }
+        break;
+      }
+      case "allow_deny_entry.delete": {
+        const was = entryOf(before as AllowDenyEntryRow);
+        // What the console changes between the reading and the deletion, no client of this service can see.
+        const seen = [was, ...facts.before.entries.filter(({ id }) => id === was.id)];
+        const holders = holdings.entries.filter((held) => seen.some((one) => isHeldBy(held, one)));
+        const isShown = (held: HeldThing): boolean =>
+          seen.some(({ list, comment }) => list === held.list && (!held.isList || comment === held.comment));
+        const isManaged = holders.some((one) => !one.isUnmanaged);
+        // What takes its place in the same run may be added first, in place.
+        const isOwnMove = program.entries.some((one) => one.value === was.value);
+        if (holders.length === 0) broken.push(`deleted ${told(was)}, which the state did not hold`);
+        else if (!holders.some(isShown) && !isOwnMove) {
+          broken.push(`deleted ${told(was)}, which was shown otherwise`);
+        }
+        if (isManaged && !memory.values.has(was.value)) {
+          broken.push(`deleted ${told(was)}, which was never declared`);
+        }
+        if (!isManaged && !isExclusiveNow(program, holders)) {
+          broken.push(`deleted ${told(was)}, which was only shown, by a list that is not exclusive`);
+        }
+        break;
+      }
+      case "vip_employee.add":
+      case "vip_employee.edit_comment":
+        if (!program.vips.some(({ email }) => email === target)) {
+          broken.push(`${action} ${target}, which nobody declares`);
+        }
+        break;
+      case "vip_employee.remove": {
+        const holders = holdings.vips.filter(({ key }) => key === target);
+        if (holders.length === 0) broken.push(`excluded ${target}, which the state did not hold`);
+        if (holders.some((one) => !one.isUnmanaged) && !memory.emails.has(target)) {
+          broken.push(`excluded ${target}, which was never declared`);
+        }
+        if (holders.every((one) => one.isUnmanaged) && !isExclusiveNow(program, holders)) {
+          broken.push(`excluded ${target}, which was only shown, by a list that is not exclusive`);
+        }
+        break;
+      }
+    }
+  }
+  for (const { key, isUnmanaged } of holdingsAfter.entries) {
+    const value = valueOfKey(key);
+    if (!isUnmanaged && !memory.values.has(value))
+      broken.push(`the state holds ${key}, which was never declared`);
+  }
+  for (const { key, isUnmanaged } of holdingsAfter.vips) {
+    if (!isUnmanaged && !memory.emails.has(key))
+      broken.push(`the state holds ${key}, which was never declared`);
+  }
+  return broken;
+}
+
+/** Whether what the state holds is this entry: a single one by its id, one of a list by its value and scope. */
+function isHeldBy({ id, key }: HeldThing, entry: Entry): boolean {
+  return id === entry.id || key === entry.key;
+}
+
+function isExclusiveNow(program: Program, holders: readonly HeldThing[]): boolean {
+  return holders.some(({ by, isUnmanaged }) => isUnmanaged && optionsOf(program, by)?.isExclusive);
+}
+
+/** What holds for a run that nobody meddled with, from its refresh to its end. */
+export function brokenWhenQuiet(facts: RunFacts): string[] {
+  const { program, before, holdings, run, isPreviewed } = facts;
+  const broken = [...brokenReading(before, holdings), ...brokenRequests(facts)];
+  const mistakes = mistakesIn(program, holdings);
+  const obstacles = obstaclesOf(program, before, holdings);
+  const reasons = `(mistakes: ${mistakes.join("; ") || "none"}; obstacles: ${obstacles.map(({ why }) => why).join("; ") || "none"})`;
+  // Without a preview, what stands before the mistake is begun, and may fail first.
+  const mayFail = !isPreviewed && obstacles.length > 0;
+  if ((run.result === "refused") !== mistakes.length > 0 && !(run.result === "failed" && mayFail)) {
+    broken.push(`the run was ${run.result} ${reasons}: ${run.messages.join("\n")}`);
+  }
+  if (run.result === "failed" && obstacles.length === 0) {
+    broken.push(`the run failed without a reason ${reasons}: ${run.messages.join("\n")}`);
+  }
+  if (run.result === "ok" && !isContested(facts)) {
+    const sure = obstacles.filter(({ isSure }) => isSure);
+    if (sure.length > 0) broken.push(`the run succeeded over ${sure.map(({ why }) => why).join("; ")}`);
+    broken.push(...brokenResult(facts));
+  } else if (run.result !== "ok") {
+    broken.push(...brokenByFailure(facts));
+  }
+  return broken;
+}
+
+/**
+ * Whether a colleague has made of one declared entry another that is declared too. Then the resource of the first brings
+ * its entry back, and that of the second sees only in the next run that its own is not there.
+ */
+export function isContested({ program, before, holdings }: RunFacts): boolean {
+  return program.entries.some((one) => {
+    const held = holdings.entries.find(({ by, isList }) => !isList && by === nameOf(program, one.place));
+    const row = before.entries.find(({ id }) => id === held?.id);
+    return (
+      row !== undefined && row.key !== keyOf(one) && program.entries.some((other) => keyOf(other) === row.key)
+    );
+  });
+}
+
+/** A refresh shows what there is. */
+function brokenReading({ entries, vips }: Tenant, holdings: Holdings): string[] {
+  const broken: string[] = [];
+  for (const held of holdings.entries) {
+    const row = entries.find(({ id, key }) => (held.id === undefined ? key === held.key : id === held.id));
+    const isRight = row?.key === held.key && row.list === held.list && row.comment === held.comment;
+    if (!isRight) broken.push(`the state of ${held.by} holds ${told(held)}, but there is ${told(row)}`);
+  }
+  for (const held of holdings.vips) {
+    const row = vips.find(({ email }) => email === held.key);
+    if (row?.comment !== held.comment) {
+      broken.push(
+        `the state of ${held.by} holds ${held.key} "${held.comment}", but there is ${JSON.stringify(row)}`,
+      );
+    }
+  }
+  return broken;
+}
+
+/** Nothing is asked to be made that is there: at a service that lets it be, there would be two of it. */
+function brokenRequests({ before, audit, requests }: RunFacts): string[] {
+  const broken: string[] = [];
+  const gone = new Set(
+    audit.flatMap(({ action, target }) => (action === "allow_deny_entry.delete" ? [target] : [])),
+  );
+  const moved = new Set(
+    audit.flatMap(({ action, target }) => (action === "allow_deny_entry.update" ? [target] : [])),
+  );
+  const made = new Set<string>();
+  for (const { method, path, body, status } of requests) {
+    if (method !== "POST" || !path.endsWith("/allow_deny_entries")) continue;
+    const { value, verdict_scope: scope } = body as { value: string; verdict_scope: string };
+    const key = keyOf({ value: canonical(value), scope });
+    const there = before.entries.find((one) => one.key === key);
+    if (there !== undefined && !gone.has(there.id) && !moved.has(there.id)) {
+      broken.push(`${key} was created (${status}), though it was there`);
+    }
+    if (status < 300 && made.has(key) && gone.size === 0) broken.push(`${key} was created twice`);
+    if (status < 300) made.add(key);
+  }
+  return broken;
+}
+
+/** What a program can't be: told in the preview. */
+export function mistakesIn(program: Program, holdings: Holdings): string[] {
+  const mistakes: string[] = [];
+  const { entries, vips, lists } = program;
+  for (const [at, one] of entries.entries()) {
+    for (const other of entries.slice(at + 1)) {
+      const areInLists = isListPlace(one.place) || isListPlace(other.place);
+      const isTwice = keyOf(one) === keyOf(other);
+      if (isTwice && (areInLists || one.list !== other.list || one.comment !== other.comment)) {
+        mistakes.push(`${keyOf(one)} is declared twice`);
+      }
+      if (!isTwice && one.value === other.value && one.list !== other.list) {
+        mistakes.push(`${one.value} is on both lists`);
+      }
+    }
+  }
+  for (const [at, one] of vips.entries()) {
+    for (const other of vips.slice(at + 1)) {
+      const areInLists = isListPlace(one.place) || isListPlace(other.place);
+      const areAlike = one.comment === other.comment && one.keep === other.keep;
+      if (one.email === other.email && (areInLists || !areAlike))
+        mistakes.push(`${one.email} is declared twice`);
+    }
+  }
+  for (const place of ["A", "B", "V", "W"] as const) {
+    const options = lists[place];
+    if (options === undefined) continue;
+    const isVips = place === "V" || place === "W";
+    const things = isVips
+      ? vips.map((vip) => ({ place: vip.place as string, name: vip.email, key: vip.email }))
+      : entries.map((entry) => ({ place: entry.place as string, name: entry.value, key: keyOf(entry) }));
+    const own = things.filter((thing) => thing.place === place);
+    const ignored = options.ignore;
+    if (options.isExclusive) {
+      for (const other of things) {
+        const isForeign = other.place !== place && !own.some(({ key }) => key === other.key);
+        if (isForeign && !ignored.includes(other.name)) mistakes.push(`${place} would remove ${other.key}`);
+      }
+    }
+    if (options.isExclusive && isVips && options.keep) mistakes.push(`${place} is exclusive and keeps`);
+    if (own.some(({ name }) => ignored.includes(name))) mistakes.push(`${place} ignores what it declares`);
+    const before = (isVips ? holdings.vips : holdings.entries).filter(
+      ({ by, isReplaced }) => by === nameOf(program, place) && !isReplaced,
+    );
+    const lost = before.filter(
+      ({ key, isUnmanaged }) =>
+        !own.some((one) => one.key === key) &&
+        !ignored.includes(valueOfKey(key)) &&
+        (!isUnmanaged || options.isExclusive) &&
+        !(isVips && options.keep),
+    );
+    for (const name of options.protect) {
+      const isThere = own.some((one) => one.name === name);
+      const isLost = lost.some(({ key }) => valueOfKey(key) === name);
+      if (!isThere || isLost) mistakes.push(`${place} protects ${name}`);
+    }
+    if (!options.mayBeEmptied && own.length === 0 && lost.length > 0) mistakes.push(`${place} is emptied`);
+  }
+  return mistakes;
+}
+
+/** What keeps a program from being brought about. */
+export interface Obstacle {
+  readonly why: string;
+  /** Whether a run can't succeed over it; else it may or may not. */
+  readonly isSure: boolean;
+  /** What a colleague would remove in the console. */
+  readonly entry?: Entry;
+  readonly email?: string;
+}
+
+export function obstaclesOf(program: Program, { entries }: Tenant, holdings: Holdings): Obstacle[] {
+  const obstacles: Obstacle[] = [];
+  for (const one of program.entries) {
+    const by = nameOf(program, one.place);
+    const own = holdings.entries.find((held) => held.by === by && !held.isReplaced && !held.isList);
+    for (const row of entries.filter(({ value }) => value === one.value)) {
+      const holders = holdings.entries.filter(({ id, key }) =>
+        id === undefined ? key === row.key : id === row.id,
+      );
+      const isOwn = holders.some((held) => held.by === by && !held.isReplaced);
+      if (row.key === keyOf(one)) {
+        const isMoved = own !== undefined && valueOfKey(own.key) === one.value && own.id !== row.id;
+        if (isMoved)
+          obstacles.push({ why: `${by} holds another entry than ${told(row)}`, isSure: false, entry: row });
+        if (isSame(one, row) || isOwn || mayAdopt(one, program)) continue;
+        const isSure = holders.length === 0 && !isMoved;
+        obstacles.push({ why: `there is ${told(row)}, not as declared`, isSure, entry: row });
+      } else if (row.list !== one.list) {
+        const isOfTheList = isOwn && isListPlace(one.place);
+        if (!isOfTheList)
+          obstacles.push({ why: `there is ${told(row)} in the way`, isSure: false, entry: row });
+      }
+    }
+  }
+  for (const { email } of program.vips) {
+    if (email === OUTSIDER) obstacles.push({ why: `${email} is a stranger`, isSure: true, email });
+  }
+  return obstacles;
+}
+
+/** What a successful run leaves behind, exactly. */
+function brokenResult(facts: RunFacts): string[] {
+  const { program, before, after, holdings, holdingsAfter } = facts;
+  const broken: string[] = [];
+
+  for (const one of program.entries) {
+    const rows = after.entries.filter(({ key }) => key === keyOf(one));
+    if (rows.length !== 1 || !rows.every((row) => isSame(one, row))) {
+      broken.push(
+        `${told({ ...one, key: keyOf(one) })} is declared, and there is ${rows.map(told).join(", ") || "nothing"}`,
+      );
+    }
+  }
+  for (const row of before.entries) {
+    const fate = fateOfEntry(row, program, holdings);
+    const now = after.entries.find(({ key }) => key === row.key);
+    if (fate === "declared" || fate === "either") continue;
+    if (fate === "goes" && now !== undefined)
+      broken.push(`${told(row)} should be gone, and there is ${told(now)}`);
+    if (fate === "stays" && JSON.stringify(now) !== JSON.stringify(row)) {
+      broken.push(`${told(row)} is nobody's to change, and there is ${told(now)}`);
+    }
+  }
+  for (const row of after.entries) {
+    const isDeclared = program.entries.some((one) => keyOf(one) === row.key);
+    const wasThere = before.entries.some(({ key }) => key === row.key);
+    if (!isDeclared && !wasThere) broken.push(`${told(row)} has come from nowhere`);
+  }
+
+  const excluded = new Set(before.exclusions);
+  const vips = new Map(before.vips.map((vip) => [vip.email, vip]));
+  for (const { email } of before.vips) {
+    if (fateOfVip(email, program, holdings) !== "goes") continue;
+    vips.delete(email);
+    excluded.add(email);
+  }
+  for (const { email, comment } of program.vips) {
+    vips.set(email, { email, comment });
+    excluded.delete(email);
+  }
+  const sorted = (some: Iterable<Vip>): string =>
+    JSON.stringify([...some].toSorted((one, other) => (one.email < other.email ? -1 : 1)));
+  if (sorted(vips.values()) !== sorted(after.vips)) {
+    broken.push(`the VIPs should be ${sorted(vips.values())}, and are ${sorted(after.vips)}`);
+  }
+  const exclusions = [...excluded].sort().join(", ");
+  if (exclusions !== after.exclusions.join(", ")) {
+    broken.push(`the exclusions should be ${exclusions}, and are ${after.exclusions.join(", ")}`);
+  }
+
+  broken.push(...brokenState(program, holdingsAfter), ...brokenReading(after, holdingsAfter));
+  return broken;
+}
+
+/** After a successful run the state holds what is declared, and nothing else. */
+function brokenState(program: Program, { entries, vips }: Holdings): string[] {
+  const held = [...entries, ...vips].map(({ by, key }) => `${by} ${key}`).sort();
+  const declared = [
+    ...program.entries.map((one) => `${nameOf(program, one.place)} ${keyOf(one)}`),
+    ...program.vips.map((one) => `${nameOf(program, one.place)} ${one.email}`),
+  ].sort();
+  if (held.join("\n") === declared.join("\n")) return [];
+  return [`the state holds ${held.join(", ")}, and declared is ${declared.join(", ")}`];
+}
+
+/** A run that was refused or failed: nothing of others is touched, and the state holds what is there. */
+function brokenByFailure(facts: RunFacts): string[] {
+  const { program, before, after, holdings, holdingsAfter, run, isPreviewed } = facts;
+  if (run.result === "refused" && isPreviewed) {
+    return JSON.stringify(before) === JSON.stringify(after)
+      ? []
+      : ["a run that its preview refused has written"];
+  }
+  const broken: string[] = [];
+  for (const row of before.entries) {
+    const fate = fateOfEntry(row, program, holdings);
+    const now = after.entries.find(({ id }) => id === row.id);
+    const isAnybodys = fate === "stays" || (fate === "declared" && isForeign(row, program, holdings));
+    if (isAnybodys && JSON.stringify(now) !== JSON.stringify(row)) {
+      broken.push(`${told(row)} is nobody's to change, and there is ${told(now)}`);
+    }
+  }
+  for (const { email, comment } of before.vips) {
+    const now = after.vips.find((vip) => vip.email === email);
+    if (fateOfVip(email, program, holdings) === "stays" && now?.comment !== comment) {
+      broken.push(`the VIP ${email} is nobody's to change, and there is ${JSON.stringify(now)}`);
+    }
+  }
+  // What went from one resource to another is in the state of the first until that had its turn.
+  const isElsewhere = ({ by, key }: HeldThing): boolean =>
+    program.entries.some((one) => keyOf(one) === key && nameOf(program, one.place) !== by) ||
+    program.vips.some(({ email, place }) => email === key && nameOf(program, place) !== by);
+  const entries = holdingsAfter.entries.filter((held) => !isElsewhere(held));
+  const vips = holdingsAfter.vips.filter((held) => !isElsewhere(held));
+  broken.push(...brokenReading(after, { entries, vips }));
+  return broken;
+}
+
+/** Whether an entry stands where one is declared, but is not the stack's, and nobody said to take it. */
+function isForeign(row: Entry, program: Program, { entries }: Holdings): boolean {
+  const isHeld = entries.some(({ id, key }) => key === row.key || id === row.id);
+  return !isHeld && !program.entries.some((one) => one.value === row.value && mayAdopt(one, program));
+}
+
+type Fate = "declared" | "goes" | "stays" | "either";
+
+/** What becomes of an entry when a program is brought about. */
+function fateOfEntry(row: Entry, program: Program, holdings: Holdings): Fate {
+  if (program.entries.some((one) => keyOf(one) === row.key)) return "declared";
+  const holders = holdings.entries.filter(({ id, key }) =>
+    id === undefined ? key === row.key : id === row.id,
+  );
+  if (holders.some((held) => isLetGo(held, row.value, program) === "goes")) return "goes";
+  // The service may say that it is in the way; beside one of another scope on the same list it never is.
+  const isTaken = program.entries.some(
+    (one) => one.value === row.value && one.list !== row.list && mayAdopt(one, program),
+  );
+  return isTaken ? "either" : "stays";
+}
+
+function fateOfVip(email: string, program: Program, holdings: Holdings): Fate {
+  if (program.vips.some((one) => one.email === email)) return "declared";
+  const holders = holdings.vips.filter(({ key }) => key === email);
+  return holders.some((held) => isLetGo(held, email, program) === "goes") ? "goes" : "stays";
+}
+
+/** What the resource that holds something which is not declared does with it. */
+function isLetGo(held: HeldThing, name: string, program: Program): "goes" | "stays" {
+  const options = held.isReplaced ? undefined : optionsOf(program, held.by);
+  if (held.isUnmanaged) {
+    return options?.isExclusive && !options.ignore.includes(name) ? "goes" : "stays";
+  }
+  if (!held.isList || options === undefined) return held.keep ? "stays" : "goes";
+  return options.keep || options.ignore.includes(name) ? "stays" : "goes";
+}
+
+/** The options of a list that the program declares, by the resource's name. */
+function optionsOf(program: Program, name: string): ListOptions | undefined {
+  for (const place of ["A", "B", "V", "W"] as const) {
+    if (nameOf(program, place) === name) return program.lists[place];
+  }
+  return undefined;
+}
+
+function mayAdopt(one: PlacedEntry, program: Program): boolean {
+  return isListPlace(one.place) ? (program.lists[one.place] ?? PLAIN).adopt : one.adopt;
+}
+
+function isSame(one: PlacedEntry, row: Entry): boolean {
+  return keyOf(one) === row.key && one.list === row.list && one.comment === row.comment;
+}
+
+function told(one: Pick<Entry, "key" | "list" | "comment"> | undefined): string {
+  if (one === undefined) return "nothing";
+  return `${one.list} ${one.key}${one.comment === "" ? "" : ` "${one.comment}"`}`;
+}

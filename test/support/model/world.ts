@@ -1,0 +1,85 @@
+import type { Scenario } from "../../../provider/sandbox";
+
+/*
+ * The small world in which programs and a colleague meet: few values, so that they meet often, each written in more
+ * than one way.
+ */
+
+export const LISTS = ["allow", "deny"] as const;
+export type List = (typeof LISTS)[number];
+
+export const SCOPES = ["global", "graymail"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** The ways in which one value is written, the first of them as it is compared. */
+type Spellings = readonly [string, ...string[]];
+
+export const VALUES: readonly Spellings[] = [
+  ["evil.example", "EVIL.example."],
+  ["xn--bcher-kva.example", "bücher.example", "BÜCHER.Example"],
+  ["mail.evil.example", "Mail.Evil.Example"],
+  ["partner.example"],
+  ["news.example", "news.EXAMPLE"],
+  ["192.0.2.7"],
+  ["2001:db8::1", "2001:DB8:0:0:0:0:0:1"],
+  ["joe@evil.example", "Joe@EVIL.example"],
+  ["ann@xn--bcher-kva.example", "ann@bücher.example"],
+  ["sue@partner.example"],
+];
+
+/** The first is a VIP by automatic detection, the last is none of the organization's. */
+export const MAILBOXES: readonly Spellings[] = [
+  ["ceo@acme.example", "CEO@acme.example"],
+  ["lena@acme.example", "Lena@Acme.Example"],
+  ["omar@acme.example"],
+  ["cfo@acme.example"],
+  ["stranger@elsewhere.example"],
+];
+
+export const OUTSIDER = "stranger@elsewhere.example";
+
+/** The form in which a value of this world is compared. */
+export function canonical(written: string): string {
+  const value = BY_SPELLING.get(written) ?? BY_SPELLING.get(written.toLowerCase());
+  if (value === undefined) throw new Error(`${written} is not of this world`);
+  return value;
+}
+
+const BY_SPELLING = new Map(
+  [...VALUES, ...MAILBOXES].flatMap((spellings) => spellings.map((one) => [one, spellings[0]] as const)),
+);
+
+/** One way in which a value is written. */
+export function spelled(spellings: Spellings, way: number): string {
+  return spellings[way % spellings.length] ?? spellings[0];
+}
+
+export function entryTypeOf(value: string): string {
+  if (value.includes("@")) return "email_address";
+  return /^[\d.]+$|:/.test(value) ? "ip" : "domain";
+}
+
+/** Companies that are all alike, for a story each. */
+export function worldOf(companies: number): Scenario {
+  return {
+    name: "model",
+    tenants: Array.from({ length: companies }, (_, at) => ({
+      name: `company-${at}`,
+      keyLabels: { ci: "ci", console: "console" },
+      detectedAt: "2026-01-05T06:00:00.000Z",
+      employees: [
+        ...MAILBOXES.slice(0, -1).map(([email]) => ({
+          email,
+          fullName: email,
+          jobTitle: email.startsWith("c") ? "Chief Officer" : "Clerk",
+          department: "All",
+        })),
+        { email: null, fullName: "Board member", jobTitle: "Board Member", department: "Board of Directors" },
+      ],
+      manualVips: [],
+      exclusions: [],
+      entries: [],
+      threats: 0,
+    })),
+  };
+}
