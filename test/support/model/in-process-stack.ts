@@ -8,6 +8,7 @@ import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee"
 import { vipList } from "../../../provider/resources/lifecycle/vip-list";
 import { Program } from "../../../provider/resources/program";
 import type { HandlerName } from "../../../provider/resources/shell";
+import { NO_OWN_DOMAINS } from "../../../provider/settings/own-domains";
 import { Tenant } from "../../../provider/tenant";
 import type { Declaration } from "./program";
 import type { Held, Run, RunOptions, Stack } from "./stack";
@@ -264,6 +265,7 @@ class Provider implements AsyncDisposable {
         isDeclared: (key) => declared.some(({ has }) => has(key)),
       }),
       program: new Program(),
+      ownDomains: () => NO_OWN_DOMAINS,
       declare: (declaration) => void declared.push(declaration),
       tenant: () => new URL(url).host,
       say: () => {},
