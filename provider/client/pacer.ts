@@ -74,8 +74,8 @@ export class Pacer {
         // A pause of the tenant is waited for in place.
         const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random());
         const isLate = time.now() + Math.max(waitMs, this.#limit.pauseLeftMs) > (deadline.atMs ?? 0);
-        const most = isTooMany ? MAX_REFUSALS : MAX_TRIES;
-        const isLast = !this.#options.retries || !mayBeRepeated(error) || tries >= most || isLate;
+        const isEnough = isTooMany ? tries >= MAX_REFUSALS : failures >= MAX_TRIES;
+        const isLast = !this.#options.retries || !mayBeRepeated(error) || isEnough || isLate;
         const isBroke = !isLast && !isTooMany && !this.#budget.take();
         if (isLast || isBroke) throw this.#told(error, { tries, outcomeUnknown, isBroke });
         if (waitMs > 0) await time.sleep(waitMs);
@@ -133,8 +133,8 @@ export class Pacer {
     const counts = [...this.#done].map(([method, count]) => `${count} ${method}`);
     const done =
       counts.length === 0
-        ? "No change was made before."
-        : `The changes made before (${counts.join(", ")}) stay.`;
+        ? "No change was confirmed before."
+        : `The changes confirmed before (${counts.join(", ")}) stay.`;
     return `${done} Running again is safe: it does what is left.`;
   }
 }

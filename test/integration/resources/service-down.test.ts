@@ -62,5 +62,5 @@ it("does so when it goes down in the middle, and says what was done", async () =
   // What was on its way in that moment was sent to a service that was still there.
   expect(down).toBeLessThanOrEqual(MOST + 16);
   expect(done).toBe(40);
-  expect(failures.some((failure) => /changes made before \(\d+ POST\) stay/.test(failure))).toBe(true);
+  expect(failures.some((failure) => /changes confirmed before \(\d+ POST\) stay/.test(failure))).toBe(true);
 });
