@@ -11,5 +11,6 @@ export type { ListPhishingReportsQuery, PhishingReports } from "./phishing-repor
 export * from "./schemas";
 export { SettingsClient } from "./settings-client";
 export type { ListThreatsQuery, Threats } from "./threats";
+export type { Time } from "./time";
 export type { SettingsClientOptions } from "./transport";
 export type { ListVipsQuery, VipEmployees } from "./vip-employees";
