@@ -156,7 +156,11 @@ class EntryWork {
     const going = this.#going.get(naturalKeyOf(entry));
     if (going === undefined || (await this.#rowsLike(entry)).length > 0) return undefined;
     const rows = await this.#rowsLike(going);
-    return rows.find((row) => row.list === going.list && !this.#taken.has(row.id));
+    // One that another resource declares now goes nowhere.
+    return rows.find(
+      (row) =>
+        row.list === going.list && !this.#taken.has(row.id) && !this.#context.isDeclared(keyOf(row, going)),
+    );
   }
 
   /** Removes this list's own entries of the same value from the other list, where they keep a declared one off its list. */

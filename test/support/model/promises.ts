@@ -115,14 +115,50 @@ function valueOfKey(key: string): string {
   return key.replace(/ \(.*$/, "");
 }
 
-/** What the model remembers of a stack: whatever it was ever told to hold. */
+/** What the model remembers of a stack: whatever it was ever told to hold, and what it holds now. */
 export class Memory {
   readonly values = new Set<string>();
   readonly emails = new Set<string>();
+  /** The keys of the entries that the stack has made or taken, and neither removed nor let go since. */
+  #held = new Set<string>();
 
   declare({ entries, vips }: Program): void {
     for (const { value } of entries) this.values.add(value);
     for (const { email } of vips) this.emails.add(email);
+  }
+
+  /** Entries that the state must hold, by a refresh of this moment. */
+  mustHold({ entries }: Tenant): readonly Entry[] {
+    return entries.filter(({ key }) => this.#held.has(key));
+  }
+
+  /** Takes in what came of a run. */
+  learn({ program, before, after, holdings, holdingsAfter, run, audit }: RunFacts): void {
+    if (run.result === "ok") {
+      this.#held = new Set(program.entries.map(keyOf));
+      return;
+    }
+    // What a refresh did not find is not the stack's any more, whoever makes it again.
+    // Nor what a colleague moved from one list to the other between the readings of the two.
+    const placeIn = ({ entries }: Tenant, key: string): string | undefined => {
+      const row = entries.find((one) => one.key === key);
+      return row && `${row.id} ${row.list}`;
+    };
+    const isThere = (key: string): boolean =>
+      placeIn(before, key) !== undefined && placeIn(before, key) === placeIn(after, key);
+    if (run.refreshed !== undefined) this.#held = new Set([...this.#held].filter(isThere));
+    for (const { action, before: was, after: is } of audit) {
+      if (action === "allow_deny_entry.delete") this.#held.delete(entryOf(was as AllowDenyEntryRow).key);
+      if (action === "allow_deny_entry.create") this.#held.add(entryOf(is as AllowDenyEntryRow).key);
+    }
+    for (const held of holdings.entries) {
+      const isDeclared = program.entries.some((one) => keyOf(one) === held.key);
+      const isLeft = isLetGo(held, valueOfKey(held.key), program) === "stays";
+      if (!isDeclared && isLeft) this.#held.delete(held.key);
+      // A list gives up what another resource declares, also where that fails to take it.
+      const isStill = holdingsAfter.entries.some(({ key }) => key === held.key);
+      if (isDeclared && held.isList && !isStill) this.#held.delete(held.key);
+    }
   }
 }
 
@@ -174,7 +210,7 @@ export function brokenAlways(facts: RunFacts): string[] {
       case "allow_deny_entry.delete": {
         const was = entryOf(before as AllowDenyEntryRow);
         // What the console changes between the reading and the deletion, no client of this service can see.
-        const seen = [was, ...facts.before.entries.filter(({ id }) => id === was.id)];
+        const seen = [was, ...facts.before.entries.filter(({ id, key }) => id === was.id || key === was.key)];
         const holders = holdings.entries.filter((held) => seen.some((one) => isHeldBy(held, one)));
         const isShown = (held: HeldThing): boolean =>
           seen.some(({ list, comment }) => list === held.list && (!held.isList || comment === held.comment));
@@ -236,7 +272,7 @@ function isExclusiveNow(program: Program, holders: readonly HeldThing[]): boolea
 /** What holds for a run that nobody meddled with, from its refresh to its end. */
 export function brokenWhenQuiet(facts: RunFacts): string[] {
   const { program, before, holdings, run, isPreviewed } = facts;
-  const broken = [...brokenReading(before, holdings), ...brokenRequests(facts)];
+  const broken = [...brokenReading(before, holdings), ...forgotten(facts), ...brokenRequests(facts)];
   const mistakes = mistakesIn(program, holdings);
   const obstacles = obstaclesOf(program, before, holdings);
   const reasons = `(mistakes: ${mistakes.join("; ") || "none"}; obstacles: ${obstacles.map(({ why }) => why).join("; ") || "none"})`;
@@ -252,7 +288,7 @@ export function brokenWhenQuiet(facts: RunFacts): string[] {
     const sure = obstacles.filter(({ isSure }) => isSure);
     if (sure.length > 0) broken.push(`the run succeeded over ${sure.map(({ why }) => why).join("; ")}`);
     broken.push(...brokenResult(facts));
-  } else if (run.result !== "ok") {
+  } else if (run.result !== "ok" && !isContested(facts)) {
     broken.push(...brokenByFailure(facts));
   }
   return broken;
@@ -289,6 +325,20 @@ function brokenReading({ entries, vips }: Tenant, holdings: Holdings): string[] 
     }
   }
   return broken;
+}
+
+/** What the stack has made is never forgotten; what was deleted and made again by hand is its own all the same. */
+function forgotten({ before, holdings, memory }: RunFacts): string[] {
+  const isHeld = (row: Entry): boolean =>
+    holdings.entries.some(({ key, id, isList, isUnmanaged }) => {
+      // A single resource keeps to its own row, whatever that has become.
+      const isBusy = !isList && id !== row.id && valueOfKey(key) === row.value;
+      return isBusy || (key === row.key && !isUnmanaged);
+    });
+  return memory
+    .mustHold(before)
+    .filter((row) => !isHeld(row))
+    .map((row) => `the state has forgotten ${told(row)}`);
 }
 
 /** Nothing is asked to be made that is there: at a service that lets it be, there would be two of it. */
@@ -383,6 +433,8 @@ export interface Obstacle {
   readonly isSure: boolean;
   /** What a colleague would remove in the console. */
   readonly entry?: Entry;
+  /** What would have to be declared no more. */
+  readonly twin?: PlacedEntry;
   readonly email?: string;
 }
 
@@ -391,6 +443,11 @@ export function obstaclesOf(program: Program, { entries }: Tenant, holdings: Hol
   for (const one of program.entries) {
     const by = nameOf(program, one.place);
     const own = holdings.entries.find((held) => held.by === by && !held.isReplaced && !held.isList);
+    const isAnother = own !== undefined && own.key !== keyOf(one) && valueOfKey(own.key) === one.value;
+    if (isAnother && program.entries.some((other) => other !== one && keyOf(other) === keyOf(one))) {
+      const why = `${by} holds another entry than the one that is declared twice alike`;
+      obstacles.push({ why, isSure: false, twin: one });
+    }
     for (const row of entries.filter(({ value }) => value === one.value)) {
       const holders = holdings.entries.filter(({ id, key }) =>
         id === undefined ? key === row.key : id === row.id,
@@ -489,6 +546,8 @@ function brokenByFailure(facts: RunFacts): string[] {
       ? []
       : ["a run that its preview refused has written"];
   }
+  // Without a preview, what stands before the mistake was brought about, as if there were no more.
+  if (run.result === "refused") return [];
   const broken: string[] = [];
   for (const row of before.entries) {
     const fate = fateOfEntry(row, program, holdings);

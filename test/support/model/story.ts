@@ -152,6 +152,7 @@ class Teller {
     const facts = await this.#run(options);
     this.#company.atRequest(undefined);
     this.#hold(brokenAlways(facts));
+    this.#memory.learn(facts);
   }
 
   /** Runs until the program is brought about, or is seen to be a mistake; then once more, for nothing. */
@@ -159,6 +160,7 @@ class Teller {
     for (let tries = 1; ; tries += 1) {
       const facts = await this.#run(options);
       this.#hold([...brokenAlways(facts), ...brokenWhenQuiet(facts)]);
+      this.#memory.learn(facts);
       if (facts.run.result === "ok" && !isContested(facts)) break;
       if (mistakesIn(this.#program, facts.holdings).length > 0) {
         // Who sees that takes it back.
@@ -180,7 +182,10 @@ class Teller {
   }
 
   async #clearTheWay({ program, before, holdings, after }: RunFacts): Promise<void> {
-    for (const { entry, email } of obstaclesOf(program, before, holdings)) {
+    for (const { entry, email, twin } of obstaclesOf(program, before, holdings)) {
+      if (twin !== undefined) {
+        this.#program = { ...this.#program, entries: this.#program.entries.filter((one) => one !== twin) };
+      }
       if (email !== undefined) {
         this.#program = { ...this.#program, vips: this.#program.vips.filter((one) => one.email !== email) };
       }

@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { Companies } from "../../support/model/company";
+import { InProcessStack } from "../../support/model/in-process-stack";
+import type { Declaration } from "../../support/model/program";
+
+/* Stories that the models have found, each told by itself. */
+
+const PLAIN = { refresh: true, preview: true, parallel: true };
+
+const list = (name: string, entries: Record<string, string>): Declaration => ({
+  kind: "allowDenyList",
+  name,
+  args: { entries, maxRemovalFraction: 1 },
+});
+
+const single = (name: string, args: Record<string, unknown>): Declaration => ({
+  kind: "allowDenyEntry",
+  name,
+  args,
+});
+
+it("an entry goes from one list to another while its value stays where it was, in another scope", async () => {
+  await using companies = new Companies({ echoValue: "canonical" });
+  const company = await companies.next();
+  await using stack = new InProcessStack(company);
+  const before = [list("old", { "evil.example (graymail)": "deny: INC-1" })];
+  expect(await stack.up(before, PLAIN)).toMatchObject({ result: "ok" });
+  const [moved] = company.entries();
+  const after = [
+    list("new", { "evil.example (graymail)": "deny: INC-1" }),
+    list("old", { "evil.example": "deny: INC-1" }),
+  ];
+  expect(await stack.up(after, PLAIN)).toMatchObject({ result: "ok", messages: [] });
+  expect(company.entries()).toMatchObject([
+    { value: "evil.example", verdict_scope: "global" },
+    { value: "evil.example", verdict_scope: "graymail", id: moved?.id },
+  ]);
+  expect(await stack.up(after, PLAIN)).toMatchObject({ result: "ok", steps: [] });
+});
+
+it("an entry that may adopt takes none of another scope from a resource that is declared after it", async () => {
+  await using companies = new Companies({ echoValue: "canonical" });
+  const company = await companies.next();
+  await using stack = new InProcessStack(company);
+  const value = "evil.example";
+  const global = single("global", { list: "deny", value });
+  const graymail = single("graymail", { list: "deny", value, verdictScope: "graymail", adopt: true });
+  expect(await stack.up([global], PLAIN)).toMatchObject({ result: "ok" });
+  const inOrder = { ...PLAIN, parallel: false };
+  expect(await stack.up([graymail, global], inOrder)).toMatchObject({ steps: ["create graymail"] });
+  expect(company.entries()).toHaveLength(2);
+  expect(await stack.up([graymail, global], inOrder)).toMatchObject({ result: "ok", steps: [] });
+});
