@@ -6,6 +6,7 @@ import {
 } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { canonicalValue } from "../../settings/entry-value";
+import { entryKey } from "../../settings/keyed-list";
 import { comparable, comparableComment } from "./comparable";
 import {
   type AllowDenyEntryState,
@@ -78,6 +79,10 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       const { acceptRisk: _before, ...rest } = state;
       const { value, acceptRisk } = inputs;
       return { ...rest, value, ...(acceptRisk === undefined ? {} : { acceptRisk }) };
+    }
+    // What a colleague has made of it is what another resource declares, and so that one's: each would take it back.
+    if (change.verdict_scope !== undefined && context.isDeclared(entryKey(state))) {
+      return stateOf(id, await ensureEntry(inputs, context), inputs);
     }
     try {
       return stateOf(id, await patch(tenant, entryId, change, inputs), inputs);

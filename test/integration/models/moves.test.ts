@@ -38,6 +38,28 @@ it("an entry goes from one list to another while its value stays where it was, i
   expect(await stack.up(after, PLAIN)).toMatchObject({ result: "ok", steps: [] });
 });
 
+it("two resources that come to hold the same entry, by a colleague's doing, do not take it from each other for ever", async () => {
+  await using companies = new Companies({ echoValue: "canonical" });
+  const company = await companies.next();
+  await using stack = new InProcessStack(company);
+  const value = "evil.example";
+  const program = [
+    single("global", { list: "deny", value }),
+    single("graymail", { list: "deny", value, verdictScope: "graymail" }),
+  ];
+  expect(await stack.up(program, PLAIN)).toMatchObject({ result: "ok" });
+  const idOf = (scope: string) => company.entries().find((row) => row.verdict_scope === scope)?.id;
+  const global = idOf("global");
+  await company.console("DELETE", `/allow_deny_entries/${idOf("graymail")}`);
+  await company.console("PATCH", `/allow_deny_entries/${global}`, { verdict_scope: "graymail" });
+  // The first brings its entry back; the second sees only in the next run that its own is not there.
+  expect(await stack.up(program, PLAIN)).toMatchObject({ result: "ok" });
+  expect(await stack.up(program, PLAIN)).toMatchObject({ result: "ok" });
+  expect(await stack.up(program, PLAIN)).toMatchObject({ result: "ok", steps: [] });
+  expect(idOf("global")).toBe(global);
+  expect(company.entries()).toHaveLength(2);
+});
+
 it("an entry that may adopt takes none of another scope from a resource that is declared after it", async () => {
   await using companies = new Companies({ echoValue: "canonical" });
   const company = await companies.next();
