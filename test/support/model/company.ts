@@ -78,12 +78,9 @@ export class Company {
     return this.#sandbox.exclusions(this.name);
   }
 
-  /** What the provider has written, in its order, since so many rows of the audit log. */
-  audit(since: number): AuditRow[] {
-    return this.#sandbox
-      .audit(this.name)
-      .slice(since)
-      .filter(({ keyLabel }) => keyLabel === "ci");
+  /** What was written, by the provider ("ci") and in the console, in its order, since so many rows of the audit log. */
+  history(since: number): AuditRow[] {
+    return this.#sandbox.audit(this.name).slice(since);
   }
 
   get auditLength(): number {

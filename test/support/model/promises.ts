@@ -158,6 +158,9 @@ export class Memory {
       // A list gives up what another resource declares, also where that fails to take it.
       const isStill = holdingsAfter.entries.some(({ key }) => key === held.key);
       if (isDeclared && held.isList && !isStill) this.#held.delete(held.key);
+      // One that is gone when its resource is deleted may have been made again, which is somebody else's then.
+      const isGone = !held.isList && !after.entries.some(({ id }) => id === held.id);
+      if (!isDeclared && isGone && !isStill) this.#held.delete(held.key);
     }
   }
 }
@@ -175,6 +178,8 @@ export interface RunFacts {
   readonly isPreviewed: boolean;
   /** The provider's writes. */
   readonly audit: readonly AuditRow[];
+  /** The writes of all. */
+  readonly history: readonly AuditRow[];
   readonly requests: readonly RecordedRequest[];
   readonly memory: Memory;
 }
@@ -210,7 +215,12 @@ export function brokenAlways(facts: RunFacts): string[] {
       case "allow_deny_entry.delete": {
         const was = entryOf(before as AllowDenyEntryRow);
         // What the console changes between the reading and the deletion, no client of this service can see.
-        const seen = [was, ...facts.before.entries.filter(({ id, key }) => id === was.id || key === was.key)];
+        const meanwhile = facts.history.filter((one) => one.target === target && one.before !== null);
+        const seen = [
+          was,
+          ...meanwhile.map((one) => entryOf(one.before as AllowDenyEntryRow)),
+          ...facts.before.entries.filter(({ id, key }) => id === was.id || key === was.key),
+        ];
         const holders = holdings.entries.filter((held) => seen.some((one) => isHeldBy(held, one)));
         const isShown = (held: HeldThing): boolean =>
           seen.some(({ list, comment }) => list === held.list && (!held.isList || comment === held.comment));
@@ -547,7 +557,7 @@ function brokenByFailure(facts: RunFacts): string[] {
       : ["a run that its preview refused has written"];
   }
   // Without a preview, what stands before the mistake was brought about, as if there were no more.
-  if (run.result === "refused") return [];
+  if (mistakesIn(program, holdings).length > 0) return [];
   const broken: string[] = [];
   for (const row of before.entries) {
     const fate = fateOfEntry(row, program, holdings);

@@ -204,6 +204,7 @@ class Teller {
     this.#company.takeRequests();
     const declared = resourcesOf(program);
     const run = await this.#stack.up(declared, options);
+    const history = this.#company.history(auditLength);
     const facts: RunFacts = {
       program,
       before,
@@ -212,7 +213,8 @@ class Teller {
       holdingsAfter: holdingsOf(await this.#stack.held()),
       run,
       isPreviewed: options.preview,
-      audit: this.#company.audit(auditLength),
+      audit: history.filter(({ keyLabel }) => keyLabel === "ci"),
+      history,
       requests: this.#company.takeRequests(),
       memory: this.#memory,
     };
