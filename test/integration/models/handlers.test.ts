@@ -8,6 +8,9 @@ import { isLong } from "../../support/scale";
 /** How many stories are told at each kind of service. */
 const STORIES = isLong ? 5_000 : 120;
 
+/** The same stories in every `npm test`, which must not fail one day for what it passed the day before. */
+const SEED = isLong ? {} : { seed: 20_260_101 };
+
 /* A failure names its seed and path: given to fast-check as `seed` and `path`, they tell that one story again. */
 
 it.each(["canonical", "as-sent"] as const)(
@@ -20,7 +23,10 @@ it.each(["canonical", "as-sent"] as const)(
       await using stack = new InProcessStack(company);
       await play(story, company, stack);
     });
-    const { seed, counterexamplePath, errorInstance } = await fc.check(property, { numRuns: STORIES });
+    const { seed, counterexamplePath, errorInstance } = await fc.check(property, {
+      numRuns: STORIES,
+      ...SEED,
+    });
     const failure = errorInstance instanceof Error ? errorInstance.message : "";
     expect(failure, `seed ${seed}, path ${counterexamplePath}`).toBe("");
   },
