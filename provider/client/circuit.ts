@@ -11,7 +11,6 @@ export class Circuit {
   readonly #now: Time["now"];
   #wave = 0;
   #wavesInARow = 0;
-  #failuresInARow = 0;
   #last: Error | undefined;
   #nextTryAt = 0;
 
@@ -19,10 +18,10 @@ export class Circuit {
     this.#now = now;
   }
 
-  /** What keeps a request from being made now; undefined when it may be made. */
-  check(): { readonly failures: number; readonly last: Error } | undefined {
-    if (this.#wavesInARow < CIRCUIT_WAVES || this.#last === undefined) return undefined;
-    if (this.#now() < this.#nextTryAt) return { failures: this.#failuresInARow, last: this.#last };
+  /** The last of the failures that keep a request from being made now; undefined when it may be made. */
+  check(): Error | undefined {
+    if (this.#wavesInARow < CIRCUIT_WAVES) return undefined;
+    if (this.#now() < this.#nextTryAt) return this.#last;
     // One goes, to see; the next only when its answer is here, or long after.
     this.#nextTryAt = this.#now() + CIRCUIT_OPEN_MS;
     return undefined;
@@ -36,12 +35,10 @@ export class Circuit {
   /** The service answered, whatever it was. */
   answered(): void {
     this.#wavesInARow = 0;
-    this.#failuresInARow = 0;
   }
 
   /** A request of a wave failed. */
   failed(wave: number, error: Error): void {
-    this.#failuresInARow += 1;
     this.#last = error;
     if (wave !== this.#wave) return;
     this.#wave += 1;

@@ -101,13 +101,10 @@ export class Pacer {
     }
   }
 
-  #circuitOpen(
-    { what, request }: PacedCall,
-    { failures, last }: { failures: number; last: Error },
-  ): CircuitOpenError {
+  #circuitOpen({ what, request }: PacedCall, last: Error): CircuitOpenError {
     return new CircuitOpenError(
       "ERR_CIRCUIT_OPEN",
-      `${what} was not sent, since ${failures} requests in a row had failed. The last: ${last.message} ${this.#progress()}`,
+      `${last.message} Since requests kept failing, ${what} was not sent. ${this.#progress()}`,
       { request, cause: last },
     );
   }
@@ -131,11 +128,8 @@ export class Pacer {
   /** What was done until now, and that the rest can be done later. */
   #progress(): string {
     const counts = [...this.#done].map(([method, count]) => `${count} ${method}`);
-    const done =
-      counts.length === 0
-        ? "No change was confirmed before."
-        : `The changes confirmed before (${counts.join(", ")}) stay.`;
-    return `${done} Running again is safe: it does what is left.`;
+    const done = counts.length === 0 ? "" : `The changes confirmed before (${counts.join(", ")}) stay. `;
+    return `${done}Running again is safe: it does what is left.`;
   }
 }
 

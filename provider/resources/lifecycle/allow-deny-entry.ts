@@ -49,7 +49,11 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   },
 
   async create(inputs, context) {
+    const before = await context.tenant.findEntry(inputs);
     const row = await ensureEntry(inputs, context);
+    if (before?.id === row.id && Object.keys(differenceOf(before, inputs)).length === 0) {
+      context.say(`Took over ${describeEntry(row)}, which is as declared: deleting the resource deletes it.`);
+    }
     const id = resourceId(row);
     return { id, state: stateOf(id, row, inputs) };
   },

@@ -308,20 +308,39 @@ function notApplied(kind: ListKind, failures: readonly Failure[], of: number): E
       ? "Everything else is as declared, and the stack's state holds what the service said is there."
       : "The stack's state holds what the service said is there.";
   return new ListNotAppliedError(
-    `${failures.length} of ${of} ${kind.noun[1]} could not be brought to what is declared; each is named below with its reason. ${rest} Mend them, or just run \`pulumi up\` again: it does only what is left.`,
+    `${failures.length} of ${of} ${kind.noun[1]} could not be brought to what is declared; the reasons are below. ${rest} Mend them, or just run \`pulumi up\` again: it does only what is left.`,
   );
 }
 
-/** A reason for each that failed; what was not even tried, since the service failed, is told in one. */
+/** So many that failed alike are told one by one; more are told together. */
+const TOLD_APART = 5;
+
+/**
+ * A reason for each that failed. Those that failed alike, as when the service went down, are told in one; so is what was
+ * not even tried.
+ */
 function reasonsOf(unsorted: readonly Failure[]): string[] {
-  const failures = unsorted.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-  const tried = failures.filter(({ error }) => !(error instanceof NotTriedError));
-  const rest = failures.filter(({ error }) => error instanceof NotTriedError);
-  const reasons = tried.map(({ name, error }) => `${printable(name)}: ${withCode(error)}`);
-  const [first] = rest;
-  if (first === undefined) return reasons;
-  const names = rest.map(({ name }) => name);
-  return [...reasons, `${rest.length} more were ${withCode(first.error)}\n  ${fewOf(names)}`];
+  const [rest, tried] = [true, false].map((isRest) =>
+    unsorted
+      .filter(({ error }) => error instanceof NotTriedError === isRest)
+      .toSorted((one, other) => (one.name < other.name ? -1 : 1)),
+  );
+  const alike = Map.groupBy([...(tried ?? []), ...(rest ?? [])], ({ error }) => kindOf(error));
+  return [...alike.values()].flatMap((group) => {
+    const [first] = group;
+    const isTried = !(first?.error instanceof NotTriedError);
+    if (first === undefined || (isTried && group.length <= TOLD_APART)) {
+      return group.map(({ name, error }) => `${printable(name)}: ${withCode(error)}`);
+    }
+    const names = fewOf(group.map(({ name }) => name));
+    return [`${group.length} ${isTried ? "alike" : "more were"} (${names}): ${withCode(first.error)}`];
+  });
+}
+
+/** The same for failures that differ only in counts, ids and the request, as those of many entries do. */
+function kindOf(error: unknown): string {
+  if (error instanceof NotTriedError) return "";
+  return withCode(error).replace(/\b(?:GET|POST|PATCH|DELETE) \S+|\d+/g, "");
 }
 
 function counted(count: number, kind: ListKind): string {

@@ -433,8 +433,8 @@ describe("the budget of retries", () => {
     expect(made).toBe(5 + 10);
     expect([...failures]).toEqual([
       "reset. Tried 4 times.",
-      "reset. Tried 2 times. Not tried again: too many requests failed, and the retries are used up. No change was confirmed before. Running again is safe: it does what is left.",
-      "reset. Not tried again: too many requests failed, and the retries are used up. No change was confirmed before. Running again is safe: it does what is left.",
+      "reset. Tried 2 times. Not tried again: too many requests failed, and the retries are used up. Running again is safe: it does what is left.",
+      "reset. Not tried again: too many requests failed, and the retries are used up. Running again is safe: it does what is left.",
     ]);
     expect(limit.takeRetry()).toBe(false);
   });
@@ -492,7 +492,7 @@ describe("a service that is down", () => {
     expect(failure).toMatchObject({
       code: "ERR_CIRCUIT_OPEN",
       message:
-        "PATCH /api/v1/x was not sent, since 6 requests in a row had failed. The last: reset. The changes confirmed before (3 POST, 1 PATCH) stay. Running again is safe: it does what is left.",
+        "reset. Since requests kept failing, PATCH /api/v1/x was not sent. The changes confirmed before (3 POST, 1 PATCH) stay. Running again is safe: it does what is left.",
       outcomeUnknown: false,
     });
   });
