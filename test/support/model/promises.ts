@@ -581,7 +581,8 @@ function brokenByFailure(facts: RunFacts): string[] {
   // What went from one resource to another is in the state of the first until that had its turn.
   const isElsewhere = ({ by, key }: HeldThing): boolean =>
     program.entries.some((one) => keyOf(one) === key && nameOf(program, one.place) !== by) ||
-    program.vips.some(({ email, place }) => email === key && nameOf(program, place) !== by);
+    program.vips.some(({ email, place }) => email === key && nameOf(program, place) !== by) ||
+    [...holdings.entries, ...holdings.vips].some((other) => other.key === key && other.by !== by);
   const entries = holdingsAfter.entries.filter((held) => !isElsewhere(held));
   const vips = holdingsAfter.vips.filter((held) => !isElsewhere(held));
   broken.push(...brokenReading(after, { entries, vips }));
