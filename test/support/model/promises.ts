@@ -305,16 +305,21 @@ export function brokenWhenQuiet(facts: RunFacts): string[] {
 }
 
 /**
- * Whether a colleague has made of one declared entry another that is declared too. Then the resource of the first brings
- * its entry back, and that of the second sees only in the next run that its own is not there.
+ * Whether two resources hold the same entry, or one holds what another declares, as by what a colleague made of it, and
+ * they declare its value in two scopes. Then the first to have its turn takes it, and the second sees only in the next run
+ * that its own is not there.
  */
 export function isContested({ program, before, holdings }: RunFacts): boolean {
-  return program.entries.some((one) => {
-    const held = holdings.entries.find(({ by, isList }) => !isList && by === nameOf(program, one.place));
-    const row = before.entries.find(({ id }) => id === held?.id);
-    return (
-      row !== undefined && row.key !== keyOf(one) && program.entries.some((other) => keyOf(other) === row.key)
+  return before.entries.some((row) => {
+    const declared = program.entries.filter(({ value }) => value === row.value);
+    if (new Set(declared.map(keyOf)).size < 2) return false;
+    const holders = holdings.entries.filter((held) => isHeldBy(held, row) && !held.isUnmanaged);
+    const ofAnotherKey = declared.some(
+      (one) =>
+        keyOf(one) !== row.key &&
+        holders.some(({ by, id }) => id === row.id && by === nameOf(program, one.place)),
     );
+    return new Set(holders.map(({ by }) => by)).size > 1 || ofAnotherKey;
   });
 }
 
@@ -576,7 +581,8 @@ function brokenByFailure(facts: RunFacts): string[] {
   // What went from one resource to another is in the state of the first until that had its turn.
   const isElsewhere = ({ by, key }: HeldThing): boolean =>
     program.entries.some((one) => keyOf(one) === key && nameOf(program, one.place) !== by) ||
-    program.vips.some(({ email, place }) => email === key && nameOf(program, place) !== by);
+    program.vips.some(({ email, place }) => email === key && nameOf(program, place) !== by) ||
+    [...holdings.entries, ...holdings.vips].some((other) => other.key === key && other.by !== by);
   const entries = holdingsAfter.entries.filter((held) => !isElsewhere(held));
   const vips = holdingsAfter.vips.filter((held) => !isElsewhere(held));
   broken.push(...brokenReading(after, { entries, vips }));
