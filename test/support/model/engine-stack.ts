@@ -20,6 +20,8 @@ for (const { kind, name, args } of resources) {
 /** A stack of the real engine. */
 export class EngineStack implements Stack {
   readonly #project: EngineProject;
+  /** The state since the last command that may have changed it. */
+  #held: readonly Held[] | undefined;
 
   private constructor(project: EngineProject) {
     this.#project = project;
@@ -39,10 +41,12 @@ export class EngineStack implements Stack {
     let refreshed: readonly Held[] | undefined;
     if (refresh) {
       // On its own, so that what it has shown can be looked at.
+      this.#held = undefined;
       const { code, output } = await this.#project.run("refresh", "--yes", "--skip-preview");
       if (code !== 0) return { result: "failed", messages: [output], steps: [], refreshed };
       refreshed = await this.held();
     }
+    this.#held = undefined;
     const { code, output } = await this.#project.run("up", "--yes", ...(preview ? [] : ["--skip-preview"]));
     const steps = output
       .split("\n")
@@ -53,7 +57,8 @@ export class EngineStack implements Stack {
   }
 
   async held(): Promise<readonly Held[]> {
-    return (await this.#project.state()).resources.map(heldOf);
+    this.#held ??= (await this.#project.state()).resources.map(heldOf);
+    return this.#held;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
