@@ -3,7 +3,7 @@ import type { ServiceError } from "./errors";
 import { delayMs } from "./retry-policy";
 import type { Time } from "./time";
 
-/** How many writes go on at once: to begin with, and at most. At least, it is one. */
+/** How many requests go on at once: to begin with, and at most. At least, it is one. */
 const FIRST_CONCURRENCY = 16;
 const MAX_CONCURRENCY = 64;
 /** Answers are looked at in windows of as many as there are places, and of no fewer than this. */
@@ -18,7 +18,7 @@ const NEVER_SLOW_MS = 50;
 
 /** One try of a call. */
 export interface Try {
-  /** A batch is a write of many things: its time tells nothing of the service's, so it is not looked at. */
+  /** Of a read, and of a batch (a write of many things), the time tells nothing of the service's, so it is not looked at. */
   readonly kind: "read" | "write" | "batch";
   /** Which try of its call this is, from 1: who was tried before goes before who was not. */
   readonly number: number;
@@ -48,8 +48,8 @@ export class PauseTooLong extends Error {
 }
 
 /**
- * How fast one tenant is asked. Writes share a number of places that grows by a few while answers are quick, and
- * halves when the service refuses (429, or a failure with Retry-After), fails, or gets slow. Reads need no place.
+ * How fast one tenant is asked. Requests share a number of places that grows by a few while writes are answered quickly,
+ * and halves when the service refuses (429, or a failure with Retry-After), fails, or gets slow.
  * After a refusal the whole tenant pauses, for as long as the service asks and at least for a doubling, jittered while.
  */
 export class AdaptiveLimit {
@@ -67,7 +67,7 @@ export class AdaptiveLimit {
     this.#time = time;
   }
 
-  /** How many writes may go on at once now. */
+  /** How many requests may go on at once now. */
   get concurrency(): number {
     return this.#places.concurrency;
   }
@@ -95,7 +95,7 @@ export class AdaptiveLimit {
       return await this.#measured(call, kind === "write", effectOf);
     };
     // A refused try gives its place back: after the pause there are fewer.
-    return kind === "read" ? await inPlace() : await this.#places.add(inPlace, { priority: number });
+    return await this.#places.add(inPlace, { priority: number });
   }
 
   /** Waits for the end of the pause, however often it is put off meanwhile. */

@@ -111,10 +111,5 @@ export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): strin
 
 function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[(.+)\]$/, "$1");
-  return (
-    host === "localhost" ||
-    host.endsWith(".localhost") ||
-    host === "::1" ||
-    (isIP(host) === 4 && host.startsWith("127."))
-  );
+  return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }

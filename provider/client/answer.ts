@@ -52,7 +52,9 @@ export function readAnswer<T>(answer: Answer, reading: Reading<T>): T {
   if (!isSuccess(answer.status)) throw refusal(answer, reading);
   // Some services answer a deletion with nothing: 204 says it all.
   const isBare = reading.request.method === "DELETE" && answer.status === 204;
-  const body = isBare ? { results: {} } : parse(answer, reading);
+  const parsed = isBare ? { results: {} } : parse(answer, reading);
+  // A service may tell who made something by the key that made it.
+  const body = reading.key.isIn(answer.text) ? (reading.key.removedFromBody(parsed) ?? parsed) : parsed;
   const wrong = (Class: typeof InvalidResponseError, code: string, how: string): InvalidResponseError => {
     const serviceMessage = wordsOf(body, reading.key);
     const told = serviceMessage === undefined ? "" : `; it says: ${serviceMessage}`;
@@ -93,7 +95,7 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
         Class === BrokenBodyError || (Class === EmptyBodyError && reading.request.method === "DELETE"),
     });
   if (text.trim() === "") throw fail(EmptyBodyError, "ERR_EMPTY_BODY", "an empty body where JSON was due");
-  const shown = quote(reading.key.removedFrom(text), 80);
+  const shown = quote(reading.key.partsRemovedFrom(text), 80);
   if (/\bhtml\b/i.test(contentType) || /^\s*<(!doctype|html)\b/i.test(text)) {
     const advice = "Is the address that of the service itself, and no sign-in page or proxy in between?";
     throw fail(HtmlResponseError, "ERR_HTML_RESPONSE", `an HTML page instead of JSON: ${shown}. ${advice}`);
@@ -142,7 +144,7 @@ function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
     );
   }
   if (RATE_LIMIT_STATUSES.includes(status)) {
-    const waitMs = retryAfterMs(header(answer, "retry-after"));
+    const waitMs = retryAfterMs(answer);
     const wait = !waitMs ? "wait" : `wait ${Math.ceil(waitMs / 1000)} s`;
     return new RateLimitedError("ERR_RATE_LIMITED", message(`Too many requests; ${wait}, then run again.`), {
       ...options,
@@ -157,7 +159,7 @@ function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
       ...options,
       outcomeUnknown: isWrite(request),
       isTransient: TRANSIENT_STATUSES.includes(status),
-      retryAfterMs: retryAfterMs(header(answer, "retry-after")),
+      retryAfterMs: retryAfterMs(answer),
     });
   }
   const advice = "The service's reference does not name this status.";
@@ -166,6 +168,7 @@ function refusal(answer: Answer, reading: Reading<unknown>): ServiceError {
     ...options,
     isTransient,
     outcomeUnknown: isTransient && isWrite(request),
+    retryAfterMs: isTransient ? retryAfterMs(answer) : undefined,
   });
 }
 
@@ -219,7 +222,7 @@ const errorBody = z.object({ error: z.string().trim().min(1) });
 /** The service's own words, fit to be shown, where a body holds any (reference, envelope "Error"). */
 function wordsOf(body: unknown, key: ApiKey): string | undefined {
   const said = errorBody.safeParse(body);
-  return said.success ? excerpt(key.removedFrom(said.data.error), 500) : undefined;
+  return said.success ? excerpt(key.partsRemovedFrom(said.data.error), 500) : undefined;
 }
 
 function parsedOrNothing(text: string): unknown {
@@ -235,14 +238,29 @@ function header(answer: Answer, name: string): string | undefined {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** Both forms of Retry-After (RFC 9110, section 10.2.3), in milliseconds from now; undefined when it can't be read. */
-function retryAfterMs(value: string | undefined, now = Date.now()): number | undefined {
-  if (value === undefined) return undefined;
-  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1000;
-  // Date.parse takes "-1" and "soon 5" for dates long past, which would read as "no need to wait".
-  if (!/^[A-Z][a-z]+, .+ GMT$/.test(value.trim())) return undefined;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - now);
+/**
+ * Both forms of Retry-After (RFC 9110, section 10.2.3), in milliseconds from now; undefined when it can't be read. A date is
+ * compared with the service's own clock, where the answer tells it. Of several, the longest counts.
+ */
+function retryAfterMs(answer: Answer): number | undefined {
+  const given = answer.headers["retry-after"];
+  const now = dateOf(header(answer, "date")) ?? Date.now();
+  const waits = (Array.isArray(given) ? given : [given]).flatMap((value) => {
+    const text = value?.trim() ?? "";
+    if (/^\d{1,12}$/.test(text)) return [Number(text) * 1000];
+    const at = dateOf(text);
+    return at === undefined ? [] : [Math.max(0, at - now)];
+  });
+  return waits.length === 0 ? undefined : Math.max(...waits);
+}
+
+/** An HTTP date in any of its three forms. Date.parse alone takes "-1" and "soon 5" for dates long past. */
+function dateOf(text: string | undefined): number | undefined {
+  const isDate = /^[A-Z][a-z]+, .+ GMT$/.test(text ?? "");
+  const isAsctime = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \d{4}$/.test(text ?? "");
+  if (!isDate && !isAsctime) return undefined;
+  const at = Date.parse(isDate ? `${text}` : `${text} GMT`);
+  return Number.isNaN(at) ? undefined : at;
 }
 
 function explain(error: z.ZodError): string {

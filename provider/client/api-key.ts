@@ -34,7 +34,17 @@ export class ApiKey {
    * text is escaped. Of a long text only the beginning.
    */
   harmless(text: string): string {
-    return printable(withoutParts(this.removedFrom(text.slice(0, MAX_SHOWN)), this.#forms));
+    return printable(this.partsRemovedFrom(text));
+  }
+
+  /** The same without escaping. */
+  partsRemovedFrom(text: string): string {
+    return withoutParts(this.removedFrom(text.slice(0, MAX_SHOWN)), this.#forms);
+  }
+
+  /** Whether a text holds the key, of a length that is no coincidence. */
+  isIn(text: string): boolean {
+    return this.#key.length >= PART && this.#forms.some((form) => text.includes(form));
   }
 
   /** A parsed body with the key taken out, or undefined when it does not hold together without it. */

@@ -11,7 +11,8 @@ export class Circuit {
   readonly #now: Time["now"];
   #wave = 0;
   #wavesInARow = 0;
-  #last: Error | undefined;
+  /** With its message as it was then: what is added to it later is of its own call. */
+  #last: { readonly error: Error; readonly message: string } | undefined;
   #nextTryAt = 0;
 
   constructor({ now }: Pick<Time, "now">) {
@@ -19,7 +20,7 @@ export class Circuit {
   }
 
   /** The last of the failures that keep a request from being made now; undefined when it may be made. */
-  check(): Error | undefined {
+  check(): { readonly error: Error; readonly message: string } | undefined {
     if (this.#wavesInARow < CIRCUIT_WAVES) return undefined;
     if (this.#now() < this.#nextTryAt) return this.#last;
     // One goes, to see; the next only when its answer is here, or long after.
@@ -39,7 +40,7 @@ export class Circuit {
 
   /** A request of a wave failed. */
   failed(wave: number, error: Error): void {
-    this.#last = error;
+    this.#last = { error, message: error.message };
     if (wave !== this.#wave) return;
     this.#wave += 1;
     this.#wavesInARow += 1;

@@ -39,7 +39,7 @@ export class Pacer {
     this.#circuit = new Circuit(options.time);
   }
 
-  /** How many writes may go on at once now. */
+  /** How many requests may go on at once now. */
   get concurrency(): number {
     return this.#limit.concurrency;
   }
@@ -61,13 +61,25 @@ export class Pacer {
     const deadline: Deadline = { inMs: Math.max(DEADLINE_MS, timeoutMs) };
     let failures = 0;
     let outcomeUnknown = false;
+    let last: ServiceError | undefined;
     for (let tries = 1; ; tries += 1) {
       try {
         const aTry = { kind: call.kind, number: tries, deadline };
-        return await this.#limit.make(aTry, () => this.#attempt(call, attempt), effectOf);
+        const isLate = () => time.now() > (deadline.atMs ?? 0);
+        return await this.#limit.make(
+          aTry,
+          // It may have waited for its place until now.
+          () =>
+            last !== undefined && isLate() ? Promise.reject(new TooLate()) : this.#attempt(call, attempt),
+          effectOf,
+        );
       } catch (thrown) {
+        if (thrown instanceof TooLate && last !== undefined) {
+          throw this.#told(last, { tries: tries - 1, outcomeUnknown, isBroke: false });
+        }
         const error = thrown instanceof PauseTooLong ? notSent(call, thrown) : thrown;
         if (!(error instanceof ServiceError)) throw error;
+        last = error;
         outcomeUnknown ||= error.outcomeUnknown;
         const isTooMany = error instanceof RateLimitedError;
         if (!isTooMany) failures += 1;
@@ -101,11 +113,14 @@ export class Pacer {
     }
   }
 
-  #circuitOpen({ what, request }: PacedCall, last: Error): CircuitOpenError {
+  #circuitOpen(
+    { what, request }: PacedCall,
+    last: { readonly error: Error; readonly message: string },
+  ): CircuitOpenError {
     return new CircuitOpenError(
       "ERR_CIRCUIT_OPEN",
       `${last.message} Since requests kept failing, ${what} was not sent. ${this.#progress()}`,
-      { request, cause: last },
+      { request, cause: last.error },
     );
   }
 
@@ -133,6 +148,9 @@ export class Pacer {
   }
 }
 
+/** The deadline of a call has passed while it waited for a place. */
+class TooLate extends Error {}
+
 /** Whether the service was asked too much, or asks to wait. */
 function isRefusal(error: unknown): error is ServiceError {
   return (
@@ -142,7 +160,8 @@ function isRefusal(error: unknown): error is ServiceError {
 
 function effectOf(error: unknown): Effect {
   if (isRefusal(error)) return { kind: "refused", error };
-  return { kind: isAnswer(error) || error instanceof CircuitOpenError ? "answered" : "failed" };
+  const isSilent = error instanceof CircuitOpenError || error instanceof TooLate;
+  return { kind: isAnswer(error) || isSilent ? "answered" : "failed" };
 }
 
 /** Whether a failure is an answer of a service that works. */

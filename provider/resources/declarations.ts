@@ -1,10 +1,20 @@
 import * as crypto from "node:crypto";
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  accessSync,
+  appendFileSync,
+  constants,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 
 export interface DeclarationsOptions {
-  /** A folder that only this user can write to. */
-  readonly folder: string;
+  /** Folders that only this user can write to, the first choice first. */
+  readonly folders: readonly string[];
   /**
    * What the processes of one run of the engine have in common, and those of another have not. It begins with the number
    * of the engine's process.
@@ -19,17 +29,21 @@ export interface DeclarationsOptions {
  * a resource moves from one to another under a new name, the one process adopts what the other is told to delete. So
  * the keys of a tenant are shared by a file among the processes of one run; it holds hashes only. Where no file can be
  * written, each process knows its own.
+ *
+ * By another key, or another name of its host, one tenant looks like two. What a process of the run has taken or made is
+ * therefore shared too, by its id, which no other tenant has.
  */
 export class Declarations {
   readonly #options: DeclarationsOptions;
   readonly #own = new Set<string>();
   readonly #ownLists: ((key: string) => boolean)[] = [];
-  #shared = new Set<string>();
-  #sharedSize = 0;
-  #file: string | undefined;
+  readonly #ownHeld = new Set<string>();
+  #declared: SharedSet | undefined;
+  readonly #held: SharedSet;
 
   constructor(options: DeclarationsOptions) {
     this.#options = options;
+    this.#held = new SharedSet(options, "held");
   }
 
   /** Remembers keys; of which tenant, when that is known yet. */
@@ -45,35 +59,84 @@ export class Declarations {
     this.#share(keys, tenant);
   }
 
-  #share(keys: Iterable<string>, tenant: string | undefined): void {
-    if (tenant === undefined) return;
-    let lines = "";
-    for (const key of keys) lines += `${hash(key)}\n`;
-    if (lines !== "") quietly(() => appendFileSync(this.#fileOf(tenant), lines, { mode: 0o600 }));
-  }
-
   /** Whether this process, or another of the same run on the same tenant, was told of the key. */
   has(key: string, tenant: string): boolean {
     if (this.#own.has(key) || this.#ownLists.some((has) => has(key))) return true;
+    return this.#declaredOf(tenant).has(key);
+  }
+
+  /** Remembers what this process has made, or taken over, by what no other tenant has: its id. */
+  hold(id: string): void {
+    this.#ownHeld.add(id);
+    this.#held.add([id]);
+  }
+
+  /** Whether another process of the same run has made it, or taken it over. */
+  isHeldElsewhere(id: string): boolean {
+    return !this.#ownHeld.has(id) && this.#held.has(id);
+  }
+
+  #share(keys: Iterable<string>, tenant: string | undefined): void {
+    if (tenant !== undefined) this.#declaredOf(tenant).add(keys);
+  }
+
+  #declaredOf(tenant: string): SharedSet {
+    this.#declared ??= new SharedSet(this.#options, hash(tenant));
+    return this.#declared;
+  }
+}
+
+/** A set of texts that the processes of a run share by a file of their hashes. */
+class SharedSet {
+  readonly #options: DeclarationsOptions;
+  readonly #name: string;
+  #shared = new Set<string>();
+  #sharedSize = 0;
+  #file: string | undefined;
+
+  constructor(options: DeclarationsOptions, name: string) {
+    this.#options = options;
+    this.#name = name;
+  }
+
+  add(texts: Iterable<string>): void {
+    let lines = "";
+    for (const text of texts) lines += `${hash(text)}\n`;
+    if (lines !== "") quietly(() => appendFileSync(this.#path(), lines, { mode: 0o600 }));
+  }
+
+  has(text: string): boolean {
     quietly(() => {
-      const file = this.#fileOf(tenant);
+      const file = this.#path();
       const { size } = statSync(file);
       if (size === this.#sharedSize) return;
       this.#shared = new Set(readFileSync(file, "utf8").split("\n"));
       this.#sharedSize = size;
     });
-    return this.#shared.has(hash(key));
+    return this.#shared.has(hash(text));
   }
 
-  #fileOf(tenant: string): string {
+  #path(): string {
     if (this.#file !== undefined) return this.#file;
-    const { folder, run } = this.#options;
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const { folders, run } = this.#options;
+    const folder = folders.find(isUsable);
+    if (folder === undefined) throw new Error("there is no folder to share a file in");
     removeForgotten(folder);
-    const file = join(folder, `${run}-${hash(tenant)}`);
+    const file = join(folder, `${run}-${this.#name}`);
     this.#file = file;
     process.once("exit", () => quietly(() => rmSync(file, { force: true })));
     return file;
+  }
+}
+
+/** Makes a folder that is not there; whether it is this user's own, and can be written to. */
+function isUsable(folder: string): boolean {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    accessSync(folder, constants.W_OK);
+    return process.getuid === undefined || lstatSync(folder).uid === process.getuid();
+  } catch {
+    return false;
   }
 }
 

@@ -1,4 +1,5 @@
 import "../settings/node-version";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import type { dynamic } from "@pulumi/pulumi";
 import { SettingsClient, type SettingsClientOptions } from "../client";
@@ -32,7 +33,9 @@ let config: ConfigSource = () => undefined;
 let ownDomains: OwnDomains | undefined;
 let current: { readonly settings: string; readonly tenant: Tenant } | undefined;
 const declarations = new Declarations({
-  folder: join(cacheFolder(process.env), "declared"),
+  folders: [cacheFolder(process.env), join(tmpdir(), `pulumi-email-security-${userInfo().uid}`)].map(
+    (folder) => join(folder, "declared"),
+  ),
   // The engine starts every provider process of a run, and tells each where it is to be reached.
   run: `${process.ppid}-${process.argv[2]?.replace(/\W/g, "-")}`,
 });
@@ -86,7 +89,13 @@ function context(): Context {
   if (current?.settings !== described) {
     current = { settings: described, tenant: new Tenant({ client: new SettingsClient(settings) }) };
   }
-  return { tenant: current.tenant, say, isDeclared: (key) => declarations.has(key, tenantKey) };
+  return {
+    tenant: current.tenant,
+    say,
+    isDeclared: (key) => declarations.has(key, tenantKey),
+    hold: (id) => declarations.hold(id),
+    isHeldElsewhere: (id) => declarations.isHeldElsewhere(id),
+  };
 }
 
 function* keysOf(things: Iterable<{ readonly key: string }>): Iterable<string> {

@@ -76,13 +76,15 @@ export const allowDenyEntryArguments = z.strictObject({
     .describe("Whether an entry that exists with other arguments is taken over and changed.")
     .optional(),
   acceptRisk: shownText
-    .refine(
-      (reason) => canonicalComment(reason) !== "",
-      "is empty; say why the risk is accepted, or leave it out",
-    )
+    .refine(isReason, "is empty; say why the risk is accepted, or leave it out")
     .describe("Why a risky entry is meant all the same. For the review: it is never sent to the service.")
     .optional(),
 });
+
+/** Whether a text says anything: invisible characters alone don't. */
+export function isReason(text: string): boolean {
+  return /[\p{L}\p{N}]/u.test(text);
+}
 
 /** What deleting a VIP does: write the service's lasting exclusion, or only forget the resource. */
 export const ON_DELETE = ["exclude", "keep"] as const;

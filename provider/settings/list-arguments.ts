@@ -6,6 +6,7 @@ import {
   checkEntryArguments,
   checkVipEmployee,
   commentRefusal,
+  isReason,
   ON_DELETE,
   type RawArguments,
   validate,
@@ -218,7 +219,7 @@ export const ENTRIES: ListKind = {
   },
   refusal(key, text, own) {
     const entry = readEntry(key, text);
-    return entry === undefined || entry.acceptRisk !== undefined ? undefined : refusalOf(entry, own);
+    return entry === undefined || isReason(entry.acceptRisk ?? "") ? undefined : refusalOf(entry, own);
   },
 };
 

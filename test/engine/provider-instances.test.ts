@@ -25,10 +25,12 @@ function one(url: string, suffix: string, tenant?: { name: string; key: string }
       ? "const opts = {};"
       : `const opts = { provider: new Provider("${tenant.name}", { baseUrl: "${url}", apiKey: "${tenant.key}" }) };`;
   return `
-    import { AllowDenyEntry, Provider, VipEmployee } from "pulumi-email-security";
+    import { AllowDenyEntry, AllowDenyList, Provider, VipEmployee, VipList } from "pulumi-email-security";
     ${instance}
     new AllowDenyEntry("entry${suffix}", { list: "deny", value: "acme-login.example" }, opts);
     new VipEmployee("vip${suffix}", { email: "yuki.sato@acme.example" }, opts);
+    new AllowDenyList("list${suffix}", { entries: { "evil.example": "deny: INC-7" } }, opts);
+    new VipList("board${suffix}", { members: ["diego.santos@acme.example"] }, opts);
   `;
 }
 
@@ -38,6 +40,9 @@ it("deletes nothing when resources move to an explicit instance of the same tena
   await using project = await EngineProject.create({ program: one(sandbox.url, ""), environment });
   await project.up();
   const before = sandbox.allowDenyEntries("acme");
+  const vips = sandbox.vips("acme").map(({ email }) => email);
+  expect(before).toHaveLength(2);
+  expect(vips).toEqual(expect.arrayContaining(["yuki.sato@acme.example", "diego.santos@acme.example"]));
   const tenant = { name: "acme", key: ACME_KEY };
   for (const suffix of ["", "-renamed"]) {
     await project.write(one(sandbox.url, suffix, suffix === "" ? undefined : tenant));
@@ -50,6 +55,16 @@ it("deletes nothing when resources move to an explicit instance of the same tena
   await project.write(one(sandbox.url, "-renamed", { ...tenant, name: "acme-again" }));
   await project.up();
   expect(sandbox.allowDenyEntries("acme")).toEqual(before);
+  expect(sandbox.exclusions("acme")).toEqual([]);
+  expect(await project.up()).toMatch(/\d unchanged/);
+
+  // By another key, and another name of its host, the tenant looks like another; it is the same one all the same.
+  const alias = `${sandbox.url.replace("127.0.0.1", "localhost")}/`;
+  await project.write(one(alias, "-renamed", { name: "acme-rotated", key: "sandbox-acme-console" }));
+  const moved = await project.up();
+  expect(moved).toContain("stays: another Provider of the program manages it");
+  expect(sandbox.allowDenyEntries("acme")).toEqual(before);
+  expect(sandbox.vips("acme").map(({ email }) => email)).toEqual(vips);
   expect(sandbox.exclusions("acme")).toEqual([]);
   expect(await project.up()).toMatch(/\d unchanged/);
 });

@@ -100,7 +100,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     return stateOf(id, row, inputs);
   },
 
-  async delete(id, state, { tenant, say, isDeclared }) {
+  async delete(id, state, { tenant, say, isDeclared, isHeldElsewhere }) {
     const what = `${state.value} on the ${state.list} list`;
     const entryId = state.entryId ?? id;
     const query = { ...state, id: entryId };
@@ -108,6 +108,12 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const row = found?.id === entryId ? found : undefined;
     if (row !== undefined && isDeclared(keyOf(row, state))) {
       say(`${what} stays: the program declares it under another name.`);
+      return;
+    }
+    if (isHeldElsewhere(entryId)) {
+      say(
+        `${what} stays: another Provider of the program manages it, by another key or address of this tenant.`,
+      );
       return;
     }
     if (row !== undefined && row.list !== state.list) {

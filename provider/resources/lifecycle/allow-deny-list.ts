@@ -185,6 +185,14 @@ class EntryWork {
     return rows.filter((row) => (row.verdict_scope ?? this.#untoldScope(entry)) === entry.verdictScope);
   }
 
+  /** The same, and surely: what one reading of several pages misses may only have been shifted out of its sight. */
+  async #rowsSurelyLike(entry: ListedEntry): Promise<AllowDenyEntryRow[]> {
+    const rows = await this.#rowsLike(entry);
+    if (rows.some((row) => row.list === entry.list)) return rows;
+    const found = await this.#context.tenant.findEntrySurely(entry);
+    return found === undefined ? rows : await this.#rowsLike(entry);
+  }
+
   /** The scope of a row whose scope the service does not tell: the default, where this list has the value with that too. */
   #untoldScope(entry: ListedEntry): string {
     const plain = keyOfEntry({ ...entry, verdictScope: DEFAULT_VERDICT_SCOPE });
@@ -193,7 +201,7 @@ class EntryWork {
   }
 
   async remove(key: string, entry: ListedEntry, failed: readonly ListedEntry[]): Promise<void> {
-    const { tenant, isDeclared } = this.#context;
+    const { tenant, isDeclared, isHeldElsewhere } = this.#context;
     const successor = failed.find((other) => other.list === entry.list && takesThePlaceOf(other, entry));
     if (successor !== undefined) {
       throw new NotAppliedError(
@@ -201,8 +209,10 @@ class EntryWork {
       );
     }
     const shown = asDeclared(this.#plan.known[key] ?? "");
-    const rows = await this.#rowsLike(entry);
-    const here = rows.filter((row) => row.list === entry.list && !isDeclared(keyOf(row, entry)));
+    const rows = await this.#rowsSurelyLike(entry);
+    const here = rows.filter(
+      (row) => row.list === entry.list && !isDeclared(keyOf(row, entry)) && !isHeldElsewhere(row.id),
+    );
     const elsewhere = rows.find(
       (row) => row.list !== entry.list && !isDeclared(keyOf(row, entry)) && !this.#isKnown(row),
     );

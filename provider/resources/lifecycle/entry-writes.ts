@@ -43,6 +43,12 @@ export async function ensureEntry(
   inputs: AllowDenyEntryInputs,
   context: Context,
 ): Promise<AllowDenyEntryRow> {
+  const row = await ensured(inputs, context);
+  context.hold(row.id);
+  return row;
+}
+
+async function ensured(inputs: AllowDenyEntryInputs, context: Context): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
   const existing = await tenant.findEntry(inputs);
   if (existing !== undefined) return await adopt(existing, inputs, context);

@@ -50,9 +50,10 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     ].filter(isDefined) satisfies readonly Change[];
   },
 
-  async create(inputs, { tenant, say }) {
+  async create(inputs, { tenant, say, hold }) {
     const before = await tenant.findVip(inputs.email);
     const row = await ensureVip(inputs, tenant);
+    hold(keyOfVip(inputs.email));
     if (before?.comment !== undefined && !sameComment(before.comment, inputs.comment)) {
       const now = inputs.comment === undefined ? "it has none now" : `it is now ${quote(inputs.comment)}`;
       say(
@@ -90,13 +91,19 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     }
   },
 
-  async delete(_id, state, { tenant, say, isDeclared }) {
+  async delete(_id, state, { tenant, say, isDeclared, isHeldElsewhere }) {
     if (state.onDelete === "keep") {
       say(`${state.email} stays a VIP (onDelete: "keep"): only the stack forgets it.`);
       return;
     }
     if (isDeclared(keyOfVip(state.email))) {
       say(`${state.email} stays a VIP: the program declares it under another name.`);
+      return;
+    }
+    if (isHeldElsewhere(keyOfVip(state.email))) {
+      say(
+        `${state.email} stays a VIP: another Provider of the program manages it, by another key or address of this tenant. Where that is another tenant, remove it here in the console.`,
+      );
       return;
     }
     const row = await tenant.findVipSurely(state.email);

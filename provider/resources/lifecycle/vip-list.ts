@@ -53,6 +53,7 @@ export const vipList = listLifecycle<VipListInputs>({
         if (!Object.hasOwn(plan.known, email)) before.set(email, existing.comment);
       }
       await ensureVip({ email, ...(comment === undefined ? {} : { comment }) }, tenant);
+      context.hold(keyOfVip(email));
     });
     sayReplaced(before, attempts, context);
     await exclude(plan, attempts, context);
@@ -78,13 +79,13 @@ function sayReplaced(
 }
 
 async function exclude(plan: ListPlan, attempts: AttemptAll<string>, context: Context): Promise<void> {
-  const { tenant, say, isDeclared } = context;
+  const { tenant, say, isDeclared, isHeldElsewhere } = context;
   const excluded: string[] = [];
   const unwanted = plan.removed.map(([email]) => email);
   await attempts.all(unwanted, async (email) => {
-    if (isDeclared(keyOfVip(email))) return;
+    if (isDeclared(keyOfVip(email)) || isHeldElsewhere(keyOfVip(email))) return;
     // Removing who is no VIP would write an exclusion all the same.
-    if ((await tenant.findVip(email)) === undefined) return;
+    if ((await tenant.findVipSurely(email)) === undefined) return;
     await tenant.removeVip(email);
     excluded.push(email);
   });

@@ -263,6 +263,8 @@ class Provider implements AsyncDisposable {
         tenant,
         say: () => {},
         isDeclared: (key) => declared.some(({ has }) => has(key)),
+        hold: () => {},
+        isHeldElsewhere: () => false,
       }),
       program: new Program(),
       ownDomains: () => NO_OWN_DOMAINS,

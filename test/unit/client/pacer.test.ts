@@ -133,7 +133,7 @@ it("pauses the whole tenant after a refusal, halves once for all that were on th
   for (const { refuse } of open.splice(0, 6)) refuse(refusal(1_000));
   for (const { answer } of open.splice(0)) answer();
   await turn();
-  await limit.read(async () => undefined);
+  await turn();
   expect(time.atMs).toBe(1_000);
   expect(limit.concurrency).toBe(8);
   // 10 are left: the 4 that were not begun, and the 6 refused.
@@ -275,20 +275,43 @@ it("fails what would have to wait for more than 2 minutes without sending it", a
   expect(sent).toBe(1);
 });
 
-it("makes any number of reads at once, and tries a refused one again", async () => {
+it("makes reads in the same places, and tries a refused one again", async () => {
   const { limit, time } = harness();
   const { open, call } = openCalls();
-  const reads = Promise.all(Array.from({ length: 100 }, () => limit.read(call)));
+  const reads = Promise.all(Array.from({ length: 17 }, () => limit.read(call)));
   await turn();
-  expect(open).toHaveLength(100);
+  expect(open).toHaveLength(16);
   for (const { refuse } of open.splice(0, 1)) refuse(refusal(2_000));
   for (const { answer } of open.splice(0)) answer();
   await turn();
   await turn();
-  expect(open).toHaveLength(1);
-  expect(time.atMs).toBe(2_000);
-  open[0]?.answer();
+  expect([open.length, time.atMs]).toEqual([2, 2_000]);
+  for (const { answer } of open) answer();
   await reads;
+});
+
+it("begins no other try after 2 minutes, though it had to wait for its place", async () => {
+  const { limit, time } = harness();
+  const { open, call } = openCalls();
+  let tries = 0;
+  const late = limit.patch(async () => {
+    tries += 1;
+    // Whoever gets its place keeps it for long.
+    for (let at = 0; at < 16; at += 1) void limit.write(call);
+    await turn();
+    throw reset();
+  });
+  const failed = expect(late).rejects.toThrow("reset.");
+  await turn();
+  await turn();
+  await turn();
+  time.atMs += 130_000;
+  for (let round = 0; round < 3; round += 1) {
+    for (const { answer } of open.splice(0)) answer();
+    await turn();
+  }
+  await failed;
+  expect(tries).toBe(1);
 });
 
 const facts = { request, isTransient: true, outcomeUnknown: true };
@@ -420,12 +443,11 @@ describe("the budget of retries", () => {
     let made = 0;
     const failures = new Set<string>();
     // Each with an answer before, so that it is not the circuit that ends it.
+    const gone = new NotFoundError("ERR_NOT_FOUND", "no", { request, status: 404 });
     for (let at = 0; at < 5; at += 1) {
+      await limit.read(() => Promise.reject(gone)).catch(() => undefined);
       const broken = limit.patch(async () => {
         made += 1;
-        await limit
-          .read(() => Promise.reject(new NotFoundError("ERR_NOT_FOUND", "no", { request, status: 404 })))
-          .catch(() => undefined);
         throw reset();
       });
       failures.add((await broken.catch((error: Error) => error.message)) as string);

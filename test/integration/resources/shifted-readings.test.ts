@@ -1,0 +1,30 @@
+import { expect, it } from "vitest";
+import type { ServiceRequest, ServiceResponse } from "../../../provider/sandbox";
+import { ManagedResource } from "../../support/managed-resource";
+import { sandboxTenant } from "../../support/sandbox-tenant";
+
+it("a list removes what one reading of several pages missed while another writer was at work", async () => {
+  const target = "target.example";
+  let hidden = 0;
+  // Another row stands where the entry was: as many came as went, so that the reading looks whole.
+  const shift = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
+    const text = JSON.stringify(response.body);
+    if (request.method !== "GET" || hidden === 0 || !text.includes(`"${target}"`)) return undefined;
+    hidden -= 1;
+    const body = JSON.parse(text) as { results: { items: { id: string; value: string }[] } };
+    for (const item of body.results.items) {
+      if (item.value === target) Object.assign(item, { id: "another", value: "another.example" });
+    }
+    return { ...response, body };
+  };
+  await using tenant = await sandboxTenant({ afterHandle: shift });
+  const list = new ManagedResource(tenant, "allowDenyList");
+  const entries = Object.fromEntries(Array.from({ length: 250 }, (_, at) => [`evil-${at}.example`, "deny"]));
+  expect((await list.up({ entries: { ...entries, [target]: "deny: INC-7" } })).outcome).toBe("created");
+
+  hidden = 1;
+  expect((await list.up({ entries })).outcome).toBe("updated");
+  expect(hidden).toBe(0);
+  expect(tenant.sandbox.allowDenyEntries("acme").map(({ value }) => value)).not.toContain(target);
+  expect((await list.up({ entries })).outcome).toBe("same");
+});
