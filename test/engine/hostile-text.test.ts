@@ -1,16 +1,11 @@
 import { expect, it } from "vitest";
 import { type Sandbox, type ServiceResponse, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
-import { commandsIn, HOSTILE } from "../support/hostile-text";
+import { commandsIn, HOSTILE, HOSTILE_ID } from "../support/hostile-text";
 
 const HOSTILE_LINES = Object.values(HOSTILE)
   .filter((text) => text.length < 200)
   .join("\n");
-
-/** As much of it as an id may hold: at most 1,000 characters, none of them the mark of what was no text. */
-const HOSTILE_ID = [...HOSTILE_LINES.replaceAll("\n", " ").toWellFormed().replaceAll("\uFFFD", "")]
-  .slice(0, 450)
-  .join("");
 
 /** What the engine itself colours with. */
 const ESC = "\u001b";

@@ -32,6 +32,16 @@ export const HOSTILE = {
   "very long": "x".repeat(5_000),
 } as const;
 
+/** Of all of it as much as an id may hold: at most 1,000 characters, none of them the mark of what was no text. */
+export const HOSTILE_ID = [
+  ...Object.values(HOSTILE)
+    .join(" ")
+    .toWellFormed()
+    .replace(/[\uFFFD\r\n]/g, ""),
+]
+  .slice(0, 450)
+  .join("");
+
 /** Any text, with something hostile in any place of it. */
 export const hostileText = fc
   .array(

@@ -8,7 +8,7 @@ import {
   startSandbox,
 } from "../../../provider/sandbox";
 import { DynamicProvider, InitFailed, type Properties } from "../../support/dynamic-provider";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { commandsIn, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
 import { isLong } from "../../support/scale";
 
 /*
@@ -39,7 +39,7 @@ beforeAll(async () => {
     scenario: "empty",
     afterHandle: (request, response) => answer(request, response),
     // An id may hold any characters.
-    newId: () => `id${ids++}${ALL.slice(0, -1).join("")}`.toWellFormed(),
+    newId: () => `id${ids++}${HOSTILE_ID}`,
   });
   provider = await DynamicProvider.start({
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
@@ -192,7 +192,7 @@ describe("what the service says reaches neither the terminal nor the state as an
     await attempt(() => entry.create({ ...inputs, comment: "INC-7" }));
     answer = () => undefined;
     const row = sandbox.allowDenyEntries("acme").find((one) => one.value === value);
-    expect(row).toBeDefined();
+    expect(row, JSON.stringify(shown)).toBeDefined();
     answer = (_request, response) => poisoned(response, text);
     await attempt(() => entry.create({ ...inputs, comment: "INC-8" }));
     await attempt(() => vip.create({ email: "yuki.sato@acme.example", comment: "x" }));
