@@ -5,7 +5,7 @@ import { EngineStack } from "../support/model/engine-stack";
 import { aStory, play } from "../support/model/story";
 import { isLong } from "../support/scale";
 
-const STORIES = isLong ? 40 : 2;
+const STORIES = isLong ? 40 : 1;
 
 it("whatever a program and a colleague do, the real engine makes the tenant what was promised", {
   timeout: isLong ? 0 : 600_000,
@@ -20,6 +20,7 @@ it("whatever a program and a colleague do, the real engine makes the tenant what
   const { seed, counterexamplePath, errorInstance } = await fc.check(property, {
     numRuns: STORIES,
     endOnFailure: true,
+    ...(isLong ? {} : { seed: 20_260_101 }),
   });
   const failure = errorInstance instanceof Error ? errorInstance.message : "";
   expect(failure, `seed ${seed}, path ${counterexamplePath}`).toBe("");

@@ -119,13 +119,6 @@ export class EngineProject implements AsyncDisposable {
     return await this.begin(environment, ...args).ended;
   }
 
-  /** The same, but the engine is killed (SIGKILL) when the signal says so. */
-  async runUntil(signal: AbortSignal, ...args: string[]): Promise<Run> {
-    const run = this.begin({}, ...args);
-    signal.addEventListener("abort", () => run.kill());
-    return await run.ended;
-  }
-
   /** Begins a run of the CLI, with more in the environment, and answers while it goes on. */
   begin(environment: Record<string, string>, ...args: string[]): RunUnderWay {
     const child = spawn(this.#command, ["--non-interactive", "--color", "never", ...args], {
