@@ -333,7 +333,7 @@ function reasonsOf(unsorted: readonly Failure[]): string[] {
       return group.map(({ name, error }) => `${printable(name)}: ${withCode(error)}`);
     }
     const names = fewOf(group.map(({ name }) => name));
-    return [`${group.length} ${isTried ? "alike" : "more were"} (${names}): ${withCode(first.error)}`];
+    return [`${group.length} ${isTried ? "alike" : "more"} (${names}): ${withCode(first.error)}`];
   });
 }
 
