@@ -54,7 +54,7 @@ describe("a service that echoes the key", () => {
   test.each(Object.entries(ECHOES))("%s: no error shows it", async (_name, echo) => {
     let answer: ServiceResponse | undefined;
     await using sandbox = await startSandbox({ scenario: "empty", intercept: () => answer });
-    const own = new SettingsClient({ baseUrl: sandbox.url, apiKey: key });
+    const own = new SettingsClient({ baseUrl: sandbox.url, apiKey: key, retries: false });
     const html = { "content-type": "text/html" };
     const answers: ServiceResponse[] = [
       ...[400, 401, 403, 404, 409, 418, 429, 500, 503].map((status) => ({
