@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
-import { type Case, type Endpoint, FAULTS, promiseOf } from "../integration/faults/faults";
+import { type Case, type Endpoint, FAULTS, promiseOf, toldAs } from "../integration/faults/faults";
 import { AFTER, BEFORE, COMPANY, declaredContent } from "../integration/faults/program";
 import { contentOf } from "../integration/faults/tenant-content";
 import { EngineProject } from "../support/engine-project";
@@ -66,7 +66,7 @@ test("an up through the real engine with a fault keeps what the table promises; 
     if (promiseOf(one) === "recovers") expect(code, output).toBe(0);
     else {
       expect(code, output).not.toBe(0);
-      expect(output).toContain(fault.code);
+      expect(output).toMatch(toldAs(fault));
     }
 
     await proxy.heal();

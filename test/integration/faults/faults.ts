@@ -103,6 +103,11 @@ export function asMarkdown(): string {
   ].join("\n");
 }
 
+/** How a failure that goes on is told: by its code, or, where several requests in a row fail so, by the circuit's. */
+export function toldAs({ code }: Fault): RegExp {
+  return new RegExp(`\\b(${code}|ERR_CIRCUIT_OPEN)\\b`);
+}
+
 /**
  * Some of the cases: every fault, every endpoint on every kind of try, and the same ones for the same seed. Those that
  * wait until the client has given up waiting are left to the whole matrix.

@@ -6,7 +6,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import type { ProxiedRequest } from "../../support/faulty-proxy";
 import { isLong } from "../../support/scale";
 import { makeCertificate } from "../client/certificate";
-import { asMarkdown, type Case, type Endpoint, matrix, promiseOf, sample } from "./faults";
+import { asMarkdown, type Case, type Endpoint, matrix, promiseOf, sample, toldAs } from "./faults";
 import { Lane, type Observed, type Outcome } from "./lane";
 import { Pool } from "./pool";
 import {
@@ -135,7 +135,7 @@ function verify(
     expect(next.requests, "nothing is left for the next run").toEqual([]);
   } else {
     expect(Object.keys(failures), "the run with the fault fails").not.toEqual([]);
-    expect(Object.values(failures).join("\n")).toContain(one.fault.code);
+    expect(Object.values(failures).join("\n")).toMatch(toldAs(one.fault));
   }
   nothingLost(faulted.tenant);
   nothingRepeatedBlindly(faulted.requests);
