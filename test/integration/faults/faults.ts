@@ -104,7 +104,7 @@ export function asMarkdown(): string {
 }
 
 /** How a failure that goes on is told: by its code, or, where several requests in a row fail so, by the circuit's. */
-export function toldAs({ code }: Fault): RegExp {
+export function toldAs({ code }: FaultRow): RegExp {
   return new RegExp(`\\b(${code}|ERR_CIRCUIT_OPEN)\\b`);
 }
 
