@@ -1,6 +1,12 @@
 import { CIRCUIT_OPEN_MS, CIRCUIT_WAVES } from "./retry-policy";
 import type { Time } from "./time";
 
+/** A failure with its message as it was then: what is added to it later is of its own call. */
+export interface LastFailure {
+  readonly error: Error;
+  readonly message: string;
+}
+
 /**
  * Keeps requests from a service that only fails: after several waves of failures without an answer between them it is
  * open, and no request is made; then one is, to see.
@@ -11,8 +17,7 @@ export class Circuit {
   readonly #now: Time["now"];
   #wave = 0;
   #wavesInARow = 0;
-  /** With its message as it was then: what is added to it later is of its own call. */
-  #last: { readonly error: Error; readonly message: string } | undefined;
+  #last: LastFailure | undefined;
   #nextTryAt = 0;
 
   constructor({ now }: Pick<Time, "now">) {
@@ -20,7 +25,7 @@ export class Circuit {
   }
 
   /** The last of the failures that keep a request from being made now; undefined when it may be made. */
-  check(): { readonly error: Error; readonly message: string } | undefined {
+  check(): LastFailure | undefined {
     if (this.#wavesInARow < CIRCUIT_WAVES) return undefined;
     if (this.#now() < this.#nextTryAt) return this.#last;
     // One goes, to see; the next only when its answer is here, or long after.

@@ -1,5 +1,5 @@
 import { AdaptiveLimit, type Deadline, type Effect, PauseTooLong, type Try } from "./adaptive-limit";
-import { Circuit } from "./circuit";
+import { Circuit, type LastFailure } from "./circuit";
 import { CircuitOpenError, RateLimitedError, type RequestFacts, ServiceError } from "./errors";
 import { RetryBudget } from "./retry-budget";
 import { DEADLINE_MS, delayMs, MAX_REFUSALS, MAX_TRIES, mayBeRepeated } from "./retry-policy";
@@ -59,18 +59,18 @@ export class Pacer {
   async send<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
     const { time, timeoutMs } = this.#options;
     const deadline: Deadline = { inMs: Math.max(DEADLINE_MS, timeoutMs) };
+    const isOver = (inMs: number) => time.now() + inMs > (deadline.atMs ?? 0);
     let failures = 0;
     let outcomeUnknown = false;
     let last: ServiceError | undefined;
     for (let tries = 1; ; tries += 1) {
       try {
         const aTry = { kind: call.kind, number: tries, deadline };
-        const isLate = () => time.now() > (deadline.atMs ?? 0);
         return await this.#limit.make(
           aTry,
           // It may have waited for its place until now.
           () =>
-            last !== undefined && isLate() ? Promise.reject(new TooLate()) : this.#attempt(call, attempt),
+            last !== undefined && isOver(0) ? Promise.reject(new TooLate()) : this.#attempt(call, attempt),
           effectOf,
         );
       } catch (thrown) {
@@ -85,7 +85,7 @@ export class Pacer {
         if (!isTooMany) failures += 1;
         // A pause of the tenant is waited for in place.
         const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random());
-        const isLate = time.now() + Math.max(waitMs, this.#limit.pauseLeftMs) > (deadline.atMs ?? 0);
+        const isLate = isOver(Math.max(waitMs, this.#limit.pauseLeftMs));
         const isEnough = isTooMany ? tries >= MAX_REFUSALS : failures >= MAX_TRIES;
         const isLast = !this.#options.retries || !mayBeRepeated(error) || isEnough || isLate;
         const isBroke = !isLast && !isTooMany && !this.#budget.take();
@@ -113,10 +113,7 @@ export class Pacer {
     }
   }
 
-  #circuitOpen(
-    { what, request }: PacedCall,
-    last: { readonly error: Error; readonly message: string },
-  ): CircuitOpenError {
+  #circuitOpen({ what, request }: PacedCall, last: LastFailure): CircuitOpenError {
     return new CircuitOpenError(
       "ERR_CIRCUIT_OPEN",
       `${last.message} Since requests kept failing, ${what} was not sent. ${this.#progress()}`,

@@ -320,15 +320,13 @@ const TOLD_APART = 5;
  * not even tried.
  */
 function reasonsOf(unsorted: readonly Failure[]): string[] {
-  const [rest, tried] = [true, false].map((isRest) =>
-    unsorted
-      .filter(({ error }) => error instanceof NotTriedError === isRest)
-      .toSorted((one, other) => (one.name < other.name ? -1 : 1)),
-  );
-  const alike = Map.groupBy([...(tried ?? []), ...(rest ?? [])], ({ error }) => kindOf(error));
+  const byName = unsorted.toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  // What was not even tried comes last.
+  const failures = byName.toSorted((one, other) => Number(isNotTried(one)) - Number(isNotTried(other)));
+  const alike = Map.groupBy(failures, kindOf);
   return [...alike.values()].flatMap((group) => {
     const [first] = group;
-    const isTried = !(first?.error instanceof NotTriedError);
+    const isTried = first !== undefined && !isNotTried(first);
     if (first === undefined || (isTried && group.length <= TOLD_APART)) {
       return group.map(({ name, error }) => `${printable(name)}: ${withCode(error)}`);
     }
@@ -338,9 +336,13 @@ function reasonsOf(unsorted: readonly Failure[]): string[] {
 }
 
 /** The same for failures that differ only in counts, ids and the request, as those of many entries do. */
-function kindOf(error: unknown): string {
-  if (error instanceof NotTriedError) return "";
-  return withCode(error).replace(/\b(?:GET|POST|PATCH|DELETE) \S+|\d+/g, "");
+function kindOf(failure: Failure): string {
+  if (isNotTried(failure)) return "";
+  return withCode(failure.error).replace(/\b(?:GET|POST|PATCH|DELETE) \S+|\d+/g, "");
+}
+
+function isNotTried({ error }: Failure): boolean {
+  return error instanceof NotTriedError;
 }
 
 function counted(count: number, kind: ListKind): string {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/shell";
 import type { ServiceRequest } from "../../../provider/sandbox";
 import type { Properties } from "../../support/dynamic-provider";
+import { holdsOf } from "../../support/holds-of";
 import { ManagedResource, type Up } from "../../support/managed-resource";
 import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
@@ -354,7 +355,7 @@ beforeAll(async () => {
     args === undefined ? resource.destroy() : resource.up(args(subject)),
   );
   held = undefined;
-  const heldThen = rows.map(({ subject }) => holdsOf(subject));
+  const heldThen = rows.map(({ subject }) => holdsOf(tenant.sandbox, subject));
   const nexts = await inOneRun(async ({ args, resource, subject }) =>
     args === undefined ? undefined : await resource.up(args(subject)),
   );
@@ -364,7 +365,7 @@ beforeAll(async () => {
       held: heldThen[at] as string,
       isHeld: acted.has(subject),
       next: nexts[at],
-      after: holdsOf(subject),
+      after: holdsOf(tenant.sandbox, subject),
     });
   }
 }, 120_000);
@@ -393,15 +394,4 @@ function isAbout(subject: string, { path, body }: ServiceRequest): boolean {
 
 function idOf(value: string): string | undefined {
   return tenant.sandbox.allowDenyEntries("acme").find((row) => row.value === value)?.id;
-}
-
-/** What the tenant holds of a value or a mailbox, every row of it. */
-function holdsOf(subject: string): string {
-  const { sandbox } = tenant;
-  const found = [
-    ...sandbox.allowDenyEntries("acme").filter(({ value }) => value === subject),
-    ...sandbox.vips("acme").filter(({ email }) => email === subject),
-  ].map((row) => `${"list" in row ? row.list : "VIP"}: ${row.comment}`);
-  if (sandbox.exclusions("acme").includes(subject)) found.push("excluded");
-  return found.join(", ") || "nothing";
 }

@@ -1,8 +1,9 @@
 import { afterEach, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/shell";
-import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { startSandbox } from "../../../provider/sandbox";
 import { DynamicProvider, type Properties } from "../../support/dynamic-provider";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
+import { holdsOf } from "../../support/holds-of";
 import { Interleaving } from "../../support/interleaving";
 import { ManagedResource, type Up } from "../../support/managed-resource";
 import { isLong } from "../../support/scale";
@@ -291,13 +292,3 @@ it.each(SEEDS)(
   },
   120_000,
 );
-
-/** What the tenant holds of a value or a mailbox, every row of it. */
-function holdsOf(sandbox: Sandbox, subject: string): string {
-  const found = [
-    ...sandbox.allowDenyEntries("acme").filter(({ value }) => value === subject),
-    ...sandbox.vips("acme").filter(({ email }) => email === subject),
-  ].map((row) => `${"list" in row ? row.list : "VIP"}: ${row.comment}`);
-  if (sandbox.exclusions("acme").includes(subject)) found.push("excluded");
-  return found.join(", ") || "nothing";
-}

@@ -1,0 +1,11 @@
+import type { Sandbox } from "../../provider/sandbox";
+
+/** What the tenant holds of a value or a mailbox, every row of it. */
+export function holdsOf(sandbox: Sandbox, subject: string): string {
+  const found = [
+    ...sandbox.allowDenyEntries("acme").filter(({ value }) => value === subject),
+    ...sandbox.vips("acme").filter(({ email }) => email === subject),
+  ].map((row) => `${"list" in row ? row.list : "VIP"}: ${row.comment}`);
+  if (sandbox.exclusions("acme").includes(subject)) found.push("excluded");
+  return found.join(", ") || "nothing";
+}
