@@ -1,0 +1,553 @@
+import { readFileSync } from "node:fs";
+import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
+import type { z } from "zod";
+import { allowDenyEntryArguments, checkEntryArguments } from "../../settings/arguments";
+import { DEFAULT_VERDICT_SCOPE, type List } from "../../settings/assumptions";
+import { parseEntryValue, parseMailbox } from "../../settings/entry-value";
+import { keyOfEntry, keyOfVip, nameOfKey, textOfEntry, textOfVip } from "../../settings/keyed-list";
+import { checkList, ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
+import { OwnDomains } from "../../settings/own-domains";
+import { canonicalComment, printable, quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { type Finding, inOrder, lineText, type Place, SettingsFileError } from "./finding";
+import type { Declared, DeclaredEntry, DeclaredVip, Excluded, Settings } from "./settings";
+import { type SettingsFile, settingsFile } from "./settings-schema";
+import { readYaml, type YamlSource } from "./yaml-source";
+
+/** How settings files are read. */
+export interface ReadOptions {
+  /** The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today. */
+  readonly today?: string;
+  /** Reads a file as text; throws when it can't. Default: from the disk, as UTF-8. */
+  readonly readFile?: (path: string) => string;
+}
+
+/** The settings, where the files can be used, and all that was found in them. */
+export interface ReadResult {
+  readonly settings: Settings | undefined;
+  /** Errors, warnings and notes, in the order of files and lines. */
+  readonly findings: readonly Finding[];
+}
+
+/** More files than any tenant's settings have. */
+const MAX_FILES = 1_000;
+
+/**
+ * Reads a tenant's settings file with all that it includes.
+ *
+ * @param file its path, relative to the working folder.
+ * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake at its place.
+ */
+export function readSettings(file: string, options: ReadOptions = {}): Settings {
+  const { settings, findings } = inspectSettings(file, options);
+  if (settings === undefined) throw new SettingsFileError(file, findings);
+  return settings;
+}
+
+/** The same for tools that tell findings: it does not throw. */
+export function inspectSettings(
+  file: string,
+  { today = new Date().toISOString().slice(0, 10), readFile = readText }: ReadOptions = {},
+): ReadResult {
+  const reading = new Reading(today, readFile);
+  const top = reading.file(file);
+  const findings = [...reading.findings];
+  if (top === undefined || hasErrors(findings)) return { settings: undefined, findings: inOrder(findings) };
+  const entries = sorted(top.entries.values());
+  const vips = sorted(top.vips.values());
+  findings.push(...wrongTogether(entries, vips, top));
+  const settings: Settings = {
+    file,
+    files: [...reading.files],
+    today,
+    ownDomains: [...top.ownDomains],
+    policy: top.policy,
+    lists: top.lists,
+    entries,
+    vips,
+    expired: reading.expired,
+    excluded: reading.excluded,
+    findings: inOrder(findings),
+  };
+  return { settings: hasErrors(findings) ? undefined : settings, findings: settings.findings };
+}
+
+/** What one file comes to, with what it includes. */
+interface Effective {
+  readonly file: string;
+  readonly entries: ReadonlyMap<string, DeclaredEntry>;
+  readonly vips: ReadonlyMap<string, DeclaredVip>;
+  readonly ownDomains: ReadonlySet<string>;
+  readonly policy: Settings["policy"];
+  readonly lists: Settings["lists"];
+  /** Where an option of a list stands: `entries.protect`. */
+  readonly optionPlaces: ReadonlyMap<string, Place>;
+}
+
+class Reading {
+  readonly findings: Finding[] = [];
+  readonly files = new Set<string>();
+  readonly expired: (DeclaredEntry | DeclaredVip)[] = [];
+  readonly excluded: Excluded[] = [];
+  readonly #today: string;
+  readonly #readFile: (path: string) => string;
+  readonly #done = new Map<string, Effective | undefined>();
+  /** The files that are being read: one that includes itself is found here. */
+  readonly #open: string[] = [];
+
+  constructor(today: string, readFile: (path: string) => string) {
+    this.#today = today;
+    this.#readFile = readFile;
+  }
+
+  /** @param from where it is included. */
+  file(path: string, from?: Place): Effective | undefined {
+    const name = normalize(path);
+    const identity = resolve(name);
+    if (this.#open.includes(identity)) {
+      const circle = [...this.#open.slice(this.#open.indexOf(identity)), identity];
+      this.#refuse(
+        "include-circle",
+        `includes itself, over ${circle.length - 1} file${circle.length > 2 ? "s" : ""}; take one \`include\` away`,
+        from,
+      );
+      return undefined;
+    }
+    // Included on two ways, it is the same file.
+    if (this.#done.has(identity)) return this.#done.get(identity);
+    if (this.files.size >= MAX_FILES) {
+      this.#refuse("include-too-many", `more than ${MAX_FILES} files are included`, from);
+      return undefined;
+    }
+    this.files.add(name);
+    this.#open.push(identity);
+    const effective = this.#effective(name, from);
+    this.#open.pop();
+    this.#done.set(identity, effective);
+    return effective;
+  }
+
+  #effective(file: string, from: Place | undefined): Effective | undefined {
+    let text: string;
+    try {
+      text = this.#readFile(file);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const message = `${quote(file, 300)} can't be read: ${printable(why)}`;
+      this.#refuse("file-unreadable", message, from ?? { file, line: 1, column: 1 });
+      return undefined;
+    }
+    const source = readYaml(text.replace(/^\uFEFF/, ""), file);
+    this.findings.push(...source.findings);
+    if (source.value === undefined) return undefined;
+    const content = this.#checked(source);
+    if (content === undefined || source.findings.length > 0) return undefined;
+
+    const included = (content.include ?? []).map((path, index) => {
+      const place = source.placeOf(["include", index]);
+      if (/^[a-z][a-z+.-]+:\/\//i.test(path)) {
+        this.#refuse(
+          "include-url",
+          `${quote(path)} is no file; what is reviewed has to be in the repository`,
+          place,
+        );
+        return undefined;
+      }
+      return this.file(isAbsolute(path) ? path : join(dirname(file), path), place);
+    });
+    const below = included.filter((one) => one !== undefined);
+    return this.#merged(source, content, below);
+  }
+
+  #checked(source: YamlSource): SettingsFile | undefined {
+    const full = writtenOut(source.value);
+    const result = settingsFile.safeParse(full);
+    if (result.success) return result.data as SettingsFile;
+    // What is a trap of YAML was told as that.
+    const isTold = ({ place }: Finding): boolean =>
+      source.findings.some((one) => one.place?.line === place?.line && one.place?.column === place?.column);
+    const findings = result.error.issues.flatMap((issue) => told(issue, source));
+    this.findings.push(...findings.filter((finding) => !isTold(finding)));
+    return undefined;
+  }
+
+  #merged(source: YamlSource, content: SettingsFile, below: readonly Effective[]): Effective | undefined {
+    const entries = new Map<string, DeclaredEntry>();
+    const vips = new Map<string, DeclaredVip>();
+    const { own, expired } = this.#declaredIn(source, content);
+    this.expired.push(...expired);
+    const isOwn = ({ kind, key }: Declared & { kind: string }): boolean =>
+      own.some((one) => one.kind === kind && one.key === key);
+
+    const removals = this.#removalsIn(source, content);
+    const takeIn = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, one: One): void => {
+      const removal = removals.find((candidate) => candidate.matches(one));
+      if (removal !== undefined) {
+        removal.count += 1;
+        this.excluded.push({ declared: one, place: removal.place });
+        return;
+      }
+      const other = into.get(one.key);
+      if (other === undefined) into.set(one.key, one);
+      else if (other.place !== one.place && other.text !== one.text && !isOwn(one)) {
+        this.#refuse(
+          "declared-twice",
+          `${quote(nameOf(one))} is declared differently at ${lineText(other.place)} and ${lineText(one.place)}, and both are included here; declare it in this file too, to decide`,
+          source.placeOf(["include"]),
+        );
+      }
+    };
+    for (const one of below) {
+      for (const entry of one.entries.values()) takeIn(entries, entry);
+      for (const vip of one.vips.values()) takeIn(vips, vip);
+    }
+    for (const { place, written, count, section } of removals) {
+      if (count > 0) continue;
+      this.findings.push({
+        code: "remove-nothing",
+        level: "warning",
+        message: `${quote(written)} is in no ${section === "vips" ? "VIP list" : `${section} list`} of an included file, so there is nothing to remove; take the line away, or mend it`,
+        place,
+      });
+    }
+    for (const one of own) {
+      const into = (one.kind === "entry" ? entries : vips) as Map<string, DeclaredEntry | DeclaredVip>;
+      const below = into.get(one.key);
+      if (below !== undefined && one.kind === "entry" && (below as DeclaredEntry).list !== one.list) {
+        this.#refuse(
+          "list-overridden",
+          `${quote(one.written)} is on the ${(below as DeclaredEntry).list} list at ${lineText(below.place)}, which is included; to put it on the ${one.list} list here, also write it under \`remove: ${(below as DeclaredEntry).list}:\``,
+          one.place,
+        );
+        continue;
+      }
+      into.set(one.key, below === undefined ? one : { ...one, overrides: [below.place, ...below.overrides] });
+    }
+    const places = new Map(below.flatMap((one) => [...one.optionPlaces]));
+    for (const list of ["entries", "vips"] as const) {
+      for (const option of Object.keys(content.lists?.[list] ?? {})) {
+        places.set(`${list}.${option}`, source.placeOf(["lists", list, option]));
+      }
+    }
+    return {
+      file: source.file,
+      entries,
+      vips,
+      ownDomains: new Set([
+        ...below.flatMap(({ ownDomains }) => [...ownDomains]),
+        ...(content.ownDomains ?? []).map(canonical),
+      ]),
+      policy: Object.assign({}, ...below.map(({ policy }) => policy), content.policy),
+      lists: {
+        entries: Object.assign({}, ...below.map(({ lists }) => lists.entries), content.lists?.entries),
+        vips: Object.assign({}, ...below.map(({ lists }) => lists.vips), content.lists?.vips),
+      },
+      optionPlaces: places,
+    };
+  }
+
+  /** What a file declares itself; what is declared twice in it is a mistake. */
+  #declaredIn(
+    source: YamlSource,
+    content: SettingsFile,
+  ): { own: readonly (DeclaredEntry | DeclaredVip)[]; expired: readonly (DeclaredEntry | DeclaredVip)[] } {
+    const own: (DeclaredEntry | DeclaredVip)[] = [];
+    const expired: (DeclaredEntry | DeclaredVip)[] = [];
+    const bySubject = new Map<string, DeclaredEntry | DeclaredVip>();
+    const take = (one: DeclaredEntry | DeclaredVip): void => {
+      // A value that is on both lists, be it in different scopes, is told with all files together.
+      const other = bySubject.get(`${one.kind} ${one.key}`);
+      bySubject.set(`${one.kind} ${one.key}`, one);
+      if (other !== undefined) {
+        const lists = one.kind === "entry" && (other as DeclaredEntry).list !== one.list;
+        const what = lists ? "on both lists" : "declared twice";
+        this.#refuse(
+          "declared-twice",
+          `${quote(one.written)} is ${what}, here and at ${lineText(other.place)}; keep one of the two`,
+          one.place,
+        );
+        return;
+      }
+      const isPast = one.expires !== undefined && one.expires !== "never" && one.expires < this.#today;
+      (isPast ? expired : own).push(one);
+    };
+    for (const list of ["allow", "deny"] as const) {
+      for (const [index, raw] of (content[list] ?? []).entries()) {
+        const place = source.placeOf([list, index, "value"]);
+        const failures = checkEntryArguments(
+          withoutUndefined({ list, value: raw.value, entryType: raw.type }),
+          allowDenyEntryArguments,
+        ).failures;
+        for (const { reason } of failures) this.#refuse("invalid-value", reason, place);
+        if (failures.length === 0) take(declaredEntry(list, raw, place));
+      }
+    }
+    for (const [index, raw] of (content.vips ?? []).entries()) {
+      take(declaredVip(raw, source.placeOf(["vips", index, "email"])));
+    }
+    return { own, expired };
+  }
+
+  #removalsIn(source: YamlSource, { remove = {} }: SettingsFile): Removal[] {
+    return (["allow", "deny", "vips"] as const).flatMap((section) =>
+      (remove[section] ?? []).map((written, index): Removal => {
+        const wanted = section === "vips" ? mailbox(written) : canonical(written);
+        return {
+          section,
+          written,
+          place: source.placeOf(["remove", section, index]),
+          count: 0,
+          matches: (one) =>
+            one.kind === "vip"
+              ? section === "vips" && one.email === wanted
+              : one.list === section && one.value === wanted,
+        };
+      }),
+    );
+  }
+
+  #refuse(code: string, message: string, place: Place | undefined): void {
+    this.findings.push({ code, level: "error", message, ...(place === undefined ? {} : { place }) });
+  }
+}
+
+interface Removal {
+  readonly section: "allow" | "deny" | "vips";
+  readonly written: string;
+  readonly place: Place;
+  readonly matches: (one: DeclaredEntry | DeclaredVip) => boolean;
+  count: number;
+}
+
+type RawEntry = NonNullable<SettingsFile["allow"]>[number];
+type RawVip = NonNullable<SettingsFile["vips"]>[number];
+
+function declaredEntry(list: List, raw: RawEntry, place: Place): DeclaredEntry {
+  const parsed = parseEntryValue(raw.value);
+  // It was checked just now.
+  if (!parsed.ok) throw new TypeError(parsed.reason);
+  const { canonical: value, entryType } = parsed.value;
+  const verdictScope = raw.scope ?? DEFAULT_VERDICT_SCOPE;
+  const about = aboutOf(raw);
+  const acceptRisk = raw.acceptRisk === undefined ? undefined : canonicalComment(raw.acceptRisk);
+  return withoutUndefined({
+    kind: "entry" as const,
+    key: keyOfEntry({ value, entryType, verdictScope }),
+    text: textOfEntry({ list, comment: about.comment, acceptRisk }),
+    list,
+    value,
+    written: raw.value,
+    entryType,
+    verdictScope,
+    ...about,
+    acceptRisk,
+    place,
+    overrides: [],
+  });
+}
+
+function declaredVip(raw: RawVip, place: Place): DeclaredVip {
+  const email = mailbox(raw.email);
+  const about = aboutOf(raw);
+  return withoutUndefined({
+    kind: "vip" as const,
+    key: keyOfVip(email),
+    text: textOfVip(about),
+    email,
+    written: raw.email,
+    ...about,
+    place,
+    overrides: [],
+  });
+}
+
+function aboutOf({ comment, ticket, owner, approvedBy, expires }: Omit<RawVip, "email">) {
+  const text = canonicalComment(comment);
+  return {
+    ...(text === "" ? {} : { comment: text }),
+    ...withoutUndefined({ ticket, owner, approvedBy, expires }),
+  };
+}
+
+/** Elements that are a text alone, as the mapping that they stand for. */
+function writtenOut(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const elements = (list: unknown, key: string): unknown =>
+    Array.isArray(list)
+      ? list.map((one: unknown) => (typeof one === "object" && one !== null ? one : { [key]: one }))
+      : list;
+  const keys: Record<string, string> = { allow: "value", deny: "value", vips: "email" };
+  return Object.fromEntries(
+    Object.entries(value).map(([name, list]) => {
+      const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
+      return [name, key === undefined ? list : elements(list, key)];
+    }),
+  );
+}
+
+/** What the schema refuses, at its place, with what to write. */
+function told(issue: z.core.$ZodIssue, source: YamlSource): Finding[] {
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({
+      code: "unknown-key",
+      level: "error" as const,
+      message: unknownKey(key, issue.path),
+      place: source.placeOfKey([...issue.path, key]),
+    }));
+  }
+  const place = source.placeOf(issue.path);
+  const name = typeof issue.path.at(-1) === "string" ? String(issue.path.at(-1)) : undefined;
+  const written = source.writtenAt(issue.path);
+  const input = (issue as { input?: unknown }).input ?? valueAt(source.value, issue.path);
+  if (
+    issue.code === "invalid_type" &&
+    issue.expected === "string" &&
+    written !== undefined &&
+    input !== null
+  ) {
+    const message = `${name === undefined ? "" : `${name}: `}${printable(written)} is read as ${JSON.stringify(input)} by YAML, and not as a text; write ${JSON.stringify(written)} in quotes`;
+    return [{ code: "yaml-not-text", level: "error", message, place }];
+  }
+  const message = name === undefined ? issue.message : `${printable(name)} ${issue.message}`;
+  return [{ code: "invalid-value", level: "error", message, place }];
+}
+
+function unknownKey(key: string, path: readonly PropertyKey[]): string {
+  const known = keysAt(path);
+  const bare = (name: string): string => name.replace(/[-_]/g, "").toLowerCase();
+  const alias: Record<string, string> = {
+    verdictscope: "scope",
+    entrytype: "type",
+    includes: "include",
+    expiry: "expires",
+    expiresat: "expires",
+    reason: "comment",
+    vip: "vips",
+    allowlist: "allow",
+    denylist: "deny",
+    block: "deny",
+  };
+  const meant =
+    known.find((name) => bare(name) === bare(key)) ?? known.find((name) => name === alias[bare(key)]);
+  return meant === undefined
+    ? `${quote(key)} is no key here; there are ${known.join(", ")}`
+    : `${quote(key)} is no key here; write ${meant}`;
+}
+
+/** The keys that may stand at a path. */
+function keysAt(path: readonly PropertyKey[]): readonly string[] {
+  let at: unknown = settingsFile;
+  for (const step of path) {
+    const { def } = unwrapped(at) as { def: { shape?: Record<PropertyKey, unknown>; element?: unknown } };
+    at = typeof step === "number" ? def.element : def.shape?.[step];
+  }
+  const { shape = {} } = (unwrapped(at) as { def: { shape?: object } }).def;
+  return Object.keys(shape);
+}
+
+function unwrapped(schema: unknown): unknown {
+  const { def } = schema as { def: { type: string; innerType?: unknown } };
+  return def.type === "optional" ? unwrapped(def.innerType) : schema;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value;
+  for (const step of path) {
+    // A text that stands for a mapping is that mapping's value.
+    if (typeof at !== "object" || at === null) return at;
+    at = (at as Record<PropertyKey, unknown>)[step];
+  }
+  return at;
+}
+
+/**
+ * What is wrong with all files together: what is risky, a value on both lists, options that contradict what is declared.
+ * The lists' own check says it, so that files and programs can't disagree.
+ */
+function wrongTogether(
+  entries: readonly DeclaredEntry[],
+  vips: readonly DeclaredVip[],
+  top: Effective,
+): Finding[] {
+  const own = new OwnDomains([...top.ownDomains]);
+  const check = (
+    kind: ListKind,
+    list: "entries" | "vips",
+    declared: readonly (DeclaredEntry | DeclaredVip)[],
+    content: readonly unknown[],
+  ): Finding[] => {
+    const raw = { [kind.property]: content, ...top.lists[list] };
+    return checkList(kind, raw, {}, own).failures.map(({ property, reason }): Finding => {
+      const [, index] = new RegExp(`^${kind.property}\\[(\\d+)\\]`).exec(property) ?? [];
+      const one = index === undefined ? undefined : declared[Number(index)];
+      if (one === undefined) {
+        const place = top.optionPlaces.get(`${list}.${property}`) ?? { file: top.file, line: 1, column: 1 };
+        return { code: "list-options", level: "error", message: `${property} ${reason}`, place };
+      }
+      const subject = { kind: one.kind, key: one.key };
+      return { ...wrong(one, reason, declared), level: "error", place: one.place, subject };
+    });
+  };
+  return [
+    ...check(ENTRIES, "entries", entries, entries.map(entryArguments)),
+    ...check(MEMBERS, "vips", vips, vips.map(memberArguments)),
+  ];
+}
+
+/** What the list's check says of one that is declared, with its place in the files where it says the element's. */
+function wrong(
+  one: DeclaredEntry | DeclaredVip,
+  reason: string,
+  declared: readonly (DeclaredEntry | DeclaredVip)[],
+): Pick<Finding, "code" | "message"> {
+  const placed = reason.replace(/(?:entries|members)\[(\d+)\](?:\.\w+)?/g, (_all, at: string) =>
+    lineText(declared[Number(at)]?.place ?? one.place),
+  );
+  const [, code, rest = ""] = /^is ".*?", which is refused \(([a-z-]+)(.*)$/s.exec(placed) ?? [];
+  if (code === undefined) return { code: "declared-twice", message: placed };
+  const because = rest.replace(/^(, [^)]*)?\): /, (_all, own: string = "") => ` (${code}${own}): `);
+  return { code, message: `${quote(one.written)} is refused${because}` };
+}
+
+/** An entry as an element of `AllowDenyList`. */
+export function entryArguments({ list, value, verdictScope, comment, acceptRisk }: DeclaredEntry) {
+  const isDefault = verdictScope === DEFAULT_VERDICT_SCOPE;
+  return withoutUndefined({
+    list,
+    value,
+    verdictScope: isDefault ? undefined : verdictScope,
+    comment,
+    acceptRisk,
+  });
+}
+
+/** A VIP as an element of `VipList`. */
+export function memberArguments({ email, comment }: DeclaredVip) {
+  return withoutUndefined({ email, comment });
+}
+
+function nameOf(one: DeclaredEntry | DeclaredVip): string {
+  return one.kind === "vip" ? one.email : nameOfKey(one.key);
+}
+
+function canonical(value: string): string {
+  const parsed = parseEntryValue(value);
+  return parsed.ok ? parsed.value.canonical : value;
+}
+
+function mailbox(email: string): string {
+  const parsed = parseMailbox(email);
+  return parsed.ok ? parsed.value : email;
+}
+
+function sorted<One extends Declared>(declared: Iterable<One>): One[] {
+  return [...declared].sort((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+function hasErrors(findings: readonly Finding[]): boolean {
+  return findings.some(({ level }) => level === "error");
+}
+
+function readText(path: string): string {
+  return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+}
