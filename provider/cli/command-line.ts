@@ -1,0 +1,46 @@
+import { SettingsClient } from "../client";
+import { readConfiguration } from "../resources/configuration";
+import { withCode } from "../settings/email-security-error";
+import { harmless } from "../settings/text";
+
+/** How every verb ends; the README lists them. */
+export const EXIT = {
+  /** Nothing to do, or nothing found. */
+  clean: 0,
+  /** Bad input, no connection, a failure. */
+  error: 1,
+  /** There are changes, drift, or findings. */
+  changes: 2,
+  /** Refused by a guard. */
+  refused: 3,
+} as const;
+
+/** A way in which a verb ends. */
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/**
+ * Wraps what a verb does: its answer becomes the exit code; an error is told on stderr with its code, and ends in 1. What
+ * is told is text and nothing else, whoever wrote it.
+ */
+export function verb<Args extends unknown[]>(
+  action: (...args: Args) => Promise<ExitCode> | ExitCode,
+): (...args: Args) => Promise<void> {
+  return async (...args) => {
+    try {
+      process.exitCode = await action(...args);
+    } catch (error) {
+      console.error(harmless(`error: ${withCode(error)}`));
+      if (process.env["EMAIL_SECURITY_DEBUG"]) console.error(error);
+      process.exitCode = EXIT.error;
+    }
+  };
+}
+
+/**
+ * The client of the tenant that the environment names.
+ *
+ * @throws {ConfigurationError} that names what is missing.
+ */
+export function connect(environment: NodeJS.ProcessEnv = process.env): SettingsClient {
+  return new SettingsClient(readConfiguration(() => undefined, environment));
+}

@@ -1,0 +1,70 @@
+import * as pulumi from "@pulumi/pulumi";
+import { AllowDenyList } from "../resources/allow-deny-list";
+import { VipList } from "../resources/vip-list";
+import { findingText } from "./files/finding";
+import { entryArguments, memberArguments, readSettings } from "./files/read-settings";
+import type { Settings } from "./files/settings";
+
+/** The arguments of {@link TenantSettings}. */
+export interface TenantSettingsArgs {
+  /** The tenant's settings file, relative to the program's folder. What it includes is relative to that file. */
+  readonly file: string;
+  /** The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today. */
+  readonly today?: string;
+}
+
+/** How many warnings of the files are shown one by one. */
+const SHOWN = 20;
+
+/**
+ * All that a tenant's settings files declare: an `AllowDenyList` and a `VipList`. A mistake in the files is told with its
+ * file, line and column, in previews too, and then nothing is registered.
+ *
+ * @example
+ * import { TenantSettings } from "pulumi-email-security";
+ * new TenantSettings("acme", { file: "settings/acme.yaml" });
+ */
+export class TenantSettings extends pulumi.ComponentResource {
+  /** The allow/deny list. */
+  readonly entries: AllowDenyList;
+  /** The VIP list. */
+  readonly vips: VipList;
+
+  /**
+   * @param name the resource's name in the stack.
+   * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files.
+   */
+  constructor(name: string, args: TenantSettingsArgs, opts: pulumi.ComponentResourceOptions = {}) {
+    const { file, today } = args;
+    const settings = readSettings(file, today === undefined ? {} : { today });
+    super(TENANT_SETTINGS_TYPE, name, {}, opts);
+    const { provider } = opts;
+    const own = { parent: this, ...(provider === undefined ? {} : { provider }) };
+    this.entries = new AllowDenyList(
+      name,
+      { ...settings.lists.entries, entries: settings.entries.map(entryArguments) },
+      own,
+    );
+    this.vips = new VipList(
+      name,
+      { ...settings.lists.vips, members: settings.vips.map(memberArguments) },
+      own,
+    );
+    this.#say(settings);
+    this.registerOutputs({});
+  }
+
+  #say({ findings, expired }: Settings): void {
+    const warnings = findings.filter(({ level }) => level === "warning");
+    for (const finding of warnings.slice(0, SHOWN)) void pulumi.log.warn(findingText(finding), this);
+    const more = warnings.length - SHOWN;
+    if (more > 0) void pulumi.log.warn(`and ${more} more warnings; \`email-security lint\` shows them`, this);
+    if (expired.length > 0) {
+      const many = expired.length === 1 ? "1 has expired and is" : `${expired.length} have expired and are`;
+      void pulumi.log.info(`${many} no longer declared; \`email-security plan\` shows what goes`, this);
+    }
+  }
+}
+
+/** The component's type in state. */
+export const TENANT_SETTINGS_TYPE = "email-security:index:TenantSettings";
