@@ -4,6 +4,7 @@ import { VipList } from "../resources/vip-list";
 import { findingText } from "./files/finding";
 import { entryArguments, memberArguments, readSettings } from "./files/read-settings";
 import type { Settings } from "./files/settings";
+import { TENANT_SETTINGS_TYPE } from "./tenant-settings-type";
 
 /** The arguments of {@link TenantSettings}. */
 export interface TenantSettingsArgs {
@@ -65,6 +66,3 @@ export class TenantSettings extends pulumi.ComponentResource {
     }
   }
 }
-
-/** The component's type in state. */
-export const TENANT_SETTINGS_TYPE = "email-security:index:TenantSettings";

@@ -18,6 +18,7 @@ import { vipEmployee as vipEmployeeLifecycle } from "./lifecycle/vip-employee";
 import { vipList as vipListLifecycle } from "./lifecycle/vip-list";
 import { exitWithParent } from "./parent-process";
 import { Program } from "./program";
+import { readReviewedPlan } from "./reviewed-plan";
 
 /*
  * What the serialized shell of every resource asks for, by name, inside Pulumi's dynamic-provider process. One process
@@ -95,6 +96,7 @@ function context(): Context {
     isDeclared: (key) => declarations.has(key, tenantKey),
     hold: (id) => declarations.hold(id),
     isHeldElsewhere: (id) => declarations.isHeldElsewhere(id),
+    reviewed: () => readReviewedPlan(process.env),
   };
 }
 

@@ -24,6 +24,7 @@ import {
   keyOfVip,
   nameOfKey,
   readEntry,
+  readVip,
   sortedByKey,
   textOfEntry,
   textOfVip,
@@ -35,6 +36,7 @@ import { guardRemovals, type RemovalLimits } from "./removal-guard";
 import { refusalOf } from "./risk";
 import { printable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
+import { withoutUndefined } from "./without-undefined";
 
 /** `"additive"`: what is declared is there, the rest is left alone. `"exclusive"`: only what is declared is there. */
 export const LIST_MODES = ["additive", "exclusive"] as const;
@@ -138,6 +140,10 @@ export interface ListKind {
   readonly readElement: (raw: unknown, key: string | undefined) => Element;
   /** What a pattern is held against. */
   readonly target: (key: string, text: string) => PatternTarget;
+  /** What one of it is called in a plan. */
+  readonly subjectKind: "entry" | "vip";
+  /** What a text says of a key, as a plan tells it; undefined for what is not there. */
+  readonly standing: (key: string, text: string | undefined) => Standing | undefined;
   /** How a person would call it: "deny evil.example". */
   readonly describe: (key: string, text: string) => string;
   /** What two of one key, or of keys that exclude each other, share. */
@@ -146,6 +152,12 @@ export interface ListKind {
   readonly clash: (first: Placed, second: Placed) => string | undefined;
   /** Why one is refused as long as nobody accepts its risk, if there is any. */
   readonly refusal?: (key: string, text: string, own: OwnDomains) => string | undefined;
+}
+
+/** An entry or a VIP as it is or will be, in what the service is told. */
+export interface Standing {
+  readonly list?: string;
+  readonly comment?: string;
 }
 
 /** An element that was read: its key and text, nothing yet, or what is wrong with it. */
@@ -201,6 +213,11 @@ export const ENTRIES: ListKind = {
   target(key, text) {
     const { value, list } = readEntry(key, text) ?? { value: key };
     return list === undefined ? { value } : { value, list };
+  },
+  subjectKind: "entry",
+  standing(key, text) {
+    const entry = text === undefined ? undefined : readEntry(key, text);
+    return entry === undefined ? undefined : withoutUndefined({ list: entry.list, comment: entry.comment });
   },
   subject: nameOfKey,
   describe(key, text) {
@@ -312,6 +329,9 @@ export const MEMBERS: ListKind = {
     return { key: keyOfVip(email as string), text, written: email as string };
   },
   target: (key) => ({ value: key }),
+  subjectKind: "vip",
+  standing: (key, text) =>
+    text === undefined ? undefined : withoutUndefined({ comment: readVip(key, text).comment }),
   subject: (key) => key,
   describe: (key) => key,
   clash: (first, second) => `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`,

@@ -391,6 +391,7 @@ function ofValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRow>[]): 
   ];
 }
 
-function isStored(row: VipEmployeeRow): boolean {
+/** Whether somebody added a VIP, or wrote of it; else only automatic detection holds it. */
+export function isStored(row: VipEmployeeRow): boolean {
   return Boolean(row.added_by || row.comment);
 }

@@ -51,6 +51,13 @@ export class GuardError extends EmailSecurityError {
   }
 }
 
+/** What a run would do is not what was reviewed. `ERR_PLAN_MOVED` */
+export class PlanMovedError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_PLAN_MOVED", message, options);
+  }
+}
+
 /** Some of a whole list could not be brought to what is declared. `ERR_LIST_NOT_APPLIED` */
 export class ListNotAppliedError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {

@@ -3,6 +3,7 @@ import { type EmailSecurityError, withCode } from "../../settings/email-security
 import type { OwnDomains } from "../../settings/own-domains";
 import type { PatternTarget } from "../../settings/pattern";
 import type { Tenant } from "../../tenant";
+import type { ReviewedPlan } from "../reviewed-plan";
 
 /**
  * What every resource does, over plain data and without a word of Pulumi, so that more than one front (dynamic
@@ -45,6 +46,8 @@ export interface Context {
    * another name of its host, and what is to be deleted here is what was declared there.
    */
   readonly isHeldElsewhere: (id: string) => boolean;
+  /** The plan that was reviewed, where the run is held to one. Throws when it can't be read. */
+  readonly reviewed?: () => ReviewedPlan | undefined;
 }
 
 export interface CheckResult {

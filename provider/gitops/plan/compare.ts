@@ -1,0 +1,111 @@
+import { hashOfTouched, partsOfDigest } from "../../settings/plan-digest";
+import { canonicalComment, printable } from "../../settings/text";
+import type { Change, Plan, Standing } from "./plan";
+
+/** What moved between a plan that was reviewed and one that was made now. */
+export interface Moved {
+  /** The tenant, what is declared, or what the tenant holds. */
+  readonly what: "digest" | "tenant" | "desired" | "observed";
+  /** A sentence that says so. */
+  readonly message: string;
+  /** What moved, a line each, where the reviewed plan is there to tell. */
+  readonly details: readonly string[];
+}
+
+/**
+ * Whether what was reviewed is what would be applied now. What the reviewed plan changes and is done already, as by a run
+ * that was interrupted, has not moved: that takes the reviewed plan itself, and not only its digest.
+ *
+ * @param digest of the plan that was reviewed.
+ * @param now the plan made anew, of the same files, stack and tenant.
+ * @param reviewed the plan that was reviewed, where it is at hand.
+ * @returns undefined when nothing moved.
+ */
+export function movedSince(digest: string, now: Plan, reviewed?: Plan): Moved | undefined {
+  const given = partsOfDigest(digest);
+  const current = partsOfDigest(now.digest);
+  if (given === undefined || current === undefined) {
+    return {
+      what: "digest",
+      message: `"${printable(digest.slice(0, 120))}" is no digest of a plan; it begins with v1- and stands at the end of the plan.`,
+      details: [],
+    };
+  }
+  if (reviewed !== undefined && !isItsDigest(digest, reviewed)) {
+    return {
+      what: "digest",
+      message:
+        "The digest is not that of the plan that was given with it: one of the two is of another review.",
+      details: [`  given  ${printable(digest)}`, `  plan   ${printable(reviewed.digest)}`],
+    };
+  }
+  if (given.tenant !== current.tenant) {
+    const was = reviewed === undefined ? "" : `, and not ${where(reviewed)}`;
+    return {
+      what: "tenant",
+      message: `This is another tenant or stack than was reviewed: ${where(now)}${was}.`,
+      details: [],
+    };
+  }
+  if (given.desired !== current.desired) {
+    return {
+      what: "desired",
+      message:
+        "What is declared is not what was reviewed: the files changed since, or something in them has expired.",
+      details: reviewed === undefined ? [] : differences(reviewed, now),
+    };
+  }
+  if (given.observed === current.observed) return undefined;
+  const details = reviewed === undefined ? [] : differences(reviewed, now);
+  // All that is left to do was reviewed; the rest is done.
+  if (reviewed !== undefined && details.length === 0) return undefined;
+  return {
+    what: "observed",
+    message: "The tenant is not as it was when this was reviewed.",
+    details,
+  };
+}
+
+/** Whether a digest is that of a plan: its changes, too, have to be those that the digest is of. */
+function isItsDigest(digest: string, plan: Plan): boolean {
+  return digest.trim() === plan.digest && partsOfDigest(digest)?.observed === hashOfTouched(plan.changes);
+}
+
+function where({ tenant, source }: Plan): string {
+  return printable(`${tenant.host}${source.stack === undefined ? "" : `, stack ${source.stack}`}`);
+}
+
+/** What would be done now and was not reviewed so, a line each. */
+function differences(reviewed: Plan, now: Plan): string[] {
+  const name = ({ kind, key }: Change): string => `${kind} ${key}`;
+  const before = new Map(reviewed.changes.map((change) => [name(change), change]));
+  return now.changes.flatMap((change) => {
+    const was = before.get(name(change));
+    const called = printable(
+      `${change.kind === "vip" ? "VIP" : (change.after ?? change.before)?.list} ${change.key}`,
+    );
+    if (was === undefined) {
+      const there = change.before === undefined ? "is not there" : `is ${told(change.before)} now`;
+      return [`  ${called}: ${there}, and would be ${becomes(change)}; the review did not show it`];
+    }
+    if (told(was.before) !== told(change.before)) {
+      const by = change.before?.by === undefined ? "" : `, made by ${printable(change.before.by)}`;
+      return [`  ${called}: was ${told(was.before)} at the review, is ${told(change.before)} now${by}`];
+    }
+    if (told(was.after) !== told(change.after)) {
+      return [`  ${called}: was to be ${told(was.after)}, would be ${told(change.after)} now`];
+    }
+    return [];
+  });
+}
+
+function becomes({ sign, after }: Change): string {
+  return sign === "remove" ? "removed" : told(after);
+}
+
+function told(standing: Standing | undefined): string {
+  if (standing === undefined) return "nothing";
+  const comment = canonicalComment(standing.comment);
+  const list = standing.list ?? "a VIP";
+  return printable(comment === "" ? `${list} without a comment` : `${list}: "${comment}"`);
+}

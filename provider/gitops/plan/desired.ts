@@ -1,0 +1,85 @@
+import type { KeyedList } from "../../settings/keyed-list";
+import type { ListKind } from "../../settings/list-arguments";
+import { ENTRIES, MEMBERS } from "../../settings/list-arguments";
+import type { Finding, Place } from "../files/finding";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
+
+/** What a plan compares with the tenant: all lists that files or a program declare. */
+export interface Desired {
+  readonly lists: readonly DesiredList[];
+  readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
+  readonly findings: readonly Finding[];
+  readonly ownDomains: readonly string[];
+}
+
+/** One list, or one single resource, as it is declared. */
+export interface DesiredList {
+  readonly kind: "entry" | "vip";
+  /** The name of the resource. */
+  readonly resource: string;
+  /** Whether it is a whole list, whose guards count; else a single resource. */
+  readonly isWhole: boolean;
+  readonly declared: KeyedList;
+  /** What the stack's state holds of it; undefined where no state was read. */
+  readonly known: KeyedList | undefined;
+  /** The `confirmRemovals` of the last run: it was good for that run only. */
+  readonly confirmedBefore?: number;
+  /** As the list takes them: mode, ignore, protect, limits, adopt, onDelete. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** What the files say of each key. */
+  readonly about: ReadonlyMap<string, DeclaredEntry | DeclaredVip>;
+  /** Where the resource is declared, of a program. */
+  readonly place?: Place;
+}
+
+/** What the state of a stack holds of the two lists of its settings files. */
+export interface KnownLists {
+  readonly entries: KnownList;
+  readonly vips: KnownList;
+}
+
+export interface KnownList {
+  readonly content: KeyedList;
+  readonly confirmedBefore?: number;
+}
+
+/**
+ * The two lists of settings files.
+ *
+ * @param known what the stack's state holds of them; undefined where it was not read.
+ * @param findings what lint says of the files. Default: what reading them found.
+ */
+export function desiredOf(
+  settings: Settings,
+  known: KnownLists | undefined,
+  findings: readonly Finding[] = settings.findings,
+): Desired {
+  const list = (
+    kind: "entry" | "vip",
+    name: "entries" | "vips",
+    declared: readonly (DeclaredEntry | DeclaredVip)[],
+  ): DesiredList => {
+    const before = known?.[name];
+    return {
+      kind,
+      resource: name,
+      isWhole: true,
+      declared: Object.fromEntries(declared.map(({ key, text }) => [key, text])),
+      known: before?.content,
+      ...(before?.confirmedBefore === undefined ? {} : { confirmedBefore: before.confirmedBefore }),
+      options: settings.lists[name] ?? {},
+      about: new Map(declared.map((one) => [one.key, one])),
+    };
+  };
+  return {
+    lists: [list("entry", "entries", settings.entries), list("vip", "vips", settings.vips)],
+    expired: settings.expired,
+    findings,
+    ownDomains: settings.ownDomains,
+  };
+}
+
+/** What kind of list it is, for the rules that all lists share. */
+export function kindOf({ kind }: Pick<DesiredList, "kind">): ListKind {
+  return kind === "entry" ? ENTRIES : MEMBERS;
+}

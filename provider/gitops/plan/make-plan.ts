@@ -1,0 +1,435 @@
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
+import { LISTS, type List } from "../../settings/assumptions";
+import {
+  asDeclared,
+  asUnmanaged,
+  type KeyedList,
+  type ListedEntry,
+  readEntry,
+  readVip,
+  textOfEntry,
+  textOfVip,
+} from "../../settings/keyed-list";
+import { ignoring, judge, removals } from "../../settings/list-arguments";
+import { OwnDomains } from "../../settings/own-domains";
+import { digestOf, hashOf, hashOfTouched } from "../../settings/plan-digest";
+import { RISKS, risksOf } from "../../settings/risk";
+import { canonicalComment, quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { isStored } from "../../tenant";
+import type { Finding } from "../files/finding";
+import type { DeclaredEntry, DeclaredVip } from "../files/settings";
+import { type Desired, type DesiredList, kindOf } from "./desired";
+import type { Observed } from "./observed";
+import {
+  type Alarm,
+  type Backtest,
+  type Change,
+  type Evidence,
+  type EvidenceSummary,
+  type Expired,
+  type Guard,
+  PLAN_FORMAT,
+  type Plan,
+  type PlanSource,
+  type PlanTenant,
+  type Standing,
+  type Unmanaged,
+} from "./plan";
+
+/** What the tenant's mail says, where it was asked. */
+export interface MailEvidence {
+  readonly summary: EvidenceSummary;
+  /** What it says of one value; undefined where there is no evidence at all. */
+  readonly of: (subject: EvidenceSubject) => Evidence | undefined;
+  /** The window's threats, replayed; undefined where there is no evidence at all. */
+  readonly backtest: (
+    entries: readonly ListedEntry[],
+    changed: readonly EvidenceSubject[],
+  ) => Backtest | undefined;
+}
+
+/** What evidence is about. */
+export type EvidenceSubject = Pick<Change, "kind" | "key" | "value" | "entryType" | "verdictScope">;
+
+export interface PlanInput {
+  readonly desired: Desired;
+  readonly observed: Observed;
+  readonly tenant: PlanTenant;
+  readonly source: PlanSource;
+  readonly mail: MailEvidence;
+}
+
+/** Compares what is declared with what a tenant holds. Pure. */
+export function makePlan({ desired, observed, tenant, source, mail }: PlanInput): Plan {
+  const comparison = new Comparison(desired, observed);
+  for (const list of desired.lists) comparison.compare(list);
+  const { bare, guards } = comparison;
+  const listed = comparison.listedAfter();
+  const backtest = mail.backtest(
+    listed,
+    bare.filter(({ sign, kind }) => kind === "entry" && sign !== "remove"),
+  );
+  const changes = bare.map((change) => judged(change, desired, mail.of(change), backtest));
+  const unmanaged = comparison.unmanaged();
+  const count = (sign: Change["sign"]): number => changes.filter((change) => change.sign === sign).length;
+  return {
+    format: PLAN_FORMAT,
+    createdAt: observed.at,
+    tenant,
+    source,
+    digest: digestOf({
+      tenant: hashOf([tenant.host, source.stack ?? ""]),
+      desired: hashOf(desired.lists.map(declaration)),
+      observed: hashOfTouched(changes),
+    }),
+    changes: changes.toSorted(byImportance),
+    guards,
+    unmanaged,
+    expired: expiredOf(desired, observed),
+    findings: desired.findings,
+    counts: {
+      added: count("add"),
+      changed: count("change"),
+      removed: count("remove"),
+      unchanged: comparison.unchanged,
+      unmanaged: unmanaged.length,
+    },
+    evidence: mail.summary,
+    ...(backtest === undefined ? {} : { backtest }),
+  };
+}
+
+type BareChange = Omit<Change, "findings" | "evidence" | "alarm">;
+
+/** The comparison of all lists with one reading of the tenant. */
+class Comparison {
+  readonly bare: BareChange[] = [];
+  readonly guards: Guard[] = [];
+  unchanged = 0;
+  readonly #desired: Desired;
+  readonly #observed: Observed;
+  /** The rows that are declared, or go. */
+  readonly #accounted = new Set<AllowDenyEntryRow | VipEmployeeRow>();
+
+  constructor(desired: Desired, observed: Observed) {
+    this.#desired = desired;
+    this.#observed = observed;
+  }
+
+  compare(list: DesiredList): void {
+    for (const [key, text] of Object.entries(list.declared)) {
+      if (list.kind === "entry") this.#entry(list, key, text);
+      else this.#vip(list, key, text);
+    }
+    this.#removals(list);
+  }
+
+  #entry(list: DesiredList, key: string, text: string): void {
+    const entry = readEntry(key, text);
+    if (entry === undefined) return;
+    const rows = this.#observed.entries.get(key) ?? [];
+    const row = rows.find((one) => one.list === entry.list) ?? rows[0];
+    // A second one on the same list is the same entry.
+    for (const one of rows) if (one === row || one.list === row?.list) this.#accounted.add(one);
+    const after = withoutUndefined({
+      list: entry.list,
+      comment: entry.comment,
+      acceptRisk: entry.acceptRisk,
+    });
+    const subject = subjectOf(entry, key);
+    const isSame = row?.list === entry.list && sameText(row.comment, entry.comment);
+    if (row !== undefined && isSame) {
+      this.unchanged += 1;
+      return;
+    }
+    const before = row === undefined ? undefined : standingOfEntry(row);
+    const sign = row === undefined ? "add" : "change";
+    this.bare.push({ ...subject, sign, ...withoutUndefined({ before }), after, ...this.#said(list, key) });
+    if (row === undefined || list.options["adopt"] === true) return;
+    // What the state does not know is taken over only when the files say so.
+    if (list.known !== undefined && !Object.hasOwn(list.known, key)) {
+      const differs = row.list === entry.list ? "with another comment" : `on the ${row.list} list`;
+      this.guards.push({
+        code: "exists",
+        message: `${entry.list} ${entry.value} is at the tenant already, ${differs}, and this stack has not declared it before. To take it over and change it, set \`adopt: true\` for the entries; or declare it as it stands.`,
+      });
+    }
+  }
+
+  #vip(list: DesiredList, key: string, text: string): void {
+    const vip = readVip(key, text);
+    const row = this.#observed.vips.get(key);
+    if (row !== undefined) this.#accounted.add(row);
+    if (row !== undefined && sameText(row.comment, vip.comment)) {
+      this.unchanged += 1;
+      return;
+    }
+    this.bare.push({
+      kind: "vip",
+      key,
+      value: vip.email,
+      sign: row === undefined ? "add" : "change",
+      ...(row === undefined ? {} : { before: standingOfVip(row) }),
+      after: withoutUndefined({ comment: vip.comment }),
+      ...this.#said(list, key),
+    });
+  }
+
+  /** What the files, or the program, say of a key that is declared. */
+  #said(list: DesiredList, key: string): Partial<BareChange> {
+    const about = list.about.get(key);
+    if (about === undefined) return withoutUndefined({ resource: list.resource, place: list.place });
+    const { ticket, owner, approvedBy, expires, place, overrides } = about;
+    return {
+      ...withoutUndefined({ ticket, owner, approvedBy, expires }),
+      place,
+      ...(overrides.length === 0 ? {} : { overrides }),
+    };
+  }
+
+  #removals(list: DesiredList): void {
+    const kind = kindOf(list);
+    const previous = this.#previous(list);
+    const inputs = { ...list.options, [kind.property]: list.declared };
+    const confirmRemovals = list.confirmedBefore;
+    if (list.isWhole) {
+      const before = { [kind.property]: previous, ...withoutUndefined({ confirmRemovals }) };
+      for (const { property, reason } of judge(kind, inputs, list.declared, before)) {
+        const isContent = property === kind.property;
+        const whole = list.kind === "vip" ? "The VIP list" : "The allow/deny list";
+        const message = isContent ? `${whole} ${reason}` : `${whole}: ${property} ${reason}`;
+        this.guards.push({ code: isContent ? "removal-guard" : property, message });
+      }
+    }
+    for (const [key, text] of removals(kind, previous, list.declared, list.options)) {
+      const isElsewhere = this.#desired.lists.some(
+        (other) => other !== list && other.kind === list.kind && Object.hasOwn(other.declared, key),
+      );
+      if (isElsewhere) continue;
+      const expired = this.#desired.expired.find((one) => one.kind === list.kind && one.key === key);
+      const why =
+        expired !== undefined
+          ? `expired on ${expired.expires}`
+          : Object.hasOwn(list.known ?? {}, key)
+            ? "no longer declared"
+            : "not declared, and the list is exclusive";
+      const place = expired === undefined ? list.place : expired.place;
+      const said = { why, ...withoutUndefined({ place }) };
+      if (list.kind === "vip") {
+        const row = this.#observed.vips.get(key);
+        if (row === undefined) continue;
+        this.#accounted.add(row);
+        this.bare.push({ kind: "vip", key, value: key, sign: "remove", before: standingOfVip(row), ...said });
+      } else {
+        const entry = readEntry(key, asDeclared(text));
+        const rows = (this.#observed.entries.get(key) ?? []).filter((row) => row.list === entry?.list);
+        const [row] = rows;
+        if (row === undefined || entry === undefined) continue;
+        for (const one of rows) this.#accounted.add(one);
+        this.bare.push({ ...subjectOf(entry, key), sign: "remove", before: standingOfEntry(row), ...said });
+      }
+    }
+  }
+
+  /** What the list's state would hold after a refresh, which is what a run goes by. */
+  #previous(list: DesiredList): KeyedList {
+    const content: Record<string, string> = {};
+    const known = list.known ?? {};
+    const isExclusive = list.options["mode"] === "exclusive";
+    const isIgnored = ignoring(kindOf(list), list.options);
+    const take = (key: string, text: string): void => {
+      if (Object.hasOwn(content, key)) return;
+      if (Object.hasOwn(known, key) && asDeclared(known[key] ?? "") === known[key]) content[key] = text;
+      else if (isExclusive && !isIgnored(key, text)) content[key] = asUnmanaged(text);
+    };
+    if (list.kind === "vip") {
+      for (const [key, row] of this.#observed.vips) take(key, textOfVip(row));
+    } else {
+      for (const [key, rows] of this.#observed.entries) {
+        const before = Object.hasOwn(known, key) ? readEntry(key, known[key] ?? "") : undefined;
+        const row = rows.find((one) => one.list === before?.list) ?? rows[0];
+        if (row !== undefined && isList(row.list)) take(key, textOfEntry(row));
+      }
+    }
+    return content;
+  }
+
+  /** The allow/deny list as it would be. */
+  listedAfter(): ListedEntry[] {
+    const listed = new Map<string, ListedEntry>();
+    const gone = new Set(
+      this.bare.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`),
+    );
+    for (const [key, [row]] of this.#observed.entries) {
+      const entry = row === undefined ? undefined : readEntry(key, textOfEntry(row));
+      if (entry !== undefined && !gone.has(`entry ${key}`)) listed.set(key, entry);
+    }
+    for (const list of this.#desired.lists) {
+      if (list.kind !== "entry") continue;
+      for (const [key, text] of Object.entries(list.declared)) {
+        const entry = readEntry(key, text);
+        if (entry !== undefined) listed.set(key, entry);
+      }
+    }
+    return [...listed.values()];
+  }
+
+  /** What is there and nobody declares; not what is ignored, nor VIPs that only automatic detection holds. */
+  unmanaged(): Unmanaged[] {
+    const isIgnored = (kind: "entry" | "vip", key: string, text: string): boolean =>
+      this.#desired.lists.some(
+        (list) => list.kind === kind && ignoring(kindOf(list), list.options)(key, text),
+      );
+    const found: Unmanaged[] = [];
+    for (const [key, rows] of this.#observed.entries) {
+      for (const row of rows) {
+        const text = textOfEntry(row);
+        if (this.#accounted.has(row) || isIgnored("entry", key, text)) continue;
+        const entry = readEntry(key, text);
+        const subject =
+          entry === undefined ? { kind: "entry" as const, key, value: key } : subjectOf(entry, key);
+        found.push({ ...subject, before: standingOfEntry(row) });
+      }
+    }
+    for (const [key, row] of this.#observed.vips) {
+      if (this.#accounted.has(row) || !isStored(row) || isIgnored("vip", key, textOfVip(row))) continue;
+      found.push({ kind: "vip", key, value: key, before: standingOfVip(row) });
+    }
+    return found.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
+  }
+}
+
+/** A change with what speaks for and against it. */
+function judged(
+  change: BareChange,
+  { findings, ownDomains }: Desired,
+  evidence: Evidence | undefined,
+  backtest: Backtest | undefined,
+): Change {
+  const own = findings.filter(
+    ({ code, subject }) =>
+      subject?.kind === change.kind && subject.key === change.key && code !== "accepted-risk",
+  );
+  const all = [...own, ...acceptedRisks(change, ownDomains)];
+  return {
+    ...change,
+    findings: all,
+    ...withoutUndefined({ evidence }),
+    alarm: alarmOf(change, all, evidence, backtest),
+  };
+}
+
+function acceptedRisks(change: BareChange, ownDomains: readonly string[]): Finding[] {
+  const { after, entryType, value, place } = change;
+  if (after?.list === undefined || entryType === undefined) return [];
+  const because = after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
+  return risksOf({ list: after.list, value, entryType }, new OwnDomains(ownDomains)).map(({ code }) => ({
+    code,
+    level: "warning",
+    message: `${RISKS[code].title}. ${RISKS[code].why}${because}`,
+    ...withoutUndefined({ place }),
+  }));
+}
+
+/** Verdicts that say that nothing is wrong, or that it was a test. */
+const HARMLESS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "no_analysis"]);
+
+function alarmOf(
+  change: BareChange,
+  findings: readonly Finding[],
+  evidence: Evidence | undefined,
+  backtest: Backtest | undefined,
+): Alarm {
+  const verdicts = evidence?.verdicts ?? [];
+  const isMalicious = verdicts.some(({ name, count }) => name === "malicious" && count > 0);
+  const isHarmful = verdicts.some(({ name, count }) => !HARMLESS.has(name) && count > 0);
+  const isRisk = findings.some(({ code }) => Object.hasOwn(RISKS, code));
+  // Both let in what was kept out: a new allow, and the end of a deny.
+  const opens = change.kind === "entry" && (change.after?.list === "allow" || endsDeny(change));
+  const through = backtest?.allows.find(({ key }) => key === change.key);
+  const isThrough = through?.verdicts.some(({ name, count }) => !HARMLESS.has(name) && count > 0) ?? false;
+  if (isRisk || (opens && (isMalicious || isThrough))) return "danger";
+  const isWarned = findings.some(({ level }) => level !== "note");
+  const losesVip = change.kind === "vip" && change.sign === "remove";
+  return isWarned || losesVip || (opens && isHarmful) ? "warning" : "none";
+}
+
+function endsDeny({ sign, before, after }: BareChange): boolean {
+  return before?.list === "deny" && (sign === "remove" || after?.list === "allow");
+}
+
+const ALARMS: readonly Alarm[] = ["danger", "warning", "none"];
+const SIGNS: readonly Change["sign"][] = ["remove", "change", "add"];
+
+/** What is alarming first, by how much mail there is; then what lets mail in before what keeps it out. */
+function byImportance(one: Change, other: Change): number {
+  const weight = (change: Change): readonly number[] => [
+    ALARMS.indexOf(change.alarm),
+    -(change.evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0),
+    -(change.alarm === "none" ? 0 : (change.evidence?.threats ?? 0)),
+    change.after?.list === "allow" ? 0 : 1,
+    SIGNS.indexOf(change.sign),
+    change.kind === "vip" ? 1 : 0,
+  ];
+  const [a, b] = [weight(one), weight(other)];
+  const at = a.findIndex((number, index) => number !== b[index]);
+  return at < 0 ? (one.key < other.key ? -1 : 1) : (a[at] ?? 0) - (b[at] ?? 0);
+}
+
+function expiredOf({ expired, lists }: Desired, observed: Observed): Expired[] {
+  const isDeclared = ({ kind, key }: DeclaredEntry | DeclaredVip): boolean =>
+    lists.some((list) => list.kind === kind && Object.hasOwn(list.declared, key));
+  return expired
+    .filter((one) => !isDeclared(one))
+    .map((one): Expired => {
+      const rest = { expires: one.expires ?? "", place: one.place };
+      if (one.kind === "vip") {
+        return { kind: "vip", key: one.key, value: one.email, ...rest, isThere: observed.vips.has(one.key) };
+      }
+      const isThere = (observed.entries.get(one.key) ?? []).some(({ list }) => list === one.list);
+      const { key, value, entryType, verdictScope, list } = one;
+      return { kind: "entry", key, value, entryType, verdictScope, list, ...rest, isThere };
+    });
+}
+
+/** All that is declared of a list, for the digest. */
+function declaration({ kind, resource, options, declared }: DesiredList): unknown {
+  const sorted = (object: object): unknown[] =>
+    Object.entries(object).sort(([one], [other]) => (one < other ? -1 : 1));
+  return [kind, resource, sorted(options), sorted(declared)];
+}
+
+function subjectOf(
+  { value, entryType, verdictScope }: ListedEntry,
+  key: string,
+): Pick<Change, "key" | "value" | "entryType" | "verdictScope"> & { kind: "entry" } {
+  return { kind: "entry", key, value, entryType, verdictScope };
+}
+
+function standingOfEntry({ list, comment, created_by, created_at }: AllowDenyEntryRow): Standing {
+  const text = canonicalComment(comment);
+  return withoutUndefined({
+    list: isList(list) ? list : undefined,
+    comment: text === "" ? undefined : text,
+    by: created_by,
+    at: created_at,
+  });
+}
+
+function standingOfVip({ comment, added_by, date_added }: VipEmployeeRow): Standing {
+  const text = canonicalComment(comment);
+  return withoutUndefined({
+    comment: text === "" ? undefined : text,
+    by: added_by || undefined,
+    at: date_added || undefined,
+  });
+}
+
+function isList(list: string): list is List {
+  return LISTS.some((one) => one === list);
+}
+
+function sameText(one: string | undefined, other: string | undefined): boolean {
+  return canonicalComment(one) === canonicalComment(other);
+}

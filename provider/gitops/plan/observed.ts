@@ -1,0 +1,61 @@
+import type { AllowDenyEntryRow, SettingsClient, VipEmployeeRow } from "../../client";
+import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
+import { canonicalMailbox } from "../../settings/entry-value";
+import { keyOfEntry, keyOfVip } from "../../settings/keyed-list";
+import { isStored } from "../../tenant";
+
+/** What a tenant holds, as it was read, by the keys of a keyed list. */
+export interface Observed {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  /** Most keys have one row; a value that is on both lists, or twice on one, has several. */
+  readonly entries: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
+  /** Those with a mailbox. */
+  readonly vips: ReadonlyMap<string, VipEmployeeRow>;
+  /** VIPs whose row has no mailbox: real ones, which no file can name. */
+  readonly namelessVips: readonly VipEmployeeRow[];
+}
+
+/**
+ * Reads both lists and the VIPs: ⌈N/200⌉ requests each (reference, sections "Allow/deny list" and "VIP employees").
+ *
+ * @throws {ServiceError} when one of them can't be read.
+ */
+export async function observe(client: SettingsClient, now: () => Date = () => new Date()): Promise<Observed> {
+  const at = now().toISOString();
+  const [vipRows, ...entryRows] = await Promise.all([
+    client.vipEmployees.readAll(),
+    ...LISTS.map((list) => client.allowDenyEntries.readAll(list)),
+  ]);
+  return observedFrom(at, entryRows.flat(), vipRows);
+}
+
+/** The same of rows that were read already. */
+export function observedFrom(
+  at: string,
+  entryRows: readonly AllowDenyEntryRow[],
+  vipRows: readonly VipEmployeeRow[],
+): Observed {
+  const vips = new Map<string, VipEmployeeRow>();
+  for (const row of vipRows) {
+    if (row.email === undefined) continue;
+    const key = keyOfVip(canonicalMailbox(row.email));
+    // A mailbox may stand there twice, once detected and once added: the row that is stored is the one that counts.
+    if (!vips.has(key) || isStored(row)) vips.set(key, row);
+  }
+  return {
+    at,
+    entries: Map.groupBy(entryRows, keyOfRow),
+    vips,
+    namelessVips: vipRows.filter(({ email }) => email === undefined),
+  };
+}
+
+/** The key of a row in a keyed list. */
+export function keyOfRow(row: AllowDenyEntryRow): string {
+  return keyOfEntry({
+    value: row.value,
+    entryType: row.entry_type,
+    verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
+  });
+}

@@ -1,0 +1,90 @@
+import { z } from "zod";
+import type { KeyedList } from "../../settings/keyed-list";
+import { quote } from "../../settings/text";
+import { jsonOf, PulumiError, type PulumiOptions, runPulumi, toldBy } from "../pulumi";
+import { TENANT_SETTINGS_TYPE } from "../tenant-settings-type";
+import type { KnownList, KnownLists } from "./desired";
+
+const exported = z.object({
+  deployment: z
+    .object({
+      resources: z
+        .array(
+          z.object({
+            urn: z.string(),
+            type: z.string(),
+            inputs: z.record(z.string(), z.unknown()).optional(),
+            outputs: z.record(z.string(), z.unknown()).optional(),
+            pendingReplacement: z.boolean().optional(),
+            delete: z.boolean().optional(),
+          }),
+        )
+        .nullish(),
+    })
+    .nullish(),
+});
+
+/**
+ * What a stack's state holds of the lists of its `TenantSettings`: what was declared by the last run. Empty for a stack
+ * that has not run.
+ *
+ * @param resource the name of the `TenantSettings`, where the stack has several.
+ * @throws {PulumiError} when there is no such stack, or it has several and none was named.
+ */
+export async function readStackState(
+  stack: string,
+  resource: string | undefined,
+  options: PulumiOptions = {},
+): Promise<KnownLists> {
+  const run = await runPulumi(["stack", "export", "--stack", stack], options);
+  if (run.code !== 0)
+    throw new PulumiError(`The state of the stack ${quote(stack)} can't be read:\n${toldBy(run)}`);
+  return knownLists(jsonOf(run.stdout, `The state of the stack ${quote(stack)}`), stack, resource);
+}
+
+/** The same, of a state that was exported. */
+export function knownLists(state: unknown, stack: string, resource: string | undefined): KnownLists {
+  const parsed = exported.safeParse(state);
+  if (!parsed.success)
+    throw new PulumiError(`The state of the stack ${quote(stack)} has another form than is known.`);
+  const resources = (parsed.data.deployment?.resources ?? []).filter((one) => one.delete !== true);
+  const components = resources
+    .filter(({ type }) => type === TENANT_SETTINGS_TYPE)
+    .map(({ urn }) => nameIn(urn));
+  const name = resource ?? components[0];
+  if (resource === undefined && components.length > 1) {
+    throw new PulumiError(
+      `The stack ${quote(stack)} has several TenantSettings (${components.map((one) => quote(one)).join(", ")}); say which is meant with --resource.`,
+    );
+  }
+  const listOf = (kind: string, property: string): KnownList => {
+    const found = resources.find(
+      ({ urn, type }) =>
+        type === `pulumi-nodejs:dynamic/email-security:${kind}` &&
+        urn.includes(`${TENANT_SETTINGS_TYPE}$`) &&
+        nameIn(urn) === name,
+    );
+    const content = found?.outputs?.[property] ?? {};
+    const confirmed = found?.inputs?.["confirmRemovals"];
+    return {
+      content: isKeyed(content) ? content : {},
+      ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
+    };
+  };
+  return { entries: listOf("AllowDenyList", "entries"), vips: listOf("VipList", "members") };
+}
+
+/** The name of a resource, which its URN ends in. */
+export function nameIn(urn: string): string {
+  return urn.slice(urn.lastIndexOf("::") + 2);
+}
+
+/** Whether a property is a keyed list, and not a secret or a value that is not known yet. */
+export function isKeyed(content: unknown): content is KeyedList {
+  return (
+    typeof content === "object" &&
+    content !== null &&
+    !Array.isArray(content) &&
+    Object.values(content).every((text) => typeof text === "string")
+  );
+}

@@ -1,0 +1,106 @@
+import { spawn } from "node:child_process";
+import { ensureEngine } from "../engine";
+import { EmailSecurityError } from "../settings/email-security-error";
+import { harmless, printable } from "../settings/text";
+
+/** A run of the Pulumi CLI failed; its own words are in the message. */
+export class PulumiError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_PULUMI", message, options);
+  }
+}
+
+/** How the CLI is run. */
+export interface PulumiOptions {
+  /** More for its environment. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Told what is being done where the engine has to be installed first. */
+  readonly log?: (line: string) => void;
+  /** Where its output goes as it comes; else it is collected. */
+  readonly inherit?: boolean;
+  /** How long it may take, in milliseconds. Default: as long as it does. */
+  readonly timeoutMs?: number;
+}
+
+/** What a run gave. */
+export interface PulumiRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A program that runs `email-security`, which runs the program, would never end. */
+const NESTED = "EMAIL_SECURITY_NESTED_PREVIEW";
+
+/**
+ * Runs the Pulumi CLI in the working folder's project.
+ *
+ * @throws {EngineUnavailableError} when there is none and none could be had.
+ * @throws {PulumiError} (`ERR_PULUMI`) when it could not be started, or a Pulumi program called this.
+ */
+export async function runPulumi(
+  args: readonly string[],
+  { environment = {}, log, inherit = false, timeoutMs }: PulumiOptions = {},
+): Promise<PulumiRun> {
+  if (process.env[NESTED] !== undefined) {
+    throw new PulumiError(
+      "A Pulumi program runs this command, which would run the program again, without end. Run it beside the program.",
+    );
+  }
+  const engine = await ensureEngine(log === undefined ? {} : { log });
+  const child = spawn(engine.command, ["--non-interactive", ...args], {
+    env: { ...engine.environment(), [NESTED]: "1", ...environment },
+    stdio: ["ignore", inherit ? "inherit" : "pipe", inherit ? "inherit" : "pipe"],
+    ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
+  });
+  const collected = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name]?.setEncoding("utf8").on("data", (text: string) => {
+      collected[name] += text;
+    });
+  }
+  // Ctrl-C reaches the engine too, which then ends what it is at; this process waits for it.
+  const wait = (): void => {};
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, wait);
+  try {
+    const code = await new Promise<number>((resolve, reject) => {
+      child.once("error", (cause) =>
+        reject(new PulumiError(`pulumi can't be run: ${cause.message}`, { cause })),
+      );
+      child.once("close", (exitCode, signal) => {
+        if (signal === null) resolve(exitCode ?? 1);
+        else
+          reject(
+            new PulumiError(
+              `\`pulumi ${args[0]}\` was stopped by ${signal}${timeoutMs === undefined ? "" : `, after ${timeoutMs / 1_000} s at the latest`}.`,
+            ),
+          );
+      });
+    });
+    return { code, ...collected };
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, wait);
+  }
+}
+
+/** What the CLI said when it failed, on few lines and as nothing but text. */
+export function toldBy({ stdout, stderr }: PulumiRun): string {
+  const text = stderr.trim() || stdout.trim();
+  const lines = harmless(withoutColour(text)).split("\n").slice(-20);
+  return lines.join("\n");
+}
+
+/** Parses what the CLI printed as JSON. */
+export function jsonOf(text: string, what: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    throw new PulumiError(`${what} is no JSON; it begins with "${printable(text.slice(0, 80))}".`, { cause });
+  }
+}
+
+/** Text without the escape sequences of colours. */
+export function withoutColour(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what they begin with.
+  return text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, "");
+}

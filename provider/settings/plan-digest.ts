@@ -1,0 +1,56 @@
+import { createHash } from "node:crypto";
+import { canonicalComment } from "./text";
+
+/** What a plan says of one entry or VIP that changes; of a missing one, nothing. */
+export interface Touched {
+  readonly kind: string;
+  readonly key: string;
+  readonly before?: TouchedStanding | undefined;
+  readonly after?: TouchedStanding | undefined;
+}
+
+interface TouchedStanding {
+  readonly list?: string | undefined;
+  readonly comment?: string | undefined;
+}
+
+/** The parts of a digest, each a hash of 16 hexadecimal digits. */
+export interface DigestParts {
+  /** The tenant: the service's host and the stack. */
+  readonly tenant: string;
+  /** All that is declared, with the options of the lists. */
+  readonly desired: string;
+  /** What the tenant holds of what changes, and what becomes of it. */
+  readonly observed: string;
+}
+
+const VERSION = "v1";
+
+/** The digest of a plan: `v1-<tenant>-<desired>-<observed>`, so that it can be told which of them moved. */
+export function digestOf({ tenant, desired, observed }: DigestParts): string {
+  return [VERSION, tenant, desired, observed].join("-");
+}
+
+/** Reads a digest; undefined for what is none. */
+export function partsOfDigest(digest: string): DigestParts | undefined {
+  const [, tenant = "", desired = "", observed = ""] =
+    /^v1-([0-9a-f]{16})-([0-9a-f]{16})-([0-9a-f]{16})$/.exec(digest.trim()) ?? [];
+  return tenant === "" ? undefined : { tenant, desired, observed };
+}
+
+/** The hash of what a plan touches, in any order. */
+export function hashOfTouched(touched: readonly Touched[]): string {
+  const lines = touched.map(({ kind, key, before, after }) =>
+    JSON.stringify([kind, key, standing(before), standing(after)]),
+  );
+  return hashOf(lines.sort());
+}
+
+/** A short hash of plain data whose order is fixed. */
+export function hashOf(data: unknown): string {
+  return createHash("sha256").update(JSON.stringify(data)).digest("hex").slice(0, 16);
+}
+
+function standing(one: TouchedStanding | undefined): readonly string[] | null {
+  return one === undefined ? null : [one.list ?? "", canonicalComment(one.comment)];
+}
