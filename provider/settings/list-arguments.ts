@@ -341,7 +341,7 @@ function placeOf(first: Placed, second: Placed): string {
   return first.written === second.written ? first.place : `${first.place}, as ${quote(first.written)}`;
 }
 
-/** The most failures that are told one by one; a list that is wrong throughout is wrong in one way. */
+/** The most failures that are told one by one where nothing is said; a list that is wrong throughout is wrong in one way. */
 const MAX_FAILURES = 100;
 
 /**
@@ -350,12 +350,14 @@ const MAX_FAILURES = 100;
  *
  * @param previous the checked arguments of the run before, where there was one.
  * @param own the tenant's own domains, where they are known, to refuse what is risky with them.
+ * @param maxFailures how many are told one by one; a last one says how many more there are.
  */
 export function checkList(
   kind: ListKind,
   raw: RawArguments,
   previous: RawArguments = {},
   own: OwnDomains = NO_OWN_DOMAINS,
+  maxFailures = MAX_FAILURES,
 ): Checked {
   const given = withoutEmpty(raw);
   const failures = validate(kind.schema, given);
@@ -381,7 +383,7 @@ export function checkList(
   if (failures.length === 0 && isKnown) {
     failures.push(...judge(kind, inputs, read.keyed as KeyedList, previous));
   }
-  return { inputs, failures: atMost(failures) };
+  return { inputs, failures: atMost(failures, maxFailures) };
 }
 
 /**
@@ -561,12 +563,11 @@ function few(names: readonly string[]): string {
   return names.length > 5 ? `${shown} and ${names.length - 5} more` : shown;
 }
 
-function atMost(failures: readonly ArgumentFailure[]): ArgumentFailure[] {
-  if (failures.length <= MAX_FAILURES) return [...failures];
-  const more = failures.length - MAX_FAILURES;
+function atMost(failures: readonly ArgumentFailure[], count: number): ArgumentFailure[] {
+  if (failures.length <= count) return [...failures];
   return [
-    ...failures.slice(0, MAX_FAILURES),
-    { property: failures[MAX_FAILURES]?.property ?? "", reason: `and ${more} more like these` },
+    ...failures.slice(0, count),
+    { property: failures[count]?.property ?? "", reason: `and ${failures.length - count} more like these` },
   ];
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import type { z } from "zod";
@@ -25,6 +26,8 @@ export interface ReadOptions {
 /** The settings, where the files can be used, and all that was found in them. */
 export interface ReadResult {
   readonly settings: Settings | undefined;
+  /** The settings as far as they go, where every file could be read and yet not all of it be used: to find more in them. */
+  readonly draft: Settings | undefined;
   /** Errors, warnings and notes, in the order of files and lines. */
   readonly findings: readonly Finding[];
 }
@@ -51,12 +54,18 @@ export function inspectSettings(
 ): ReadResult {
   const reading = new Reading(today, readFile);
   const top = reading.file(file);
-  const findings = [...reading.findings];
-  if (top === undefined || hasErrors(findings)) return { settings: undefined, findings: inOrder(findings) };
+  if (top === undefined || !reading.isWhole) {
+    return { settings: undefined, draft: undefined, findings: inOrder(reading.findings) };
+  }
   const entries = sorted(top.entries.values());
   const vips = sorted(top.vips.values());
-  findings.push(...wrongTogether(entries, vips, top));
-  const settings: Settings = {
+  const together = wrongTogether(entries, vips, top);
+  // Options that name what is declared can be judged only when all of it was understood.
+  const judged = hasErrors(reading.findings)
+    ? together.filter(({ code }) => code !== "list-options")
+    : together;
+  const findings = inOrder([...reading.findings, ...judged]);
+  const draft: Settings = {
     file,
     files: [...reading.files],
     today,
@@ -67,9 +76,9 @@ export function inspectSettings(
     vips,
     expired: reading.expired,
     excluded: reading.excluded,
-    findings: inOrder(findings),
+    findings,
   };
-  return { settings: hasErrors(findings) ? undefined : settings, findings: settings.findings };
+  return { settings: hasErrors(findings) ? undefined : draft, draft, findings };
 }
 
 /** What one file comes to, with what it includes. */
@@ -89,6 +98,8 @@ class Reading {
   readonly files = new Set<string>();
   readonly expired: (DeclaredEntry | DeclaredVip)[] = [];
   readonly excluded: Excluded[] = [];
+  /** Whether every file could be read: what one of them says could be undone by another. */
+  isWhole = true;
   readonly #today: string;
   readonly #readFile: (path: string) => string;
   readonly #done = new Map<string, Effective | undefined>();
@@ -111,17 +122,20 @@ class Reading {
         `includes itself, over ${circle.length - 1} file${circle.length > 2 ? "s" : ""}; take one \`include\` away`,
         from,
       );
+      this.isWhole = false;
       return undefined;
     }
     // Included on two ways, it is the same file.
     if (this.#done.has(identity)) return this.#done.get(identity);
     if (this.files.size >= MAX_FILES) {
       this.#refuse("include-too-many", `more than ${MAX_FILES} files are included`, from);
+      this.isWhole = false;
       return undefined;
     }
     this.files.add(name);
     this.#open.push(identity);
     const effective = this.#effective(name, from);
+    if (effective === undefined) this.isWhole = false;
     this.#open.pop();
     this.#done.set(identity, effective);
     return effective;
@@ -132,13 +146,18 @@ class Reading {
     try {
       text = this.#readFile(file);
     } catch (error) {
+      if (error instanceof NotUtf8) {
+        const { line, column } = error;
+        this.#refuse("file-encoding", error.message, { file, line, column });
+        return undefined;
+      }
       const why = error instanceof Error ? error.message : String(error);
       const message = `${quote(file, 300)} can't be read: ${printable(why)}`;
       this.#refuse("file-unreadable", message, from ?? { file, line: 1, column: 1 });
       return undefined;
     }
     const source = readYaml(text.replace(/^\uFEFF/, ""), file);
-    this.findings.push(...source.findings);
+    for (const finding of source.findings) this.findings.push(finding);
     if (source.value === undefined) return undefined;
     const content = this.#checked(source);
     if (content === undefined || source.findings.length > 0) return undefined;
@@ -151,6 +170,7 @@ class Reading {
           `${quote(path)} is no file; what is reviewed has to be in the repository`,
           place,
         );
+        this.isWhole = false;
         return undefined;
       }
       return this.file(isAbsolute(path) ? path : join(dirname(file), path), place);
@@ -164,10 +184,11 @@ class Reading {
     const result = settingsFile.safeParse(full);
     if (result.success) return result.data as SettingsFile;
     // What is a trap of YAML was told as that.
-    const isTold = ({ place }: Finding): boolean =>
-      source.findings.some((one) => one.place?.line === place?.line && one.place?.column === place?.column);
-    const findings = result.error.issues.flatMap((issue) => told(issue, source));
-    this.findings.push(...findings.filter((finding) => !isTold(finding)));
+    const spot = ({ place }: Finding): string => `${place?.line}:${place?.column}`;
+    const spots = new Set(source.findings.map(spot));
+    for (const issue of result.error.issues) {
+      for (const finding of told(issue, source)) if (!spots.has(spot(finding))) this.findings.push(finding);
+    }
     return undefined;
   }
 
@@ -175,13 +196,12 @@ class Reading {
     const entries = new Map<string, DeclaredEntry>();
     const vips = new Map<string, DeclaredVip>();
     const { own, expired } = this.#declaredIn(source, content);
-    this.expired.push(...expired);
-    const isOwn = ({ kind, key }: Declared & { kind: string }): boolean =>
-      own.some((one) => one.kind === kind && one.key === key);
+    for (const one of expired) this.expired.push(one);
+    const ownSubjects = new Set(own.map(subjectOf));
 
     const removals = this.#removalsIn(source, content);
     const takeIn = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, one: One): void => {
-      const removal = removals.find((candidate) => candidate.matches(one));
+      const removal = removals.get(removalKey(one.kind === "vip" ? "vips" : one.list, nameIn(one)));
       if (removal !== undefined) {
         removal.count += 1;
         this.excluded.push({ declared: one, place: removal.place });
@@ -189,7 +209,7 @@ class Reading {
       }
       const other = into.get(one.key);
       if (other === undefined) into.set(one.key, one);
-      else if (other.place !== one.place && other.text !== one.text && !isOwn(one)) {
+      else if (other.place !== one.place && other.text !== one.text && !ownSubjects.has(subjectOf(one))) {
         this.#refuse(
           "declared-twice",
           `${quote(nameOf(one))} is declared differently at ${lineText(other.place)} and ${lineText(one.place)}, and both are included here; declare it in this file too, to decide`,
@@ -201,7 +221,7 @@ class Reading {
       for (const entry of one.entries.values()) takeIn(entries, entry);
       for (const vip of one.vips.values()) takeIn(vips, vip);
     }
-    for (const { place, written, count, section } of removals) {
+    for (const { place, written, count, section } of removals.values()) {
       if (count > 0) continue;
       this.findings.push({
         code: "remove-nothing",
@@ -256,8 +276,9 @@ class Reading {
     const bySubject = new Map<string, DeclaredEntry | DeclaredVip>();
     const take = (one: DeclaredEntry | DeclaredVip): void => {
       // A value that is on both lists, be it in different scopes, is told with all files together.
-      const other = bySubject.get(`${one.kind} ${one.key}`);
-      bySubject.set(`${one.kind} ${one.key}`, one);
+      const subject = subjectOf(one);
+      const other = bySubject.get(subject);
+      bySubject.set(subject, one);
       if (other !== undefined) {
         const lists = one.kind === "entry" && (other as DeclaredEntry).list !== one.list;
         const what = lists ? "on both lists" : "declared twice";
@@ -274,11 +295,14 @@ class Reading {
     for (const list of ["allow", "deny"] as const) {
       for (const [index, raw] of (content[list] ?? []).entries()) {
         const place = source.placeOf([list, index, "value"]);
-        const failures = checkEntryArguments(
-          withoutUndefined({ list, value: raw.value, entryType: raw.type }),
-          allowDenyEntryArguments,
-        ).failures;
-        for (const { reason } of failures) this.#refuse("invalid-value", reason, place);
+        // The schema has judged the value by itself, and not whether it is what it is said to be.
+        const { failures } =
+          raw.type === undefined
+            ? NO_FAILURES
+            : checkEntryArguments({ list, value: raw.value, entryType: raw.type }, allowDenyEntryArguments);
+        for (const { reason } of failures) {
+          this.#refuse("invalid-value", `type ${reason}`, source.placeOf([list, index, "type"]));
+        }
         if (failures.length === 0) take(declaredEntry(list, raw, place));
       }
     }
@@ -288,22 +312,22 @@ class Reading {
     return { own, expired };
   }
 
-  #removalsIn(source: YamlSource, { remove = {} }: SettingsFile): Removal[] {
-    return (["allow", "deny", "vips"] as const).flatMap((section) =>
-      (remove[section] ?? []).map((written, index): Removal => {
-        const wanted = section === "vips" ? mailbox(written) : canonical(written);
-        return {
-          section,
-          written,
-          place: source.placeOf(["remove", section, index]),
-          count: 0,
-          matches: (one) =>
-            one.kind === "vip"
-              ? section === "vips" && one.email === wanted
-              : one.list === section && one.value === wanted,
-        };
-      }),
-    );
+  /** By section and value: what each line takes out. */
+  #removalsIn(source: YamlSource, { remove = {} }: SettingsFile): ReadonlyMap<string, Removal> {
+    const removals = new Map<string, Removal>();
+    for (const section of ["allow", "deny", "vips"] as const) {
+      for (const [index, written] of (remove[section] ?? []).entries()) {
+        const key = removalKey(section, section === "vips" ? mailbox(written) : canonical(written));
+        const place = source.placeOf(["remove", section, index]);
+        const other = removals.get(key);
+        if (other === undefined) removals.set(key, { section, written, place, count: 0 });
+        else {
+          const message = `${quote(written)} is removed twice, here and at ${lineText(other.place)}; keep one of the two`;
+          this.findings.push({ code: "removed-twice", level: "warning", message, place });
+        }
+      }
+    }
+    return removals;
   }
 
   #refuse(code: string, message: string, place: Place | undefined): void {
@@ -315,9 +339,23 @@ interface Removal {
   readonly section: "allow" | "deny" | "vips";
   readonly written: string;
   readonly place: Place;
-  readonly matches: (one: DeclaredEntry | DeclaredVip) => boolean;
   count: number;
 }
+
+function removalKey(section: Removal["section"], value: string): string {
+  return `${section} ${value}`;
+}
+
+/** What a list holds of it. */
+function nameIn(one: DeclaredEntry | DeclaredVip): string {
+  return one.kind === "vip" ? one.email : one.value;
+}
+
+function subjectOf({ kind, key }: DeclaredEntry | DeclaredVip): string {
+  return `${kind} ${key}`;
+}
+
+const NO_FAILURES = { failures: [] } as const;
 
 type RawEntry = NonNullable<SettingsFile["allow"]>[number];
 type RawVip = NonNullable<SettingsFile["vips"]>[number];
@@ -363,10 +401,7 @@ function declaredVip(raw: RawVip, place: Place): DeclaredVip {
 
 function aboutOf({ comment, ticket, owner, approvedBy, expires }: Omit<RawVip, "email">) {
   const text = canonicalComment(comment);
-  return {
-    ...(text === "" ? {} : { comment: text }),
-    ...withoutUndefined({ ticket, owner, approvedBy, expires }),
-  };
+  return { comment: text === "" ? undefined : text, ticket, owner, approvedBy, expires };
 }
 
 /** Elements that are a text alone, as the mapping that they stand for. */
@@ -477,16 +512,18 @@ function wrongTogether(
     content: readonly unknown[],
   ): Finding[] => {
     const raw = { [kind.property]: content, ...top.lists[list] };
-    return checkList(kind, raw, {}, own).failures.map(({ property, reason }): Finding => {
-      const [, index] = new RegExp(`^${kind.property}\\[(\\d+)\\]`).exec(property) ?? [];
-      const one = index === undefined ? undefined : declared[Number(index)];
-      if (one === undefined) {
-        const place = top.optionPlaces.get(`${list}.${property}`) ?? { file: top.file, line: 1, column: 1 };
-        return { code: "list-options", level: "error", message: `${property} ${reason}`, place };
-      }
-      const subject = { kind: one.kind, key: one.key };
-      return { ...wrong(one, reason, declared), level: "error", place: one.place, subject };
-    });
+    return checkList(kind, raw, {}, own, Number.POSITIVE_INFINITY).failures.map(
+      ({ property, reason }): Finding => {
+        const [, index] = new RegExp(`^${kind.property}\\[(\\d+)\\]`).exec(property) ?? [];
+        const one = index === undefined ? undefined : declared[Number(index)];
+        if (one === undefined) {
+          const place = top.optionPlaces.get(`${list}.${property}`) ?? { file: top.file, line: 1, column: 1 };
+          return { code: "list-options", level: "error", message: `${property} ${reason}`, place };
+        }
+        const subject = { kind: one.kind, key: one.key };
+        return { ...wrong(one, reason, declared), level: "error", place: one.place, subject };
+      },
+    );
   };
   return [
     ...check(ENTRIES, "entries", entries, entries.map(entryArguments)),
@@ -549,5 +586,27 @@ function hasErrors(findings: readonly Finding[]): boolean {
 }
 
 function readText(path: string): string {
-  return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
+  const bytes = readFileSync(path);
+  if (!isUtf8(bytes)) throw new NotUtf8(bytes);
+  return bytes.toString("utf8");
+}
+
+/** A file of another encoding, or damaged. */
+class NotUtf8 extends Error {
+  readonly line: number;
+  readonly column: number;
+
+  constructor(bytes: Buffer) {
+    super("holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8");
+    let line = 1;
+    let start = 0;
+    let end = bytes.indexOf("\n");
+    while (end >= 0 && isUtf8(bytes.subarray(start, end))) {
+      line += 1;
+      start = end + 1;
+      end = bytes.indexOf("\n", start);
+    }
+    this.line = line;
+    this.column = bytes.toString("utf8", start, end < 0 ? bytes.length : end).indexOf("\uFFFD") + 1;
+  }
 }

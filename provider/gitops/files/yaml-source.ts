@@ -1,19 +1,19 @@
 import {
-  type Alias,
   type Document,
   isAlias,
   isMap,
   isNode,
-  isPair,
   isScalar,
   isSeq,
   LineCounter,
   type Node,
+  type Pair,
   parseAllDocuments,
   type Scalar,
-  visit,
+  type YAMLMap,
+  type YAMLSeq,
 } from "yaml";
-import { quote } from "../../settings/text";
+import { printable, quote } from "../../settings/text";
 import type { Finding, Place } from "./finding";
 
 /** Longer files are a mistake of another kind. */
@@ -47,30 +47,36 @@ export interface YamlSource {
  * @param file its name for people.
  */
 export function readYaml(text: string, file: string): YamlSource {
-  const lines = new LineCounter();
+  const lines = lineCounter(text);
   const findings: Finding[] = [];
   const place = (start: number, end = start): Place => {
     const from = lines.linePos(start);
+    if (end <= start) return { file, line: from.line, column: from.col };
     const to = lines.linePos(end);
-    return {
-      file,
-      line: Math.max(1, from.line),
-      column: Math.max(1, from.col),
-      ...(end > start ? { endLine: Math.max(1, to.line), endColumn: Math.max(1, to.col) } : {}),
-    };
+    return { file, line: from.line, column: from.col, endLine: to.line, endColumn: to.col };
   };
-  const refuse = (code: string, message: string, start: number, end?: number): void => {
+  const refuse: Refuse = (code, message, start = 0, end = start) => {
     findings.push({ code, level: "error", message, place: place(start, end) });
   };
 
-  const document = parse(text, lines, refuse);
-  const isRead = findings.length === 0;
-  if (isRead) findings.push(...traps(document, place));
+  const document = parse(text, refuse);
+  const value = findings.length === 0 ? plain(document.contents, refuse) : undefined;
 
+  const pairsByKey = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
+  const pairAt = (map: YAMLMap, step: PropertyKey): Pair | undefined => {
+    let pairs = pairsByKey.get(map);
+    if (pairs === undefined) {
+      pairs = new Map(map.items.map((pair) => [keyText(pair), pair]));
+      pairsByKey.set(map, pairs);
+    }
+    return pairs.get(String(step));
+  };
   const nodeAt = (path: readonly PropertyKey[]): Node | undefined => {
     let at: unknown = document.contents;
     for (const step of path) {
-      const next = isMap(at) || isSeq(at) ? at.get(step as string | number, true) : undefined;
+      let next: unknown;
+      if (isMap(at)) next = pairAt(at, step)?.value;
+      else if (isSeq(at)) next = at.items[step as number];
       if (!isNode(next)) break;
       at = next;
     }
@@ -80,7 +86,7 @@ export function readYaml(text: string, file: string): YamlSource {
     file,
     text,
     document,
-    value: isRead ? plain(document.contents) : undefined,
+    value,
     findings,
     placeOf(path) {
       const [start = 0, end = start] = nodeAt(path)?.range ?? [];
@@ -88,10 +94,7 @@ export function readYaml(text: string, file: string): YamlSource {
     },
     placeOfKey(path) {
       const parent = nodeAt(path.slice(0, -1));
-      const pair = isMap(parent)
-        ? parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))
-        : undefined;
-      const key = pair?.key;
+      const key = isMap(parent) ? pairAt(parent, path.at(-1) ?? "")?.key : undefined;
       const [start = 0, end = start] = (isNode(key) ? key.range : parent?.range) ?? [];
       return place(start, end);
     },
@@ -102,14 +105,25 @@ export function readYaml(text: string, file: string): YamlSource {
   };
 }
 
-type Refuse = (code: string, message: string, start: number, end?: number) => void;
+/** Lines as editors count them, whatever the parser makes of the text. */
+function lineCounter(text: string): LineCounter {
+  const lines = new LineCounter();
+  for (let start = 0; start >= 0; ) {
+    lines.addNewLine(start);
+    const end = text.indexOf("\n", start);
+    start = end < 0 ? -1 : end + 1;
+  }
+  return lines;
+}
 
-function parse(text: string, lineCounter: LineCounter, refuse: Refuse): Document.Parsed {
+type Refuse = (code: string, message: string, start?: number, end?: number) => void;
+
+function parse(text: string, refuse: Refuse): Document.Parsed {
   const read = (source: string): Document.Parsed[] => {
     const documents = parseAllDocuments(source, {
-      lineCounter,
       prettyErrors: false,
-      uniqueKeys: true,
+      // The parser compares each key with each.
+      uniqueKeys: false,
       version: "1.2",
       schema: "core",
       merge: false,
@@ -122,9 +136,9 @@ function parse(text: string, lineCounter: LineCounter, refuse: Refuse): Document
     refuse("yaml-too-large", `is larger than ${MAX_CHARACTERS} characters; split it with \`include\``, 0);
     return nothing();
   }
-  const nul = text.indexOf("\0");
-  if (nul >= 0) {
-    refuse("yaml-syntax", "holds a byte of 0, as a file of another encoding does; save it as UTF-8", 0);
+  const odd = ODD.exec(text);
+  if (odd !== null) {
+    refuse(...oddity(odd[0]), odd.index, odd.index + 1);
     return nothing();
   }
   let documents: Document.Parsed[];
@@ -148,11 +162,11 @@ function parse(text: string, lineCounter: LineCounter, refuse: Refuse): Document
     return document;
   }
   // One mistake makes several errors; the first of a line is the one to mend.
-  const told = new Set<number>();
-  for (const { code, message, pos } of errors) {
-    const { line } = lineCounter.linePos(pos[0]);
-    if (!told.has(line)) refuse(...explained(code, message, text, pos), ...pos);
-    told.add(line);
+  let told: number | undefined;
+  for (const { code, message, pos } of errors.toSorted((one, other) => one.pos[0] - other.pos[0])) {
+    const line = text.lastIndexOf("\n", pos[0] - 1);
+    if (line !== told) refuse(...explained(code, message, text, pos), ...pos);
+    told = line;
   }
   if (second !== undefined) {
     const [start = 0] = second.range;
@@ -172,91 +186,105 @@ function explained(
   if (code === "TAB_AS_INDENT" || /^ *\t/.test(line)) {
     return ["yaml-tab", "is indented with a tab, which YAML doesn't allow; indent with spaces"];
   }
-  if (code === "DUPLICATE_KEY") {
-    const key = /^\s*(?:- )?\s*([^:]+):/.exec(text.slice(start))?.[1]?.trim();
-    return [
-      "yaml-duplicate-key",
-      `${quote(key ?? "the key")} is written twice here, and only one could count; keep one`,
-    ];
-  }
   const [first = ""] = message.split("\n");
   return ["yaml-syntax", `is no valid YAML: ${first.replace(/ at line \d+, column \d+:?$/, "")}`];
 }
 
-/** What is valid YAML and yet a trap: what is read as something else than it looks, or can't be judged line by line. */
-function traps(document: Document.Parsed, place: (start: number, end?: number) => Place): Finding[] {
-  const findings: Finding[] = [];
-  const refuse = (code: string, message: string, node: Node): void => {
-    const [start = 0, end = start] = node.range ?? [];
-    findings.push({ code, level: "error", message, place: place(start, end) });
+/** What no two tools read alike, or what a person does not see. */
+const ODD = /(?![\t\n\r])\p{Cc}|\r(?!\n)|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
+
+function oddity(character: string): [code: string, message: string] {
+  if (character === "\0") {
+    return ["yaml-syntax", "holds a byte of 0, as a file of another encoding does; save it as UTF-8"];
+  }
+  if (character === "\r") {
+    return [
+      "yaml-syntax",
+      "ends a line with a carriage return alone; save the file with the line ends of Unix or Windows",
+    ];
+  }
+  return [
+    "yaml-hidden",
+    `holds an invisible character, ${printable(character)}, which can make a line look like another; take it out`,
+  ];
+}
+
+/**
+ * The content as plain data, and on the way what is valid YAML and yet a trap: what is read as something else than it
+ * looks, or can't be judged line by line. Every key is a text and an own property, `__proto__` too.
+ */
+function plain(contents: unknown, refuse: Refuse): unknown {
+  const at = (code: string, message: string, node: unknown): void => {
+    const [start, end] = (isNode(node) ? node.range : undefined) ?? [];
+    refuse(code, message, start, end);
   };
-  let depth = 0;
-  visit(document, {
-    Node(_key, node, path) {
-      depth = Math.max(depth, path.length);
-      if (isAlias(node)) {
-        const { source } = node as Alias;
-        refuse(
-          "yaml-anchor",
-          `*${source} stands for what is written elsewhere; write it out, so that a review sees it in this line`,
-          node,
-        );
-        return undefined;
-      }
-      if ("anchor" in node && node.anchor !== undefined) {
-        refuse(
-          "yaml-anchor",
-          `&${String(node.anchor)} is an anchor; take it away and write out what refers to it`,
-          node,
-        );
-      }
-      if (node.tag !== undefined) {
-        refuse("yaml-tag", `has the tag ${quote(node.tag)}; take it away, and write a text in quotes`, node);
-      }
-      if (isScalar(node)) trapOf(node, refuse);
-      return undefined;
-    },
-    Pair(_key, { key }) {
-      if (isScalar(key) && key.value === "<<") {
-        refuse(
-          "yaml-anchor",
-          "<< merges what is written elsewhere; write it out, so that a review sees it here",
-          key,
-        );
-      } else if (!isScalar(key) && isNode(key)) {
-        refuse("yaml-syntax", "is no simple key; write a word and a colon", key);
-      }
-      return undefined;
-    },
-  });
-  if (depth > MAX_DEPTH * 2 && document.contents !== null) {
-    refuse("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, document.contents);
-  }
-  return findings;
-}
-
-function trapOf(node: Scalar, refuse: (code: string, message: string, node: Node) => void): void {
-  if (node.type !== "PLAIN" || typeof node.value !== "string") return;
-  // By YAML 1.1, which many tools still read, these are true and false.
-  if (!/^(?:y|yes|n|no|on|off)$/i.test(node.value)) return;
-  const meant = /^(?:y|yes|on)$/i.test(node.value) ? "true" : "false";
-  refuse(
-    "yaml-boolean",
-    `${node.value} is read as a text by some tools and as ${meant} by others; write ${JSON.stringify(node.value)} in quotes for the text, or ${meant}`,
-    node,
-  );
-}
-
-/** The content as plain data. Every key is a text and an own property, `__proto__` too. */
-function plain(node: unknown): unknown {
-  if (isMap(node)) {
+  const keyOf = (pair: Pair, keys: Set<string>): string => {
+    const { key } = pair;
+    const text = keyText(pair);
+    if (isScalar(key)) trapsOfNode(key);
+    else if (isNode(key)) at("yaml-syntax", "is no simple key; write a word and a colon", key);
+    if (text === "<<") {
+      at(
+        "yaml-anchor",
+        "<< merges what is written elsewhere; write it out, so that a review sees it here",
+        key,
+      );
+    } else if (keys.has(text)) {
+      const message = `${quote(text)} is written twice here, and only one could count; keep one`;
+      at("yaml-duplicate-key", message, key);
+    }
+    keys.add(text);
+    return text;
+  };
+  const trapsOfNode = (node: Scalar | YAMLMap | YAMLSeq): void => {
+    if (node.anchor !== undefined) {
+      const message = `&${node.anchor} is an anchor; take it away and write out what refers to it`;
+      at("yaml-anchor", message, node);
+    }
+    if (node.tag !== undefined) {
+      const message = `has the tag ${quote(node.tag)}; take it away, and write a text in quotes`;
+      at("yaml-tag", message, node);
+    }
+    if (isScalar(node)) {
+      const message = booleanOf(node);
+      if (message !== undefined) at("yaml-boolean", message, node);
+    }
+  };
+  const read = (node: unknown, depth: number): unknown => {
+    if (isAlias(node)) {
+      const message = `*${node.source} stands for what is written elsewhere; write it out, so that a review sees it in this line`;
+      at("yaml-anchor", message, node);
+      return null;
+    }
+    if (isScalar(node)) {
+      trapsOfNode(node);
+      return node.value;
+    }
+    if (!isMap(node) && !isSeq(node)) return null;
+    trapsOfNode(node);
+    if (depth >= MAX_DEPTH) {
+      at("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, node);
+      return null;
+    }
+    if (isSeq(node)) return node.items.map((item) => read(item, depth + 1));
+    const keys = new Set<string>();
     return Object.fromEntries(
-      node.items.map((pair) => [
-        isScalar(pair.key) ? String(pair.key.source ?? pair.key.value) : String(pair.key),
-        plain(isPair(pair) ? pair.value : null),
-      ]),
+      node.items.map((pair) => [keyOf(pair, keys), read(pair.value, depth + 1)] as const),
     );
-  }
-  if (isSeq(node)) return node.items.map(plain);
-  return isScalar(node) ? node.value : null;
+  };
+  return read(contents, 0);
+}
+
+function keyText({ key }: Pair): string {
+  return isScalar(key) ? String(key.source ?? key.value) : String(key);
+}
+
+/** By YAML 1.1, which many tools still read, these are true and false. */
+const BOOLEAN = /^(?:y|yes|n|no|on|off)$/i;
+
+function booleanOf(node: Scalar): string | undefined {
+  if (node.type !== "PLAIN" || typeof node.value !== "string" || node.value.length > 3) return undefined;
+  if (!BOOLEAN.test(node.value)) return undefined;
+  const meant = /^(?:y|yes|on)$/i.test(node.value) ? "true" : "false";
+  return `${node.value} is read as a text by some tools and as ${meant} by others; write ${JSON.stringify(node.value)} in quotes for the text, or ${meant}`;
 }

@@ -1,0 +1,358 @@
+import { isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap } from "yaml";
+import { type TextStyle, yamlComment, yamlText } from "./yaml-text";
+
+/** How an element of a section is written. */
+export interface ElementStyle {
+  /** The key of what is declared: `value`, or `email` of a VIP. */
+  readonly subjectKey: "value" | "email";
+  /** The column of the dash, from 0. */
+  readonly column: number;
+  /** From the dash to what follows it, as `2` in `- evil.example`. */
+  readonly dashWidth: number;
+  /** Whether one that has a value only is written as that: `- evil.example`. */
+  readonly isShort: boolean;
+  /** Whether one that has more is written between braces. */
+  readonly isFlow: boolean;
+  /** How texts are quoted, by key. */
+  readonly quotes: Readonly<Record<string, Quotes>>;
+  /** Whether keys are in quotes, as in JSON. */
+  readonly isJson: boolean;
+  readonly lineEnd: string;
+}
+
+type Quotes = NonNullable<TextStyle["quotes"]>;
+
+/** The order of keys in an element. */
+const KEYS = [
+  "value",
+  "email",
+  "comment",
+  "ticket",
+  "owner",
+  "approvedBy",
+  "expires",
+  "scope",
+  "type",
+  "acceptRisk",
+];
+
+/** The style of an element that is there. */
+export function styleOf(node: unknown, source: string, base: ElementStyle): ElementStyle {
+  const text = isMap(node) ? node.get(base.subjectKey, true) : node;
+  const quotes = Object.fromEntries(
+    isMap(node)
+      ? node.items.map(({ key, value }) => [keyName(key), quotesOf(value)])
+      : [[base.subjectKey, quotesOf(text)]],
+  );
+  const subjectQuotes = quotes[base.subjectKey] ?? "plain";
+  const firstKey = isMap(node) ? node.items[0]?.key : undefined;
+  const isJson = isScalar(firstKey) ? quotesOf(firstKey) === "double" : base.isJson;
+  const start = rangeOf(node as Node)[0];
+  const lineStart = source.lastIndexOf("\n", start - 1) + 1;
+  const dash = /^( *)(- +)/.exec(source.slice(lineStart, start));
+  return {
+    ...base,
+    ...(dash === null ? {} : { column: dash[1]?.length ?? 0, dashWidth: dash[2]?.length ?? 2 }),
+    isShort: !isMap(node),
+    isFlow: isMap(node) ? node.flow === true : base.isFlow,
+    // A text beside is quoted as its namesake is; without one, only where all is in quotes.
+    quotes: { ...(isJson ? jsonQuotes() : {}), ...quotes, [base.subjectKey]: subjectQuotes },
+    isJson,
+  };
+}
+
+/** An element as lines of a block, its note above. */
+export function blockElement(
+  element: Readonly<Record<string, string>>,
+  note: string | undefined,
+  style: ElementStyle,
+): string {
+  const { column, dashWidth, subjectKey, isShort, isFlow, quotes, lineEnd } = style;
+  const pad = " ".repeat(column);
+  const dash = `${pad}-${" ".repeat(dashWidth - 1)}`;
+  const entries = inKeyOrder(element);
+  const above = note === undefined ? "" : yamlComment(note, column, lineEnd);
+  const [first] = entries;
+  if (entries.length === 1 && isShort && first?.[0] === subjectKey) {
+    return `${above}${dash}${yamlText(first[1], { quotes: quotes[subjectKey] ?? "plain" })}${lineEnd}`;
+  }
+  if (isFlow) return `${above}${dash}${flowElement(element, style)}${lineEnd}`;
+  const inner = column + dashWidth;
+  const lines = entries.map(([key, text], index) => {
+    const start = index === 0 ? dash : " ".repeat(inner);
+    return start + pairText(key, text, { ...style, column: inner });
+  });
+  return above + lines.map((line) => line + lineEnd).join("");
+}
+
+/** An element as it stands between brackets. */
+export function flowElement(element: Readonly<Record<string, string>>, style: ElementStyle): string {
+  const { subjectKey, quotes, isShort, isJson } = style;
+  const entries = inKeyOrder(element);
+  const [first] = entries;
+  if (entries.length === 1 && isShort && first?.[0] === subjectKey) {
+    return yamlText(first[1], { quotes: quotes[subjectKey] ?? "plain", inFlow: true });
+  }
+  const pairs = entries.map(([key, text]) => flowPair(key, text, style));
+  return isJson ? `{${pairs.join(", ")}}` : `{ ${pairs.join(", ")} }`;
+}
+
+/**
+ * The text of one element, as a sequence of one, with a key set, or taken out where `to` is undefined. All else in it
+ * stays as it is.
+ *
+ * @param node the element in that text.
+ */
+export function setInElement(
+  source: string,
+  node: Node,
+  key: string,
+  to: string | undefined,
+  base: ElementStyle,
+): string {
+  const style = styleOf(node, source, base);
+  if (isMap(node)) {
+    return node.flow === true
+      ? setInFlowMap(source, node, key, to, style)
+      : setInBlockMap(source, node, key, to, style);
+  }
+  const [start] = rangeOf(node);
+  const end = endOf(node);
+  const isBlock = source[end - 1] === "\n";
+  const written = source.slice(start, end);
+  const inFlow = style.isFlow;
+  const subject =
+    isBlock || written.includes("\n")
+      ? yamlText(String((node as Scalar).value), { quotes: "double", inFlow })
+      : written;
+  if (key === style.subjectKey) {
+    if (to === undefined) return source;
+    const text = yamlText(to, { quotes: style.quotes[key] ?? "plain", inFlow });
+    return splice(source, start, end, text + (isBlock ? style.lineEnd : ""));
+  }
+  if (to === undefined) return source;
+  if (inFlow) {
+    const name = style.isJson ? JSON.stringify(style.subjectKey) : style.subjectKey;
+    const pairs = `${name}: ${subject}, ${flowPair(key, to, style)}`;
+    return splice(source, start, end, style.isJson ? `{${pairs}}` : `{ ${pairs} }`);
+  }
+  const column = columnOf(source, start);
+  const long = splice(source, start, end, `${style.subjectKey}: ${subject}${isBlock ? style.lineEnd : ""}`);
+  const at = lineEndAfter(long, start);
+  return splice(
+    long,
+    at,
+    at,
+    `${" ".repeat(column)}${pairText(key, to, { ...style, column })}${style.lineEnd}`,
+  );
+}
+
+function setInBlockMap(
+  source: string,
+  map: YAMLMap,
+  key: string,
+  to: string | undefined,
+  style: ElementStyle,
+): string {
+  const at = map.items.findIndex((pair) => keyName(pair.key) === key);
+  const pair = map.items[at];
+  const column = columnOf(source, rangeOf(map)[0]);
+  if (pair === undefined) {
+    if (to === undefined) return source;
+    const before = map.items.findLast((one) => rank(keyName(one.key)) < rank(key)) ?? map.items.at(-1);
+    const place = before === undefined ? source.length : afterLineOf(source, before);
+    return splice(
+      source,
+      place,
+      place,
+      `${" ".repeat(column)}${pairText(key, to, { ...style, column })}${style.lineEnd}`,
+    );
+  }
+  const end = endOfPair(pair);
+  if (to !== undefined) {
+    if (!isScalar(pair.value) || pair.value.range == null) return source;
+    const [start] = pair.value.range;
+    const wasBlock = end > start && source[end - 1] === "\n";
+    const rest = source.slice(end, lineEndAfter(source, end));
+    const hasRoom = wasBlock || rest.trim() === "";
+    const text = yamlText(to, {
+      quotes: quotesOf(pair.value),
+      lineEnd: style.lineEnd,
+      ...(hasRoom ? { indent: column + 2 } : {}),
+    });
+    const isEmpty = end === start;
+    return splice(source, start, end, (isEmpty ? " " : "") + text + (wasBlock ? style.lineEnd : ""));
+  }
+  const next = map.items[at + 1];
+  const start = rangeOf(pair.key as Node)[0];
+  const after = afterLineOf(source, pair);
+  if (at > 0) return splice(source, source.lastIndexOf("\n", start - 1) + 1, after, "");
+  if (next === undefined) return source;
+  const nextStart = rangeOf(next.key as Node)[0];
+  const between = source.slice(after, nextStart);
+  // The next key takes the place behind the dash; where comments stand between, the dash stands alone.
+  if (between.trim() === "") return splice(source, start, nextStart, "");
+  const behindDash = source.slice(0, start).trimEnd().length;
+  return splice(source, behindDash, after, style.lineEnd);
+}
+
+function setInFlowMap(
+  source: string,
+  map: YAMLMap,
+  key: string,
+  to: string | undefined,
+  style: ElementStyle,
+): string {
+  const at = map.items.findIndex((pair) => keyName(pair.key) === key);
+  const pair = map.items[at];
+  if (pair === undefined) {
+    if (to === undefined) return source;
+    const before = map.items.findLast((one) => rank(keyName(one.key)) < rank(key)) ?? map.items.at(-1);
+    const place = before === undefined ? rangeOf(map)[0] + 1 : endOfPair(before);
+    return splice(source, place, place, `, ${flowPair(key, to, style)}`);
+  }
+  const [start] = rangeOf(pair.key as Node);
+  const end = endOfPair(pair);
+  if (to !== undefined) {
+    const [valueStart] = rangeOf(pair.value as Node);
+    const quotes = quotesOf(pair.value);
+    const text = yamlText(to, { quotes: style.isJson ? "double" : quotes, inFlow: true });
+    return splice(source, valueStart, end, (valueStart === end ? " " : "") + text);
+  }
+  return withoutFlowItem(source, start, end, at === 0 ? undefined : endOfPair(map.items[at - 1] as Pair));
+}
+
+/** A text without an item between brackets, its comma, and the lines that it had for itself with their comments. */
+export function withoutFlowItem(
+  source: string,
+  start: number,
+  end: number,
+  previousEnd: number | undefined,
+): string {
+  const comma = commaAfter(source, end);
+  let from = start;
+  let until = comma === undefined ? end : comma + 1;
+  let result = source;
+  if (comma === undefined && previousEnd !== undefined) {
+    const before = commaAfter(source, previousEnd);
+    if (
+      before !== undefined &&
+      source.slice(before + 1, start).trim() === "" &&
+      !source.slice(before, start).includes("\n")
+    ) {
+      return splice(source, before, end, "");
+    }
+    if (before !== undefined) {
+      result = splice(source, before, before + 1, "");
+      from -= 1;
+      until -= 1;
+    }
+  }
+  const lineStart = result.lastIndexOf("\n", from - 1) + 1;
+  const lineEnd = lineEndAfter(result, until);
+  const isAlone =
+    lineStart > 0 &&
+    result.slice(lineStart, from).trim() === "" &&
+    /^\s*(?:#.*)?\r?\n?$/.test(result.slice(until, lineEnd));
+  if (isAlone) return splice(result, withCommentsAbove(result, lineStart), lineEnd, "");
+  const spaces = /^ */.exec(result.slice(until))?.[0].length ?? 0;
+  return splice(result, from, until + (comma === undefined ? 0 : spaces), "");
+}
+
+/** Where the comment lines directly above a line begin, of the same indentation. */
+function withCommentsAbove(source: string, lineStart: number): number {
+  const indent = /^[ \t]*/.exec(source.slice(lineStart))?.[0].length ?? 0;
+  let at = lineStart;
+  while (at > 0) {
+    const above = source.lastIndexOf("\n", at - 2) + 1;
+    const line = source.slice(above, at);
+    // The first line is that of the bracket.
+    if (above === 0 || !/^[ \t]*#/.test(line) || line.search(/#/) !== indent) break;
+    at = above;
+  }
+  return at;
+}
+
+/** The comma behind a place, with only white space and comments before it. */
+export function commaAfter(source: string, at: number): number | undefined {
+  const [skipped = ""] = /^(?:\s|(?<=\s)#.*)*/.exec(source.slice(at)) ?? [];
+  const place = at + skipped.length;
+  return source[place] === "," ? place : undefined;
+}
+
+function pairText(key: string, text: string, style: ElementStyle): string {
+  const quotes = style.quotes[key] ?? "plain";
+  const name = style.isJson ? JSON.stringify(key) : key;
+  return `${name}: ${yamlText(text, { quotes, indent: style.column + 2, lineEnd: style.lineEnd })}`;
+}
+
+function flowPair(key: string, text: string, { quotes, isJson }: ElementStyle): string {
+  const name = isJson ? JSON.stringify(key) : key;
+  return `${name}: ${yamlText(text, { quotes: isJson ? "double" : (quotes[key] ?? "plain"), inFlow: true })}`;
+}
+
+function jsonQuotes(): Record<string, Quotes> {
+  return Object.fromEntries(KEYS.map((key) => [key, "double" as const]));
+}
+
+function inKeyOrder(element: Readonly<Record<string, string>>): [key: string, text: string][] {
+  return Object.entries(element).sort(([one], [other]) => rank(one) - rank(other));
+}
+
+function rank(key: string): number {
+  const at = KEYS.indexOf(key);
+  return at < 0 ? KEYS.length : at;
+}
+
+/** The key of a pair as a text. */
+export function keyName(key: unknown): string {
+  return isScalar(key) ? String(key.source ?? key.value) : "";
+}
+
+function quotesOf(node: unknown): Quotes {
+  if (!isScalar(node)) return "plain";
+  if (node.type === "QUOTE_DOUBLE") return "double";
+  return node.type === "QUOTE_SINGLE" ? "single" : "plain";
+}
+
+/** Where the text of a node ends, without the comments and line ends behind it; a block of lines ends behind its last line. */
+export function endOf(node: Node): number {
+  if (isMap(node) && node.flow !== true) {
+    const last = node.items.at(-1);
+    if (last !== undefined) return endOfPair(last as Pair);
+  }
+  if (isSeq(node) && node.flow !== true) {
+    const last = node.items.at(-1);
+    if (last !== undefined) return endOf(last as Node);
+  }
+  return rangeOf(node)[1];
+}
+
+function endOfPair({ key, value }: Pair): number {
+  return endOf((value ?? key) as Node);
+}
+
+/** Behind the line on which a pair ends, its comment included. */
+function afterLineOf(source: string, pair: Pair): number {
+  const end = endOfPair(pair);
+  return source[end - 1] === "\n" ? end : lineEndAfter(source, end);
+}
+
+/** Behind the end of the line of a place. */
+export function lineEndAfter(source: string, at: number): number {
+  const end = source.indexOf("\n", at);
+  return end < 0 ? source.length : end + 1;
+}
+
+export function rangeOf(node: Node): readonly [start: number, end: number] {
+  const [start = 0, end = start] = node.range ?? [];
+  return [start, end];
+}
+
+export function columnOf(source: string, at: number): number {
+  return at - (source.lastIndexOf("\n", at - 1) + 1);
+}
+
+export function splice(text: string, from: number, until: number, by: string): string {
+  return text.slice(0, from) + by + text.slice(until);
+}
