@@ -196,9 +196,15 @@ class EditedFile {
     let at = 0;
     for (const [index, piece] of this.#pieces.entries()) {
       const { length } = typeof piece === "string" ? piece : piece.text();
-      if (typeof piece === "string" && section.start >= at && section.start <= at + length) {
+      const isIn = section.start >= at && section.start <= at + length;
+      if (typeof piece === "string" && isIn) {
         const cut = section.start - at;
         this.#pieces.splice(index, 1, piece.slice(0, cut) + before, section, after + piece.slice(cut));
+        return section;
+      }
+      // What a section keeps of the lines behind its last element belongs to it.
+      if (isIn && section.start < at + length) {
+        this.#pieces.splice(index + 1, 0, before, section, after);
         return section;
       }
       at += length;

@@ -292,6 +292,8 @@ class Reading {
       const isPast = one.expires !== undefined && one.expires !== "never" && one.expires < this.#today;
       (isPast ? expired : own).push(one);
     };
+    const isShort = (section: string, index: number): true | undefined =>
+      typeof (source.value as Record<string, unknown[]>)[section]?.[index] === "string" ? true : undefined;
     for (const list of ["allow", "deny"] as const) {
       for (const [index, raw] of (content[list] ?? []).entries()) {
         const place = source.placeOf([list, index, "value"]);
@@ -303,11 +305,11 @@ class Reading {
         for (const { reason } of failures) {
           this.#refuse("invalid-value", `type ${reason}`, source.placeOf([list, index, "type"]));
         }
-        if (failures.length === 0) take(declaredEntry(list, raw, place));
+        if (failures.length === 0) take(declaredEntry(list, raw, place, isShort(list, index)));
       }
     }
     for (const [index, raw] of (content.vips ?? []).entries()) {
-      take(declaredVip(raw, source.placeOf(["vips", index, "email"])));
+      take(declaredVip(raw, source.placeOf(["vips", index, "email"]), isShort("vips", index)));
     }
     return { own, expired };
   }
@@ -360,7 +362,7 @@ const NO_FAILURES = { failures: [] } as const;
 type RawEntry = NonNullable<SettingsFile["allow"]>[number];
 type RawVip = NonNullable<SettingsFile["vips"]>[number];
 
-function declaredEntry(list: List, raw: RawEntry, place: Place): DeclaredEntry {
+function declaredEntry(list: List, raw: RawEntry, place: Place, isShort: true | undefined): DeclaredEntry {
   const parsed = parseEntryValue(raw.value);
   // It was checked just now.
   if (!parsed.ok) throw new TypeError(parsed.reason);
@@ -380,11 +382,12 @@ function declaredEntry(list: List, raw: RawEntry, place: Place): DeclaredEntry {
     ...about,
     acceptRisk,
     place,
+    isShort,
     overrides: [],
   });
 }
 
-function declaredVip(raw: RawVip, place: Place): DeclaredVip {
+function declaredVip(raw: RawVip, place: Place, isShort: true | undefined): DeclaredVip {
   const email = mailbox(raw.email);
   const about = aboutOf(raw);
   return withoutUndefined({
@@ -395,6 +398,7 @@ function declaredVip(raw: RawVip, place: Place): DeclaredVip {
     written: raw.email,
     ...about,
     place,
+    isShort,
     overrides: [],
   });
 }

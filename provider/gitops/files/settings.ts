@@ -17,6 +17,8 @@ export interface Declared {
   readonly expires?: string;
   /** Where it is declared: the value itself. */
   readonly place: Place;
+  /** Whether it is written as a text alone, and not as a mapping. */
+  readonly isShort?: true;
   /** What it takes the place of in included files, nearest first. */
   readonly overrides: readonly Place[];
 }

@@ -1,0 +1,184 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { backtest } from "../../../provider/gitops/plan/backtest";
+import {
+  type EvidenceOptions,
+  evidenceOf,
+  evidenceSummary,
+  gatherEvidence,
+} from "../../../provider/gitops/plan/evidence";
+import { type Sandbox, type SandboxOptions, startSandbox } from "../../../provider/sandbox";
+
+const NOW = new Date("2026-11-21T12:00:00.000Z");
+const open: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+describe("evidence of a tenant", () => {
+  it("is read once, in as few requests as there are pages, and counts what the tenant holds", async () => {
+    const { sandbox, gather } = await tenant();
+    const base = await gather({ vips: ["Ruth.Castellan@acme.example"] });
+
+    const window = sandbox.threats("acme").filter(({ time }) => time >= "2026-10-22T12:00:00.000Z");
+    const reports = sandbox
+      .phishingReports("acme")
+      .filter(({ report_date }) => report_date >= "2026-10-22T12:00:00.000Z");
+    expect(window.length).toBeGreaterThan(100);
+    expect(evidenceSummary(base)).toEqual({
+      days: 30,
+      threats: window.length,
+      reports: reports.length,
+      from: "2026-10-22T12:00:00.000Z",
+      until: "2026-11-21T12:00:00.000Z",
+      complete: true,
+      missing: [],
+    });
+    const pages = (path: string) => requestsOf(sandbox).filter((line) => line.startsWith(path));
+    expect(pages("/threats")).toEqual(
+      Array.from(
+        { length: Math.ceil(window.length / 100) },
+        (_, at) => `/threats?minutes_ago=43200&page=${at + 1}&page_size=100 200`,
+      ),
+    );
+    expect(pages("/sonar")).toHaveLength(Math.max(1, Math.ceil(reports.length / 50)));
+
+    const domains = new Set(window.map(({ sender_domain }) => sender_domain));
+    for (const domain of domains) {
+      const threats = window.filter(({ sender_domain }) => `.${sender_domain}`.endsWith(`.${domain}`));
+      const of = evidenceOf(base, { kind: "entry", value: domain, entryType: "domain" });
+      expect(of).toMatchObject({
+        threats: threats.length,
+        last: threats
+          .map(({ detection_time }) => detection_time)
+          .sort()
+          .at(-1),
+        recipientCount: new Set(threats.map(({ recipient_email }) => recipient_email)).size,
+        vipCount: Number(
+          threats.some(({ recipient_email }) => recipient_email === "ruth.castellan@acme.example"),
+        ),
+      });
+    }
+    const replayed = backtest(base, {
+      entries: [...domains].map((value) => ({
+        key: value,
+        list: "allow" as const,
+        value,
+        entryType: "domain" as const,
+        verdictScope: "global",
+      })),
+      changed: domains,
+    });
+    const stopped = window.filter(
+      ({ action_taken, verdict }) =>
+        !["none", "restored", "released_from_quarantine"].includes(action_taken) &&
+        !["safe", "allowed", "simulation"].includes(verdict),
+    );
+    expect(replayed.allows.reduce((sum, { letThrough }) => sum + letThrough, 0)).toBe(stopped.length);
+  });
+
+  it("stops at its bound, and says from when on it is complete", async () => {
+    const { sandbox, gather } = await tenant();
+    const base = await gather({ maxPages: 1 });
+    const all = sandbox.threats("acme").filter(({ time }) => time >= "2026-10-22T12:00:00.000Z");
+    expect(evidenceSummary(base)).toMatchObject({
+      threats: 100,
+      from: all[99]?.time,
+      complete: false,
+      missing: [
+        `Of the threats, only the newest 100 of ${all.length} were read. No more than 1 page is read.`,
+      ],
+    });
+  });
+
+  it("goes without a size of page where the service refuses one", async () => {
+    const { sandbox, gather } = await tenant({
+      intercept: ({ query }) =>
+        "page_size" in query ? { status: 400, body: { error: "unknown parameter" } } : undefined,
+    });
+    const base = await gather({});
+    expect(evidenceSummary(base)).toMatchObject({ complete: true, missing: [] });
+    const lines = requestsOf(sandbox).filter((line) => line.startsWith("/threats"));
+    expect(lines.slice(0, 3)).toEqual([
+      "/threats?minutes_ago=43200&page=1&page_size=100 400",
+      "/threats?minutes_ago=43200&page=1 200",
+      "/threats?minutes_ago=43200&page=2 200",
+    ]);
+  });
+
+  it("lacks what the key may not read, says so, and goes on with the rest", async () => {
+    const { gather } = await tenant({
+      intercept: ({ path }) =>
+        path.endsWith("/threats") ? { status: 403, body: { error: "no access \u001b[2J" } } : undefined,
+    });
+    const base = await gather({});
+    const { threats, reports, complete, missing } = evidenceSummary(base);
+    expect({ threats, complete }).toEqual({ threats: 0, complete: false });
+    expect(reports).toBeGreaterThan(0);
+    expect(missing).toHaveLength(1);
+    expect(missing[0]).toMatch(/^The threats could not be read\. GET \/api\/v1\/threats .*403/);
+    expect(missing[0]).not.toContain("\u001b");
+    expect(missing[0]).not.toContain("sandbox-acme-ci");
+    expect(evidenceOf(base, { kind: "entry", value: "evil.example" })).toMatchObject({ threats: 0 });
+  });
+
+  it("is none where neither can be read", async () => {
+    const { sandbox, gather } = await tenant();
+    await sandbox.close();
+    const base = await gather({});
+    expect(evidenceSummary(base).missing).toHaveLength(2);
+    expect(evidenceSummary(base)).not.toHaveProperty("from");
+    expect(evidenceOf(base, { kind: "entry", value: "evil.example" })).toBeUndefined();
+  });
+
+  it("waits for no answer once its time is up", async () => {
+    const over = new AbortController();
+    let release = (): void => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const asked: number[] = [];
+    const { gather } = await tenant({
+      intercept: async ({ path, query }) => {
+        if (!path.endsWith("/threats") || query["page"] === "1") return undefined;
+        over.abort();
+        await released;
+        return undefined;
+      },
+    });
+    const base = await gather({
+      timeBudgetMs: 1234,
+      timer: (ms) => {
+        asked.push(ms);
+        return over.signal;
+      },
+    });
+    expect(asked).toEqual([1234]);
+    expect(base.threats).toHaveLength(100);
+    expect(evidenceSummary(base).missing[0]).toMatch(
+      /^Of the threats, only the newest 100 of \d+ were read\. The time for it was up\.$/,
+    );
+    release();
+  });
+});
+
+interface Tenant {
+  readonly sandbox: Sandbox;
+  gather(options: Omit<EvidenceOptions, "client">): ReturnType<typeof gatherEvidence>;
+}
+
+async function tenant(options: SandboxOptions = {}): Promise<Tenant> {
+  const sandbox = await startSandbox({ scenario: "acme", threats: 900, clock: () => NOW, ...options });
+  open.push(sandbox);
+  const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci", retries: false });
+  open.push(client);
+  return { sandbox, gather: (more) => gatherEvidence({ client, now: NOW, ...more }) };
+}
+
+function requestsOf({ requests }: Sandbox): string[] {
+  return requests.map(({ path, query, status }) => {
+    const sent = new URLSearchParams(query).toString();
+    return `${path.replace("/api/v1", "")}?${sent} ${status}`;
+  });
+}

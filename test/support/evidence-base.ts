@@ -1,0 +1,30 @@
+import type { PhishingReport, Threat } from "../../provider/client";
+import type { EvidenceBase } from "../../provider/gitops/plan/evidence";
+import { seenReport, seenThreat } from "../../provider/gitops/plan/seen-mail";
+
+/** What a test says of a threat; the rest is as the service may leave it out. */
+export type ThreatFields = Partial<Threat>;
+
+/** Evidence of just this mail, newest first, over the 30 days before 21 November 2026. */
+export function evidenceBaseOf(mail: {
+  readonly threats?: readonly ThreatFields[];
+  readonly reports?: readonly Partial<PhishingReport>[];
+  readonly vips?: readonly string[];
+  readonly missing?: readonly string[];
+}): EvidenceBase {
+  const { threats = [], reports = [], vips = [], missing = [] } = mail;
+  return {
+    summary: {
+      days: 30,
+      threats: threats.length,
+      reports: reports.length,
+      from: "2026-10-22T12:00:00.000Z",
+      until: "2026-11-21T12:00:00.000Z",
+      complete: missing.length === 0,
+      missing,
+    },
+    threats: threats.map((threat, at) => seenThreat({ id: `t${at}`, ...threat } as Threat)),
+    reports: reports.map((report, at) => seenReport({ id: `r${at}`, ...report } as PhishingReport)),
+    vips: new Set(vips),
+  };
+}
