@@ -11,7 +11,7 @@ import type { Settings } from "./files/settings";
 import { readYaml } from "./files/yaml-source";
 import { desiredOf } from "./plan/desired";
 import { makePlan } from "./plan/make-plan";
-import { withoutEvidence } from "./plan/no-evidence";
+import { withoutEvidence } from "./plan/mail-evidence";
 import type { Observed } from "./plan/observed";
 import type { Change, Standing } from "./plan/plan";
 

@@ -58,8 +58,16 @@ export function readConfiguration(
  * @throws {ConfigurationError} that names where a mistake stands.
  */
 export function readOwnDomains(config: ConfigSource, environment: NodeJS.ProcessEnv): OwnDomains {
+  return new OwnDomains(readOwnDomainNames(config, environment));
+}
+
+/** The same as names, in canonical form. */
+export function readOwnDomainNames(
+  config: ConfigSource,
+  environment: NodeJS.ProcessEnv,
+): readonly string[] {
   const parsed = parseOwnDomains(readSetting("ownDomains", config, environment) ?? "");
-  if (parsed.ok) return new OwnDomains(parsed.value);
+  if (parsed.ok) return parsed.value;
   throw new ConfigurationError(`${nameOf("ownDomains", config, environment)} ${parsed.reason}.`);
 }
 

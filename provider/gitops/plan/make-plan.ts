@@ -68,7 +68,7 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
   const listed = comparison.listedAfter();
   const backtest = mail.backtest(
     listed,
-    bare.filter(({ sign, kind }) => kind === "entry" && sign !== "remove"),
+    bare.filter(({ kind, before, after }) => kind === "entry" && after !== undefined && before?.list !== after.list),
   );
   const changes = bare.map((change) => judged(change, desired, mail.of(change), backtest));
   const unmanaged = comparison.unmanaged();
@@ -346,13 +346,17 @@ function alarmOf(
   const isHarmful = verdicts.some(({ name, count }) => !HARMLESS.has(name) && count > 0);
   const isRisk = findings.some(({ code }) => Object.hasOwn(RISKS, code));
   // Both let in what was kept out: a new allow, and the end of a deny.
-  const opens = change.kind === "entry" && (change.after?.list === "allow" || endsDeny(change));
+  const opens = change.kind === "entry" && (beginsAllow(change) || endsDeny(change));
   const through = backtest?.allows.find(({ key }) => key === change.key);
   const isThrough = through?.verdicts.some(({ name, count }) => !HARMLESS.has(name) && count > 0) ?? false;
   if (isRisk || (opens && (isMalicious || isThrough))) return "danger";
   const isWarned = findings.some(({ level }) => level !== "note");
   const losesVip = change.kind === "vip" && change.sign === "remove";
   return isWarned || losesVip || (opens && isHarmful) ? "warning" : "none";
+}
+
+function beginsAllow({ before, after }: BareChange): boolean {
+  return after?.list === "allow" && before?.list !== "allow";
 }
 
 function endsDeny({ sign, before, after }: BareChange): boolean {

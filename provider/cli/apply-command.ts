@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { ConfigurationError } from "../client";
+import { movedSince } from "../gitops/plan/compare";
+import type { Plan } from "../gitops/plan/plan";
+import { harmless } from "../settings/text";
+import { EXIT, type ExitCode, verb } from "./command-line";
+import { type PlannedOptions, planFor, withPlanOptions } from "./plan-options";
+
+interface Options extends PlannedOptions {
+  readonly plan?: string;
+  readonly planDigest?: string;
+  readonly yes?: boolean;
+}
+
+/**
+ * `email-security apply`: makes the plan anew, refuses when it is not the one that was reviewed, and runs `pulumi up
+ * --refresh`, which then does that and nothing else. Exit codes: 0 done, or nothing to do; 2 without `--yes`, when there
+ * is something to do; 3 refused; 1 error.
+ */
+export function applyCommand(): Command {
+  const command = new Command("apply")
+    .description(
+      "run `pulumi up` when what would be done is what was reviewed (exit code 0: done, 2: changes and no --yes, 3: refused, 1: error)",
+    )
+    .argument("[file]", 'the tenant\'s settings file (default: "settings.yaml")');
+  return withPlanOptions(command)
+    .option("--plan-digest <digest>", "the digest of the plan that was reviewed; refuses when anything moved since")
+    .option(
+      "--plan <file>",
+      "the JSON of that plan: tells which entries moved, and lets an interrupted run go on",
+    )
+    .option("--yes", "apply it; without it, the plan is only shown and compared")
+    .action(verb(run));
+}
+
+async function run(file: string | undefined, options: Options): Promise<ExitCode> {
+  if (options.stack === undefined && options.fromPreview === undefined) {
+    throw new ConfigurationError("Say with --stack which stack applies the settings: what it declared before tells what is removed.");
+  }
+  const reviewed = options.plan === undefined ? undefined : await readPlan(options.plan);
+  const digest = options.planDigest ?? reviewed?.digest;
+  // What the mail says was for the review.
+  const now = await planFor(file, { ...options, evidence: false });
+  const { printedPlan } = await import("./plan-output.js");
+  const { planJson } = await import("../gitops/plan/render/json.js");
+  const moved = digest === undefined ? undefined : movedSince(digest, now, reviewed);
+  if (moved !== undefined) {
+    process.stdout.write(printedPlan(now, {}));
+    const advice = "Nothing was changed. Make a plan of it as it is now, and have that reviewed.";
+    console.error(harmless([`error: ${moved.message} [ERR_PLAN_MOVED]`, ...moved.details, advice].join("\n")));
+    return EXIT.refused;
+  }
+  if (now.guards.length > 0) {
+    process.stdout.write(printedPlan(now, {}));
+    console.error("error: refused by a guard, see above. Nothing was changed.");
+    return EXIT.refused;
+  }
+  if (!options.yes) {
+    process.stdout.write(printedPlan(now, {}));
+    if (now.changes.length > 0) console.error("Nothing was changed: say --yes to apply this.");
+    return now.changes.length > 0 ? EXIT.changes : EXIT.clean;
+  }
+  return await up(now, planJson(now), options);
+}
+
+/** Runs `pulumi up`, held to the plan: its lists compare with it once more, right before they write. */
+async function up(plan: Plan, json: string, { stack }: Options): Promise<ExitCode> {
+  const { runPulumi } = await import("../gitops/pulumi.js");
+  const { PLAN_DIGEST, PLAN_FILE } = await import("../resources/reviewed-plan.js");
+  const folder = mkdtempSync(join(tmpdir(), "email-security-plan-"));
+  try {
+    const file = join(folder, "plan.json");
+    writeFileSync(file, json, { mode: 0o600 });
+    const named = stack === undefined ? [] : ["--stack", stack];
+    const { code } = await runPulumi(["up", "--yes", "--skip-preview", "--refresh", ...named], {
+      environment: { [PLAN_FILE]: file, [PLAN_DIGEST]: plan.digest },
+      log: (line) => console.error(line),
+      inherit: true,
+    });
+    if (code === 0) return EXIT.clean;
+    console.error(`error: \`pulumi up\` ended with ${code}; what it did is told above. Running this again does what is left.`);
+    return EXIT.error;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function readPlan(file: string): Promise<Plan> {
+  const { parsePlan } = await import("../gitops/plan/render/json.js");
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (cause) {
+    throw new ConfigurationError(`The plan can't be read: ${(cause as Error).message}`, { cause });
+  }
+  return parsePlan(text, file);
+}

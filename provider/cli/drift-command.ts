@@ -1,0 +1,89 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { Command } from "commander";
+import { ConfigurationError } from "../client";
+import type { Drift } from "../gitops/drift";
+import { harmless } from "../settings/text";
+import { connect, EXIT, type ExitCode, verb } from "./command-line";
+import { DEFAULT_FILE } from "./plan-options";
+
+interface Options {
+  readonly today?: string;
+  readonly adopt?: boolean;
+  readonly revert?: boolean;
+  readonly stack?: string;
+  readonly markdown?: string;
+  readonly json?: string;
+  readonly format: "text" | "markdown" | "json";
+}
+
+/**
+ * `email-security drift`: what the tenant holds otherwise than its files declare it, with who did it and when. Exit codes:
+ * 0 none, 2 drift (after `--adopt`: what was not adopted), 1 error.
+ */
+export function driftCommand(): Command {
+  return new Command("drift")
+    .description(
+      "show what was changed at the tenant past its settings files (exit code 0: nothing, 2: drift, 1: error)",
+    )
+    .argument("[file]", 'the tenant\'s settings file (default: "settings.yaml")')
+    .option("--adopt", "write what was added in the console into the settings files, for a pull request")
+    .option("--revert", "show the commands that undo it; nothing is run")
+    .option("--stack <name>", "the stack, for the commands of --revert")
+    .option("--today <date>", "the day (UTC) by which `expires` is judged")
+    .option("--format <format>", "what is printed: text, markdown or json", formatOf, "text")
+    .option("--markdown <file>", "also write it as Markdown, for an issue")
+    .option("--json <file>", "also write it as JSON")
+    .action(verb(run));
+}
+
+async function run(file: string = DEFAULT_FILE, options: Options): Promise<ExitCode> {
+  const { readSettings } = await import("../gitops/files/read-settings.js");
+  const { adopt, driftOf, revertCommands } = await import("../gitops/drift.js");
+  const { observe } = await import("../gitops/plan/observed.js");
+  const { hostOf } = await import("../gitops/plan-tenant.js");
+  const { driftMarkdown, driftText } = await import("../gitops/drift-report.js");
+  const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
+  const client = connect();
+  let drift: Drift;
+  try {
+    drift = driftOf(settings, await observe(client), hostOf(client));
+  } finally {
+    await client.close();
+  }
+  const json = (): string => `${JSON.stringify(drift, undefined, 2)}\n`;
+  if (options.markdown !== undefined) write(options.markdown, driftMarkdown(drift));
+  if (options.json !== undefined) write(options.json, json());
+  const printed = { text: driftText, markdown: driftMarkdown, json };
+  process.stdout.write(printed[options.format](drift));
+  if (options.revert) {
+    const up = ["pulumi up --refresh", ...(options.stack === undefined ? [] : ["--stack", options.stack])];
+    console.log(["", ...revertCommands(drift, up.join(" "))].join("\n"));
+  }
+  if (!options.adopt) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
+
+  const { files, adopted, left } = adopt(drift, settings, (path) => readFileSync(path, "utf8"));
+  const { writeSettings } = await import("../gitops/files/write-settings.js");
+  for (const one of files) writeSettings(one.file, one.after);
+  const say = (line: string): void => console.error(harmless(line));
+  for (const one of files) say(`Wrote ${one.file}.`);
+  if (adopted.length > 0) {
+    say(`${adopted.length} adopted: look at \`git diff\`, say who answers for each, and open a pull request.`);
+  }
+  for (const { item, why } of left) say(`Not adopted: ${item.there?.list ?? "VIP"} ${item.value}: ${why}.`);
+  const rest = drift.items.length - adopted.length;
+  if (rest > left.length) say(`${rest - left.length} more differ from what is declared: the next \`pulumi up --refresh\` mends them.`);
+  return rest > 0 ? EXIT.changes : EXIT.clean;
+}
+
+function formatOf(text: string): Options["format"] {
+  if (text === "text" || text === "markdown" || text === "json") return text;
+  throw new ConfigurationError(`--format is "${text}"; give text, markdown or json.`);
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (cause) {
+    throw new ConfigurationError(`The drift can't be written: ${(cause as Error).message}`, { cause });
+  }
+}

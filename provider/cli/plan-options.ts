@@ -1,0 +1,101 @@
+import { readFileSync } from "node:fs";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { ConfigurationError } from "../client";
+import type { Plan } from "../gitops/plan/plan";
+import type { PlanOptions } from "../gitops/plan-tenant";
+import { readOwnDomainNames } from "../resources/configuration";
+import { withoutUndefined } from "../settings/without-undefined";
+import { connect } from "./command-line";
+
+/** What `plan` and `apply` are told of what they make a plan of. */
+export interface PlannedOptions {
+  readonly stack?: string;
+  readonly resource?: string;
+  readonly name?: string;
+  readonly today?: string;
+  readonly days: number;
+  readonly evidence: boolean;
+  readonly maxPages?: number;
+  /** A file, `-`, or true: the preview is run. */
+  readonly fromPreview?: string | true;
+  readonly provider?: string;
+}
+
+/** The settings file where none is named. */
+export const DEFAULT_FILE = "settings.yaml";
+
+/** Adds the options of what a plan is made of. */
+export function withPlanOptions(command: Command): Command {
+  return command
+    .option("--stack <name>", "the stack that applies it: what it declared before tells what is removed")
+    .option("--resource <name>", "the TenantSettings in the stack, where it has several")
+    .option("--name <name>", "what the tenant is called (default: by the file's name)")
+    .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
+    .option("--no-evidence", "don't look at the tenant's mail")
+    .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
+    .addOption(new Option("--today <date>", "the day (UTC) by which `expires` is judged").argParser(date))
+    .option(
+      "--from-preview [file]",
+      "plan any program: run `pulumi preview --json`, or read what it printed from a file, or - for stdin",
+    )
+    .option("--provider <name>", "with --from-preview: the Provider whose tenant is meant");
+}
+
+/** Makes the plan that the options ask for. */
+export async function planFor(file: string | undefined, given: PlannedOptions): Promise<Plan> {
+  const { planFiles, planPreview } = await import("../gitops/plan-tenant.js");
+  const { fromPreview } = given;
+  if (fromPreview !== undefined && file !== undefined) {
+    throw new ConfigurationError("Give a settings file or --from-preview, not both.");
+  }
+  if (fromPreview === undefined && given.provider !== undefined) {
+    throw new ConfigurationError("--provider goes with --from-preview; a settings file has one tenant, that of the environment.");
+  }
+  const client = connect();
+  const { stack, resource, name, today, days, evidence, maxPages, provider } = given;
+  const options: PlanOptions & { provider?: string } = {
+    client,
+    days: evidence ? days : 0,
+    log: (line) => console.error(line),
+    ...withoutUndefined({ stack, resource, name, today, maxPages, provider }),
+  };
+  try {
+    if (fromPreview === undefined) return await planFiles(file ?? DEFAULT_FILE, options);
+    const text = await previewText(fromPreview, stack);
+    const from = typeof fromPreview === "string" && fromPreview !== "-" ? fromPreview : "pulumi preview";
+    return await planPreview(text, from, readOwnDomainNames(() => undefined, process.env), options);
+  } finally {
+    await client.close();
+  }
+}
+
+async function previewText(from: string | true, stack: string | undefined): Promise<string> {
+  if (typeof from === "string") {
+    try {
+      return readFileSync(from === "-" ? 0 : from, "utf8");
+    } catch (cause) {
+      throw new ConfigurationError(`The preview can't be read: ${(cause as Error).message}`, { cause });
+    }
+  }
+  const { PulumiError, runPulumi, toldBy } = await import("../gitops/pulumi.js");
+  const named = stack === undefined ? [] : ["--stack", stack];
+  const run = await runPulumi(["preview", "--json", "--show-sames", "--refresh", ...named], {
+    log: (line) => console.error(line),
+    timeoutMs: 10 * 60_000,
+  });
+  // What is wrong with the program stands in the JSON.
+  if (run.stdout.trim() === "") throw new PulumiError(`\`pulumi preview\` failed:\n${toldBy(run)}`);
+  return run.stdout;
+}
+
+/** Reads a whole number, 1 or more. */
+export function wholeNumber(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Give a whole number, 1 or more.");
+}
+
+function date(text: string): string {
+  const parsed = new Date(`${text}T00:00:00Z`);
+  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(parsed.getTime())) return text;
+  throw new InvalidArgumentError("Give a date as 2026-11-21.");
+}

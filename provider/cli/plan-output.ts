@@ -1,0 +1,55 @@
+import { writeFileSync } from "node:fs";
+import { ConfigurationError } from "../client";
+import type { Plan } from "../gitops/plan/plan";
+import { planHtml } from "../gitops/plan/render/html";
+import { planJson } from "../gitops/plan/render/json";
+import { planMarkdown } from "../gitops/plan/render/markdown";
+import { planText } from "../gitops/plan/render/text";
+
+/** Where a plan is written beside the terminal, and in what form it is printed there. */
+export interface PlanOutput {
+  readonly format?: "text" | "markdown" | "html" | "json";
+  readonly markdown?: string;
+  readonly html?: string;
+  readonly json?: string;
+  readonly all?: boolean;
+}
+
+/**
+ * Writes a plan into the files that were asked for.
+ *
+ * @throws {ConfigurationError} when one can't be written.
+ */
+export function writePlanFiles(plan: Plan, { markdown, html, json }: PlanOutput): void {
+  if (markdown !== undefined) write(markdown, planMarkdown(plan));
+  if (html !== undefined) write(html, planHtml(plan));
+  if (json !== undefined) write(json, planJson(plan));
+}
+
+/** A plan as it is printed. */
+export function printedPlan(plan: Plan, { format = "text", all = false }: PlanOutput): string {
+  if (format === "markdown") return planMarkdown(plan);
+  if (format === "html") return planHtml(plan);
+  if (format === "json") return planJson(plan);
+  const { columns } = process.stdout;
+  return planText(plan, {
+    color: isColoured(),
+    ...(columns === undefined ? {} : { width: columns }),
+    ...(all ? { limit: Number.POSITIVE_INFINITY } : {}),
+  });
+}
+
+/** Colour where there is a terminal that shows it, as the conventions of NO_COLOR and FORCE_COLOR have it. */
+function isColoured(): boolean {
+  if (process.env["NO_COLOR"]) return false;
+  if (process.env["FORCE_COLOR"]) return process.env["FORCE_COLOR"] !== "0";
+  return process.stdout.isTTY === true && process.stdout.hasColors();
+}
+
+function write(file: string, text: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (cause) {
+    throw new ConfigurationError(`The plan can't be written: ${(cause as Error).message}`, { cause });
+  }
+}

@@ -1,0 +1,90 @@
+import { excerpt, printable, quote } from "../settings/text";
+import { lineText } from "./files/finding";
+import type { Drift, DriftItem, DriftWhat } from "./drift";
+import { escapeMarkdown, markdownCode } from "./plan/render/markdown-text";
+
+const TITLES: Readonly<Record<DriftWhat, readonly [title: string, meaning: string]>> = {
+  added: ["Added", "at the tenant, and no file declares it"],
+  changed: ["Changed", "at the tenant, otherwise than declared"],
+  missing: ["Missing", "declared, and not at the tenant"],
+  expired: ["Expired", "at the tenant still, though its last day is past"],
+};
+
+const WHAT = Object.keys(TITLES) as DriftWhat[];
+
+/** How many bytes of an issue's text tell what differs; GitHub takes 65,536 characters in all. */
+const MARKDOWN_ROOM = 60_000;
+
+/** Drift for a terminal. Nothing from outside does anything in it. */
+export function driftText(drift: Drift): string {
+  const lines = [summary(drift)];
+  for (const [[title, meaning], items] of groups(drift)) {
+    lines.push("", `${title} (${items.length}): ${meaning}`);
+    for (const item of items) lines.push(`  ${nameOf(item)}`, ...factsOf(item).map((fact) => `      ${fact}`));
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+/** Drift for an issue or a pull request: at most 60,000 characters, what does not fit is counted. */
+export function driftMarkdown(drift: Drift): string {
+  const lines = ["<!-- email-security-drift -->", `**${escapeMarkdown(summary(drift))}**`];
+  let room = MARKDOWN_ROOM;
+  for (const [[title, meaning], items] of groups(drift)) {
+    lines.push("", `### ${title} (${items.length})`, "", `What is ${meaning}.`, "");
+    const shown = items.findIndex((item) => {
+      const told = [
+        `- ${markdownCode(nameOf(item))}`,
+        ...factsOf(item).map((fact) => `  - ${markdownCode(fact)}`),
+      ];
+      room -= Buffer.byteLength(told.join("\n")) + 1;
+      if (room > 0) lines.push(...told);
+      return room <= 0;
+    });
+    if (shown >= 0) lines.push(`- … and ${items.length - shown} more`);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+function groups({ items }: Drift): (readonly [readonly [string, string], readonly DriftItem[]])[] {
+  return WHAT.map((what) => [TITLES[what], items.filter((item) => item.what === what)] as const).filter(
+    ([, some]) => some.length > 0,
+  );
+}
+
+function summary({ items, host, file, at, unchanged }: Drift): string {
+  const of = `${printable(file)} at ${printable(host)}`;
+  const when = `${unchanged} as declared, read ${at}`;
+  if (items.length === 0) return `No drift: ${of} is as declared (${when}).`;
+  const counts = WHAT.flatMap((what) => {
+    const count = items.filter((item) => item.what === what).length;
+    return count === 0 ? [] : [`${count} ${what}`];
+  });
+  return `Drift of ${of}: ${counts.join(", ")} (${when}).`;
+}
+
+function nameOf({ kind, value, verdictScope, there, declared }: DriftItem): string {
+  const scope = verdictScope === undefined || verdictScope === "global" ? "" : ` (${excerpt(verdictScope)})`;
+  return `${kind === "vip" ? "VIP" : (there ?? declared)?.list} ${excerpt(value, 300)}${scope}`;
+}
+
+function factsOf({ what, there, declared, place, expires, kind }: DriftItem): string[] {
+  const facts: string[] = [];
+  if (there !== undefined && declared !== undefined) {
+    if (there.list !== declared.list) facts.push(`list: ${there.list}, declared ${declared.list}`);
+    if (there.comment !== declared.comment) {
+      facts.push(`comment: ${quote(there.comment ?? "", 300)}, declared ${quote(declared.comment ?? "", 300)}`);
+    }
+  } else if (there?.comment !== undefined) {
+    facts.push(`comment: ${quote(there.comment, 300)}`);
+  }
+  if (there?.by !== undefined || there?.at !== undefined) {
+    const by = there.by === undefined ? "" : ` by ${excerpt(there.by)}`;
+    const at = there.at === undefined ? "" : ` on ${excerpt(there.at)}`;
+    // The service keeps who made an entry, and not who changed it.
+    const made = kind === "vip" ? "added" : "made";
+    facts.push(`${made}${by}${at}${what === "changed" ? "; who changed it since, the service does not tell" : ""}`);
+  }
+  if (expires !== undefined) facts.push(`its last day was ${expires}`);
+  if (place !== undefined) facts.push(`declared at ${lineText(place)}`);
+  return facts;
+}

@@ -1,0 +1,144 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+import { type CommandLine, commandLine } from "../support/command-line";
+
+/*
+ * Settings files from the pull request to the tenant, through the real engine: one project, whose story goes on from
+ * test to test.
+ */
+
+const PROGRAM = `
+import { TenantSettings } from "pulumi-email-security";
+new TenantSettings("acme", { file: "settings/acme.yaml" });
+`;
+
+const BASELINE = `version: 1
+deny:
+  - value: evil.example
+    comment: INC-7
+  - noisy.example
+`;
+
+const SETTINGS = `version: 1
+include: [baseline.yaml]
+remove:
+  deny: [noisy.example]
+vips:
+  - email: lena.hartmann@acme.example
+    comment: Releases payments
+allow:
+  - value: partner.example
+    comment: Contract 2026-114
+    expires: never
+`;
+
+let sandbox: Sandbox;
+let project: EngineProject;
+let cli: CommandLine;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ scenario: "empty" });
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  project = await EngineProject.create({ program: PROGRAM, environment });
+  await mkdir(join(project.folder, "settings"));
+  await project.writeFile("settings/baseline.yaml", BASELINE);
+  await project.writeFile("settings/acme.yaml", SETTINGS);
+  cli = commandLine(project.folder, project.environmentWith(environment));
+});
+
+afterAll(async () => {
+  await project?.[Symbol.asyncDispose]();
+  await sandbox?.close();
+});
+
+const writes = (): string[] =>
+  sandbox.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path.replace("/api/v1/settings", "")}`);
+
+const held = (): string[] => [
+  ...sandbox.allowDenyEntries("acme").map(({ list, value, comment }) => `${list} ${value} ${comment}`.trim()),
+  ...sandbox.vips("acme").map(({ email, comment }) => `VIP ${email} ${comment}`),
+];
+
+it("plans a new stack, and applies what was reviewed", async () => {
+  const planned = await cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", "--json", "plan.json");
+  expect(planned.output).toContain("settings/baseline.yaml:3");
+  expect(planned.code).toBe(2);
+  const digest = /v1-[0-9a-f-]+/.exec(planned.output)?.[0] ?? "";
+  sandbox.clearRequests();
+  const applied = await cli("apply", "settings/acme.yaml", "--stack", "dev", "--plan", "plan.json", "--plan-digest", digest, "--yes");
+  expect(applied.output).toContain("4 created");
+  expect(applied.code).toBe(0);
+  expect(held().sort()).toEqual([
+    "VIP lena.hartmann@acme.example Releases payments",
+    "allow partner.example Contract 2026-114",
+    "deny evil.example INC-7",
+  ]);
+  const again = await cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence");
+  expect(again.code).toBe(0);
+  expect((await cli("drift", "settings/acme.yaml")).code).toBe(0);
+});
+
+it("refuses what moved since the review, naming it, and writes nothing", async () => {
+  await project.writeFile("settings/acme.yaml", SETTINGS.replace("Contract 2026-114", "Contract 2027-001"));
+  await cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", "--json", "plan.json");
+  const row = sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
+  await console_("PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
+  sandbox.clearRequests();
+  const refused = await cli("apply", "settings/acme.yaml", "--stack", "dev", "--plan", "plan.json", "--yes");
+  expect(refused.code).toBe(3);
+  expect(refused.output).toContain('allow partner.example: was allow: "Contract 2026-114" at the review, is allow: "do not touch" now');
+  // `pulumi up` by itself is held to the plan just so.
+  const up = await project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "up", "--yes", "--skip-preview", "--refresh");
+  expect(up.output).toContain("ERR_PLAN_MOVED");
+  expect(up.output).toContain('was allow: "Contract 2026-114" at the review, and is allow: "do not touch" now');
+  expect(up.code).not.toBe(0);
+  expect(writes()).toEqual([]);
+});
+
+it("shows, adopts and reverts what the console did", async () => {
+  await console_("POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value: "clicked.example", comment: "saw it" });
+  const drift = await cli("drift", "settings/acme.yaml", "--revert");
+  expect(drift.code).toBe(2);
+  expect(drift.output).toMatch(/deny clicked\.example\n +comment: "saw it"\n +made by Dana Reyes \(console\)/);
+  expect(drift.output).toContain("curl -fsS -X DELETE");
+  const adopted = await cli("drift", "settings/acme.yaml", "--adopt");
+  // What was changed is left to the next run.
+  expect(adopted.code).toBe(2);
+  const plan = await cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", "--format", "json");
+  const { changes, unmanaged } = JSON.parse(plan.stdout) as { changes: { key: string }[]; unmanaged: unknown[] };
+  expect(changes.map(({ key }) => key)).toEqual(["partner.example"]);
+  expect(unmanaged).toEqual([]);
+});
+
+it("tells a mistake at its line in a preview, and registers nothing", async () => {
+  await project.writeFile("settings/acme.yaml", `${SETTINGS}deny: [010]\n`);
+  const preview = await project.run("preview");
+  expect(preview.output).toMatch(/settings\/acme\.yaml:12:8 error: value: 010 is read as 10 by YAML/);
+  expect(preview.code).not.toBe(0);
+  expect((await cli("plan", "settings/acme.yaml")).code).toBe(1);
+});
+
+it("plans a program of any shape by its preview", async () => {
+  await project.writeFile("settings/acme.yaml", SETTINGS.replace("evil", "evil"));
+  await project.write(`${PROGRAM}
+import { AllowDenyEntry } from "pulumi-email-security";
+new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-9" });
+`);
+  const { code, stdout } = await cli("plan", "--from-preview", "--stack", "dev", "--no-evidence", "--format", "json");
+  const { changes } = JSON.parse(stdout) as { changes: { sign: string; key: string; place?: { file: string; line: number } }[] };
+  expect(changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual(["add typed.example", "change partner.example"]);
+  expect(changes.find(({ key }) => key === "typed.example")?.place).toMatchObject({ file: "index.ts", line: 6 });
+  expect(code).toBe(2);
+});
+
+async function console_(method: string, path: string, body: unknown): Promise<void> {
+  const response = await fetch(`${sandbox.url}/api/v1/settings${path}`, {
+    method,
+    headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`the console was answered ${response.status}`);
+}

@@ -1,0 +1,267 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { readSettings } from "../../../provider/gitops/files/read-settings";
+import { movedSince } from "../../../provider/gitops/plan/compare";
+import { desiredOf, type KnownLists } from "../../../provider/gitops/plan/desired";
+import { withoutEvidence } from "../../../provider/gitops/plan/mail-evidence";
+import { makePlan } from "../../../provider/gitops/plan/make-plan";
+import { observe } from "../../../provider/gitops/plan/observed";
+import type { Plan } from "../../../provider/gitops/plan/plan";
+import { planFiles } from "../../../provider/gitops/plan-tenant";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { settingsFolder } from "../../support/settings-folder";
+
+const TODAY = "2026-11-21";
+const NOTHING: KnownLists = { entries: { content: {} }, vips: { content: {} } };
+
+/** A tenant of the sandbox, without mail, and what the files below it come to. */
+async function tenant(rows: readonly object[] = [], vips: readonly string[] = []) {
+  const sandbox = await startSandbox({ scenario: "empty" });
+  const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+  const console = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-console" });
+  for (const row of rows) await console.allowDenyEntries.create(row as never);
+  if (vips.length > 0) await console.vipEmployees.add([...vips], "by hand");
+  sandbox.clearRequests();
+  return {
+    sandbox,
+    console,
+    async plan(text: string, known?: KnownLists, stack?: string): Promise<Plan> {
+      using folder = settingsFolder({ "acme.yaml": text });
+      const settings = readSettings(folder.at("acme.yaml"), { today: TODAY });
+      const observed = await observe(client);
+      return makePlan({
+        desired: desiredOf(settings, known),
+        observed,
+        tenant: { host: "sandbox", name: "acme" },
+        source: { kind: "files", files: ["acme.yaml"], ...(stack === undefined ? {} : { stack }) },
+        mail: withoutEvidence(observed.at, "not asked"),
+      });
+    },
+    async [Symbol.asyncDispose]() {
+      await client.close();
+      await console.close();
+      await sandbox.close();
+    },
+  };
+}
+
+const entry = (list: string, value: string, comment = "", more = {}) => ({
+  list,
+  entry_type: value.includes("@") ? "email_address" : "domain",
+  value,
+  ...(comment === "" ? {} : { comment }),
+  ...more,
+});
+
+const brief = ({ changes }: Plan): string[] =>
+  changes.map(({ sign, before, after, key, why }) =>
+    [sign, key, before && (before.list ?? "VIP"), after && (after.list ?? "VIP"), why].filter(Boolean).join(" "),
+  );
+
+describe("a plan", () => {
+  it("adds, changes and moves what differs, and nothing of what is as declared", async () => {
+    await using acme = await tenant(
+      [
+        entry("deny", "same.example", "INC-1"),
+        entry("deny", "worded.example", "old"),
+        entry("deny", "moved.example"),
+        entry("deny", "mine.example", "console"),
+      ],
+      [],
+    );
+    const plan = await acme.plan(`version: 1
+deny:
+  - { value: SAME.example., comment: INC-1 }
+  - { value: worded.example, comment: new, ticket: CHG-1, owner: Dana }
+  - new.example
+allow:
+  - moved.example
+`);
+    expect(brief(plan).sort()).toEqual([
+      "add new.example deny",
+      "change moved.example deny allow",
+      "change worded.example deny deny",
+    ]);
+    expect(plan.counts).toEqual({ added: 1, changed: 2, removed: 0, unchanged: 1, unmanaged: 1 });
+    expect(plan.unmanaged.map(({ key, before }) => [key, before.by])).toEqual([["mine.example", "Dana Reyes (console)"]]);
+    const worded = plan.changes.find(({ key }) => key === "worded.example");
+    expect(worded).toMatchObject({
+      before: { comment: "old", by: "Dana Reyes (console)" },
+      after: { comment: "new" },
+      ticket: "CHG-1",
+      owner: "Dana",
+      place: { line: 4, column: 14 },
+    });
+    expect(acme.sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  });
+
+  it("shows as removed what the stack declared before, what expired with its day, and not what others made", async () => {
+    await using acme = await tenant([
+      entry("deny", "gone.example"),
+      entry("allow", "expired.example", "fair"),
+      entry("deny", "console.example"),
+      entry("deny", "stays.example"),
+    ]);
+    const known: KnownLists = {
+      entries: {
+        content: {
+          "gone.example": "deny",
+          "expired.example": "allow: fair",
+          "stays.example": "deny",
+          "gone-already.example": "deny",
+        },
+      },
+      vips: { content: {} },
+    };
+    const text = `version: 1
+allow:
+  - { value: expired.example, comment: fair, expires: 2026-11-20 }
+  - { value: today.example, expires: 2026-11-21 }
+deny: [stays.example]
+`;
+    const plan = await acme.plan(text, known);
+    expect(brief(plan).sort()).toEqual([
+      "add today.example allow",
+      "remove expired.example allow expired on 2026-11-20",
+      "remove gone.example deny no longer declared",
+    ]);
+    expect(plan.expired).toMatchObject([{ key: "expired.example", isThere: true, place: { line: 3 } }]);
+    expect(plan.unmanaged.map(({ key }) => key)).toEqual(["console.example"]);
+    // Without the stack's state, nothing can be told of removals.
+    expect(brief(await acme.plan(text))).toEqual(["add today.example allow"]);
+  });
+
+  it("in exclusive mode shows as removed all that is not declared or ignored, VIPs with what that means", async () => {
+    await using acme = await tenant([entry("deny", "a.example"), entry("deny", "b.ignored.example")]);
+    const plan = await acme.plan(
+      `version: 1
+lists:
+  entries: { mode: exclusive, ignore: ["*.ignored.example"], maxRemovalFraction: 1 }
+deny: []
+`,
+      NOTHING,
+    );
+    expect(brief(plan)).toEqual(["remove a.example deny not declared, and the list is exclusive"]);
+    expect(plan.unmanaged).toEqual([]);
+    expect(plan.guards).toEqual([]);
+  });
+
+  it("says which guard would refuse the run", async () => {
+    const values = Array.from({ length: 20 }, (_, at) => `bad-${at}.example`);
+    await using acme = await tenant([...values.map((value) => entry("deny", value)), entry("allow", "there.example", "x")]);
+    const known: KnownLists = {
+      entries: { content: Object.fromEntries(values.map((value) => [value, "deny"])) },
+      vips: { content: {} },
+    };
+    const cut = await acme.plan("version: 1\ndeny: [bad-1.example]\n", known);
+    expect(cut.guards).toMatchObject([{ code: "removal-guard" }]);
+    expect(cut.guards[0]?.message).toContain("The allow/deny list would lose 19 of 20 entries (95 %)");
+    const text = `version: 1\nallow: [{ value: there.example, comment: "y" }]\ndeny: [${values.join(", ")}]\n`;
+    expect((await acme.plan(text, known)).guards).toMatchObject([{ code: "exists" }]);
+    const adopting = text.replace("version: 1\n", "version: 1\nlists: { entries: { adopt: true } }\n");
+    expect((await acme.plan(adopting, known)).guards).toEqual([]);
+  });
+
+  it("puts an accepted risk first, with why it is one and why it was accepted", async () => {
+    await using acme = await tenant();
+    const plan = await acme.plan(`version: 1
+deny: [a.example, z.example]
+allow:
+  - { value: gmail.com, acceptRisk: "until the fair is over" }
+`);
+    expect(plan.changes[0]).toMatchObject({ key: "gmail.com", alarm: "danger" });
+    expect(plan.changes[0]?.findings[0]?.message).toContain('Accepted, because: "until the fair is over"');
+    expect(plan.changes.slice(1).map(({ alarm }) => alarm)).toEqual(["none", "none"]);
+  });
+
+  it("leaves what others hold, and does not take the other list's entry of a value for a declared one", async () => {
+    await using acme = await tenant([entry("deny", "mine.example", "d"), entry("allow", "other.example")]);
+    const plan = await acme.plan("version: 1\ndeny: [{ value: mine.example, comment: d }]\n");
+    expect(plan.changes).toEqual([]);
+    expect(plan.unmanaged.map(({ key }) => key)).toEqual(["other.example"]);
+  });
+});
+
+describe("the digest of a plan", () => {
+  const TEXT = "version: 1\ndeny: [{ value: one.example, comment: INC-1 }, two.example]\n";
+
+  it("stays the same while nothing moves, whoever makes the plan and whenever", async () => {
+    await using acme = await tenant([entry("deny", "one.example", "old")]);
+    const [one, other] = [await acme.plan(TEXT, NOTHING, "prod"), await acme.plan(TEXT, NOTHING, "prod")];
+    expect(other.digest).toBe(one.digest);
+    expect(movedSince(one.digest, other)).toBeUndefined();
+    // A colleague's other entries are none of it.
+    await acme.console.allowDenyEntries.create(entry("deny", "three.example") as never);
+    expect(movedSince(one.digest, await acme.plan(TEXT, NOTHING, "prod"))).toBeUndefined();
+  });
+
+  it("tells a tenant, files and a tenant's entries that moved, and which", async () => {
+    await using acme = await tenant([entry("deny", "one.example", "old")]);
+    const known: KnownLists = { entries: { content: { "one.example": "deny: old" } }, vips: { content: {} } };
+    const reviewed = await acme.plan(TEXT, known, "prod");
+    const { digest } = reviewed;
+    expect(movedSince(digest, await acme.plan(TEXT, known, "test"), reviewed)?.what).toBe("tenant");
+    const others = await acme.plan(TEXT.replace("two", "three"), known, "prod");
+    expect(movedSince(digest, others)).toMatchObject({ what: "desired", details: [] });
+    expect(movedSince(digest, others, reviewed)?.details.join()).toContain("deny three.example");
+
+    const [row] = acme.sandbox.allowDenyEntries("acme");
+    await acme.console.allowDenyEntries.update(row?.id ?? "", { list: "allow", comment: "let it in" });
+    const moved = movedSince(digest, await acme.plan(TEXT, known, "prod"), reviewed);
+    expect(moved?.what).toBe("observed");
+    expect(moved?.details).toEqual([
+      '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, made by Dana Reyes (console)',
+    ]);
+  });
+
+  it("lets an interrupted run go on by the reviewed plan: what is done already has not moved", async () => {
+    await using acme = await tenant();
+    const reviewed = await acme.plan(TEXT, NOTHING, "prod");
+    await acme.console.allowDenyEntries.create(entry("deny", "two.example") as never);
+    const now = await acme.plan(TEXT, NOTHING, "prod");
+    expect(movedSince(reviewed.digest, now, reviewed)).toBeUndefined();
+    expect(movedSince(reviewed.digest, now)?.what).toBe("observed");
+  });
+
+  it("is not that of a plan that was changed, nor anything else that looks like one", async () => {
+    await using acme = await tenant();
+    const plan = await acme.plan(TEXT, NOTHING, "prod");
+    const [first] = plan.changes;
+    const forged = { ...plan, changes: [{ ...first, after: { list: "allow" } } as never] };
+    expect(movedSince(plan.digest, plan, forged)?.what).toBe("digest");
+    expect(movedSince("v1-nonsense", plan)?.what).toBe("digest");
+  });
+});
+
+describe("a plan with evidence", () => {
+  let sandbox: Sandbox;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ scenario: "acme", threats: 3_000 });
+  });
+  afterAll(async () => await sandbox.close());
+
+  it("puts first an allow whose sender the service found malicious, with what it would have let through, and to whom", async () => {
+    const since = Date.now() - 30 * 86_400_000;
+    const stopped = sandbox.threats("acme").filter(
+      ({ verdict, action_taken, detection_time }) =>
+        verdict === "malicious" && /moved|quarantined$/.test(action_taken) && Date.parse(detection_time) > since,
+    );
+    const sender = stopped[0]?.sender_email ?? "";
+    const from = stopped.filter((threat) => threat.sender_email === sender);
+    using folder = settingsFolder({
+      "acme.yaml": `version: 1\ndeny: [zzz.example]\nallow: [${JSON.stringify(sender)}, aaa.example]\n`,
+    });
+    const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+    sandbox.clearRequests();
+    const plan = await planFiles(folder.at("acme.yaml"), { client });
+    await client.close();
+    const [first] = plan.changes;
+    expect(first).toMatchObject({ value: sender, alarm: "danger" });
+    expect(first?.evidence?.verdicts.find(({ name }) => name === "malicious")?.count).toBeGreaterThanOrEqual(from.length);
+    const allow = plan.backtest?.allows.find(({ key }) => key === first?.key);
+    expect(allow?.letThrough).toBeGreaterThanOrEqual(from.length);
+    expect(plan.evidence).toMatchObject({ days: 30, complete: true, missing: [] });
+    expect(plan.evidence.threats).toBeGreaterThan(100);
+    expect(sandbox.requests.every(({ method }) => method === "GET")).toBe(true);
+  });
+});

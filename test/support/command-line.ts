@@ -1,0 +1,36 @@
+import { spawn } from "node:child_process";
+import { resolve } from "node:path";
+
+/** What a run of the command gave. */
+export interface CommandRun {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Both. */
+  readonly output: string;
+}
+
+/** Runs the `email-security` command as it is built. */
+export type CommandLine = (...args: string[]) => Promise<CommandRun>;
+
+/**
+ * @param folder where it is run.
+ * @param environment all of its environment.
+ */
+export function commandLine(folder: string, environment: NodeJS.ProcessEnv): CommandLine {
+  const command = resolve("provider/dist/cli/main.js");
+  return async (...args) =>
+    await new Promise((done, fail) => {
+      const child = spawn(process.execPath, [command, ...args], { cwd: folder, env: environment });
+      const texts = { stdout: "", stderr: "", output: "" };
+      for (const name of ["stdout", "stderr"] as const) {
+        child[name].setEncoding("utf8").on("data", (text: string) => {
+          texts[name] += text;
+          texts.output += text;
+        });
+      }
+      child.stdin.end();
+      child.once("error", fail);
+      child.once("close", (code) => done({ code: code ?? -1, ...texts }));
+    });
+}
