@@ -7,6 +7,7 @@ import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import status from "@pulumi/pulumi/proto/status_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { type HandlerName, shell } from "../../provider/resources/shell";
+import { compiled } from "./compile-cache";
 
 export type Properties = Record<string, unknown>;
 
@@ -42,6 +43,8 @@ export class DynamicProvider implements AsyncDisposable {
   readonly #options: DynamicProviderOptions;
   #process: ChildProcess;
   #client: ResourceProviderClient;
+  /** Whether the process that runs now was asked for anything. */
+  #hasServed = false;
 
   private constructor(
     options: DynamicProviderOptions,
@@ -57,7 +60,7 @@ export class DynamicProvider implements AsyncDisposable {
     const host = createRequire(`${process.cwd()}/`).resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
     const child = spawn(process.execPath, [host, engineAddress()], {
       stdio: ["ignore", "pipe", "pipe"],
-      env: { PATH: process.env["PATH"], ...options.environment },
+      env: { PATH: process.env["PATH"], ...compiled(), ...options.environment },
     });
     const lines: string[] = [];
     const port = await new Promise<string>((resolve, reject) => {
@@ -100,15 +103,21 @@ export class DynamicProvider implements AsyncDisposable {
 
   /** The gRPC client of the process that runs now. */
   get client(): ResourceProviderClient {
+    this.#hasServed = true;
     return this.#client;
   }
 
-  /** Ends the process and starts another, as the engine does between two runs. */
+  /**
+   * Ends the process and starts another, as the engine does between two runs. One that has served nothing is as good as
+   * another, and stays.
+   */
   async nextRun(): Promise<void> {
+    if (!this.#hasServed) return;
     await this.#stop();
     const next = await DynamicProvider.start(this.#options);
     this.#process = next.#process;
     this.#client = next.#client;
+    this.#hasServed = false;
     next.printed.push = (...lines) => this.printed.push(...lines);
   }
 

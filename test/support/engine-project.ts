@@ -42,6 +42,11 @@ export interface EngineProjectOptions {
   readonly stack?: string;
   /** Where the program finds its packages. Default: those of this repository. */
   readonly nodeModules?: string;
+  /**
+   * Whether Pulumi checks the types of the program, as it does for users. Default: false, since that is half of what a
+   * run costs.
+   */
+  readonly checksTypes?: boolean;
 }
 
 /**
@@ -72,7 +77,10 @@ export class EngineProject implements AsyncDisposable {
       ...options.files,
     };
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
-    const project = await EngineProject.#open(folder, folder, options.environment);
+    const project = await EngineProject.#open(folder, folder, {
+      ...(options.checksTypes === true ? {} : { PULUMI_NODEJS_TRANSPILE_ONLY: "true" }),
+      ...options.environment,
+    });
     await project.succeed("stack", "init", options.stack ?? "dev");
     return project;
   }
