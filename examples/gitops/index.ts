@@ -1,0 +1,3 @@
+import { TenantSettings } from "pulumi-email-security";
+
+new TenantSettings("acme", { file: "settings/acme.yaml" });
