@@ -27,7 +27,10 @@ export function applyCommand(): Command {
     )
     .argument("[file]", 'the tenant\'s settings file (default: "settings.yaml")');
   return withPlanOptions(command)
-    .option("--plan-digest <digest>", "the digest of the plan that was reviewed; refuses when anything moved since")
+    .option(
+      "--plan-digest <digest>",
+      "the digest of the plan that was reviewed; refuses when anything moved since",
+    )
     .option(
       "--plan <file>",
       "the JSON of that plan: tells which entries moved, and lets an interrupted run go on",
@@ -38,7 +41,9 @@ export function applyCommand(): Command {
 
 async function run(file: string | undefined, options: Options): Promise<ExitCode> {
   if (options.stack === undefined && options.fromPreview === undefined) {
-    throw new ConfigurationError("Say with --stack which stack applies the settings: what it declared before tells what is removed.");
+    throw new ConfigurationError(
+      "Say with --stack which stack applies the settings: what it declared before tells what is removed.",
+    );
   }
   const reviewed = options.plan === undefined ? undefined : await readPlan(options.plan);
   const digest = options.planDigest ?? reviewed?.digest;
@@ -50,7 +55,9 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
   if (moved !== undefined) {
     process.stdout.write(printedPlan(now, {}));
     const advice = "Nothing was changed. Make a plan of it as it is now, and have that reviewed.";
-    console.error(harmless([`error: ${moved.message} [ERR_PLAN_MOVED]`, ...moved.details, advice].join("\n")));
+    console.error(
+      harmless([`error: ${moved.message} [ERR_PLAN_MOVED]`, ...moved.details, advice].join("\n")),
+    );
     return EXIT.refused;
   }
   if (now.guards.length > 0) {
@@ -81,7 +88,9 @@ async function up(plan: Plan, json: string, { stack }: Options): Promise<ExitCod
       inherit: true,
     });
     if (code === 0) return EXIT.clean;
-    console.error(`error: \`pulumi up\` ended with ${code}; what it did is told above. Running this again does what is left.`);
+    console.error(
+      `error: \`pulumi up\` ended with ${code}; what it did is told above. Running this again does what is left.`,
+    );
     return EXIT.error;
   } finally {
     rmSync(folder, { recursive: true, force: true });

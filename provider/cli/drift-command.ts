@@ -28,7 +28,10 @@ export function driftCommand(): Command {
     .argument("[file]", 'the tenant\'s settings file (default: "settings.yaml")')
     .option("--adopt", "write what was added in the console into the settings files, for a pull request")
     .option("--revert", "show the commands that undo it; nothing is run")
-    .option("--stack <name>", "the stack, for the commands of --revert")
+    .option(
+      "--stack <name>",
+      "the stack that applies it: tells what it declared before from what the console added",
+    )
     .option("--today <date>", "the day (UTC) by which `expires` is judged")
     .option("--format <format>", "what is printed: text, markdown or json", formatOf, "text")
     .option("--markdown <file>", "also write it as Markdown, for an issue")
@@ -41,12 +44,14 @@ async function run(file: string = DEFAULT_FILE, options: Options): Promise<ExitC
   const { adopt, driftOf, revertCommands } = await import("../gitops/drift.js");
   const { observe } = await import("../gitops/plan/observed.js");
   const { hostOf } = await import("../gitops/plan-tenant.js");
+  const { readStackState } = await import("../gitops/plan/stack-state.js");
   const { driftMarkdown, driftText } = await import("../gitops/drift-report.js");
   const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
   const client = connect();
   let drift: Drift;
   try {
-    drift = driftOf(settings, await observe(client), hostOf(client));
+    const known = options.stack === undefined ? undefined : await readStackState(options.stack, undefined);
+    drift = driftOf(settings, await observe(client), hostOf(client), known);
   } finally {
     await client.close();
   }
@@ -67,11 +72,16 @@ async function run(file: string = DEFAULT_FILE, options: Options): Promise<ExitC
   const say = (line: string): void => console.error(harmless(line));
   for (const one of files) say(`Wrote ${one.file}.`);
   if (adopted.length > 0) {
-    say(`${adopted.length} adopted: look at \`git diff\`, say who answers for each, and open a pull request.`);
+    say(
+      `${adopted.length} adopted: look at \`git diff\`, say who answers for each, and open a pull request.`,
+    );
   }
   for (const { item, why } of left) say(`Not adopted: ${item.there?.list ?? "VIP"} ${item.value}: ${why}.`);
   const rest = drift.items.length - adopted.length;
-  if (rest > left.length) say(`${rest - left.length} more differ from what is declared: the next \`pulumi up --refresh\` mends them.`);
+  if (rest > left.length)
+    say(
+      `${rest - left.length} more differ from what is declared: the next \`pulumi up --refresh\` mends them.`,
+    );
   return rest > 0 ? EXIT.changes : EXIT.clean;
 }
 

@@ -37,9 +37,10 @@ export function planCommand(): Command {
     .option("--html <file>", "also write it as one page")
     .option("--json <file>", "also write it as JSON, for `apply` and for tools")
     .addOption(
-      new Option("--fail-on <level>", "exit with 3 when a change is a risk, or when there is any warning").choices(
-        FAIL_ON,
-      ),
+      new Option(
+        "--fail-on <level>",
+        "exit with 3 when a change is a risk, or when there is any warning",
+      ).choices(FAIL_ON),
     )
     .action(verb(run));
 }
@@ -52,7 +53,9 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
   const alarming = alarmingChanges(plan, options.failOn);
   if (alarming > 0) {
     console.error(
-      harmless(`error: ${alarming} ${alarming === 1 ? "change is" : "changes are"} refused by --fail-on ${options.failOn}.`),
+      harmless(
+        `error: ${alarming} ${alarming === 1 ? "change is" : "changes are"} refused by --fail-on ${options.failOn}.`,
+      ),
     );
   }
   if (plan.guards.length > 0 || alarming > 0) return EXIT.refused;
@@ -61,5 +64,6 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
 
 function alarmingChanges({ changes }: Plan, failOn: Options["failOn"]): number {
   if (failOn === undefined) return 0;
-  return changes.filter(({ alarm }) => alarm === "danger" || (failOn === "warning" && alarm === "warning")).length;
+  return changes.filter(({ alarm }) => alarm === "danger" || (failOn === "warning" && alarm === "warning"))
+    .length;
 }

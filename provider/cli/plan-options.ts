@@ -49,7 +49,9 @@ export async function planFor(file: string | undefined, given: PlannedOptions): 
     throw new ConfigurationError("Give a settings file or --from-preview, not both.");
   }
   if (fromPreview === undefined && given.provider !== undefined) {
-    throw new ConfigurationError("--provider goes with --from-preview; a settings file has one tenant, that of the environment.");
+    throw new ConfigurationError(
+      "--provider goes with --from-preview; a settings file has one tenant, that of the environment.",
+    );
   }
   const client = connect();
   const { stack, resource, name, today, days, evidence, maxPages, provider } = given;
@@ -63,7 +65,12 @@ export async function planFor(file: string | undefined, given: PlannedOptions): 
     if (fromPreview === undefined) return await planFiles(file ?? DEFAULT_FILE, options);
     const text = await previewText(fromPreview, stack);
     const from = typeof fromPreview === "string" && fromPreview !== "-" ? fromPreview : "pulumi preview";
-    return await planPreview(text, from, readOwnDomainNames(() => undefined, process.env), options);
+    return await planPreview(
+      text,
+      from,
+      readOwnDomainNames(() => undefined, process.env),
+      options,
+    );
   } finally {
     await client.close();
   }

@@ -1,13 +1,13 @@
 import { excerpt, printable, quote } from "../settings/text";
-import { lineText } from "./files/finding";
 import type { Drift, DriftItem, DriftWhat } from "./drift";
+import { lineText } from "./files/finding";
 import { escapeMarkdown, markdownCode } from "./plan/render/markdown-text";
 
 const TITLES: Readonly<Record<DriftWhat, readonly [title: string, meaning: string]>> = {
   added: ["Added", "at the tenant, and no file declares it"],
   changed: ["Changed", "at the tenant, otherwise than declared"],
   missing: ["Missing", "declared, and not at the tenant"],
-  expired: ["Expired", "at the tenant still, though its last day is past"],
+  leaving: ["Leaving", "at the tenant still, and removed by the next run"],
 };
 
 const WHAT = Object.keys(TITLES) as DriftWhat[];
@@ -20,7 +20,8 @@ export function driftText(drift: Drift): string {
   const lines = [summary(drift)];
   for (const [[title, meaning], items] of groups(drift)) {
     lines.push("", `${title} (${items.length}): ${meaning}`);
-    for (const item of items) lines.push(`  ${nameOf(item)}`, ...factsOf(item).map((fact) => `      ${fact}`));
+    for (const item of items)
+      lines.push(`  ${nameOf(item)}`, ...factsOf(item).map((fact) => `      ${fact}`));
   }
   return `${lines.join("\n")}\n`;
 }
@@ -67,12 +68,14 @@ function nameOf({ kind, value, verdictScope, there, declared }: DriftItem): stri
   return `${kind === "vip" ? "VIP" : (there ?? declared)?.list} ${excerpt(value, 300)}${scope}`;
 }
 
-function factsOf({ what, there, declared, place, expires, kind }: DriftItem): string[] {
+function factsOf({ what, there, declared, place, why, kind }: DriftItem): string[] {
   const facts: string[] = [];
   if (there !== undefined && declared !== undefined) {
     if (there.list !== declared.list) facts.push(`list: ${there.list}, declared ${declared.list}`);
     if (there.comment !== declared.comment) {
-      facts.push(`comment: ${quote(there.comment ?? "", 300)}, declared ${quote(declared.comment ?? "", 300)}`);
+      facts.push(
+        `comment: ${quote(there.comment ?? "", 300)}, declared ${quote(declared.comment ?? "", 300)}`,
+      );
     }
   } else if (there?.comment !== undefined) {
     facts.push(`comment: ${quote(there.comment, 300)}`);
@@ -82,9 +85,11 @@ function factsOf({ what, there, declared, place, expires, kind }: DriftItem): st
     const at = there.at === undefined ? "" : ` on ${excerpt(there.at)}`;
     // The service keeps who made an entry, and not who changed it.
     const made = kind === "vip" ? "added" : "made";
-    facts.push(`${made}${by}${at}${what === "changed" ? "; who changed it since, the service does not tell" : ""}`);
+    facts.push(
+      `${made}${by}${at}${what === "changed" ? "; who changed it since, the service does not tell" : ""}`,
+    );
   }
-  if (expires !== undefined) facts.push(`its last day was ${expires}`);
+  if (why !== undefined) facts.push(why);
   if (place !== undefined) facts.push(`declared at ${lineText(place)}`);
   return facts;
 }

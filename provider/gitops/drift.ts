@@ -2,24 +2,25 @@ import { dirname } from "node:path";
 import type { List } from "../settings/assumptions";
 import { OwnDomains } from "../settings/own-domains";
 import { RISKS, risksOf } from "../settings/risk";
-import { isPrintable, printable } from "../settings/text";
+import { excerpt, isPrintable, printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { type Edit, editSettings, type Section } from "./files/edit";
 import type { Place } from "./files/finding";
 import { readSettings } from "./files/read-settings";
 import type { Settings } from "./files/settings";
 import { readYaml } from "./files/yaml-source";
-import { desiredOf } from "./plan/desired";
-import { makePlan } from "./plan/make-plan";
+import { desiredOf, type KnownLists } from "./plan/desired";
 import { withoutEvidence } from "./plan/mail-evidence";
+import { makePlan } from "./plan/make-plan";
 import type { Observed } from "./plan/observed";
 import type { Change, Standing } from "./plan/plan";
 
 /**
  * How the tenant differs from the files. `added`: there, and nobody declares it. `changed`: there, and otherwise than
- * declared. `missing`: declared, and not there. `expired`: there still, though its last day is past.
+ * declared. `missing`: declared, and not there. `leaving`: there still, though its last day is past, or the stack declared it and the files no
+ * longer do; the next run removes it.
  */
-export type DriftWhat = "added" | "changed" | "missing" | "expired";
+export type DriftWhat = "added" | "changed" | "missing" | "leaving";
 
 /** One entry or VIP that is not as the files declare it. */
 export interface DriftItem extends Pick<Change, "kind" | "key" | "value" | "entryType" | "verdictScope"> {
@@ -29,8 +30,8 @@ export interface DriftItem extends Pick<Change, "kind" | "key" | "value" | "entr
   readonly declared?: Standing;
   /** Which line declares it. */
   readonly place?: Place;
-  /** The last day, of what has expired. */
-  readonly expires?: string;
+  /** Why it is leaving: "expired on 2026-10-31", "no longer declared". */
+  readonly why?: string;
   /** The service's id of an entry that is there. */
   readonly id?: string;
 }
@@ -48,15 +49,17 @@ export interface Drift {
   readonly unchanged: number;
 }
 
-const WHAT: readonly DriftWhat[] = ["added", "changed", "missing", "expired"];
+const WHAT: readonly DriftWhat[] = ["added", "changed", "missing", "leaving"];
 
 /**
  * Compares a tenant with its files: what the console changed since they were applied. What `ignore` names, and VIPs that
  * only automatic detection holds, are none.
+ *
+ * @param known what the stack's state holds; without it, what the files declared before the last run is taken for added.
  */
-export function driftOf(settings: Settings, observed: Observed, host: string): Drift {
+export function driftOf(settings: Settings, observed: Observed, host: string, known?: KnownLists): Drift {
   const plan = makePlan({
-    desired: desiredOf(settings, undefined),
+    desired: desiredOf(settings, known),
     observed,
     tenant: { host, name: settings.file },
     source: { kind: "files", files: settings.files },
@@ -76,24 +79,33 @@ export function driftOf(settings: Settings, observed: Observed, host: string): D
   const items = [
     ...plan.unmanaged.map((one) => item("added", one, { there: one.before })),
     ...plan.changes.map((change) => {
-      const { sign, before, after, place } = change;
-      // In exclusive mode, what nobody declares would be removed.
-      if (sign === "remove") return item("added", change, withoutUndefined({ there: before }));
+      const { sign, before, after, place, why } = change;
+      if (sign === "remove") {
+        // In exclusive mode, a run would remove what nobody ever declared, too.
+        const isOwn = Object.hasOwn(
+          (change.kind === "vip" ? known?.vips : known?.entries)?.content ?? {},
+          change.key,
+        );
+        const rest = withoutUndefined({ there: before, why, place });
+        return isOwn
+          ? item("leaving", change, rest)
+          : item("added", change, withoutUndefined({ there: before }));
+      }
       const rest = withoutUndefined({ there: before, declared: after, place });
       return item(sign === "add" ? "missing" : "changed", change, rest);
     }),
   ];
-  const late = plan.expired.filter(({ isThere }) => isThere);
-  // Until the next run removes it, what has expired is there though nobody declares it.
-  const isLate = ({ kind, key }: DriftItem): boolean =>
-    late.some((one) => one.kind === kind && one.key === key);
-  const all = items.map((one) => {
-    if (one.what !== "added" || !isLate(one)) return one;
-    const expired = late.find(({ kind, key }) => kind === one.kind && key === one.key);
+  // Without the stack's state, what has expired is known by the files.
+  const all = items.map((one): DriftItem => {
+    const late = plan.expired.find(
+      ({ kind, key, isThere }) => isThere && kind === one.kind && key === one.key,
+    );
+    if (one.what !== "added" || late === undefined) return one;
     return {
       ...one,
-      what: "expired" as const,
-      ...withoutUndefined({ expires: expired?.expires, place: expired?.place }),
+      what: "leaving",
+      why: `expired on ${late.expires}`,
+      ...withoutUndefined({ place: late.place }),
     };
   });
   return {
@@ -216,31 +228,31 @@ function fileFor(
 export function revertCommands({ items }: Drift, up: string): string[] {
   const lines: string[] = [];
   const mended = items.filter(({ what }) => what !== "added");
-  if (mended.length > 0) {
-    lines.push(`# mends what was changed, is missing or has expired (${mended.length})`, up);
-  }
-  const key = '-H "X-Api-Key: $EMAIL_SECURITY_API_KEY"';
-  for (const { what, kind, value, there, id } of items) {
-    if (what !== "added") continue;
-    const by = there?.by === undefined ? "" : `, by ${printable(there.by)}`;
-    if (kind === "entry" && id !== undefined) {
-      lines.push(
-        `# removes ${there?.list} ${printable(value)}${by}`,
-        `curl -fsS -X DELETE ${key} ${quoted(`/api/v1/settings/allow_deny_entries/${encodeURIComponent(id)}`)}`,
-      );
-    } else if (kind === "vip" && isPrintable(value)) {
-      lines.push(
-        `# removes the VIP ${printable(value)}${by}; the exclusion that the service writes lasts`,
-        `curl -fsS -X POST ${key} -H "Content-Type: application/json" -d ${shell(JSON.stringify({ emails: [value] }))} ${quoted("/api/v1/settings/vip_employees/remove")}`,
-      );
-    }
-  }
-  return lines;
+  if (mended.length > 0)
+    lines.push(`# mends what was changed, is missing or is leaving (${mended.length})`, up);
+  const removals = items.filter(({ what }) => what === "added").flatMap(removalCommand);
+  return removals.length === 0 ? lines : [...lines, ...SERVICE, ...removals];
 }
 
-/** An address of the service, for a shell; the path holds nothing that a shell reads. */
-function quoted(path: string): string {
-  return `"$EMAIL_SECURITY_BASE_URL"${shell(path)}`;
+/** The key goes to curl over a pipe: among its arguments, every user of the machine could see it. */
+const SERVICE = [
+  "# what was added: one request each, by the key of the environment",
+  "service() { method=$1 path=$2; shift 2",
+  `  printf 'X-Api-Key: %s' "$EMAIL_SECURITY_API_KEY" | curl -fsS -H @- -X "$method" "$@" "$EMAIL_SECURITY_BASE_URL$path"; echo; }`,
+];
+
+function removalCommand({ kind, value, there, id }: DriftItem): string[] {
+  const by = there?.by === undefined ? "" : `, by ${excerpt(there.by)}`;
+  if (kind === "entry" && id !== undefined) {
+    const path = `/api/v1/settings/allow_deny_entries/${encodeURIComponent(id)}`;
+    return [`# ${there?.list} ${excerpt(value)}${by}`, `service DELETE ${shell(path)}`];
+  }
+  if (kind !== "vip" || !isPrintable(value)) return [];
+  const body = shell(JSON.stringify({ emails: [value] }));
+  return [
+    `# VIP ${excerpt(value)}${by}; the exclusion that the service writes lasts`,
+    `service POST /api/v1/settings/vip_employees/remove -H "Content-Type: application/json" -d ${body}`,
+  ];
 }
 
 function shell(text: string): string {

@@ -44,9 +44,7 @@ export async function planFiles(file: string, options: PlanOptions): Promise<Pla
   const { settings, findings } = lintSettings(file, today === undefined ? {} : { today });
   if (settings === undefined) throw new SettingsFileError(file, findings);
   const known =
-    stack === undefined
-      ? undefined
-      : await readStackState(stack, resource, log === undefined ? {} : { log });
+    stack === undefined ? undefined : await readStackState(stack, resource, log === undefined ? {} : { log });
   const source: PlanSource = {
     kind: "files",
     files: settings.files,

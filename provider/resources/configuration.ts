@@ -62,10 +62,7 @@ export function readOwnDomains(config: ConfigSource, environment: NodeJS.Process
 }
 
 /** The same as names, in canonical form. */
-export function readOwnDomainNames(
-  config: ConfigSource,
-  environment: NodeJS.ProcessEnv,
-): readonly string[] {
+export function readOwnDomainNames(config: ConfigSource, environment: NodeJS.ProcessEnv): readonly string[] {
   const parsed = parseOwnDomains(readSetting("ownDomains", config, environment) ?? "");
   if (parsed.ok) return parsed.value;
   throw new ConfigurationError(`${nameOf("ownDomains", config, environment)} ${parsed.reason}.`);

@@ -107,6 +107,11 @@ export class EngineProject implements AsyncDisposable {
     });
   }
 
+  /** The environment in which the CLI is run. */
+  get environment(): NodeJS.ProcessEnv {
+    return this.#environment;
+  }
+
   /** Replaces the program. */
   async write(program: string): Promise<void> {
     await this.writeFile("index.ts", program);

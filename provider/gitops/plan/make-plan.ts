@@ -68,7 +68,9 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
   const listed = comparison.listedAfter();
   const backtest = mail.backtest(
     listed,
-    bare.filter(({ kind, before, after }) => kind === "entry" && after !== undefined && before?.list !== after.list),
+    bare.filter(
+      ({ kind, before, after }) => kind === "entry" && after !== undefined && before?.list !== after.list,
+    ),
   );
   const changes = bare.map((change) => judged(change, desired, mail.of(change), backtest));
   const unmanaged = comparison.unmanaged();
