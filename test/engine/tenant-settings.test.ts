@@ -2,8 +2,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
-import { EngineProject } from "../support/engine-project";
 import { type CommandLine, commandLine } from "../support/command-line";
+import { EngineProject } from "../support/engine-project";
 
 /*
  * Settings files from the pull request to the tenant, through the real engine: one project, whose story goes on from
@@ -55,7 +55,9 @@ afterAll(async () => {
 });
 
 const writes = (): string[] =>
-  sandbox.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path.replace("/api/v1/settings", "")}`);
+  sandbox.requests
+    .filter(({ method }) => method !== "GET")
+    .map(({ method, path }) => `${method} ${path.replace("/api/v1/settings", "")}`);
 
 const held = (): string[] => [
   ...sandbox.allowDenyEntries("acme").map(({ list, value, comment }) => `${list} ${value} ${comment}`.trim()),
@@ -63,12 +65,30 @@ const held = (): string[] => [
 ];
 
 it("plans a new stack, and applies what was reviewed", async () => {
-  const planned = await cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", "--json", "plan.json");
+  const planned = await cli(
+    "plan",
+    "settings/acme.yaml",
+    "--stack",
+    "dev",
+    "--no-evidence",
+    "--json",
+    "plan.json",
+  );
   expect(planned.output).toContain("settings/baseline.yaml:3");
   expect(planned.code).toBe(2);
   const digest = /v1-[0-9a-f-]+/.exec(planned.output)?.[0] ?? "";
   sandbox.clearRequests();
-  const applied = await cli("apply", "settings/acme.yaml", "--stack", "dev", "--plan", "plan.json", "--plan-digest", digest, "--yes");
+  const applied = await cli(
+    "apply",
+    "settings/acme.yaml",
+    "--stack",
+    "dev",
+    "--plan",
+    "plan.json",
+    "--plan-digest",
+    digest,
+    "--yes",
+  );
   expect(applied.output).toContain("4 created");
   expect(applied.code).toBe(0);
   expect(held().sort()).toEqual([
@@ -89,26 +109,46 @@ it("refuses what moved since the review, naming it, and writes nothing", async (
   sandbox.clearRequests();
   const refused = await cli("apply", "settings/acme.yaml", "--stack", "dev", "--plan", "plan.json", "--yes");
   expect(refused.code).toBe(3);
-  expect(refused.output).toContain('allow partner.example: was allow: "Contract 2026-114" at the review, is allow: "do not touch" now');
+  expect(refused.output).toContain(
+    'allow partner.example: was allow: "Contract 2026-114" at the review, is allow: "do not touch" now',
+  );
   // `pulumi up` by itself is held to the plan just so.
-  const up = await project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "up", "--yes", "--skip-preview", "--refresh");
+  const up = await project.runWith(
+    { EMAIL_SECURITY_PLAN: "plan.json" },
+    "up",
+    "--yes",
+    "--skip-preview",
+    "--refresh",
+  );
   expect(up.output).toContain("ERR_PLAN_MOVED");
-  expect(up.output).toContain('was allow: "Contract 2026-114" at the review, and is allow: "do not touch" now');
+  expect(up.output).toContain(
+    'was allow: "Contract 2026-114" at the review, and is allow: "do not touch" now',
+  );
   expect(up.code).not.toBe(0);
   expect(writes()).toEqual([]);
 });
 
 it("shows, adopts and reverts what the console did", async () => {
-  await console_("POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value: "clicked.example", comment: "saw it" });
+  await console_("POST", "/allow_deny_entries", {
+    list: "deny",
+    entry_type: "domain",
+    value: "clicked.example",
+    comment: "saw it",
+  });
   const drift = await cli("drift", "settings/acme.yaml", "--revert");
   expect(drift.code).toBe(2);
-  expect(drift.output).toMatch(/deny clicked\.example\n +comment: "saw it"\n +made by Dana Reyes \(console\)/);
+  expect(drift.output).toMatch(
+    /deny clicked\.example\n +comment: "saw it"\n +made by Dana Reyes \(console\)/,
+  );
   expect(drift.output).toContain("curl -fsS -X DELETE");
   const adopted = await cli("drift", "settings/acme.yaml", "--adopt");
   // What was changed is left to the next run.
   expect(adopted.code).toBe(2);
   const plan = await cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", "--format", "json");
-  const { changes, unmanaged } = JSON.parse(plan.stdout) as { changes: { key: string }[]; unmanaged: unknown[] };
+  const { changes, unmanaged } = JSON.parse(plan.stdout) as {
+    changes: { key: string }[];
+    unmanaged: unknown[];
+  };
   expect(changes.map(({ key }) => key)).toEqual(["partner.example"]);
   expect(unmanaged).toEqual([]);
 });
@@ -127,10 +167,26 @@ it("plans a program of any shape by its preview", async () => {
 import { AllowDenyEntry } from "pulumi-email-security";
 new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-9" });
 `);
-  const { code, stdout } = await cli("plan", "--from-preview", "--stack", "dev", "--no-evidence", "--format", "json");
-  const { changes } = JSON.parse(stdout) as { changes: { sign: string; key: string; place?: { file: string; line: number } }[] };
-  expect(changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual(["add typed.example", "change partner.example"]);
-  expect(changes.find(({ key }) => key === "typed.example")?.place).toMatchObject({ file: "index.ts", line: 6 });
+  const { code, stdout } = await cli(
+    "plan",
+    "--from-preview",
+    "--stack",
+    "dev",
+    "--no-evidence",
+    "--format",
+    "json",
+  );
+  const { changes } = JSON.parse(stdout) as {
+    changes: { sign: string; key: string; place?: { file: string; line: number } }[];
+  };
+  expect(changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual([
+    "add typed.example",
+    "change partner.example",
+  ]);
+  expect(changes.find(({ key }) => key === "typed.example")?.place).toMatchObject({
+    file: "index.ts",
+    line: 6,
+  });
   expect(code).toBe(2);
 });
 

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { emailSecurity } from "../../support/command";
-import { SettingsFolder } from "../../support/settings-folder";
+import { LintedFolder } from "../../support/linted-folder";
 
 const BASELINE = "version: 1\nownDomains: [acme.example]\ndeny:\n  - evil.example\n  - mail.evil.example\n";
 const TENANT = "version: 1\ninclude: [../shared/baseline.yaml]\nallow:\n  - partner.example\n";
@@ -9,7 +9,7 @@ const TODAY = ["--today", "2026-11-21"];
 
 describe("email-security lint", () => {
   it("says that there is nothing, without a key or a network", async () => {
-    using folder = new SettingsFolder({ "settings.yaml": "version: 1\ndeny:\n  - evil.example\n" });
+    using folder = new LintedFolder({ "settings.yaml": "version: 1\ndeny:\n  - evil.example\n" });
     expect(await emailSecurity(folder.folder, ["lint"])).toEqual({
       code: 0,
       stdout: "Nothing found in 1 file.\n",
@@ -18,7 +18,7 @@ describe("email-security lint", () => {
   });
 
   it("lints the folder settings; what is included is linted through the others, and told once", async () => {
-    using folder = new SettingsFolder({
+    using folder = new LintedFolder({
       "settings/shared/baseline.yaml": BASELINE,
       "settings/tenants/a.yml": TENANT,
       "settings/tenants/b.yaml": TENANT.replace("partner", "acme-login"),
@@ -37,7 +37,7 @@ describe("email-security lint", () => {
   });
 
   it("lints files that include each other, and one that is named on two ways, once", async () => {
-    using folder = new SettingsFolder({
+    using folder = new LintedFolder({
       "settings/a.yaml": "version: 1\ninclude: [b.yaml]\n",
       "settings/b.yaml": "version: 1\ninclude: [a.yaml]\n",
       "settings/c.yaml": "version: 1\n",
@@ -53,7 +53,7 @@ describe("email-security lint", () => {
     [["--fail-on", "warning"], 3],
     [["--fail-on", "note"], 3],
   ])("ends with warnings alone as asked: %j", async (args, code) => {
-    using folder = new SettingsFolder({ "settings.yaml": BASELINE });
+    using folder = new LintedFolder({ "settings.yaml": BASELINE });
     expect((await emailSecurity(folder.folder, ["lint", ...args])).code).toBe(code);
   });
 
@@ -61,7 +61,7 @@ describe("email-security lint", () => {
     [["--fail-on", "warning"], 0],
     [["--fail-on", "note"], 3],
   ])("ends with notes alone as asked: %j", async (args, code) => {
-    using folder = new SettingsFolder({
+    using folder = new LintedFolder({
       "settings.yaml": "version: 1\ndeny:\n  - { value: evil.example, expires: 2026-11-30 }\n",
     });
     const { stdout, ...end } = await emailSecurity(folder.folder, ["lint", ...TODAY, ...args]);
@@ -70,7 +70,7 @@ describe("email-security lint", () => {
   });
 
   it("writes JSON and, beside any format, SARIF with paths from the top of the repository", async () => {
-    using folder = new SettingsFolder({ "tenants/settings.yaml": BASELINE });
+    using folder = new LintedFolder({ "tenants/settings.yaml": BASELINE });
     mkdirSync(folder.path(".git"));
     const args = ["lint", "--format", "json", "--sarif", "lint.sarif", ...TODAY];
     const { code, stdout, stderr } = await emailSecurity(folder.path("tenants"), args);
@@ -99,14 +99,14 @@ describe("email-security lint", () => {
     [["lint", "--fail-on", "error"], /--fail-on <level>/],
     [["lint", "a.yaml", "--sarif", "empty/none/x.sarif"], /^error: ENOENT: .*x\.sarif/],
   ])("can't be done: %j", async (args, message) => {
-    using folder = new SettingsFolder({ "empty/readme.txt": "", "a.yaml": "version: 1\n" });
+    using folder = new LintedFolder({ "empty/readme.txt": "", "a.yaml": "version: 1\n" });
     const { code, stderr } = await emailSecurity(folder.folder, args);
     expect(stderr).toMatch(message);
     expect(code).toBe(1);
   });
 
   it("tells a file that is not there, and one with a hostile name, as text", async () => {
-    using folder = new SettingsFolder({ "settings/\u001b[31m::error::.yaml": "version: 2\n" });
+    using folder = new LintedFolder({ "settings/\u001b[31m::error::.yaml": "version: 2\n" });
     const { code, stdout } = await emailSecurity(folder.folder, ["lint", "settings", "none.yaml"]);
     expect(code).toBe(2);
     expect(stdout).toContain('none.yaml:1:1 error: "none.yaml" can\'t be read: ENOENT');

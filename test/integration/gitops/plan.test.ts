@@ -55,7 +55,9 @@ const entry = (list: string, value: string, comment = "", more = {}) => ({
 
 const brief = ({ changes }: Plan): string[] =>
   changes.map(({ sign, before, after, key, why }) =>
-    [sign, key, before && (before.list ?? "VIP"), after && (after.list ?? "VIP"), why].filter(Boolean).join(" "),
+    [sign, key, before && (before.list ?? "VIP"), after && (after.list ?? "VIP"), why]
+      .filter(Boolean)
+      .join(" "),
   );
 
 describe("a plan", () => {
@@ -83,7 +85,9 @@ allow:
       "change worded.example deny deny",
     ]);
     expect(plan.counts).toEqual({ added: 1, changed: 2, removed: 0, unchanged: 1, unmanaged: 1 });
-    expect(plan.unmanaged.map(({ key, before }) => [key, before.by])).toEqual([["mine.example", "Dana Reyes (console)"]]);
+    expect(plan.unmanaged.map(({ key, before }) => [key, before.by])).toEqual([
+      ["mine.example", "Dana Reyes (console)"],
+    ]);
     const worded = plan.changes.find(({ key }) => key === "worded.example");
     expect(worded).toMatchObject({
       before: { comment: "old", by: "Dana Reyes (console)" },
@@ -148,7 +152,10 @@ deny: []
 
   it("says which guard would refuse the run", async () => {
     const values = Array.from({ length: 20 }, (_, at) => `bad-${at}.example`);
-    await using acme = await tenant([...values.map((value) => entry("deny", value)), entry("allow", "there.example", "x")]);
+    await using acme = await tenant([
+      ...values.map((value) => entry("deny", value)),
+      entry("allow", "there.example", "x"),
+    ]);
     const known: KnownLists = {
       entries: { content: Object.fromEntries(values.map((value) => [value, "deny"])) },
       vips: { content: {} },
@@ -242,10 +249,14 @@ describe("a plan with evidence", () => {
 
   it("puts first an allow whose sender the service found malicious, with what it would have let through, and to whom", async () => {
     const since = Date.now() - 30 * 86_400_000;
-    const stopped = sandbox.threats("acme").filter(
-      ({ verdict, action_taken, detection_time }) =>
-        verdict === "malicious" && /moved|quarantined$/.test(action_taken) && Date.parse(detection_time) > since,
-    );
+    const stopped = sandbox
+      .threats("acme")
+      .filter(
+        ({ verdict, action_taken, detection_time }) =>
+          verdict === "malicious" &&
+          /moved|quarantined$/.test(action_taken) &&
+          Date.parse(detection_time) > since,
+      );
     const sender = stopped[0]?.sender_email ?? "";
     const from = stopped.filter((threat) => threat.sender_email === sender);
     using folder = settingsFolder({
@@ -257,7 +268,9 @@ describe("a plan with evidence", () => {
     await client.close();
     const [first] = plan.changes;
     expect(first).toMatchObject({ value: sender, alarm: "danger" });
-    expect(first?.evidence?.verdicts.find(({ name }) => name === "malicious")?.count).toBeGreaterThanOrEqual(from.length);
+    expect(first?.evidence?.verdicts.find(({ name }) => name === "malicious")?.count).toBeGreaterThanOrEqual(
+      from.length,
+    );
     const allow = plan.backtest?.allows.find(({ key }) => key === first?.key);
     expect(allow?.letThrough).toBeGreaterThanOrEqual(from.length);
     expect(plan.evidence).toMatchObject({ days: 30, complete: true, missing: [] });

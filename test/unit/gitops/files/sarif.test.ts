@@ -7,7 +7,7 @@ import { lintSettings } from "../../../../provider/gitops/files/lint";
 import { RULES } from "../../../../provider/gitops/files/rules";
 import { sarifLog } from "../../../../provider/gitops/files/sarif";
 import { RISKS } from "../../../../provider/settings/risk";
-import { SettingsFolder } from "../../../support/settings-folder";
+import { LintedFolder } from "../../../support/linted-folder";
 
 // OASIS' own schema. One of its patterns is no expression with the flag "u".
 const schema = createRequire(__filename)("@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json");
@@ -39,7 +39,7 @@ function runOf(findings: readonly Finding[], root = "/repo", folder = "/repo"): 
 }
 
 function findingsOf(content: string): readonly Finding[] {
-  using folder = new SettingsFolder({ "settings/tenant.yaml": content });
+  using folder = new LintedFolder({ "settings/tenant.yaml": content });
   const { findings } = lintSettings(folder.path("settings/tenant.yaml"), { today: "2026-11-21" });
   return findings.map((finding) => ({
     ...finding,
