@@ -11,6 +11,8 @@ export interface LintResult {
   /** Errors, warnings and notes, in the order of files and lines. */
   readonly findings: readonly Finding[];
   readonly settings: Settings | undefined;
+  /** All files that were read or should have been, the one asked for first. */
+  readonly files: readonly string[];
 }
 
 /**
@@ -20,10 +22,14 @@ export interface LintResult {
  * @param file its path, relative to the working folder.
  */
 export function lintSettings(file: string, options: ReadOptions = {}): LintResult {
-  const { settings, draft, findings: found } = inspectSettings(file, options);
-  if (draft === undefined) return { findings: found, settings: undefined };
+  const { settings, draft, findings: found, files } = inspectSettings(file, options);
+  if (draft === undefined) return { findings: found, settings: undefined, files };
   const findings = inOrder([...found, ...judgeSettings(draft)]);
-  return { findings, settings: findings.some(({ level }) => level === "error") ? undefined : settings };
+  return {
+    findings,
+    settings: findings.some(({ level }) => level === "error") ? undefined : settings,
+    files,
+  };
 }
 
 /**

@@ -21,6 +21,19 @@ export interface ReadOptions {
   readonly today?: string;
   /** Reads a file as text; throws when it can't. Default: from the disk, as UTF-8. */
   readonly readFile?: (path: string) => string;
+  /** Keeps what is included by several, where more than one tenant's files are read: a file is read once. */
+  readonly cache?: ReadCache;
+}
+
+/** Included files that were read, by their absolute paths. Make one with `new Map()`. */
+export type ReadCache = Map<string, ParsedFile>;
+
+/** A file that was read by itself, whoever includes it. */
+interface ParsedFile {
+  readonly source: YamlSource;
+  /** Undefined when there is a mistake in it. */
+  readonly content: SettingsFile | undefined;
+  readonly findings: readonly Finding[];
 }
 
 /** The settings, where the files can be used, and all that was found in them. */
@@ -30,6 +43,8 @@ export interface ReadResult {
   readonly draft: Settings | undefined;
   /** Errors, warnings and notes, in the order of files and lines. */
   readonly findings: readonly Finding[];
+  /** All files that were read or should have been, the one asked for first, as in {@link Place.file}. */
+  readonly files: readonly string[];
 }
 
 /** More files than any tenant's settings have. */
@@ -50,12 +65,13 @@ export function readSettings(file: string, options: ReadOptions = {}): Settings 
 /** The same for tools that tell findings: it does not throw. */
 export function inspectSettings(
   file: string,
-  { today = new Date().toISOString().slice(0, 10), readFile = readText }: ReadOptions = {},
+  { today = new Date().toISOString().slice(0, 10), readFile = readText, cache }: ReadOptions = {},
 ): ReadResult {
-  const reading = new Reading(today, readFile);
+  const reading = new Reading(today, readFile, cache);
   const top = reading.file(file);
+  const files = [...reading.files];
   if (top === undefined || !reading.isWhole) {
-    return { settings: undefined, draft: undefined, findings: inOrder(reading.findings) };
+    return { settings: undefined, draft: undefined, findings: inOrder(reading.findings), files };
   }
   const entries = sorted(top.entries.values());
   const vips = sorted(top.vips.values());
@@ -67,7 +83,7 @@ export function inspectSettings(
   const findings = inOrder([...reading.findings, ...judged]);
   const draft: Settings = {
     file,
-    files: [...reading.files],
+    files,
     today,
     ownDomains: [...top.ownDomains],
     policy: top.policy,
@@ -78,7 +94,7 @@ export function inspectSettings(
     excluded: reading.excluded,
     findings,
   };
-  return { settings: hasErrors(findings) ? undefined : draft, draft, findings };
+  return { settings: hasErrors(findings) ? undefined : draft, draft, findings, files };
 }
 
 /** What one file comes to, with what it includes. */
@@ -102,13 +118,15 @@ class Reading {
   isWhole = true;
   readonly #today: string;
   readonly #readFile: (path: string) => string;
+  readonly #cache: ReadCache | undefined;
   readonly #done = new Map<string, Effective | undefined>();
   /** The files that are being read: one that includes itself is found here. */
   readonly #open: string[] = [];
 
-  constructor(today: string, readFile: (path: string) => string) {
+  constructor(today: string, readFile: (path: string) => string, cache: ReadCache | undefined) {
     this.#today = today;
     this.#readFile = readFile;
+    this.#cache = cache;
   }
 
   /** @param from where it is included. */
@@ -142,25 +160,11 @@ class Reading {
   }
 
   #effective(file: string, from: Place | undefined): Effective | undefined {
-    let text: string;
-    try {
-      text = this.#readFile(file);
-    } catch (error) {
-      if (error instanceof NotUtf8) {
-        const { line, column } = error;
-        this.#refuse("file-encoding", error.message, { file, line, column });
-        return undefined;
-      }
-      const why = error instanceof Error ? error.message : String(error);
-      const message = `${quote(file, 300)} can't be read: ${printable(why)}`;
-      this.#refuse("file-unreadable", message, from ?? { file, line: 1, column: 1 });
-      return undefined;
-    }
-    const source = readYaml(text.replace(/^\uFEFF/, ""), file);
-    for (const finding of source.findings) this.findings.push(finding);
-    if (source.value === undefined) return undefined;
-    const content = this.#checked(source);
-    if (content === undefined || source.findings.length > 0) return undefined;
+    const parsed = this.#parsed(file, from);
+    if (parsed === undefined) return undefined;
+    const { source, content } = parsed;
+    for (const finding of parsed.findings) this.findings.push(finding);
+    if (content === undefined) return undefined;
 
     const included = (content.include ?? []).map((path, index) => {
       const place = source.placeOf(["include", index]);
@@ -179,17 +183,29 @@ class Reading {
     return this.#merged(source, content, below);
   }
 
-  #checked(source: YamlSource): SettingsFile | undefined {
-    const full = writtenOut(source.value);
-    const result = settingsFile.safeParse(full);
-    if (result.success) return result.data as SettingsFile;
-    // What is a trap of YAML was told as that.
-    const spot = ({ place }: Finding): string => `${place?.line}:${place?.column}`;
-    const spots = new Set(source.findings.map(spot));
-    for (const issue of result.error.issues) {
-      for (const finding of told(issue, source)) if (!spots.has(spot(finding))) this.findings.push(finding);
+  /** A file by itself; undefined when it can't be read. */
+  #parsed(file: string, from: Place | undefined): ParsedFile | undefined {
+    const path = resolve(file);
+    const before = this.#cache?.get(path);
+    // Another name for it would be told as its place.
+    if (before?.source.file === file) return before;
+    let text: string;
+    try {
+      text = this.#readFile(file);
+    } catch (error) {
+      if (error instanceof NotUtf8) {
+        const { line, column } = error;
+        this.#refuse("file-encoding", error.message, { file, line, column });
+        return undefined;
+      }
+      const why = error instanceof Error ? error.message : String(error);
+      const message = `${quote(file, 300)} can't be read: ${printable(why)}`;
+      this.#refuse("file-unreadable", message, from ?? { file, line: 1, column: 1 });
+      return undefined;
     }
-    return undefined;
+    const parsed = parsedFile(readYaml(text.replace(/^\uFEFF/, ""), file));
+    if (from !== undefined) this.#cache?.set(path, parsed);
+    return parsed;
   }
 
   #merged(source: YamlSource, content: SettingsFile, below: readonly Effective[]): Effective | undefined {
@@ -335,6 +351,22 @@ class Reading {
   #refuse(code: string, message: string, place: Place | undefined): void {
     this.findings.push({ code, level: "error", message, ...(place === undefined ? {} : { place }) });
   }
+}
+
+function parsedFile(source: YamlSource): ParsedFile {
+  if (source.value === undefined) return { source, content: undefined, findings: source.findings };
+  const result = settingsFile.safeParse(writtenOut(source.value));
+  if (result.success) {
+    const content = source.findings.length > 0 ? undefined : (result.data as SettingsFile);
+    return { source, content, findings: source.findings };
+  }
+  // What is a trap of YAML is told as that.
+  const spot = ({ place }: Finding): string => `${place?.line}:${place?.column}`;
+  const spots = new Set(source.findings.map(spot));
+  const refused = result.error.issues
+    .flatMap((issue) => told(issue, source))
+    .filter((finding) => !spots.has(spot(finding)));
+  return { source, content: undefined, findings: [...source.findings, ...refused] };
 }
 
 interface Removal {

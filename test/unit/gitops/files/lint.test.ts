@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { lintSettings } from "../../../../provider/gitops/files/lint";
-import { SettingsFolder } from "../../../support/settings-folder";
+import { LintedFolder } from "../../../support/linted-folder";
 
 const TODAY = "2026-11-21";
 
 function lint(content: string, files: Record<string, string> = {}) {
-  using folder = new SettingsFolder({ "tenant.yaml": `version: 1\n${content}`, ...files });
+  using folder = new LintedFolder({ "tenant.yaml": `version: 1\n${content}`, ...files });
   const { findings, settings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY });
   return {
     spots: folder.spots(findings),

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { lintSettings } from "../../../../provider/gitops/files/lint";
-import { SettingsFolder } from "../../../support/settings-folder";
+import { LintedFolder } from "../../../support/linted-folder";
 
 const TODAY = "2026-11-21";
 
 /** What the policy finds in a file: the rule and the message, at a line and column. */
 function broken(policy: string, rest: string): [spot: string, message: string][] {
-  using folder = new SettingsFolder({ "tenant.yaml": `version: 1\npolicy: ${policy}\n${rest}` });
+  using folder = new LintedFolder({ "tenant.yaml": `version: 1\npolicy: ${policy}\n${rest}` });
   const { findings, settings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY });
   const found = findings.filter(({ code }) => code.startsWith("policy-"));
   expect(settings === undefined).toBe(found.length > 0);
@@ -126,7 +126,7 @@ describe("a rule that is kept", () => {
 });
 
 it("every rule that an entry breaks is told at once, beside what else is wrong", () => {
-  using folder = new SettingsFolder({
+  using folder = new LintedFolder({
     "tenant.yaml":
       "version: 1\npolicy: { requireOwner: [allow], requireTicket: [allow] }\nallow:\n  - gmail.com\n",
   });
@@ -139,7 +139,7 @@ it("every rule that an entry breaks is told at once, beside what else is wrong",
 });
 
 it("the rules of an included file hold for all, at the line that declares; a nearer file's rule decides", () => {
-  using folder = new SettingsFolder({
+  using folder = new LintedFolder({
     "baseline.yaml":
       "version: 1\npolicy: { requireOwner: [deny], requireComment: [deny] }\ndeny:\n  - evil.example\n",
     "tenant.yaml":

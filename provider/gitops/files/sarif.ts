@@ -1,0 +1,146 @@
+import { createHash } from "node:crypto";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Finding, FindingLevel, Place } from "./finding";
+import { ruleOf } from "./rules";
+
+/** What a SARIF log says beside the findings. */
+export interface SarifOptions {
+  /** The version of this package. */
+  readonly version: string;
+  /** The folder that paths in the log are relative to: the top of the repository. */
+  readonly root: string;
+  /** The folder that the findings' files are relative to. Default: the working folder. */
+  readonly folder?: string;
+}
+
+/** The most that GitHub's code scanning takes of one run; it refuses a log with more. */
+const MAX_RESULTS = 25_000;
+
+/**
+ * Findings as a SARIF 2.1.0 log (OASIS), which code scanning shows in the lines of a pull request. Each finding has a
+ * fingerprint that does not change when lines are added above it. Of more findings than code scanning takes, the less
+ * serious ones are left out, and the log says how many.
+ */
+export function sarifLog(
+  findings: readonly Finding[],
+  { version, root, folder = process.cwd() }: SarifOptions,
+): Record<string, unknown> {
+  const told = mostSerious(findings, MAX_RESULTS);
+  const codes = [...new Map(told.map(({ code, level }) => [code, level]))].sort(([one], [other]) =>
+    one < other ? -1 : 1,
+  );
+  const ruleIndex = new Map(codes.map(([code], index) => [code, index]));
+  const seen = new Map<string, number>();
+  const left = findings.length - told.length;
+  return {
+    $schema: "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+    version: "2.1.0",
+    runs: [
+      {
+        tool: {
+          driver: {
+            name: "email-security",
+            semanticVersion: version,
+            rules: codes.map(([code, level]) => descriptor(code, level)),
+          },
+        },
+        automationDetails: { id: "email-security/lint/" },
+        columnKind: "utf16CodeUnits",
+        originalUriBaseIds: { [BASE]: { description: { text: "The top of the repository." } } },
+        invocations: [
+          {
+            executionSuccessful: true,
+            toolExecutionNotifications:
+              left === 0
+                ? []
+                : [
+                    {
+                      level: "warning",
+                      message: {
+                        text: `${left} less serious findings are left out; \`lint\` tells them all.`,
+                      },
+                    },
+                  ],
+          },
+        ],
+        results: told.map((finding) => {
+          const { code, level, message, place } = finding;
+          const artifact = place === undefined ? undefined : artifactOf(place.file, root, folder);
+          return {
+            ruleId: code,
+            ruleIndex: ruleIndex.get(code),
+            level,
+            // What looks like a link is not to become one.
+            message: { text: message.replaceAll("](", "] (") },
+            locations:
+              place === undefined || artifact === undefined
+                ? []
+                : [{ physicalLocation: { artifactLocation: artifact, region: regionOf(place) } }],
+            partialFingerprints: {
+              "emailSecurityFinding/v1": fingerprint(finding, artifact?.uri ?? "", seen),
+            },
+          };
+        }),
+      },
+    ],
+  };
+}
+
+const BASE = "%SRCROOT%";
+
+const SERIOUSNESS: readonly FindingLevel[] = ["error", "warning", "note"];
+
+/** In the order of the findings. */
+function mostSerious(findings: readonly Finding[], count: number): readonly Finding[] {
+  if (findings.length <= count) return findings;
+  const kept = new Set(
+    SERIOUSNESS.flatMap((wanted) => findings.filter(({ level }) => level === wanted)).slice(0, count),
+  );
+  return findings.filter((finding) => kept.has(finding));
+}
+
+function descriptor(code: string, told: FindingLevel): Record<string, unknown> {
+  const { title, help, level } = ruleOf(code, told);
+  return {
+    id: code,
+    name: code.replace(/(?:^|-)(\w)/g, (_all, letter: string) => letter.toUpperCase()),
+    shortDescription: { text: title },
+    fullDescription: { text: help },
+    help: { text: help, markdown: help },
+    defaultConfiguration: { level },
+    properties: { tags: ["email-security"], "problem.severity": level === "note" ? "recommendation" : level },
+  };
+}
+
+/** A file in the repository by its path there, any other by its own address. */
+function artifactOf(file: string, root: string, folder: string): { uri: string; uriBaseId?: string } {
+  const path = resolve(folder, file);
+  const within = relative(root, path);
+  if (isAbsolute(within) || within === ".." || within.startsWith(`..${sep}`)) {
+    return { uri: pathToFileURL(path).href };
+  }
+  const uri = within
+    .split(sep)
+    .map((step) => encodeURIComponent(step.toWellFormed()))
+    .join("/");
+  return { uri, uriBaseId: BASE };
+}
+
+function regionOf({ line, column, endLine, endColumn }: Place): Record<string, number> {
+  return {
+    startLine: line,
+    startColumn: column,
+    ...(endLine === undefined || endColumn === undefined ? {} : { endLine, endColumn }),
+  };
+}
+
+/** What the finding is about, and not where: lines move. Of several that are alike, the first, the second and so on. */
+function fingerprint({ code, message, subject }: Finding, uri: string, seen: Map<string, number>): string {
+  const about =
+    subject === undefined ? message.replace(/(?<=\S):\d+(?::\d+)?/g, "") : `${subject.kind} ${subject.key}`;
+  const text = JSON.stringify([code, uri, about]);
+  const before = seen.get(text) ?? 0;
+  seen.set(text, before + 1);
+  return `${createHash("sha256").update(text).digest("hex").slice(0, 32)}:${before + 1}`;
+}

@@ -1,0 +1,115 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { emailSecurity } from "../../support/command";
+import { LintedFolder } from "../../support/linted-folder";
+
+const BASELINE = "version: 1\nownDomains: [acme.example]\ndeny:\n  - evil.example\n  - mail.evil.example\n";
+const TENANT = "version: 1\ninclude: [../shared/baseline.yaml]\nallow:\n  - partner.example\n";
+const TODAY = ["--today", "2026-11-21"];
+
+describe("email-security lint", () => {
+  it("says that there is nothing, without a key or a network", async () => {
+    using folder = new LintedFolder({ "settings.yaml": "version: 1\ndeny:\n  - evil.example\n" });
+    expect(await emailSecurity(folder.folder, ["lint"])).toEqual({
+      code: 0,
+      stdout: "Nothing found in 1 file.\n",
+      stderr: "",
+    });
+  });
+
+  it("lints the folder settings; what is included is linted through the others, and told once", async () => {
+    using folder = new LintedFolder({
+      "settings/shared/baseline.yaml": BASELINE,
+      "settings/tenants/a.yml": TENANT,
+      "settings/tenants/b.yaml": TENANT.replace("partner", "acme-login"),
+      "settings/notes.txt": "no: [yaml",
+      "other.yaml": "no: [yaml",
+    });
+    expect(await emailSecurity(folder.folder, ["lint"])).toEqual({
+      code: 2,
+      stdout: [
+        'settings/shared/baseline.yaml:5:5 warning: "mail.evil.example" is covered by "evil.example", which is on the deny list at settings/shared/baseline.yaml:4; take one of the two away (shadowed)',
+        'settings/tenants/b.yaml:4:5 error: "acme-login.example" is refused (allow-look-alike, acme.example): A domain that can be taken for yours is what fraud against you is sent from. If it is meant, say why with the entry: acceptRisk: "…" (allow-look-alike)',
+        "1 error, 1 warning in 3 files.\n",
+      ].join("\n"),
+      stderr: "",
+    });
+  });
+
+  it("lints files that include each other, and one that is named on two ways, once", async () => {
+    using folder = new LintedFolder({
+      "settings/a.yaml": "version: 1\ninclude: [b.yaml]\n",
+      "settings/b.yaml": "version: 1\ninclude: [a.yaml]\n",
+      "settings/c.yaml": "version: 1\n",
+    });
+    const { code, stdout } = await emailSecurity(folder.folder, ["lint", "settings", "./settings/c.yaml"]);
+    expect(stdout.match(/\(include-circle\)/g)).toHaveLength(1);
+    expect(stdout).toMatch(/\n1 error in 3 files\.\n$/);
+    expect(code).toBe(2);
+  });
+
+  it.each([
+    [[], 0],
+    [["--fail-on", "warning"], 3],
+    [["--fail-on", "note"], 3],
+  ])("ends with warnings alone as asked: %j", async (args, code) => {
+    using folder = new LintedFolder({ "settings.yaml": BASELINE });
+    expect((await emailSecurity(folder.folder, ["lint", ...args])).code).toBe(code);
+  });
+
+  it.each([
+    [["--fail-on", "warning"], 0],
+    [["--fail-on", "note"], 3],
+  ])("ends with notes alone as asked: %j", async (args, code) => {
+    using folder = new LintedFolder({
+      "settings.yaml": "version: 1\ndeny:\n  - { value: evil.example, expires: 2026-11-30 }\n",
+    });
+    const { stdout, ...end } = await emailSecurity(folder.folder, ["lint", ...TODAY, ...args]);
+    expect(stdout).toContain("settings.yaml:3:14 note: ");
+    expect(end).toEqual({ code, stderr: "" });
+  });
+
+  it("writes JSON and, beside any format, SARIF with paths from the top of the repository", async () => {
+    using folder = new LintedFolder({ "tenants/settings.yaml": BASELINE });
+    mkdirSync(folder.path(".git"));
+    const args = ["lint", "--format", "json", "--sarif", "lint.sarif", ...TODAY];
+    const { code, stdout, stderr } = await emailSecurity(folder.path("tenants"), args);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({
+      format: 1,
+      files: ["settings.yaml"],
+      findings: [
+        { code: "shadowed", level: "warning", place: { file: "settings.yaml", line: 5, column: 5 } },
+      ],
+      counts: { error: 0, warning: 1, note: 0 },
+    });
+    const written = readFileSync(folder.path("tenants/lint.sarif"), "utf8");
+    expect(JSON.parse(written).runs[0].results[0]).toMatchObject({
+      ruleId: "shadowed",
+      locations: [{ physicalLocation: { artifactLocation: { uri: "tenants/settings.yaml" } } }],
+    });
+    const printed = await emailSecurity(folder.path("tenants"), ["lint", "--format", "sarif", ...TODAY]);
+    expect(printed.stdout).toBe(written);
+  });
+
+  it.each([
+    [["lint"], /^error: There is no folder settings here, and no settings\.yaml\. .*\[ERR_NO_SETTINGS\]\n$/],
+    [["lint", "empty"], /^error: There is no settings file in "empty": .*\[ERR_NO_SETTINGS\]\n$/],
+    [["lint", "--today", "2026-11-31"], /Give a date as 2026-11-21\.\n$/],
+    [["lint", "--fail-on", "error"], /--fail-on <level>/],
+    [["lint", "a.yaml", "--sarif", "empty/none/x.sarif"], /^error: ENOENT: .*x\.sarif/],
+  ])("can't be done: %j", async (args, message) => {
+    using folder = new LintedFolder({ "empty/readme.txt": "", "a.yaml": "version: 1\n" });
+    const { code, stderr } = await emailSecurity(folder.folder, args);
+    expect(stderr).toMatch(message);
+    expect(code).toBe(1);
+  });
+
+  it("tells a file that is not there, and one with a hostile name, as text", async () => {
+    using folder = new LintedFolder({ "settings/\u001b[31m::error::.yaml": "version: 2\n" });
+    const { code, stdout } = await emailSecurity(folder.folder, ["lint", "settings", "none.yaml"]);
+    expect(code).toBe(2);
+    expect(stdout).toContain('none.yaml:1:1 error: "none.yaml" can\'t be read: ENOENT');
+    expect(stdout).toContain("settings/\\u{1b}[31m::error::.yaml:1:10 error: version must be 1, not 2;");
+  });
+});
