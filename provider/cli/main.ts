@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { harmless } from "../settings/text";
+import { exportCommand } from "./export-command";
 import { sandboxCommand } from "./sandbox-command";
 
 /** The `email-security` command: thin, every verb calls a room above. */
@@ -12,6 +13,7 @@ async function main(): Promise<void> {
     .description("VIP employees and the allow/deny list of an email-security tenant, in code")
     .version(version())
     .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+    .addCommand(exportCommand())
     .addCommand(sandboxCommand())
     .parseAsync();
 }
