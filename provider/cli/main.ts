@@ -4,6 +4,7 @@ import { Command } from "commander";
 import { harmless } from "../settings/text";
 import { applyCommand } from "./apply-command";
 import { driftCommand } from "./drift-command";
+import { exportCommand } from "./export-command";
 import { lintCommand } from "./lint-command";
 import { packageVersion } from "./package-version";
 import { planCommand } from "./plan-command";
@@ -18,6 +19,7 @@ async function main(): Promise<void> {
     .addCommand(planCommand())
     .addCommand(applyCommand())
     .addCommand(driftCommand())
+    .addCommand(exportCommand())
     .addCommand(sandboxCommand())
     .addCommand(lintCommand())
     .parseAsync();

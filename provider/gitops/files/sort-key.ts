@@ -1,3 +1,4 @@
+import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import { parse } from "tldts";
 import { canonicalValue } from "../../settings/entry-value";
@@ -8,7 +9,7 @@ import { canonicalValue } from "../../settings/entry-value";
  */
 export function sortKey(value: string): string {
   const canonical = canonicalValue(value);
-  if (ipaddr.isValid(canonical)) {
+  if (isIP(canonical) !== 0) {
     const bytes = ipaddr.parse(canonical).toByteArray();
     return ` ${bytes.length === 4 ? "4" : "6"} ${Buffer.from(bytes).toString("hex")}`;
   }

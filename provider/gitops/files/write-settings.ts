@@ -1,8 +1,12 @@
 import { randomBytes } from "node:crypto";
 import {
   closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
   fchmodSync,
   fsyncSync,
+  mkdirSync,
   openSync,
   realpathSync,
   renameSync,
@@ -30,6 +34,55 @@ export function writeSettings(path: string, text: string): void {
   } catch (error) {
     if (temporary !== undefined) rmSync(temporary, { force: true });
     throw notWritten(path, error);
+  }
+}
+
+/**
+ * Writes several files of one folder, which is made where it is missing: all of them, or none.
+ *
+ * @param files the text of each by its name.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when one can't be written; all are as they were.
+ */
+export function writeFolder(folder: string, files: ReadonlyMap<string, string>): void {
+  let made: string | undefined;
+  const steps: Step[] = [];
+  try {
+    made = mkdirSync(folder, { recursive: true });
+    for (const [name, text] of files) {
+      const target = realPath(join(folder, name));
+      const step: Step = { target, temporary: beside(target), backup: beside(target), isDone: false };
+      steps.push(step);
+      writeNew(step.temporary, text, modeOf(target));
+      if (existsSync(target)) copyFileSync(target, step.backup, constants.COPYFILE_EXCL);
+    }
+    for (const step of steps) {
+      renameSync(step.temporary, step.target);
+      step.isDone = true;
+    }
+  } catch (error) {
+    for (const { target, backup, isDone } of steps.reverse()) {
+      if (!isDone) continue;
+      if (existsSync(backup)) renameSync(backup, target);
+      else rmSync(target, { force: true });
+    }
+    cleanUp(steps);
+    if (made !== undefined) rmSync(made, { recursive: true, force: true });
+    throw notWritten(folder, error);
+  }
+  cleanUp(steps);
+}
+
+interface Step {
+  readonly target: string;
+  readonly temporary: string;
+  readonly backup: string;
+  isDone: boolean;
+}
+
+function cleanUp(steps: readonly Step[]): void {
+  for (const { temporary, backup } of steps) {
+    rmSync(temporary, { force: true });
+    rmSync(backup, { force: true });
   }
 }
 

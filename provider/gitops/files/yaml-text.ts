@@ -1,3 +1,5 @@
+import { printable } from "../../settings/text";
+
 /** How a text is written in YAML: as a sibling of what is there already, where that is possible. */
 export interface TextStyle {
   /** What is preferred; what can't be written so is written in double quotes. Default: plain. */
@@ -27,7 +29,12 @@ export function yamlText(text: string, style: TextStyle = {}): string {
 /** A text for a comment of YAML, on as many lines as it has: each begins with `#`, and nothing in it does anything. */
 export function yamlComment(text: string, indent: number, lineEnd = "\n"): string {
   const lines = text.split(/\r\n?|\n/);
-  return lines.map((line) => `${" ".repeat(indent)}${`# ${escaped(line)}`.trimEnd()}${lineEnd}`).join("");
+  return lines
+    .map(
+      (line) =>
+        `${" ".repeat(indent)}${`# ${printable(line).replace(/[\uFFFE\uFFFF]/g, escaped)}`.trimEnd()}${lineEnd}`,
+    )
+    .join("");
 }
 
 /**

@@ -1,0 +1,350 @@
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import type { EntryType } from "../settings/assumptions";
+import { EmailSecurityError } from "../settings/email-security-error";
+import { canonicalMailbox, parseEntryValue } from "../settings/entry-value";
+import { OwnDomains } from "../settings/own-domains";
+import { canonicalComment, printable, quote } from "../settings/text";
+import { isStored } from "../tenant";
+import {
+  type Declarable,
+  declarableEntries,
+  declarableVips,
+  patternsForEntries,
+  patternsForVips,
+} from "./declarable";
+import { blockElement, type ElementStyle } from "./files/edit-element";
+import { readSettings } from "./files/read-settings";
+import { SETTINGS_VERSION } from "./files/settings-schema";
+import { sortKey } from "./files/sort-key";
+import { yamlComment, yamlText } from "./files/yaml-text";
+import type { Observed } from "./plan/observed";
+
+/** How a tenant is exported. */
+export interface ExportOptions {
+  /** The service's host, for the files' first line. */
+  readonly host: string;
+  /** The tenant's own domains, in canonical form: they go into the files, and tell what is risky. Default: none. */
+  readonly ownDomains?: readonly string[];
+  /** Whether VIPs by automatic detection are declared too. Default: no, for detection keeps them. */
+  readonly includeAutomatic?: boolean;
+}
+
+/** A tenant as settings files. */
+export interface Exported {
+  /** The text of each file by its name, the one that includes the others first. */
+  readonly files: ReadonlyMap<string, string>;
+  /** How many are declared. */
+  readonly entries: number;
+  readonly vips: number;
+  /** How many were declared with the remark that their risk is to be reviewed. */
+  readonly risky: number;
+  /** How many VIPs were left to automatic detection. */
+  readonly automatic: number;
+  /** What no file can declare, in words, each on one line; it stands in the files as comments too. */
+  readonly left: readonly string[];
+}
+
+/** The file that includes the others. */
+export const SETTINGS_FILE = "settings.yaml";
+
+/** Every name that a file of an export can have. */
+export const EXPORTED_FILES: readonly string[] = [
+  SETTINGS_FILE,
+  "vips.yaml",
+  "allow.yaml",
+  "deny.yaml",
+  "deny-domains.yaml",
+  "deny-mailboxes.yaml",
+  "deny-addresses.yaml",
+];
+
+/** A longer deny list is split by what its values are. */
+const LONGEST_DENY_FILE = 1_000;
+
+/**
+ * A tenant as settings files: what they declare is exactly what is there, so that a first `pulumi up` writes nothing and a
+ * plan is empty. Sorted; who made each entry, and when, stands beside it in a comment. What no file can declare is ignored
+ * by the lists where a pattern can name it, and stands in a comment in any case.
+ *
+ * @throws {EmailSecurityError} (`ERR_EXPORT`) when the files do not read back as what is there: a mistake of this package.
+ */
+export function exportSettings(observed: Observed, options: ExportOptions): Exported {
+  const { ownDomains = [], includeAutomatic = false } = options;
+  const day = observed.at.slice(0, 10);
+  const acceptRisk = `It stood at the service before the export of ${day}, and is to be reviewed.`;
+  const entries = declarableEntries(observed, new OwnDomains(ownDomains), acceptRisk);
+  const allVips = declarableVips(observed);
+  const automatic = includeAutomatic ? [] : allVips.filter(({ row }) => isAutomatic(row));
+  const vips = includeAutomatic ? allVips : allVips.filter(({ row }) => !isAutomatic(row));
+
+  const header = `Exported from ${options.host} at ${observed.at} by \`email-security export\`.`;
+  const allow = entries.filter(isDeclarable).filter(({ row }) => row.list === "allow");
+  const deny = entries.filter(isDeclarable).filter(({ row }) => row.list === "deny");
+  const parts = new Map([
+    ["vips.yaml", vipsFile(header, vips.filter(isDeclarable), automatic)],
+    ["allow.yaml", entriesFile(header, "allow", allow)],
+    ...denyFiles(header, deny),
+  ]);
+  const leftEntries = leftOf(entries, patternsForEntries(entries), describeEntry);
+  const leftVips = leftOf(vips, patternsForVips(vips), describeVip);
+  const nameless = observed.namelessVips.map(
+    (row): Left => ({
+      what: describeVip(row),
+      reason: "has no mailbox by which a file could name it; it stays a VIP",
+    }),
+  );
+  const left = [...leftEntries, ...leftVips, ...nameless];
+  const top = settingsText(header, [...parts.keys()], ownDomains, leftEntries, leftVips, nameless);
+  const exported: Exported = {
+    files: new Map([[SETTINGS_FILE, top], ...parts]),
+    entries: allow.length + deny.length,
+    vips: vips.filter(isDeclarable).length,
+    risky: entries.filter((one) => one.ok && one.element["acceptRisk"] !== undefined).length,
+    automatic: automatic.length,
+    left: left.map(leftText),
+  };
+  check(exported, day, [...allow, ...deny], vips.filter(isDeclarable));
+  return exported;
+}
+
+type Declared<Row> = Extract<Declarable<Row>, { ok: true }>;
+
+function isDeclarable<Row>(one: Declarable<Row>): one is Declared<Row> {
+  return one.ok;
+}
+
+/** Somebody who was neither added nor written of, and of whom the service does not say so either. */
+function isAutomatic(row: VipEmployeeRow): boolean {
+  return !isStored(row) && row.source !== "manual";
+}
+
+function denyFiles(
+  header: string,
+  deny: readonly Declared<AllowDenyEntryRow>[],
+): [name: string, text: string][] {
+  if (deny.length <= LONGEST_DENY_FILE) return [["deny.yaml", entriesFile(header, "deny", deny)]];
+  const byType = Map.groupBy(deny, ({ element }) => typeOf(element["value"] ?? ""));
+  return Object.entries(FILE_OF_TYPE).flatMap(([type, name]): [string, string][] => {
+    const some = byType.get(type as EntryType);
+    return some === undefined ? [] : [[name, entriesFile(header, "deny", some)]];
+  });
+}
+
+const FILE_OF_TYPE: Readonly<Record<EntryType, string>> = {
+  domain: "deny-domains.yaml",
+  email_address: "deny-mailboxes.yaml",
+  ip: "deny-addresses.yaml",
+};
+
+function typeOf(value: string): EntryType {
+  const parsed = parseEntryValue(value);
+  return parsed.ok ? parsed.value.entryType : "domain";
+}
+
+function entriesFile(
+  header: string,
+  section: "allow" | "deny",
+  entries: readonly Declared<AllowDenyEntryRow>[],
+): string {
+  const elements = sortedBy(entries, ({ element }) => sortKey(element["value"] ?? "")).map(
+    ({ row, element, twins }) => {
+      const notes = twins.map((twin) => `Twice at the service; the other: ${describeEntry(twin)}`);
+      return elementLines(element, "value", madeBy("added", row.created_at, row.created_by), notes);
+    },
+  );
+  return sectionFile(header, section, elements);
+}
+
+function vipsFile(
+  header: string,
+  vips: readonly Declared<VipEmployeeRow>[],
+  automatic: readonly Declarable<VipEmployeeRow>[],
+): string {
+  const byMailbox = ({ row }: { readonly row: VipEmployeeRow }): string =>
+    sortKey(canonicalMailbox(row.email ?? ""));
+  const elements = sortedBy(vips, byMailbox).map(({ row, element }) => {
+    const made = isAutomatic(row) ? "by automatic detection" : madeBy("added", row.date_added, row.added_by);
+    const about = [person(row), made].filter((text) => text !== "").join("; ");
+    return elementLines(element, "email", about, []);
+  });
+  const others = sortedBy(automatic, byMailbox).map(({ row }) => yamlComment(`  ${describeVip(row)}`, 0));
+  const note = others.length === 0 ? "" : `\n${yamlComment(NOT_DECLARED_AUTOMATIC, 0)}${others.join("")}`;
+  return sectionFile(header, "vips", elements) + note;
+}
+
+const NOT_DECLARED_AUTOMATIC = `VIPs by automatic detection, which keeps them; so they are not declared. Before you write
+\`mode: exclusive\` for VIPs, declare them, or ignore them: it would exclude them for good.`;
+
+function sectionFile(header: string, section: string, elements: readonly string[]): string {
+  const body = elements.length === 0 ? `${section}: []\n` : `${section}:\n${elements.join("")}`;
+  return `${yamlComment(header, 0)}version: ${SETTINGS_VERSION}\n\n${body}`;
+}
+
+/** An element with who made it beside its first line, and notes above. */
+function elementLines(
+  element: Readonly<Record<string, string>>,
+  subjectKey: ElementStyle["subjectKey"],
+  about: string,
+  notes: readonly string[],
+): string {
+  const style: ElementStyle = {
+    subjectKey,
+    column: 2,
+    dashWidth: 2,
+    isShort: true,
+    isFlow: false,
+    quotes: {},
+    isJson: false,
+    lineEnd: "\n",
+  };
+  const text = blockElement(element, notes.length === 0 ? undefined : notes.join("\n"), style);
+  if (about === "") return text;
+  const beside = yamlComment(about, 0);
+  const first = notes.length === 0 ? 0 : text.search(/^ {2}- /m);
+  const lineEnd = text.indexOf("\n", first);
+  return `${text.slice(0, lineEnd)} ${beside}${text.slice(lineEnd + 1)}`;
+}
+
+/** What can't be declared. */
+interface Left {
+  readonly what: string;
+  readonly reason: string;
+  /** Names it in `ignore`. */
+  readonly pattern?: string;
+}
+
+function leftOf<Row>(
+  all: readonly Declarable<Row>[],
+  patterns: readonly (string | undefined)[],
+  describe: (row: Row) => string,
+): Left[] {
+  return all.flatMap((one, at): Left[] => {
+    if (one.ok) return [];
+    const pattern = patterns[at];
+    const left = { what: describe(one.row), reason: one.reason };
+    return [pattern === undefined ? left : { ...left, pattern }];
+  });
+}
+
+function leftText({ what, reason, pattern }: Left): string {
+  const where = pattern === undefined ? "" : " (the list ignores it)";
+  return `${what}: ${reason}${where}`;
+}
+
+function settingsText(
+  header: string,
+  includes: readonly string[],
+  ownDomains: readonly string[],
+  entries: readonly Left[],
+  vips: readonly Left[],
+  nameless: readonly Left[],
+): string {
+  const own =
+    ownDomains.length === 0
+      ? ""
+      : `ownDomains:\n${ownDomains.map((one) => `  - ${yamlText(one)}\n`).join("")}\n`;
+  const lists = [ignoreText("entries", entries), ignoreText("vips", vips)].join("");
+  const unnamed = [...entries, ...vips, ...nameless].filter(({ pattern }) => pattern === undefined);
+  const rest =
+    unnamed.length === 0
+      ? ""
+      : `\n${yamlComment("At the service, and not in these files: no file can declare it.", 0)}${unnamed
+          .map((one) => yamlComment(`  ${leftText(one)}`, 0))
+          .join("")}`;
+  return [
+    yamlComment(header, 0),
+    `version: ${SETTINGS_VERSION}\n\n`,
+    own,
+    `include:\n${includes.map((name) => `  - ${name}\n`).join("")}`,
+    lists === "" ? "" : `\nlists:\n${lists}`,
+    rest,
+  ].join("");
+}
+
+function ignoreText(list: "entries" | "vips", left: readonly Left[]): string {
+  const byPattern = Map.groupBy(
+    left.filter(({ pattern }) => pattern !== undefined),
+    ({ pattern = "" }) => pattern,
+  );
+  if (byPattern.size === 0) return "";
+  const patterns = [...byPattern].map(
+    ([pattern, all]) =>
+      all.map(({ what, reason }) => yamlComment(`${what}: ${reason}`, 6)).join("") +
+      `      - ${yamlText(pattern)}\n`,
+  );
+  return `  ${list}:\n    # At the service, and not declared: no file can.\n    ignore:\n${patterns.join("")}`;
+}
+
+function describeEntry(row: AllowDenyEntryRow): string {
+  const { list, value, entry_type, verdict_scope } = row;
+  const scope = verdict_scope === undefined ? "" : `, scope ${quote(verdict_scope)}`;
+  const made = madeBy("added", row.created_at, row.created_by);
+  return `${quote(list)} ${quote(value, LONGEST_SHOWN)} (type ${quote(entry_type)}${scope}${commentOf(row)}${made === "" ? "" : `, ${made}`})`;
+}
+
+function describeVip(row: VipEmployeeRow): string {
+  const made = madeBy("added", row.date_added, row.added_by);
+  const about = [person(row), `source ${quote(row.source ?? "not told")}`, made]
+    .filter((text) => text !== "")
+    .join(", ");
+  return `VIP ${row.email === undefined ? "without a mailbox" : quote(row.email, LONGEST_SHOWN)} (${about}${commentOf(row)})`;
+}
+
+/** As much of a text is shown as people write; the whole stays at the service. */
+const LONGEST_SHOWN = 1_000;
+
+function commentOf({ comment }: { readonly comment?: string | undefined }): string {
+  return canonicalComment(comment) === "" ? "" : `, comment ${quote(comment, LONGEST_SHOWN)}`;
+}
+
+function person({ full_name: name, job_title: title, department }: VipEmployeeRow): string {
+  return printable([name, title, department].filter((text) => text?.trim()).join(", "));
+}
+
+function madeBy(verb: string, at: string | undefined, by: string | undefined): string {
+  const parts = [at, by && `by ${by}`].filter((text) => text?.trim());
+  return parts.length === 0 ? "" : printable([verb, ...parts].join(" "));
+}
+
+function sortedBy<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
+  return all
+    .map((one) => ({ one, key: keyOf(one) }))
+    .sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)))
+    .map(({ one }) => one);
+}
+
+/** Reads the files as a program will, and compares them with what is there. */
+function check(
+  { files }: Exported,
+  today: string,
+  entries: readonly Declared<AllowDenyEntryRow>[],
+  vips: readonly Declared<VipEmployeeRow>[],
+): void {
+  const readFile = (path: string): string => files.get(path) ?? "";
+  let wrong: string | undefined;
+  try {
+    const settings = readSettings(SETTINGS_FILE, { today, readFile });
+    wrong = differs(settings.entries, entries) ?? differs(settings.vips, vips);
+  } catch (error) {
+    if (!(error instanceof EmailSecurityError)) throw error;
+    wrong = error.message;
+  }
+  if (wrong === undefined) return;
+  throw new EmailSecurityError(
+    "ERR_EXPORT",
+    `The export does not read back as what the tenant holds, so nothing was written. This is a mistake of email-security; please report it: ${wrong}`,
+  );
+}
+
+interface Keyed {
+  readonly key: string;
+  readonly text: string;
+}
+
+function differs(read: readonly Keyed[], wanted: readonly Keyed[]): string | undefined {
+  const texts = new Map(read.map(({ key, text }) => [key, text]));
+  const missed = wanted.find(({ key, text }) => texts.get(key) !== text);
+  if (missed !== undefined)
+    return `${quote(missed.key)} reads ${quote(texts.get(missed.key))} and not ${quote(missed.text)}`;
+  return texts.size === wanted.length ? undefined : `it declares ${texts.size} and not ${wanted.length}`;
+}
