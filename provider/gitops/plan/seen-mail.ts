@@ -87,7 +87,7 @@ export function domainsUp(domain: string): string[] {
  * What became of a message: kept from its recipient; in the mailbox, where it stayed or was put back; or not known, as
  * of an action that nobody knows yet.
  */
-export function fateOf({ action }: SeenThreat): "stopped" | "delivered" | "unknown" {
+export function fateOf({ action }: Pick<SeenThreat, "action">): "stopped" | "delivered" | "unknown" {
   if (action.startsWith("moved_to_") || action === "quarantined") return "stopped";
   return DELIVERED.has(action) ? "delivered" : "unknown";
 }

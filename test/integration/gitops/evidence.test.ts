@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import { backtest } from "../../../provider/gitops/plan/backtest";
 import {
   type EvidenceOptions,
   evidenceOf,
   evidenceSummary,
   gatherEvidence,
 } from "../../../provider/gitops/plan/evidence";
+import { mailEvidence } from "../../../provider/gitops/plan/mail-evidence";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../../provider/sandbox";
 
 const NOW = new Date("2026-11-21T12:00:00.000Z");
@@ -60,22 +60,23 @@ describe("evidence of a tenant", () => {
         ),
       });
     }
-    const replayed = backtest(base, {
-      entries: [...domains].map((value) => ({
-        key: value,
-        list: "allow" as const,
-        value,
-        entryType: "domain" as const,
-        verdictScope: "global",
-      })),
-      changed: domains,
-    });
+    const entries = [...domains].map((value) => ({
+      list: "allow" as const,
+      value,
+      entryType: "domain" as const,
+      verdictScope: "global",
+    }));
+    const replayed = mailEvidence(base).backtest(
+      entries,
+      entries.map((entry) => ({ ...entry, kind: "entry" as const, key: entry.value })),
+    );
+    expect(replayed).toMatchObject({ threats: window.length, unmatchedDenies: [], denyCount: 0 });
     const stopped = window.filter(
       ({ action_taken, verdict }) =>
         !["none", "restored", "released_from_quarantine"].includes(action_taken) &&
         !["safe", "allowed", "simulation"].includes(verdict),
     );
-    expect(replayed.allows.reduce((sum, { letThrough }) => sum + letThrough, 0)).toBe(stopped.length);
+    expect(replayed?.allows.reduce((sum, { letThrough }) => sum + letThrough, 0)).toBe(stopped.length);
   });
 
   it("stops at its bound, and says from when on it is complete", async () => {
@@ -121,6 +122,7 @@ describe("evidence of a tenant", () => {
     expect(missing[0]).not.toContain("\u001b");
     expect(missing[0]).not.toContain("sandbox-acme-ci");
     expect(evidenceOf(base, { kind: "entry", value: "evil.example" })).toMatchObject({ threats: 0 });
+    expect(mailEvidence(base).backtest([], [])).toBeUndefined();
   });
 
   it("is none where neither can be read", async () => {
