@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 import "../settings/node-version";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Command } from "commander";
 import { harmless } from "../settings/text";
 import { applyCommand } from "./apply-command";
+import { doctorCommand } from "./doctor-command";
 import { driftCommand } from "./drift-command";
+import { initCommand } from "./init-command";
+import { packageVersion } from "./package-version";
 import { planCommand } from "./plan-command";
 import { sandboxCommand } from "./sandbox-command";
 
@@ -13,21 +14,15 @@ import { sandboxCommand } from "./sandbox-command";
 async function main(): Promise<void> {
   await new Command("email-security")
     .description("VIP employees and the allow/deny list of an email-security tenant, in code")
-    .version(version())
+    .version(packageVersion())
     .configureOutput({ outputError: (text, write) => write(harmless(text)) })
     .addCommand(planCommand())
     .addCommand(applyCommand())
     .addCommand(driftCommand())
+    .addCommand(doctorCommand())
+    .addCommand(initCommand())
     .addCommand(sandboxCommand())
     .parseAsync();
-}
-
-/** The package's version; this file runs as built, two folders below the package's own. */
-function version(): string {
-  const manifest = JSON.parse(readFileSync(join(__dirname, "..", "..", "package.json"), "utf8")) as {
-    version: string;
-  };
-  return manifest.version;
 }
 
 void main();
