@@ -23,6 +23,7 @@ const MINIMUM_NODE = [22, 19];
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const modules = path.join(root, "node_modules");
 const dist = path.join(root, "provider", "dist");
+const templateFolder = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";
 
 const own = process.argv.slice(2);
@@ -149,7 +150,8 @@ function builtFrom() {
 function sourcesDigest() {
   const digest = createHash("sha256");
   const files = sourceFiles().map((file) => path.join("provider", file));
-  for (const file of [...files, "tsconfig.json", "package-lock.json", "scripts/setup.mjs"]) {
+  const template = templateFiles().map((file) => path.join(templateFolder, file));
+  for (const file of [...files, ...template, "tsconfig.json", "package-lock.json", "scripts/setup.mjs"]) {
     digest
       .update(`${file}\0`)
       .update(fs.readFileSync(path.join(root, file)))
@@ -160,11 +162,26 @@ function sourcesDigest() {
 
 /** All files of the package but what is installed or built, relative to its folder. */
 function sourceFiles() {
-  const skipped = new Set(["node_modules", "dist"]);
+  return filesUnder("provider", (name) => name !== "node_modules" && name !== "dist");
+}
+
+/** The files of the repository that `email-security init` writes, without what somebody's trial left there. */
+function templateFiles() {
+  return filesUnder(
+    templateFolder,
+    (name) => !/^(node_modules|plan|drift|Pulumi\..+\.yaml|.+\.sarif)$/.test(name),
+  );
+}
+
+/**
+ * @param {string} top relative to the root
+ * @param {(name: string) => boolean} isWanted asked for what is in that folder itself
+ */
+function filesUnder(top, isWanted) {
   /** @type {(folder: string) => string[]} */
   const under = (folder) =>
-    fs.readdirSync(path.join(root, "provider", folder), { withFileTypes: true }).flatMap((entry) => {
-      if (folder === "" && skipped.has(entry.name)) return [];
+    fs.readdirSync(path.join(root, top, folder), { withFileTypes: true }).flatMap((entry) => {
+      if (folder === "" && !isWanted(entry.name)) return [];
       const file = path.join(folder, entry.name);
       return entry.isDirectory() ? under(file) : [file];
     });
@@ -183,6 +200,7 @@ async function build() {
   const status = await run(process.execPath, [compiler(), "-p", path.join(root, "provider")], process.stderr);
   removeStale(output);
   copyGoModules();
+  copyTemplate();
   makeCommand();
   if (status === 0) {
     fs.mkdirSync(path.dirname(stampFile()), { recursive: true });
@@ -212,6 +230,17 @@ function copyGoModules() {
   for (const file of sourceFiles().filter((name) => /^go\.(mod|sum)$/.test(path.basename(name)))) {
     fs.mkdirSync(path.dirname(path.join(dist, file)), { recursive: true });
     fs.copyFileSync(path.join(root, "provider", file), path.join(dist, file));
+  }
+}
+
+/** What `email-security init` writes is the example. npm leaves a .gitignore out of a package, so it gets another name. */
+function copyTemplate() {
+  const target = path.join(dist, "gitops", "template");
+  fs.rmSync(target, { recursive: true, force: true });
+  for (const file of templateFiles()) {
+    const copy = path.join(target, file === ".gitignore" ? "gitignore" : file);
+    fs.mkdirSync(path.dirname(copy), { recursive: true });
+    fs.copyFileSync(path.join(root, templateFolder, file), copy);
   }
 }
 

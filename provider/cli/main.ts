@@ -3,8 +3,10 @@ import "../settings/node-version";
 import { Command } from "commander";
 import { harmless } from "../settings/text";
 import { applyCommand } from "./apply-command";
+import { doctorCommand } from "./doctor-command";
 import { driftCommand } from "./drift-command";
 import { exportCommand } from "./export-command";
+import { initCommand } from "./init-command";
 import { lintCommand } from "./lint-command";
 import { packageVersion } from "./package-version";
 import { planCommand } from "./plan-command";
@@ -20,6 +22,8 @@ async function main(): Promise<void> {
     .addCommand(applyCommand())
     .addCommand(driftCommand())
     .addCommand(exportCommand())
+    .addCommand(doctorCommand())
+    .addCommand(initCommand())
     .addCommand(sandboxCommand())
     .addCommand(lintCommand())
     .parseAsync();

@@ -57,6 +57,23 @@ const PROGRESS_INTERVAL_MS = 15_000;
  * @throws EngineOptionError (`ERR_ENGINE_OPTION`) when `EMAIL_SECURITY_ENGINE` names no way
  */
 export async function ensureEngine(options: EngineOptions = {}): Promise<Engine> {
+  const { ways, log } = waysOf(options);
+  return firstOf(ways, log);
+}
+
+/**
+ * The engine that {@link ensureEngine} would take without installing anything; undefined when there is none. Takes some
+ * milliseconds.
+ *
+ * @throws EngineOptionError (`ERR_ENGINE_OPTION`) when `EMAIL_SECURITY_ENGINE` names no way
+ */
+export async function findEngine(
+  options: Pick<EngineOptions, "cacheDir" | "only" | "env"> = {},
+): Promise<Engine | undefined> {
+  return await foundIn(waysOf(options).ways);
+}
+
+function waysOf(options: EngineOptions): { ways: readonly Way[]; log: (line: string) => void } {
   const env = options.env ?? process.env;
   const log = options.log ?? (() => {});
   const context: WayContext = {
@@ -68,18 +85,21 @@ export async function ensureEngine(options: EngineOptions = {}): Promise<Engine>
   };
   const only = options.only ?? sourceFrom(env);
   const sources: EngineSource[] = only ? [only] : ["path", "installer", "build"];
-  return firstOf(
-    sources.map((source) => WAYS[source](context)),
-    log,
-  );
+  return { ways: sources.map((source) => WAYS[source](context)), log };
 }
 
-/** The engine of the first way that has one already, else of the first that gets one. */
-export async function firstOf(ways: readonly Way[], log: (line: string) => void): Promise<Engine> {
+async function foundIn(ways: readonly Way[]): Promise<Engine | undefined> {
   for (const way of ways) {
     const found = await way.find();
     if (found) return engineOf(found, way.source);
   }
+  return undefined;
+}
+
+/** The engine of the first way that has one already, else of the first that gets one. */
+export async function firstOf(ways: readonly Way[], log: (line: string) => void): Promise<Engine> {
+  const found = await foundIn(ways);
+  if (found) return found;
   const attempts: EngineAttempt[] = [];
   for (const way of ways) {
     try {

@@ -1,5 +1,5 @@
 export { cacheFolder } from "./cache-folder";
 export { EngineOptionError } from "./engine-option-error";
 export { type EngineAttempt, EngineUnavailableError } from "./engine-unavailable-error";
-export { type Engine, type EngineOptions, ensureEngine } from "./ensure-engine";
+export { type Engine, type EngineOptions, ensureEngine, findEngine } from "./ensure-engine";
 export type { EngineSource } from "./way";

@@ -1,0 +1,40 @@
+import { styleText } from "node:util";
+import { Command } from "commander";
+import type { Diagnosis } from "../gitops/doctor";
+import { harmless } from "../settings/text";
+import { EXIT, type ExitCode, verb } from "./command-line";
+import { packageVersion } from "./package-version";
+
+/**
+ * `email-security doctor`: looks at all that is needed to manage a tenant from here, a line each, and says what to do.
+ * Exit code 0 when nothing has failed, else 1.
+ */
+export function doctorCommand(): Command {
+  return new Command("doctor")
+    .description("look at address, key, clock, engine and files, and say what to do")
+    .argument("[files...]", "settings files (default: settings/*.yaml)")
+    .option("--json", "one JSON document instead of lines")
+    .action(verb(run));
+}
+
+async function run(files: string[], { json = false }: { json?: boolean }): Promise<ExitCode> {
+  const { examine } = await import("../gitops/doctor.js");
+  const diagnoses: Diagnosis[] = [];
+  const options = { environment: process.env, packageVersion: packageVersion() };
+  for await (const diagnosis of examine(files.length > 0 ? { ...options, files } : options)) {
+    diagnoses.push(diagnosis);
+    if (!json) console.log(lines(diagnosis));
+  }
+  const isWell = diagnoses.every(({ health }) => health !== "fail");
+  if (json) console.log(JSON.stringify({ format: 1, isWell, checks: diagnoses }, null, 2));
+  return isWell ? EXIT.clean : EXIT.error;
+}
+
+const WORDS = { ok: "ok", warn: "warn", fail: "fail", skipped: "-" } as const;
+const COLOURS = { ok: "green", warn: "yellow", fail: "red", skipped: "dim" } as const;
+
+function lines({ check, health, found, advice }: Diagnosis): string {
+  const word = styleText(COLOURS[health], WORDS[health].padEnd(6));
+  const line = `${word}${check.padEnd(15)}${harmless(found)}`;
+  return advice === undefined ? line : `${line}\n${" ".repeat(21)}→ ${harmless(advice)}`;
+}

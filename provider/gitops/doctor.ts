@@ -1,0 +1,65 @@
+import type { Check, Observation, Patient } from "./doctor/check";
+import { addressOf, connectionChecks } from "./doctor/connection-checks";
+import { type Contact, makeContact } from "./doctor/contact";
+import { engineChecks, programChecks, settingsChecks } from "./doctor/local-checks";
+import { serviceChecks } from "./doctor/service-checks";
+
+/** What was found of one thing, and which. */
+export interface Diagnosis extends Observation {
+  /** A stable name: `address`, `key-accepted`. */
+  readonly check: string;
+}
+
+/** What is examined. */
+export interface DoctorOptions {
+  readonly environment: NodeJS.ProcessEnv;
+  /** The version of this package. */
+  readonly packageVersion: string;
+  /** Settings files. Default: those of the folder `settings`. */
+  readonly files?: readonly string[];
+  /** The machine's clock, in milliseconds since 1970. Default: the process's own. */
+  readonly now?: () => number;
+}
+
+/** In the order in which they are told. */
+const CHECKS: readonly Check[] = [
+  ...programChecks,
+  ...connectionChecks,
+  ...serviceChecks,
+  ...engineChecks,
+  ...settingsChecks,
+];
+
+/** The names of all checks, in their order. */
+export const CHECK_NAMES: readonly string[] = CHECKS.map(({ name }) => name);
+
+/**
+ * Examines what is needed to manage a tenant from here: programs, address, connection, key and its rights, clock, engine,
+ * state, settings files. Reads only, and shows no part of the key. What rests on something that has failed is left out.
+ */
+export async function* examine(options: DoctorOptions): AsyncGenerator<Diagnosis, void, undefined> {
+  const { environment, packageVersion, files, now = Date.now } = options;
+  let contact: Promise<Contact> | undefined;
+  const patient: Patient = {
+    environment,
+    packageVersion,
+    files,
+    now,
+    contact() {
+      contact ??= makeContact(addressOf(patient), environment, now);
+      return contact;
+    },
+  };
+  const unwell = new Set<string>();
+  for (const { name, needs = [], look } of CHECKS) {
+    const missing = needs.find((need) => unwell.has(need));
+    if (missing !== undefined) {
+      unwell.add(name);
+      yield { check: name, health: "skipped", found: `rests on ${missing}` };
+      continue;
+    }
+    const observation = await look(patient);
+    if (observation.health === "fail") unwell.add(name);
+    yield { check: name, ...observation };
+  }
+}

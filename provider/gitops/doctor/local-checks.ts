@@ -1,0 +1,100 @@
+import { readdirSync } from "node:fs";
+import { type Engine, EngineOptionError, findEngine } from "../../engine";
+import { runCommand } from "../../engine/run-command";
+import { printable } from "../../settings/text";
+import { findingText } from "../files/finding";
+import { lintSettings } from "../files/lint";
+import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
+
+/** What is on this machine. */
+export const programChecks: readonly Check[] = [
+  { name: "node", look: () => ok(`Node.js ${process.versions.node}`) },
+  { name: "package", look: ({ packageVersion }) => ok(`pulumi-email-security ${packageVersion}`) },
+];
+
+/** The Pulumi CLI and where it keeps the state. */
+export const engineChecks: readonly Check[] = [
+  { name: "engine", look: lookAtEngine },
+  { name: "backend", needs: ["engine"], look: lookAtBackend },
+];
+
+/** The settings files of the repository. */
+export const settingsChecks: readonly Check[] = [{ name: "settings", look: lookAtSettings }];
+
+const BACKEND_TIMEOUT_MS = 30_000;
+
+async function lookAtEngine({ environment }: Patient): Promise<Observation> {
+  try {
+    const engine = await findEngine({ env: environment });
+    if (engine !== undefined) return ok(`Pulumi ${engine.version}, ${WHERE[engine.source]}`);
+  } catch (error) {
+    if (!(error instanceof EngineOptionError)) throw error;
+    return fail("none was looked for", error.message);
+  }
+  // Not "fail": a plan of settings files does without, and what needs an engine gets one.
+  return warn(
+    "there is no Pulumi that is new enough",
+    "Install it (https://www.pulumi.com/docs/iac/download-install/); `email-security apply` would get one by itself, which takes minutes.",
+  );
+}
+
+const WHERE: Readonly<Record<Engine["source"], string>> = {
+  path: "on PATH",
+  installer: "installed by its own installer",
+  build: "built from its Go modules",
+};
+
+async function lookAtBackend({ environment }: Patient): Promise<Observation> {
+  const engine = await findEngine({ env: environment });
+  if (engine === undefined) return skipped("there is no Pulumi to ask");
+  const result = await runCommand(engine.command, ["whoami", "--non-interactive", "--json"], {
+    env: engine.environment(environment),
+    timeoutMs: BACKEND_TIMEOUT_MS,
+  });
+  if (result.exitCode === 0) return ok(`logged in at ${backendOf(result.stdout)}`);
+  if (result.stderr.includes("PULUMI_ACCESS_TOKEN must be set")) {
+    return warn(
+      "Pulumi is logged in nowhere",
+      "Run `pulumi login` with the place of your state, or set PULUMI_BACKEND_URL. `plan` without --stack does without.",
+    );
+  }
+  const why = result.timedOut ? "it took too long" : (result.stderr.trim().split("\n").at(-1) ?? "");
+  return fail(
+    `the place of Pulumi's state can't be used: ${printable(why.replace(/^error: /, ""))}`,
+    "Check PULUMI_BACKEND_URL, or the `backend` of Pulumi.yaml, and what gives access to it.",
+  );
+}
+
+/** Without a user and a password that it may hold. */
+function backendOf(stdout: string): string {
+  try {
+    const { url } = JSON.parse(stdout) as { url?: unknown };
+    return printable(String(url).replace(/\/\/[^/@]*@/, "//"));
+  } catch {
+    return "a place that it doesn't name";
+  }
+}
+
+function lookAtSettings({ files = filesOfFolder() }: Patient): Observation {
+  if (files.length === 0) return skipped("there is no settings/*.yaml here");
+  const findings = files.flatMap((file) => lintSettings(file).findings);
+  const errors = findings.filter(({ level }) => level === "error");
+  const warnings = findings.filter(({ level }) => level === "warning");
+  const many = files.length === 1 ? "1 file" : `${files.length} files`;
+  const [first] = [...errors, ...warnings];
+  if (first === undefined) return ok(`${many}, no mistake`);
+  const counted = `${many}, ${errors.length} errors and ${warnings.length} warnings`;
+  const advice = `${findingText(first)}. \`email-security lint\` shows all.`;
+  return errors.length > 0 ? fail(counted, advice) : warn(counted, advice);
+}
+
+function filesOfFolder(): string[] {
+  try {
+    return readdirSync("settings")
+      .filter((name) => /\.ya?ml$/.test(name))
+      .sort()
+      .map((name) => `settings/${name}`);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,135 @@
+import {
+  AuthenticationError,
+  CircuitOpenError,
+  ConfigurationError,
+  NotFoundError,
+  RateLimitedError,
+  ServiceError,
+  SettingsClient,
+} from "../../client";
+import { type Check, fail, type Observation, ok, type Patient, warn } from "./check";
+import { addressOf } from "./connection-checks";
+
+/** The key: whether there is one, whether the service takes it, and what it lets see. */
+export const serviceChecks: readonly Check[] = [
+  { name: "key", look: lookAtKey },
+  {
+    name: "key-accepted",
+    needs: ["key", "answer"],
+    look: right("the allow/deny list", (client) =>
+      client.allowDenyEntries.list({ list: "deny", page_size: 1 }),
+    ),
+  },
+  {
+    name: "right-vips",
+    needs: ["key-accepted"],
+    look: right("the VIP employees", (client) => client.vipEmployees.list({ page_size: 1 })),
+  },
+  {
+    name: "right-threats",
+    needs: ["key-accepted"],
+    look: right("threats", (client) => client.threats.list({ page_size: 1, minutes_ago: 60 }), "plan"),
+  },
+  {
+    name: "right-reports",
+    needs: ["key-accepted"],
+    look: right("phishing reports", (client) => client.phishingReports.list({ minutes_ago: 60 }), "plan"),
+  },
+];
+
+const TIMEOUT_MS = 15_000;
+
+function keyOf({ environment }: Patient): string {
+  return environment["EMAIL_SECURITY_API_KEY"] ?? "";
+}
+
+/** Says how long it is and what it is made of, and nothing that tells a part of it. */
+function lookAtKey(patient: Patient): Observation {
+  const key = keyOf(patient);
+  if (key === "") {
+    return fail("no key is given", "Set EMAIL_SECURITY_API_KEY to the tenant's, from your secret store.");
+  }
+  const found = `${key.length} characters`;
+  if (!/^[\x21-\x7e]+$/.test(key)) {
+    return fail(
+      `${found}, with white space, a line break or a character outside ASCII among them`,
+      "No header can carry that. Check how it was copied; a secret store often keeps the line break at the end.",
+    );
+  }
+  if (/^(["'`]).*\1$/.test(key)) return fail(`${found}, in quotes`, "Take the quotes away.");
+  if (/^(?:bearer|x-api-key|api-?key)[:=]/i.test(key)) {
+    return fail(`${found}, with the name of a header before it`, "Give the key alone.");
+  }
+  if (/^[<$]/.test(key)) {
+    return fail(`${found}, and looks like a placeholder`, "Was it put in its place? Give the key itself.");
+  }
+  return ok(`${found}, ${/^[A-Za-z0-9]+$/.test(key) ? "letters and digits" : "letters, digits and signs"}`);
+}
+
+/** @param onlyFor what does without it, where it is not needed for all. */
+function right(
+  what: string,
+  ask: (client: SettingsClient) => Promise<unknown>,
+  onlyFor?: "plan",
+): Check["look"] {
+  return async (patient) => {
+    let client: SettingsClient;
+    try {
+      client = new SettingsClient({
+        baseUrl: addressOf(patient),
+        apiKey: keyOf(patient),
+        allowInsecureHttp: true,
+        retries: false,
+        timeoutMs: TIMEOUT_MS,
+      });
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      return fail("it can't be used", error.message);
+    }
+    try {
+      await ask(client);
+      return ok(`${what} can be read`);
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      const observation = refused(error, what);
+      return onlyFor === undefined || observation.health === "warn"
+        ? observation
+        : warn(
+            observation.found,
+            `\`${onlyFor}\` goes on without them, and says so. ${observation.advice ?? ""}`.trim(),
+          );
+    } finally {
+      await client.close();
+    }
+  };
+}
+
+function refused(error: ServiceError, what: string): Observation {
+  if (error instanceof RateLimitedError || error instanceof CircuitOpenError) {
+    const { retryAfterMs } = error;
+    const wait = retryAfterMs === undefined ? "a minute" : `${Math.ceil(retryAfterMs / 1_000)} s`;
+    return warn(
+      "the service refuses requests for now (429)",
+      `Wait ${wait}, and look again. Is another run at work? Runs wait by themselves.`,
+    );
+  }
+  if (error instanceof AuthenticationError && error.status === 401) {
+    return fail(
+      "the service doesn't take the key (401)",
+      "Is it the key of this tenant and of this address? It may have been revoked; get a new one.",
+    );
+  }
+  if (error instanceof AuthenticationError) {
+    return fail(
+      `the key may not read ${what} (${error.status})`,
+      "The service knows the key; give it the right, or use another key.",
+    );
+  }
+  if (error instanceof NotFoundError) {
+    return fail(
+      `the service has no ${what} at this address (404)`,
+      "EMAIL_SECURITY_BASE_URL is the part before /api/v1; is a path in it wrong or missing?",
+    );
+  }
+  return fail(`${what} can't be read [${error.code}]`, error.message);
+}

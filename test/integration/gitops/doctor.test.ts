@@ -1,0 +1,350 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { CHECK_NAMES, type Diagnosis } from "../../../provider/gitops/doctor";
+import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
+import { Canary } from "../../support/canary";
+import { EmptyFolder } from "../../support/packed-package";
+import { makeCertificate } from "../client/certificate";
+import { CompanyProxy } from "../hostile/proxy";
+
+const KEY = "sandbox-acme-ci";
+const canary = new Canary();
+const HOUR_MS = 3_600_000;
+
+/** What `email-security doctor` found, in a process and a folder of its own. */
+class Examination {
+  readonly code: number | null;
+  readonly output: string;
+  readonly checks: readonly Diagnosis[];
+
+  private constructor(code: number | null, stdout: string, stderr: string) {
+    this.code = code;
+    this.output = stdout + stderr;
+    this.checks = stdout.startsWith("{") ? (JSON.parse(stdout) as { checks: Diagnosis[] }).checks : [];
+  }
+
+  static async of(
+    environment: Record<string, string>,
+    { files = {}, args = ["--json"] }: { files?: Record<string, string>; args?: string[] } = {},
+  ): Promise<Examination> {
+    await using folder = await EmptyFolder.create();
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(join(folder.path, path, ".."), { recursive: true });
+      await writeFile(join(folder.path, path), text);
+    }
+    const { PATH, HOME } = process.env;
+    const child = spawn(process.execPath, [resolve("provider/dist/cli/main.js"), "doctor", ...args], {
+      cwd: folder.path,
+      // Nothing of the developer's own: neither a tenant nor a proxy nor an account.
+      env: { PATH, HOME, PULUMI_HOME: join(folder.path, ".pulumi"), NO_COLOR: "1", ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.on("data", (chunk) => {
+      stdout += chunk;
+    });
+    child.stderr.on("data", (chunk) => {
+      stderr += chunk;
+    });
+    const [code] = (await once(child, "close")) as [number | null];
+    return new Examination(code, stdout, stderr);
+  }
+
+  of(name: string): Diagnosis | undefined {
+    return this.checks.find(({ check }) => check === name);
+  }
+
+  /** The names of those with this health, in order. */
+  with(health: Diagnosis["health"]): string[] {
+    return this.checks.filter((one) => one.health === health).map(({ check }) => check);
+  }
+}
+
+/** A service that answers everything by one listener. */
+async function serve(listener: RequestListener, certificate?: { cert: string; key: string }) {
+  const server = certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `${certificate === undefined ? "http" : "https"}://localhost:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+const answering =
+  (status: number, headers: Record<string, string>, body: string): RequestListener =>
+  (_request, response) => {
+    response.writeHead(status, headers);
+    response.end(body);
+  };
+
+const settings = { "settings/acme.yaml": "version: 1\ndeny: [evil.example]\n" };
+
+describe("email-security doctor", () => {
+  it("finds nothing wrong where all is right", async () => {
+    await using sandbox = await startSandbox();
+    await using state = await EmptyFolder.create();
+    const environment = {
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: KEY,
+      PULUMI_BACKEND_URL: `file://${state.path}`,
+    };
+    const examination = await Examination.of(environment, { files: settings });
+    expect(examination.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
+    expect(examination.with("skipped")).toEqual(["tls"]);
+    expect(examination.with("warn")).toEqual([]);
+    expect(examination.with("fail")).toEqual([]);
+    expect(examination.code).toBe(0);
+    expect(examination.of("engine")?.found).toMatch(/^Pulumi \d+\.\d+\.\d+, /);
+    expect(examination.of("backend")?.found).toBe(`logged in at file://${state.path}`);
+    expect(examination.of("settings")?.found).toBe("1 file, no mistake");
+    // It looks, and that is all.
+    expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  });
+
+  it("tells it in lines, with what to do below each that needs it", async () => {
+    const { code, output } = await Examination.of({}, { args: [] });
+    expect(code).toBe(1);
+    expect(output).toMatch(/^ok +node +Node\.js \d+/);
+    expect(output).toMatch(/^fail +address +no address is given\n +→ Set EMAIL_SECURITY_BASE_URL/m);
+    expect(output).toMatch(/^fail +key +no key is given\n +→ Set EMAIL_SECURITY_API_KEY/m);
+    expect(output).toMatch(/^- +clock +rests on answer$/m);
+    expect(output).toMatch(/^warn +backend +Pulumi is logged in nowhere\n +→ Run `pulumi login`/m);
+  });
+
+  it.each([
+    ["no URL", "acme", "is not a URL"],
+    ["plain http to another machine", "http://mail-security.example", "plain http would send the API key"],
+    ["with a password", "https://user:secret@mail-security.example", "holds a user name"],
+  ])("refuses an address that is %s", async (_what, address, advice) => {
+    const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: address });
+    expect(examination.of("address")).toMatchObject({
+      health: "fail",
+      advice: expect.stringContaining(advice),
+    });
+    expect(examination.output).not.toContain("secret@");
+  });
+
+  it("says that nobody listens", async () => {
+    const closed = await serve(() => {});
+    await closed[Symbol.asyncDispose]();
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: closed.url,
+      EMAIL_SECURITY_API_KEY: KEY,
+    });
+    expect(examination.of("tcp")).toMatchObject({
+      health: "fail",
+      found: `port ${closed.port} of localhost can't be reached (ECONNREFUSED)`,
+    });
+    expect(examination.of("key-accepted")?.health).toBe("skipped");
+    expect(examination.code).toBe(1);
+  });
+
+  it("says that a name is not known", async () => {
+    const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: "https://nobody.invalid" });
+    expect(examination.of("dns")).toMatchObject({
+      health: "fail",
+      found: expect.stringContaining("nobody.invalid has no address here"),
+    });
+  });
+
+  it("says that the certificate is not trusted", async () => {
+    await using service = await serve(() => {}, makeCertificate("localhost"));
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url,
+      EMAIL_SECURITY_API_KEY: KEY,
+    });
+    expect(examination.of("tls")).toMatchObject({
+      health: "fail",
+      found: "what answers there is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
+      advice: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
+    });
+  });
+
+  it("trusts a certificate that the machine trusts, and tells until when it is valid", async () => {
+    await using folder = await EmptyFolder.create();
+    const certificate = makeCertificate("localhost");
+    const authority = join(folder.path, "authority.pem");
+    await writeFile(authority, certificate.cert);
+    await using service = await serve(answering(401, {}, "{}"), certificate);
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url,
+      NODE_EXTRA_CA_CERTS: authority,
+    });
+    expect(examination.of("tls")).toMatchObject({
+      health: "ok",
+      found: "TLSv1.3, certificate until 2100-01-01",
+    });
+    expect(examination.of("answer")?.found).toBe("it answers, and wants a key");
+  });
+
+  it.each<[string, RequestListener, string]>([
+    [
+      "a page for people",
+      answering(200, { "content-type": "text/html; charset=utf-8" }, "<html>Sign in</html>"),
+      "a page for people answers (HTML, 200), not the service",
+    ],
+    [
+      "nothing below the address",
+      answering(404, {}, "{}"),
+      "there is no such service below this address (404)",
+    ],
+    ["a redirect", answering(302, { location: "https://elsewhere.example" }, ""), "it sends elsewhere (302)"],
+    ["a service in trouble", answering(503, {}, ""), "the service is in trouble (503)"],
+  ])("says that what answers is %s", async (_what, listener, found) => {
+    await using service = await serve(listener);
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url,
+      EMAIL_SECURITY_API_KEY: KEY,
+    });
+    expect(examination.of("answer")).toMatchObject({ health: "fail", found });
+    // The key is not shown to it.
+    expect(examination.of("key-accepted")?.health).toBe("skipped");
+  });
+
+  it.each([
+    [-HOUR_MS, "ahead of"],
+    [HOUR_MS, "behind"],
+  ])("sees that the clock is off by an hour (%d ms)", async (offMs, word) => {
+    const listener: RequestListener = (_request, response) => {
+      response.writeHead(401, { date: new Date(Date.now() + offMs).toUTCString() });
+      response.end("{}");
+    };
+    await using service = await serve(listener);
+    const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: service.url });
+    expect(examination.of("clock")).toMatchObject({
+      health: "warn",
+      found: expect.stringMatching(new RegExp(`^this machine is 3(599|600|601|602) s ${word} the service$`)),
+    });
+  });
+
+  it("says that the key is wrong", async () => {
+    await using sandbox = await startSandbox();
+    const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "some-other-key" };
+    const examination = await Examination.of(environment);
+    expect(examination.of("key-accepted")).toMatchObject({
+      health: "fail",
+      found: "the service doesn't take the key (401)",
+    });
+    expect(examination.with("skipped")).toEqual(
+      expect.arrayContaining(["right-vips", "right-threats", "right-reports"]),
+    );
+    expect(examination.code).toBe(1);
+  });
+
+  it.each([
+    ['"sandbox-acme-ci"', "in quotes"],
+    ["Bearer: sandbox-acme-ci", "white space"],
+    ["X-Api-Key:sandbox-acme-ci", "the name of a header before it"],
+    ["sandbox-acme-ci\n", "a line break"],
+    ["<API_KEY>", "a placeholder"],
+  ])("says what is wrong with how the key is written: %j", async (key, found) => {
+    const examination = await Examination.of({ EMAIL_SECURITY_API_KEY: key });
+    expect(examination.of("key")).toMatchObject({ health: "fail", found: expect.stringContaining(found) });
+  });
+
+  it("tells which rights are missing, and which of them are needed", async () => {
+    const forbidden: ServiceResponse = { status: 403, body: { error: "not allowed" } };
+    const intercept = ({ path }: { path: string }) => (/threats|phishing/.test(path) ? forbidden : undefined);
+    await using sandbox = await startSandbox({ intercept });
+    const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
+    const examination = await Examination.of(environment);
+    expect(examination.of("right-vips")?.health).toBe("ok");
+    expect(examination.of("right-threats")).toMatchObject({
+      health: "warn",
+      found: "the key may not read threats (403)",
+      advice: expect.stringContaining("`plan` goes on without them"),
+    });
+    expect(examination.of("right-reports")?.health).toBe("warn");
+    expect(examination.code).toBe(0);
+  });
+
+  it("says that the service refuses requests for now", async () => {
+    await using service = await serve((request, response) => {
+      const isRefused = request.headers["x-api-key"] !== undefined;
+      response.writeHead(isRefused ? 429 : 401, { "content-type": "application/json", "retry-after": "17" });
+      response.end('{"error": "slow down"}');
+    });
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url,
+      EMAIL_SECURITY_API_KEY: KEY,
+    });
+    expect(examination.of("key-accepted")).toMatchObject({
+      health: "warn",
+      found: "the service refuses requests for now (429)",
+      advice: expect.stringContaining("Wait 17 s"),
+    });
+  });
+
+  it("goes by the environment's proxy, and says so without its password", async () => {
+    await using folder = await EmptyFolder.create();
+    const certificate = makeCertificate("mail-security.example");
+    const authority = join(folder.path, "authority.pem");
+    await writeFile(authority, certificate.cert);
+    await using service = await serve(answering(401, {}, "{}"), certificate);
+    await using proxy = await CompanyProxy.start({ to: service.port, credentials: "user:pass-word" });
+    const environment = {
+      EMAIL_SECURITY_BASE_URL: "https://mail-security.example",
+      EMAIL_SECURITY_API_KEY: KEY,
+      HTTPS_PROXY: `http://user:pass-word@${proxy.host}`,
+      NODE_EXTRA_CA_CERTS: authority,
+    };
+    const examination = await Examination.of(environment);
+    expect(examination.of("proxy")).toMatchObject({
+      health: "ok",
+      found: `requests go by http://${proxy.host}`,
+    });
+    expect(examination.of("answer")?.found).toBe("it answers, and wants a key");
+    expect(examination.with("skipped")).toEqual(expect.arrayContaining(["dns", "tcp", "tls"]));
+    expect(examination.output).not.toContain("pass-word");
+  });
+
+  it("says that the proxy lets nobody through", async () => {
+    await using proxy = await CompanyProxy.start({ to: 1, refusal: 407 });
+    const environment = {
+      EMAIL_SECURITY_BASE_URL: "https://mail-security.example",
+      HTTPS_PROXY: `http://${proxy.host}`,
+    };
+    const examination = await Examination.of(environment);
+    expect(examination.of("answer")).toMatchObject({
+      health: "fail",
+      found: expect.stringMatching(/^no answer came by the proxy http:\/\/localhost:\d+ \(.*407/),
+      advice: "Is it the right proxy, and does it let this address through?",
+    });
+  });
+
+  it("finds the mistakes in settings files", async () => {
+    const files = { "settings/acme.yaml": "version: 1\ndeny: [evil.example, 'no domain']\n" };
+    const examination = await Examination.of({}, { files });
+    expect(examination.of("settings")).toMatchObject({
+      health: "fail",
+      advice: expect.stringMatching(/^settings\/acme\.yaml:2:22 error: /),
+    });
+  });
+
+  it("shows no part of the key, whoever echoes it", async () => {
+    await using service = await serve((request, response) => {
+      const key = request.headers["x-api-key"];
+      response.writeHead(key === undefined ? 401 : 400, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: `the key ${key} is bad`, key }));
+    });
+    const environment = { EMAIL_SECURITY_BASE_URL: service.url, EMAIL_SECURITY_API_KEY: canary.key };
+    for (const args of [["--json"], []]) {
+      const { output } = await Examination.of(environment, { args });
+      expect(output).toContain("key-accepted");
+      expect(canary.find("output", output)).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,157 @@
+import { execFile } from "node:child_process";
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Ajv } from "ajv";
+import addFormats from "ajv-formats";
+import { describe, expect, it } from "vitest";
+import { actionlint } from "../../support/actionlint";
+import { EmptyFolder } from "../../support/packed-package";
+import {
+  GITOPS,
+  gitLabJobs,
+  gitLabPipeline,
+  type Job,
+  preparation,
+  type Step,
+  WORKFLOWS,
+  workflow,
+} from "../../support/pipeline-files";
+
+const jobsOf = (name: (typeof WORKFLOWS)[number]): [string, Job][] =>
+  Object.entries(workflow(name).jobs).map(([job, value]) => [`${name}: ${job}`, value]);
+const jobs = WORKFLOWS.flatMap(jobsOf);
+const steps: [string, Step][] = [
+  ...jobs.flatMap(([job, value]) => value.steps.map((step): [string, Step] => [job, step])),
+  ...preparation().map((step): [string, Step] => ["prepare", step]),
+];
+const scripts: [string, string][] = [
+  ...steps.flatMap(([job, { name, run }]): [string, string][] =>
+    run === undefined ? [] : [[`${job}: ${name}`, run]],
+  ),
+  ...Object.entries(gitLabJobs()).map(([job, { script }]): [string, string] => [
+    `GitLab: ${job}`,
+    script.join("\n"),
+  ]),
+];
+
+/** Whether a job can reach the tenant's key. */
+const hasKey = ({ steps: own }: Job): boolean => own.some(({ uses }) => uses === "./.github/actions/prepare");
+
+describe("the workflows for GitHub", () => {
+  it("have nothing that actionlint finds", async () => {
+    expect(await actionlint(GITOPS)).toEqual([]);
+  });
+
+  it("would have, were there something", async () => {
+    await using folder = await EmptyFolder.create();
+    await cp(GITOPS, folder.path, { recursive: true });
+    const file = join(folder.path, ".github/workflows/merge.yml");
+    const text = await readFile(file, "utf8");
+    await writeFile(
+      file,
+      text
+        .replace("key-secret: ", "secret-key: ")
+        .replace("steps.reviewed.outputs.run != ''", "steps.review.outputs.run != ''"),
+    );
+    const findings = (await actionlint(folder.path)).join("\n");
+    expect(findings).toContain('input "secret-key" is not defined in action "Prepare"');
+    expect(findings).toContain('property "review" is not defined');
+  });
+
+  it("are started by a pull request as a stranger may start them, never with the repository's own rights", () => {
+    expect(Object.keys(workflow("pull-request").on)).toEqual(["pull_request"]);
+    for (const name of WORKFLOWS) {
+      expect(Object.keys(workflow(name).on)).not.toContain("pull_request_target");
+      expect(Object.keys(workflow(name).on)).not.toContain("workflow_run");
+    }
+  });
+
+  it.each(WORKFLOWS)("have no right but those that a job asks for: %s", (name) => {
+    expect(workflow(name).permissions).toEqual({});
+  });
+
+  it.each(jobs)("have a limit and rights of its own for each job: %s", (_name, job) => {
+    expect(job["timeout-minutes"]).toBeGreaterThan(0);
+    expect(job.permissions).toBeDefined();
+    expect(
+      Object.values(job.permissions ?? {}).filter((right) => !["read", "write"].includes(right)),
+    ).toEqual([]);
+  });
+
+  it.each(jobs)(
+    "give the key to jobs of an environment alone, and to none that may write in the repository: %s",
+    (_name, job) => {
+      expect(job.environment !== undefined).toBe(hasKey(job));
+      expect(job.permissions?.["id-token"]).toBe(hasKey(job) ? "write" : undefined);
+      if (hasKey(job)) expect(job.permissions?.["contents"]).toBe("read");
+    },
+  );
+
+  it("give no key to a pull request from a fork", () => {
+    const { lint, plan } = workflow("pull-request").jobs;
+    expect(lint && hasKey(lint)).toBe(false);
+    expect(plan?.if).toContain("github.event.pull_request.head.repo.full_name == github.repository");
+  });
+
+  it("apply one at a time, and stop none half way", () => {
+    expect(workflow("merge").concurrency).toEqual({ group: "production", "cancel-in-progress": false });
+    expect(workflow("merge").jobs["apply"]?.environment).toBe("production");
+    expect(workflow("merge").jobs["approved"]?.environment).toBe("production-approval");
+  });
+
+  it.each(steps.filter(([, { uses }]) => uses !== undefined))(
+    "name the version of each action, of GitHub, Pulumi or AWS themselves: %s %o",
+    (_job, { uses }) => {
+      expect(uses).toMatch(/^(?:\.\/\.github\/|(?:actions|github|pulumi|aws-actions)\/[\w/-]+@v\d+$)/);
+    },
+  );
+});
+
+describe("the pipeline for GitLab", () => {
+  const validate = addFormats["default"](new Ajv({ strict: false, allErrors: true }));
+
+  it("is what GitLab's own schema describes", async () => {
+    const schema = JSON.parse(await readFile("test/support/gitlab/gitlab-ci.schema.json", "utf8")) as object;
+    const isPipeline = validate.compile(schema);
+    expect(isPipeline(gitLabPipeline()), JSON.stringify(isPipeline.errors)).toBe(true);
+    expect(isPipeline({ ...gitLabPipeline(), apply: { script: [], resource_groups: "x" } })).toBe(false);
+  });
+
+  it("gives the key to jobs that need it, of merge requests of this project alone", () => {
+    const withKey = Object.entries(gitLabJobs()).filter(([, job]) => job.extends === ".tenant");
+    expect(withKey.map(([name]) => name)).toEqual(["plan", "apply", "approve", "drift"]);
+    expect(gitLabJobs()["plan"]?.rules?.map((rule) => rule.if)).toEqual([
+      '$CI_PIPELINE_SOURCE == "merge_request_event" && $CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_MERGE_REQUEST_PROJECT_ID',
+    ]);
+  });
+
+  it("applies one at a time", () => {
+    expect(gitLabJobs()["apply"]?.resource_group).toBe("production");
+    expect(gitLabJobs()["approve"]?.resource_group).toBe("production");
+  });
+});
+
+describe("every script", () => {
+  it.each(scripts)("is shell that bash can read: %s", async (_name, script) => {
+    await expect(promisify(execFile)("bash", ["-n", "-c", script])).resolves.toMatchObject({ stderr: "" });
+  });
+
+  it.each(scripts.filter(([, script]) => script.includes("\n")))(
+    "of several lines stops at the first that fails: %s",
+    (_name, script) => {
+      expect(script).toContain("set -euo pipefail\n");
+    },
+  );
+
+  it.each(scripts)(
+    "holds no expression, for what a stranger named would be run as shell: %s",
+    (_name, script) => {
+      expect(script).not.toContain("${{");
+    },
+  );
+
+  it.each(scripts)("runs the installed command, and gets none from the registry: %s", (_name, script) => {
+    expect(script.match(/\bnpx (?!--no email-security )/g)).toBeNull();
+  });
+});

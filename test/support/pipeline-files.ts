@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "yaml";
+
+/** The repository that the example is, and that `email-security init` writes. */
+export const GITOPS = "examples/gitops";
+
+/** A step of a job of GitHub Actions. */
+export interface Step {
+  readonly name?: string;
+  readonly id?: string;
+  readonly if?: string;
+  readonly uses?: string;
+  readonly with?: Readonly<Record<string, unknown>>;
+  readonly run?: string;
+  readonly shell?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** A job of GitHub Actions. */
+export interface Job {
+  readonly needs?: string;
+  readonly if?: string;
+  readonly environment?: string;
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly outputs?: Readonly<Record<string, string>>;
+  readonly "timeout-minutes"?: number;
+  readonly steps: readonly Step[];
+}
+
+/** A workflow of GitHub Actions. */
+export interface Workflow {
+  readonly on: Readonly<Record<string, unknown>>;
+  readonly permissions?: unknown;
+  readonly concurrency?: { readonly group: string; readonly "cancel-in-progress": boolean };
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+export const WORKFLOWS = ["pull-request", "merge", "drift"] as const;
+
+export function workflow(name: (typeof WORKFLOWS)[number], folder = GITOPS): Workflow {
+  return read(folder, `.github/workflows/${name}.yml`) as Workflow;
+}
+
+/** The steps of the repository's own action that prepares a job. */
+export function preparation(folder = GITOPS): readonly Step[] {
+  return (read(folder, ".github/actions/prepare/action.yml") as { runs: { steps: Step[] } }).runs.steps;
+}
+
+/** A job of GitLab's pipeline. */
+export interface GitLabJob {
+  readonly extends?: string;
+  readonly script?: readonly string[];
+  readonly before_script?: readonly string[];
+  readonly secrets?: unknown;
+  readonly resource_group?: string;
+  readonly rules?: readonly { readonly if?: string; readonly when?: string }[];
+}
+
+/** GitLab's pipeline: its keywords and jobs by name. */
+export function gitLabPipeline(folder = GITOPS): Readonly<Record<string, unknown>> {
+  return read(folder, ".gitlab-ci.yml") as Record<string, unknown>;
+}
+
+/** What of a pipeline is a job: what has a script. */
+export function gitLabJobs(
+  folder = GITOPS,
+): Readonly<Record<string, GitLabJob & { script: readonly string[] }>> {
+  const jobs = Object.entries(gitLabPipeline(folder)).filter(
+    ([, job]) => typeof job === "object" && job !== null && "script" in job,
+  );
+  return Object.fromEntries(jobs) as Record<string, GitLabJob & { script: readonly string[] }>;
+}
+
+function read(folder: string, path: string): unknown {
+  return parse(readFileSync(join(folder, path), "utf8"));
+}
