@@ -45,6 +45,8 @@ type MatchesValue = (value: string) => boolean;
 function rangeOf(text: string): MatchesValue {
   const [network, bits] = ipaddr.parseCIDR(text);
   return (value) => {
+    // No entry that is declared is a range; the service may hold one all the same.
+    if (value === text) return true;
     if (!ipaddr.isValid(value)) return false;
     const address = ipaddr.parse(value);
     return address.kind() === network.kind() && address.match(network, bits);

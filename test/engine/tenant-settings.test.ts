@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { type CommandLine, commandLine } from "../support/command-line";
@@ -132,18 +134,24 @@ it("refuses what moved since the review, naming it, and writes nothing", async (
 });
 
 it("shows, adopts and reverts what the console did", async () => {
-  await console_("POST", "/allow_deny_entries", {
-    list: "deny",
-    entry_type: "domain",
-    value: "clicked.example",
-    comment: "saw it",
-  });
+  const clicked = (): Promise<void> =>
+    console_("POST", "/allow_deny_entries", {
+      list: "deny",
+      entry_type: "domain",
+      value: "clicked.example",
+      comment: "saw it",
+    });
+  await clicked();
   const drift = await cli("drift", "settings/acme.yaml", "--revert");
   expect(drift.code).toBe(2);
   expect(drift.output).toMatch(
     /deny clicked\.example\n +comment: "saw it"\n +made by Dana Reyes \(console\)/,
   );
-  expect(drift.output).toContain("curl -fsS -X DELETE");
+  // What it shows is run as a person would.
+  const commands = drift.stdout.slice(drift.stdout.indexOf("service()"));
+  await promisify(execFile)("bash", ["-euc", commands], { env: project.environment });
+  expect(held().some((line) => line.includes("clicked.example"))).toBe(false);
+  await clicked();
   const adopted = await cli("drift", "settings/acme.yaml", "--adopt");
   // What was changed is left to the next run.
   expect(adopted.code).toBe(2);
