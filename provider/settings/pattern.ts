@@ -79,8 +79,8 @@ function globOf(text: string): MatchesValue {
 function inAscii(text: string): string {
   const at = text.lastIndexOf("@");
   const labels = text.slice(at + 1).split(".");
-  const ascii = labels.map((label) =>
-    label.includes("*") || label === "" ? label : domainToASCII(label) || label,
-  );
+  // A number alone would become an IPv4 address: "192" is 0.0.0.192 to URLs.
+  const isOther = (label: string): boolean => !label.includes("*") && /[^ -~]/.test(label);
+  const ascii = labels.map((label) => (isOther(label) ? domainToASCII(label) || label : label));
   return text.slice(0, at + 1) + ascii.join(".");
 }

@@ -277,7 +277,7 @@ describe("editSettings, on files of every style", () => {
             expect(lines).not.toContain(text);
         }
       }),
-      { numRuns: 400 },
+      { numRuns: 250 },
     );
   });
 

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { writeSettings } from "../../../provider/gitops/files/write-settings";
+import { writeFolder, writeSettings } from "../../../provider/gitops/files/write-settings";
 
 let folder: string;
 beforeEach(() => {
@@ -50,5 +50,43 @@ describe("writeSettings", () => {
     expect(() => writeSettings(join(folder, "none", "acme.yaml"), "new")).toThrow(
       /none\/acme.yaml" can't be written/,
     );
+  });
+});
+
+describe("writeFolder", () => {
+  it("makes the folder, and writes over what is there", () => {
+    const path = join(folder, "a", "b");
+    writeFolder(path, new Map([["one.yaml", "1"]]));
+    writeFolder(
+      path,
+      new Map([
+        ["one.yaml", "11"],
+        ["two.yaml", "2"],
+      ]),
+    );
+    expect(readdirSync(path)).toEqual(["one.yaml", "two.yaml"]);
+    expect(readFileSync(join(path, "one.yaml"), "utf8")).toBe("11");
+  });
+
+  it("leaves all as it was where one file can't be written", () => {
+    writeFileSync(join(folder, "one.yaml"), "old");
+    mkdirSync(join(folder, "two.yaml"));
+    const files = new Map([
+      ["new.yaml", "0"],
+      ["one.yaml", "1"],
+      ["two.yaml", "2"],
+    ]);
+    expect(() => writeFolder(folder, files)).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
+    expect(readdirSync(folder)).toEqual(["one.yaml", "two.yaml"]);
+    expect(readFileSync(join(folder, "one.yaml"), "utf8")).toBe("old");
+  });
+
+  it("takes away a folder that it made for nothing", () => {
+    const files = new Map([
+      ["one.yaml", "1"],
+      ["none/two.yaml", "2"],
+    ]);
+    expect(() => writeFolder(join(folder, "a", "b"), files)).toThrow(/can't be written/);
+    expect(readdirSync(folder)).toEqual([]);
   });
 });
