@@ -11,6 +11,7 @@ import { lintCommand } from "./lint-command";
 import { packageVersion } from "./package-version";
 import { planCommand } from "./plan-command";
 import { sandboxCommand } from "./sandbox-command";
+import { suggestCommand } from "./suggest-command";
 
 /** The `email-security` command: thin, every verb calls a room above. */
 async function main(): Promise<void> {
@@ -24,6 +25,7 @@ async function main(): Promise<void> {
     .addCommand(exportCommand())
     .addCommand(doctorCommand())
     .addCommand(initCommand())
+    .addCommand(suggestCommand())
     .addCommand(sandboxCommand())
     .addCommand(lintCommand())
     .parseAsync();

@@ -1,0 +1,124 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Command, Option } from "commander";
+import type { EvidenceSummary } from "../gitops/plan/plan";
+import type { Suggestion, SuggestionKind } from "../gitops/suggest";
+import { harmless, printable } from "../settings/text";
+import { connect, EXIT, type ExitCode, verb } from "./command-line";
+import { DEFAULT_FILE, wholeNumber } from "./plan-options";
+
+/**
+ * `email-security suggest`: what the tenant's mail suggests for its settings files, each with its evidence, and a patch.
+ * Exit code 0 when there is nothing or it was written, 2 when there are suggestions.
+ */
+export function suggestCommand(): Command {
+  return new Command("suggest")
+    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+    .description(
+      "suggest VIPs, denies, and allows and entries that can go, with a patch of the settings files",
+    )
+    .argument("[file]", `settings file (default: ${DEFAULT_FILE})`)
+    .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
+    .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
+    .addOption(new Option("--only <kind...>", "only these kinds").choices(KINDS))
+    .option("--write", "write the suggestions into the files")
+    .option(
+      "--patch <file>",
+      "write the patch to a file, or - for stdout and nothing else; `git apply` takes it",
+    )
+    .action(verb(run));
+}
+
+const KINDS: readonly SuggestionKind[] = ["vip", "deny", "expiring-allow", "unused-allow", "shadowed"];
+
+const TITLES: Readonly<Record<SuggestionKind, string>> = {
+  vip: "Targeted people who are no VIPs",
+  deny: "Confirmed phishing that is not denied",
+  "expiring-allow": "Allows that end soon",
+  "unused-allow": "Allows that nothing detected came under",
+  shadowed: "Entries that another one makes needless",
+};
+
+interface SuggestCommandOptions {
+  readonly days: number;
+  readonly maxPages?: number;
+  readonly only?: readonly SuggestionKind[];
+  readonly write?: true;
+  readonly patch?: string;
+}
+
+async function run(file = DEFAULT_FILE, options: SuggestCommandOptions): Promise<ExitCode> {
+  const { changeFiles, patchOf } = await import("../gitops/files/change-files.js");
+  const { suggestions, summary, settings } = await suggestFor(file, options);
+  const edits = suggestions.flatMap((one) => one.edits);
+  const changed = changeFiles(settings, edits, readText);
+  const patch = patchOf(changed, repositoryRoot(process.cwd()));
+  if (options.patch === "-") process.stdout.write(patch);
+  else {
+    if (options.patch !== undefined) writeFileSync(options.patch, patch);
+    console.log(report(suggestions, summary));
+    // What the files hold goes to a terminal here; `--patch` has it as it is.
+    if (patch !== "" && options.write === undefined && options.patch === undefined) {
+      console.log(`\n${harmless(patch).trimEnd()}`);
+    }
+  }
+  if (options.write === undefined) return suggestions.length === 0 ? EXIT.clean : EXIT.changes;
+  const { writeSettings } = await import("../gitops/files/write-settings.js");
+  for (const { file: name, after } of changed) {
+    writeSettings(name, after);
+    console.error(`Wrote ${printable(name)}.`);
+  }
+  return EXIT.clean;
+}
+
+async function suggestFor(file: string, { days, maxPages, only }: SuggestCommandOptions) {
+  const { readSettings } = await import("../gitops/files/read-settings.js");
+  const { gatherEvidence } = await import("../gitops/plan/evidence.js");
+  const { observe } = await import("../gitops/plan/observed.js");
+  const { suggest } = await import("../gitops/suggest.js");
+  const settings = readSettings(file);
+  const client = connect();
+  try {
+    const observed = await observe(client);
+    const base = await gatherEvidence({
+      client,
+      days,
+      vips: observed.vips.keys(),
+      ...(maxPages === undefined ? {} : { maxPages }),
+    });
+    const suggestions = suggest(settings, observed, base).filter(({ kind }) => only?.includes(kind) ?? true);
+    return { suggestions, summary: base.summary, settings };
+  } finally {
+    await client.close();
+  }
+}
+
+function report(suggestions: readonly Suggestion[], summary: EvidenceSummary): string {
+  const looked = `Looked at ${summary.threats} threats and ${summary.reports} reports of the last ${summary.days} days.`;
+  const sections = KINDS.flatMap((kind) => {
+    const some = suggestions.filter((one) => one.kind === kind);
+    if (some.length === 0) return [];
+    return [["", `${TITLES[kind]} (${some.length})`, ...some.flatMap(lines)].join("\n")];
+  });
+  const nothing = suggestions.length === 0 ? ["", "Nothing to suggest."] : [];
+  return [looked, ...summary.missing.map(printable), ...sections, ...nothing].join("\n");
+}
+
+function lines({ what, evidence, place, edits }: Suggestion): string[] {
+  const at = place === undefined ? "" : ` (${printable(place.file)}:${place.line})`;
+  const byHand = edits.length === 0 ? " No file is changed for it." : "";
+  return [`  - ${what}${at}`, `    ${evidence}${byHand}`];
+}
+
+/** The folder of the git repository that a folder is in; without one, the folder itself. */
+function repositoryRoot(folder: string): string {
+  for (let at = folder; ; at = dirname(at)) {
+    if (existsSync(join(at, ".git"))) return at;
+    if (dirname(at) === at) return folder;
+  }
+}
+
+/** With its byte order mark, which stays. */
+function readText(path: string): string {
+  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
+}

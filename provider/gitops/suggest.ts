@@ -1,0 +1,523 @@
+import { dirname } from "node:path";
+import { DEFAULT_VERDICT_SCOPE, type EntryType, LISTS, type List } from "../settings/assumptions";
+import { canonicalValue, parseMailbox } from "../settings/entry-value";
+import { isFreeMail } from "../settings/free-mail";
+import { isPublicSuffix, OwnDomains } from "../settings/own-domains";
+import { type Pattern, parsePattern } from "../settings/pattern";
+import { risksOf } from "../settings/risk";
+import { printable } from "../settings/text";
+import type { FileEdit } from "./files/change-files";
+import type { Section } from "./files/edit";
+import { lineText, type Place } from "./files/finding";
+import type { DeclaredEntry, Settings } from "./files/settings";
+import { type EvidenceBase, evidenceOf } from "./plan/evidence";
+import type { Observed } from "./plan/observed";
+import type { Count, Evidence } from "./plan/plan";
+import { domainsUp, fateOf, instantOf, type SeenReport, type SeenThreat } from "./plan/seen-mail";
+import { Tally } from "./plan/tally";
+
+/** What is suggested. */
+export const SUGGESTION_KINDS = ["vip", "deny", "expiring-allow", "unused-allow", "shadowed"] as const;
+
+/** What a suggestion is about: one of {@link SUGGESTION_KINDS}. */
+export type SuggestionKind = (typeof SUGGESTION_KINDS)[number];
+
+/** One thing to do to the settings files, and why. Its texts are printable. */
+export interface Suggestion {
+  readonly kind: SuggestionKind;
+  /** The canonical value or mailbox. */
+  readonly value: string;
+  /** What to do: `Deny evil.example`. */
+  readonly what: string;
+  /** Sentences: what was seen, and what is not known. */
+  readonly evidence: string;
+  /** What stands there already, of those about what is declared. */
+  readonly place?: Place;
+  /** How the files say it; none where only a person can decide. */
+  readonly edits: readonly FileEdit[];
+}
+
+/** How readily something is suggested. */
+export interface SuggestOptions {
+  /** The fewest threats to a person for whom VIP is suggested. Default: 5. */
+  readonly minThreats?: number;
+  /** The most VIPs that are suggested. Default: 10. */
+  readonly maxVips?: number;
+  /** How many days before its last day an allow is told. Default: 30. */
+  readonly expiringDays?: number;
+}
+
+/** How long an allow is suggested to go on, in days; no longer than the policy lets it. */
+const GOES_ON_DAYS = 90;
+/** A domain that was registered so few days before its mail was hardly made for anything else. */
+const NEW_DOMAIN_DAYS = 180;
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/**
+ * What a tenant's mail suggests for its settings files: VIPs among the most targeted people, denies of confirmed phishing,
+ * allows that end soon or that nothing detected came under, entries that another one makes needless. Pure.
+ *
+ * What is known is mail in which the service detected something, and what users reported; each suggestion says so where
+ * it matters. Nothing is suggested that is risky, or that the files took out on purpose.
+ */
+export function suggest(
+  settings: Settings,
+  observed: Observed,
+  base: EvidenceBase,
+  options: SuggestOptions = {},
+): Suggestion[] {
+  const context = new Context(settings, observed, base);
+  const shadowed = shadowedEntries(context);
+  const removed = new Set(shadowed.map(({ entry }) => entry));
+  const others = settings.entries.filter((entry) => entry.list === "allow" && !removed.has(entry));
+  return [
+    ...targetedPeople(context, options),
+    ...confirmedPhishing(context),
+    ...expiringAllows(context, others, options.expiringDays ?? 30),
+    ...unusedAllows(context, others, options.expiringDays ?? 30),
+    ...shadowed.map(({ suggestion }) => suggestion),
+  ];
+}
+
+/** What every kind of suggestion looks things up in. */
+class Context {
+  readonly settings: Settings;
+  readonly observed: Observed;
+  readonly base: EvidenceBase;
+  readonly own: OwnDomains;
+  /** On which list a value is, in a file or at the tenant. */
+  readonly #lists: Record<List, Set<string>> = { allow: new Set(), deny: new Set() };
+  /** The same of denies that are about all mail. */
+  readonly #denied = new Set<string>();
+  /** Each domain at or above what is allowed. */
+  readonly #aboveAllows = new Set<string>();
+  readonly #takenOut: ReadonlySet<string>;
+  readonly #protected: readonly Pattern[];
+
+  constructor(settings: Settings, observed: Observed, base: EvidenceBase) {
+    this.settings = settings;
+    this.observed = observed;
+    this.base = base;
+    this.own = new OwnDomains(settings.ownDomains);
+    const { entries, expired, excluded, lists } = settings;
+    for (const { list, value, verdictScope } of entries) this.#know(list, value, verdictScope);
+    for (const { list, value, verdict_scope } of [...observed.entries.values()].flat()) {
+      const known = LISTS.find((one) => one === list);
+      if (known === undefined) continue;
+      this.#know(known, canonicalValue(value), verdict_scope ?? DEFAULT_VERDICT_SCOPE);
+    }
+    const out = [...expired, ...excluded.map(({ declared }) => declared)];
+    this.#takenOut = new Set(out.map((one) => `${one.kind} ${one.kind === "vip" ? one.email : one.value}`));
+    this.#protected = (lists.entries?.protect ?? []).flatMap((text) => {
+      const pattern = parsePattern(text);
+      return pattern.ok ? [pattern.value] : [];
+    });
+  }
+
+  #know(list: List, value: string, scope: string): void {
+    this.#lists[list].add(value);
+    if (list === "deny" && scope === DEFAULT_VERDICT_SCOPE) this.#denied.add(value);
+    if (list === "allow") for (const above of domainsUp(domainOf(value))) this.#aboveAllows.add(above);
+  }
+
+  isOn(list: List, value: string): boolean {
+    return this.#lists[list].has(value);
+  }
+
+  /** Whether it is denied, or its domain, or one above. */
+  isDenied(value: string): boolean {
+    return [value, ...domainsUp(domainOf(value))].some((name) => this.#denied.has(name));
+  }
+
+  /** Whether something of a domain is allowed: itself, what is above it, or what is below. */
+  hasAllowAround(domain: string): boolean {
+    return this.#aboveAllows.has(domain) || domainsUp(domain).some((name) => this.isOn("allow", name));
+  }
+
+  /** Whether the files took it out, or let it end: somebody has decided. */
+  isTakenOut(kind: "entry" | "vip", value: string): boolean {
+    return this.#takenOut.has(`${kind} ${value}`);
+  }
+
+  isProtected({ list, value }: DeclaredEntry): boolean {
+    return this.#protected.some((pattern) => pattern.matches({ list, value }));
+  }
+
+  /** The file that has the section: the tenant's own, else one beside it; never a baseline elsewhere. */
+  homeOf(section: Section): string {
+    const { files, file, entries, vips } = this.settings;
+    const top = files[0] ?? file;
+    const declared = section === "vips" ? vips : entries.filter(({ list }) => list === section);
+    const homes = new Set(declared.map(({ place }) => place.file));
+    return files.find((one) => dirname(one) === dirname(top) && homes.has(one)) ?? top;
+  }
+
+  /** "in the last 30 days", or what of them could be read. */
+  get window(): string {
+    const { days, from, complete } = this.base.summary;
+    if (complete) return days === 1 ? "in the last day" : `in the last ${days} days`;
+    const since = from === undefined ? "" : `, since ${printable(from.slice(0, 10))}`;
+    return `in what could be read of the last ${days} days${since}`;
+  }
+
+  /** Said of what is not in the tenant's own file. */
+  includedNote({ file }: Place): string {
+    if (file === this.settings.files[0]) return "";
+    return `${printable(file)} is included; other tenants may include it too.`;
+  }
+
+  evidenceOf({ value, entryType }: DeclaredEntry): Evidence | undefined {
+    return evidenceOf(this.base, { kind: "entry", value, entryType });
+  }
+
+  /** A day, so many after today. */
+  dayIn(days: number): string {
+    return new Date(Date.parse(this.settings.today) + days * DAY_MS).toISOString().slice(0, 10);
+  }
+
+  /** Until when an allow may go on. */
+  get goesOnUntil(): string {
+    return this.dayIn(Math.min(GOES_ON_DAYS, this.settings.policy.maxDays ?? GOES_ON_DAYS));
+  }
+}
+
+/** Verdicts of mail that is unwanted at most: it makes nobody a target. */
+const NO_ATTACK: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "spam", "graymail"]);
+
+function targetedPeople(context: Context, { minThreats = 5, maxVips = 10 }: SuggestOptions): Suggestion[] {
+  const { settings, observed, base, own } = context;
+  const known = new Set([...settings.vips.map(({ email }) => email), ...observed.vips.keys()]);
+  const attacks = (base.threats ?? []).filter(({ verdict }) => !NO_ATTACK.has(verdict));
+  const byPerson = Map.groupBy(attacks, ({ recipient }) => recipient);
+  const people = [...byPerson].flatMap(([email, threats]) => {
+    const isCandidate =
+      email !== undefined &&
+      threats.length >= minThreats &&
+      !known.has(email) &&
+      !context.isTakenOut("vip", email) &&
+      parseMailbox(email).ok &&
+      (settings.ownDomains.length === 0 || own.holding(domainOf(email)) !== undefined);
+    return isCandidate ? [{ email, threats }] : [];
+  });
+  return people
+    .sort((one, other) => other.threats.length - one.threats.length || (one.email < other.email ? -1 : 1))
+    .slice(0, maxVips)
+    .map(({ email, threats }): Suggestion => {
+      const { days } = base.summary;
+      const comment = `Among the most targeted: ${threats.length} threats in ${days} ${days === 1 ? "day" : "days"}`;
+      return {
+        kind: "vip",
+        value: email,
+        what: `Make ${printable(email)} a VIP`,
+        evidence: `${counted(threats.length, "threat")} ${were(threats.length)} sent to it ${context.window}${verdictsOf(threats)}; spam and graymail are not counted.`,
+        edits: [
+          {
+            file: context.homeOf("vips"),
+            edit: { do: "add", section: "vips", element: { email, comment } },
+          },
+        ],
+      };
+    });
+}
+
+/** What to deny, and the confirmed reports that say so. */
+interface Target {
+  readonly value: string;
+  readonly entryType: EntryType;
+  /** Why a whole domain. */
+  readonly because?: string;
+  readonly reports: SeenReport[];
+}
+
+function confirmedPhishing(context: Context): Suggestion[] {
+  const { base, own } = context;
+  const targets = new Map<string, Target>();
+  for (const report of base.reports ?? []) {
+    const { mailbox } = report.sender;
+    if (report.verdict !== "malicious" || mailbox === undefined || !parseMailbox(mailbox).ok) continue;
+    const target = targetOf(context, mailbox);
+    const there = targets.get(target.value);
+    if (there === undefined) targets.set(target.value, { ...target, reports: [report] });
+    else there.reports.push(report);
+  }
+  const isBelowAnother = (value: string): boolean =>
+    domainsUp(domainOf(value)).some((above) => above !== value && targets.has(above));
+  return [...targets.values()]
+    .filter(
+      ({ value, entryType }) =>
+        !isBelowAnother(value) &&
+        own.holding(domainOf(value)) === undefined &&
+        own.below(domainOf(value)) === undefined &&
+        !context.isDenied(value) &&
+        !context.isOn("allow", value) &&
+        !context.isTakenOut("entry", value) &&
+        risksOf({ list: "deny", value, entryType }, own).length === 0,
+    )
+    .sort((one, other) => other.reports.length - one.reports.length || (one.value < other.value ? -1 : 1))
+    .map((target) => denySuggestion(context, target));
+}
+
+/** The mailbox, or its whole domain where that was hardly made for anything else. */
+function targetOf(context: Context, mailbox: string): Omit<Target, "reports"> {
+  const domain = domainOf(mailbox);
+  const because = whyWholeDomain(context, domain);
+  return because === undefined
+    ? { value: mailbox, entryType: "email_address" }
+    : { value: domain, entryType: "domain", because };
+}
+
+/** Detected mail shows a domain's worst side only, so that all of it being malicious is not enough. */
+function whyWholeDomain(context: Context, domain: string): string | undefined {
+  const { base, own } = context;
+  if (isFreeMail(domain) || isPublicSuffix(domain)) return undefined;
+  if (context.hasAllowAround(domain)) return undefined;
+  const evidence = evidenceOf(base, { kind: "entry", value: domain, entryType: "domain" });
+  const verdicts = [...(evidence?.verdicts ?? []), ...(evidence?.reportVerdicts ?? [])];
+  if (verdicts.some(({ name }) => name === "safe" || name === "allowed")) return undefined;
+  const ownDomain = own.lookAlikeOf(domain);
+  if (ownDomain !== undefined) return `The domain can be taken for your own ${printable(ownDomain)}.`;
+  const day = newDomains(base).get(domain);
+  if (day === undefined) return undefined;
+  return `The domain was registered on ${day}, shortly before its mail, and nothing of it was found safe.`;
+}
+
+const newDomainsOf = new WeakMap<EvidenceBase, ReadonlyMap<string, string>>();
+
+/** Senders' domains that were new when their mail came, with the day of their registration. */
+function newDomains(base: EvidenceBase): ReadonlyMap<string, string> {
+  let found = newDomainsOf.get(base);
+  if (found === undefined) {
+    const days = new Map<string, string>();
+    for (const { sender, registered, time } of base.threats ?? []) {
+      const from = instantOf(registered);
+      const until = instantOf(time);
+      if (from === undefined || until === undefined || until - from > NEW_DOMAIN_DAYS * DAY_MS) continue;
+      for (const domain of sender.domains) days.set(domain, new Date(from).toISOString().slice(0, 10));
+    }
+    found = days;
+    newDomainsOf.set(base, found);
+  }
+  return found;
+}
+
+function denySuggestion(context: Context, target: Target): Suggestion {
+  const { value, entryType, reports, because } = target;
+  const users = new Set(reports.map(({ reporter }) => reporter ?? "")).size;
+  const last = reports.map(({ time }) => time?.slice(0, 10)).find((day) => day !== undefined);
+  const on = last === undefined ? "" : `, last on ${printable(last)}`;
+  const evidence = evidenceOf(context.base, { kind: "entry", value, entryType });
+  return {
+    kind: "deny",
+    value,
+    what: `Deny ${printable(value)}`,
+    evidence: sentences(
+      `${counted(users, "user")} reported mail from it as phishing${on}, and the analysis found it malicious.`,
+      because,
+      detectedTold(context, evidence),
+    ),
+    edits: [
+      {
+        file: context.homeOf("deny"),
+        edit: {
+          do: "add",
+          section: "deny",
+          element: { value, comment: `Confirmed phishing, reported by ${counted(users, "user")}` },
+        },
+      },
+    ],
+  };
+}
+
+function expiringAllows(
+  context: Context,
+  allows: readonly DeclaredEntry[],
+  expiringDays: number,
+): Suggestion[] {
+  return allows
+    .filter(({ expires }) => isDate(expires) && expires <= context.dayIn(expiringDays))
+    .sort((one, other) => ((one.expires ?? "") < (other.expires ?? "") ? -1 : 1))
+    .map((entry) => {
+      const evidence = context.evidenceOf(entry);
+      const verdicts = [...(evidence?.verdicts ?? []), ...(evidence?.reportVerdicts ?? [])];
+      const isMalicious = verdicts.some(({ name }) => name === "malicious");
+      const isUsed = evidence?.verdicts.some(({ name }) => name === "allowed") ?? false;
+      const until = context.goesOnUntil;
+      const name = printable(entry.value);
+      const about = { kind: "expiring-allow", value: entry.value, place: entry.place } as const;
+      const told = sentences(
+        `It ends on ${entry.expires}.`,
+        mailTold(context, evidence),
+        context.includedNote(entry.place),
+      );
+      if (isMalicious) {
+        const edits = context.isProtected(entry) ? [] : removalOf(entry);
+        return { ...about, what: `Remove the allow of ${name} now`, evidence: told, edits };
+      }
+      if (!isUsed || until <= (entry.expires ?? "")) {
+        return {
+          ...about,
+          what: `Decide whether the allow of ${name} goes on`,
+          evidence: sentences(told, "Without a change it ends."),
+          edits: [],
+        };
+      }
+      const what = `Let the allow of ${name} go on until ${until}`;
+      return { ...about, what, evidence: told, edits: [expiryOf(entry, until)] };
+    });
+}
+
+function unusedAllows(
+  context: Context,
+  allows: readonly DeclaredEntry[],
+  expiringDays: number,
+): Suggestion[] {
+  const { days, complete, until } = context.base.summary;
+  // Of a part of the window it can't be said.
+  if (!complete) return [];
+  const windowStart = (instantOf(until) ?? 0) - days * DAY_MS;
+  const end = context.goesOnUntil;
+  return allows
+    .filter((entry) => {
+      const { entryType, expires, list, key } = entry;
+      if (entryType === "ip" || context.isProtected(entry)) return false;
+      if (isDate(expires) && (expires <= end || expires <= context.dayIn(expiringDays))) return false;
+      const row = context.observed.entries.get(key)?.find((one) => one.list === list);
+      const since = instantOf(row?.created_at);
+      if (since === undefined || since > windowStart) return false;
+      const evidence = context.evidenceOf(entry);
+      return evidence?.threats === 0 && evidence.reports === 0;
+    })
+    .map((entry) => ({
+      kind: "unused-allow",
+      value: entry.value,
+      what: `Let the allow of ${printable(entry.value)} end on ${end}, unless somebody needs it`,
+      evidence: sentences(
+        `No mail that the service detected came from it ${context.window}, and nobody reported any; whether other mail did is not told.`,
+        context.includedNote(entry.place),
+      ),
+      place: entry.place,
+      edits: [expiryOf(entry, end)],
+    }));
+}
+
+interface Shadowed {
+  readonly entry: DeclaredEntry;
+  readonly suggestion: Suggestion;
+}
+
+function shadowedEntries(context: Context): Shadowed[] {
+  const { entries, files } = context.settings;
+  const domains = Map.groupBy(
+    entries.filter(({ entryType }) => entryType === "domain"),
+    ({ value }) => value,
+  );
+  return entries.flatMap((entry): Shadowed[] => {
+    const by = shadowOf(context, entry, domains);
+    // Whoever includes the one file need not have the other.
+    const isTogether = by?.place.file === entry.place.file || entry.place.file === files[0];
+    if (by === undefined || !isTogether || context.isProtected(entry)) return [];
+    const name = printable(entry.value);
+    const what = entry.entryType === "domain" ? "all mail from below it" : "all mail from the domain";
+    const suggestion: Suggestion = {
+      kind: "shadowed",
+      value: entry.value,
+      what: `Remove the ${entry.list} of ${name}`,
+      evidence: sentences(
+        `The ${by.list} of ${printable(by.value)} (${lineText(by.place)}) stands for ${what}, in the same scope, so that this one changes nothing.`,
+        context.includedNote(entry.place),
+      ),
+      place: entry.place,
+      edits: removalOf(entry),
+    };
+    return [{ entry, suggestion }];
+  });
+}
+
+/** The nearest domain's entry that says the same, with none of the other list in between. */
+function shadowOf(
+  context: Context,
+  entry: DeclaredEntry,
+  domains: ReadonlyMap<string, readonly DeclaredEntry[]>,
+): DeclaredEntry | undefined {
+  if (entry.entryType === "ip") return undefined;
+  const opposite = entry.list === "allow" ? "deny" : "allow";
+  for (const name of domainsUp(domainOf(entry.value))) {
+    if (name === entry.value) continue;
+    if (context.isOn(opposite, name)) return undefined;
+    const by = domains
+      .get(name)
+      ?.find(({ list, verdictScope }) => list === entry.list && verdictScope === entry.verdictScope);
+    if (by !== undefined) return lastsAsLong(by, entry) ? by : undefined;
+  }
+  return undefined;
+}
+
+function lastsAsLong(one: DeclaredEntry, other: DeclaredEntry): boolean {
+  if (!isDate(one.expires)) return true;
+  return isDate(other.expires) && other.expires <= one.expires;
+}
+
+/** What was detected and reported, in sentences. */
+function mailTold(context: Context, evidence: Evidence | undefined): string {
+  const { reports = 0, reportVerdicts = [] } = evidence ?? {};
+  const reported = `Users reported mail from it ${counted(reports, "time")}${listed(reportVerdicts)}.`;
+  return sentences(detectedTold(context, evidence), reports === 0 ? "" : reported);
+}
+
+function detectedTold({ base, window }: Context, evidence: Evidence | undefined): string {
+  if (evidence === undefined || base.threats === undefined) {
+    return "What the service detected could not be read.";
+  }
+  if (!evidence.applies) return "Of an address, the service does not tell what mail came from it.";
+  const { threats, verdicts, actions } = evidence;
+  if (threats === 0) {
+    return `No mail that the service detected came from it ${window}; whether other mail did is not told.`;
+  }
+  const stayed = actions
+    .filter(({ name }) => fateOf({ action: name }) === "delivered")
+    .reduce((sum, { count }) => sum + count, 0);
+  return `The service detected something in ${counted(threats, "message")} from it ${window}${listed(verdicts)}; ${stayed === 0 ? "none" : stayed} of them stayed in a mailbox.`;
+}
+
+/** Takes an entry out of all files that declare it: else one that is included would come up again. */
+function removalOf({ list, value, verdictScope: scope, place, overrides }: DeclaredEntry): FileEdit[] {
+  const files = new Set([place, ...overrides].map(({ file }) => file));
+  return [...files].map((file) => ({ file, edit: { do: "remove", section: list, value, scope } }));
+}
+
+function expiryOf({ list, value, verdictScope: scope, place }: DeclaredEntry, to: string): FileEdit {
+  return { file: place.file, edit: { do: "set", section: list, value, scope, key: "expires", to } };
+}
+
+/** A mailbox's domain; a domain is its own. */
+function domainOf(value: string): string {
+  return value.slice(value.lastIndexOf("@") + 1);
+}
+
+function isDate(expires: string | undefined): expires is string {
+  return expires !== undefined && expires !== "never";
+}
+
+function verdictsOf(threats: readonly SeenThreat[]): string {
+  const tally = new Tally();
+  for (const { verdict } of threats) tally.add(verdict);
+  return listed(tally.counts());
+}
+
+/** ": 9 malicious, 5 unknown" */
+function listed(counts: readonly Count[]): string {
+  if (counts.length === 0) return "";
+  return `: ${counts.map(({ name, count }) => `${count} ${printable(name)}`).join(", ")}`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? "" : "s"}`;
+}
+
+function were(count: number): string {
+  return count === 1 ? "was" : "were";
+}
+
+function sentences(...texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined && text !== "").join(" ");
+}

@@ -1,0 +1,160 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { readSettings } from "../../../provider/gitops/files/read-settings";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { commandLine } from "../../support/command-line";
+import { commandsIn } from "../../support/hostile-text";
+import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
+
+let sandbox: Sandbox;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ scenario: "acme", clock: () => NOW });
+});
+afterAll(async () => {
+  await sandbox.close();
+});
+
+/** The command's own clock runs on; what the service gives stays the same. */
+const NOW = new Date();
+const DAY = 24 * 60 * 60 * 1_000;
+const soon = new Date(Date.now() + 10 * DAY).toISOString().slice(0, 10);
+
+/** A repository in which each file is odd in another way: its name, its line ends, its end, its place. */
+function repository(): SettingsFolder {
+  const folder = settingsFolder({
+    "tenants/acme & söhne/settings.yaml": [
+      "# the tenant's own ##vso[task.complete]done",
+      "version: 1",
+      "include: [../../baseline.yaml, allow.yaml]",
+      "ownDomains: [acme.example]",
+      "vips:",
+      "  - ruth.castellan@acme.example # the chief",
+      "deny:",
+      "  - evil.example",
+      "  - www.evil.example",
+      "",
+    ].join("\r\n"),
+    "tenants/acme & söhne/allow.yaml": `\uFEFFversion: 1\nallow:\n  - { value: quiet.example, expires: ${soon} }`,
+    "baseline.yaml": "version: 1\ndeny:\n  - bad.example # all of it\n  - x@bad.example\n",
+  });
+  git(folder, "init", "--quiet");
+  git(folder, "config", "core.autocrlf", "false");
+  git(folder, "add", "--all");
+  return folder;
+}
+
+it("prints suggestions of the tenant's mail with a patch that git applies, and writes the same", async () => {
+  using folder = repository();
+  const cwd = folder.at("tenants/acme & söhne");
+  const email = commandLine(cwd, environment());
+
+  const shown = await email("suggest");
+  expect(shown.stderr).toBe("");
+  expect(shown.code).toBe(2);
+  expect(commandsIn(shown.output)).toEqual([]);
+  expect(shown.stdout).toMatch(/^Looked at \d{3,} threats and \d+ reports of the last 30 days\.\n/);
+  expect(shown.stdout).toMatch(/ {2}- Make \S+@acme\.example a VIP\n {4}\d+ threats were sent to it/);
+  expect(shown.stdout).toMatch(/ {2}- Deny \S+\n {4}\d+ users? reported mail from it as phishing, last on /);
+  expect(shown.stdout).toContain("Remove the deny of www.evil.example (settings.yaml:9)");
+  expect(shown.stdout).toContain("Remove the deny of x@bad.example (../../baseline.yaml:4)");
+  expect(shown.stdout).toContain("Decide whether the allow of quiet.example goes on (allow.yaml:3)");
+  expect(shown.stdout).toContain("No file is changed for it.");
+  expect(shown.stdout).toContain("\n-  - x@bad.example\n");
+  expect(git(folder, "diff", "--name-only")).toBe("");
+
+  const piped = await email("suggest", "--patch", "-");
+  expect(piped.code).toBe(2);
+  writeFileSync(folder.at("a.patch"), piped.stdout);
+  git(folder, "apply", "--check", "a.patch");
+  const file = await email("suggest", "--patch", folder.at("b.patch"));
+  expect(file.code).toBe(2);
+  expect(readFileSync(folder.at("b.patch"), "utf8")).toBe(piped.stdout);
+
+  git(folder, "apply", "a.patch");
+  const applied = git(folder, "diff");
+  expect(applied).toContain("\r\n");
+  git(folder, "checkout", "--", ".");
+  const written = await email("suggest", "--write");
+  expect(written.code).toBe(0);
+  expect(written.stderr).toBe("Wrote settings.yaml.\nWrote ../../baseline.yaml.\n");
+  expect(git(folder, "diff")).toBe(applied);
+
+  const settings = readSettings(folder.at("tenants/acme & söhne/settings.yaml"));
+  const suggested = [...shown.stdout.matchAll(/ {2}- (?:Deny (\S+)|Make (\S+) a VIP)\n/g)].map(
+    ([, denied, vip]) => denied ?? vip,
+  );
+  const declared = [
+    ...settings.entries.filter(({ list }) => list === "deny").map(({ value }) => value),
+    ...settings.vips.map(({ email: mailbox }) => mailbox),
+  ];
+  expect(declared.sort()).toEqual(
+    ["bad.example", "evil.example", "ruth.castellan@acme.example", ...suggested].sort(),
+  );
+
+  // What it wrote is not suggested again.
+  const again = await email("suggest");
+  expect(again.stdout).not.toMatch(/ {2}- (Deny|Make|Remove) /);
+}, 300_000);
+
+it("suggests only what is true of the mail: VIPs by their threats, denies by their reports", async () => {
+  using folder = repository();
+  const email = commandLine(folder.at("tenants/acme & söhne"), environment());
+  const { stdout } = await email("suggest", "--only", "vip", "deny", "--days", "10");
+  expect(stdout).not.toContain("Remove the ");
+
+  const since = new Date(NOW.getTime() - 10 * DAY).toISOString();
+  const threats = sandbox.threats("acme").filter(({ time }) => time >= since);
+  const vips = new Set(sandbox.vips("acme").map(({ email: mailbox }) => mailbox));
+  for (const [, mailbox = "", count] of stdout.matchAll(/Make (\S+) a VIP\n {4}(\d+) threat/g)) {
+    const attacks = threats.filter(
+      ({ recipient_email, verdict }) =>
+        recipient_email === mailbox && ["malicious", "unknown", "denied", "no_analysis"].includes(verdict),
+    );
+    expect(`${mailbox} ${attacks.length}`).toBe(`${mailbox} ${count}`);
+    expect(vips.has(mailbox)).toBe(false);
+  }
+  const reports = sandbox
+    .phishingReports("acme")
+    .filter(({ report_date, verdict }) => report_date >= since && verdict === "malicious");
+  const denied = [...stdout.matchAll(/Deny (\S+)\n/g)].map(([, value = ""]) => value);
+  expect(denied.length).toBeGreaterThan(0);
+  for (const value of denied) expect(reports.some(({ sender }) => sender.endsWith(value))).toBe(true);
+});
+
+it("says what it could not read, and that a file is none", async () => {
+  using folder = repository();
+  const failing = await startSandbox({
+    scenario: "acme",
+    intercept: ({ path }) =>
+      path.endsWith("/threats") ? { status: 403, body: { error: "not for you \u001b[2J" } } : undefined,
+  });
+  try {
+    const email = commandLine(folder.at("tenants/acme & söhne"), {
+      ...environment(),
+      EMAIL_SECURITY_BASE_URL: failing.url,
+    });
+    const run = await email("suggest", "--only", "shadowed");
+    expect(run.stdout).toContain("The threats could not be read. GET /api/v1/threats");
+    expect(commandsIn(run.output)).toEqual([]);
+    const missing = await email("suggest", "nothing.yaml");
+    expect(missing).toMatchObject({ code: 1, stdout: "" });
+    expect(missing.stderr).toContain("ERR_SETTINGS_FILE");
+  } finally {
+    await failing.close();
+  }
+});
+
+function environment(): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+  };
+}
+
+function git({ path }: SettingsFolder, ...args: string[]): string {
+  return execFileSync("git", args, { cwd: path, encoding: "utf8" });
+}
