@@ -1,0 +1,318 @@
+import type { Plan } from "../plan";
+import { markdownBlock, markdownCode, markdownWords, wrap } from "./markdown-text";
+import {
+  type Card,
+  expiredWords,
+  type Fact,
+  findingWords,
+  kindsOf,
+  lineOf,
+  type Mood,
+  type Report,
+  reportOf,
+  unmanagedWords,
+} from "./report";
+import { day, given, join, number, say, type Words } from "./words";
+
+/** The first line of a plan in Markdown, by which a bot finds its own comment and updates it. */
+export const PLAN_MARK = "<!-- email-security-plan -->";
+
+export interface PlanMarkdownOptions {
+  /** The most characters, and bytes of UTF-8, that it may have: 65,536 when left out, as GitHub takes; at least 32,768. */
+  readonly limit?: number;
+  /** Where the whole plan is: an address (https), or a name that people know it by. */
+  readonly artifact?: string;
+}
+
+/**
+ * A plan for a comment of a pull request on GitHub or GitLab. What matters most comes first; what has no room is summed up.
+ * Nothing from outside is markup, a link or a mention in it.
+ *
+ * @throws RangeError for a limit that is too low to say anything.
+ */
+export function planMarkdown(plan: Plan, { limit = 65_536, artifact }: PlanMarkdownOptions = {}): string {
+  if (!(limit >= MIN_LIMIT))
+    throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
+  const report = reportOf(plan);
+  const where = artifactText(artifact);
+  const head = headOf(report);
+  const foot = footOf(
+    report,
+    artifact === undefined ? "" : `The whole plan: ${where.replace(/^in /, "")}\n\n`,
+  );
+  const sections = sectionsOf(report, where);
+  let left = limit - bytesOf(head) - bytesOf(foot);
+  const shown = sections.map((section, index) => {
+    const others = sections.length - index - 1;
+    const text = section.render(
+      Math.min(left - others * RESERVE, Math.max(RESERVE, Math.floor(limit * section.share))),
+    );
+    left -= bytesOf(text);
+    return text;
+  });
+  return [head, ...shown, foot].join("");
+}
+
+/** What the head, the foot, and every section summed up have room in, whatever they hold. */
+const MIN_LIMIT = 32_768;
+/** What a section summed up needs: a heading, what there is, where it is. */
+const RESERVE = 1_500;
+
+interface Section {
+  /** Of the limit, what it may take at most: so that even what comes last gets a little. */
+  readonly share: number;
+  /** Its Markdown, in at most so many bytes; so many are there as it needs when summed up. */
+  readonly render: (room: number) => string;
+}
+
+function sectionsOf(report: Report, where: string): Section[] {
+  const sections: Section[] = [];
+  if (report.guards.length > 0)
+    sections.push({ share: 0.25, render: (room) => guards(report.guards, room, where) });
+  if (report.dangers.length > 0) {
+    sections.push({ share: 0.6, render: (room) => cards("Danger", report.dangers, room, where) });
+  }
+  if (report.warnings.length > 0) {
+    sections.push({ share: 0.4, render: (room) => cards("Needs a look", report.warnings, room, where) });
+  }
+  if (report.others.length > 0) {
+    sections.push({
+      share: 0.8,
+      render: (room) => table("Nothing speaks against", report.others, room, where),
+    });
+  }
+  const asides: [string, readonly Words[]][] = [
+    [
+      "Findings in what does not change",
+      report.findings.map((finding) => say`${lineOf(finding.place)} ${findingWords(finding)}`),
+    ],
+    ["Expired, so no longer declared", report.expired.map(expiredWords)],
+    ["Left alone: at the tenant, and nobody declares it", report.unmanaged.map(unmanagedWords)],
+    ["Denies that no threat came under", report.unmatched?.keys.map((key) => [given(key)]) ?? []],
+  ];
+  for (const [title, lines] of asides) {
+    const first = title.startsWith("Denies") ? report.unmatched?.words : undefined;
+    if (lines.length > 0)
+      sections.push({ share: 0.15, render: (room) => aside(title, first, lines, room, where) });
+  }
+  return sections;
+}
+
+function headOf({ mood, verdict, headline, tenant, tallies }: Report): string {
+  const counts = tallies.map(({ sign, word, count }) => `**${sign}${number(count)}** ${word}`);
+  return [
+    PLAN_MARK,
+    `## Email security plan for ${markdownWords(tenant, { limit: 60 })}`,
+    "",
+    `> [!${ALERTS[mood]}]`,
+    `> **${verdict}.** ${markdownWords(headline, { limit: 60 })}`,
+    "",
+    counts.join(" · "),
+    "",
+    "",
+  ].join("\n");
+}
+
+const ALERTS: Readonly<Record<Mood, string>> = {
+  refused: "CAUTION",
+  danger: "CAUTION",
+  warning: "WARNING",
+  none: "TIP",
+  nothing: "NOTE",
+};
+
+function footOf({ basis, source, digest }: Report, artifact: string): string {
+  const lines = [...basis, say`Source: ${source}.`].map(
+    (words) => `- ${markdownWords(words, { limit: 80 })}`,
+  );
+  const rests = wrap("What this rests on", `${lines.join("\n")}\n`);
+  return `${rests}\n${artifact}Digest: ${markdownCode(digest, 100)}\n`;
+}
+
+function guards(all: Report["guards"], room: number, where: string): string {
+  const blocks = all.map(
+    ({ code, message }) =>
+      () =>
+        `**${markdownCode(code, 60)}**\n\n${markdownBlock(message, 3_000)}\n`,
+  );
+  return filled(
+    `### Refused\n\n`,
+    [blocks],
+    room,
+    (rest) => `… and ${number(rest)} more refusals, ${where}.\n\n`,
+  );
+}
+
+function cards(title: string, all: readonly Card[], room: number, where: string): string {
+  return filled(
+    `### ${title} (${number(all.length)})\n\n`,
+    [all.map((card) => () => cardText(card)), all.map((card) => () => cardLine(card))],
+    room,
+    (rest) => `… and ${summary(all.slice(-rest), where)}\n\n`,
+  );
+}
+
+function cardText(card: Card): string {
+  const examples = card.allows?.examples ?? [];
+  const facts = card.facts.slice(0, MOST_FACTS).map((fact, index) => `- ${factText(fact, index === 0)}`);
+  if (card.facts.length > MOST_FACTS) facts.push(`- … and ${number(card.facts.length - MOST_FACTS)} more`);
+  const lines = [`#### ${headWords(card)}`, "", ...facts, "", ""];
+  if (examples.length === 0) return lines.join("\n");
+  const rows = examples.map(({ time, sender, recipient, subject, verdict }) =>
+    row([
+      time === undefined ? [] : day(time),
+      ...[sender, recipient, subject, verdict].map(
+        (text): Words => (text === undefined ? [] : [given(text)]),
+      ),
+    ]),
+  );
+  const content = ["| When | From | To | Subject | Verdict |", "|---|---|---|---|---|", ...rows, ""].join(
+    "\n",
+  );
+  return `${lines.join("\n")}${wrap("Examples of what would have come through", content)}\n`;
+}
+
+const MOST_FACTS = 20;
+
+function factText({ label, words, isAlarming }: Fact, isFirst: boolean): string {
+  const name = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
+  const text = markdownWords(words, { limit: 500 });
+  // Bold needs a letter or digit at its start; a code span there would leave the asterisks as they are.
+  const isBold = isFirst && isAlarming === true && /^[\p{L}\d]/u.test(text) && text.endsWith(".");
+  return isBold ? `**${name}:** **${text}**` : `**${name}:** ${text}`;
+}
+
+function cardLine(card: Card): string {
+  const [first] = card.facts;
+  const said = first === undefined ? "" : `: ${markdownWords(first.words, { limit: 80 })}`;
+  const at =
+    card.change.place === undefined ? "" : ` (${markdownWords(lineOf(card.change.place), { limit: 80 })})`;
+  return `- ${headWords(card)}${at}${said}\n`;
+}
+
+function headWords({ change, sign, word, list, kind }: Card): string {
+  const about = kind.length > 0 ? ` (${markdownWords(kind, { limit: 60 })})` : "";
+  return `\`${sign}\` ${word} ${list} ${markdownCode(change.value, 320)}${about}`;
+}
+
+function table(title: string, all: readonly Card[], room: number, where: string): string {
+  const close = "\n</details>\n\n";
+  const head = [
+    `### ${title} (${number(all.length)})`,
+    "",
+    `<details${all.length <= MOST_OPEN ? " open" : ""}><summary>${kindsText(all)}</summary>`,
+    "",
+    "| Change | Comment | Asked for, where | What our mail says |",
+    "|---|---|---|---|",
+    "",
+  ].join("\n");
+  const rest = (count: number) => `… and ${summary(all.slice(-count), where)}\n`;
+  return `${filled(head, [all.map((card) => () => `${tableRow(card)}\n`)], room - close.length, rest)}${close}`;
+}
+
+/** So many rows are read without unfolding them. */
+const MOST_OPEN = 20;
+
+function tableRow({ change, sign, word, list, kind, facts }: Card): string {
+  const of = (...labels: readonly Fact["label"][]): Words =>
+    join(
+      facts.filter(({ label }) => labels.includes(label)).map(({ words }) => words),
+      "<br>",
+    );
+  return row([
+    say`\`${sign}\` ${word} ${list}<br>${given(change.value)}${kind.length > 0 ? say`<br>${kind}` : []}`,
+    of("comment", "why", "accepted", "finding"),
+    of("asked for", "declared", "held"),
+    of("mail", "reports", "backtest"),
+  ]);
+}
+
+function row(cells: readonly Words[]): string {
+  return `| ${cells.map((words) => markdownWords(words, { limit: 200, isCell: true })).join(" | ")} |`;
+}
+
+function aside(
+  title: string,
+  first: Words | undefined,
+  lines: readonly Words[],
+  room: number,
+  where: string,
+): string {
+  const close = "\n</details>\n\n";
+  const said = first === undefined ? "" : `${markdownWords(first)}\n\n`;
+  const head = `<details><summary>${title} (${number(lines.length)})</summary>\n\n${said}`;
+  const items = lines.map((words) => () => `- ${markdownWords(words)}\n`);
+  return `${filled(head, [items], room - close.length, (rest) => `… and ${number(rest)} more, ${where}.\n`)}${close}`;
+}
+
+/**
+ * A head, and as many items as have room: in their first form, then in the next shorter one. What has none is told by `more`.
+ *
+ * @param forms of each form all items; they are made only when there is room for them.
+ */
+function filled(
+  head: string,
+  forms: readonly (readonly (() => string)[])[],
+  room: number,
+  more: (rest: number) => string,
+): string {
+  const total = forms[0]?.length ?? 0;
+  const parts = [head];
+  let left = room - bytesOf(head);
+  let shown = 0;
+  for (const [index, items] of forms.entries()) {
+    // Where not all can be told, half is left for naming more of them.
+    const kept = index === forms.length - 1 || fits(items, left) ? MORE : Math.max(MORE, room / 2);
+    while (shown < total) {
+      const text = items[shown]?.() ?? "";
+      if (bytesOf(text) + (shown === total - 1 ? 0 : kept) > left) break;
+      parts.push(text);
+      left -= bytesOf(text);
+      shown++;
+    }
+  }
+  if (shown < total) parts.push(`\n${more(total - shown)}`);
+  return parts.join("");
+}
+
+function fits(items: readonly (() => string)[], room: number): boolean {
+  let left = room - MORE;
+  return items.every((item) => {
+    left -= bytesOf(item());
+    return left >= 0;
+  });
+}
+
+/** What telling the rest takes, at most. */
+const MORE = 1_200;
+
+/** `9,000 more in the artifact: 8,000 add deny, 1,000 add VIP.` */
+function summary(rest: readonly Card[], where: string): string {
+  return `${number(rest.length)} more ${where}: ${kindsText(rest)}.`;
+}
+
+function kindsText(all: readonly Card[]): string {
+  return kindsOf(all)
+    .map(({ name, count }) => `${number(count)} ${name}`)
+    .join(", ");
+}
+
+/** `in the artifact`, with its name or a link to it. */
+function artifactText(artifact: string | undefined): string {
+  if (artifact === undefined) return "in the artifact";
+  const address = addressOf(artifact);
+  return address === undefined
+    ? `in the artifact ${markdownCode(artifact, 60)}`
+    : `in [the artifact](<${address.replace(/[<>\\`]/g, encodeURIComponent).replaceAll("&", "&amp;")}>)`;
+}
+
+function addressOf(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  return url?.protocol === "https:" && url.href.length <= MAX_ADDRESS ? url.href : undefined;
+}
+
+const MAX_ADDRESS = 300;
+
+function bytesOf(text: string): number {
+  return Buffer.byteLength(text);
+}

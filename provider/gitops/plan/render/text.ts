@@ -1,0 +1,145 @@
+import type { Plan } from "../plan";
+import { Paper, type Style } from "./paper";
+import {
+  type Card,
+  exampleWords,
+  expiredWords,
+  findingWords,
+  kindsOf,
+  lineOf,
+  type Mood,
+  reportOf,
+  unmanagedWords,
+} from "./report";
+import { given, join, number, say, type Words } from "./words";
+
+export interface PlanTextOptions {
+  /** Whether to use colours. False when left out; nothing is told by colour alone. */
+  readonly color?: boolean;
+  /** Columns of the terminal: 80 when left out. What can't be broken, such as a long value, goes beyond. */
+  readonly width?: number;
+  /**
+   * How many changes that nothing speaks against are shown one by one, and a fifth as many of what is left alone; the
+   * rest is counted. 100 when left out, Infinity for all. Dangers and warnings are always shown in full.
+   */
+  readonly limit?: number;
+}
+
+/** A plan for a terminal, ended by a line end. Nothing from outside does anything in it: control characters are escaped. */
+export function planText(
+  plan: Plan,
+  { color = false, width = 80, limit = 100 }: PlanTextOptions = {},
+): string {
+  const report = reportOf(plan);
+  const aside = Math.floor(limit / 5);
+  const paper = new Paper(color, width);
+  paper.text(say`Plan for ${report.tenant}`, { style: "bold" });
+  paper.text(report.source, { style: "dim" });
+  paper.gap();
+  paper.labelled(report.verdict.toUpperCase(), report.headline, { style: MOOD_STYLES[report.mood] });
+  paper.text([report.tallies.map(({ sign, word, count }) => `${sign}${number(count)} ${word}`).join("  ")]);
+  for (const { code, message } of report.guards) {
+    paper.heading(say`Refused by ${given(code)}`, "red");
+    paper.verbatim(message, INDENT);
+  }
+  alarming(paper, "Danger", report.dangers, "red");
+  alarming(paper, "Needs a look", report.warnings, "yellow");
+  calm(paper, report.others, limit);
+  some(
+    paper,
+    "Findings in what does not change",
+    report.findings,
+    limit,
+    (finding) =>
+      say`${lineOf(finding.place)}${finding.place === undefined ? "" : " "}${findingWords(finding)}`,
+  );
+  some(paper, "Expired, so no longer declared", report.expired, limit, expiredWords);
+  some(paper, "Left alone: at the tenant, and nobody declares it", report.unmanaged, aside, unmanagedWords);
+  if (report.unmatched !== undefined) {
+    paper.heading(["Denies that no threat came under"]);
+    paper.text(report.unmatched.words, { indent: INDENT });
+    const keys = report.unmatched.keys.slice(0, aside).map((key): Words => [given(key)]);
+    const more = report.unmatched.keys.length - keys.length;
+    paper.text(join(more > 0 ? [...keys, [`and ${number(more)} more`]] : keys, ", "), { indent: INDENT });
+  }
+  paper.heading(["What this rests on"]);
+  for (const words of report.basis) paper.text(words, { indent: INDENT });
+  paper.gap();
+  paper.text(say`Digest ${given(plan.digest)}`, { style: "dim" });
+  return paper.toString();
+}
+
+const MOOD_STYLES: Readonly<Record<Mood, Style>> = {
+  refused: ["bold", "red"],
+  danger: ["bold", "red"],
+  warning: ["bold", "yellow"],
+  none: ["bold", "green"],
+  nothing: ["bold", "green"],
+};
+
+const SIGN_STYLES = { "+": "green", "~": "yellow", "-": "red" } as const;
+
+const INDENT = 2;
+const FACTS = { indent: 6, labelWidth: 9 };
+
+function alarming(paper: Paper, title: string, cards: readonly Card[], style: Style): void {
+  if (cards.length === 0) return;
+  paper.heading([`${title} (${number(cards.length)})`], style);
+  cards.forEach((card, index) => {
+    if (index > 0) paper.gap();
+    head(paper, card);
+    for (const { label, words, isAlarming } of card.facts) {
+      paper.labelled(label, words, { ...FACTS, style: isAlarming === true ? style : "dim" });
+    }
+    for (const example of card.allows?.examples ?? []) {
+      paper.labelled("example", exampleWords(example), { ...FACTS, style: "dim" });
+    }
+  });
+}
+
+function calm(paper: Paper, cards: readonly Card[], limit: number): void {
+  if (cards.length === 0) return;
+  paper.heading([`Nothing speaks against (${number(cards.length)})`], "green");
+  for (const card of cards.slice(0, limit)) {
+    head(paper, card);
+    const facts = card.facts.map(({ label, words }) =>
+      SPEAKING.has(label) ? words : say`${label}: ${words}`,
+    );
+    if (facts.length > 0) paper.text(join(facts, " · "), { indent: FACTS.indent, style: "dim" });
+  }
+  if (cards.length <= limit) return;
+  const rest = cards.slice(limit);
+  paper.text([`… and ${number(rest.length)} more:`], { indent: INDENT });
+  for (const { name, count } of kindsOf(rest))
+    paper.text([`${number(count)} × ${name}`], { indent: FACTS.indent });
+}
+
+/** What says itself what it is. */
+const SPEAKING: ReadonlySet<string> = new Set([
+  "mail",
+  "details",
+  "reports",
+  "backtest",
+  "asked for",
+  "declared",
+  "held",
+]);
+
+function head(paper: Paper, { change, sign, word, list, kind }: Card): void {
+  const about = kind.length > 0 ? say` (${kind})` : [];
+  const words = say`${given(change.value)}${about}`;
+  paper.marked(`${sign} ${word} ${list}`, words, { indent: INDENT, style: SIGN_STYLES[sign] });
+}
+
+function some<T>(
+  paper: Paper,
+  title: string,
+  all: readonly T[],
+  limit: number,
+  words: (one: T) => Words,
+): void {
+  if (all.length === 0) return;
+  paper.heading([`${title} (${number(all.length)})`]);
+  for (const one of all.slice(0, limit)) paper.text(words(one), { indent: INDENT });
+  if (all.length > limit) paper.text([`… and ${number(all.length - limit)} more`], { indent: INDENT });
+}

@@ -1,0 +1,60 @@
+/**
+ * What in Markdown is more than plain words, emphasis, headings, lists, code and the few tags that a report is made of:
+ * links, images, mentions, references, other HTML, escapes, rows of tables with too many cells. Empty where there is
+ * nothing of it. Written from what GitHub and GitLab do, not from what the product escapes.
+ */
+export function breakoutsIn(markdown: string): string[] {
+  const outside = outsideOfCode(markdown);
+  const found = [...outside.matchAll(BREAKOUTS)].map(([text]) => text);
+  return [...found, ...oddRows(markdown)];
+}
+
+/** With every code block and code span taken out. A run of backticks that closes nothing stays. */
+function outsideOfCode(markdown: string): string {
+  const lines: string[] = [];
+  let fence: string | undefined;
+  for (const line of markdown.split(/\r\n|[\r\n]/)) {
+    const ticks = /^ {0,3}(`{3,})[^`]*$/.exec(line)?.[1];
+    if (fence !== undefined) {
+      if (ticks !== undefined && ticks.length >= fence.length && line.trim() === ticks) fence = undefined;
+    } else if (ticks !== undefined) {
+      fence = ticks;
+      lines.push("");
+    } else lines.push(line);
+  }
+  if (fence !== undefined) lines.push("`a block without an end");
+  return lines
+    .join("\n")
+    .split(/\n{2,}/)
+    .map(withoutSpans)
+    .join("\n\n");
+}
+
+function withoutSpans(block: string): string {
+  let outside = "";
+  let rest = block;
+  for (let run = /`+/.exec(rest); run !== null; run = /`+/.exec(rest)) {
+    const [ticks] = run;
+    const after = rest.slice(run.index + ticks.length);
+    const end = [...after.matchAll(/`+/g)].find(([other]) => other.length === ticks.length);
+    if (end === undefined) return `${outside}${rest}`;
+    outside += `${rest.slice(0, run.index)}code`;
+    rest = after.slice(end.index + ticks.length);
+  }
+  return outside + rest;
+}
+
+/** Our own tags and marks are no breakouts. */
+const BREAKOUTS =
+  /`+|\\|@|:\/\/|www\.|mailto:|!\[|\]\(|(?<![\w/])#\d|<(?!!-- email-security-plan -->|\/?details>|details open>|\/?summary>|br>)[^\n]{0,20}|&[#\w]+;|\[(?!!(?:CAUTION|WARNING|TIP|NOTE)\])|_{1,2}\w|\$|:\w+:|\bGH-\d/g;
+
+function oddRows(markdown: string): string[] {
+  const odd: string[] = [];
+  let cells = 0;
+  for (const line of markdown.split("\n")) {
+    const found = line.startsWith("| ") || line.startsWith("|--") ? line.split("|").length : 0;
+    if (cells > 0 && found > 0 && found !== cells) odd.push(line);
+    cells = found;
+  }
+  return odd;
+}
