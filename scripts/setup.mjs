@@ -183,6 +183,7 @@ async function build() {
   const status = await run(process.execPath, [compiler(), "-p", path.join(root, "provider")], process.stderr);
   removeStale(output);
   copyGoModules();
+  writeSchemas();
   makeCommand();
   if (status === 0) {
     fs.mkdirSync(path.dirname(stampFile()), { recursive: true });
@@ -212,6 +213,17 @@ function copyGoModules() {
   for (const file of sourceFiles().filter((name) => /^go\.(mod|sum)$/.test(path.basename(name)))) {
     fs.mkdirSync(path.dirname(path.join(dist, file)), { recursive: true });
     fs.copyFileSync(path.join(root, "provider", file), path.join(dist, file));
+  }
+}
+
+/** The JSON Schemas are made from what the package itself checks by. */
+function writeSchemas() {
+  const folder = path.join(dist, "schemas");
+  fs.rmSync(folder, { recursive: true, force: true });
+  fs.mkdirSync(folder, { recursive: true });
+  const { publishedSchemas } = createRequire(import.meta.url)(path.join(dist, "gitops", "schemas.js"));
+  for (const [file, schema] of Object.entries(publishedSchemas())) {
+    fs.writeFileSync(path.join(folder, file), `${JSON.stringify(schema, undefined, 2)}\n`);
   }
 }
 
