@@ -201,6 +201,7 @@ async function build() {
   removeStale(output);
   copyGoModules();
   copyTemplate();
+  if (status === 0) writeSchemas();
   makeCommand();
   if (status === 0) {
     fs.mkdirSync(path.dirname(stampFile()), { recursive: true });
@@ -241,6 +242,17 @@ function copyTemplate() {
     const copy = path.join(target, file === ".gitignore" ? "gitignore" : file);
     fs.mkdirSync(path.dirname(copy), { recursive: true });
     fs.copyFileSync(path.join(root, templateFolder, file), copy);
+  }
+}
+
+/** The JSON Schemas are made from what the package itself checks by. */
+function writeSchemas() {
+  const folder = path.join(dist, "schemas");
+  fs.rmSync(folder, { recursive: true, force: true });
+  fs.mkdirSync(folder, { recursive: true });
+  const { publishedSchemas } = createRequire(import.meta.url)(path.join(dist, "gitops", "schemas.js"));
+  for (const [file, schema] of Object.entries(publishedSchemas())) {
+    fs.writeFileSync(path.join(folder, file), `${JSON.stringify(schema, undefined, 2)}\n`);
   }
 }
 

@@ -70,20 +70,31 @@ const scope = shortText("a text")
     `Which verdicts the entry overrides: global or graymail. ${DEFAULT_VERDICT_SCOPE} when left out.`,
   );
 
-const entry = z.strictObject({
-  value,
-  ...about,
-  scope: scope.optional(),
-  type: z
-    .enum(ENTRY_TYPES, { error: (issue) => missingOr(issue.input, oneOf(ENTRY_TYPES)) })
-    .describe("What the value is. Inferred from it when left out.")
-    .optional(),
-  acceptRisk: shownText("a text")
-    .describe("Why an entry that is refused as risky is meant all the same. Not sent to the service.")
-    .optional(),
+/** An element that is neither a text alone nor a mapping. */
+const orMapping = (wanted: string) => ({
+  error: (issue: { code: string; input?: unknown }) =>
+    issue.code === "invalid_type"
+      ? `must be ${wanted}, or a mapping of keys and values, not ${quote(issue.input)}`
+      : undefined,
 });
 
-const vip = z.strictObject({ email: mailbox, ...about });
+const entry = z.strictObject(
+  {
+    value,
+    ...about,
+    scope: scope.optional(),
+    type: z
+      .enum(ENTRY_TYPES, { error: (issue) => missingOr(issue.input, oneOf(ENTRY_TYPES)) })
+      .describe("What the value is. Inferred from it when left out.")
+      .optional(),
+    acceptRisk: shownText("a text")
+      .describe("Why an entry that is refused as risky is meant all the same. Not sent to the service.")
+      .optional(),
+  },
+  orMapping("a domain, an IP address or a mailbox"),
+);
+
+const vip = z.strictObject({ email: mailbox, ...about }, orMapping("a mailbox address"));
 
 const patterns = z.array(read(parsePattern, "a pattern such as *.partner.example"), {
   error: (issue) => missingOr(issue.input, "a list of patterns"),
