@@ -1,15 +1,81 @@
+import type { EntryType, List } from "../../settings/assumptions";
 import { excerpt, quote } from "../../settings/text";
 import type { Finding } from "./finding";
 import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
-import type { PolicySubject } from "./settings-schema";
+import type { Policy, PolicySubject } from "./settings-schema";
 
 /**
  * Holds settings to the rules of the team's own `policy`. Each rule that is broken is an error at the line that declares
  * the entry or VIP, with what to write there.
  */
-export function policyFindings(settings: Settings): Finding[] {
-  const { today, entries, vips, policy } = settings;
-  const rules: readonly Rule[] = [
+export function policyFindings({ today, entries, vips, policy }: Settings): Finding[] {
+  const rules = rulesOf(policy, today);
+  if (rules.length === 0) return [];
+  return [...entries, ...vips].flatMap((one) =>
+    rules.flatMap(({ code, broken }): Finding[] => {
+      const what = broken(one);
+      if (what === undefined) return [];
+      const subject = { kind: one.kind, key: one.key };
+      return [{ code, level: "error", message: told(one, what), place: one.place, subject }];
+    }),
+  );
+}
+
+/** A rule of a team's policy, as `lint` names it where it is broken. */
+export type PolicyCode =
+  | "policy-comment"
+  | "policy-ticket"
+  | "policy-owner"
+  | "policy-expiry"
+  | "policy-max-days"
+  | "policy-two-people"
+  | "policy-whole-domain";
+
+/** What a team's rules ask of an entry or a VIP, wherever it is declared. A text that is there is not empty. */
+export interface Accountable {
+  /** Why it is here. */
+  readonly comment?: string | undefined;
+  readonly ticket?: string | undefined;
+  /** Who answers for it. */
+  readonly owner?: string | undefined;
+  /** Who else agreed. */
+  readonly approvedBy?: string | undefined;
+  /** The last day (UTC) of it, `2027-03-31`, or `never`. */
+  readonly expires?: string | undefined;
+}
+
+/** An entry, as a team's rules look at it. */
+export interface AccountableEntry extends Accountable {
+  readonly kind: "entry";
+  readonly list: List;
+  /** In canonical form. */
+  readonly value: string;
+  readonly entryType: EntryType;
+  readonly acceptRisk?: string | undefined;
+}
+
+/** A VIP, as a team's rules look at it. */
+export interface AccountableVip extends Accountable {
+  readonly kind: "vip";
+}
+
+/**
+ * The rules of a team's policy as a question: which of them an entry or a VIP breaks.
+ *
+ * @param policy as a settings file holds it.
+ * @param today the day (UTC) from which `maxDays` counts: `2026-11-21`.
+ * @throws {SyntaxError} when `ticketPattern` is no regular expression.
+ */
+export function policyJudge(
+  policy: Policy,
+  today: string,
+): (one: AccountableEntry | AccountableVip) => PolicyCode[] {
+  const rules = rulesOf(policy, today);
+  return (one) => rules.filter(({ broken }) => broken(one) !== undefined).map(({ code }) => code);
+}
+
+function rulesOf(policy: Policy, today: string): Rule[] {
+  return [
     commentRule(policy.requireComment),
     ticketRule(policy.requireTicket, policy.ticketPattern),
     ownerRule(policy.requireOwner),
@@ -18,21 +84,12 @@ export function policyFindings(settings: Settings): Finding[] {
     twoPeopleRule(policy.requireTwoPeople),
     wholeDomainRule(policy.refuseWholeDomains),
   ].filter((rule) => rule !== undefined);
-  if (rules.length === 0) return [];
-  return [...entries, ...vips].flatMap((one) =>
-    rules.flatMap(({ code, broken }): Finding[] => {
-      const message = broken(one);
-      if (message === undefined) return [];
-      const subject = { kind: one.kind, key: one.key };
-      return [{ code, level: "error", message, place: one.place, subject }];
-    }),
-  );
 }
 
 interface Rule {
-  readonly code: string;
-  /** What is wrong with one that breaks the rule, and what to write. */
-  readonly broken: (one: DeclaredEntry | DeclaredVip) => string | undefined;
+  readonly code: PolicyCode;
+  /** What is wrong with one that breaks the rule, and what to write in a settings file. */
+  readonly broken: (one: AccountableEntry | AccountableVip) => string | undefined;
 }
 
 type Subjects = readonly PolicySubject[] | undefined;
@@ -52,13 +109,11 @@ function ticketRule(subjects: Subjects = [], pattern: string | undefined): Rule 
     code: "policy-ticket",
     broken(one) {
       if (one.ticket === undefined) {
-        return subjects.includes(subjectOf(one))
-          ? told(one, `names no ticket; write \`ticket: …\`${like}`)
-          : undefined;
+        return subjects.includes(subjectOf(one)) ? `names no ticket; write \`ticket: …\`${like}` : undefined;
       }
       return ticket === undefined || ticket.test(one.ticket)
         ? undefined
-        : told(one, `has the ticket ${quote(one.ticket)}; write one${like}`);
+        : `has the ticket ${quote(one.ticket)}; write one${like}`;
     },
   };
 }
@@ -94,13 +149,10 @@ function maxDaysRule(
       if (expires === undefined && requireExpiry.includes("allow")) return undefined;
       const latestDay = latest === undefined ? "a date" : `a date up to ${latest}`;
       if (expires === undefined || expires === "never") {
-        return told(
-          one,
-          `is allowed without end, and ${days} the most; write \`expires:\` with ${latestDay}`,
-        );
+        return `is allowed without end, and ${days} the most; write \`expires:\` with ${latestDay}`;
       }
       return latest !== undefined && expires > latest
-        ? told(one, `is allowed until ${expires}, and ${days} the most; write ${latestDay}`)
+        ? `is allowed until ${expires}, and ${days} the most; write ${latestDay}`
         : undefined;
     },
   };
@@ -128,10 +180,7 @@ function wholeDomainRule(isRefused: boolean | undefined): Rule | undefined {
     broken(one) {
       if (one.kind === "vip" || one.list !== "allow" || one.entryType !== "domain") return undefined;
       if (one.acceptRisk !== undefined) return undefined;
-      return told(
-        one,
-        `allows a whole domain; allow the mailboxes that write to you, as ${quote(`name@${one.value}`, 300)}, or say why all of it is meant in \`acceptRisk: …\``,
-      );
+      return `allows a whole domain; allow the mailboxes that write to you, as ${quote(`name@${one.value}`, 300)}, or say why all of it is meant in \`acceptRisk: …\``;
     },
   };
 }
@@ -139,21 +188,19 @@ function wholeDomainRule(isRefused: boolean | undefined): Rule | undefined {
 /** A rule on the subjects that the policy names. */
 function required(
   subjects: Subjects = [],
-  code: string,
-  lacks: (one: DeclaredEntry | DeclaredVip) => string | undefined,
+  code: PolicyCode,
+  lacks: (one: Accountable) => string | undefined,
 ): Rule | undefined {
   if (subjects.length === 0) return undefined;
   return {
     code,
     broken(one) {
-      if (!subjects.includes(subjectOf(one))) return undefined;
-      const what = lacks(one);
-      return what === undefined ? undefined : told(one, what);
+      return subjects.includes(subjectOf(one)) ? lacks(one) : undefined;
     },
   };
 }
 
-function subjectOf(one: DeclaredEntry | DeclaredVip): PolicySubject {
+function subjectOf(one: AccountableEntry | AccountableVip): PolicySubject {
   return one.kind === "vip" ? "vips" : one.list;
 }
 

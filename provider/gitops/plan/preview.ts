@@ -6,6 +6,7 @@ import { harmless, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Place } from "../files/finding";
 import { jsonOf, PulumiError, withoutColour } from "../pulumi";
+import { type ResourceKind, resourceKind } from "../resource-kind";
 import type { Desired, DesiredList } from "./desired";
 import type { Guard } from "./plan";
 import { isKeyed, nameIn } from "./stack-state";
@@ -37,8 +38,6 @@ export interface PreviewedProgram {
   readonly guards: readonly Guard[];
 }
 
-const TYPE = /^pulumi-nodejs:dynamic\/email-security:(AllowDenyList|VipList|AllowDenyEntry|VipEmployee)$/;
-
 /**
  * Reads the JSON of `pulumi preview --json --show-sames`: what a program of any shape declares of one tenant, with what
  * the state holds.
@@ -69,20 +68,21 @@ export function readPreview(
     const told = harmless(withoutColour(message))
       .replace(/^error: /, "")
       .trim();
-    if (urn === undefined || !TYPE.test(typeIn(urn))) throw new PulumiError(`The preview failed: ${told}`);
+    if (urn === undefined || resourceKind(typeIn(urn)) === undefined)
+      throw new PulumiError(`The preview failed: ${told}`);
     guards.push({ code: "preview", message: told });
   }
   // A refresh comes before what follows from it, so the last step of a resource counts.
   const last = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));
   const lists = [...last.values()].flatMap(({ urn, oldState, newState }) => {
-    const kind = TYPE.exec((newState ?? oldState)?.type ?? "")?.[1];
+    const kind = resourceKind((newState ?? oldState)?.type ?? "");
     const isMeant = providerOf(newState ?? oldState) === (provider ?? "default");
     return kind === undefined || !isMeant ? [] : [desiredList(kind, nameIn(urn), newState, oldState)];
   });
   const withDeclared = lists.filter(({ declared }) => Object.keys(declared).length > 0);
   if (guards.length === 0 && withDeclared.length === 0 && lists.length === 0 && steps.length > 0) {
-    const other = [...last.values()].some(({ newState, oldState }) =>
-      TYPE.test((newState ?? oldState)?.type ?? ""),
+    const other = [...last.values()].some(
+      ({ newState, oldState }) => resourceKind((newState ?? oldState)?.type ?? "") !== undefined,
     );
     if (other)
       throw new PulumiError(
@@ -93,7 +93,7 @@ export function readPreview(
 }
 
 function desiredList(
-  kind: string,
+  kind: ResourceKind,
   resource: string,
   after: State | undefined,
   before: State | undefined,

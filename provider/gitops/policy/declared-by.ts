@@ -1,0 +1,98 @@
+import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
+import { parseEntryValue } from "../../settings/entry-value";
+import {
+  type KeyedList,
+  keyOfEntry,
+  keyOfVip,
+  type ListedEntry,
+  type ListedVip,
+  readEntry,
+  readVip,
+} from "../../settings/keyed-list";
+import { canonicalComment } from "../../settings/text";
+import { resourceKind } from "../resource-kind";
+import { TENANT_SETTINGS_TYPE } from "../tenant-settings-type";
+
+/** A resource as Pulumi's engine shows it to a policy pack. */
+export interface PolicyResource {
+  /** `pulumi-nodejs:dynamic/email-security:AllowDenyList`, or what another resource is. */
+  readonly type: string;
+  readonly urn: string;
+  /** Its arguments after check; secrets stand here in the clear. */
+  readonly props: Readonly<Record<string, unknown>>;
+}
+
+/** One entry that a resource declares. */
+export interface EntryInProgram extends ListedEntry {
+  readonly kind: "entry";
+  /** What to call it where it is printed: the value, with its verdict scope where that is not the default. */
+  readonly key: string;
+}
+
+/** One VIP that a resource declares. */
+export interface VipInProgram extends ListedVip {
+  readonly kind: "vip";
+  /** What to call it where it is printed: the mailbox. */
+  readonly key: string;
+}
+
+/** The entries and VIPs that a resource declares; none when it is no resource of this package. */
+export function declaredBy({ type, props }: PolicyResource): (EntryInProgram | VipInProgram)[] {
+  switch (resourceKind(type)) {
+    case "AllowDenyList":
+      return Object.entries((props["entries"] ?? {}) as KeyedList).flatMap(([key, text]) => {
+        const entry = readEntry(key, text);
+        return entry === undefined ? [] : [{ kind: "entry", key, ...entry }];
+      });
+    case "AllowDenyEntry":
+      return singleEntry(props);
+    case "VipList":
+      return Object.entries((props["members"] ?? {}) as KeyedList).map(([key, text]) => vip(key, text));
+    case "VipEmployee":
+      return [vip(textIn(props, "email") ?? "", textIn(props, "comment") ?? "")];
+    case undefined:
+      return [];
+  }
+}
+
+/**
+ * Whether a resource holds what settings files declare (`TenantSettings`). Tickets, owners and ends of those stand in the
+ * files alone, where `email-security lint` holds them to the team's policy.
+ */
+export function isFromSettingsFiles({ urn }: Pick<PolicyResource, "urn">): boolean {
+  return urn.split("::")[2]?.split("$").at(-2) === TENANT_SETTINGS_TYPE;
+}
+
+function singleEntry(props: PolicyResource["props"]): EntryInProgram[] {
+  const list = LISTS.find((one) => one === props["list"]);
+  const parsed = parseEntryValue(textIn(props, "value") ?? "");
+  if (list === undefined || !parsed.ok) return [];
+  const { canonical: value, entryType } = parsed.value;
+  const verdictScope = textIn(props, "verdictScope") ?? DEFAULT_VERDICT_SCOPE;
+  const comment = textIn(props, "comment");
+  const acceptRisk = textIn(props, "acceptRisk");
+  return [
+    {
+      kind: "entry",
+      key: keyOfEntry({ value, entryType, verdictScope }),
+      list,
+      value,
+      entryType,
+      verdictScope,
+      ...(comment === undefined ? {} : { comment }),
+      ...(acceptRisk === undefined ? {} : { acceptRisk }),
+    },
+  ];
+}
+
+function vip(email: string, text: string): VipInProgram {
+  const key = keyOfVip(email);
+  return { kind: "vip", key, ...readVip(key, text) };
+}
+
+/** A text that says something, in canonical form. */
+function textIn(props: PolicyResource["props"], name: string): string | undefined {
+  const value = props[name];
+  const text = typeof value === "string" ? canonicalComment(value) : "";
+  return text === "" ? undefined : text;
+}

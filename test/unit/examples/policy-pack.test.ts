@@ -1,0 +1,133 @@
+import type { ResourceValidation } from "@pulumi/policy";
+import { describe, expect, it } from "vitest";
+import { policiesOf, type Team } from "../../../examples/policy-pack/policies.js";
+
+const TODAY = "2026-11-21";
+
+const TEAM: Team = {
+  ownDomains: ["acme.example"],
+  neverAccepted: ["allow-own-domain"],
+  ticket: /\b(?:INC|CHG)-[0-9]+\b/,
+  policy: {},
+};
+
+const WHO = "(owner: Dana Reyes, approved by: Tomas Lindqvist)";
+
+/** What each policy tells of entries in the short form, or of VIPs. */
+function told(
+  policy: Team["policy"],
+  entries: Record<string, string>,
+  { kind = "AllowDenyList", property = "entries", parents = "" } = {},
+): Record<string, string[]> {
+  const type = `pulumi-nodejs:dynamic/email-security:${kind}`;
+  const resource = {
+    type,
+    urn: `urn:pulumi:dev::settings::${parents}${type}::it`,
+    props: { [property]: entries },
+  };
+  const reports: Record<string, string[]> = {};
+  for (const { name, validateResource } of policiesOf({ ...TEAM, policy }, TODAY)) {
+    const validate = validateResource as ResourceValidation;
+    const report = (text: string): void => {
+      reports[name] = [...(reports[name] ?? []), text];
+    };
+    void validate(resource as Parameters<ResourceValidation>[0], report);
+  }
+  return reports;
+}
+
+describe("what a comment is read for", () => {
+  it.each<[Team["policy"], comment: string, broken: string | undefined]>([
+    [{ requireComment: ["allow"] }, "", "policy-comment: has no comment"],
+    [{ requireComment: ["allow"] }, "Contract", undefined],
+    [{ requireTicket: ["allow"] }, "Contract 12", "policy-ticket: names no ticket"],
+    [{ requireTicket: ["allow"] }, "XCHG-12", "policy-ticket: names no ticket"],
+    [{ requireTicket: ["allow"] }, "UTF-8 trouble, CHG-12", undefined],
+    [{ requireOwner: ["allow"] }, "Its owner is unknown", "policy-owner: names no owner"],
+    [{ requireOwner: ["allow"] }, "owner: , Contract", "policy-owner: names no owner"],
+    [{ requireOwner: ["allow"] }, "Owner: Dana", undefined],
+    [{ requireTwoPeople: ["allow"] }, "(owner: Dana Reyes)", "policy-two-people: does not name two people"],
+    [
+      { requireTwoPeople: ["allow"] },
+      "owner: Dana Reyes, approved by: dana  reyes",
+      "policy-two-people: does not name two people",
+    ],
+    [{ requireTwoPeople: ["allow"] }, WHO, undefined],
+    [{ requireExpiry: ["allow"] }, "until May", "policy-expiry: does not say until when"],
+    [{ requireExpiry: ["allow"] }, "until 2027-13-01", "policy-expiry: does not say until when"],
+    [{ requireExpiry: ["allow"] }, "until 2027-03-31", undefined],
+    [{ maxDays: 30 }, "Contract", "policy-max-days: is allowed without end, or for too long"],
+    [{ maxDays: 30 }, "until 2026-12-22", "policy-max-days: is allowed without end, or for too long"],
+    [{ maxDays: 30 }, "until 2026-12-21", undefined],
+    [{}, "until 2026-11-20", "past-its-end: was to end before today"],
+    [{}, "until 2026-11-21", undefined],
+  ])("%j with %j: %s", (policy, comment, broken) => {
+    const reports = told(policy, { "jane@partner.example": comment === "" ? "allow" : `allow: ${comment}` });
+    const [[name, texts] = [undefined, []], ...more] = Object.entries(reports);
+    expect(more).toEqual([]);
+    const [text, ...others] = texts.map((one) => one.replace("jane@partner.example: ", ""));
+    expect(others).toEqual([]);
+    expect(name === undefined ? undefined : `${name}: ${text}`).toBe(broken);
+  });
+});
+
+it("each rule asks only those that the team names", () => {
+  const policy: Team["policy"] = { requireComment: ["vips"], requireTicket: ["deny"] };
+  expect(told(policy, { "jane@partner.example": "allow", "evil.example": "deny: Phishing" })).toEqual({
+    "policy-ticket": ["evil.example: names no ticket"],
+  });
+  const members = { "ceo@acme.example": "", "cfo@acme.example": "Board" };
+  expect(told(policy, members, { kind: "VipList", property: "members" })).toEqual({
+    "policy-comment": ["ceo@acme.example: has no comment"],
+  });
+});
+
+it("a settings file's entries are asked only for what the engine sees of them", () => {
+  const policy: Team["policy"] = {
+    requireComment: ["allow"],
+    requireTicket: ["allow"],
+    requireOwner: ["allow"],
+    requireTwoPeople: ["allow"],
+    requireExpiry: ["allow"],
+    maxDays: 30,
+    refuseWholeDomains: true,
+  };
+  const reports = told(
+    policy,
+    { "partner.example": "allow", "old.example": "deny: until 2020-01-01" },
+    { parents: "email-security:index:TenantSettings$" },
+  );
+  expect(reports).toEqual({
+    "policy-comment": ["partner.example: has no comment"],
+    "policy-whole-domain": ["partner.example: allows a whole domain"],
+  });
+});
+
+it("risks are refused, told where they are accepted, and refused all the same where nobody may accept them", () => {
+  expect(
+    told(
+      { refuseWholeDomains: true },
+      {
+        "acme-login.example": "allow (risk accepted: Our fair)",
+        "acme.example": "allow (risk accepted: Please)",
+        "gmail.com": "allow",
+        "partner.example": "allow (risk accepted: All of them write)",
+      },
+    ),
+  ).toEqual({
+    "risky-entry": ["gmail.com: allows a whole free-mail domain (allow-free-mail)"],
+    "never-accepted": ["acme.example: allows your own domain (allow-own-domain)"],
+    "accepted-risk": [
+      "acme-login.example: allows a look-alike of your own domain (allow-look-alike)",
+      "acme.example: allows your own domain (allow-own-domain)",
+    ],
+    "policy-whole-domain": ["gmail.com: allows a whole domain"],
+  });
+});
+
+it("a list of thousands that breaks a rule is told by some, and a number", () => {
+  const entries = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`e${at}.example`, "deny"]));
+  const { "policy-comment": texts = [] } = told({ requireComment: ["deny"] }, entries);
+  expect(texts).toHaveLength(21);
+  expect(texts.at(-1)).toBe("and 1980 more");
+});

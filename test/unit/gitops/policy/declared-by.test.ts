@@ -1,0 +1,91 @@
+import { expect, it } from "vitest";
+import { declaredBy, isFromSettingsFiles } from "../../../../provider/gitops/policy";
+
+const URN = "urn:pulumi:dev::settings::pulumi-nodejs:dynamic/email-security";
+
+function declared(kind: string, props: Record<string, unknown>) {
+  return declaredBy({
+    type: `pulumi-nodejs:dynamic/email-security:${kind}`,
+    urn: `${URN}:${kind}::it`,
+    props,
+  });
+}
+
+it("reads each entry of a list, with its scope, its risk and its comment", () => {
+  expect(
+    declared("AllowDenyList", {
+      mode: "exclusive",
+      entries: {
+        "192.0.2.7": "deny",
+        "jane@partner.example (graymail)": "allow: Contract",
+        "gmx.de": "deny (risk accepted: flood): INC-9",
+      },
+    }),
+  ).toEqual([
+    {
+      kind: "entry",
+      key: "192.0.2.7",
+      list: "deny",
+      value: "192.0.2.7",
+      entryType: "ip",
+      verdictScope: "global",
+    },
+    {
+      kind: "entry",
+      key: "jane@partner.example (graymail)",
+      list: "allow",
+      value: "jane@partner.example",
+      entryType: "email_address",
+      verdictScope: "graymail",
+      comment: "Contract",
+    },
+    {
+      kind: "entry",
+      key: "gmx.de",
+      list: "deny",
+      value: "gmx.de",
+      entryType: "domain",
+      verdictScope: "global",
+      comment: "INC-9",
+      acceptRisk: "flood",
+    },
+  ]);
+});
+
+it("reads a single entry as one of a list", () => {
+  const props = { list: "allow", value: "Partner.EXAMPLE.", comment: " Contract ", acceptRisk: "All write" };
+  expect(declared("AllowDenyEntry", { ...props, verdictScope: "graymail" })).toEqual(
+    declared("AllowDenyList", {
+      entries: { "partner.example (graymail)": "allow (risk accepted: All write): Contract" },
+    }),
+  );
+  expect(declared("AllowDenyEntry", { ...props, value: "https://partner.example" })).toEqual([]);
+});
+
+it("reads VIPs, of a list and alone", () => {
+  const vip = { kind: "vip", key: "ceo@acme.example", email: "ceo@acme.example", comment: "Board" };
+  expect(declared("VipList", { members: { "ceo@acme.example": "Board", "cfo@acme.example": "" } })).toEqual([
+    vip,
+    { kind: "vip", key: "cfo@acme.example", email: "cfo@acme.example" },
+  ]);
+  expect(declared("VipEmployee", { email: "CEO@acme.example", comment: "Board" })).toEqual([vip]);
+});
+
+it("finds nothing in what is no resource of ours", () => {
+  expect(declared("Other", { entries: { "evil.example": "deny" } })).toEqual([]);
+  const type = "aws:s3/bucket:AllowDenyList";
+  expect(declaredBy({ type, urn: `urn:pulumi:dev::settings::${type}::it`, props: { entries: {} } })).toEqual(
+    [],
+  );
+});
+
+it("tells what settings files declare from what only lies in a component, or is named after one", () => {
+  const list = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
+  const isFrom = (types: string, name = "it"): boolean =>
+    isFromSettingsFiles({ urn: `urn:pulumi:dev::settings::${types}::${name}` });
+  expect(isFrom(`email-security:index:TenantSettings$${list}`)).toBe(true);
+  expect(isFrom(`acme:security:Team$email-security:index:TenantSettings$${list}`)).toBe(true);
+  expect(isFrom(list)).toBe(false);
+  expect(isFrom(`acme:security:Team$${list}`)).toBe(false);
+  expect(isFrom(list, `email-security:index:TenantSettings$${list}`)).toBe(false);
+});
