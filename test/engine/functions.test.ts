@@ -26,6 +26,7 @@ it("gives a program everything the service tells, as promises and as outputs", a
   const reportMessage = report?.report_internet_message_id ?? "";
   await using project = await EngineProject.create({
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY },
+    checksTypes: true,
     program: `
       import * as pulumi from "@pulumi/pulumi";
       import * as security from "pulumi-email-security";
@@ -53,9 +54,8 @@ it("gives a program everything the service tells, as promises and as outputs", a
       export const meanTime = security.getMeanTimeToAnalyze();
     `,
   });
-  // A preview reads too.
-  await project.succeed("preview");
-  await project.up();
+  // With the preview, which reads too.
+  await project.succeed("up", "--yes");
   expect(sandbox.requests.filter((request) => request.method !== "GET")).toEqual([]);
 
   const outputs = JSON.parse(await project.succeed("stack", "output", "--json"));

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { shell } from "../../provider/resources/shell";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
@@ -10,6 +10,7 @@ import {
   install,
   LATER_RELEASE_SERVES,
   PACKAGE,
+  type PackedPackage,
   packLaterRelease,
   packPackage,
   writeProgram,
@@ -28,9 +29,20 @@ function program({ comment, vip }: Declared): string {
   `;
 }
 
+let tarballs: EmptyFolder;
+let packed: PackedPackage;
+
+beforeAll(async () => {
+  tarballs = await EmptyFolder.create();
+  packed = await packPackage(tarballs.path);
+});
+
+afterAll(async () => {
+  await tarballs[Symbol.asyncDispose]();
+});
+
 it("lets a later release, all of whose files have moved, manage what an earlier one created", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  await using tarballs = await EmptyFolder.create();
   await using folder = await EmptyFolder.create();
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   const installed = join(folder.path, "node_modules", PACKAGE);
@@ -45,7 +57,7 @@ it("lets a later release, all of whose files have moved, manage what an earlier 
   const vips = () => sandbox.vips("acme").map((row) => row.email);
 
   // The earlier release creates.
-  await install(folder.path, "npm", await packPackage(tarballs.path));
+  await install(folder.path, "npm", packed);
   await declare({ comment: "INC-7", vip: true });
   await using project = await EngineProject.at(folder.path, environment);
   await project.succeed("stack", "init", "dev");
@@ -106,7 +118,6 @@ it("lets a later release, all of whose files have moved, manage what an earlier 
 
 it("changes nothing in a state that was made in another folder, with its packages elsewhere", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  await using tarballs = await EmptyFolder.create();
   await using folder = await EmptyFolder.create();
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   const text = program({ comment: "INC-7", vip: true });
@@ -118,7 +129,7 @@ it("changes nothing in a state that was made in another folder, with its package
   await here.succeed("stack", "export", "--file", exported);
 
   // … and there, on a colleague's machine, it lies in the store of pnpm.
-  await install(folder.path, "pnpm", await packPackage(tarballs.path));
+  await install(folder.path, "pnpm", packed);
   await writeProgram(folder.path, { main: "index.js", type: "module", text });
   await using there = await EngineProject.at(folder.path, environment);
   await there.succeed("stack", "init", "dev");

@@ -66,7 +66,7 @@ export const READ_BOTH_LISTS = [
 
 export const READ_VIPS = ["GET /vip_employees?page=1&page_size=200 200"];
 
-/** One tenant for tests that change nothing. */
+/** One tenant for tests that change nothing that another of them looks at. */
 export function sharedTenant(): () => SandboxTenant {
   let tenant: SandboxTenant;
   beforeAll(async () => {

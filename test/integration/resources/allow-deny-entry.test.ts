@@ -67,16 +67,22 @@ describe("check", () => {
 });
 
 describe("create", () => {
-  it.each([
-    ["Evil.Example.", "domain"],
-    ["192.0.2.7", "ip"],
-    ["2001:DB8::1", "ip"],
-    ["Boss@Evil.example", "email_address"],
-  ])("infers the type of %s", async (value, entryType) => {
-    await using tenant = await sandboxTenant();
-    const made = await tenant.provider.resource("allowDenyEntry").declare({ list: "deny", value });
-    expect(made.properties).toMatchObject({ entryType, verdictScope: "global" });
-    expect(tenant.sandbox.allowDenyEntries("acme")).toMatchObject([{ entry_type: entryType }]);
+  describe("of an entry whose type is left out", () => {
+    const tenant = sharedTenant();
+
+    it.each([
+      ["Evil.Example.", "domain"],
+      ["192.0.2.7", "ip"],
+      ["2001:DB8::1", "ip"],
+      ["Boss@Evil.example", "email_address"],
+    ])("infers that of %s", async (value, entryType) => {
+      const { id, properties } = await tenant()
+        .provider.resource("allowDenyEntry")
+        .declare({ list: "deny", value });
+      expect(properties).toMatchObject({ entryType, verdictScope: "global" });
+      const stored = tenant().sandbox.allowDenyEntries("acme");
+      expect(stored.find((row) => row.id === id)).toMatchObject({ entry_type: entryType });
+    });
   });
 
   it("sends list, type, value, scope and comment, and keeps the value as written", async () => {
