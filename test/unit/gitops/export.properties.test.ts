@@ -199,7 +199,7 @@ describe("exportSettings, of any tenant", () => {
         const observed = observedFrom(AT, entries, vips);
         const exported = exportSettings(observed, { host: "mail.example", ownDomains, includeAutomatic });
         const { lists, entries: declared } = readBack(exported);
-        const patterns = readPatterns(lists.entries.ignore);
+        const patterns = readPatterns(lists.entries?.ignore);
         for (const one of declared) expect(patterns.some((pattern) => pattern.matches(one))).toBe(false);
         const ignored = entries.filter((row) => patterns.some((pattern) => pattern.matches(targetOf(row))));
         const told = exported.left.filter((line) =>
