@@ -9,7 +9,7 @@ import { DEFAULT_FILE, wholeNumber } from "./plan-options";
 
 /**
  * `email-security suggest`: what the tenant's mail suggests for its settings files, each with its evidence, and a patch.
- * Exit code 0 when there is nothing or it was written, 2 when there are suggestions.
+ * Exit code 0 when there is nothing or all was written, 2 when there are suggestions, 1 for an error.
  */
 export function suggestCommand(): Command {
   return new Command("suggest")
@@ -21,6 +21,7 @@ export function suggestCommand(): Command {
     .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
     .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
     .addOption(new Option("--only <kind...>", "only these kinds").choices(KINDS))
+    .option("--most <number>", "most suggestions of a kind; run again for the rest", wholeNumber, 100)
     .option("--write", "write the suggestions into the files")
     .option(
       "--patch <file>",
@@ -43,20 +44,23 @@ interface SuggestCommandOptions {
   readonly days: number;
   readonly maxPages?: number;
   readonly only?: readonly SuggestionKind[];
+  readonly most: number;
   readonly write?: true;
   readonly patch?: string;
 }
 
 async function run(file = DEFAULT_FILE, options: SuggestCommandOptions): Promise<ExitCode> {
   const { changeFiles, patchOf } = await import("../gitops/files/change-files.js");
-  const { suggestions, summary, settings } = await suggestFor(file, options);
+  const { suggestions: all, summary, settings } = await suggestFor(file, options);
+  // More than a person looks through in one pull request.
+  const suggestions = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind).slice(0, options.most));
   const edits = suggestions.flatMap((one) => one.edits);
   const changed = changeFiles(settings, edits, readText);
   const patch = patchOf(changed, repositoryRoot(process.cwd()));
   if (options.patch === "-") process.stdout.write(patch);
   else {
     if (options.patch !== undefined) writeFileSync(options.patch, patch);
-    console.log(report(suggestions, summary));
+    console.log(report(suggestions, all, summary));
     // What the files hold goes to a terminal here; `--patch` has it as it is.
     if (patch !== "" && options.write === undefined && options.patch === undefined) {
       console.log(`\n${harmless(patch).trimEnd()}`);
@@ -68,7 +72,7 @@ async function run(file = DEFAULT_FILE, options: SuggestCommandOptions): Promise
     writeSettings(name, after);
     console.error(`Wrote ${printable(name)}.`);
   }
-  return EXIT.clean;
+  return suggestions.length === all.length ? EXIT.clean : EXIT.changes;
 }
 
 async function suggestFor(file: string, { days, maxPages, only }: SuggestCommandOptions) {
@@ -93,12 +97,18 @@ async function suggestFor(file: string, { days, maxPages, only }: SuggestCommand
   }
 }
 
-function report(suggestions: readonly Suggestion[], summary: EvidenceSummary): string {
+function report(
+  suggestions: readonly Suggestion[],
+  all: readonly Suggestion[],
+  summary: EvidenceSummary,
+): string {
   const looked = `Looked at ${summary.threats} threats and ${summary.reports} reports of the last ${summary.days} days.`;
   const sections = KINDS.flatMap((kind) => {
     const some = suggestions.filter((one) => one.kind === kind);
     if (some.length === 0) return [];
-    return [["", `${TITLES[kind]} (${some.length})`, ...some.flatMap(lines)].join("\n")];
+    const inAll = all.filter((one) => one.kind === kind).length;
+    const count = inAll === some.length ? `${inAll}` : `the first ${some.length} of ${inAll}`;
+    return [["", `${TITLES[kind]} (${count})`, ...some.flatMap(lines)].join("\n")];
   });
   const nothing = suggestions.length === 0 ? ["", "Nothing to suggest."] : [];
   return [looked, ...summary.missing.map(printable), ...sections, ...nothing].join("\n");
