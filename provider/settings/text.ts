@@ -53,6 +53,13 @@ export function percentEncoded(text: string): string {
   return text.toWellFormed().replace(UNPRINTABLE, encodeURIComponent);
 }
 
+/** JSON in several lines, in which the same is escaped so that it reads back as it was. */
+export function printableJson(json: string): string {
+  return json.replace(UNPRINTABLE, (character) =>
+    character === "\n" ? character : unicodeEscaped(character),
+  );
+}
+
 /** What keeps a comment from being shown as it is, with what stands around it; undefined when nothing does. */
 export function harmIn(comment: string): string | undefined {
   // Windows' line ends are ends of lines.
@@ -80,6 +87,13 @@ export function harmless(text: string): string {
 
 function escaped(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+}
+
+function unicodeEscaped(character: string): string {
+  return character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
 }
 
 /**

@@ -336,7 +336,7 @@ function countsWords(counts: readonly Count[], total: number): Words {
 const MOST_COUNTS = 6;
 
 /** A name of the service as words: `moved_to_trash` as "moved to trash". What is no such name is shown as it came. */
-function nameWords(name: string): Words {
+export function nameWords(name: string): Words {
   if (name === "none") return ["not acted on"];
   return /^[a-z]{1,20}(?:_[a-z]{1,20}){0,4}$/.test(name) ? [name.replaceAll("_", " ")] : [given(name)];
 }

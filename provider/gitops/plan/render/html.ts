@@ -1,0 +1,302 @@
+import type { Count, Evidence, Plan, Recipient } from "../plan";
+import { STYLE } from "./html-style";
+import { given, Html, html, htmlWords } from "./html-text";
+import {
+  type Card,
+  expiredWords,
+  type Fact,
+  findingWords,
+  lineOf,
+  type Mood,
+  nameWords,
+  type Report,
+  reportOf,
+  unmanagedWords,
+} from "./report";
+import { counted, day, number, onOneLine, say, given as told, type Words } from "./words";
+
+/**
+ * A plan as a page: one file that needs nothing else, asks nobody for anything and runs no script. For screens of any width,
+ * light and dark, and for paper.
+ */
+export function planHtml(plan: Plan): string {
+  const report = reportOf(plan);
+  const all = [...report.dangers, ...report.warnings, ...report.others];
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="format-detection" content="telephone=no, email=no, address=no, date=no">
+<meta name="referrer" content="no-referrer">
+<title>Plan for ${plan.tenant.name}: ${report.verdict}</title>
+<style>${new Html(STYLE)}${new Html(FILTERS)}</style>
+</head>
+<body>
+<header>
+<p class="eyebrow">Email security plan</p>
+<h1><bdi>${plan.tenant.name}</bdi> <span class="host">at <bdi>${plan.tenant.host}</bdi></span></h1>
+<p class="source">${htmlWords(report.source)}</p>
+</header>
+<main>
+${verdict(report)}
+${tallies(report)}
+${guards(report)}
+${all.length > FEW ? filters(report, all) : ""}
+${changes("Danger", "danger", report.dangers)}
+${changes("Needs a look", "warning", report.warnings)}
+${changes("Nothing speaks against", "calm", report.others)}
+${asides(report)}
+</main>
+<footer>
+<p>Digest <code>${plan.digest}</code></p>
+</footer>
+</body>
+</html>
+`;
+  return page.toString();
+}
+
+/** So many changes are seen without a filter. */
+const FEW = 6;
+
+function verdict({ mood, verdict: word, headline }: Report): Html {
+  return html`<div class="verdict is-${mood}">${ICONS[mood]}<div><strong>${word}</strong><p>${htmlWords(headline)}</p></div></div>`;
+}
+
+const icon = (path: string) =>
+  new Html(
+    `<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${path}</svg>`,
+  );
+
+const STOP = icon(
+  '<path d="M8 2.5h8l5.5 5.5v8L16 21.500H8L2.500 16V8z"/><path d="M12 7.500v5.500M12 16.500v.01"/>',
+);
+const CHECK = icon('<circle cx="12" cy="12" r="9.5"/><path d="m7.500 12.500 3 3 6-6.500"/>');
+
+const ICONS: Readonly<Record<Mood, Html>> = {
+  refused: STOP,
+  danger: STOP,
+  warning: icon('<path d="M12 3 2.500 20h19z"/><path d="M12 10v4.500M12 17v.01"/>'),
+  none: CHECK,
+  nothing: CHECK,
+};
+
+function tallies({ tallies: all }: Report): Html {
+  const classes = { "+": "s-add", "~": "s-change", "-": "s-remove", "": "" };
+  return html`<ul class="tallies">${all.map(
+    ({ sign, word, count }) =>
+      html`<li class="${classes[sign]}${count === 0 ? " zero" : ""}"><b>${sign}${number(count)}</b>${word}</li>`,
+  )}</ul>`;
+}
+
+function guards({ guards: all }: Report): Html | undefined {
+  if (all.length === 0) return undefined;
+  return html`<section><h2>Refused <span class="n">${all.length}</span></h2>${all.map(
+    ({ code, message }) =>
+      html`<div class="guard"><h3>${code}</h3><pre>${message
+        .split(/\r\n|[\r\n]/)
+        .map((line, index) => [index > 0 ? new Html("\n") : "", line])}</pre></div>`,
+  )}</section>`;
+}
+
+const ALARMS = { danger: "Danger", warning: "Needs a look", none: "Nothing against" } as const;
+const LISTS = { allow: "Allow", deny: "Deny", vip: "VIP" } as const;
+
+/** Radio buttons that the style sheet acts on: a page without a script. */
+function filters(report: Report, all: readonly Card[]): Html {
+  const byAlarm = {
+    danger: report.dangers.length,
+    warning: report.warnings.length,
+    none: report.others.length,
+  };
+  const byList = { allow: 0, deny: 0, vip: 0 };
+  for (const card of all) for (const list of listsOf(card)) byList[list] += 1;
+  const choice = (group: string, name: string, label: string, count: number, isFirst = false) =>
+    count === 0
+      ? undefined
+      : html`<label><input type="radio" name="${group}" id="only-${name}"${
+          isFirst ? new Html(" checked") : ""
+        }> ${label} ${number(count)}</label>`;
+  return html`<div class="filters"><fieldset><legend>Show</legend>${choice("alarm", "any-alarm", "All", all.length, true)}${keys(
+    ALARMS,
+  ).map((name) =>
+    choice("alarm", name, ALARMS[name], byAlarm[name]),
+  )}</fieldset><fieldset><legend>of</legend>${choice(
+    "list",
+    "any-list",
+    "All lists",
+    all.length,
+    true,
+  )}${keys(LISTS).map((name) => choice("list", name, LISTS[name], byList[name]))}</fieldset></div>`;
+}
+
+const FILTERS = [
+  ...keys(ALARMS).map((name) => `body:has(#only-${name}:checked) .group:not(.of-${name}) { display: none; }`),
+  ...keys(LISTS).map((name) => `body:has(#only-${name}:checked) .change:not(.in-${name}) { display: none; }`),
+].join("\n");
+
+/** The list or lists that a card is of: an entry that moves is of both. */
+function listsOf({ change }: Card): (keyof typeof LISTS)[] {
+  if (change.kind === "vip") return ["vip"];
+  const lists = [change.before?.list, change.after?.list].filter((list) => list !== undefined);
+  return [...new Set(lists)];
+}
+
+function changes(
+  title: string,
+  group: "danger" | "warning" | "calm",
+  cards: readonly Card[],
+): Html | undefined {
+  if (cards.length === 0) return undefined;
+  const name = group === "calm" ? "none" : group;
+  const isOpen = group !== "calm" && cards.length <= MOST_OPEN;
+  return html`<section class="group of-${name} ${group}"><h2>${title} <span class="n">${number(cards.length)}</span></h2>
+<ul class="changes">
+${cards.map((card) => changeHtml(card, isOpen))}</ul></section>`;
+}
+
+/** So many are unfolded from the start. */
+const MOST_OPEN = 50;
+
+function changeHtml(card: Card, isOpen: boolean): Html {
+  const { change, sign, word, list, kind, facts } = card;
+  const classes = ["change", `is-${change.alarm}`, `s-${word}`, ...listsOf(card).map((one) => `in-${one}`)];
+  const lead = facts.find(({ label, isAlarming }) => label === "mail" && isAlarming === true);
+  const note = facts.find(({ label }) => label === (lead === undefined ? "comment" : "mail"));
+  return html`<li class="${classes.join(" ")}"><details${isOpen ? new Html(" open") : ""}><summary><span class="sign"><i>${sign}</i>${word}</span><span class="list">${list}</span><span class="what"><code><bdi>${change.value}</bdi></code>${
+    kind.length > 0 ? html` <span class="kind">${htmlWords(kind)}</span>` : ""
+  }</span>${
+    isOpen || note === undefined ? "" : html`<span class="note">${htmlWords(briefly(note.words))}</span>`
+  }</summary><div class="body">${lead === undefined ? "" : html`<p class="lead">${htmlWords(lead.words)}</p>`}${
+    change.evidence === undefined ? "" : evidenceHtml(change.evidence)
+  }<dl>${facts.filter((fact) => fact !== lead && !CHARTED.has(fact.label)).map(factHtml)}</dl>${examplesHtml(
+    card,
+  )}</div></details></li>
+`;
+}
+
+/** What the charts show. */
+const CHARTED: ReadonlySet<string> = new Set(["details"]);
+
+function briefly(words: Words): Words {
+  return words.map((word) =>
+    typeof word === "string" ? word : { ...word, given: onOneLine(word.given).slice(0, 120) },
+  );
+}
+
+function factHtml({ label, words, isAlarming }: Fact): Html {
+  const classes = [label === "comment" ? "comment" : "", isAlarming === true ? "alarming" : ""]
+    .join(" ")
+    .trim();
+  const name = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
+  return html`<dt>${name}</dt><dd${classes === "" ? "" : html` class="${classes}"`}>${htmlWords(words)}</dd>`;
+}
+
+function evidenceHtml({
+  threats,
+  verdicts,
+  actions,
+  recipients,
+  recipientCount,
+  senders,
+  senderCount,
+}: Evidence): Html | undefined {
+  if (threats === 0) return undefined;
+  return html`<div class="charts">${chart("What the threats were", verdicts)}${chart("What was done with them", actions)}${who(
+    "To",
+    recipients,
+    recipientCount,
+  )}${
+    senderCount > 0
+      ? who(
+          "From",
+          senders.map(({ name, count }): Recipient => ({ email: name, isVip: false, count })),
+          senderCount,
+        )
+      : ""
+  }</div>`;
+}
+
+function chart(title: string, counts: readonly Count[]): Html | undefined {
+  if (counts.length === 0) return undefined;
+  const part = ({ name, count }: Count) =>
+    html`<span class="${colourOf(name)}" style="flex-grow:${count}"></span>`;
+  const line = ({ name, count }: Count) =>
+    html`<li class="${colourOf(name)}">${number(count)} ${htmlWords(nameWords(name))}</li>`;
+  return html`<div class="chart"><h4>${title}</h4><div class="bar" aria-hidden="true">${counts.map(part)}</div><ul class="legend">${counts.map(line)}</ul></div>`;
+}
+
+function colourOf(name: string): string {
+  return Object.hasOwn(COLOURS, name) ? `c-${COLOURS[name]}` : "c-other";
+}
+
+/** Of verdicts, and of actions: red is what reached a mailbox or would do harm there. */
+const COLOURS: Readonly<Record<string, string>> = {
+  malicious: "red",
+  none: "red",
+  restored: "red",
+  released_from_quarantine: "red",
+  spam: "amber",
+  moved_to_spam: "amber",
+  graymail: "slate",
+  moved_to_graymail: "slate",
+  moved_to_promotions: "slate",
+  safe: "green",
+  quarantined: "green",
+  moved_to_trash: "green",
+};
+
+function who(title: string, people: readonly Recipient[], total: number): Html | undefined {
+  if (people.length === 0) return undefined;
+  const more = total - people.length;
+  return html`<div class="who"><h4>${title}</h4><ul>${people.map(
+    ({ email, isVip, count }) =>
+      html`<li${isVip ? new Html(' class="is-vip"') : ""}>${isVip ? "VIP " : ""}<bdi>${given(email)}</bdi> ${number(count)}</li>`,
+  )}${more > 0 ? html`<li>and ${number(more)} more</li>` : ""}</ul></div>`;
+}
+
+function examplesHtml({ allows }: Card): Html | undefined {
+  if (allows === undefined || allows.examples.length === 0) return undefined;
+  const cell = (text: string | undefined) =>
+    html`<td>${text === undefined ? "" : htmlWords([told(text)])}</td>`;
+  const rows = allows.examples.map(
+    ({ time, sender, recipient, subject, verdict: name }) =>
+      html`<tr><td>${time === undefined ? "" : htmlWords(day(time))}</td>${cell(sender)}${cell(recipient)}${cell(subject)}<td>${
+        name === undefined ? "" : htmlWords(nameWords(name))
+      }</td></tr>`,
+  );
+  return html`<div class="table"><table><caption>${counted(allows.examples.length, "example")} of the ${number(
+    allows.letThrough,
+  )} that would have come through</caption><thead><tr><th scope="col">When</th><th scope="col">From</th><th scope="col">To</th><th scope="col">Subject</th><th scope="col">Verdict</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+}
+
+function asides(report: Report): Html {
+  const { findings, expired, unmanaged, unmatched, basis } = report;
+  return html`${aside(
+    "Findings in what does not change",
+    findings.map((finding) => say`${lineOf(finding.place)} ${findingWords(finding)}`),
+  )}${aside("Expired, so no longer declared", expired.map(expiredWords))}${aside(
+    "Left alone: at the tenant, and nobody declares it",
+    unmanaged.map(unmanagedWords),
+  )}${aside(
+    "Denies that no threat came under",
+    unmatched?.keys.map((key): Words => [told(key)]) ?? [],
+    unmatched?.words,
+  )}${aside("What this rests on", basis, undefined, true)}`;
+}
+
+function aside(title: string, lines: readonly Words[], first?: Words, isOpen = false): Html | undefined {
+  if (lines.length === 0) return undefined;
+  const items = lines.map((words) => html`<li>${htmlWords(words)}</li>\n`);
+  return html`<details class="aside"${isOpen ? new Html(" open") : ""}><summary><h2>${title}</h2>${
+    isOpen ? "" : html` <span class="n">${number(lines.length)}</span>`
+  }</summary><div class="body">${first === undefined ? "" : html`<p>${htmlWords(first)}</p>`}<ul${
+    first === undefined ? "" : new Html(' class="keys"')
+  }>${items}</ul></div></details>`;
+}
+
+function keys<K extends string>(of: Readonly<Record<K, unknown>>): K[] {
+  return Object.keys(of) as K[];
+}
