@@ -24,8 +24,6 @@ import { sortKey } from "./sort-key";
 import { readYaml, type YamlSource } from "./yaml-source";
 import { yamlComment } from "./yaml-text";
 
-export { writeSettings } from "./write-settings";
-
 /** The sections of a settings file that declare something. */
 export type Section = "vips" | "allow" | "deny";
 

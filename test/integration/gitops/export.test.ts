@@ -248,7 +248,7 @@ describe("email-security export", () => {
     expect(settings.lists).toEqual({
       entries: {
         ignore: [
-          "deny:192.0.2.0*24",
+          "deny:192.0.2.0/24",
           "deny:*.evil.example",
           "deny:typed.example",
           "deny:scoped.example",

@@ -4,6 +4,9 @@ import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client
 import { type Exported, exportSettings } from "../../../provider/gitops/export";
 import { readSettings } from "../../../provider/gitops/files/read-settings";
 import type { Settings } from "../../../provider/gitops/files/settings";
+import { desiredOf } from "../../../provider/gitops/plan/desired";
+import { withoutEvidence } from "../../../provider/gitops/plan/mail-evidence";
+import { makePlan } from "../../../provider/gitops/plan/make-plan";
 import { keyOfRow, observedFrom } from "../../../provider/gitops/plan/observed";
 import { canonicalValue } from "../../../provider/settings/entry-value";
 import { textOfEntry } from "../../../provider/settings/keyed-list";
@@ -141,6 +144,14 @@ describe("exportSettings, of any tenant", () => {
         const observed = observedFrom(AT, entries, vips);
         const exported = exportSettings(observed, { host: "mail.example", ownDomains, includeAutomatic });
         const settings = readBack(exported);
+        const plan = makePlan({
+          desired: desiredOf(settings, undefined),
+          observed,
+          tenant: { host: "mail.example", name: "acme" },
+          source: { kind: "files", files: settings.files },
+          mail: withoutEvidence(observed.at, "not asked"),
+        });
+        expect([plan.changes, plan.guards]).toEqual([[], []]);
         const everything = [...exported.files.values()].join("\n");
 
         for (const one of settings.entries) {
