@@ -5,7 +5,7 @@ import { parseEntryValue, parseMailbox } from "../../settings/entry-value";
 import { LIST_MODES } from "../../settings/list-arguments";
 import { isPublicSuffix, parseOwnDomains } from "../../settings/own-domains";
 import { parsePattern } from "../../settings/pattern";
-import { isPrintable, quote } from "../../settings/text";
+import { canonicalComment, isPrintable, quote } from "../../settings/text";
 
 /** The version of the format of settings files. */
 export const SETTINGS_VERSION = 1;
@@ -13,13 +13,15 @@ export const SETTINGS_VERSION = 1;
 const plainText = (wanted: string) => z.string({ error: (issue) => missingOr(issue.input, wanted) });
 
 /** A text that people read: nothing in it does anything in a terminal or a pipeline. */
-const shownText = (wanted: string) =>
-  plainText(wanted)
-    .check((context) => {
-      const message = commentRefusal(context.value);
-      if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
-    })
-    .refine(isReason, "says nothing; write it, or take the line away");
+const harmlessText = (wanted: string) =>
+  plainText(wanted).check((context) => {
+    const message = commentRefusal(context.value);
+    if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
+  });
+
+const SAYS_NOTHING = "says nothing; write it, or take the line away";
+
+const shownText = (wanted: string) => harmlessText(wanted).refine(isReason, SAYS_NOTHING);
 
 const shortText = (wanted: string) =>
   shownText(wanted)
@@ -49,7 +51,9 @@ const expires = plainText('a date such as 2027-03-31, or "never"')
 
 /** What people write beside an entry or a VIP. Only the comment is sent to the service. */
 const about = {
-  comment: shownText("a text")
+  // One that stands at the service already may say as little as "---".
+  comment: harmlessText("a text")
+    .refine((text) => canonicalComment(text) !== "", SAYS_NOTHING)
     .describe("Why it is here. The service keeps it, and shows it in its console.")
     .optional(),
   ticket: shortText("a text")

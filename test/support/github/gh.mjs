@@ -53,13 +53,22 @@ const commands = {
   },
   "issue create"() {
     const number = state.issues.length + 1;
-    state.issues.push({ number, state: "open", label: value("--label"), title: value("--title"), body: body() });
+    state.issues.push({
+      number,
+      state: "open",
+      label: value("--label"),
+      title: value("--title"),
+      body: body(),
+    });
   },
   "issue edit"() {
     state.issues.find(({ number }) => number === Number(args[2])).body = body();
   },
   "issue close"() {
-    Object.assign(state.issues.find(({ number }) => number === Number(args[2])), { state: "closed" });
+    Object.assign(
+      state.issues.find(({ number }) => number === Number(args[2])),
+      { state: "closed" },
+    );
   },
   "pr edit"() {
     const pull = state.pulls.find(({ head }) => head === args[2]);

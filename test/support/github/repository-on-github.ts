@@ -58,7 +58,11 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   /** @param service the address, and the tenant's key as the secret store has it. */
   static async create({ url, key }: { url: string; key: string }): Promise<RepositoryOnGitHub> {
     const top = await mkdtemp(join(tmpdir(), "email-security-gitops-"));
-    const [state, home, commands] = ["state", "home", "commands"].map((name) => join(top, name)) as [string, string, string];
+    const [state, home, commands] = ["state", "home", "commands"].map((name) => join(top, name)) as [
+      string,
+      string,
+      string,
+    ];
     await Promise.all([state, home, commands].map((folder) => mkdir(folder)));
     await cp(resolve("test/support/github/gh.mjs"), join(commands, "gh"));
     // What is installed is this package as it is built; the registry has another.
@@ -67,7 +71,10 @@ export class RepositoryOnGitHub implements AsyncDisposable {
       `#!/bin/sh\n[ "$*" = "ci --ignore-scripts" ] && exec ln -sfn '${resolve("node_modules")}' node_modules\nexit 64\n`,
     );
     for (const name of ["gh", "npm"]) await chmod(join(commands, name), 0o755);
-    await writeFile(join(top, "github.json"), JSON.stringify({ artifacts: [], comments: [], issues: [], pulls: [] }));
+    await writeFile(
+      join(top, "github.json"),
+      JSON.stringify({ artifacts: [], comments: [], issues: [], pulls: [] }),
+    );
     const engine = await ensureEngine();
     const base = {
       PATH: [commands, dirname(process.execPath), process.env["PATH"]].join(delimiter),
@@ -110,7 +117,10 @@ export class RepositoryOnGitHub implements AsyncDisposable {
 
   /** Runs git in the clone; answers what it printed. */
   async git(...args: string[]): Promise<string> {
-    const { stdout } = await run("git", args, { cwd: this.clone, env: { ...this.#environment, ...GIT_DATES } });
+    const { stdout } = await run("git", args, {
+      cwd: this.clone,
+      env: { ...this.#environment, ...GIT_DATES },
+    });
     return stdout.trim();
   }
 
@@ -118,7 +128,10 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   async edit(path: string, from: string, to: string): Promise<void> {
     const text = await readFile(join(this.clone, path), "utf8");
     if (!text.includes(from)) throw new Error(`${path} has no ${from}`);
-    await writeFile(join(this.clone, path), text.replace(from, () => to));
+    await writeFile(
+      join(this.clone, path),
+      text.replace(from, () => to),
+    );
   }
 
   async commit(message: string): Promise<void> {
@@ -203,13 +216,16 @@ export class RepositoryOnGitHub implements AsyncDisposable {
 
   /** The actions of others, simulated by copies of files. */
   #actions(merge: string | undefined, isFork: boolean): Record<string, Action> {
-    const artifacts = (id: string | number, name: string): string => join(this.#top, `artifacts/${id}/${name}`);
+    const artifacts = (id: string | number, name: string): string =>
+      join(this.#top, `artifacts/${id}/${name}`);
     return {
       "actions/checkout": async ({ workspace }) => {
         await run("git", ["clone", "--quiet", join(this.#top, "origin.git"), workspace]);
         if (merge === undefined) return;
         const author = ["-c", "user.name=GitHub", "-c", "user.email=noreply@github.com"];
-        await run("git", [...author, "merge", "--quiet", "--no-ff", "--no-edit", `origin/${merge}`], { cwd: workspace });
+        await run("git", [...author, "merge", "--quiet", "--no-ff", "--no-edit", `origin/${merge}`], {
+          cwd: workspace,
+        });
       },
       "actions/setup-node": async () => {},
       "pulumi/actions": async () => {},
@@ -217,7 +233,8 @@ export class RepositoryOnGitHub implements AsyncDisposable {
         environment["AWS_ROLE_TAKEN_ON"] = role;
       },
       "aws-actions/aws-secretsmanager-get-secrets": async ({ with: given, environment }) => {
-        if (environment["AWS_ROLE_TAKEN_ON"] !== this.#variables["AWS_ROLE"]) throw new Error("no role was taken on");
+        if (environment["AWS_ROLE_TAKEN_ON"] !== this.#variables["AWS_ROLE"])
+          throw new Error("no role was taken on");
         const [variable = "", secret = ""] = (given["secret-ids"] ?? "").trim().split(", ");
         environment[variable] = this.#secrets[secret];
       },
@@ -252,7 +269,12 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   async #nestedStep(
     { uses, run: script, with: given = {} }: Step,
     actions: Record<string, Action>,
-    { inputs, workspace, environment, contexts }: {
+    {
+      inputs,
+      workspace,
+      environment,
+      contexts,
+    }: {
       inputs: Readonly<Record<string, string>>;
       workspace: string;
       environment: Record<string, string | undefined>;
