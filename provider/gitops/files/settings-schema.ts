@@ -5,7 +5,7 @@ import { parseEntryValue, parseMailbox } from "../../settings/entry-value";
 import { LIST_MODES } from "../../settings/list-arguments";
 import { isPublicSuffix, parseOwnDomains } from "../../settings/own-domains";
 import { parsePattern } from "../../settings/pattern";
-import { canonicalComment, isPrintable, quote } from "../../settings/text";
+import { isPrintable, quote } from "../../settings/text";
 
 /** The version of the format of settings files. */
 export const SETTINGS_VERSION = 1;
@@ -53,7 +53,7 @@ const expires = plainText('a date such as 2027-03-31, or "never"')
 const about = {
   // One that stands at the service already may say as little as "---".
   comment: harmlessText("a text")
-    .refine((text) => canonicalComment(text) !== "", SAYS_NOTHING)
+    .refine((text) => /[^\p{C}\p{Z}]/u.test(text), SAYS_NOTHING)
     .describe("Why it is here. The service keeps it, and shows it in its console.")
     .optional(),
   ticket: shortText("a text")
