@@ -3,6 +3,7 @@ import "../settings/node-version";
 import { Command } from "commander";
 import { harmless } from "../settings/text";
 import { applyCommand } from "./apply-command";
+import { csvCommand } from "./csv-command";
 import { doctorCommand } from "./doctor-command";
 import { driftCommand } from "./drift-command";
 import { exportCommand } from "./export-command";
@@ -28,6 +29,7 @@ async function main(): Promise<void> {
     .addCommand(suggestCommand())
     .addCommand(sandboxCommand())
     .addCommand(lintCommand())
+    .addCommand(csvCommand())
     .parseAsync();
 }
 

@@ -1,0 +1,85 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { Command, InvalidArgumentError, Option } from "commander";
+import type { Section } from "../gitops/files/edit";
+import { harmless, printable } from "../settings/text";
+import { EXIT, type ExitCode, verb } from "./command-line";
+
+/** `email-security csv`: a table in and out of settings files, for those who come from a spreadsheet. */
+export function csvCommand(): Command {
+  return new Command("csv")
+    .description("take a spreadsheet's table into a settings file, or write one")
+    .addCommand(importCommand())
+    .addCommand(exportCommand());
+}
+
+function importCommand(): Command {
+  return new Command("import")
+    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+    .description("add the rows of a table to a settings file: all of them, or none where one has a mistake")
+    .argument("<table>", "the table (CSV); - for standard input")
+    .requiredOption("--to <file>", "the settings file; it is made when there is none")
+    .addOption(
+      new Option("--list <list>", "what rows are for that do not say it").choices(["allow", "deny", "vips"]),
+    )
+    .option("--delimiter <character>", "what stands between cells, or tab (default: found out)", delimiter)
+    .option("--dry-run", "write nothing, only say what would be added")
+    .action(verb(importTable));
+}
+
+interface ImportOptions {
+  readonly to: string;
+  readonly list?: Section;
+  readonly delimiter?: string;
+  readonly dryRun?: true;
+}
+
+async function importTable(table: string, { to, ...options }: ImportOptions): Promise<ExitCode> {
+  const { importCsv } = await import("../gitops/files/import-csv.js");
+  const { added, present, ignored } = importCsv(readFileSync(table === "-" ? 0 : table), to, options);
+  const lines = [`${options.dryRun ? "Would add" : "Added"} ${rows(added.length)} to ${printable(to)}.`];
+  if (present.length > 0) {
+    const some = present
+      .slice(0, 10)
+      .map(({ row }) => row)
+      .join(", ");
+    const more = present.length > 10 ? " and more" : "";
+    lines.push(`Declared already, and left as they are: ${rows(present.length)} (${some}${more}).`);
+  }
+  if (ignored.length > 0) lines.push(`Columns left out: ${ignored.map(printable).join(", ")}.`);
+  console.log(lines.join("\n"));
+  return EXIT.clean;
+}
+
+function exportCommand(): Command {
+  return new Command("export")
+    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+    .description("write what settings files declare as a table that spreadsheets open")
+    .argument("[file]", "the settings file", "settings.yaml")
+    .option("--out <file>", "where to (default: standard output)")
+    .option("--delimiter <character>", "what stands between cells, or tab", delimiter, ",")
+    .action(verb(exportTable));
+}
+
+interface ExportOptions {
+  readonly out?: string;
+  readonly delimiter: string;
+}
+
+async function exportTable(file: string, { out, delimiter }: ExportOptions): Promise<ExitCode> {
+  const { readSettings } = await import("../gitops/files/read-settings.js");
+  const { writeCsv } = await import("../gitops/files/csv.js");
+  const text = writeCsv(readSettings(file), delimiter);
+  if (out === undefined) process.stdout.write(text);
+  else writeFileSync(out, text);
+  return EXIT.clean;
+}
+
+function delimiter(text: string): string {
+  if (/^(?:tab|\\t|\t)$/i.test(text)) return "\t";
+  if (/^[,;|:]$/.test(text)) return text;
+  throw new InvalidArgumentError('Give one of , ; | : or "tab".');
+}
+
+function rows(count: number): string {
+  return count === 1 ? "1 row" : `${count} rows`;
+}

@@ -1,0 +1,102 @@
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { CsvError, type CsvMistake, type CsvOptions, type CsvRow, readCsv, subjectOfRow } from "./csv";
+import { editSettings, writeSettings } from "./edit";
+import { lineText, SettingsFileError } from "./finding";
+import { inspectSettings, type ReadOptions } from "./read-settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
+
+/** What became of a table. */
+export interface CsvImport {
+  /** The rows that are new in the file. */
+  readonly added: readonly CsvRow[];
+  /** The rows of what is declared already, on the same list; it stays as it is. */
+  readonly present: readonly CsvRow[];
+  /** The columns that were left out. */
+  readonly ignored: readonly string[];
+}
+
+/** How a table is taken in. */
+export interface ImportOptions extends CsvOptions, Pick<ReadOptions, "today"> {
+  /** Whether nothing is written. */
+  readonly dryRun?: boolean;
+}
+
+/**
+ * Takes the rows of a table into a settings file, which is made when there is none. What is declared there already, or
+ * in what it includes, stays as it is. All rows are taken or none: the file with them can be used.
+ *
+ * @param bytes the table, see {@link readCsv}.
+ * @param file the settings file.
+ * @throws {CsvError} (`ERR_CSV`) with every mistake at its row and column; nothing was written.
+ * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) when the settings file can't be used as it is.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`, `ERR_SETTINGS_WRITE`) when it can't be changed or written.
+ */
+export function importCsv(bytes: Uint8Array, file: string, options: ImportOptions = {}): CsvImport {
+  const { today, dryRun = false, ...csv } = options;
+  const { rows, ignored } = readCsv(bytes, csv);
+  const when = today === undefined ? {} : { today };
+  const before = existsSync(file) ? textOf(file, when) : { text: "version: 1\n", settings: undefined };
+  const { added, present } = sorted(rows, before.settings);
+  const text = editSettings(
+    before.text,
+    added.map(({ section, element }) => ({ do: "add", section, element })),
+  );
+  refuseUnusable(file, text, added, when);
+  if (!dryRun && added.length > 0) writeSettings(file, text);
+  return { added, present, ignored };
+}
+
+function textOf(file: string, when: ReadOptions): { text: string; settings: Settings } {
+  const { settings, findings } = inspectSettings(file, when);
+  if (settings === undefined) throw new SettingsFileError(file, findings);
+  return { text: readFileSync(file, "utf8"), settings };
+}
+
+/** What is new, and what is there; a value that is on another list is a mistake, since nobody said to move it. */
+function sorted(
+  rows: readonly CsvRow[],
+  settings: Settings | undefined,
+): { added: readonly CsvRow[]; present: readonly CsvRow[] } {
+  const declared = [...(settings?.entries ?? []), ...(settings?.vips ?? []), ...(settings?.expired ?? [])];
+  const bySubject = new Map(declared.map((one) => [subjectOf(one), one]));
+  const [added, present]: [CsvRow[], CsvRow[]] = [[], []];
+  const mistakes: CsvMistake[] = [];
+  for (const row of rows) {
+    const there = bySubject.get(subjectOfRow(row));
+    if (there === undefined) added.push(row);
+    else if (there.kind === "vip" || there.list === row.section) present.push(row);
+    else {
+      const message = `is on the ${there.list} list at ${lineText(there.place)}; take it away there first`;
+      mistakes.push({ row: row.row, message });
+    }
+  }
+  if (mistakes.length > 0) throw new CsvError(mistakes);
+  return { added, present };
+}
+
+function subjectOf(one: DeclaredEntry | DeclaredVip): string {
+  return one.kind === "vip"
+    ? subjectOfRow({ section: "vips", element: { email: one.email } })
+    : subjectOfRow({ section: one.list, element: { value: one.value, scope: one.verdictScope } });
+}
+
+/** What can be told only with the whole file, such as what is risky; each at its row. */
+function refuseUnusable(file: string, text: string, added: readonly CsvRow[], when: ReadOptions): void {
+  const path = resolve(file);
+  const readFile = (asked: string): string => (resolve(asked) === path ? text : readFileSync(asked, "utf8"));
+  const { draft, findings } = inspectSettings(file, { ...when, readFile });
+  const errors = findings.filter(({ level }) => level === "error");
+  if (errors.length === 0) return;
+  const rowOf = new Map(added.map((row) => [subjectOfRow(row), row]));
+  const declared = new Map(
+    [...(draft?.entries ?? []), ...(draft?.vips ?? [])].map((one) => [`${one.kind} ${one.key}`, one]),
+  );
+  throw new CsvError(
+    errors.map(({ message, subject }): CsvMistake => {
+      const one = subject === undefined ? undefined : declared.get(`${subject.kind} ${subject.key}`);
+      const row = one === undefined ? undefined : rowOf.get(subjectOf(one));
+      return row === undefined ? { message } : { row: row.row, message };
+    }),
+  );
+}
