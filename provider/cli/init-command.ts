@@ -1,8 +1,10 @@
 import { basename, resolve } from "node:path";
 import { Command, Option } from "commander";
+import type { Exported } from "../gitops/export";
 import type { Pipelines } from "../gitops/init";
-import { harmless } from "../settings/text";
-import { EXIT, type ExitCode, verb } from "./command-line";
+import { readOwnDomainNames } from "../resources/configuration";
+import { harmless, printable } from "../settings/text";
+import { connect, EXIT, type ExitCode, verb } from "./command-line";
 
 /**
  * `email-security init FOLDER`: writes a repository in which a team keeps a tenant's settings, and says what comes next.
@@ -18,34 +20,52 @@ export function initCommand(): Command {
         .choices(["github", "gitlab", "both", "none"])
         .default("both"),
     )
+    .option("--from-tenant", "declare what the tenant holds now, so that a first plan is empty")
     .action(verb(run));
 }
 
 interface CommandOptions {
   readonly name?: string;
   readonly ci: Pipelines;
+  readonly fromTenant?: boolean;
 }
 
-async function run(
-  folder: string,
-  { ci, name = basename(resolve(folder)) }: CommandOptions,
-): Promise<ExitCode> {
+async function run(folder: string, options: CommandOptions): Promise<ExitCode> {
+  const { ci, fromTenant = false, name = basename(resolve(folder)) } = options;
   const { initRepository } = await import("../gitops/init.js");
-  const files = await initRepository({ folder, name, ci });
-  console.log(harmless(farewell(folder, name, files)));
+  const exported = fromTenant ? await exportTenant() : undefined;
+  const files = await initRepository({ folder, name, ci, ...(exported && { exported: exported.files }) });
+  console.log(harmless(farewell(folder, name, files, fromTenant)));
+  for (const text of exported?.left ?? []) console.error(harmless(`note: ${printable(text)}`));
   return EXIT.clean;
 }
 
-function farewell(folder: string, name: string, files: readonly string[]): string {
+async function exportTenant(): Promise<Exported> {
+  const { exportSettings } = await import("../gitops/export.js");
+  const { observe } = await import("../gitops/plan/observed.js");
+  const { hostOf } = await import("../gitops/plan-tenant.js");
+  const ownDomains = readOwnDomainNames(() => undefined, process.env);
+  const client = connect();
+  try {
+    return exportSettings(await observe(client), { host: hostOf(client), ownDomains });
+  } finally {
+    await client.close();
+  }
+}
+
+function farewell(folder: string, name: string, files: readonly string[], fromTenant: boolean): string {
+  const write = fromTenant
+    ? `  # look through settings/${name}.yaml and what it includes; what is risky has an acceptRisk to be reviewed`
+    : `  # write your own into settings/${name}.yaml`;
   return [
     `Wrote ${files.length} files into ${folder}:`,
     ...files.map((file) => `  ${file}`),
     "",
     "What comes next:",
     `  cd ${folder} && git init --initial-branch main && npm install`,
-    "  export EMAIL_SECURITY_BASE_URL=… EMAIL_SECURITY_API_KEY=…",
+    ...(fromTenant ? [] : ["  export EMAIL_SECURITY_BASE_URL=… EMAIL_SECURITY_API_KEY=…"]),
     "  npx email-security doctor                        # is all there that is needed?",
-    `  # write your own into settings/${name}.yaml`,
+    write,
     "  npx email-security lint settings/*.yaml",
     `  npx email-security plan settings/${name}.yaml    # what it would do; reads only`,
     "",

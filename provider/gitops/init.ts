@@ -18,8 +18,11 @@ export interface InitOptions {
   readonly name: string;
   /** Default: both. */
   readonly ci?: Pipelines;
-  /** Settings files in the place of the template's, by their path in the folder, such as what an export wrote. */
-  readonly settings?: Readonly<Record<string, string>>;
+  /**
+   * Settings files as an export makes them, by their names: the first, which includes the others, becomes the tenant's.
+   * Default: that of the template, with what it declares as comments.
+   */
+  readonly exported?: ReadonlyMap<string, string>;
   /** The repository to take as the model. Default: the one of this package. */
   readonly template?: string;
 }
@@ -42,14 +45,16 @@ const MODEL = "acme";
  * @throws {InitError} (`ERR_INIT`) when the name can't be used, or files are in the way: all of them are named.
  */
 export async function initRepository(options: InitOptions): Promise<readonly string[]> {
-  const { folder, name, settings, ci = "both", template = join(__dirname, "template") } = options;
-  checkName(name);
+  const { folder, name, exported, ci = "both", template = join(__dirname, "template") } = options;
+  checkName(name, exported);
   const files = new Map<string, string>();
   for (const path of filesUnder(template)) {
     const text = writtenFor(path, readFileSync(join(template, path), "utf8"), name, ci);
     if (text !== undefined) files.set(renamed(path, name), text);
   }
-  for (const [path, text] of Object.entries(settings ?? {})) files.set(path, text);
+  for (const [index, [file, text]] of [...(exported ?? [])].entries()) {
+    files.set(index === 0 ? `settings/${name}.yaml` : `settings/${file}`, text);
+  }
   refuseWhatIsThere(folder, [...files.keys()]);
   for (const [path, text] of files) {
     const file = join(folder, path);
@@ -60,10 +65,11 @@ export async function initRepository(options: InitOptions): Promise<readonly str
   return [...files.keys()].sort();
 }
 
-function checkName(name: string): void {
-  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) return;
+function checkName(name: string, exported: InitOptions["exported"]): void {
+  const others = ["baseline.yaml", ...(exported?.keys() ?? [])];
+  if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name) && !others.includes(`${name}.yaml`)) return;
   throw new InitError(
-    `${quote(name)} can't be the tenant's name: it becomes the name of a file and of a Pulumi project. Give one of lower-case letters, digits and dashes (--name).`,
+    `${quote(name)} can't be the tenant's name: it becomes the name of a file in \`settings\` and of a Pulumi project. Give another of lower-case letters, digits and dashes (--name).`,
   );
 }
 

@@ -18,7 +18,7 @@ export type Action = (given: {
 /** How a job is run. */
 export interface JobOptions {
   readonly job: Job;
-  /** An empty folder of its own. */
+  /** The folder in which its steps run. */
   readonly workspace: string;
   readonly environment: NodeJS.ProcessEnv;
   readonly contexts: Contexts;

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { ProjectOnGitLab } from "../support/gitlab/project-on-gitlab";
+
+/*
+ * The example's pipeline on GitLab, where it differs from that on GitHub: plans kept in the package registry, notes and
+ * issues by the API. The very scripts, by the real engine against the sandbox; one project, whose story goes on from test
+ * to test.
+ */
+
+let sandbox: Sandbox;
+let project: ProjectOnGitLab;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ scenario: "acme" });
+  project = await ProjectOnGitLab.create({ url: sandbox.url, key: "sandbox-acme-ci" });
+});
+
+afterAll(async () => {
+  await project?.[Symbol.asyncDispose]();
+  await sandbox?.close();
+});
+
+const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
+const writes = (): string[] =>
+  sandbox.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+
+async function click(method: string, path: string, body: unknown): Promise<void> {
+  const response = await fetch(`${sandbox.url}/api/v1/settings${path}`, {
+    method,
+    headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`the console was answered ${response.status}`);
+}
+
+const printer = "198.51.100.24";
+
+describe("a merge request", () => {
+  it("is linted, planned as it will be merged, and told in one note", async () => {
+    await project.git.branch("printers", async () => {
+      await project.git.edit(
+        "settings/acme.yaml",
+        "Office printer's scan-to-mail relay",
+        "Printers, all floors",
+      );
+    });
+    // The target moved, elsewhere in the settings, since the branch began.
+    await project.git.edit("settings/baseline.yaml", "Parcel scam, reported by reception", "Parcel scam");
+    await project.git.commit("Shorter");
+    await project.git.git("push", "--quiet", "origin", "main");
+
+    expect((await project.run("lint", "printers")).code).toBe(0);
+    for (const time of ["first", "second"]) {
+      const plan = await project.run("plan", "printers");
+      expect(plan.code, `${time}: ${plan.log}`).toBe(0);
+    }
+    expect(project.notes).toHaveLength(1);
+    expect(project.notes[0]?.body).toContain("Printers, all floors");
+    expect(project.notes[0]?.body).toContain("Parcel scam");
+    expect(project.packages.size).toBe(1);
+    expect(writes()).toEqual([]);
+  });
+
+  it("is applied as it was reviewed once it is merged", async () => {
+    await project.git.squash("printers");
+    const tree = await project.git.git("rev-parse", "main:settings");
+    expect([...project.packages.keys()]).toEqual([`email-security-plan/${tree}`]);
+    const apply = await project.run("apply");
+    expect(apply.code, apply.log).toBe(0);
+    expect(entry(printer)?.comment).toBe("Printers, all floors");
+    // What waits for a person has nothing to do.
+    const approve = await project.run("approve", "main", apply);
+    expect(approve).toMatchObject({ code: 0, log: expect.stringContaining("there is nothing to approve") });
+  });
+});
+
+describe("an entry that a colleague changed since the review", () => {
+  it("is left alone, named, and planned anew for a person to approve", async () => {
+    await project.git.branch("printers-again", async () => {
+      await project.git.edit("settings/acme.yaml", "Printers, all floors", "Printers of the ground floor");
+    });
+    expect((await project.run("plan", "printers-again")).code).toBe(0);
+    await click("PATCH", `/allow_deny_entries/${entry(printer)?.id}`, { comment: "keep, it is broken" });
+    await project.git.squash("printers-again");
+    sandbox.clearRequests();
+    const apply = await project.run("apply");
+    expect(apply.code, apply.log).toBe(3);
+    expect(apply.log).toContain("ERR_PLAN_MOVED");
+    expect(apply.log).toMatch(/198\.51\.100\.24.*keep, it is broken/);
+    expect(writes()).toEqual([]);
+    expect(await project.file(apply, "anew/comment.md")).toContain("keep, it is broken");
+
+    const approve = await project.run("approve", "main", apply);
+    expect(approve.code, approve.log).toBe(0);
+    expect(entry(printer)?.comment).toBe("Printers of the ground floor");
+  });
+});
+
+describe("the nightly comparison", () => {
+  it("is red, keeps one issue, and proposes what was added in the console", async () => {
+    const body = { list: "deny", entry_type: "domain", value: "clicked.example", comment: "phish at 2 am" };
+    await click("POST", "/allow_deny_entries", body);
+    const drift = await project.run("drift");
+    expect(drift.code, drift.log).toBe(2);
+    for (const night of [1, 2]) {
+      const report = await project.run("report", "main", drift);
+      expect(report.code, `night ${night}: ${report.log}`).toBe(0);
+    }
+    expect(project.issues).toMatchObject([{ state: "opened", title: "The tenant differs from main" }]);
+    expect(project.issues[0]?.description).toContain("clicked.example");
+    const propose = await project.run("propose", "main", drift);
+    expect(propose.code, propose.log).toBe(0);
+    await project.git.git("fetch", "--quiet", "origin");
+    const adopted = await project.git.git("show", "origin/email-security-drift:settings/acme.yaml");
+    expect(adopted).toContain("- value: clicked.example");
+  });
+
+  it("closes the issue when the tenant holds what is declared", async () => {
+    await click("DELETE", `/allow_deny_entries/${entry("clicked.example")?.id}`, undefined);
+    const drift = await project.run("drift");
+    expect(drift.code, drift.log).toBe(0);
+    expect((await project.run("report", "main", drift)).code).toBe(0);
+    expect(project.issues).toMatchObject([{ state: "closed" }]);
+  });
+});

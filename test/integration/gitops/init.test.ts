@@ -1,0 +1,143 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { inspectSettings } from "../../../provider/gitops/files/read-settings";
+import { startSandbox } from "../../../provider/sandbox";
+import { actionlint } from "../../support/actionlint";
+import { commandLine } from "../../support/command-line";
+import { EmptyFolder } from "../../support/packed-package";
+import { GITOPS } from "../../support/pipeline-files";
+
+const { PATH, HOME } = process.env;
+
+/** The command as it is built, with the template that the package carries. */
+const cliIn = (folder: string, environment: Record<string, string> = {}) =>
+  commandLine(folder, { PATH, HOME, NO_COLOR: "1", ...environment });
+
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+    .sort();
+}
+
+describe("email-security init", () => {
+  it("writes the files of the example, under the tenant's own name", async () => {
+    await using folder = await EmptyFolder.create();
+    const { code, stdout } = await cliIn(folder.path)("init", "initech");
+    expect(code).toBe(0);
+    const written = await filesIn(join(folder.path, "initech"));
+    const example = (await filesIn(GITOPS)).filter((file) => !/^node_modules|^Pulumi\..+\.yaml$/.test(file));
+    expect(written).toEqual(example.map((file) => file.replace("acme", "initech")).sort());
+    for (const file of written) expect(stdout).toContain(`\n  ${file}\n`);
+    for (const file of written) {
+      const text = await readFile(join(folder.path, "initech", file), "utf8");
+      expect(text, file).not.toMatch(/\bacme\b|email-security-gitops|<!-- \/?git/);
+    }
+    expect(await readFile(join(folder.path, "initech/index.ts"), "utf8")).toContain(
+      'new TenantSettings("initech", { file: "settings/initech.yaml" });',
+    );
+    expect(stdout).toContain("npx email-security doctor");
+  });
+
+  it("declares nothing yet, and lint finds nothing in it", async () => {
+    await using folder = await EmptyFolder.create();
+    await cliIn(folder.path)("init", ".", "--name", "initech");
+    const lint = await cliIn(folder.path)("lint", "settings/initech.yaml", "settings/baseline.yaml");
+    expect(lint).toMatchObject({ code: 0, stdout: expect.not.stringContaining("error") });
+    const { settings } = inspectSettings(join(folder.path, "settings/initech.yaml"));
+    expect(settings).toMatchObject({ entries: [], vips: [], ownDomains: [] });
+    // The rules of the team are there; that what nobody declares is removed, is not.
+    expect(settings?.policy.requireOwner).toEqual(["allow"]);
+    expect(settings?.lists.entries?.mode).toBeUndefined();
+  });
+
+  it("shows in comments what becomes settings when they are taken away", async () => {
+    await using folder = await EmptyFolder.create();
+    await cliIn(folder.path)("init", ".", "--name", "acme");
+    for (const name of ["acme", "baseline"]) {
+      const file = join(folder.path, `settings/${name}.yaml`);
+      const text = await readFile(file, "utf8");
+      await writeFile(file, text.replace(/^( *)# (?=[a-zA-Z]+:| |mode:)/gm, "$1"));
+    }
+    const { settings, findings } = inspectSettings(join(folder.path, "settings/acme.yaml"));
+    const { settings: model } = inspectSettings(join(GITOPS, "settings/acme.yaml"));
+    expect(findings).toEqual([]);
+    expect(settings?.entries.map(({ key, text }) => [key, text])).toEqual(
+      model?.entries.map(({ key, text }) => [key, text]),
+    );
+    expect(settings?.vips.map(({ key }) => key)).toEqual(model?.vips.map(({ key }) => key));
+    expect(settings?.lists).toEqual(model?.lists);
+  });
+
+  it.each([
+    ["github", true, false],
+    ["gitlab", false, true],
+    ["none", false, false],
+  ])("writes the pipelines that were asked for: %s", async (ci, hasGitHub, hasGitLab) => {
+    await using folder = await EmptyFolder.create();
+    expect((await cliIn(folder.path)("init", ".", "--name", "initech", "--ci", ci)).code).toBe(0);
+    const files = await filesIn(folder.path);
+    expect(files.includes(".github/workflows/merge.yml")).toBe(hasGitHub);
+    expect(files.includes(".gitlab-ci.yml")).toBe(hasGitLab);
+    const readme = await readFile(join(folder.path, "README.md"), "utf8");
+    expect(readme.includes("### GitHub")).toBe(hasGitHub);
+    expect(readme.includes("### GitLab")).toBe(hasGitLab);
+    expect(readme).toContain("## How what was reviewed becomes what is applied");
+    const owners = await readFile(join(folder.path, "CODEOWNERS"), "utf8");
+    expect(owners.includes("/.github/")).toBe(hasGitHub);
+    expect(owners.includes("/.gitlab-ci.yml")).toBe(hasGitLab);
+    if (hasGitHub) expect(await actionlint(folder.path)).toEqual([]);
+  });
+
+  it("overwrites nothing, and names all that is in the way", async () => {
+    await using folder = await EmptyFolder.create();
+    await mkdir(join(folder.path, "settings"));
+    await writeFile(join(folder.path, "settings/initech.yaml"), "mine\n");
+    await writeFile(join(folder.path, "README.md"), "mine\n");
+    const { code, stderr } = await cliIn(folder.path)("init", ".", "--name", "initech");
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^error: Nothing was written: files are in the way in "\."\. .* \[ERR_INIT\]\n {2}README\.md\n {2}settings\/initech\.yaml\n$/,
+    );
+    expect(await filesIn(folder.path)).toEqual(["README.md", "settings/initech.yaml"]);
+    expect(await readFile(join(folder.path, "README.md"), "utf8")).toBe("mine\n");
+  });
+
+  it("writes beside what is not in the way", async () => {
+    await using folder = await EmptyFolder.create();
+    await writeFile(join(folder.path, "notes.txt"), "mine\n");
+    expect((await cliIn(folder.path)("init", ".", "--name", "initech")).code).toBe(0);
+    expect(await readFile(join(folder.path, "notes.txt"), "utf8")).toBe("mine\n");
+  });
+
+  it.each(["Initech", "../elsewhere", "baseline", "a b", "-x", ""])(
+    "refuses a name that can't be a file's and a project's: %j",
+    async (name) => {
+      await using folder = await EmptyFolder.create();
+      const { code, stderr } = await cliIn(folder.path)("init", ".", `--name=${name}`);
+      expect(code).toBe(1);
+      expect(stderr).toContain("can't be the tenant's name");
+      expect(await filesIn(folder.path)).toEqual([]);
+    },
+  );
+
+  it("declares what a tenant holds, so that lint finds no mistake and a plan nothing to do", async () => {
+    await using sandbox = await startSandbox();
+    await using folder = await EmptyFolder.create();
+    const cli = cliIn(folder.path, {
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+      EMAIL_SECURITY_OWN_DOMAINS: "acme.example",
+    });
+    const made = await cli("init", ".", "--name", "acme", "--from-tenant");
+    expect(made, made.output).toMatchObject({ code: 0 });
+    const files = (await filesIn(folder.path)).filter((file) => file.startsWith("settings/"));
+    const lint = await cli("lint", ...files);
+    expect(lint, lint.output).toMatchObject({ code: 0 });
+    const plan = await cli("plan", "settings/acme.yaml", "--no-evidence");
+    expect(plan, plan.output).toMatchObject({ code: 0 });
+    expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  });
+});
