@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -14,12 +15,13 @@ const LOADED = [
  * Before all tests: compiles once what their hundreds of processes load, so that each starts in two thirds of the time.
  * Processes that are killed, as most are, keep nothing of what they compile.
  */
-export default function compileOnce(): () => void {
+export default function compileOnce(): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "email-security-compiled-"));
   process.env["NODE_COMPILE_CACHE"] = folder;
   const program = `process.argv.push("", "127.0.0.1:1"); ${LOADED.map((name) => `require("${name}");`).join(" ")} process.exit();`;
   execFileSync(process.execPath, ["-e", program], { stdio: "ignore" });
-  return () => rmSync(folder, { recursive: true, force: true });
+  // Asynchronously, since that tries again where processes that end at this moment still write into it.
+  return async () => await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 
 /** What a process that is given an environment of its own needs of it to find what was compiled. */
