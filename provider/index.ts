@@ -8,7 +8,7 @@ import "./resources/compile-cache";
 
 export { EmailSecurityError, SettingsClient, type SettingsClientOptions } from "./client";
 export * from "./client/errors";
-export { SettingsFileError } from "./gitops/files/finding";
+export { type Finding, type FindingLevel, type Place, SettingsFileError } from "./gitops/files/finding";
 export { TenantSettings, type TenantSettingsArgs } from "./gitops/tenant-settings";
 export { AllowDenyEntry, type AllowDenyEntryArgs } from "./resources/allow-deny-entry";
 export {

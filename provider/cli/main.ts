@@ -20,16 +20,16 @@ async function main(): Promise<void> {
     .description("VIP employees and the allow/deny list of an email-security tenant, in code")
     .version(packageVersion())
     .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+    .addCommand(lintCommand())
     .addCommand(planCommand())
     .addCommand(applyCommand())
     .addCommand(driftCommand())
     .addCommand(exportCommand())
-    .addCommand(doctorCommand())
-    .addCommand(initCommand())
     .addCommand(suggestCommand())
-    .addCommand(sandboxCommand())
-    .addCommand(lintCommand())
     .addCommand(csvCommand())
+    .addCommand(initCommand())
+    .addCommand(doctorCommand())
+    .addCommand(sandboxCommand())
     .parseAsync();
 }
 

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { CsvError, type CsvMistake, type CsvOptions, type CsvRow, readCsv, subjectOfRow } from "./csv";
-import { editSettings, writeSettings } from "./edit";
+import { editSettings } from "./edit";
 import { lineText, SettingsFileError } from "./finding";
 import { inspectSettings, type ReadOptions } from "./read-settings";
 import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
+import { writeSettings } from "./write-settings";
 
 /** What became of a table. */
 export interface CsvImport {

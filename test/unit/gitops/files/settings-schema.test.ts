@@ -118,7 +118,7 @@ const MISTAKES: readonly [what: string, content: string, schema?: false][] = [
     'version: 1\ndeny:\n  - { value: evil.example, comment: "::error::x" }',
     false,
   ],
-  ["a comment that says nothing", 'version: 1\ndeny:\n  - { value: evil.example, comment: "…" }', false],
+  ["an invisible comment", 'version: 1\ndeny:\n  - { value: evil.example, comment: "\\u200b" }', false],
   ["an owner of two lines", 'version: 1\ndeny:\n  - { value: evil.example, owner: "a\\nb" }', false],
   ["a pattern that is none", 'version: 1\nlists: { entries: { protect: ["a*b*c d"] } }', false],
   ["an expression that is none", 'version: 1\npolicy: { ticketPattern: "(" }', false],
