@@ -23,7 +23,7 @@ export interface Finding {
   /** A sentence for people, without the place: what is there, and what to do. */
   readonly message: string;
   readonly place?: Place;
-  /** The key of the effective entry or VIP that it is about, where it is about one: as in {@link DeclaredEntry.key}. */
+  /** The key of the effective entry or VIP that it is about, where it is about one: as a keyed list has it. */
   readonly subject?: { readonly kind: "entry" | "vip"; readonly key: string };
 }
 

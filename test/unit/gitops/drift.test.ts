@@ -1,0 +1,153 @@
+import { describe, expect, it } from "vitest";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
+import { adopt, type Drift, driftOf, revertCommands } from "../../../provider/gitops/drift";
+import { driftMarkdown, driftText } from "../../../provider/gitops/drift-report";
+import { readSettings } from "../../../provider/gitops/files/read-settings";
+import { observedFrom } from "../../../provider/gitops/plan/observed";
+import { HOSTILE } from "../../support/hostile-text";
+
+const TOP = `version: 1
+include: [deny.yaml, ../baseline.yaml]
+ownDomains: [acme.example] # ours
+vips: [ceo@acme.example]
+`;
+const DENY = `version: 1
+deny:
+  # kept as it is
+  - bad.example   # INC-7
+  - value: worse.example
+`;
+const FILES: Record<string, string> = {
+  "acme/settings.yaml": TOP,
+  "acme/deny.yaml": DENY,
+  "baseline.yaml": "version: 1\nallow: [partner.example]\n",
+};
+const readFile = (path: string): string => FILES[path] ?? "";
+
+let count = 0;
+function row(list: string, value: string, comment?: string): AllowDenyEntryRow {
+  count += 1;
+  const entry_type = value.includes("@") ? "email_address" : "domain";
+  const made = { created_by: "Dana", created_at: "2026-11-20T10:00:00Z" };
+  return { id: `id-${count}`, list, entry_type, value, verdict_scope: "global", comment, ...made };
+}
+function vip(email: string, more: Partial<VipEmployeeRow> = {}): VipEmployeeRow {
+  const { full_name, job_title, department, comment, added_by, date_added, updated_at, source } = more;
+  return { email, full_name, job_title, department, comment, added_by, date_added, updated_at, source };
+}
+
+const settings = () => readSettings("acme/settings.yaml", { today: "2026-11-21", readFile });
+const drift = (rows: readonly AllowDenyEntryRow[], vips: readonly VipEmployeeRow[]): Drift =>
+  driftOf(settings(), observedFrom("2026-11-21T00:00:00.000Z", rows, vips), "host");
+
+const asDeclared = [
+  row("deny", "bad.example"),
+  row("deny", "worse.example"),
+  row("allow", "partner.example"),
+];
+
+describe("drift", () => {
+  it("is none where the tenant is as declared, whatever automatic detection holds", () => {
+    expect(
+      drift(asDeclared, [vip("ceo@acme.example"), vip("cfo@acme.example", { source: "auto" })]).items,
+    ).toEqual([]);
+  });
+
+  it("tells what was added, changed and is missing, by whom and when", () => {
+    const { items } = drift(
+      [
+        row("allow", "bad.example"),
+        row("deny", "clicked.example", "c"),
+        row("allow", "partner.example", "now with a comment"),
+      ],
+      [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas", date_added: "2026-11-19" })],
+    );
+    expect(items.map(({ what, key, there, declared }) => [what, key, there, declared])).toEqual([
+      [
+        "added",
+        "clicked.example",
+        { list: "deny", comment: "c", by: "Dana", at: "2026-11-20T10:00:00Z" },
+        undefined,
+      ],
+      ["added", "pay@acme.example", { by: "Tomas", at: "2026-11-19" }, undefined],
+      ["changed", "bad.example", { list: "allow", by: "Dana", at: "2026-11-20T10:00:00Z" }, { list: "deny" }],
+      [
+        "changed",
+        "partner.example",
+        expect.objectContaining({ comment: "now with a comment" }),
+        { list: "allow" },
+      ],
+      ["missing", "worse.example", undefined, { list: "deny" }],
+    ]);
+  });
+});
+
+describe("adopting", () => {
+  it("adds to the tenant's own file that has the section, not to a baseline of others, and keeps all else", () => {
+    const found = drift(
+      [...asDeclared, row("deny", "clicked.example", "saw: it"), row("allow", "new.example")],
+      [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas" })],
+    );
+    const { files, left } = adopt(found, settings(), readFile);
+    expect(left).toEqual([]);
+    expect(files.map(({ file }) => file).sort()).toEqual(["acme/deny.yaml", "acme/settings.yaml"]);
+    const denied = files.find(({ file }) => file === "acme/deny.yaml")?.after ?? "";
+    for (const line of DENY.trimEnd().split("\n")) expect(denied.split("\n")).toContain(line);
+    expect(denied).toContain("added in the console by Dana on 2026-11-20");
+    const top = files.find(({ file }) => file === "acme/settings.yaml")?.after ?? "";
+    expect(top).toContain("ownDomains: [acme.example] # ours");
+    const after = new Map(files.map((one) => [one.file, one.after]));
+    const again = readSettings("acme/settings.yaml", {
+      today: "2026-11-21",
+      readFile: (path) => after.get(path) ?? readFile(path),
+    });
+    const observed = observedFrom(
+      "2026-11-21T00:00:00.000Z",
+      [...asDeclared, row("deny", "clicked.example", "saw: it"), row("allow", "new.example")],
+      [vip("ceo@acme.example"), vip("pay@acme.example", { added_by: "Tomas" })],
+    );
+    expect(driftOf(again, observed, "host").items).toEqual([]);
+  });
+
+  it("leaves what is risky, or contradicts what is declared, to a person", () => {
+    const found = drift(
+      [
+        ...asDeclared,
+        row("allow", "gmail.com"),
+        row("allow", "acme-login.example"),
+        row("allow", "ok.example"),
+      ],
+      [vip("ceo@acme.example")],
+    );
+    const { adopted, left } = adopt(found, settings(), readFile);
+    expect(adopted.map(({ key }) => key)).toEqual(["ok.example"]);
+    expect(left.map(({ item, why }) => `${item.key}: ${why}`)).toEqual([
+      expect.stringContaining(
+        "acme-login.example: it allows a look-alike of your own domain (allow-look-alike)",
+      ),
+      expect.stringContaining("gmail.com: it allows a whole free-mail domain (allow-free-mail)"),
+    ]);
+  });
+
+  it.each(HOSTILE.map((text) => [text]))("takes %j for text, in files, commands and reports", (text) => {
+    const found = drift(
+      [
+        ...asDeclared,
+        { ...row("deny", "evil.example", text), created_by: text, id: `a'b$(c)${text.slice(0, 5)}` },
+      ],
+      [vip("ceo@acme.example")],
+    );
+    const [file] = adopt(found, settings(), readFile).files;
+    expect(file?.after).toContain("evil.example");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them may come through.
+    const harm = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e]|^::|##vso/m;
+    for (const shown of [
+      driftText(found),
+      driftMarkdown(found),
+      revertCommands(found, "pulumi up").join("\n"),
+      file?.after ?? "",
+    ]) {
+      expect(shown).not.toMatch(harm);
+    }
+  });
+});
