@@ -10,7 +10,8 @@ import { RISKS } from "../../../../provider/settings/risk";
 import { LintedFolder } from "../../../support/linted-folder";
 
 // OASIS' own schema. One of its patterns is no expression with the flag "u".
-const schema = createRequire(__filename)("@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json");
+const require = createRequire(__filename);
+const schema = require("@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json");
 const ajv = new Ajv({ strict: false, allErrors: true, unicodeRegExp: false });
 addFormats(ajv);
 const isSarif = ajv.compile(schema);
