@@ -176,9 +176,35 @@ describe("what is packed", () => {
     );
     const others = packed.files.filter((file) => !/^(LICENSE|README\.md|package\.json|dist\/.*)$/.test(file));
     expect(others).toEqual([]);
-    const built = packed.files.filter((file) => file.startsWith("dist/"));
-    expect(built.filter((file) => !/(\.js|\.d\.ts|\/go\.mod|\/go\.sum)$/.test(file))).toEqual([]);
+    const template = "dist/gitops/template/";
+    const built = packed.files.filter((file) => file.startsWith("dist/") && !file.startsWith(template));
+    expect(built.filter((file) => !/(\.js|\.d\.ts|\.schema\.json|\/go\.mod|\/go\.sum)$/.test(file))).toEqual(
+      [],
+    );
     expect(built.filter((file) => /\btests?\b|\.test\./.test(file))).toEqual([]);
+  });
+
+  it("holds all of the repository that `email-security init` writes, and nothing of a trial of it", () => {
+    const template = packed.files.filter((file) => file.startsWith("dist/gitops/template/"));
+    expect(template.map((file) => file.replace("dist/gitops/template/", "")).sort()).toEqual([
+      ".github/actions/prepare/action.yml",
+      ".github/workflows/drift.yml",
+      ".github/workflows/merge.yml",
+      ".github/workflows/pull-request.yml",
+      ".gitlab-ci.yml",
+      ".pre-commit-config.yaml",
+      ".vscode/extensions.json",
+      ".vscode/settings.json",
+      "CODEOWNERS",
+      "Pulumi.yaml",
+      "README.md",
+      // Under this name, for npm leaves a .gitignore out.
+      "gitignore",
+      "index.ts",
+      "package.json",
+      "settings/acme.yaml",
+      "settings/baseline.yaml",
+    ]);
   });
 
   it("names no path of the machine that built it, in a source map or anywhere", async () => {

@@ -325,6 +325,39 @@ describe("email-security doctor", () => {
     });
   });
 
+  it("says that there is no engine, and asks none then", async () => {
+    await using empty = await EmptyFolder.create();
+    const environment = { EMAIL_SECURITY_ENGINE: "path", PATH: empty.path };
+    const examination = await Examination.of(environment);
+    expect(examination.of("engine")).toMatchObject({
+      health: "warn",
+      found: "there is no Pulumi that is new enough",
+    });
+    expect(examination.of("backend")).toMatchObject({
+      health: "skipped",
+      found: "there is no Pulumi to ask",
+    });
+  });
+
+  it("says what is wrong with the choice of the engine", async () => {
+    const examination = await Examination.of({ EMAIL_SECURITY_ENGINE: "magic" });
+    expect(examination.of("engine")).toMatchObject({
+      health: "fail",
+      advice: expect.stringContaining('EMAIL_SECURITY_ENGINE is "magic"'),
+    });
+    expect(examination.of("backend")?.found).toBe("rests on engine");
+  });
+
+  it("says that the place of the state can't be used", async () => {
+    await using folder = await EmptyFolder.create();
+    const examination = await Examination.of({ PULUMI_BACKEND_URL: `file://${folder.path}/nothing` });
+    expect(examination.of("backend")).toMatchObject({
+      health: "fail",
+      found: expect.stringContaining("the place of Pulumi's state can't be used: "),
+      advice: expect.stringContaining("PULUMI_BACKEND_URL"),
+    });
+  });
+
   it("finds the mistakes in settings files", async () => {
     const files = { "settings/acme.yaml": "version: 1\ndeny: [evil.example, 'no domain']\n" };
     const examination = await Examination.of({}, { files });

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { GitopsRepository, type RepositoryOptions } from "../gitops-repository";
@@ -39,6 +39,8 @@ const ROLE = "arn:aws:iam::000000000000:role/email-security";
  */
 export class RepositoryOnGitHub implements AsyncDisposable {
   readonly git: GitopsRepository;
+  /** The logs and summaries of all jobs. */
+  readonly told: string[] = [];
   #runs = 1_000;
 
   private constructor(git: GitopsRepository) {
@@ -83,6 +85,16 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     return await readFile(join(this.#artifact(id, name), file), "utf8");
   }
 
+  /** The content of every file of every artifact. */
+  async artifacts(): Promise<string[]> {
+    const files = await readdir(join(this.git.top, "artifacts"), { recursive: true, withFileTypes: true });
+    return await Promise.all(
+      files
+        .filter((file) => file.isFile())
+        .map(async (file) => await readFile(join(file.parentPath, file.name), "utf8")),
+    );
+  }
+
   /** Another run of a workflow begins: jobs of one run see each other's artifacts. */
   nextRun(): void {
     this.#runs += 1;
@@ -109,7 +121,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     const job = workflow(name).jobs[jobName];
     if (job === undefined) throw new Error(`${name} has no job ${jobName}`);
     const { environment, variables } = this.git;
-    return await runJob({
+    const done = await runJob({
       job,
       workspace: await this.git.checkout(),
       environment: { ...environment, GITHUB_REPOSITORY: REPOSITORY, GH_STATE: this.#stateFile },
@@ -126,6 +138,8 @@ export class RepositoryOnGitHub implements AsyncDisposable {
       },
       actions: this.#actions(origin),
     });
+    this.told.push(done.log, done.summary);
+    return done;
   }
 
   #actions({ merge, from }: { merge?: string; from: string }): Record<string, Action> {
