@@ -244,7 +244,7 @@ const SERVICE = [
 function removalCommand({ kind, value, there, id }: DriftItem): string[] {
   const by = there?.by === undefined ? "" : `, by ${excerpt(there.by)}`;
   if (kind === "entry" && id !== undefined) {
-    const path = `/api/v1/settings/allow_deny_entries/${encodeURIComponent(id)}`;
+    const path = `/api/v1/settings/allow_deny_entries/${encodeURIComponent(id.toWellFormed())}`;
     return [`# ${there?.list} ${excerpt(value)}${by}`, `service DELETE ${shell(path)}`];
   }
   if (kind !== "vip" || !isPrintable(value)) return [];

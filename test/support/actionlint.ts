@@ -1,23 +1,17 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
-import { cp, mkdir, readFile, rename } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { cp } from "node:fs/promises";
 import { promisify } from "node:util";
-import { cacheFolder } from "../../provider/engine";
+import { goTool } from "./go-tool";
 import { EmptyFolder } from "./packed-package";
 
 const run = promisify(execFile);
-
-/** The folder with the go.mod that pins actionlint and all it is built from. */
-const MODULE = resolve("test/support/actionlint");
-const PACKAGE = "github.com/rhysd/actionlint";
 
 /**
  * What actionlint says of the workflows of a repository, a line each; empty when nothing. The folder need not be a
  * repository: a copy of it is made one, since only there the repository's own actions are looked at.
  */
 export async function actionlint(folder: string): Promise<string[]> {
-  const command = await built();
+  const command = await goTool("github.com/rhysd/actionlint", "actionlint");
   await using copy = await EmptyFolder.create();
   await cp(folder, copy.path, {
     recursive: true,
@@ -33,22 +27,4 @@ export async function actionlint(folder: string): Promise<string[]> {
     },
   );
   return stdout.split("\n").filter((line) => line !== "");
-}
-
-/** From the user's cache folder; built from its Go modules, in some ten seconds, where it isn't there yet. */
-async function built(): Promise<string> {
-  const pins = await readFile(join(MODULE, "go.mod"), "utf8");
-  const version = new RegExp(`${PACKAGE} v(\\S+)`).exec(pins)?.[1];
-  const folder = join(cacheFolder(), "test", `actionlint-${version}-${process.platform}-${process.arch}`);
-  const command = join(folder, process.platform === "win32" ? "actionlint.exe" : "actionlint");
-  if (existsSync(command)) return command;
-  await mkdir(folder, { recursive: true });
-  const unfinished = `${command}.${process.pid}`;
-  const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags=-s -w"];
-  await run("go", ["build", ...flags, "-o", unfinished, `${PACKAGE}/cmd/actionlint`], {
-    cwd: MODULE,
-    env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
-  });
-  await rename(unfinished, command);
-  return command;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // GitHub's `gh` as far as the workflows use it, over a JSON file that stands in for GitHub (GH_STATE). What it is asked
-// that it doesn't know is an error. Filters (--jq) are run by the real jq.
+// that it doesn't know is an error. Filters (--jq) are run by gojq, as the real one does.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -16,7 +16,7 @@ const body = () => readFileSync(value("--body-file"), "utf8");
 const print = (answer) => {
   const filter = value("--jq");
   const text = JSON.stringify(answer);
-  if (filter !== undefined) process.stdout.write(execFileSync("jq", ["-r", filter], { input: text }));
+  if (filter !== undefined) process.stdout.write(execFileSync("gojq", ["-r", filter], { input: text }));
   else if (!args.includes("--silent")) console.log(text);
 };
 

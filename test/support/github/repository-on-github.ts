@@ -3,6 +3,7 @@ import { cp, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { GitopsRepository, type RepositoryOptions } from "../gitops-repository";
+import { goTool } from "../go-tool";
 import { preparation, type Step, type WORKFLOWS, workflow } from "../pipeline-files";
 import { type Action, type Contexts, type JobRun, runJob, runStep } from "./workflow-run";
 
@@ -50,6 +51,8 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   static async create(options: RepositoryOptions): Promise<RepositoryOnGitHub> {
     const git = await GitopsRepository.create(options);
     await git.install("gh", resolve("test/support/github/gh.mjs"));
+    // Filters are run by what GitHub's own runs them by.
+    await git.install("gojq", await goTool("github.com/itchyny/gojq", "gojq"));
     const repository = new RepositoryOnGitHub(git);
     await repository.#write({ artifacts: [], comments: [], issues: [], pulls: [] });
     return repository;

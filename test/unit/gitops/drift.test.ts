@@ -129,7 +129,7 @@ describe("adopting", () => {
     ]);
   });
 
-  it.each(HOSTILE.map((text) => [text]))("takes %j for text, in files, commands and reports", (text) => {
+  it.each(Object.entries(HOSTILE))("takes %s for text, in files, commands and reports", (_what, text) => {
     const found = drift(
       [
         ...asDeclared,

@@ -1,13 +1,18 @@
-module pulumi-email-security/test/actionlint
+module pulumi-email-security/test/go-tools
 
 go 1.25.0
 
-tool github.com/rhysd/actionlint/cmd/actionlint
+tool (
+	github.com/itchyny/gojq/cmd/gojq
+	github.com/rhysd/actionlint/cmd/actionlint
+)
 
 require (
 	github.com/bmatcuk/doublestar/v4 v4.10.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
 	github.com/fatih/color v1.19.0 // indirect
+	github.com/itchyny/gojq v0.12.17 // indirect
+	github.com/itchyny/timefmt-go v0.1.6 // indirect
 	github.com/mattn/go-colorable v0.1.14 // indirect
 	github.com/mattn/go-isatty v0.0.20 // indirect
 	github.com/mattn/go-runewidth v0.0.21 // indirect
@@ -17,4 +22,5 @@ require (
 	go.yaml.in/yaml/v4 v4.0.0-rc.3 // indirect
 	golang.org/x/sync v0.20.0 // indirect
 	golang.org/x/sys v0.42.0 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
 )
