@@ -36,7 +36,7 @@ p { margin: .4rem 0; }
 .verdict svg { flex: none; width: 2.4rem; height: 2.4rem; }
 .verdict strong { display: block; font-size: 1.3rem; line-height: 1.2; }
 .verdict p { margin: .15rem 0 0; color: var(--ink); }
-.is-refused .verdict, .is-danger.verdict, .verdict.is-refused, .verdict.is-danger { background: var(--red-card); border-color: var(--red-line); color: var(--red); }
+.verdict.is-refused, .verdict.is-danger { background: var(--red-card); border-color: var(--red-line); color: var(--red); }
 .verdict.is-warning { background: var(--amber-card); border-color: var(--amber-line); color: var(--amber); }
 .verdict.is-none, .verdict.is-nothing { background: var(--green-card); border-color: var(--green-line); color: var(--green); }
 .tallies { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem; margin: 0; padding: 0; list-style: none; }
@@ -59,7 +59,7 @@ legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-siz
 .filters label:has(:focus-visible), summary:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
 .changes { display: grid; gap: .5rem; margin: 0; padding: 0; list-style: none; }
 .change, .aside { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
-.calm .change { content-visibility: auto; contain-intrinsic-size: auto 3.1rem; }
+.many .change { content-visibility: auto; contain-intrinsic-size: auto 3.1rem; }
 .change.is-danger { border-color: var(--red-line); border-left: 5px solid var(--red); }
 .change.is-warning { border-color: var(--amber-line); border-left: 5px solid var(--amber); }
 summary { cursor: pointer; list-style: none; border-radius: .75rem; }
@@ -68,6 +68,7 @@ summary::before { content: ""; flex: none; align-self: center; width: .45rem; he
 details[open] > summary::before { transform: rotate(45deg); }
 .change summary { display: flex; gap: .7rem; align-items: baseline; padding: .65rem 1rem; }
 .sign { flex: none; min-width: 6.1rem; padding: .05rem .55rem; border-radius: .4rem; background: var(--sign-card); color: var(--sign); font-size: .8125rem; font-weight: 650; }
+.is-danger .sign { background: var(--red-card); color: var(--red); }
 .sign i { font: 700 1em var(--mono); margin-right: .3em; }
 .list { flex: none; min-width: 3.1rem; font-weight: 600; font-size: .9rem; }
 .what { flex: 1 1 12rem; min-width: 0; }
@@ -81,10 +82,9 @@ details[open] > summary::before { transform: rotate(45deg); }
 dl { display: grid; grid-template-columns: 6.5rem 1fr; gap: .35rem 1rem; margin: .7rem 0 0; font-size: .925rem; }
 dt { color: var(--soft); }
 dd { margin: 0; }
-dd.alarming { font-weight: 600; }
-.comment .given { font-family: inherit; font-size: inherit; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(15rem, 1fr)); gap: .75rem 2rem; margin: .6rem 0; }
-.chart h4, .who h4 { margin: 0 0 .3rem; font-size: .8125rem; font-weight: 600; color: var(--soft); }
+.comment .given, .note .given { font-family: inherit; font-size: inherit; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: .75rem 2.5rem; margin: .6rem 0; }
+.chart h3, .who h3 { margin: 0 0 .3rem; font-size: .8125rem; font-weight: 600; color: var(--soft); }
 .bar { display: flex; gap: 2px; height: .7rem; border-radius: 99px; overflow: hidden; background: var(--sunk); }
 .bar span { min-width: 3px; background: var(--bar-other); }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem 1rem; margin: .35rem 0 0; padding: 0; list-style: none; font-size: .85rem; }

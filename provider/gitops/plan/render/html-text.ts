@@ -27,9 +27,16 @@ export function html(strings: TemplateStringsArray, ...told: readonly Told[]): H
 export function htmlWords(words: Words): Html {
   return html`${words.map((word) => {
     if (typeof word === "string") return html`${word}`;
-    const lines = given(word.given);
-    return word.isSentence === true ? html`<bdi>${lines}</bdi>` : html`<bdi class="given">${lines}</bdi>`;
+    return word.isSentence === true
+      ? html`<bdi>${sentence(word.given)}</bdi>`
+      : html`<bdi class="given">${given(word.given)}</bdi>`;
   })}`;
+}
+
+/** A sentence, in which backticks mark what is to be written as it stands. */
+function sentence(text: string): Html {
+  const pieces = text.slice(0, MAX_GIVEN).split(/`([^`\n]+)`/);
+  return html`${pieces.map((piece, index) => (index % 2 === 1 ? html`<code>${given(piece)}</code>` : given(piece)))}`;
 }
 
 /** Text from outside, with its line ends. */

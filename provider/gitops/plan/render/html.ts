@@ -152,11 +152,13 @@ function changes(
   if (cards.length === 0) return undefined;
   const name = group === "calm" ? "none" : group;
   const isOpen = group !== "calm" && cards.length <= MOST_OPEN;
-  return html`<section class="group of-${name} ${group}"><h2>${title} <span class="n">${number(cards.length)}</span></h2>
+  return html`<section class="group of-${name}${cards.length > MANY ? " many" : ""}"><h2>${title} <span class="n">${number(cards.length)}</span></h2>
 <ul class="changes">
 ${cards.map((card) => changeHtml(card, isOpen))}</ul></section>`;
 }
 
+/** So many take a browser long to lay out, unless it does only what is seen. */
+const MANY = 200;
 /** So many are unfolded from the start. */
 const MOST_OPEN = 50;
 
@@ -186,12 +188,9 @@ function briefly(words: Words): Words {
   );
 }
 
-function factHtml({ label, words, isAlarming }: Fact): Html {
-  const classes = [label === "comment" ? "comment" : "", isAlarming === true ? "alarming" : ""]
-    .join(" ")
-    .trim();
+function factHtml({ label, words }: Fact): Html {
   const name = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
-  return html`<dt>${name}</dt><dd${classes === "" ? "" : html` class="${classes}"`}>${htmlWords(words)}</dd>`;
+  return html`<dt>${name}</dt><dd${label === "comment" ? new Html(' class="comment"') : ""}>${htmlWords(words)}</dd>`;
 }
 
 function evidenceHtml({
@@ -225,7 +224,7 @@ function chart(title: string, counts: readonly Count[]): Html | undefined {
     html`<span class="${colourOf(name)}" style="flex-grow:${count}"></span>`;
   const line = ({ name, count }: Count) =>
     html`<li class="${colourOf(name)}">${number(count)} ${htmlWords(nameWords(name))}</li>`;
-  return html`<div class="chart"><h4>${title}</h4><div class="bar" aria-hidden="true">${counts.map(part)}</div><ul class="legend">${counts.map(line)}</ul></div>`;
+  return html`<div class="chart"><h3>${title}</h3><div class="bar" aria-hidden="true">${counts.map(part)}</div><ul class="legend">${counts.map(line)}</ul></div>`;
 }
 
 function colourOf(name: string): string {
@@ -251,7 +250,7 @@ const COLOURS: Readonly<Record<string, string>> = {
 function who(title: string, people: readonly Recipient[], total: number): Html | undefined {
   if (people.length === 0) return undefined;
   const more = total - people.length;
-  return html`<div class="who"><h4>${title}</h4><ul>${people.map(
+  return html`<div class="who"><h3>${title}</h3><ul>${people.map(
     ({ email, isVip, count }) =>
       html`<li${isVip ? new Html(' class="is-vip"') : ""}>${isVip ? "VIP " : ""}<bdi>${given(email)}</bdi> ${number(count)}</li>`,
   )}${more > 0 ? html`<li>and ${number(more)} more</li>` : ""}</ul></div>`;
