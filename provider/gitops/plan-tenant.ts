@@ -1,5 +1,6 @@
 import { basename, dirname, extname } from "node:path";
 import type { SettingsClient } from "../client";
+import { withoutUndefined } from "../settings/without-undefined";
 import { SettingsFileError } from "./files/finding";
 import { lintSettings } from "./files/lint";
 import type { Settings } from "./files/settings";
@@ -48,7 +49,7 @@ export async function planFiles(file: string, options: PlanOptions): Promise<Pla
   const source: PlanSource = {
     kind: "files",
     files: settings.files,
-    ...(stack === undefined ? {} : { stack }),
+    ...withoutUndefined({ stack, resource }),
   };
   return await planOf(desiredOf(settings, known, findings), source, tenantName(settings), options);
 }

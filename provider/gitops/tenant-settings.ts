@@ -1,9 +1,15 @@
 import * as pulumi from "@pulumi/pulumi";
 import { AllowDenyList } from "../resources/allow-deny-list";
+import { PlanMovedError } from "../resources/lifecycle/errors";
+import { PLAN_FILE, readPlanFile } from "../resources/reviewed-plan";
 import { VipList } from "../resources/vip-list";
+import { partsOfDigest } from "../settings/plan-digest";
+import { quote } from "../settings/text";
 import { findingText } from "./files/finding";
 import { entryArguments, memberArguments, readSettings } from "./files/read-settings";
 import type { Settings } from "./files/settings";
+import { desiredOf } from "./plan/desired";
+import { hashOfDesired } from "./plan/make-plan";
 import { TENANT_SETTINGS_TYPE } from "./tenant-settings-type";
 
 /** The arguments of {@link TenantSettings}. */
@@ -12,6 +18,25 @@ export interface TenantSettingsArgs {
   readonly file: string;
   /** The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today. */
   readonly today?: string;
+}
+
+/**
+ * Where the run is held to a plan that was reviewed: that plan is of this stack, and of what these files declare. What the
+ * tenant holds is compared by the lists themselves, right before they write.
+ */
+function holdToPlan(name: string, settings: Settings): void {
+  const plan = readPlanFile(process.env);
+  const { kind, stack, resource = name } = plan?.source ?? {};
+  if (plan === undefined || kind !== "files" || resource !== name) return;
+  if (stack !== undefined && stack.split("/").at(-1) !== pulumi.getStack()) {
+    throw new PlanMovedError(
+      `The plan in ${PLAN_FILE} is of the stack ${quote(stack)}, and this is ${quote(pulumi.getStack())}. Nothing was changed.`,
+    );
+  }
+  if (partsOfDigest(plan.digest)?.desired === hashOfDesired(desiredOf(settings, undefined))) return;
+  throw new PlanMovedError(
+    `${quote(settings.file, 300)} does not declare what was reviewed: it changed since, or something in it has expired. Nothing was changed. Make the plan anew, and have it reviewed.`,
+  );
 }
 
 /** How many warnings of the files are shown one by one. */
@@ -38,6 +63,7 @@ export class TenantSettings extends pulumi.ComponentResource {
   constructor(name: string, args: TenantSettingsArgs, opts: pulumi.ComponentResourceOptions = {}) {
     const { file, today } = args;
     const settings = readSettings(file, today === undefined ? {} : { today });
+    holdToPlan(name, settings);
     super(TENANT_SETTINGS_TYPE, name, {}, opts);
     const { provider } = opts;
     const own = { parent: this, ...(provider === undefined ? {} : { provider }) };

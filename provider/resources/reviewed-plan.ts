@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { ConfigurationError } from "../client";
-import { hashOfTouched, partsOfDigest } from "../settings/plan-digest";
+import { hashOfTenant, hashOfTouched, partsOfDigest } from "../settings/plan-digest";
 import { canonicalComment, printable, quote } from "../settings/text";
 
 /** The environment's variables that name a plan that was reviewed: its JSON file, and its digest. */
@@ -29,6 +29,12 @@ const standing = z.object({ list: z.string().optional(), comment: z.string().opt
 
 const planFile = z.object({
   digest: z.string(),
+  tenant: z.object({ host: z.string() }),
+  source: z.object({
+    kind: z.string(),
+    stack: z.string().optional(),
+    resource: z.string().optional(),
+  }),
   changes: z.array(
     z.object({
       kind: z.string(),
@@ -39,12 +45,32 @@ const planFile = z.object({
   ),
 });
 
+/** A plan's file, as far as a run is held to it. */
+export type PlanFile = z.infer<typeof planFile>;
+
 /**
  * The plan that the environment names; undefined where it names none.
  *
+ * @param host the service's host, which must be the plan's.
+ * @throws {ConfigurationError} when it can't be read, is not the one of the digest, or is of another tenant.
+ */
+export function readReviewedPlan(environment: NodeJS.ProcessEnv, host: string): ReviewedPlan | undefined {
+  const plan = readPlanFile(environment);
+  if (plan === undefined) return undefined;
+  if (plan.tenant.host !== host) {
+    throw new ConfigurationError(
+      `The plan in ${PLAN_FILE} is of the tenant at ${quote(plan.tenant.host)}, and this run is of one at ${quote(host)}. Nothing was changed.`,
+    );
+  }
+  return reviewedPlan(plan);
+}
+
+/**
+ * The file of the plan that the environment names; undefined where it names none.
+ *
  * @throws {ConfigurationError} when it can't be read, or is not the one of the digest.
  */
-export function readReviewedPlan(environment: NodeJS.ProcessEnv): ReviewedPlan | undefined {
+export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefined {
   const file = environment[PLAN_FILE];
   const digest = environment[PLAN_DIGEST];
   if (!file && !digest) return undefined;
@@ -53,13 +79,20 @@ export function readReviewedPlan(environment: NodeJS.ProcessEnv): ReviewedPlan |
       `${PLAN_DIGEST} is set and ${PLAN_FILE} is not: name the plan's JSON file too, or run \`email-security apply --plan-digest\`, which makes the plan anew and compares.`,
     );
   }
-  const { digest: own, changes } = read(file);
-  const isWhole = partsOfDigest(own)?.observed === hashOfTouched(changes);
+  const plan = read(file);
+  const { digest: own, changes, tenant, source } = plan;
+  const parts = partsOfDigest(own);
+  const isWhole =
+    parts?.observed === hashOfTouched(changes) && parts.tenant === hashOfTenant(tenant.host, source.stack);
   if (!isWhole || (digest !== undefined && digest !== "" && digest.trim() !== own)) {
     throw new ConfigurationError(
       `The plan in ${PLAN_FILE} (${quote(file, 300)}) is not the one of the digest${digest ? ` ${quote(digest)}` : ""}: it is of another review, or was changed. Nothing was changed at the tenant.`,
     );
   }
+  return plan;
+}
+
+function reviewedPlan({ changes }: PlanFile): ReviewedPlan {
   const reviewed = new Map(changes.map((change) => [`${change.kind} ${change.key}`, change]));
   return {
     refusal({ kind, key, before, after }) {
@@ -77,7 +110,7 @@ export function readReviewedPlan(environment: NodeJS.ProcessEnv): ReviewedPlan |
   };
 }
 
-function read(file: string): z.infer<typeof planFile> {
+function read(file: string): PlanFile {
   let text: string;
   try {
     text = readFileSync(file, "utf8");

@@ -96,7 +96,7 @@ function context(): Context {
     isDeclared: (key) => declarations.has(key, tenantKey),
     hold: (id) => declarations.hold(id),
     isHeldElsewhere: (id) => declarations.isHeldElsewhere(id),
-    reviewed: () => readReviewedPlan(process.env),
+    reviewed: () => readReviewedPlan(process.env, URL.parse(settings.baseUrl)?.host ?? ""),
   };
 }
 

@@ -38,6 +38,11 @@ export function partsOfDigest(digest: string): DigestParts | undefined {
   return tenant === "" ? undefined : { tenant, desired, observed };
 }
 
+/** The hash of a tenant: the service's host and the stack that applies its settings, where one was named. */
+export function hashOfTenant(host: string, stack: string | undefined): string {
+  return hashOf([host, stack ?? ""]);
+}
+
 /** The hash of what a plan touches, in any order. */
 export function hashOfTouched(touched: readonly Touched[]): string {
   const lines = touched.map(({ kind, key, before, after }) =>

@@ -130,7 +130,13 @@ it("refuses what moved since the review, naming it, and writes nothing", async (
     'was allow: "Contract 2026-114" at the review, and is allow: "do not touch" now',
   );
   expect(up.code).not.toBe(0);
+  // So is one on other files than were reviewed: then nothing is registered.
+  await project.writeFile("settings/acme.yaml", SETTINGS.replace("Contract 2026-114", "Contract 2028"));
+  const others = await project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "preview");
+  expect(others.output).toContain("does not declare what was reviewed");
+  expect(others.code).not.toBe(0);
   expect(writes()).toEqual([]);
+  await project.writeFile("settings/acme.yaml", SETTINGS.replace("Contract 2026-114", "Contract 2027-001"));
 });
 
 it("shows, adopts and reverts what the console did", async () => {

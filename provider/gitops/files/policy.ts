@@ -1,3 +1,4 @@
+import { RE2JS } from "re2js";
 import type { EntryType, List } from "../../settings/assumptions";
 import { excerpt, quote } from "../../settings/text";
 import type { Finding } from "./finding";
@@ -64,7 +65,7 @@ export interface AccountableVip extends Accountable {
  *
  * @param policy as a settings file holds it.
  * @param today the day (UTC) from which `maxDays` counts: `2026-11-21`.
- * @throws {SyntaxError} when `ticketPattern` is no regular expression.
+ * @throws {RE2JSException} when `ticketPattern` is no regular expression of RE2.
  */
 export function policyJudge(
   policy: Policy,
@@ -103,7 +104,7 @@ function commentRule(subjects: Subjects): Rule | undefined {
 /** A ticket that is there must look like one, whether it is asked for or not. */
 function ticketRule(subjects: Subjects = [], pattern: string | undefined): Rule | undefined {
   if (subjects.length === 0 && pattern === undefined) return undefined;
-  const ticket = pattern === undefined ? undefined : new RegExp(pattern, "u");
+  const ticket = pattern === undefined ? undefined : RE2JS.compile(pattern);
   const like = pattern === undefined ? "" : ` that looks like ${quote(pattern, 200)}`;
   return {
     code: "policy-ticket",
@@ -111,7 +112,7 @@ function ticketRule(subjects: Subjects = [], pattern: string | undefined): Rule 
       if (one.ticket === undefined) {
         return subjects.includes(subjectOf(one)) ? `names no ticket; write \`ticket: …\`${like}` : undefined;
       }
-      return ticket === undefined || ticket.test(one.ticket)
+      return ticket === undefined || ticket.matcher(one.ticket).find()
         ? undefined
         : `has the ticket ${quote(one.ticket)}; write one${like}`;
     },

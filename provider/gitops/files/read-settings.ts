@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import { readFileSync } from "node:fs";
-import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, normalize, relative, resolve } from "node:path";
 import type { z } from "zod";
 import { allowDenyEntryArguments, checkEntryArguments } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, type List } from "../../settings/assumptions";
@@ -65,7 +65,7 @@ export function readSettings(file: string, options: ReadOptions = {}): Settings 
 /** The same for tools that tell findings: it does not throw. */
 export function inspectSettings(
   file: string,
-  { today = new Date().toISOString().slice(0, 10), readFile = readText, cache }: ReadOptions = {},
+  { today = new Date().toISOString().slice(0, 10), readFile = readerFrom(file), cache }: ReadOptions = {},
 ): ReadResult {
   const reading = new Reading(today, readFile, cache);
   const top = reading.file(file);
@@ -177,7 +177,15 @@ class Reading {
         this.isWhole = false;
         return undefined;
       }
-      return this.file(isAbsolute(path) ? path : join(dirname(file), path), place);
+      const why = isAbsolute(path)
+        ? "is an absolute path, which another machine does not have; write it relative to this file"
+        : /\.(?:ya?ml|json)$/i.test(path)
+          ? undefined
+          : "names no settings file; its name ends in .yaml, .yml or .json";
+      if (why === undefined) return this.file(join(dirname(file), path), place);
+      this.#refuse("include-path", `${quote(path)} ${why}`, place);
+      this.isWhole = false;
+      return undefined;
     });
     const below = included.filter((one) => one !== undefined);
     return this.#merged(source, content, below);
@@ -620,6 +628,40 @@ function sorted<One extends Declared>(declared: Iterable<One>): One[] {
 function hasErrors(findings: readonly Finding[]): boolean {
   return findings.some(({ level }) => level === "error");
 }
+
+/**
+ * Reads files from the disk: plain ones, and no included one beyond the repository of the top file, also over a link. What
+ * stands elsewhere is not reviewed, and would be shown in a message.
+ */
+function readerFrom(top: string): (path: string) => string {
+  const repository = repositoryOf(top);
+  return (path) => {
+    const stat = statSync(path);
+    if (!stat.isFile()) throw new Error("it is no plain file");
+    if (stat.size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
+    const isIncluded = resolve(path) !== resolve(top);
+    if (isIncluded && repository !== undefined && relative(repository, realpathSync(path)).startsWith("..")) {
+      throw new Error("it lies outside the repository of the file that includes it");
+    }
+    return readText(path);
+  };
+}
+
+/** The nearest folder above a file that is a git repository. */
+function repositoryOf(file: string): string | undefined {
+  try {
+    for (let folder = dirname(realpathSync(file)); ; folder = dirname(folder)) {
+      if (existsSync(join(folder, ".git"))) return folder;
+      if (folder === dirname(folder)) return undefined;
+    }
+  } catch {
+    // It is told when it is read.
+    return undefined;
+  }
+}
+
+/** No settings file is that large; four bytes a character at most. */
+const MAX_BYTES = 64 * 1024 * 1024;
 
 function readText(path: string): string {
   const bytes = readFileSync(path);

@@ -86,6 +86,11 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
       "An include is no file",
       "What is reviewed has to be in the repository. Copy the file there.",
     ),
+    error(
+      "include-path",
+      "An include that is no settings file of the repository",
+      "Write the path of a .yaml, .yml or .json file, relative to the file that includes it.",
+    ),
     error("include-too-many", "Too many files are included", "Put small files together."),
     error(
       "unknown-key",

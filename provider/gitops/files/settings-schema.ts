@@ -1,3 +1,4 @@
+import { RE2JS } from "re2js";
 import { z } from "zod";
 import { commentRefusal, isReason, ON_DELETE } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../../settings/assumptions";
@@ -178,7 +179,10 @@ const policy = z.strictObject(
     requireComment: subjects("What must say why it is there."),
     requireTicket: subjects("What must name a ticket."),
     ticketPattern: plainText("a regular expression")
-      .refine(isExpression, "is no regular expression")
+      .refine(
+        isExpression,
+        "is no regular expression (of RE2: without look-around and back-references, so that none can take for ever)",
+      )
       .describe("What a ticket looks like, as a regular expression: ^(INC|CHG)-[0-9]+$")
       .optional(),
     requireOwner: subjects("What must name who answers for it."),
@@ -314,7 +318,7 @@ function isDate(text: string): boolean {
 
 function isExpression(text: string): boolean {
   try {
-    new RegExp(text, "u");
+    RE2JS.compile(text);
     return true;
   } catch {
     return false;

@@ -12,7 +12,7 @@ import {
 } from "../../settings/keyed-list";
 import { ignoring, judge, removals } from "../../settings/list-arguments";
 import { OwnDomains } from "../../settings/own-domains";
-import { digestOf, hashOf, hashOfTouched } from "../../settings/plan-digest";
+import { digestOf, hashOf, hashOfTenant, hashOfTouched } from "../../settings/plan-digest";
 import { RISKS, risksOf } from "../../settings/risk";
 import { canonicalComment, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
@@ -81,8 +81,8 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
     tenant,
     source,
     digest: digestOf({
-      tenant: hashOf([tenant.host, source.stack ?? ""]),
-      desired: hashOf(desired.lists.map(declaration)),
+      tenant: hashOfTenant(tenant.host, source.stack),
+      desired: hashOfDesired(desired),
       observed: hashOfTouched(changes),
     }),
     changes: changes.toSorted(byImportance),
@@ -397,6 +397,11 @@ function expiredOf({ expired, lists }: Desired, observed: Observed): Expired[] {
       const { key, value, entryType, verdictScope, list } = one;
       return { kind: "entry", key, value, entryType, verdictScope, list, ...rest, isThere };
     });
+}
+
+/** The hash of all that is declared, as it stands in a plan's digest. */
+export function hashOfDesired({ lists }: Pick<Desired, "lists">): string {
+  return hashOf(lists.map(declaration));
 }
 
 /** All that is declared of a list, for the digest. */

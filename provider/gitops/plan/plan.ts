@@ -46,6 +46,8 @@ export interface PlanSource {
   readonly files: readonly string[];
   /** The stack whose state was read, so that removals are known; absent when none was. */
   readonly stack?: string;
+  /** The name of the `TenantSettings` in the stack, where it has several. */
+  readonly resource?: string;
 }
 
 export interface PlanCounts {

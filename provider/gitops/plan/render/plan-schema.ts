@@ -180,6 +180,7 @@ const schema = z
         kind: z.enum(["files", "preview"]),
         files: z.array(z.string()).readonly().describe("The one asked for first."),
         stack: text("The stack whose state was read; absent when none was.").exactOptional(),
+        resource: text("The name of the TenantSettings in the stack, where it has several.").exactOptional(),
       })
       .readonly(),
     digest: text("Of the tenant, what is declared, and what the tenant holds of what changes."),

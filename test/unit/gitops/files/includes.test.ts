@@ -1,6 +1,8 @@
+import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { inspectSettings, readSettings } from "../../../../provider/gitops/files/read-settings";
 import { LintedFolder } from "../../../support/linted-folder";
+import { settingsFolder } from "../../../support/settings-folder";
 
 const TODAY = "2026-11-21";
 
@@ -143,9 +145,31 @@ describe("an include", () => {
     });
     expect(spots).toEqual([
       "tenant.yaml:3:5 error file-unreadable",
-      "tenant.yaml:4:5 error file-unreadable",
+      "tenant.yaml:4:5 error include-path",
       "tenant.yaml:5:5 error include-url",
     ]);
+  });
+
+  it("beyond the repository, no settings file, or none that ends, is refused unread", () => {
+    using folder = settingsFolder({
+      "repository/.git/HEAD": "",
+      "repository/settings/tenant.yaml":
+        "version: 1\ninclude: [/etc/passwd, ../../secret.yaml, link.yaml, ../../../dev/zero, endless.yaml, ../baseline.yaml]\n",
+      "repository/baseline.yaml": "version: 1\ndeny: [evil.example]\n",
+      "secret.yaml": "secret: hunter2\n",
+    });
+    symlinkSync(folder.at("secret.yaml"), folder.at("repository/settings/link.yaml"));
+    symlinkSync("/dev/zero", folder.at("repository/settings/endless.yaml"));
+    const { findings, settings } = inspectSettings(folder.at("repository/settings/tenant.yaml"));
+    expect(settings).toBeUndefined();
+    expect(findings.map(({ code, place }) => `${place?.column} ${code}`)).toEqual([
+      "11 include-path",
+      "24 file-unreadable",
+      "43 file-unreadable",
+      "54 include-path",
+      "73 file-unreadable",
+    ]);
+    expect(JSON.stringify(findings)).not.toContain("hunter2");
   });
 
   it("with a mistake is told in its own file, with those of others", () => {
