@@ -5,7 +5,7 @@ import { RISKS, risksOf } from "../settings/risk";
 import { excerpt, isPrintable, printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { type Edit, editSettings, type Section } from "./files/edit";
-import type { Place } from "./files/finding";
+import { type Place, SettingsFileError } from "./files/finding";
 import { readSettings } from "./files/read-settings";
 import type { Settings } from "./files/settings";
 import { readYaml } from "./files/yaml-source";
@@ -146,32 +146,57 @@ export interface Adoption {
 export function adopt(drift: Drift, settings: Settings, readFile: (path: string) => string): Adoption {
   const own = new OwnDomains(settings.ownDomains);
   const texts = new Map(settings.files.map((file) => [file, readFile(file)]));
-  const edits = new Map<string, Edit[]>();
-  const adopted: DriftItem[] = [];
+  const candidates: DriftItem[] = [];
   const left: { item: DriftItem; why: string }[] = [];
   for (const item of drift.items) {
     if (item.what !== "added") continue;
     const why = whyLeft(item, settings, own);
-    if (why !== undefined) {
-      left.push({ item, why });
-      continue;
+    if (why === undefined) candidates.push(item);
+    else left.push({ item, why });
+  }
+  try {
+    return { files: adopted(candidates, settings, texts), adopted: candidates, left };
+  } catch (error) {
+    if (!(error instanceof SettingsFileError)) throw error;
+  }
+  // Together they make a mistake: it is some of them, and the others need not wait.
+  const good: DriftItem[] = [];
+  let files: readonly AdoptedFile[] = [];
+  for (const item of candidates) {
+    try {
+      files = adopted([...good, item], settings, texts);
+      good.push(item);
+    } catch (error) {
+      if (!(error instanceof SettingsFileError)) throw error;
+      const [mistake] = error.findings.filter(({ level }) => level === "error");
+      left.push({ item, why: mistake?.message ?? "the files could not be used with it" });
     }
+  }
+  return { files, adopted: good, left };
+}
+
+/** The files with these in them. What is written must be what was meant: all files together are read again. */
+function adopted(
+  items: readonly DriftItem[],
+  settings: Settings,
+  texts: ReadonlyMap<string, string>,
+): AdoptedFile[] {
+  const edits = new Map<string, Edit[]>();
+  for (const item of items) {
     const section = sectionOf(item);
     const file = fileFor(section, settings, texts);
     edits.set(file, [...(edits.get(file) ?? []), additionOf(item, section)]);
-    adopted.push(item);
   }
   const files = [...edits].map(([file, some]): AdoptedFile => {
     const before = texts.get(file) ?? "";
     return { file, before, after: editSettings(before, some) };
   });
-  // What is written must be what was meant: all files together are read again, as they would be.
   const after = new Map(files.map((one) => [one.file, one.after]));
   readSettings(settings.file, {
     today: settings.today,
-    readFile: (path) => after.get(path) ?? readFile(path),
+    readFile: (path) => after.get(path) ?? texts.get(path) ?? "",
   });
-  return { files, adopted, left };
+  return files;
 }
 
 function whyLeft(
@@ -179,10 +204,19 @@ function whyLeft(
   settings: Settings,
   own: OwnDomains,
 ): string | undefined {
-  if (kind === "vip") return undefined;
+  if (kind === "vip") {
+    const gone = settings.expired.find((one) => one.kind === "vip" && one.email === value);
+    return gone === undefined
+      ? undefined
+      : `it is declared until ${gone.expires}, which is past, in ${gone.place.file}:${gone.place.line}; give it another end`;
+  }
   const declared = settings.entries.find((entry) => entry.value === value);
   if (declared !== undefined && declared.list !== there?.list) {
     return `it is declared on the ${declared.list} list, in ${declared.place.file}:${declared.place.line}`;
+  }
+  const past = settings.expired.find((one) => one.kind === "entry" && one.value === value);
+  if (past !== undefined) {
+    return `it is declared until ${past.expires}, which is past, in ${past.place.file}:${past.place.line}; take that away, or give it another end`;
   }
   if (entryType === undefined || there?.list === undefined || key.includes("(also "))
     return "no file can say it";

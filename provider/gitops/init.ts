@@ -34,6 +34,8 @@ export class InitError extends EmailSecurityError {
   }
 }
 
+const BASELINE = "settings/baseline.yaml";
+
 /** The name that the template's tenant has. */
 const MODEL = "acme";
 
@@ -53,8 +55,11 @@ export async function initRepository(options: InitOptions): Promise<readonly str
     if (text !== undefined) files.set(renamed(path, name), text);
   }
   for (const [index, [file, text]] of [...(exported ?? [])].entries()) {
-    files.set(index === 0 ? `settings/${name}.yaml` : `settings/${file}`, text);
+    if (index === 0) files.set(`settings/${name}.yaml`, withBaseline(text));
+    else files.set(`settings/${file}`, text);
   }
+  const baseline = files.get(BASELINE);
+  if (exported !== undefined && baseline !== undefined) files.set(BASELINE, withoutPolicy(baseline));
   refuseWhatIsThere(folder, [...files.keys()]);
   for (const [path, text] of files) {
     const file = join(folder, path);
@@ -147,6 +152,25 @@ function withoutDeclarations(text: string): string {
     return isDeclaration && line !== "" ? `# ${line}` : line;
   });
   return lines.join("\n").replace(/^(version: .*\n)/m, `$1\n${HINT}`);
+}
+
+/** An exported file, which includes its parts, with the baseline of the team before them. */
+function withBaseline(text: string): string {
+  return text.replace(/^include:\n/m, "include:\n  - baseline.yaml\n");
+}
+
+/** The baseline without its rules: what was clicked together over years names no tickets and no owners. */
+function withoutPolicy(text: string): string {
+  let isPolicy = false;
+  const lines = text.split("\n").flatMap((line) => {
+    const begins = line.startsWith("policy:");
+    if (/^\S/.test(line)) isPolicy = begins;
+    const hint = begins
+      ? ["# What was exported breaks most of these. Turn on one after the other, and mend what lint tells."]
+      : [];
+    return [...hint, isPolicy && line !== "" ? `# ${line}` : line];
+  });
+  return lines.join("\n");
 }
 
 const HINT = `# What is commented out shows how it is written: take the "# " away, and write your own.\n`;

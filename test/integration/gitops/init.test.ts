@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { inspectSettings } from "../../../provider/gitops/files/read-settings";
+import { inspectSettings, readSettings } from "../../../provider/gitops/files/read-settings";
 import { startSandbox } from "../../../provider/sandbox";
 import { actionlint } from "../../support/actionlint";
 import { commandLine } from "../../support/command-line";
@@ -138,6 +138,13 @@ describe("email-security init", () => {
     expect(lint, lint.output).toMatchObject({ code: 0 });
     const plan = await cli("plan", "settings/acme.yaml", "--no-evidence");
     expect(plan, plan.output).toMatchObject({ code: 0 });
+    // The baseline counts: what it says beside its rules, which are for later.
+    const settings = readSettings(join(folder.path, "settings/acme.yaml"));
+    expect(settings.lists).toMatchObject({
+      entries: { adopt: true, maxRemovals: 20 },
+      vips: { onDelete: "keep" },
+    });
+    expect(settings.policy).toEqual({});
     expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
 });

@@ -109,6 +109,23 @@ describe("adopting", () => {
     expect(driftOf(again, observed, "host").items).toEqual([]);
   });
 
+  it("leaves what the files declare until a day that is past, and adopts the others", () => {
+    const files = { ...FILES, "acme/deny.yaml": `${DENY}  - { value: past.example, expires: 2026-11-20 }\n` };
+    const read = (path: string): string => files[path as keyof typeof files] ?? "";
+    const late = readSettings("acme/settings.yaml", { today: "2026-11-21", readFile: read });
+    const rows = [...asDeclared, row("allow", "past.example"), row("deny", "other.example")];
+    const found = driftOf(
+      late,
+      observedFrom("2026-11-21T00:00:00.000Z", rows, [vip("ceo@acme.example")]),
+      "host",
+    );
+    const { adopted, left } = adopt(found, late, read);
+    expect(adopted.map(({ key }) => key)).toEqual(["other.example"]);
+    expect(left.map(({ why }) => why)).toEqual([
+      expect.stringContaining("is declared until 2026-11-20, which is past, in acme/deny.yaml:6"),
+    ]);
+  });
+
   it("leaves what is risky, or contradicts what is declared, to a person", () => {
     const found = drift(
       [
