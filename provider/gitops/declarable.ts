@@ -1,4 +1,5 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import { keyOfRow } from "../resources/lifecycle/entry-match";
 import { allowDenyEntryArguments, checkEntryArguments, type RawArguments } from "../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../settings/assumptions";
 import { canonicalMailbox, canonicalValue, naturalKey, parseEntryValue } from "../settings/entry-value";
@@ -10,7 +11,7 @@ import { refusalOf } from "../settings/risk";
 import { canonicalComment, isPrintable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { settingsFile } from "./files/settings-schema";
-import { keyOfRow, type Observed } from "./plan/observed";
+import type { Observed } from "./plan/observed";
 
 /** What a settings file would say of a row so that nothing changes at the service; or why no file can. */
 export type Declarable<Row> =

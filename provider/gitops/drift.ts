@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
-import type { List } from "../settings/assumptions";
+import type { EntryType, List } from "../settings/assumptions";
+import { keyOfEntry, readEntry } from "../settings/keyed-list";
 import { OwnDomains } from "../settings/own-domains";
 import { RISKS, risksOf } from "../settings/risk";
 import { excerpt, isPrintable, printable } from "../settings/text";
@@ -66,7 +67,9 @@ export function driftOf(settings: Settings, observed: Observed, host: string, kn
     mail: withoutEvidence(observed.at, "not asked"),
   });
   const idOf = (kind: string, key: string, list: string | undefined): string | undefined =>
-    kind === "vip" ? undefined : observed.entries.get(key)?.find((row) => row.list === list)?.id;
+    kind === "vip" || list === undefined
+      ? undefined
+      : observed.entries.get(keyOfEntryKey(key, list))?.find((row) => row.list === list)?.id;
   const item = (
     what: DriftWhat,
     one: Pick<Change, "kind" | "key" | "value" | "entryType" | "verdictScope">,
@@ -119,6 +122,12 @@ export function driftOf(settings: Settings, observed: Observed, host: string, kn
     ),
     unchanged: plan.counts.unchanged,
   };
+}
+
+/** The key that rows have: without what tells an entry from one of the same value on the other list. */
+function keyOfEntryKey(key: string, list: string): string {
+  const entry = readEntry(key, list);
+  return entry === undefined ? key : keyOfEntry(entry);
 }
 
 /** A file with what was adopted into it. */
@@ -220,7 +229,7 @@ function whyLeft(
   }
   if (entryType === undefined || there?.list === undefined || key.includes("(also "))
     return "no file can say it";
-  const [risk] = risksOf({ list: there.list as List, value, entryType }, own);
+  const [risk] = risksOf({ list: there.list as List, value, entryType: entryType as EntryType }, own);
   if (risk === undefined) return undefined;
   return `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`;
 }

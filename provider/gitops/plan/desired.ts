@@ -22,6 +22,8 @@ export interface DesiredList {
   readonly declared: KeyedList;
   /** What the stack's state holds of it; undefined where no state was read. */
   readonly known: KeyedList | undefined;
+  /** Whether the stack has no such resource yet: its first run removes nothing that no preview has shown. */
+  readonly isNew: boolean;
   /** The `confirmRemovals` of the last run: it was good for that run only. */
   readonly confirmedBefore?: number;
   /** As the list takes them: mode, ignore, protect, limits, adopt, onDelete. */
@@ -40,6 +42,8 @@ export interface KnownLists {
 
 export interface KnownList {
   readonly content: KeyedList;
+  /** Whether the stack has the list at all. Default: true. */
+  readonly isThere?: boolean;
   readonly confirmedBefore?: number;
 }
 
@@ -66,6 +70,7 @@ export function desiredOf(
       isWhole: true,
       declared: Object.fromEntries(declared.map(({ key, text }) => [key, text])),
       known: before?.content,
+      isNew: before?.isThere === false,
       ...(before?.confirmedBefore === undefined ? {} : { confirmedBefore: before.confirmedBefore }),
       options: settings.lists[name] ?? {},
       about: new Map(declared.map((one) => [one.key, one])),

@@ -1,5 +1,5 @@
 import { BadRequestError, type SettingsClient } from "../../client";
-import { type EntryType, THREAT_PAGE_SIZE } from "../../settings/assumptions";
+import { THREAT_PAGE_SIZE } from "../../settings/assumptions";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import type { Evidence, EvidenceSummary } from "./plan";
 import { type NewestRead, readNewest } from "./read-newest";
@@ -97,7 +97,7 @@ export interface EvidenceSubject {
   /** The value or mailbox. */
   readonly value: string;
   /** Only of entries. Told from the value when left out. */
-  readonly entryType?: EntryType;
+  readonly entryType?: string;
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
-import { LISTS, type List } from "../../settings/assumptions";
+import { EntryMatch, keyOfRow } from "../../resources/lifecycle/entry-match";
+import { type EntryType, LISTS, type List } from "../../settings/assumptions";
 import {
-  asDeclared,
   asUnmanaged,
+  isUnmanaged,
   type KeyedList,
   type ListedEntry,
   readEntry,
@@ -14,7 +15,7 @@ import { ignoring, judge, removals } from "../../settings/list-arguments";
 import { OwnDomains } from "../../settings/own-domains";
 import { digestOf, hashOf, hashOfTenant, hashOfTouched } from "../../settings/plan-digest";
 import { RISKS, risksOf } from "../../settings/risk";
-import { canonicalComment, quote } from "../../settings/text";
+import { canonicalComment, printable, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { isStored } from "../../tenant";
 import type { Finding } from "../files/finding";
@@ -89,7 +90,7 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
     guards,
     unmanaged,
     expired: expiredOf(desired, observed),
-    findings: desired.findings,
+    findings: [...desired.findings, ...comparison.findings],
     counts: {
       added: count("add"),
       changed: count("change"),
@@ -102,12 +103,19 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
   };
 }
 
+/** What a list holds before a run, and the rows of it. */
+interface Before<Row> {
+  readonly content: KeyedList;
+  readonly rows: ReadonlyMap<string, Row>;
+}
+
 type BareChange = Omit<Change, "findings" | "evidence" | "alarm">;
 
 /** The comparison of all lists with one reading of the tenant. */
 class Comparison {
   readonly bare: BareChange[] = [];
   readonly guards: Guard[] = [];
+  readonly findings: Finding[] = [];
   unchanged = 0;
   readonly #desired: Desired;
   readonly #observed: Observed;
@@ -120,28 +128,27 @@ class Comparison {
   }
 
   compare(list: DesiredList): void {
-    for (const [key, text] of Object.entries(list.declared)) {
-      if (list.kind === "entry") this.#entry(list, key, text);
-      else this.#vip(list, key, text);
+    if (list.kind === "entry") {
+      const match = new EntryMatch(list.declared, this.#observed.rows);
+      for (const [key, text] of Object.entries(list.declared)) this.#entry(list, key, text, match);
+    } else {
+      for (const [key, text] of Object.entries(list.declared)) this.#vip(list, key, text);
     }
     this.#removals(list);
   }
 
-  #entry(list: DesiredList, key: string, text: string): void {
+  #entry(list: DesiredList, key: string, text: string, match: EntryMatch): void {
     const entry = readEntry(key, text);
     if (entry === undefined) return;
-    const rows = this.#observed.entries.get(key) ?? [];
-    const row = rows.find((one) => one.list === entry.list) ?? rows[0];
-    // A second one on the same list is the same entry.
-    for (const one of rows) if (one === row || one.list === row?.list) this.#accounted.add(one);
+    const row = match.found.get(key);
+    if (row !== undefined) for (const one of match.alike(row)) this.#accounted.add(one);
     const after = withoutUndefined({
       list: entry.list,
       comment: entry.comment,
       acceptRisk: entry.acceptRisk,
     });
     const subject = subjectOf(entry, key);
-    const isSame = row?.list === entry.list && sameText(row.comment, entry.comment);
-    if (row !== undefined && isSame) {
+    if (row !== undefined && row.list === entry.list && sameText(row.comment, entry.comment)) {
       this.unchanged += 1;
       return;
     }
@@ -192,11 +199,11 @@ class Comparison {
 
   #removals(list: DesiredList): void {
     const kind = kindOf(list);
-    const previous = this.#previous(list);
+    const { content, rows } = list.kind === "entry" ? this.#entriesBefore(list) : this.#vipsBefore(list);
     const inputs = { ...list.options, [kind.property]: list.declared };
     const confirmRemovals = list.confirmedBefore;
     if (list.isWhole) {
-      const before = { [kind.property]: previous, ...withoutUndefined({ confirmRemovals }) };
+      const before = { [kind.property]: content, ...withoutUndefined({ confirmRemovals }) };
       for (const { property, reason } of judge(kind, inputs, list.declared, before)) {
         const isContent = property === kind.property;
         const whole = list.kind === "vip" ? "The VIP list" : "The allow/deny list";
@@ -204,57 +211,113 @@ class Comparison {
         this.guards.push({ code: isContent ? "removal-guard" : property, message });
       }
     }
-    for (const [key, text] of removals(kind, previous, list.declared, list.options)) {
-      const isElsewhere = this.#desired.lists.some(
-        (other) => other !== list && other.kind === list.kind && Object.hasOwn(other.declared, key),
-      );
-      if (isElsewhere) continue;
-      const expired = this.#desired.expired.find((one) => one.kind === list.kind && one.key === key);
-      const why =
-        expired !== undefined
-          ? `expired on ${expired.expires}`
-          : Object.hasOwn(list.known ?? {}, key)
-            ? "no longer declared"
-            : "not declared, and the list is exclusive";
-      const place = expired === undefined ? list.place : expired.place;
-      const said = { why, ...withoutUndefined({ place }) };
-      if (list.kind === "vip") {
-        const row = this.#observed.vips.get(key);
-        if (row === undefined) continue;
-        this.#accounted.add(row);
-        this.bare.push({ kind: "vip", key, value: key, sign: "remove", before: standingOfVip(row), ...said });
-      } else {
-        const entry = readEntry(key, asDeclared(text));
-        const rows = (this.#observed.entries.get(key) ?? []).filter((row) => row.list === entry?.list);
-        const [row] = rows;
-        if (row === undefined || entry === undefined) continue;
-        for (const one of rows) this.#accounted.add(one);
-        this.bare.push({ ...subjectOf(entry, key), sign: "remove", before: standingOfEntry(row), ...said });
-      }
+    this.#kept(list, content);
+    for (const [key] of removals(kind, content, list.declared, list.options)) {
+      const row = rows.get(key);
+      if (row === undefined || this.#isDeclaredElsewhere(list, key)) continue;
+      this.#removal(list, key, row);
     }
   }
 
-  /** What the list's state would hold after a refresh, which is what a run goes by. */
-  #previous(list: DesiredList): KeyedList {
-    const content: Record<string, string> = {};
-    const known = list.known ?? {};
-    const isExclusive = list.options["mode"] === "exclusive";
-    const isIgnored = ignoring(kindOf(list), list.options);
-    const take = (key: string, text: string): void => {
-      if (Object.hasOwn(content, key)) return;
-      if (Object.hasOwn(known, key) && asDeclared(known[key] ?? "") === known[key]) content[key] = text;
-      else if (isExclusive && !isIgnored(key, text)) content[key] = asUnmanaged(text);
-    };
-    if (list.kind === "vip") {
-      for (const [key, row] of this.#observed.vips) take(key, textOfVip(row));
-    } else {
-      for (const [key, rows] of this.#observed.entries) {
-        const before = Object.hasOwn(known, key) ? readEntry(key, known[key] ?? "") : undefined;
-        const row = rows.find((one) => one.list === before?.list) ?? rows[0];
-        if (row !== undefined && isList(row.list)) take(key, textOfEntry(row));
-      }
+  #removal(list: DesiredList, key: string, row: AllowDenyEntryRow | VipEmployeeRow): void {
+    const expired = this.#desired.expired.find((one) => one.kind === list.kind && one.key === key);
+    const why =
+      expired !== undefined
+        ? `expired on ${expired.expires}`
+        : Object.hasOwn(list.known ?? {}, key) && !isUnmanaged(list.known?.[key] ?? "")
+          ? "no longer declared"
+          : "not declared, and the list is exclusive";
+    const said = { why, ...withoutUndefined({ place: expired?.place ?? list.place }) };
+    if (!isEntryRow(row)) {
+      this.#accounted.add(row);
+      this.bare.push({ kind: "vip", key, value: key, sign: "remove", before: standingOfVip(row), ...said });
+      return;
     }
-    return content;
+    for (const one of this.#observed.entries.get(keyOfRow(row)) ?? []) {
+      if (one.list === row.list) this.#accounted.add(one);
+    }
+    const entry = readEntry(key, textOfEntry(row));
+    if (entry === undefined) return;
+    this.bare.push({ ...subjectOf(entry, key), sign: "remove", before: standingOfEntry(row), ...said });
+  }
+
+  #isDeclaredElsewhere(list: DesiredList, key: string): boolean {
+    return this.#desired.lists.some(
+      (other) => other !== list && other.kind === list.kind && Object.hasOwn(other.declared, key),
+    );
+  }
+
+  /** VIPs that are declared no more, and stay all the same. */
+  #kept(list: DesiredList, content: KeyedList): void {
+    if (list.options["onDelete"] !== "keep") return;
+    for (const [key, text] of Object.entries(content)) {
+      if (Object.hasOwn(list.declared, key) || isUnmanaged(text)) continue;
+      this.findings.push({
+        code: "vip-kept",
+        level: "note",
+        message: `${printable(key)} is no longer declared, and stays a VIP at the tenant (onDelete: keep): only the stack forgets it. To end it, remove it in the console; until then drift tells it as added.`,
+        subject: { kind: "vip", key },
+      });
+    }
+  }
+
+  /** What the list's state would hold after a refresh, which is what a run goes by, and the rows of it. */
+  #entriesBefore(list: DesiredList): Before<AllowDenyEntryRow> {
+    const known = list.known ?? {};
+    const match = new EntryMatch(known, this.#observed.rows);
+    const rows = new Map(match.found);
+    const content: Record<string, string> = {};
+    for (const [key, row] of match.found) {
+      const text = textOfEntry(row);
+      content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(text) : text;
+    }
+    for (const [key, row] of this.#unmanagedOf(list, match.others(), textOfEntry)) {
+      content[key] = asUnmanaged(textOfEntry(row));
+      rows.set(key, row);
+    }
+    return { content, rows };
+  }
+
+  #vipsBefore(list: DesiredList): Before<VipEmployeeRow> {
+    const known = list.known ?? {};
+    const rows = new Map<string, VipEmployeeRow>();
+    const content: Record<string, string> = {};
+    const others = new Map<string, VipEmployeeRow>();
+    for (const [key, row] of this.#observed.vips) {
+      if (!Object.hasOwn(known, key)) {
+        others.set(key, row);
+        continue;
+      }
+      content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(textOfVip(row)) : textOfVip(row);
+      rows.set(key, row);
+    }
+    for (const [key, row] of this.#unmanagedOf(list, others, textOfVip)) {
+      content[key] = asUnmanaged(textOfVip(row));
+      rows.set(key, row);
+    }
+    return { content, rows };
+  }
+
+  /** What an exclusive list takes for its own, though it never declared it: from its second run on. */
+  #unmanagedOf<Row>(
+    list: DesiredList,
+    others: ReadonlyMap<string, Row>,
+    textOf: (row: Row) => string,
+  ): (readonly [key: string, row: Row])[] {
+    if (list.options["mode"] !== "exclusive") return [];
+    const isIgnored = ignoring(kindOf(list), list.options);
+    const own = [...others].filter(([key, row]) => !isIgnored(key, textOf(row)));
+    if (!list.isNew) return own;
+    const left = own.filter(([key]) => !Object.hasOwn(list.declared, key));
+    if (left.length > 0) {
+      const what = left.length === 1 ? "1 is" : `${left.length} are`;
+      this.findings.push({
+        code: "exclusive-later",
+        level: "warning",
+        message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is exclusive, and ${what} at the tenant that nobody declares. The first run of a stack removes none of them; the plan after it will show them as removed.`,
+      });
+    }
+    return [];
   }
 
   /** The allow/deny list as it would be. */
@@ -284,15 +347,18 @@ class Comparison {
         (list) => list.kind === kind && ignoring(kindOf(list), list.options)(key, text),
       );
     const found: Unmanaged[] = [];
-    for (const [key, rows] of this.#observed.entries) {
-      for (const row of rows) {
-        const text = textOfEntry(row);
-        if (this.#accounted.has(row) || isIgnored("entry", key, text)) continue;
-        const entry = readEntry(key, text);
-        const subject =
-          entry === undefined ? { kind: "entry" as const, key, value: key } : subjectOf(entry, key);
-        found.push({ ...subject, before: standingOfEntry(row) });
-      }
+    const left = this.#observed.rows.filter((row) => !this.#accounted.has(row));
+    const declared = Object.assign({}, ...this.#desired.lists.map((list) => list.declared)) as KeyedList;
+    const match = new EntryMatch(declared, this.#observed.rows);
+    const keys = new Map([...match.others()].map(([key, row]) => [row, key]));
+    for (const row of left) {
+      const text = textOfEntry(row);
+      const key = keys.get(row) ?? keyOfRow(row);
+      if (isIgnored("entry", key, text)) continue;
+      const entry = readEntry(key, text);
+      const subject =
+        entry === undefined ? { kind: "entry" as const, key, value: key } : subjectOf(entry, key);
+      found.push({ ...subject, before: standingOfEntry(row) });
     }
     for (const [key, row] of this.#observed.vips) {
       if (this.#accounted.has(row) || !isStored(row) || isIgnored("vip", key, textOfVip(row))) continue;
@@ -326,7 +392,10 @@ function acceptedRisks(change: BareChange, ownDomains: readonly string[]): Findi
   const { after, entryType, value, place } = change;
   if (after?.list === undefined || entryType === undefined) return [];
   const because = after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
-  return risksOf({ list: after.list, value, entryType }, new OwnDomains(ownDomains)).map(({ code }) => ({
+  return risksOf(
+    { list: after.list, value, entryType: entryType as EntryType },
+    new OwnDomains(ownDomains),
+  ).map(({ code }) => ({
     code,
     level: "warning",
     message: `${RISKS[code].title}. ${RISKS[code].why}${because}`,
@@ -435,6 +504,10 @@ function standingOfVip({ comment, added_by, date_added }: VipEmployeeRow): Stand
     by: added_by || undefined,
     at: date_added || undefined,
   });
+}
+
+function isEntryRow(row: AllowDenyEntryRow | VipEmployeeRow): row is AllowDenyEntryRow {
+  return "entry_type" in row;
 }
 
 function isList(list: string): list is List {

@@ -1,14 +1,16 @@
 import type { AllowDenyEntryRow, SettingsClient, VipEmployeeRow } from "../../client";
-import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
+import { keyOfRow } from "../../resources/lifecycle/entry-match";
+import { LISTS } from "../../settings/assumptions";
 import { canonicalMailbox } from "../../settings/entry-value";
-import { keyOfEntry, keyOfVip } from "../../settings/keyed-list";
+import { keyOfVip } from "../../settings/keyed-list";
 import { isStored } from "../../tenant";
 
 /** What a tenant holds, as it was read, by the keys of a keyed list. */
 export interface Observed {
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** Most keys have one row; a value that is on both lists, or twice on one, has several. */
+  readonly rows: readonly AllowDenyEntryRow[];
+  /** The same rows. Most keys have one; a value that is on both lists, or twice on one, has several. */
   readonly entries: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
   /** Those with a mailbox. */
   readonly vips: ReadonlyMap<string, VipEmployeeRow>;
@@ -45,17 +47,9 @@ export function observedFrom(
   }
   return {
     at,
+    rows: entryRows,
     entries: Map.groupBy(entryRows, keyOfRow),
     vips,
     namelessVips: vipRows.filter(({ email }) => email === undefined),
   };
-}
-
-/** The key of a row in a keyed list. */
-export function keyOfRow(row: AllowDenyEntryRow): string {
-  return keyOfEntry({
-    value: row.value,
-    entryType: row.entry_type,
-    verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
-  });
 }

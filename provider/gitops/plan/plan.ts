@@ -1,4 +1,4 @@
-import type { EntryType, List } from "../../settings/assumptions";
+import type { List } from "../../settings/assumptions";
 import type { Finding, Place } from "../files/finding";
 
 /** The version of the format of a plan. */
@@ -76,8 +76,8 @@ interface Subject {
   readonly key: string;
   /** The canonical value or mailbox. */
   readonly value: string;
-  /** Only of entries. */
-  readonly entryType?: EntryType;
+  /** Only of entries: `domain`, `ip`, `email_address`, or what else the service holds. */
+  readonly entryType?: string;
   readonly verdictScope?: string;
 }
 

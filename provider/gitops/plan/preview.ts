@@ -117,6 +117,7 @@ function desiredList(
     isWhole: isWhole && after !== undefined,
     declared: content(after?.inputs),
     known: content(before?.outputs ?? before?.inputs),
+    isNew: before === undefined,
     ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
     // Of a resource that goes, its last arguments say what deleting it does.
     options: isWhole

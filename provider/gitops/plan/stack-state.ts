@@ -68,6 +68,7 @@ export function knownLists(state: unknown, stack: string, resource: string | und
     const confirmed = found?.inputs?.["confirmRemovals"];
     return {
       content: isKeyed(content) ? content : {},
+      isThere: found !== undefined,
       ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
     };
   };

@@ -1,8 +1,7 @@
 import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
-import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { naturalKey } from "../../settings/entry-value";
 import {
-  anotherKey,
   asDeclared,
   asUnmanaged,
   entryKey,
@@ -16,6 +15,7 @@ import {
 import { type AllowDenyListInputs, ENTRIES } from "../../settings/list-arguments";
 import { keyPath } from "../../settings/property-path";
 import { AttemptAll } from "./attempt-all";
+import { EntryMatch, keyOfRow } from "./entry-match";
 import { declaredEntry, ensureEntry, keyOf, takeOver } from "./entry-writes";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
@@ -283,61 +283,29 @@ async function observe(
   { tenant }: Context,
   { sure }: { readonly sure: boolean },
 ): Promise<Observed> {
-  const rows = (await tenant.allEntries()).filter((row) => LISTS.some((list) => list === row.list));
-  const byKey = Map.groupBy(rows, keyOfRow);
-  const found = new Map<string, string>();
-  const taken = new Set<AllowDenyEntryRow>();
-  const take = ([key, entry]: Keyed, row: AllowDenyEntryRow): void => {
-    const text = textOfRow(row, entry);
-    found.set(key, isUnmanaged(known[key] ?? "") ? asUnmanaged(text) : text);
-    for (const one of byKey.get(keyOfRow(row)) ?? []) if (one.list === row.list) taken.add(one);
-  };
-  const missing: Keyed[] = [];
-  for (const [key, entry] of entriesOf(known)) {
-    const candidates = byKey.get(keyOfEntry(entry)) ?? untold(entry, byKey);
-    const row =
-      candidates.find((one) => one.list === entry.list) ?? candidates.find((one) => !taken.has(one));
-    if (row === undefined) missing.push([key, entry]);
-    else take([key, entry], row);
-  }
+  const match = new EntryMatch(known, await tenant.allEntries());
   if (sure) {
     await Promise.all(
-      missing.map(async ([key, entry]) => {
-        const row = await tenant.findEntrySurely(entry);
-        if (row !== undefined) take([key, entry], row);
+      match.missing.map(async (key) => {
+        const entry = readEntry(key, known[key] ?? "");
+        const row = entry === undefined ? undefined : await tenant.findEntrySurely(entry);
+        if (row !== undefined) match.take(key, row);
       }),
     );
   }
-  const others = new Map<string, string>();
-  for (const row of rows) {
-    if (taken.has(row)) continue;
-    const key = keyOfRow(row);
-    const isTaken = (one: string): boolean => found.has(one) || others.has(one);
-    const own = isTaken(key) ? anotherKey(key, row.list, isTaken) : key;
-    others.set(own, textOfEntry(row));
-  }
+  const found = [...match.found].map(([key, row]) => [key, textOfFound(key, known[key] ?? "", row)] as const);
+  const others = [...match.others()].map(([key, row]) => [key, textOfEntry(row)] as const);
   return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
+}
+
+/** The text of a key that is known, as its row has it now. */
+function textOfFound(key: string, before: string, row: AllowDenyEntryRow): string {
+  const entry = readEntry(key, before);
+  const text = entry === undefined ? textOfEntry(row) : textOfRow(row, entry);
+  return isUnmanaged(before) ? asUnmanaged(text) : text;
 }
 
 /** The text of a row; the service is never told of a risk that was accepted, so that is taken from what is known. */
 function textOfRow({ list, comment }: AllowDenyEntryRow, known: ListedEntry): string {
   return textOfEntry({ list, comment, acceptRisk: list === known.list ? known.acceptRisk : undefined });
-}
-
-function keyOfRow(row: AllowDenyEntryRow): string {
-  return keyOfEntry({
-    value: row.value,
-    entryType: row.entry_type,
-    verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
-  });
-}
-
-/** Rows whose scope the service does not tell can't be of another scope than is asked for. */
-function untold(
-  entry: ListedEntry,
-  byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,
-): readonly AllowDenyEntryRow[] {
-  if (entry.verdictScope === DEFAULT_VERDICT_SCOPE) return [];
-  const rows = byKey.get(keyOfEntry({ ...entry, verdictScope: DEFAULT_VERDICT_SCOPE })) ?? [];
-  return rows.filter((row) => row.verdict_scope === undefined);
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ENTRY_TYPES, LISTS } from "../../../settings/assumptions";
+import { LISTS } from "../../../settings/assumptions";
 import { PLAN_FORMAT, type Plan } from "../plan";
 
 const text = (what: string) => z.string().describe(what);
@@ -45,7 +45,9 @@ const subject = {
   kind,
   key: text("The value or mailbox, with what tells it from others of the same value."),
   value: text("The canonical value or mailbox."),
-  entryType: z.enum(ENTRY_TYPES).describe("Only of entries.").exactOptional(),
+  entryType: text(
+    "Only of entries: domain, ip, email_address, or what else the service holds.",
+  ).exactOptional(),
   verdictScope: text("Only of entries.").exactOptional(),
 };
 

@@ -208,14 +208,23 @@ function listOf({ kind, before, after }: Change): string {
   return after?.list ?? before?.list ?? "entry";
 }
 
+function isKnownType(entryType: string): entryType is keyof typeof TYPES {
+  return Object.hasOwn(TYPES, entryType);
+}
+
 /** What kind of value it is, and the scope where it is not the usual one. */
 function kindOf({ entryType, verdictScope }: Pick<Change, "entryType" | "verdictScope">): Words {
-  const type = entryType === undefined ? undefined : TYPES[entryType];
+  const type =
+    entryType === undefined
+      ? undefined
+      : isKnownType(entryType)
+        ? [TYPES[entryType]]
+        : say`type ${given(entryType)}`;
   const scope =
     verdictScope === undefined || verdictScope === DEFAULT_VERDICT_SCOPE
       ? undefined
       : say`scope ${given(verdictScope)}`;
-  return join([...(type === undefined ? [] : [[type]]), ...(scope === undefined ? [] : [scope])], ", ");
+  return join([...(type === undefined ? [] : [type]), ...(scope === undefined ? [] : [scope])], ", ");
 }
 
 const TYPES = { domain: "domain", ip: "IP address", email_address: "mailbox" } as const;

@@ -1,0 +1,81 @@
+import type { AllowDenyEntryRow } from "../../client";
+import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
+import {
+  anotherKey,
+  type KeyedList,
+  keyOfEntry,
+  type ListedEntry,
+  readEntry,
+} from "../../settings/keyed-list";
+
+/**
+ * Which row of the tenant is which key of a keyed list, and what is there beside them. A plan and a run go by the same, so
+ * that they can't disagree.
+ */
+export class EntryMatch {
+  /** The keys that are there. */
+  readonly found = new Map<string, AllowDenyEntryRow>();
+  /** The keys that no row is. */
+  readonly missing: readonly string[];
+  readonly #rows: readonly AllowDenyEntryRow[];
+  readonly #byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
+  readonly #taken = new Set<AllowDenyEntryRow>();
+
+  constructor(known: KeyedList, rows: readonly AllowDenyEntryRow[]) {
+    this.#rows = rows.filter((row) => LISTS.some((list) => list === row.list));
+    this.#byKey = Map.groupBy(this.#rows, keyOfRow);
+    const missing: string[] = [];
+    for (const [key, text] of Object.entries(known)) {
+      const entry = typeof text === "string" ? readEntry(key, text) : undefined;
+      if (entry === undefined) continue;
+      const candidates = this.#byKey.get(keyOfEntry(entry)) ?? untold(entry, this.#byKey);
+      const row =
+        candidates.find((one) => one.list === entry.list) ?? candidates.find((one) => !this.#taken.has(one));
+      if (row === undefined) missing.push(key);
+      else this.take(key, row);
+    }
+    this.missing = missing;
+  }
+
+  /** Says that a row is a key. One that the service holds twice on a list is one. */
+  take(key: string, row: AllowDenyEntryRow): void {
+    this.found.set(key, row);
+    for (const one of this.alike(row)) this.#taken.add(one);
+  }
+
+  /** The rows that are the same entry as one. */
+  alike(row: AllowDenyEntryRow): readonly AllowDenyEntryRow[] {
+    return (this.#byKey.get(keyOfRow(row)) ?? []).filter((one) => one.list === row.list);
+  }
+
+  /** What is there beside the known keys, each under a key of its own. */
+  others(): ReadonlyMap<string, AllowDenyEntryRow> {
+    const others = new Map<string, AllowDenyEntryRow>();
+    for (const row of this.#rows) {
+      if (this.#taken.has(row)) continue;
+      const key = keyOfRow(row);
+      const isTaken = (one: string): boolean => this.found.has(one) || others.has(one);
+      others.set(isTaken(key) ? anotherKey(key, row.list, isTaken) : key, row);
+    }
+    return others;
+  }
+}
+
+/** The key of a row in a keyed list. */
+export function keyOfRow(row: AllowDenyEntryRow): string {
+  return keyOfEntry({
+    value: row.value,
+    entryType: row.entry_type,
+    verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
+  });
+}
+
+/** Rows whose scope the service does not tell can't be of another scope than is asked for. */
+function untold(
+  entry: ListedEntry,
+  byKey: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,
+): readonly AllowDenyEntryRow[] {
+  if (entry.verdictScope === DEFAULT_VERDICT_SCOPE) return [];
+  const rows = byKey.get(keyOfEntry({ ...entry, verdictScope: DEFAULT_VERDICT_SCOPE })) ?? [];
+  return rows.filter((row) => row.verdict_scope === undefined);
+}
