@@ -7,12 +7,21 @@ import { movedSince } from "../gitops/plan/compare";
 import type { Plan } from "../gitops/plan/plan";
 import { harmless } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
-import { type PlannedOptions, planFor, withPlanOptions } from "./plan-options";
+import {
+  alarmingChanges,
+  type FailOn,
+  failOnOption,
+  type PlannedOptions,
+  planFor,
+  refusalBy,
+  withPlanOptions,
+} from "./plan-options";
 
 interface Options extends PlannedOptions {
   readonly plan?: string;
   readonly planDigest?: string;
   readonly yes?: boolean;
+  readonly failOn?: FailOn;
 }
 
 /**
@@ -25,7 +34,7 @@ export function applyCommand(): Command {
     .description(
       "run `pulumi up` when what would be done is what was reviewed (exit code 0: done, 2: changes and no --yes, 3: refused, 1: error)",
     )
-    .argument("[file]", 'the tenant\'s settings file (default: "settings.yaml")');
+    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)");
   return withPlanOptions(command)
     .option(
       "--plan-digest <digest>",
@@ -35,6 +44,7 @@ export function applyCommand(): Command {
       "--plan <file>",
       "the JSON of that plan: tells which entries moved, and lets an interrupted run go on",
     )
+    .addOption(failOnOption())
     .option("--yes", "apply it; without it, the plan is only shown and compared")
     .action(verb(run));
 }
@@ -47,17 +57,20 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
   }
   const reviewed = options.plan === undefined ? undefined : await readPlan(options.plan);
   const digest = options.planDigest ?? reviewed?.digest;
-  // What the mail says was for the review.
-  const now = await planFor(file, { ...options, evidence: false });
+  // What the mail says was for the review; where there was none, a person who is only shown the plan asks for it.
+  const isReviewed = digest !== undefined || options.yes === true;
+  const evidence = options.evidence && (!isReviewed || options.failOn !== undefined);
+  const now = await planFor(file, { ...options, evidence });
   const { printedPlan } = await import("./plan-output.js");
   const { planJson } = await import("../gitops/plan/render/json.js");
   const moved = digest === undefined ? undefined : movedSince(digest, now, reviewed);
   if (moved !== undefined) {
     process.stdout.write(printedPlan(now, {}));
-    const advice = "Nothing was changed. Make a plan of it as it is now, and have that reviewed.";
-    console.error(
-      harmless([`error: ${moved.message} [ERR_PLAN_MOVED]`, ...moved.details, advice].join("\n")),
-    );
+    const [code, advice] =
+      moved.what === "digest"
+        ? ["ERR_PLAN_DIGEST", "Nothing was changed."]
+        : ["ERR_PLAN_MOVED", "Nothing was changed. Make a plan of it as it is now, and have that reviewed."];
+    console.error(harmless([`error: ${moved.message} [${code}]`, ...moved.details, advice].join("\n")));
     return EXIT.refused;
   }
   if (now.guards.length > 0) {
@@ -65,8 +78,15 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
   }
-  if (!options.yes) {
+  const alarming = alarmingChanges(now, options.failOn);
+  if (alarming > 0) {
     process.stdout.write(printedPlan(now, {}));
+    console.error(`${refusalBy(alarming, options.failOn)} Nothing was changed.`);
+    return EXIT.refused;
+  }
+  if (!options.yes) {
+    // The reviewed plan says the same, and what the mail said of it.
+    process.stdout.write(printedPlan(reviewed?.digest === now.digest ? reviewed : now, {}));
     if (now.changes.length > 0) console.error("Nothing was changed: say --yes to apply this.");
     return now.changes.length > 0 ? EXIT.changes : EXIT.clean;
   }

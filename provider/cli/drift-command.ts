@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import type { Drift } from "../gitops/drift";
-import { harmless } from "../settings/text";
+import { harmless, printableJson } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
-import { DEFAULT_FILE } from "./plan-options";
+import { defaultFile } from "./plan-options";
 
 interface Options {
   readonly today?: string;
@@ -25,7 +25,7 @@ export function driftCommand(): Command {
     .description(
       "show what was changed at the tenant past its settings files (exit code 0: nothing, 2: drift, 1: error)",
     )
-    .argument("[file]", 'the tenant\'s settings file (default: "settings.yaml")')
+    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
     .option("--adopt", "write what was added in the console into the settings files, for a pull request")
     .option("--revert", "show the commands that undo it; nothing is run")
     .option(
@@ -39,13 +39,14 @@ export function driftCommand(): Command {
     .action(verb(run));
 }
 
-async function run(file: string = DEFAULT_FILE, options: Options): Promise<ExitCode> {
+async function run(given: string | undefined, options: Options): Promise<ExitCode> {
   const { readSettings } = await import("../gitops/files/read-settings.js");
   const { adopt, driftOf, revertCommands } = await import("../gitops/drift.js");
   const { observe } = await import("../gitops/plan/observed.js");
   const { hostOf } = await import("../gitops/plan-tenant.js");
   const { readStackState } = await import("../gitops/plan/stack-state.js");
   const { driftMarkdown, driftText } = await import("../gitops/drift-report.js");
+  const file = given ?? (await defaultFile());
   const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
   const client = connect();
   let drift: Drift;
@@ -55,14 +56,15 @@ async function run(file: string = DEFAULT_FILE, options: Options): Promise<ExitC
   } finally {
     await client.close();
   }
-  const json = (): string => `${JSON.stringify(drift, undefined, 2)}\n`;
+  const json = (): string => `${printableJson(JSON.stringify(drift, undefined, 2))}\n`;
   if (options.markdown !== undefined) write(options.markdown, driftMarkdown(drift));
   if (options.json !== undefined) write(options.json, json());
   const printed = { text: driftText, markdown: driftMarkdown, json };
-  process.stdout.write(printed[options.format](drift));
+  // What --revert shows can be piped on to a shell, so the report makes way for it.
+  (options.revert ? process.stderr : process.stdout).write(printed[options.format](drift));
   if (options.revert) {
     const up = ["pulumi up --refresh", ...(options.stack === undefined ? [] : ["--stack", options.stack])];
-    console.log(["", ...revertCommands(drift, up.join(" "))].join("\n"));
+    console.log(revertCommands(drift, up.join(" ")).join("\n"));
   }
   if (!options.adopt) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
 

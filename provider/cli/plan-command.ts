@@ -2,10 +2,15 @@ import { Command, Option } from "commander";
 import type { Plan } from "../gitops/plan/plan";
 import { harmless } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
-import { type PlannedOptions, planFor, withPlanOptions } from "./plan-options";
-
-/** What `--fail-on` takes: the least alarm at which a plan is refused. */
-const FAIL_ON = ["risk", "warning"] as const;
+import {
+  alarmingChanges,
+  type FailOn,
+  failOnOption,
+  type PlannedOptions,
+  planFor,
+  refusalBy,
+  withPlanOptions,
+} from "./plan-options";
 
 interface Options extends PlannedOptions {
   readonly format: "text" | "markdown" | "html" | "json";
@@ -13,7 +18,7 @@ interface Options extends PlannedOptions {
   readonly html?: string;
   readonly json?: string;
   readonly all?: boolean;
-  readonly failOn?: (typeof FAIL_ON)[number];
+  readonly failOn?: FailOn;
 }
 
 /**
@@ -25,7 +30,7 @@ export function planCommand(): Command {
     .description(
       "show what would change at the tenant, what it risks, and what the tenant's own mail says; writes nothing (exit code 0: nothing to do, 2: changes, 3: refused by a guard, 1: error)",
     )
-    .argument("[file]", 'the tenant\'s settings file (default: "settings.yaml")');
+    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)");
   return withPlanOptions(command)
     .addOption(
       new Option("--format <format>", "what is printed")
@@ -36,12 +41,7 @@ export function planCommand(): Command {
     .option("--markdown <file>", "also write it for a pull request's comment: at most 65,536 characters")
     .option("--html <file>", "also write it as one page")
     .option("--json <file>", "also write it as JSON, for `apply` and for tools")
-    .addOption(
-      new Option(
-        "--fail-on <level>",
-        "exit with 3 when a change is a risk, or when there is any warning",
-      ).choices(FAIL_ON),
-    )
+    .addOption(failOnOption())
     .action(verb(run));
 }
 
@@ -50,20 +50,22 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
   const { writePlanFiles, printedPlan } = await import("./plan-output.js");
   writePlanFiles(plan, options);
   process.stdout.write(printedPlan(plan, options));
+  sayWhatNext(plan, file, options);
   const alarming = alarmingChanges(plan, options.failOn);
-  if (alarming > 0) {
-    console.error(
-      harmless(
-        `error: ${alarming} ${alarming === 1 ? "change is" : "changes are"} refused by --fail-on ${options.failOn}.`,
-      ),
-    );
-  }
+  if (alarming > 0) console.error(refusalBy(alarming, options.failOn));
   if (plan.guards.length > 0 || alarming > 0) return EXIT.refused;
   return plan.changes.length > 0 ? EXIT.changes : EXIT.clean;
 }
 
-function alarmingChanges({ changes }: Plan, failOn: Options["failOn"]): number {
-  if (failOn === undefined) return 0;
-  return changes.filter(({ alarm }) => alarm === "danger" || (failOn === "warning" && alarm === "warning"))
-    .length;
+/** Which files were written, and how just this is applied. On stderr: what is printed is the plan. */
+function sayWhatNext({ changes, guards }: Plan, file: string | undefined, options: Options): void {
+  const { markdown, html, json, stack } = options;
+  const written = [markdown, html, json].filter((one) => one !== undefined);
+  if (written.length > 0) console.error(harmless(`Wrote ${written.join(", ")}.`));
+  if (json === undefined || stack === undefined || changes.length === 0 || guards.length > 0) return;
+  const what = file ?? (options.fromPreview === undefined ? "" : "--from-preview");
+  const command = ["email-security apply", what, `--stack ${stack} --plan ${json} --yes`]
+    .filter(Boolean)
+    .join(" ");
+  console.error(harmless(`To apply just this, once it was reviewed: ${command}`));
 }

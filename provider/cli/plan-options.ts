@@ -1,9 +1,10 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { ConfigurationError } from "../client";
 import type { Plan } from "../gitops/plan/plan";
 import type { PlanOptions } from "../gitops/plan-tenant";
 import { readOwnDomainNames } from "../resources/configuration";
+import { printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect } from "./command-line";
 
@@ -21,8 +22,23 @@ export interface PlannedOptions {
   readonly provider?: string;
 }
 
-/** The settings file where none is named. */
-export const DEFAULT_FILE = "settings.yaml";
+/**
+ * The settings file where none is named: `settings.yaml`, or the only one of the folder `settings` that no other includes.
+ *
+ * @throws {ConfigurationError} when there are several.
+ * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) when there is none.
+ */
+export async function defaultFile(): Promise<string> {
+  if (existsSync("settings.yaml")) return "settings.yaml";
+  const { lintFiles } = await import("../gitops/files/lint-files.js");
+  const { tops } = lintFiles([]);
+  const [only] = tops;
+  if (only !== undefined && tops.length === 1) return only;
+  const some = tops.slice(0, 5).map(printable).join(", ");
+  throw new ConfigurationError(
+    `There are several tenants' files (${some}${tops.length > 5 ? ", …" : ""}); name the one that is meant.`,
+  );
+}
 
 /** Adds the options of what a plan is made of. */
 export function withPlanOptions(command: Command): Command {
@@ -39,6 +55,31 @@ export function withPlanOptions(command: Command): Command {
       "plan any program: run `pulumi preview --json`, or read what it printed from a file, or - for stdin",
     )
     .option("--provider <name>", "with --from-preview: the Provider whose tenant is meant");
+}
+
+/** What `--fail-on` takes: the least alarm at which a plan is refused. */
+const FAIL_ON = ["risk", "warning"] as const;
+
+/** What `--fail-on` takes. */
+export type FailOn = (typeof FAIL_ON)[number];
+
+export function failOnOption(): Option {
+  return new Option(
+    "--fail-on <level>",
+    "exit with 3 when a change is a risk, or when there is any warning",
+  ).choices(FAIL_ON);
+}
+
+/** How many changes `--fail-on` refuses. */
+export function alarmingChanges({ changes }: Plan, failOn: FailOn | undefined): number {
+  if (failOn === undefined) return 0;
+  return changes.filter(({ alarm }) => alarm === "danger" || (failOn === "warning" && alarm === "warning"))
+    .length;
+}
+
+/** What a person is told of it. */
+export function refusalBy(count: number, failOn: FailOn | undefined): string {
+  return `error: ${count} ${count === 1 ? "change is" : "changes are"} refused by --fail-on ${failOn}.`;
 }
 
 /** Makes the plan that the options ask for. */
@@ -62,7 +103,7 @@ export async function planFor(file: string | undefined, given: PlannedOptions): 
     ...withoutUndefined({ stack, resource, name, today, maxPages, provider }),
   };
   try {
-    if (fromPreview === undefined) return await planFiles(file ?? DEFAULT_FILE, options);
+    if (fromPreview === undefined) return await planFiles(file ?? (await defaultFile()), options);
     const text = await previewText(fromPreview, stack);
     const from = typeof fromPreview === "string" && fromPreview !== "-" ? fromPreview : "pulumi preview";
     return await planPreview(

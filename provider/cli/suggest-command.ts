@@ -5,7 +5,7 @@ import type { EvidenceSummary } from "../gitops/plan/plan";
 import type { Suggestion, SuggestionKind } from "../gitops/suggest";
 import { harmless, printable } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
-import { DEFAULT_FILE, wholeNumber } from "./plan-options";
+import { defaultFile, wholeNumber } from "./plan-options";
 
 /**
  * `email-security suggest`: what the tenant's mail suggests for its settings files, each with its evidence, and a patch.
@@ -17,7 +17,7 @@ export function suggestCommand(): Command {
     .description(
       "suggest VIPs, denies, and allows and entries that can go, with a patch of the settings files",
     )
-    .argument("[file]", `settings file (default: ${DEFAULT_FILE})`)
+    .argument("[file]", "settings file (default: settings.yaml, or the only one in settings)")
     .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
     .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
     .addOption(new Option("--only <kind...>", "only these kinds").choices(KINDS))
@@ -49,7 +49,8 @@ interface SuggestCommandOptions {
   readonly patch?: string;
 }
 
-async function run(file = DEFAULT_FILE, options: SuggestCommandOptions): Promise<ExitCode> {
+async function run(given: string | undefined, options: SuggestCommandOptions): Promise<ExitCode> {
+  const file = given ?? (await defaultFile());
   const { changeFiles, patchOf } = await import("../gitops/files/change-files.js");
   const { suggestions: all, summary, settings } = await suggestFor(file, options);
   // More than a person looks through in one pull request.

@@ -98,7 +98,7 @@ class Context {
     this.settings = settings;
     this.observed = observed;
     this.base = base;
-    this.own = new OwnDomains(settings.ownDomains);
+    this.own = new OwnDomains(ownDomainsOf(settings, observed, base));
     const { entries, expired, excluded, lists } = settings;
     for (const { list, value, verdictScope } of entries) this.#know(list, value, verdictScope);
     for (const { list, value, verdict_scope } of [...observed.entries.values()].flat()) {
@@ -487,6 +487,14 @@ function removalOf({ list, value, verdictScope: scope, place, overrides }: Decla
 
 function expiryOf({ list, value, verdictScope: scope, place }: DeclaredEntry, to: string): FileEdit {
   return { file: place.file, edit: { do: "set", section: list, value, scope, key: "expires", to } };
+}
+
+/** The tenant's own domains; where the files name none, those of its VIPs and of those who got threats. */
+function ownDomainsOf({ ownDomains }: Settings, observed: Observed, base: EvidenceBase): readonly string[] {
+  if (ownDomains.length > 0) return ownDomains;
+  const people = [...observed.vips.keys(), ...(base.threats ?? []).map(({ recipient }) => recipient ?? "")];
+  const domains = new Set(people.filter((one) => parseMailbox(one).ok).map(domainOf));
+  return [...domains].filter((domain) => !isPublicSuffix(domain));
 }
 
 /** A mailbox's domain; a domain is its own. */

@@ -205,6 +205,15 @@ new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-
     line: 6,
   });
   expect(code).toBe(2);
+  // A single resource is held to a reviewed plan like a list: this one was made before it was written.
+  await project.writeFile("settings/acme.yaml", SETTINGS.replace("Contract 2026-114", "do not touch"));
+  await cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", "--json", "plan.json");
+  sandbox.clearRequests();
+  const up = await project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "up", "--yes", "--skip-preview");
+  expect(up.output).toMatch(
+    /deny typed\.example is not there, and the review did not show that it would be deny: "INC-9"/,
+  );
+  expect(writes()).toEqual([]);
 });
 
 async function console_(method: string, path: string, body: unknown): Promise<void> {

@@ -12,6 +12,8 @@ export interface FilesLintResult {
   readonly findings: readonly Finding[];
   /** All files that were looked at, sorted. */
   readonly files: readonly string[];
+  /** Those that no other includes: a tenant's each. */
+  readonly tops: readonly string[];
 }
 
 /** Where settings files are looked for when none is named. */
@@ -40,6 +42,7 @@ export function lintFiles(named: readonly string[], options: ReadOptions = {}): 
   return {
     findings: inOrder([...findings.values()]),
     files: [...new Set(tops.flatMap(({ files }) => files))].sort(),
+    tops: tops.flatMap(({ files }) => files.slice(0, 1)),
   };
 }
 

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, normalize, relative, resolve } from "node:path";
 import type { z } from "zod";
+import { readOwnDomainNames } from "../../resources/configuration";
 import { allowDenyEntryArguments, checkEntryArguments } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, type List } from "../../settings/assumptions";
 import { parseEntryValue, parseMailbox } from "../../settings/entry-value";
@@ -19,6 +20,8 @@ import { readYaml, type YamlSource } from "./yaml-source";
 export interface ReadOptions {
   /** The day (UTC) by which `expires` is judged, `2026-11-21`. Default: today. */
   readonly today?: string;
+  /** Own domains beside those of the files, in canonical form. Default: those of EMAIL_SECURITY_OWN_DOMAINS. */
+  readonly ownDomains?: readonly string[];
   /** Reads a file as text; throws when it can't. Default: from the disk, as UTF-8. */
   readonly readFile?: (path: string) => string;
   /** Keeps what is included by several, where more than one tenant's files are read: a file is read once. */
@@ -65,10 +68,16 @@ export function readSettings(file: string, options: ReadOptions = {}): Settings 
 /** The same for tools that tell findings: it does not throw. */
 export function inspectSettings(
   file: string,
-  { today = new Date().toISOString().slice(0, 10), readFile = readerFrom(file), cache }: ReadOptions = {},
+  {
+    today = new Date().toISOString().slice(0, 10),
+    readFile = readerFrom(file),
+    ownDomains = readOwnDomainNames(() => undefined, process.env),
+    cache,
+  }: ReadOptions = {},
 ): ReadResult {
   const reading = new Reading(today, readFile, cache);
-  const top = reading.file(file);
+  const read = reading.file(file);
+  const top = read && { ...read, ownDomains: new Set([...read.ownDomains, ...ownDomains]) };
   const files = [...reading.files];
   if (top === undefined || !reading.isWhole) {
     return { settings: undefined, draft: undefined, findings: inOrder(reading.findings), files };

@@ -79,7 +79,8 @@ function where({ tenant, source }: Plan): string {
 function differences(reviewed: Plan, now: Plan): string[] {
   const name = ({ kind, key }: Change): string => `${kind} ${key}`;
   const before = new Map(reviewed.changes.map((change) => [name(change), change]));
-  return now.changes.flatMap((change) => {
+  const evaded = reviewed.changes.flatMap((change) => stillThere(change, reviewed, now));
+  const differing = now.changes.flatMap((change) => {
     const was = before.get(name(change));
     const called = printable(
       `${change.kind === "vip" ? "VIP" : (change.after ?? change.before)?.list} ${change.key}`,
@@ -97,6 +98,24 @@ function differences(reviewed: Plan, now: Plan): string[] {
     }
     return [];
   });
+  return [...evaded, ...differing];
+}
+
+/** Of a removal that is no longer to be done, the entry of the same value that is there under another scope or list. */
+function stillThere(change: Change, reviewed: Plan, now: Plan): string[] {
+  const isIn = (plan: Plan, key: string): boolean =>
+    plan.unmanaged.some((one) => one.kind === change.kind && one.key === key);
+  const isToGo = now.changes.some(
+    ({ kind, key, sign }) => sign === "remove" && kind === change.kind && key === change.key,
+  );
+  if (change.sign !== "remove" || isToGo) return [];
+  return now.unmanaged
+    .filter(({ kind, value, key }) => kind === change.kind && value === change.value && !isIn(reviewed, key))
+    .map(({ key, before }) =>
+      printable(
+        `  ${change.before?.list ?? "VIP"} ${change.key}: was to be removed, and is there as ${key} now, ${told(before)}`,
+      ),
+    );
 }
 
 function becomes({ sign, after }: Change): string {

@@ -5,6 +5,7 @@ import {
   asUnmanaged,
   isUnmanaged,
   type KeyedList,
+  keyOfEntry,
   type ListedEntry,
   readEntry,
   readVip,
@@ -87,10 +88,14 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
       observed: hashOfTouched(changes),
     }),
     changes: changes.toSorted(byImportance),
-    guards,
+    guards: [...comparison.otherTenant(), ...guards],
     unmanaged,
     expired: expiredOf(desired, observed),
-    findings: [...desired.findings, ...comparison.findings],
+    findings: [
+      ...desired.findings,
+      ...comparison.findings,
+      ...standingAllows(listed, changes, desired, mail),
+    ],
     counts: {
       added: count("add"),
       changed: count("change"),
@@ -320,6 +325,22 @@ class Comparison {
     return [];
   }
 
+  /** Where a stack has declared much, and none of it is there, the key is likely that of another tenant. */
+  otherTenant(): Guard[] {
+    const known = this.#desired.lists.flatMap((list) =>
+      Object.entries(list.known ?? {}).flatMap(([key, text]) => (isUnmanaged(text) ? [] : [{ list, key }])),
+    );
+    const isThere = ({ list, key }: (typeof known)[number]): boolean =>
+      (list.kind === "entry" ? this.#observed.entries : this.#observed.vips).has(key);
+    if (known.length < MIN_KNOWN || known.some(isThere)) return [];
+    return [
+      {
+        code: "other-tenant",
+        message: `Of the ${known.length} that this stack has declared before, the tenant holds none. Is the key another tenant's? If all was removed on purpose, run \`pulumi refresh\`, which lets the stack forget them, and plan again.`,
+      },
+    ];
+  }
+
   /** The allow/deny list as it would be. */
   listedAfter(): ListedEntry[] {
     const listed = new Map<string, ListedEntry>();
@@ -403,6 +424,37 @@ function acceptedRisks(change: BareChange, ownDomains: readonly string[]): Findi
   }));
 }
 
+/** Fewer than this can go by hand. */
+const MIN_KNOWN = 5;
+
+/** Allows that stay, and whose senders the service found malicious: nobody asks about them in this change. */
+function standingAllows(
+  listed: readonly ListedEntry[],
+  changes: readonly Change[],
+  { lists }: Desired,
+  mail: MailEvidence,
+): Finding[] {
+  const isNew = new Set(changes.filter(beginsAllow).map(({ key }) => key));
+  return listed.flatMap((entry): Finding[] => {
+    const key = keyOfEntry(entry);
+    if (entry.list !== "allow" || isNew.has(key)) return [];
+    const evidence = mail.of({ ...subjectOf(entry, key) });
+    const malicious = evidence?.verdicts.find(({ name }) => name === "malicious")?.count ?? 0;
+    if (malicious === 0) return [];
+    const place = lists.map(({ about }) => about.get(key)?.place).find((one) => one !== undefined);
+    const last = evidence?.last === undefined ? "" : `, last ${printable(evidence.last.slice(0, 10))}`;
+    return [
+      {
+        code: "standing-allow",
+        level: "warning",
+        message: `${quote(entry.value)} is allowed${place === undefined ? " at the tenant, and no file declares it" : ""}, and the service found ${malicious} of ${evidence?.threats} threats from there malicious in the last ${mail.summary.days} days${last}. Is it still meant?`,
+        ...withoutUndefined({ place }),
+        subject: { kind: "entry", key },
+      },
+    ];
+  });
+}
+
 /** Verdicts that say that nothing is wrong, or that it was a test. */
 const HARMLESS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "no_analysis"]);
 
@@ -426,7 +478,7 @@ function alarmOf(
   return isWarned || losesVip || (opens && isHarmful) ? "warning" : "none";
 }
 
-function beginsAllow({ before, after }: BareChange): boolean {
+function beginsAllow({ before, after }: Pick<Change, "before" | "after">): boolean {
   return after?.list === "allow" && before?.list !== "allow";
 }
 
@@ -470,7 +522,8 @@ function expiredOf({ expired, lists }: Desired, observed: Observed): Expired[] {
 
 /** The hash of all that is declared, as it stands in a plan's digest. */
 export function hashOfDesired({ lists }: Pick<Desired, "lists">): string {
-  return hashOf(lists.map(declaration));
+  // The engine tells the resources of a program in any order.
+  return hashOf(lists.map((list) => JSON.stringify(declaration(list))).sort());
 }
 
 /** All that is declared of a list, for the digest. */

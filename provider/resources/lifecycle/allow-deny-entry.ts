@@ -20,6 +20,7 @@ import {
   takeOver,
 } from "./entry-writes";
 import { describeEntry, MovedError, NotAppliedError } from "./errors";
+import { holdEntryToPlan } from "./held-to-plan";
 import { changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
@@ -49,6 +50,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   },
 
   async create(inputs, context) {
+    await holdEntryToPlan(inputs, inputs, context);
     const before = await context.tenant.findEntry(inputs);
     const row = await ensureEntry(inputs, context);
     if (before?.id === row.id && Object.keys(differenceOf(before, inputs)).length === 0) {
@@ -84,6 +86,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       const { value, acceptRisk } = inputs;
       return { ...rest, value, ...(acceptRisk === undefined ? {} : { acceptRisk }) };
     }
+    await holdEntryToPlan({ ...state, id: entryId }, inputs, context);
     // What a colleague has made of it is what another resource declares, and so that one's: each would take it back.
     if (change.verdict_scope !== undefined && context.isDeclared(entryKey(state))) {
       return stateOf(id, await ensureEntry(inputs, context), inputs);
@@ -100,7 +103,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     return stateOf(id, row, inputs);
   },
 
-  async delete(id, state, { tenant, say, isDeclared, isHeldElsewhere }) {
+  async delete(id, state, context) {
+    const { tenant, say, isDeclared, isHeldElsewhere } = context;
     const what = `${state.value} on the ${state.list} list`;
     const entryId = state.entryId ?? id;
     const query = { ...state, id: entryId };
@@ -121,6 +125,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
         `The entry to delete, ${what}, was moved in the meantime: there is ${describeEntry(row)}. Deleting it is not what was shown, so nothing was deleted. Run \`pulumi refresh\` to see it, then run again.`,
       );
     }
+    await holdEntryToPlan({ ...state, id: entryId }, undefined, context);
     if (await tenant.deleteEntry(entryId)) return;
     const other = await tenant.findEntryAnew(query);
     if (other === undefined) {

@@ -15,7 +15,8 @@ import { keyPath } from "../../settings/property-path";
 import { printable } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { NotTriedError } from "./attempt-all";
-import { GuardError, ListNotAppliedError, PlanMovedError } from "./errors";
+import { GuardError, ListNotAppliedError } from "./errors";
+import { holdToPlan } from "./held-to-plan";
 import {
   type Change,
   type Context,
@@ -242,34 +243,19 @@ export function listLifecycle<Inputs extends ListInputs>(
 
   /** Where the run is held to a plan that was reviewed, nothing is written unless all of this list was in it just so. */
   async function refuseUnreviewed(plan: ListPlan, inputs: Inputs, context: Context): Promise<void> {
-    const reviewed = context.reviewed?.();
-    if (reviewed === undefined) return;
+    if (context.reviewed?.() === undefined) return;
     const { declared, removed } = plan;
     const going = Object.fromEntries(removed);
     const observed = await resource.observe({ ...going, ...declared }, context, { sure: true });
-    const intents = [
-      ...Object.entries(declared).map(([key, text]) => ({ key, before: observed.known[key], after: text })),
-      ...removed
-        .filter(([key, text]) => !context.isDeclared(resource.thing(key, text, inputs)?.key ?? ""))
-        .map(([key]) => ({ key, before: observed.known[key], after: undefined })),
-    ];
-    const refused = intents.flatMap(({ key, before: textBefore, after: textAfter }) => {
-      const [before, after] = [kind.standing(key, textBefore), kind.standing(key, textAfter)];
-      const isDone = before?.list === after?.list && before?.comment === after?.comment;
-      if (isDone && (before === undefined) === (after === undefined)) return [];
-      const why = reviewed.refusal({ kind: kind.subjectKind, key, before, after });
-      return why === undefined ? [] : [`${kind.describe(key, textAfter ?? textBefore ?? "")} ${why}`];
-    });
-    if (refused.length === 0) return;
-    const shown = refused.slice(0, 20).map((line) => `  ${printable(line)}`);
-    const more = refused.length - shown.length;
-    throw new PlanMovedError(
+    holdToPlan(
+      kind,
       [
-        "What would be done is not what was reviewed. Nothing of this list was changed.",
-        ...shown,
-        ...(more > 0 ? [`  … and ${more} more`] : []),
-        "Make the plan anew, and have it reviewed.",
-      ].join("\n"),
+        ...Object.entries(declared).map(([key, text]) => ({ key, before: observed.known[key], after: text })),
+        ...removed
+          .filter(([key, text]) => !context.isDeclared(resource.thing(key, text, inputs)?.key ?? ""))
+          .map(([key]) => ({ key, before: observed.known[key], after: undefined })),
+      ],
+      context,
     );
   }
 

@@ -169,6 +169,51 @@ deny: []
     expect((await acme.plan(adopting, known)).guards).toEqual([]);
   });
 
+  it("says that the first run of an exclusive list removes nothing, and that a VIP by `keep` stays", async () => {
+    await using acme = await tenant([entry("deny", "a.example")], ["mei.chen@acme.example"]);
+    const isThere = false;
+    const text = `version: 1
+lists: { entries: { mode: exclusive, maxRemovalFraction: 1 }, vips: { onDelete: keep } }
+deny: []
+`;
+    const known: KnownLists = {
+      entries: { content: {}, isThere },
+      vips: { content: { "mei.chen@acme.example": "by hand" } },
+    };
+    const plan = await acme.plan(text, known);
+    expect(plan.changes).toEqual([]);
+    expect(plan.findings.map(({ code, level }) => `${level} ${code}`)).toEqual([
+      "warning exclusive-later",
+      "note vip-kept",
+    ]);
+  });
+
+  it("shows each of two entries of one value that an exclusive list would remove", async () => {
+    await using acme = await tenant([
+      entry("deny", "twin.example"),
+      entry("deny", "twin.example", "", { verdict_scope: "graymail" }),
+    ]);
+    const plan = await acme.plan(
+      "version: 1\nlists: { entries: { mode: exclusive, maxRemovalFraction: 1 } }\nallow: [twin.example]\n",
+      NOTHING,
+    );
+    expect(brief(plan).sort()).toEqual([
+      "change twin.example deny allow",
+      "remove twin.example (graymail) deny not declared, and the list is exclusive",
+    ]);
+  });
+
+  it("asks whose key it is when nothing that the stack declared is there", async () => {
+    await using acme = await tenant();
+    const values = ["a", "b", "c", "d", "e"].map((name) => `${name}.example`);
+    const known: KnownLists = {
+      entries: { content: Object.fromEntries(values.map((value) => [value, "deny"])) },
+      vips: { content: {} },
+    };
+    const { guards } = await acme.plan(`version: 1\ndeny: [${values.join(", ")}]\n`, known);
+    expect(guards.map(({ code }) => code)).toEqual(["other-tenant"]);
+  });
+
   it("puts an accepted risk first, with why it is one and why it was accepted", async () => {
     await using acme = await tenant();
     const plan = await acme.plan(`version: 1
@@ -230,6 +275,21 @@ describe("the digest of a plan", () => {
     expect(movedSince(reviewed.digest, now)?.what).toBe("observed");
   });
 
+  it("does not take a removal for done when the entry is there under another scope", async () => {
+    await using acme = await tenant([entry("allow", "gone.example")]);
+    const known: KnownLists = {
+      entries: { content: { "gone.example": "allow", "one.example": "deny: INC-1" } },
+      vips: { content: {} },
+    };
+    const reviewed = await acme.plan(TEXT, known, "prod");
+    const [row] = acme.sandbox.allowDenyEntries("acme");
+    await acme.console.allowDenyEntries.update(row?.id ?? "", { verdict_scope: "graymail" });
+    const moved = movedSince(reviewed.digest, await acme.plan(TEXT, known, "prod"), reviewed);
+    expect(moved?.details).toEqual([
+      "  allow gone.example: was to be removed, and is there as gone.example (graymail) now, allow without a comment",
+    ]);
+  });
+
   it("is not that of a plan that was changed, nor anything else that looks like one", async () => {
     await using acme = await tenant();
     const plan = await acme.plan(TEXT, NOTHING, "prod");
@@ -273,8 +333,19 @@ describe("a plan with evidence", () => {
     );
     const allow = plan.backtest?.allows.find(({ key }) => key === first?.key);
     expect(allow?.letThrough).toBeGreaterThanOrEqual(from.length);
+    expect(sandbox.requests.every(({ method }) => method === "GET")).toBe(true);
+    // Once it stands, a plan of something else tells it all the same.
+    const console_ = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-console" });
+    await console_.allowDenyEntries.create({ list: "allow", entry_type: "email_address", value: sender });
+    await console_.close();
+    const again = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+    const { findings, changes } = await planFiles(folder.at("acme.yaml"), { client: again });
+    await again.close();
+    expect(changes.map(({ value }) => value)).not.toContain(sender);
+    expect(findings.filter(({ code }) => code === "standing-allow")).toMatchObject([
+      { level: "warning", place: { line: 3 }, message: expect.stringContaining(JSON.stringify(sender)) },
+    ]);
     expect(plan.evidence).toMatchObject({ days: 30, complete: true, missing: [] });
     expect(plan.evidence.threats).toBeGreaterThan(100);
-    expect(sandbox.requests.every(({ method }) => method === "GET")).toBe(true);
   });
 });

@@ -1,0 +1,87 @@
+import { keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../../settings/keyed-list";
+import { ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
+import { printable } from "../../settings/text";
+import { keyOfRow } from "./entry-match";
+import { PlanMovedError } from "./errors";
+import type { Context } from "./lifecycle";
+
+/** What is about to become of one entry or VIP: the texts of its key in a keyed list. */
+export interface Intent {
+  readonly key: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+const SHOWN = 20;
+
+/**
+ * Where the run is held to a plan that was reviewed, nothing is written unless all of this was in it just so.
+ *
+ * @param intents what is done already is none of the plan's business.
+ * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) that names what was not reviewed so.
+ */
+export function holdToPlan(kind: ListKind, intents: readonly Intent[], { reviewed }: Context): void {
+  const plan = reviewed?.();
+  if (plan === undefined) return;
+  const refused = intents.flatMap(({ key, ...texts }) => {
+    const [before, after] = [kind.standing(key, texts.before), kind.standing(key, texts.after)];
+    const isDone =
+      (before === undefined) === (after === undefined) &&
+      before?.list === after?.list &&
+      before?.comment === after?.comment;
+    if (isDone) return [];
+    const why = plan.refusal({ kind: kind.subjectKind, key, before, after });
+    return why === undefined ? [] : [`${kind.describe(key, texts.after ?? texts.before ?? "")} ${why}`];
+  });
+  if (refused.length === 0) return;
+  const shown = refused.slice(0, SHOWN).map((line) => `  ${printable(line)}`);
+  const more = refused.length - shown.length;
+  throw new PlanMovedError(
+    [
+      "What would be done is not what was reviewed. Nothing of this resource was changed.",
+      ...shown,
+      ...(more > 0 ? [`  … and ${more} more`] : []),
+      "Make the plan anew, and have it reviewed.",
+    ].join("\n"),
+  );
+}
+
+interface Entry {
+  readonly list: "allow" | "deny";
+  readonly value: string;
+  readonly entryType: string;
+  readonly verdictScope: string;
+  readonly comment?: string | undefined;
+}
+
+/**
+ * The same for a single entry.
+ *
+ * @param known how to find it: as the state has it, or as it is declared.
+ * @param after as it is declared; undefined where it goes.
+ */
+export async function holdEntryToPlan(
+  known: Entry & { readonly id?: string },
+  after: Entry | undefined,
+  context: Context,
+): Promise<void> {
+  if (context.reviewed?.() === undefined) return;
+  const key = keyOfEntry(after ?? known);
+  const row = await context.tenant.findEntry(known);
+  const before = row !== undefined && keyOfRow(row) === key ? textOfEntry(row) : undefined;
+  const wanted = after === undefined ? undefined : textOfEntry(after);
+  holdToPlan(ENTRIES, [{ key, before, after: wanted }], context);
+}
+
+/** The same for a single VIP. */
+export async function holdVipToPlan(
+  email: string,
+  after: { readonly comment?: string | undefined } | undefined,
+  context: Context,
+): Promise<void> {
+  if (context.reviewed?.() === undefined) return;
+  const row = await context.tenant.findVip(email);
+  const before = row === undefined ? undefined : textOfVip(row);
+  const wanted = after === undefined ? undefined : textOfVip(after);
+  holdToPlan(MEMBERS, [{ key: keyOfVip(email), before, after: wanted }], context);
+}
