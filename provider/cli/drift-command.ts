@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from "node:fs";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { ConfigurationError } from "../client";
 import type { Drift } from "../gitops/drift";
 import { harmless, printableJson } from "../settings/text";
@@ -33,7 +33,11 @@ export function driftCommand(): Command {
       "the stack that applies it: tells what it declared before from what the console added",
     )
     .option("--today <date>", "the day (UTC) by which `expires` is judged")
-    .option("--format <format>", "what is printed: text, markdown or json", formatOf, "text")
+    .addOption(
+      new Option("--format <format>", "what is printed")
+        .choices(["text", "markdown", "json"])
+        .default("text"),
+    )
     .option("--markdown <file>", "also write it as Markdown, for an issue")
     .option("--json <file>", "also write it as JSON")
     .action(verb(run));
@@ -85,11 +89,6 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
       `${rest - left.length} more differ from what is declared: the next \`pulumi up --refresh\` mends them.`,
     );
   return rest > 0 ? EXIT.changes : EXIT.clean;
-}
-
-function formatOf(text: string): Options["format"] {
-  if (text === "text" || text === "markdown" || text === "json") return text;
-  throw new ConfigurationError(`--format is "${text}"; give text, markdown or json.`);
 }
 
 function write(file: string, text: string): void {

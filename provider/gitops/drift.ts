@@ -1,5 +1,5 @@
-import { dirname } from "node:path";
 import type { EntryType, List } from "../settings/assumptions";
+import { EmailSecurityError } from "../settings/email-security-error";
 import { keyOfEntry, readEntry } from "../settings/keyed-list";
 import { OwnDomains } from "../settings/own-domains";
 import { RISKS, risksOf } from "../settings/risk";
@@ -7,6 +7,7 @@ import { excerpt, isPrintable, printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { type Edit, editSettings, type Section } from "./files/edit";
 import { type Place, SettingsFileError } from "./files/finding";
+import { ownFileFor } from "./files/own-file";
 import { readSettings } from "./files/read-settings";
 import type { Settings } from "./files/settings";
 import { readYaml } from "./files/yaml-source";
@@ -166,7 +167,7 @@ export function adopt(drift: Drift, settings: Settings, readFile: (path: string)
   try {
     return { files: adopted(candidates, settings, texts), adopted: candidates, left };
   } catch (error) {
-    if (!(error instanceof SettingsFileError)) throw error;
+    if (!(error instanceof EmailSecurityError)) throw error;
   }
   // Together they make a mistake: it is some of them, and the others need not wait.
   const good: DriftItem[] = [];
@@ -176,9 +177,10 @@ export function adopt(drift: Drift, settings: Settings, readFile: (path: string)
       files = adopted([...good, item], settings, texts);
       good.push(item);
     } catch (error) {
-      if (!(error instanceof SettingsFileError)) throw error;
-      const [mistake] = error.findings.filter(({ level }) => level === "error");
-      left.push({ item, why: mistake?.message ?? "the files could not be used with it" });
+      if (!(error instanceof EmailSecurityError)) throw error;
+      const findings = error instanceof SettingsFileError ? error.findings : [];
+      const mistake = findings.find(({ level }) => level === "error");
+      left.push({ item, why: mistake?.message ?? error.message });
     }
   }
   return { files, adopted: good, left };
@@ -252,19 +254,12 @@ function additionOf({ kind, value, verdictScope, there = {} }: DriftItem, sectio
   };
 }
 
-/** The file that has the section: the tenant's own, else one beside it, as `export` splits them; never a baseline elsewhere. */
-function fileFor(
-  section: Section,
-  { file: top, files }: Settings,
-  texts: ReadonlyMap<string, string>,
-): string {
-  const beside = files.filter((file) => file !== files[0] && dirname(file) === dirname(files[0] ?? top));
-  const candidates = [files[0] ?? top, ...beside];
-  const has = (file: string): boolean => {
+/** The file that an addition goes into. */
+function fileFor(section: Section, settings: Settings, texts: ReadonlyMap<string, string>): string {
+  return ownFileFor(section, settings, (file) => {
     const { value } = readYaml(texts.get(file) ?? "", file);
     return typeof value === "object" && value !== null && Object.hasOwn(value, section);
-  };
-  return candidates.find(has) ?? files[0] ?? top;
+  });
 }
 
 /** How drift is undone by hand: lines of shell, each with what it does above it. Nothing is run. */

@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, LISTS, type List } from "../settings/assumptions";
 import { canonicalValue, parseMailbox } from "../settings/entry-value";
 import { isFreeMail } from "../settings/free-mail";
@@ -9,6 +8,7 @@ import { printable } from "../settings/text";
 import type { FileEdit } from "./files/change-files";
 import type { Section } from "./files/edit";
 import { lineText, type Place } from "./files/finding";
+import { ownFileFor } from "./files/own-file";
 import type { DeclaredEntry, Settings } from "./files/settings";
 import { type EvidenceBase, evidenceOf } from "./plan/evidence";
 import type { Observed } from "./plan/observed";
@@ -143,13 +143,12 @@ class Context {
     return this.#protected.some((pattern) => pattern.matches({ list, value }));
   }
 
-  /** The file that has the section: the tenant's own, else one beside it; never a baseline elsewhere. */
+  /** The file that an addition goes into. */
   homeOf(section: Section): string {
-    const { files, file, entries, vips } = this.settings;
-    const top = files[0] ?? file;
+    const { entries, vips } = this.settings;
     const declared = section === "vips" ? vips : entries.filter(({ list }) => list === section);
     const homes = new Set(declared.map(({ place }) => place.file));
-    return files.find((one) => dirname(one) === dirname(top) && homes.has(one)) ?? top;
+    return ownFileFor(section, this.settings, (file) => homes.has(file));
   }
 
   /** "in the last 30 days", or what of them could be read. */

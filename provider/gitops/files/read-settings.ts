@@ -231,6 +231,10 @@ class Reading {
     const { own, expired } = this.#declaredIn(source, content);
     for (const one of expired) this.expired.push(one);
     const ownSubjects = new Set(own.map(subjectOf));
+    // What a file says anew with an end has that end, whatever is said of it below.
+    const ended = new Map(
+      expired.filter((one) => !ownSubjects.has(subjectOf(one))).map((one) => [subjectOf(one), one]),
+    );
 
     const removals = this.#removalsIn(source, content);
     const takeIn = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, one: One): void => {
@@ -238,6 +242,11 @@ class Reading {
       if (removal !== undefined) {
         removal.count += 1;
         this.excluded.push({ declared: one, place: removal.place });
+        return;
+      }
+      const end = ended.get(subjectOf(one));
+      if (end !== undefined) {
+        this.excluded.push({ declared: one, place: end.place });
         return;
       }
       const other = into.get(one.key);

@@ -154,6 +154,10 @@ function parse(text: string, refuse: Refuse): Document.Parsed {
     return nothing();
   }
   const [document, second] = documents;
+  if (document?.directives?.yaml.explicit === true || /^%/.test(text)) {
+    refuse("yaml-syntax", "begins with a directive (`%`), which changes how it is read; take it away", 0);
+    return document ?? nothing();
+  }
   if (document === undefined) return nothing();
   const errors = documents.flatMap((one) => [...one.errors, ...one.warnings]);
   const tooDeep = errors.find(({ message }) => message.includes("call stack"));
@@ -248,6 +252,8 @@ function plain(contents: unknown, refuse: Refuse): unknown {
     if (isScalar(node)) {
       const message = booleanOf(node);
       if (message !== undefined) at("yaml-boolean", message, node);
+      const number = numberOf(node);
+      if (number !== undefined) at("yaml-not-text", number, node);
     }
   };
   const read = (node: unknown, depth: number): unknown => {
@@ -277,6 +283,15 @@ function plain(contents: unknown, refuse: Refuse): unknown {
 
 function keyText({ key }: Pair): string {
   return isScalar(key) ? String(key.source ?? key.value) : String(key);
+}
+
+/** By YAML 1.1 these are numbers: with underscores, or to the base of sixty. */
+const OLD_NUMBER = /^[-+]?(?:\d[\d_]*_[\d_]*(?:\.[\d_]*)?|\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?)$/;
+
+function numberOf(node: Scalar): string | undefined {
+  if (node.type !== "PLAIN" || typeof node.value !== "string" || !OLD_NUMBER.test(node.value))
+    return undefined;
+  return `${node.value} is read as a text by some tools and as a number by others; write ${JSON.stringify(node.value)} in quotes`;
 }
 
 /** By YAML 1.1, which many tools still read, these are true and false. */

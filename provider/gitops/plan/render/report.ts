@@ -15,7 +15,19 @@ import type {
   Standing,
   Unmanaged,
 } from "../plan";
-import { counted, day, enumerate, given, join, minute, number, say, sentence, type Words } from "./words";
+import {
+  counted,
+  day,
+  enumerate,
+  given,
+  join,
+  minute,
+  number,
+  onOneLine,
+  say,
+  sentence,
+  type Words,
+} from "./words";
 
 /**
  * What a person is told of a plan, in the order in which one asks: is it dangerous, what changes, what does our mail say,
@@ -104,7 +116,7 @@ export function reportOf(plan: Plan): Report {
     tenant: say`${given(plan.tenant.name)} at ${given(plan.tenant.host)}`,
     source: sourceOf(plan),
     tallies: talliesOf(plan),
-    guards: plan.guards,
+    guards: plan.guards.map(({ code, message }) => ({ code: guardName(code), message })),
     dangers,
     warnings,
     others,
@@ -132,6 +144,20 @@ function moodOf(plan: Plan, dangers: readonly Card[], warnings: readonly Card[])
   return plan.changes.length > 0 ? "none" : "nothing";
 }
 
+/** What refuses, in words; a code of another version stays itself. */
+function guardName(code: string): string {
+  return GUARDS[code] ?? onOneLine(code);
+}
+
+const GUARDS: Readonly<Record<string, string>> = {
+  "removal-guard": "the guard against mass removal",
+  exists: "an entry that is there already",
+  protect: "what is protected",
+  ignore: "what is ignored",
+  preview: "the preview",
+  "other-tenant": "nothing of this stack being there",
+};
+
 function headlineOf(plan: Plan, dangers: number, warnings: number): Words {
   const { changes, guards, evidence } = plan;
   const risks: Words[] = [];
@@ -142,7 +168,7 @@ function headlineOf(plan: Plan, dangers: number, warnings: number): Words {
   if (guards.length > 0) {
     const codes = [...new Set(guards.map(({ code }) => code))]
       .slice(0, MOST_CODES)
-      .map((code) => [given(code)]);
+      .map((code) => [guardName(code)]);
     return say`This run would be refused, by ${enumerate(codes)}. ${judged.length > 0 ? judged : `It has ${total}.`}`;
   }
   if (changes.length === 0) return say`${given(plan.tenant.name)} holds what is declared.`;
