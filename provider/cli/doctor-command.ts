@@ -12,7 +12,10 @@ import { packageVersion } from "./package-version";
 export function doctorCommand(): Command {
   return new Command("doctor")
     .description("look at address, key, clock, engine and files, and say what to do")
-    .argument("[files...]", "settings files (default: settings/*.yaml)")
+    .argument(
+      "[files...]",
+      "settings files or folders of them (default: the folder settings, or settings.yaml)",
+    )
     .option("--json", "one JSON document instead of lines")
     .action(verb(run));
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import "../settings/node-version";
+import "./node-version";
 import { Command } from "commander";
 import { harmless } from "../settings/text";
 import { applyCommand } from "./apply-command";

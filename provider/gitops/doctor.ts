@@ -15,7 +15,7 @@ export interface DoctorOptions {
   readonly environment: NodeJS.ProcessEnv;
   /** The version of this package. */
   readonly packageVersion: string;
-  /** Settings files. Default: those of the folder `settings`. */
+  /** Settings files, or folders of them. Default: the folder `settings`, or `settings.yaml`. */
   readonly files?: readonly string[];
   /** The machine's clock, in milliseconds since 1970. Default: the process's own. */
   readonly now?: () => number;
@@ -50,16 +50,17 @@ export async function* examine(options: DoctorOptions): AsyncGenerator<Diagnosis
       return contact;
     },
   };
-  const unwell = new Set<string>();
+  // With what has failed at the bottom of it.
+  const unwell = new Map<string, string>();
   for (const { name, needs = [], look } of CHECKS) {
-    const missing = needs.find((need) => unwell.has(need));
-    if (missing !== undefined) {
-      unwell.add(name);
-      yield { check: name, health: "skipped", found: `rests on ${missing}` };
+    const cause = needs.map((need) => unwell.get(need)).find((one) => one !== undefined);
+    if (cause !== undefined) {
+      unwell.set(name, cause);
+      yield { check: name, health: "skipped", found: `not looked at, since ${cause} failed` };
       continue;
     }
     const observation = await look(patient);
-    if (observation.health === "fail") unwell.add(name);
+    if (observation.health === "fail") unwell.set(name, name);
     yield { check: name, ...observation };
   }
 }

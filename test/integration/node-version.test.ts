@@ -1,11 +1,12 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { expect, it } from "vitest";
+
+const OLD = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
 
 /** Runs a piece of CommonJS as if by an older Node.js. */
 function onNode20(code: string): string {
-  const old = 'Object.defineProperty(process.versions, "node", { value: "20.20.2" });';
   try {
-    return execFileSync(process.execPath, ["-e", `${old} ${code}`], { encoding: "utf8", stdio: "pipe" });
+    return execFileSync(process.execPath, ["-e", `${OLD} ${code}`], { encoding: "utf8", stdio: "pipe" });
   } catch (error) {
     return (error as { stderr: string }).stderr;
   }
@@ -15,5 +16,19 @@ it.each(["pulumi-email-security", "pulumi-email-security/runtime", "pulumi-email
   "%s says which Node.js it needs, before anything else fails",
   (name) => {
     expect(onNode20(`require("${name}")`)).toContain("needs Node.js 22.19 or later; this is 20.20.2");
+  },
+);
+
+it.each([[], ["doctor"], ["lint", "none.yaml"], ["--version"]])(
+  "the command says it in one line, and where to get one: %j",
+  (...args) => {
+    const command = `${OLD} require(require.resolve("pulumi-email-security/package.json").replace("package.json", "dist/cli/main.js"))`;
+    const { status, stdout, stderr } = spawnSync(process.execPath, ["-e", command, "--", ...args], {
+      encoding: "utf8",
+    });
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toMatch(
+      /^error: pulumi-email-security needs Node\.js 22\.19 or later; this is 20\.20\.2 \(.+\)\. Get a current one from https:\/\/nodejs\.org\/.*\n$/,
+    );
   },
 );

@@ -25,7 +25,7 @@ export interface Check {
 export interface Patient {
   readonly environment: NodeJS.ProcessEnv;
   readonly packageVersion: string;
-  /** Settings files; undefined for those of the folder `settings`. */
+  /** Settings files or folders; undefined for those that lint looks for by itself. */
   readonly files: readonly string[] | undefined;
   /** Milliseconds since 1970, as this machine has it. */
   readonly now: () => number;

@@ -1,9 +1,10 @@
-import { readdirSync } from "node:fs";
+import { delimiter } from "node:path";
 import { type Engine, EngineOptionError, findEngine } from "../../engine";
 import { runCommand } from "../../engine/run-command";
+import { EmailSecurityError } from "../../settings/email-security-error";
 import { printable } from "../../settings/text";
 import { findingText } from "../files/finding";
-import { lintSettings } from "../files/lint";
+import { type FilesLintResult, lintFiles } from "../files/lint-files";
 import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
 
 /** What is on this machine. */
@@ -26,7 +27,7 @@ const BACKEND_TIMEOUT_MS = 30_000;
 async function lookAtEngine({ environment }: Patient): Promise<Observation> {
   try {
     const engine = await findEngine({ env: environment });
-    if (engine !== undefined) return ok(`Pulumi ${engine.version}, ${WHERE[engine.source]}`);
+    if (engine !== undefined) return told(engine);
   } catch (error) {
     if (!(error instanceof EngineOptionError)) throw error;
     return fail("none was looked for", error.message);
@@ -36,6 +37,23 @@ async function lookAtEngine({ environment }: Patient): Promise<Observation> {
     "there is no Pulumi that is new enough",
     "Install it (https://www.pulumi.com/docs/iac/download-install/); `email-security apply` would get one by itself, which takes minutes.",
   );
+}
+
+function told({ version, source, folder }: Engine): Observation {
+  const found = ok(`Pulumi ${version}, ${WHERE[source]}`);
+  if (source === "path") return found;
+  return {
+    ...found,
+    found: `${found.found}, in ${printable(folder)}`,
+    advice: `It is not on PATH. To type \`pulumi\` yourself: ${putOnPath(folder)}`,
+  };
+}
+
+/** For the shells that people have: that of Windows is PowerShell. */
+function putOnPath(folder: string): string {
+  return delimiter === ";"
+    ? `$env:PATH = '${folder.replaceAll("'", "''")};' + $env:PATH`
+    : `export PATH='${folder.replaceAll("'", "'\\''")}':"$PATH"`;
 }
 
 const WHERE: Readonly<Record<Engine["source"], string>> = {
@@ -75,9 +93,17 @@ function backendOf(stdout: string): string {
   }
 }
 
-function lookAtSettings({ files = filesOfFolder() }: Patient): Observation {
-  if (files.length === 0) return skipped("there is no settings/*.yaml here");
-  const findings = files.flatMap((file) => lintSettings(file).findings);
+function lookAtSettings({ files: named = [] }: Patient): Observation {
+  let result: FilesLintResult;
+  try {
+    result = lintFiles(named);
+  } catch (error) {
+    if (!(error instanceof EmailSecurityError)) throw error;
+    return named.length === 0
+      ? skipped("there is no folder settings here, and no settings.yaml")
+      : fail("there is nothing to look at", error.message);
+  }
+  const { findings, files } = result;
   const errors = findings.filter(({ level }) => level === "error");
   const warnings = findings.filter(({ level }) => level === "warning");
   const many = files.length === 1 ? "1 file" : `${files.length} files`;
@@ -86,15 +112,4 @@ function lookAtSettings({ files = filesOfFolder() }: Patient): Observation {
   const counted = `${many}, ${errors.length} errors and ${warnings.length} warnings`;
   const advice = `${findingText(first)}. \`email-security lint\` shows all.`;
   return errors.length > 0 ? fail(counted, advice) : warn(counted, advice);
-}
-
-function filesOfFolder(): string[] {
-  try {
-    return readdirSync("settings")
-      .filter((name) => /\.ya?ml$/.test(name))
-      .sort()
-      .map((name) => `settings/${name}`);
-  } catch {
-    return [];
-  }
 }

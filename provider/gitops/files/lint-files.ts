@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import { type Finding, inOrder } from "./finding";
@@ -22,7 +22,8 @@ const SINGLE_FILE = "settings.yaml";
 
 /**
  * Lints several settings files, or all in a folder. One that another one includes is linted through that, as it is used,
- * and not by itself.
+ * and not by itself: its own domains and the policy may stand there. That other one is found when it is named too or lies
+ * where settings files are looked for; of what else it says errors alone are told, for they can hide others.
  *
  * @param named files and folders; when empty, the folder `settings`, or else `settings.yaml`.
  * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) when there is none.
@@ -31,11 +32,20 @@ export function lintFiles(named: readonly string[], options: ReadOptions = {}): 
   const candidates = new Map(filesOf(named).map((file) => [resolve(file), file]));
   const shared: ReadOptions = { cache: new Map(), ...options };
   const results = new Map([...candidates].map(([path, file]) => [path, lintSettings(file, shared)]));
+  const asked = new Set([...results.values()].flatMap(({ files }) => files).map((file) => resolve(file)));
+  for (const file of mayInclude([...candidates.keys()])) {
+    const result = lintSettings(file, shared);
+    const includes = result.files.some((one) => candidates.has(resolve(one)));
+    // What a file includes that has a mistake can't be told.
+    const isUnknown = result.settings === undefined && result.files.length === 1;
+    if (includes || isUnknown) results.set(resolve(file), result);
+  }
   const tops = topsOf(results);
   const findings = new Map<string, Finding>();
   for (const { findings: found } of tops) {
     for (const finding of found) {
-      const { code, message, place } = finding;
+      const { code, level, message, place } = finding;
+      if (level !== "error" && place !== undefined && !asked.has(resolve(place.file))) continue;
       findings.set(JSON.stringify([place?.file, place?.line, place?.column, code, message]), finding);
     }
   }
@@ -61,27 +71,69 @@ function topsOf(results: ReadonlyMap<string, LintResult>): LintResult[] {
   return tops.map(([, result]) => result);
 }
 
+/**
+ * Where settings files are looked for, those that name one of these or one that names it, and so on. To read all of them
+ * as settings would take long where there are many tenants.
+ */
+function mayInclude(paths: readonly string[]): string[] {
+  const rest = new Map(
+    defaultFiles()
+      .filter((file) => !paths.includes(resolve(file)))
+      .map((file) => [file, textOf(file)]),
+  );
+  const found: string[] = [];
+  for (const names = paths.map((path) => basename(path)); names.length > 0; ) {
+    const name = names.shift() ?? "";
+    for (const [file, text] of rest) {
+      if (!text.includes(name)) continue;
+      rest.delete(file);
+      found.push(file);
+      names.push(basename(file));
+    }
+  }
+  return found;
+}
+
+/** Empty where it can't be read. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
 function filesOf(named: readonly string[]): string[] {
-  if (named.length > 0) return named.flatMap((path) => (isFolder(path) ? filesIn(path) : [path]));
-  if (isFolder(FOLDER)) return filesIn(FOLDER);
-  if (existsSync(SINGLE_FILE)) return [SINGLE_FILE];
+  if (named.length > 0) return named.flatMap((path) => (isFolder(path) ? wantedIn(path) : [path]));
+  const files = defaultFiles();
+  if (files.length > 0) return files;
+  if (isFolder(FOLDER)) return wantedIn(FOLDER);
   throw new EmailSecurityError(
     "ERR_NO_SETTINGS",
     `There is no folder ${FOLDER} here, and no ${SINGLE_FILE}. Name the settings files.`,
   );
 }
 
-function filesIn(folder: string): string[] {
-  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.isDirectory() && /\.ya?ml$/i.test(entry.name))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !/(?:^|[\\/])node_modules[\\/]/.test(file))
-    .sort();
+function defaultFiles(): string[] {
+  if (isFolder(FOLDER)) return filesIn(FOLDER);
+  return existsSync(SINGLE_FILE) ? [SINGLE_FILE] : [];
+}
+
+function wantedIn(folder: string): string[] {
+  const files = filesIn(folder);
   if (files.length > 0) return files;
   throw new EmailSecurityError(
     "ERR_NO_SETTINGS",
     `There is no settings file in ${quote(folder, 300)}: none that ends in .yaml or .yml.`,
   );
+}
+
+function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory() && /\.ya?ml$/i.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !/(?:^|[\\/])node_modules[\\/]/.test(file))
+    .sort();
 }
 
 function isFolder(path: string): boolean {

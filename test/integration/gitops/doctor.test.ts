@@ -1,11 +1,14 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import sdk from "@pulumi/pulumi/package.json";
 import { describe, expect, it } from "vitest";
+import { installationName } from "../../../provider/engine/installation";
 import { CHECK_NAMES, type Diagnosis } from "../../../provider/gitops/doctor";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { Canary } from "../../support/canary";
@@ -120,7 +123,7 @@ describe("email-security doctor", () => {
     expect(output).toMatch(/^ok +node +Node\.js \d+/);
     expect(output).toMatch(/^fail +address +no address is given\n +→ Set EMAIL_SECURITY_BASE_URL/m);
     expect(output).toMatch(/^fail +key +no key is given\n +→ Set EMAIL_SECURITY_API_KEY/m);
-    expect(output).toMatch(/^- +clock +rests on answer$/m);
+    expect(output).toMatch(/^- +clock +not looked at, since address failed$/m);
     expect(output).toMatch(/^warn +backend +Pulumi is logged in nowhere\n +→ Run `pulumi login`/m);
   });
 
@@ -339,13 +342,34 @@ describe("email-security doctor", () => {
     });
   });
 
+  it("says where an engine is that is not on PATH, and how it comes there", async () => {
+    await using cache = await EmptyFolder.create();
+    const cacheDir = join(cache.path, "it's here");
+    const bin = join(cacheDir, "engine", `${installationName(sdk.version)}-installer`, "bin");
+    await mkdir(bin, { recursive: true });
+    await writeFile(join(bin, "pulumi"), "#!/bin/sh\necho '{}'\n", { mode: 0o755 });
+    await writeFile(join(bin, "../engine.json"), JSON.stringify({ version: sdk.version }));
+    const examination = await Examination.of({
+      EMAIL_SECURITY_ENGINE: "installer",
+      EMAIL_SECURITY_CACHE_DIR: cacheDir,
+    });
+    const { health, found, advice = "" } = examination.of("engine") ?? {};
+    expect({ health, found }).toEqual({
+      health: "ok",
+      found: `Pulumi ${sdk.version}, installed by its own installer, in ${bin}`,
+    });
+    const command = /export PATH=.*$/.exec(advice)?.[0];
+    const shell = await promisify(execFile)("sh", ["-c", `${command}; command -v pulumi`]);
+    expect(shell.stdout).toBe(`${join(bin, "pulumi")}\n`);
+  });
+
   it("says what is wrong with the choice of the engine", async () => {
     const examination = await Examination.of({ EMAIL_SECURITY_ENGINE: "magic" });
     expect(examination.of("engine")).toMatchObject({
       health: "fail",
       advice: expect.stringContaining('EMAIL_SECURITY_ENGINE is "magic"'),
     });
-    expect(examination.of("backend")?.found).toBe("rests on engine");
+    expect(examination.of("backend")?.found).toBe("not looked at, since engine failed");
   });
 
   it("says that the place of the state can't be used", async () => {
@@ -355,6 +379,26 @@ describe("email-security doctor", () => {
       health: "fail",
       found: expect.stringContaining("the place of Pulumi's state can't be used: "),
       advice: expect.stringContaining("PULUMI_BACKEND_URL"),
+    });
+  });
+
+  it("finds the mistakes in settings files of any depth, each once", async () => {
+    const files = {
+      "settings/acme.yaml": "version: 1\ninclude: [acme/deny.yaml]\nownDomains: [acme.example]\n",
+      "settings/acme/deny.yaml": "version: 1\ndeny: [acme.example]\n",
+    };
+    const examination = await Examination.of({}, { files });
+    expect(examination.of("settings")).toMatchObject({
+      health: "fail",
+      found: "2 files, 1 errors and 0 warnings",
+      advice: expect.stringMatching(/^settings\/acme\/deny\.yaml:2:8 error: .*\(deny-own-domain\)/),
+    });
+    const named = await Examination.of({}, { files, args: ["--json", "settings/acme"] });
+    expect(named.of("settings")?.found).toBe("2 files, 1 errors and 0 warnings");
+    const none = await Examination.of({}, { files: { "empty/notes.txt": "" }, args: ["--json", "empty"] });
+    expect(none.of("settings")).toMatchObject({
+      health: "fail",
+      advice: expect.stringContaining('no settings file in "empty"'),
     });
   });
 

@@ -36,6 +36,32 @@ describe("email-security lint", () => {
     });
   });
 
+  it("lints a file that is named alone as the one that includes it uses it, whose own domains it needs", async () => {
+    using folder = new LintedFolder({
+      "settings/acme/settings.yaml":
+        "version: 1\ninclude: [parts.yaml]\nownDomains: [acme.example]\ndeny: [evil.example, mail.evil.example]\n",
+      "settings/acme/parts.yaml": "version: 1\ninclude: [allow.yaml]\n",
+      "settings/acme/allow.yaml": "version: 1\nallow: [acme-login.example]\n",
+      "settings/other.yaml": "version: 1\nallow: [gmail.com]\n",
+    });
+    const { code, stdout } = await emailSecurity(folder.folder, ["lint", "settings/acme/allow.yaml"]);
+    expect(code).toBe(2);
+    // What else that file says is not asked for.
+    expect(stdout).toMatch(
+      /^settings\/acme\/allow\.yaml:2:9 error: .*\(allow-look-alike\)\n1 error in 3 files\.\n$/,
+    );
+  });
+
+  it("tells what keeps the including file from being used, for that may hide more", async () => {
+    using folder = new LintedFolder({
+      "settings/acme.yaml": "version: 1\ninclude: [allow.yaml]\nownDomain: [acme.example]\n",
+      "settings/allow.yaml": "version: 1\nallow: [acme-login.example]\n",
+    });
+    const { code, stdout } = await emailSecurity(folder.folder, ["lint", "settings/allow.yaml"]);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/^settings\/acme\.yaml:3:1 error: /);
+  });
+
   it("lints files that include each other, and one that is named on two ways, once", async () => {
     using folder = new LintedFolder({
       "settings/a.yaml": "version: 1\ninclude: [b.yaml]\n",
