@@ -15,19 +15,7 @@ import type {
   Standing,
   Unmanaged,
 } from "../plan";
-import {
-  counted,
-  day,
-  enumerate,
-  given,
-  join,
-  minute,
-  number,
-  onOneLine,
-  say,
-  sentence,
-  type Words,
-} from "./words";
+import { counted, day, enumerate, given, join, minute, number, say, sentence, type Words } from "./words";
 
 /**
  * What a person is told of a plan, in the order in which one asks: is it dangerous, what changes, what does our mail say,
@@ -116,7 +104,7 @@ export function reportOf(plan: Plan): Report {
     tenant: say`${given(plan.tenant.name)} at ${given(plan.tenant.host)}`,
     source: sourceOf(plan),
     tallies: talliesOf(plan),
-    guards: plan.guards.map(({ code, message }) => ({ code: guardName(code), message })),
+    guards: plan.guards,
     dangers,
     warnings,
     others,
@@ -145,8 +133,9 @@ function moodOf(plan: Plan, dangers: readonly Card[], warnings: readonly Card[])
 }
 
 /** What refuses, in words; a code of another version stays itself. */
-function guardName(code: string): string {
-  return GUARDS[code] ?? onOneLine(code);
+function guardName(code: string): Words {
+  const name = Object.hasOwn(GUARDS, code) ? GUARDS[code] : undefined;
+  return [name ?? given(code)];
 }
 
 const GUARDS: Readonly<Record<string, string>> = {
@@ -166,9 +155,7 @@ function headlineOf(plan: Plan, dangers: number, warnings: number): Words {
   const total = counted(changes.length, "change");
   const judged = risks.length > 0 ? say`Of ${total}, ${enumerate(risks)}.` : [];
   if (guards.length > 0) {
-    const codes = [...new Set(guards.map(({ code }) => code))]
-      .slice(0, MOST_CODES)
-      .map((code) => [guardName(code)]);
+    const codes = [...new Set(guards.map(({ code }) => code))].slice(0, MOST_CODES).map(guardName);
     return say`This run would be refused, by ${enumerate(codes)}. ${judged.length > 0 ? judged : `It has ${total}.`}`;
   }
   if (changes.length === 0) return say`${given(plan.tenant.name)} holds what is declared.`;

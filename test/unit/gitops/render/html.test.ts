@@ -30,7 +30,7 @@ describe("a plan as a page", () => {
   test("tells refusals, then dangers, then the rest", () => {
     const page = read(planHtml(dangerousPlan));
     const order = [
-      "This run would be refused, by removal-guard and protect.",
+      "This run would be refused, by the guard against mass removal and what is protected.",
       "entries would lose 120 of 212 entries (57 %), more than 30 %.\n    - a.example\n",
       "supplier-portal.test",
       "37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.",

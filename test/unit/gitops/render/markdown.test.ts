@@ -35,7 +35,7 @@ describe("a plan as Markdown", () => {
   test("tells refusals, then dangers, then the rest", () => {
     const text = planMarkdown(dangerousPlan);
     const order = [
-      "> [!CAUTION]\n> **Refused.** This run would be refused, by `removal-guard` and `protect`.",
+      "> [!CAUTION]\n> **Refused.** This run would be refused, by the guard against mass removal and what is protected.",
       "### Refused\n",
       "### Danger (1)\n\n#### `+` add allow `supplier-portal.test` (domain)\n\n- **Mail:** **37 threats in 30 days, 35 malicious, 2 spam, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.**\n",
       "### Needs a look (1)\n\n#### `~` change deny → allow `news.example.com` (domain, scope `graymail`)\n",

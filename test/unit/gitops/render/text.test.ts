@@ -35,7 +35,7 @@ describe("a plan as text", () => {
 
   test("tells refusals before everything else", () => {
     const text = planText(dangerousPlan);
-    expect(text).toMatch(/^REFUSED {2}This run would be refused, by removal-guard and protect\./m);
+    expect(text).toMatch(/^REFUSED {2}This run would be refused, by the guard against mass removal/m);
     expect(text.indexOf("Refused by removal-guard")).toBeLessThan(text.indexOf("Danger (1)"));
     expect(text).toContain("\n    If that is meant, say so for one run:\n      confirmRemovals: 120\n");
   });
