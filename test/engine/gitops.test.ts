@@ -181,6 +181,11 @@ describe("a pull request from a fork", () => {
   it("can't bring a plan of its own to the merge", async () => {
     const tree = await repository.git.git("rev-parse", "main:settings");
     repository.nextRun();
+    // Run by hand, it takes no plan at all, be it of a pull request that is open still.
+    const byHand = await repository.onMain("merge", "apply", { github: { event_name: "workflow_dispatch" } });
+    expect(byHand.ran).not.toContain("actions/download-artifact@v5");
+    expect(byHand.outputs).toMatchObject({ code: "3" });
+    repository.nextRun();
     await repository.change(({ artifacts }) => {
       const mine = artifacts.find(({ name }) => name.endsWith(tree));
       artifacts.splice(0, artifacts.length, {

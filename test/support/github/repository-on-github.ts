@@ -65,9 +65,13 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     return await this.#run("pull-request", job, { github: { event } }, { merge: branch, from });
   }
 
-  /** A job of another workflow, on main. */
+  /** A job of another workflow, on main: of a push or by the clock, or as the contexts have it. */
   async onMain(name: "merge" | "drift", job: string, contexts: Contexts = {}): Promise<JobRun> {
-    return await this.#run(name, job, contexts, { from: REPOSITORY });
+    const github = {
+      event_name: name === "merge" ? "push" : "schedule",
+      ...(contexts["github"] as object | undefined),
+    };
+    return await this.#run(name, job, { ...contexts, github }, { from: REPOSITORY });
   }
 
   async state(): Promise<GitHubState> {

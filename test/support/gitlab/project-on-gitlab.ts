@@ -76,6 +76,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
       CI_JOB_TOKEN: JOB_TOKEN,
       CI_MERGE_REQUEST_IID: "3",
       CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "main",
+      CI_PIPELINE_SOURCE: "push",
       CI_PROJECT_ID: "7",
       CI_PROJECT_PATH: "acme/email-security",
       CI_SERVER_HOST: "gitlab.example",
