@@ -66,7 +66,7 @@ function farewell(folder: string, name: string, files: readonly string[], fromTe
     ...(fromTenant ? [] : ["  export EMAIL_SECURITY_BASE_URL=… EMAIL_SECURITY_API_KEY=…"]),
     "  npx email-security doctor                        # is all there that is needed?",
     write,
-    "  npx email-security lint settings/*.yaml",
+    "  npx email-security lint",
     `  npx email-security plan settings/${name}.yaml    # what it would do; reads only`,
     "",
     "README.md says how the pipeline gets its key, and how changes are proposed and read.",
