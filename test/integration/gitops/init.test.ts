@@ -38,7 +38,12 @@ describe("email-security init", () => {
     expect(await readFile(join(folder.path, "initech/index.ts"), "utf8")).toContain(
       'new TenantSettings("initech", { file: "settings/initech.yaml" });',
     );
-    expect(stdout).toContain("npx email-security doctor");
+    // A first try whole, in its order, in the README too.
+    const readme = await readFile(join(folder.path, "initech/README.md"), "utf8");
+    const order =
+      /npm install[^]*email-security doctor[^]*pulumi login --local[^]*pulumi stack init try[^]*plan settings\/initech\.yaml --stack try[^]*apply settings\/initech\.yaml --stack try --yes/;
+    expect(stdout).toMatch(order);
+    expect(readme).toMatch(order);
   });
 
   it("declares nothing yet, and lint finds nothing in it", async () => {
