@@ -41,7 +41,7 @@ describe("email-security init", () => {
     // A first try whole, in its order, in the README too.
     const readme = await readFile(join(folder.path, "initech/README.md"), "utf8");
     const order =
-      /npm install[^]*email-security doctor[^]*pulumi login --local[^]*pulumi stack init try[^]*plan settings\/initech\.yaml --stack try[^]*apply settings\/initech\.yaml --stack try --yes/;
+      /npm install[\s\S]*email-security doctor[\s\S]*pulumi login --local[\s\S]*pulumi stack init try[\s\S]*plan settings\/initech\.yaml --stack try[\s\S]*apply settings\/initech\.yaml --stack try --yes/;
     expect(stdout).toMatch(order);
     expect(readme).toMatch(order);
   });
@@ -63,8 +63,8 @@ describe("email-security init", () => {
     const cli = cliIn(folder.path);
     await cli("init", ".", "--name", "initech");
     const readme = await readFile(join(folder.path, "README.md"), "utf8");
-    const [, example = ""] = /## Propose a change\n[^]*?```yaml\n([^]*?)```/.exec(readme) ?? [];
-    expect(example).toMatch(/^ {3}allow:\n[^]*^ {3}deny:\n/m);
+    const [, example = ""] = /## Propose a change\n[\s\S]*?```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
+    expect(example).toMatch(/^ {3}allow:\n[\s\S]*^ {3}deny:\n/m);
     const file = join(folder.path, "settings/initech.yaml");
     await writeFile(file, `${await readFile(file, "utf8")}${example.replace(/^ {3}/gm, "")}`);
     const lint = await cli("lint", "--today", "2026-11-21");
