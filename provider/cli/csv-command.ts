@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
+import type { CsvDifference } from "../gitops/files/csv-difference";
 import type { Section } from "../gitops/files/edit";
-import { harmless, printable } from "../settings/text";
+import { harmless, printable, quote } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
 
 /** `email-security csv`: a table in and out of settings files, for those who come from a spreadsheet. */
@@ -15,7 +16,9 @@ export function csvCommand(): Command {
 function importCommand(): Command {
   return new Command("import")
     .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-    .description("add the rows of a table to a settings file: all of them, or none where one has a mistake")
+    .description(
+      "add the rows of a table to a settings file: all of them, or none where one has a mistake (exit code 2: a row says something else of what is declared already, which stays)",
+    )
     .argument("<table>", "the table (CSV); - for standard input")
     .requiredOption("--to <file>", "the settings file; it is made when there is none")
     .addOption(
@@ -35,19 +38,36 @@ interface ImportOptions {
 
 async function importTable(table: string, { to, ...options }: ImportOptions): Promise<ExitCode> {
   const { importCsv } = await import("../gitops/files/import-csv.js");
-  const { added, present, ignored } = importCsv(readFileSync(table === "-" ? 0 : table), to, options);
+  const { added, present, different, ignored } = importCsv(
+    readFileSync(table === "-" ? 0 : table),
+    to,
+    options,
+  );
   const lines = [`${options.dryRun ? "Would add" : "Added"} ${rows(added.length)} to ${printable(to)}.`];
-  if (present.length > 0) {
-    const some = present
-      .slice(0, 10)
-      .map(({ row }) => row)
-      .join(", ");
-    const more = present.length > 10 ? " and more" : "";
-    lines.push(`Declared already, and left as they are: ${rows(present.length)} (${some}${more}).`);
-  }
+  if (present.length > 0) lines.push(`Declared already, as the table has them: ${rows(present.length)}.`);
   if (ignored.length > 0) lines.push(`Columns left out: ${ignored.map(printable).join(", ")}.`);
   console.log(lines.join("\n"));
-  return EXIT.clean;
+  if (different.length === 0) return EXIT.clean;
+  console.error(differenceLines(different, to).join("\n"));
+  return EXIT.changes;
+}
+
+const SHOWN = 100;
+
+function differenceLines(different: readonly CsvDifference[], file: string): string[] {
+  const count = new Set(different.map(({ row }) => row)).size;
+  const says = (text: string): string => (text === "" ? "nothing" : quote(text, 500));
+  const more = different.length - SHOWN;
+  return [
+    `Declared already with something else, and left as ${count === 1 ? "it is" : "they are"}: ${rows(count)}. An import only adds; change ${printable(file)} where the table is right.`,
+    ...different
+      .slice(0, SHOWN)
+      .map(
+        ({ row, column, written, place, declared, given }) =>
+          `  row ${row}, column ${quote(column)}: of ${quote(written)} the file says ${says(declared)} (${printable(place.file)}:${place.line}), and the row ${says(given)}`,
+      ),
+    ...(more > 0 ? [`  … and ${more} more`] : []),
+  ];
 }
 
 function exportCommand(): Command {

@@ -54,21 +54,27 @@ async function exportTenant(): Promise<Exported> {
 }
 
 function farewell(folder: string, name: string, files: readonly string[], fromTenant: boolean): string {
-  const write = fromTenant
-    ? `  # look through settings/${name}.yaml and what it includes; what is risky has an acceptRisk to be reviewed`
-    : `  # write your own into settings/${name}.yaml`;
+  const file = `settings/${name}.yaml`;
+  const steps: readonly (readonly [command: string, why?: string])[] = [
+    [`cd ${folder} && git init --initial-branch main && npm install`],
+    ...(fromTenant ? [] : [["export EMAIL_SECURITY_BASE_URL=… EMAIL_SECURITY_API_KEY=…"] as const]),
+    ["npx email-security doctor", "is all there? Says how `pulumi` comes on PATH"],
+    fromTenant
+      ? [`# look through ${file} and what it includes; what is risky has an acceptRisk to be reviewed`]
+      : [`# write your own into ${file}`],
+    ["npx email-security lint", "all below settings/"],
+    ["pulumi login --local", "where the state goes; for a try, your home folder"],
+    ["pulumi stack init try", "asks for a passphrase; export it as PULUMI_CONFIG_PASSPHRASE"],
+    [`npx email-security plan ${file} --stack try`, "what it would do; reads only"],
+    [`npx email-security apply ${file} --stack try --yes`, "does it; --plan-digest holds it to a plan"],
+  ];
   return [
     `Wrote ${files.length} files into ${folder}:`,
-    ...files.map((file) => `  ${file}`),
+    ...files.map((path) => `  ${path}`),
     "",
     "What comes next:",
-    `  cd ${folder} && git init --initial-branch main && npm install`,
-    ...(fromTenant ? [] : ["  export EMAIL_SECURITY_BASE_URL=… EMAIL_SECURITY_API_KEY=…"]),
-    "  npx email-security doctor                        # is all there that is needed?",
-    write,
-    "  npx email-security lint settings/*.yaml",
-    `  npx email-security plan settings/${name}.yaml    # what it would do; reads only`,
+    ...steps.map(([command, why]) => `  ${why === undefined ? command : `${command.padEnd(40)}  # ${why}`}`),
     "",
-    "README.md says how the pipeline gets its key, and how changes are proposed and read.",
+    "README.md says the same in more words, how the pipeline gets its key, and how changes are proposed and read.",
   ].join("\n");
 }

@@ -99,9 +99,9 @@ function lookAtSettings({ files: named = [] }: Patient): Observation {
     result = lintFiles(named);
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
-    return named.length === 0
+    return named.length === 0 && error.code === "ERR_NO_SETTINGS"
       ? skipped("there is no folder settings here, and no settings.yaml")
-      : fail("there is nothing to look at", error.message);
+      : fail("they can't be looked at", error.message);
   }
   const { findings, files } = result;
   const errors = findings.filter(({ level }) => level === "error");

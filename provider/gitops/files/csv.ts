@@ -27,6 +27,8 @@ export interface CsvRow {
 /** A table that was read. */
 export interface CsvTable {
   readonly rows: readonly CsvRow[];
+  /** What the columns hold, each with its name in the header: `comment`, "Reason". */
+  readonly columns: ReadonlyMap<string, string>;
   /** The columns whose names mean nothing here; what they hold is left out. */
   readonly ignored: readonly string[];
 }
@@ -233,7 +235,7 @@ function tableOf(data: readonly (readonly string[])[], list: Section | undefined
   const titles = new Map(columns.map(({ field, title }) => [field, title]));
   mistakes.push(...refusedBySchema(rows, titles), ...repeated(rows));
   if (mistakes.length > 0) throw new CsvError(mistakes);
-  return { rows, ignored };
+  return { rows, columns: titles, ignored };
 }
 
 function columnsOf(

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readSettings } from "../../../provider/gitops/files/read-settings";
 import { emailSecurity } from "../../support/command";
@@ -22,9 +22,67 @@ describe("email-security csv import", () => {
       "evil.example = deny: INC-7",
     ]);
     expect((await emailSecurity(folder.folder, args)).stdout).toBe(
-      "Added 0 rows to settings.yaml.\nDeclared already, and left as they are: 2 rows (2, 3).\nColumns left out: Added.\n",
+      "Added 0 rows to settings.yaml.\nDeclared already, as the table has them: 2 rows.\nColumns left out: Added.\n",
     );
     expect(readFileSync(folder.path("settings.yaml"), "utf8")).toBe(written);
+  });
+
+  it("names each cell that says something else of what is declared, and leaves that as it is", async () => {
+    using folder = new LintedFolder({
+      "settings.yaml": `version: 1
+vips: [{ email: ceo@acme.example, comment: Chief }]
+allow:
+  - { value: partner.example, comment: Contract, ticket: CHG-1, owner: Dana Reyes, expires: 2035-01-31 }
+  - { value: news.example, scope: graymail, comment: Wanted }
+deny:
+  - { value: evil.example, comment: Phishing }
+  - bad.example
+`,
+    });
+    const before = readFileSync(folder.path("settings.yaml"), "utf8");
+    await emailSecurity(folder.folder, ["csv", "export", "--out", "table.csv"]);
+    const again = ["csv", "import", "table.csv", "--to", "settings.yaml"];
+    expect(await emailSecurity(folder.folder, again)).toEqual({
+      code: 0,
+      stdout: "Added 0 rows to settings.yaml.\nDeclared already, as the table has them: 5 rows.\n",
+      stderr: "",
+    });
+
+    const table = readFileSync(folder.path("table.csv"), "utf8")
+      .replace("Phishing", "Phishing, edited")
+      .replace("2035-01-31", "31.12.2036")
+      .replace("CHG-1", "")
+      .replace("graymail", "")
+      .replace("Chief", "Chief executive");
+    writeFileSync(folder.path("table.csv"), `${table}"deny","new.example"\r\n`);
+    const { code, stdout, stderr } = await emailSecurity(folder.folder, [...again, "--dry-run"]);
+    expect({ code, stdout }).toEqual({
+      code: 2,
+      stdout: "Would add 1 row to settings.yaml.\nDeclared already, as the table has them: 1 row.\n",
+    });
+    expect(stderr.split("\n")).toEqual([
+      "Declared already with something else, and left as they are: 4 rows. An import only adds; change settings.yaml where the table is right.",
+      '  row 2, column "comment": of "ceo@acme.example" the file says "Chief" (settings.yaml:2), and the row "Chief executive"',
+      expect.stringContaining('column "comment": of "evil.example" the file says "Phishing"'),
+      expect.stringContaining(
+        'column "scope": of "news.example" the file says "graymail" (settings.yaml:5), and the row nothing',
+      ),
+      expect.stringContaining(
+        'column "ticket": of "partner.example" the file says "CHG-1" (settings.yaml:4)',
+      ),
+      expect.stringContaining(
+        'column "expires": of "partner.example" the file says "2035-01-31" (settings.yaml:4), and the row "2036-12-31"',
+      ),
+      "",
+    ]);
+    expect(readFileSync(folder.path("settings.yaml"), "utf8")).toBe(before);
+    // With a row for each scope, both are meant.
+    writeFileSync(
+      folder.path("two.csv"),
+      "list,value,scope\nallow,news.example,graymail\ndeny,new.example,\n",
+    );
+    const two = await emailSecurity(folder.folder, ["csv", "import", "two.csv", "--to", "settings.yaml"]);
+    expect(two).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Added 1 row .*\n.*: 1 row\.\n$/) });
   });
 
   it("keeps what is there, byte for byte, and knows what is included", async () => {

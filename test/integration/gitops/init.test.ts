@@ -38,19 +38,56 @@ describe("email-security init", () => {
     expect(await readFile(join(folder.path, "initech/index.ts"), "utf8")).toContain(
       'new TenantSettings("initech", { file: "settings/initech.yaml" });',
     );
-    expect(stdout).toContain("npx email-security doctor");
+    // A first try whole, in its order, in the README too.
+    const readme = await readFile(join(folder.path, "initech/README.md"), "utf8");
+    const order =
+      /npm install[\s\S]*email-security doctor[\s\S]*pulumi login --local[\s\S]*pulumi stack init try[\s\S]*plan settings\/initech\.yaml --stack try[\s\S]*apply settings\/initech\.yaml --stack try --yes/;
+    expect(stdout).toMatch(order);
+    expect(readme).toMatch(order);
   });
 
   it("declares nothing yet, and lint finds nothing in it", async () => {
     await using folder = await EmptyFolder.create();
     await cliIn(folder.path)("init", ".", "--name", "initech");
-    const lint = await cliIn(folder.path)("lint", "settings/initech.yaml", "settings/baseline.yaml");
-    expect(lint).toMatchObject({ code: 0, stdout: expect.not.stringContaining("error") });
+    const lint = await cliIn(folder.path)("lint");
+    expect(lint).toMatchObject({ code: 0, stdout: "Nothing found in 2 files.\n" });
     const { settings } = inspectSettings(join(folder.path, "settings/initech.yaml"));
     expect(settings).toMatchObject({ entries: [], vips: [], ownDomains: [] });
     // The rules of the team are there; that what nobody declares is removed, is not.
     expect(settings?.policy.requireOwner).toEqual(["allow"]);
     expect(settings?.lists.entries?.mode).toBeUndefined();
+  });
+
+  it("has a README whose example of a change keeps the rules of the team", async () => {
+    await using folder = await EmptyFolder.create();
+    const cli = cliIn(folder.path);
+    await cli("init", ".", "--name", "initech");
+    const readme = await readFile(join(folder.path, "README.md"), "utf8");
+    const [, example = ""] = /## Propose a change\n[\s\S]*?```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
+    expect(example).toMatch(/^ {3}allow:\n[\s\S]*^ {3}deny:\n/m);
+    const file = join(folder.path, "settings/initech.yaml");
+    await writeFile(file, `${await readFile(file, "utf8")}${example.replace(/^ {3}/gm, "")}`);
+    const lint = await cli("lint", "--today", "2026-11-21");
+    expect(lint).toMatchObject({ code: 0, stdout: "Nothing found in 2 files.\n" });
+    expect(readSettings(file).entries.map(({ key }) => key)).toContain("evil.example");
+  });
+
+  it("has an editor, a hook and pipelines that look at settings of any depth", async () => {
+    await using folder = await EmptyFolder.create();
+    const cli = cliIn(folder.path);
+    await cli("init", ".", "--name", "initech");
+    for (const [file, wanted] of [
+      [".vscode/settings.json", '"settings/**/*.yaml"'],
+      [".pre-commit-config.yaml", "pass_filenames: false"],
+      [".github/workflows/pull-request.yml", "npx --no email-security lint --sarif lint.sarif\n"],
+      [".gitlab-ci.yml", "- npx --no email-security lint\n"],
+      ["README.md", "npx email-security lint  "],
+    ] as const) {
+      expect(await readFile(join(folder.path, file), "utf8"), file).toContain(wanted);
+    }
+    await mkdir(join(folder.path, "settings/other"));
+    await writeFile(join(folder.path, "settings/other/deny.yaml"), "version: 1\ndeny: [com]\n");
+    expect(await cli("lint")).toMatchObject({ code: 2 });
   });
 
   it("shows in comments what becomes settings when they are taken away", async () => {
