@@ -1,6 +1,16 @@
 import type { HandlerName } from "../../provider/resources/shell";
-import { InitFailed, type Properties } from "./dynamic-provider";
-import type { SandboxTenant } from "./sandbox-tenant";
+import { DynamicProvider, type DynamicResource, InitFailed, type Properties } from "./dynamic-provider";
+
+/** What serves the resources of a run. */
+export interface ServesRuns extends Pick<DynamicProvider, "nextRun" | "printed"> {
+  resource(handler: HandlerName): Served;
+}
+
+/** The engine's calls for one kind of resource. */
+export type Served = Pick<
+  DynamicResource,
+  "check" | "diff" | "diffDetails" | "create" | "read" | "update" | "delete"
+>;
 
 /** What an `up` of one resource came to. */
 export interface Up {
@@ -23,13 +33,13 @@ export class ManagedResource {
   inputs: Properties = {};
   properties: Properties | undefined;
   id = "";
-  readonly #tenant: Pick<SandboxTenant, "provider">;
+  readonly #tenant: { readonly provider: ServesRuns };
   readonly #handler: HandlerName;
   readonly #sharesRuns: boolean;
   #hasFailed = false;
 
   /** @param options with `sharesRuns`, whoever has several resources begins each run of theirs (`provider.nextRun`). */
-  constructor(tenant: Pick<SandboxTenant, "provider">, handler: HandlerName, { sharesRuns = false } = {}) {
+  constructor(tenant: { readonly provider: ServesRuns }, handler: HandlerName, { sharesRuns = false } = {}) {
     this.#tenant = tenant;
     this.#handler = handler;
     this.#sharesRuns = sharesRuns;
@@ -108,7 +118,7 @@ export class ManagedResource {
     const before = provider.printed.length;
     const up = await work();
     // What the process prints comes over a pipe, after its answer.
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    if (provider instanceof DynamicProvider) await new Promise((resolve) => setTimeout(resolve, 30));
     return { reasons: [], details: {}, ...up, printed: provider.printed.slice(before).join("\n") };
   }
 }

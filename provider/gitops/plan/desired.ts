@@ -26,6 +26,8 @@ export interface DesiredList {
   readonly isNew: boolean;
   /** The `confirmRemovals` of the last run: it was good for that run only. */
   readonly confirmedBefore?: number;
+  /** The same that the state holds, which a refresh goes by. Default: the options. */
+  readonly optionsBefore?: Readonly<Record<string, unknown>>;
   /** As the list takes them: mode, ignore, protect, limits, adopt, onDelete. */
   readonly options: Readonly<Record<string, unknown>>;
   /** What the files say of each key. */
@@ -45,6 +47,8 @@ export interface KnownList {
   /** Whether the stack has the list at all. Default: true. */
   readonly isThere?: boolean;
   readonly confirmedBefore?: number;
+  /** The options of the last run: mode, ignore. Default: what they are now. */
+  readonly options?: Readonly<Record<string, unknown>>;
 }
 
 /**
@@ -72,6 +76,7 @@ export function desiredOf(
       known: before?.content,
       isNew: before?.isThere === false,
       ...(before?.confirmedBefore === undefined ? {} : { confirmedBefore: before.confirmedBefore }),
+      ...(before?.options === undefined ? {} : { optionsBefore: before.options }),
       options: settings.lists[name] ?? {},
       about: new Map(declared.map((one) => [one.key, one])),
     };

@@ -1,6 +1,7 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
 import { EntryMatch, keyOfRow } from "../../resources/lifecycle/entry-match";
 import { type EntryType, LISTS, type List } from "../../settings/assumptions";
+import { naturalKey } from "../../settings/entry-value";
 import {
   asUnmanaged,
   isUnmanaged,
@@ -114,6 +115,15 @@ interface Before<Row> {
   readonly rows: ReadonlyMap<string, Row>;
 }
 
+type Going = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmployeeRow])[];
+
+/** What an entry that is declared is held against. */
+interface EntriesAround {
+  readonly match: EntryMatch;
+  readonly before: Before<AllowDenyEntryRow>;
+  readonly going: Going;
+}
+
 type BareChange = Omit<Change, "findings" | "evidence" | "alarm">;
 
 /** The comparison of all lists with one reading of the tenant. */
@@ -126,6 +136,8 @@ class Comparison {
   readonly #observed: Observed;
   /** The rows that are declared, or go. */
   readonly #accounted = new Set<AllowDenyEntryRow | VipEmployeeRow>();
+  /** Those that an exclusive list would remove, once a refresh has shown them. */
+  readonly #later = new Set<AllowDenyEntryRow | VipEmployeeRow>();
 
   constructor(desired: Desired, observed: Observed) {
     this.#desired = desired;
@@ -134,15 +146,22 @@ class Comparison {
 
   compare(list: DesiredList): void {
     if (list.kind === "entry") {
+      const before = this.#entriesBefore(list);
+      const going = this.#going(list, before);
       const match = new EntryMatch(list.declared, this.#observed.rows);
-      for (const [key, text] of Object.entries(list.declared)) this.#entry(list, key, text, match);
+      for (const [key, text] of Object.entries(list.declared)) {
+        this.#entry(list, key, text, { match, before, going });
+      }
+      this.#removals(list, before, going);
     } else {
+      const before = this.#vipsBefore(list);
       for (const [key, text] of Object.entries(list.declared)) this.#vip(list, key, text);
+      this.#removals(list, before, this.#going(list, before));
     }
-    this.#removals(list);
+    this.#sayLater(list);
   }
 
-  #entry(list: DesiredList, key: string, text: string, match: EntryMatch): void {
+  #entry(list: DesiredList, key: string, text: string, { match, before: there, going }: EntriesAround): void {
     const entry = readEntry(key, text);
     if (entry === undefined) return;
     const row = match.found.get(key);
@@ -160,15 +179,49 @@ class Comparison {
     const before = row === undefined ? undefined : standingOfEntry(row);
     const sign = row === undefined ? "add" : "change";
     this.bare.push({ ...subject, sign, ...withoutUndefined({ before }), after, ...this.#said(list, key) });
-    if (row === undefined || list.options["adopt"] === true) return;
+    const doesAdopt = list.options["adopt"] === true;
     // What the state does not know is taken over only when the files say so.
-    if (list.known !== undefined && !Object.hasOwn(list.known, key)) {
+    if (row !== undefined && !doesAdopt && list.known !== undefined && !Object.hasOwn(there.content, key)) {
       const differs = row.list === entry.list ? "with another comment" : `on the ${row.list} list`;
       this.guards.push({
         code: "exists",
         message: `${entry.list} ${entry.value} is at the tenant already, ${differs}, and this stack has not declared it before. To take it over and change it, set \`adopt: true\` for the entries; or declare it as it stands.`,
       });
+      return;
     }
+    if (row?.list === entry.list) return;
+    const inTheWay = this.#inTheWay(entry, key, going);
+    const [first] = inTheWay;
+    if (first === undefined) return;
+    if (row === undefined && doesAdopt && inTheWay.length === 1) {
+      this.#removal(list, keyOfRow(first), first, `gives way to ${entry.list} ${key}, which takes it over`);
+      return;
+    }
+    const over =
+      row === undefined
+        ? "To take it over and change it, set `adopt: true` for the entries; or remove"
+        : "Remove";
+    this.guards.push({
+      code: "exists",
+      message: `${first.list} ${printable(keyOfRow(first))} is at the tenant, and nobody declares it; a value can't be on both lists, whatever its scopes, so ${entry.list} ${key} can't be there. ${over} it in the console.`,
+    });
+  }
+
+  /** What stands on the other list with the same value in another scope, and stays there. */
+  #inTheWay(entry: ListedEntry, key: string, going: Going): AllowDenyEntryRow[] {
+    const gone = new Set(going.map(([, row]) => row));
+    const natural = naturalKey(entry.entryType, entry.value);
+    return this.#observed.rows.filter(
+      (row) =>
+        isList(row.list) &&
+        row.list !== entry.list &&
+        naturalKey(row.entry_type, row.value) === natural &&
+        keyOfRow(row) !== key &&
+        !gone.has(row) &&
+        !this.#desired.lists.some(
+          ({ kind, declared }) => kind === "entry" && Object.hasOwn(declared, keyOfRow(row)),
+        ),
+    );
   }
 
   #vip(list: DesiredList, key: string, text: string): void {
@@ -202,9 +255,8 @@ class Comparison {
     };
   }
 
-  #removals(list: DesiredList): void {
+  #removals(list: DesiredList, { content }: Pick<Before<unknown>, "content">, going: Going): void {
     const kind = kindOf(list);
-    const { content, rows } = list.kind === "entry" ? this.#entriesBefore(list) : this.#vipsBefore(list);
     const inputs = { ...list.options, [kind.property]: list.declared };
     const confirmRemovals = list.confirmedBefore;
     if (list.isWhole) {
@@ -217,21 +269,46 @@ class Comparison {
       }
     }
     this.#kept(list, content);
-    for (const [key] of removals(kind, content, list.declared, list.options)) {
-      const row = rows.get(key);
-      if (row === undefined || this.#isDeclaredElsewhere(list, key)) continue;
-      this.#removal(list, key, row);
+    for (const [key, row] of going) {
+      const expired = this.#desired.expired.find((one) => one.kind === list.kind && one.key === key);
+      const why =
+        expired !== undefined
+          ? `expired on ${expired.expires}`
+          : Object.hasOwn(list.known ?? {}, key) && !isUnmanaged(list.known?.[key] ?? "")
+            ? "no longer declared"
+            : "not declared, and the list is exclusive";
+      this.#removal(list, key, row, why, expired);
     }
   }
 
-  #removal(list: DesiredList, key: string, row: AllowDenyEntryRow | VipEmployeeRow): void {
-    const expired = this.#desired.expired.find((one) => one.kind === list.kind && one.key === key);
-    const why =
-      expired !== undefined
-        ? `expired on ${expired.expires}`
-        : Object.hasOwn(list.known ?? {}, key) && !isUnmanaged(list.known?.[key] ?? "")
-          ? "no longer declared"
-          : "not declared, and the list is exclusive";
+  /** What is removed because nobody declares it any more. */
+  #going(list: DesiredList, { content, rows }: Before<AllowDenyEntryRow | VipEmployeeRow>): Going {
+    return removals(kindOf(list), content, list.declared, list.options).flatMap(([key]) => {
+      const row = rows.get(key);
+      return row === undefined || this.#isDeclaredElsewhere(list, key) ? [] : [[key, row] as const];
+    });
+  }
+
+  /** What an exclusive list leaves for now. */
+  #sayLater(list: DesiredList): void {
+    const left = [...this.#later].filter((row) => !this.#accounted.has(row));
+    this.#later.clear();
+    if (left.length === 0) return;
+    const what = left.length === 1 ? "1 is" : `${left.length} are`;
+    this.findings.push({
+      code: "exclusive-later",
+      level: "warning",
+      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is exclusive, and ${what} at the tenant that nobody declares. The first run that holds it to that removes none of them; the plan after it will show them as removed.`,
+    });
+  }
+
+  #removal(
+    list: DesiredList,
+    key: string,
+    row: AllowDenyEntryRow | VipEmployeeRow,
+    why: string,
+    expired?: DeclaredEntry | DeclaredVip,
+  ): void {
     const said = { why, ...withoutUndefined({ place: expired?.place ?? list.place }) };
     if (!isEntryRow(row)) {
       this.#accounted.add(row);
@@ -304,25 +381,21 @@ class Comparison {
   }
 
   /** What an exclusive list takes for its own, though it never declared it: from its second run on. */
-  #unmanagedOf<Row>(
+  #unmanagedOf<Row extends AllowDenyEntryRow | VipEmployeeRow>(
     list: DesiredList,
     others: ReadonlyMap<string, Row>,
     textOf: (row: Row) => string,
   ): (readonly [key: string, row: Row])[] {
-    if (list.options["mode"] !== "exclusive") return [];
-    const isIgnored = ignoring(kindOf(list), list.options);
-    const own = [...others].filter(([key, row]) => !isIgnored(key, textOf(row)));
-    if (!list.isNew) return own;
-    const left = own.filter(([key]) => !Object.hasOwn(list.declared, key));
-    if (left.length > 0) {
-      const what = left.length === 1 ? "1 is" : `${left.length} are`;
-      this.findings.push({
-        code: "exclusive-later",
-        level: "warning",
-        message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is exclusive, and ${what} at the tenant that nobody declares. The first run of a stack removes none of them; the plan after it will show them as removed.`,
-      });
-    }
-    return [];
+    const own = (options: DesiredList["options"]): [key: string, row: Row][] => {
+      if (options["mode"] !== "exclusive") return [];
+      const isIgnored = ignoring(kindOf(list), options);
+      return [...others].filter(([key, row]) => !isIgnored(key, textOf(row)));
+    };
+    // A run removes what a refresh has shown, and that goes by what the state says of the list.
+    const shown = list.isNew ? [] : own(list.optionsBefore ?? list.options);
+    const isShown = new Set(shown.map(([key]) => key));
+    for (const [key, row] of own(list.options)) if (!isShown.has(key)) this.#later.add(row);
+    return shown;
   }
 
   /** Where a stack has declared much, and none of it is there, the key is likely that of another tenant. */

@@ -118,6 +118,7 @@ function desiredList(
     declared: content(after?.inputs),
     known: content(before?.outputs ?? before?.inputs),
     isNew: before === undefined,
+    ...withoutUndefined({ optionsBefore: before?.outputs }),
     ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
     // Of a resource that goes, its last arguments say what deleting it does.
     options: isWhole

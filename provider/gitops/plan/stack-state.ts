@@ -64,12 +64,13 @@ export function knownLists(state: unknown, stack: string, resource: string | und
         urn.includes(`${TENANT_SETTINGS_TYPE}$`) &&
         nameIn(urn) === name,
     );
-    const content = found?.outputs?.[property] ?? {};
+    const { [property]: content = {}, ...options } = found?.outputs ?? {};
     const confirmed = found?.inputs?.["confirmRemovals"];
     return {
       content: isKeyed(content) ? content : {},
       isThere: found !== undefined,
       ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
+      ...(found === undefined ? {} : { options }),
     };
   };
   return { entries: listOf("AllowDenyList", "entries"), vips: listOf("VipList", "members") };

@@ -7,6 +7,7 @@ import type { Declaration as Declared } from "../../../provider/resources/lifecy
 import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
 import { vipList } from "../../../provider/resources/lifecycle/vip-list";
 import { Program } from "../../../provider/resources/program";
+import type { ReviewedPlan } from "../../../provider/resources/reviewed-plan";
 import type { HandlerName } from "../../../provider/resources/shell";
 import { NO_OWN_DOMAINS } from "../../../provider/settings/own-domains";
 import { Tenant } from "../../../provider/tenant";
@@ -248,11 +249,12 @@ class RunUnderWay {
 }
 
 /** What the provider process of one run is, in this process. */
-class Provider implements AsyncDisposable {
+export class Provider implements AsyncDisposable {
   readonly #client: SettingsClient;
   readonly #fronts: Readonly<Record<HandlerName, Front>>;
 
-  constructor({ url, apiKey }: Access) {
+  /** @param reviewed the plan that the run is held to. */
+  constructor({ url, apiKey }: Access, reviewed?: ReviewedPlan) {
     this.#client = new SettingsClient({ baseUrl: url, apiKey });
     const soon = (begin: () => void) => void setTimeout(begin, 1);
     const tenant = new Tenant({ client: this.#client, gather: soon });
@@ -265,6 +267,7 @@ class Provider implements AsyncDisposable {
         isDeclared: (key) => declared.some(({ has }) => has(key)),
         hold: () => {},
         isHeldElsewhere: () => false,
+        reviewed: () => reviewed,
       }),
       program: new Program(),
       ownDomains: () => NO_OWN_DOMAINS,

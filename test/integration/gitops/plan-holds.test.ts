@@ -1,0 +1,400 @@
+import { writeFileSync } from "node:fs";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { entryArguments, memberArguments, readSettings } from "../../../provider/gitops/files/read-settings";
+import type { Settings } from "../../../provider/gitops/files/settings";
+import { desiredOf, type KnownList, type KnownLists } from "../../../provider/gitops/plan/desired";
+import { withoutEvidence } from "../../../provider/gitops/plan/mail-evidence";
+import { makePlan } from "../../../provider/gitops/plan/make-plan";
+import { observe } from "../../../provider/gitops/plan/observed";
+import type { Change, Plan, Standing } from "../../../provider/gitops/plan/plan";
+import { planJson } from "../../../provider/gitops/plan/render/json";
+import { hostOf } from "../../../provider/gitops/plan-tenant";
+import { parsePattern } from "../../../provider/settings/pattern";
+import { DynamicProvider } from "../../support/dynamic-provider";
+import { ManagedResource, type ServesRuns, type Up } from "../../support/managed-resource";
+import { aConsoleEdit, type ConsoleEdit, doInConsole } from "../../support/model/colleague";
+import { Companies, type Company } from "../../support/model/company";
+import { InProcessProvider } from "../../support/model/in-process-provider";
+import { keyOf } from "../../support/model/program";
+import {
+  aSettingsEdit,
+  type Declarations,
+  declaredKeys,
+  editedSettings,
+  NOTHING_DECLARED,
+  type SettingsEdit,
+  settingsText,
+} from "../../support/model/settings-edit";
+import { canonical, entryTypeOf } from "../../support/model/world";
+import { isLong } from "../../support/scale";
+import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
+
+/** How many stories are told in this process, and how many with the real provider process of each run. */
+const STORIES = Number(process.env["STORIES"] ?? (isLong ? 5_000 : 60));
+const STORIES_OF_PROCESSES = isLong ? 200 : 3;
+
+/** The same stories in every `npm test`, which must not fail one day for what it passed the day before. */
+const SEED = isLong || process.env["STORIES"] ? {} : { seed: 20_261_121 };
+
+/** One day after the other: what is declared until a day expires in between. */
+const DAYS = ["2026-11-21", "2026-11-28", "2026-12-05"];
+
+interface Chapter {
+  /** Whether the stack is refreshed before the console is used. */
+  readonly refreshes: boolean;
+  readonly console: readonly ConsoleEdit[];
+  readonly settings: readonly SettingsEdit[];
+  /** Whether the run is held to the plan. */
+  readonly isHeld: boolean;
+  /** Which of the plan's changes is overtaken in the console, before a run that is held to it. */
+  readonly overtaken: number | undefined;
+}
+
+const aStory: fc.Arbitrary<readonly Chapter[]> = fc
+  .tuple(
+    ...DAYS.map((_, at) =>
+      fc.record({
+        refreshes: fc.boolean(),
+        console: fc.array(aConsoleEdit, { maxLength: at === 0 ? 6 : 4 }),
+        settings: fc.array(aSettingsEdit, { minLength: at === 0 ? 2 : 0, maxLength: at === 0 ? 9 : 5 }),
+        isHeld: fc.boolean(),
+        overtaken: fc.oneof(
+          { weight: 3, arbitrary: fc.constant(undefined) },
+          { weight: 1, arbitrary: fc.nat(20) },
+        ),
+      }),
+    ),
+  )
+  .map((chapters) => chapters);
+
+type Begin = (company: Company, environment: Record<string, string>) => Promise<ServesRuns & AsyncDisposable>;
+
+const inThisProcess: Begin = async (company, environment) => new InProcessProvider(company, environment);
+
+const inItsOwn: Begin = async ({ url, apiKey }, environment) =>
+  await DynamicProvider.start({
+    environment: { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: apiKey, ...environment },
+  });
+
+/* A failure names its seed and path: given to fast-check as `seed` and `path`, they tell that one story again. */
+
+it.each([
+  {
+    where: "in this process, values as canonical",
+    begin: inThisProcess,
+    stories: STORIES,
+    echoValue: "canonical",
+  },
+  {
+    where: "in this process, values as sent",
+    begin: inThisProcess,
+    stories: STORIES / 4,
+    echoValue: "as-sent",
+  },
+  {
+    where: "in the real provider process",
+    begin: inItsOwn,
+    stories: STORIES_OF_PROCESSES,
+    echoValue: "canonical",
+  },
+] as const)(
+  "a plan says exactly what the run after it does, $where",
+  { timeout: isLong ? 0 : 300_000 },
+  async ({ begin, stories, echoValue }) => {
+    await using companies = new Companies({ echoValue });
+    const property = fc.asyncProperty(fc.noBias(aStory), async (story) => {
+      await play(story, await companies.next(), begin);
+    });
+    const { seed, counterexamplePath, counterexample, errorInstance } = await fc.check(property, {
+      numRuns: stories,
+      ...SEED,
+    });
+    const failure = errorInstance instanceof Error ? errorInstance.message : "";
+    const story = failure === "" ? "" : `\n${JSON.stringify(counterexample)}`;
+    expect(failure, `seed ${seed}, path ${counterexamplePath}${story}`).toBe("");
+  },
+);
+
+async function play(story: readonly Chapter[], company: Company, begin: Begin): Promise<void> {
+  using folder = settingsFolder({});
+  const client = new SettingsClient({ baseUrl: company.url, apiKey: company.apiKey });
+  const scene = new Scene(company, client, folder, begin);
+  try {
+    for (const [at, chapter] of story.entries()) await scene.play(chapter, DAYS[at] ?? "");
+  } catch (error) {
+    throw new Error(`${(error as Error).message}\n${scene.told.join("\n")}`, { cause: error });
+  } finally {
+    await client.close();
+  }
+}
+
+/** Both lists, by the kind of thing that a plan says is on them. */
+const HANDLERS = { entry: "allowDenyList", vip: "vipList" } as const;
+type Kind = keyof typeof HANDLERS;
+const KINDS: readonly Kind[] = ["entry", "vip"];
+
+/** A stack with a `TenantSettings` and the company that it is for. */
+class Scene {
+  readonly told: string[] = [];
+  readonly #company: Company;
+  readonly #client: SettingsClient;
+  readonly #folder: SettingsFolder;
+  readonly #begin: Begin;
+  readonly #run: { provider: ServesRuns };
+  readonly #lists: Readonly<Record<Kind, ManagedResource>>;
+  #declared: Declarations = NOTHING_DECLARED;
+
+  constructor(company: Company, client: SettingsClient, folder: SettingsFolder, begin: Begin) {
+    this.#company = company;
+    this.#client = client;
+    this.#folder = folder;
+    this.#begin = begin;
+    this.#run = { provider: undefined as unknown as ServesRuns };
+    const list = (kind: Kind) => new ManagedResource(this.#run, HANDLERS[kind], { sharesRuns: true });
+    this.#lists = { entry: list("entry"), vip: list("vip") };
+  }
+
+  async play({ refreshes, console, settings, isHeld, overtaken }: Chapter, today: string): Promise<void> {
+    if (refreshes) await this.#refresh();
+    for (const edit of console) this.told.push(await doInConsole(this.#company, edit));
+    this.#declared = settings.reduce(editedSettings, this.#declared);
+    this.#folder.write("acme.yaml", settingsText(this.#declared, today));
+    const read = readSettings(this.#folder.at("acme.yaml"), { today });
+    this.told.push(`declared on ${today}: ${JSON.stringify(read.lists)}`);
+    for (const { key, text } of [...read.entries, ...read.vips]) this.told.push(`  ${key}: ${text}`);
+
+    if (overtaken !== undefined) await this.#overtake(overtaken, read);
+    const before = this.#holds();
+    const plan = await this.#plan(read);
+    const ups = await this.#up(read, isHeld ? plan : undefined);
+    const after = this.#holds();
+    this.#compare(plan, ups, differences(before, after));
+    const isDone = plan.guards.length === 0;
+    this.#compareRest(plan, read, today, before, isDone);
+    if (isDone) await this.#compareNext(plan, read);
+  }
+
+  /** The plan says exactly what was done, or why it was not. */
+  #compare({ changes, guards }: Plan, ups: Readonly<Record<Kind, Up>>, done: readonly string[]): void {
+    const planned: string[] = [];
+    for (const kind of KINDS) {
+      const { outcome, failures, reasons } = ups[kind];
+      const said = [...Object.entries(failures).flat(), ...reasons].join("\n");
+      const own = guards.filter(({ message }) => /^The VIP list/.test(message) === (kind === "vip"));
+      const refusals = own.map(({ code }) => code).filter((code) => code !== "exists");
+      expect(outcome === "refused" ? refusalsIn(failures) : [], `refusals of ${kind}: ${said}`).toEqual(
+        refusals.sort(),
+      );
+      if (outcome === "refused") continue;
+      const lines = changes.filter((change) => change.kind === kind).map(changeLine);
+      const exist = own.length - refusals.length;
+      const found = reasons.filter((reason) => reason.includes("ERR_EXISTS")).length;
+      const told = reasons.length === 0 ? (said.match(/ERR_EXISTS/g)?.length ?? 0) : found;
+      expect(told, `what is there already, of ${kind}: ${said}`).toBe(exist);
+      if (exist === 0) {
+        expect(["created", "updated", "same"], `${kind}: ${said}`).toContain(outcome);
+        planned.push(...lines);
+        continue;
+      }
+      // What is in the way is left, and so is what it would have taken the place of.
+      const own_ = done.filter((line) => line.startsWith(`${kind} `));
+      expect(lines).toEqual(expect.arrayContaining(own_));
+      planned.push(...own_);
+    }
+    expect(done).toEqual(planned.sort());
+  }
+
+  /** What a plan says of what does not change. */
+  #compareRest(
+    { changes, unmanaged, counts }: Plan,
+    { lists }: Settings,
+    today: string,
+    before: ReadonlyMap<string, string>,
+    isDone: boolean,
+  ): void {
+    const touched = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));
+    const declared = declaredKeys(this.#declared, today);
+    expect(counts.unchanged, "unchanged").toBe(declared.filter((key) => !touched.has(key)).length);
+    const isIgnored = (name: string, text: string): boolean => {
+      const [kind = "", key = ""] = name.split(" ");
+      const target = kind === "vip" ? { value: key } : { value: key, list: text.split(":")[0] as "deny" };
+      return (lists[kind === "vip" ? "vips" : "entries"]?.ignore ?? []).some((one) => {
+        const pattern = parsePattern(one);
+        return pattern.ok && pattern.value.matches(target);
+      });
+    };
+    const left = [...before].filter(
+      ([name, text]) =>
+        !touched.has(name) && !declared.includes(name) && text !== "VIP (auto)" && !isIgnored(name, text),
+    );
+    if (!isDone) return;
+    expect(
+      unmanaged.map(({ kind, key, before: row }) => `${kind} ${key}: ${told(kind, row)}`).sort(),
+      "unmanaged",
+    ).toEqual(left.map(([name, text]) => `${name}: ${text}`).sort());
+    expect(counts).toMatchObject({ unmanaged: left.length });
+  }
+
+  /** After a run, there is nothing more to do, but for what an exclusive list has seen only now. */
+  async #compareNext(plan: Plan, read: Settings): Promise<void> {
+    const next = await this.#plan(read);
+    const later = plan.findings
+      .filter(({ code }) => code === "exclusive-later")
+      .map(({ message }) => Number(/(\d+) (?:is|are) at the tenant/.exec(message)?.[1]));
+    const isLater = ({ why }: Change): boolean => why === "not declared, and the list is exclusive";
+    expect(next.changes.filter(isLater).length, "what goes later").toBe(
+      later.reduce((sum, one) => sum + one, 0),
+    );
+    if (later.length === 0) expect(next.guards.map(({ message }) => message)).toEqual([]);
+    const more = next.changes.filter((change) => !isLater(change));
+    expect(more.map(changeLine), "the next plan").toEqual([]);
+  }
+
+  /** A change of the plan is overtaken in the console: the run that is held to the plan does nothing to that list. */
+  async #overtake(pick: number, read: Settings): Promise<void> {
+    const plan = await this.#plan(read);
+    const change = plan.changes[pick % Math.max(1, plan.changes.length)];
+    if (change === undefined) return;
+    if (!(await this.#changedInConsole(change))) return;
+    this.told.push(`console: overtakes ${changeLine(change)}`);
+    this.#company.takeRequests();
+    const isRefused = plan.guards.some(
+      ({ code, message }) => code !== "exists" && /^The VIP list/.test(message) === (change.kind === "vip"),
+    );
+    const ups = await this.#up(read, plan);
+    const { failures } = ups[change.kind];
+    const path = change.kind === "vip" ? "/vip_employees" : "/allow_deny_entries";
+    const writes = this.#company
+      .takeRequests()
+      .filter((request) => request.method !== "GET" && request.path.includes(path));
+    expect(writes.map(({ method, path, body }) => [method, path, body])).toEqual([]);
+    if (!isRefused) expect(Object.values(failures).join()).toContain("ERR_PLAN_MOVED");
+  }
+
+  /** Makes of a thing that a plan changes something else than the plan has seen; answers whether that could be done. */
+  async #changedInConsole({ kind, key, value, verdictScope, after }: Change): Promise<boolean> {
+    const comment = `in the meantime, ${this.told.length}`;
+    const company = this.#company;
+    const isDone = (status: number): boolean => status < 300;
+    if (kind === "vip") {
+      const added = await company.console("POST", "/vip_employees", { emails: [value], comment });
+      return (
+        isDone(added) && isDone(await company.console("PATCH", "/vip_employees", { email: value, comment }))
+      );
+    }
+    const row = company.entries().find((one) => keyOfRow(one) === key);
+    const path = "/allow_deny_entries";
+    if (row !== undefined) return isDone(await company.console("PATCH", `${path}/${row.id}`, { comment }));
+    const entry_type = entryTypeOf(value);
+    const made = { list: after?.list, entry_type, value, verdict_scope: verdictScope, comment };
+    return isDone(await company.console("POST", path, made));
+  }
+
+  async #plan(read: Settings): Promise<Plan> {
+    const observed = await observe(this.#client);
+    return makePlan({
+      desired: desiredOf(read, this.#known()),
+      observed,
+      tenant: { host: hostOf(this.#client), name: "acme" },
+      source: { kind: "files", files: ["acme.yaml"] },
+      mail: withoutEvidence(observed.at, "not asked"),
+    });
+  }
+
+  /** What the state holds, as it is read from an exported stack. */
+  #known(): KnownLists {
+    const of = (kind: Kind, property: string): KnownList => {
+      const { properties, inputs } = this.#lists[kind];
+      const { confirmRemovals } = inputs as { confirmRemovals?: number };
+      return {
+        content: (properties?.[property] ?? {}) as KnownList["content"],
+        isThere: properties !== undefined,
+        ...(confirmRemovals === undefined ? {} : { confirmedBefore: confirmRemovals }),
+        ...(properties === undefined ? {} : { options: properties }),
+      };
+    };
+    return { entries: of("entry", "entries"), vips: of("vip", "members") };
+  }
+
+  /** `pulumi up --refresh`, with the plan in the environment where the run is held to one. */
+  async #up(read: Settings, plan: Plan | undefined): Promise<Readonly<Record<Kind, Up>>> {
+    const environment: Record<string, string> = {};
+    if (plan !== undefined) {
+      environment["EMAIL_SECURITY_PLAN"] = this.#folder.at("plan.json");
+      writeFileSync(this.#folder.at("plan.json"), planJson(plan));
+    }
+    await using provider = await this.#begin(this.#company, environment);
+    this.#run.provider = provider;
+    await this.#refreshAll();
+    const { entries, vips } = read.lists;
+    const [entry, vip] = await Promise.all([
+      this.#lists.entry.up({ ...entries, entries: read.entries.map(entryArguments) }),
+      this.#lists.vip.up({ ...vips, members: read.vips.map(memberArguments) }),
+    ]);
+    for (const { outcome, failures, reasons } of [entry, vip])
+      this.told.push(`run: ${outcome} ${[...Object.entries(failures).flat(), ...reasons].join("\n")}`);
+    return { entry, vip };
+  }
+
+  async #refresh(): Promise<void> {
+    await using provider = await this.#begin(this.#company, {});
+    this.#run.provider = provider;
+    await this.#refreshAll();
+    this.told.push("refresh");
+  }
+
+  async #refreshAll(): Promise<void> {
+    const known = Object.values(this.#lists).filter(({ properties }) => properties !== undefined);
+    await Promise.all(known.map((list) => list.refresh()));
+  }
+
+  /** All that the tenant holds, in words. */
+  #holds(): ReadonlyMap<string, string> {
+    const entries = this.#company
+      .entries()
+      .map((row) => [`entry ${keyOfRow(row)}`, told("entry", row)] as const);
+    const vips = this.#company.vips().flatMap(({ email, comment, source }) => {
+      const text = source === "auto" ? "VIP (auto)" : told("vip", { comment });
+      return email === null || email === "" ? [] : [[`vip ${email}`, text] as const];
+    });
+    return new Map([...entries, ...vips].sort());
+  }
+}
+
+function keyOfRow({ value, verdict_scope }: { value: string; verdict_scope: string }): string {
+  return keyOf({ value: canonical(value), scope: verdict_scope });
+}
+
+function told(kind: string, one: { readonly list?: string; readonly comment?: string } | undefined): string {
+  if (one === undefined) return "nothing";
+  return [kind === "vip" ? "VIP" : one.list, one.comment].filter(Boolean).join(": ");
+}
+
+function changeLine({ kind, key, before, after }: Change): string {
+  const as = (standing: Standing | undefined): string => told(kind, standing);
+  return `${kind} ${key}: ${as(before)} -> ${as(after)}`;
+}
+
+function differences(before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string[] {
+  // Who is a VIP by detection and by hand is one all the same.
+  const of = (holds: ReadonlyMap<string, string>, name: string) =>
+    holds.get(name)?.replace(" (auto)", "") ?? "nothing";
+  return [...new Set([...before.keys(), ...after.keys()])]
+    .filter((name) => of(before, name) !== of(after, name))
+    .map((name) => `${name}: ${of(before, name)} -> ${of(after, name)}`)
+    .sort();
+}
+
+/** The guards that a check names. */
+function refusalsIn(failures: Readonly<Record<string, string>>): string[] {
+  return Object.entries(failures)
+    .flatMap(([property, reason]) => (property === "" ? reason.split("\n") : [`${property} ${reason}`]))
+    .flatMap((line) => {
+      if (/^\s*(?:entries|members) would lose /.test(line)) return ["removal-guard"];
+      const [, property] = /^\s*(protect|ignore) holds /.exec(line) ?? [];
+      return property === undefined ? [] : [property];
+    })
+    .sort();
+}

@@ -1,0 +1,84 @@
+import type { dynamic } from "@pulumi/pulumi";
+import { readReviewedPlan } from "../../../provider/resources/reviewed-plan";
+import type { HandlerName } from "../../../provider/resources/shell";
+import { InitFailed, type Properties } from "../dynamic-provider";
+import type { Served, ServesRuns } from "../managed-resource";
+import { Provider } from "./in-process-stack";
+
+/** What the provider process of one run is to a managed resource, in this process: for many runs. */
+export class InProcessProvider implements ServesRuns, AsyncDisposable {
+  readonly printed: string[] = [];
+  readonly #provider: Provider;
+
+  /** @param environment what the process of a run would find in its environment: a plan that was reviewed. */
+  constructor(access: { readonly url: string; readonly apiKey: string }, environment: NodeJS.ProcessEnv) {
+    this.#provider = new Provider(access, readReviewedPlan(environment, new URL(access.url).host));
+  }
+
+  async nextRun(): Promise<void> {
+    throw new Error("a run has a provider of its own");
+  }
+
+  resource(handler: HandlerName): Served {
+    const front = this.#provider.of(handler);
+    return {
+      async check(news, olds = {}) {
+        const { inputs, failures = [] } = (await front.check(
+          passed(olds),
+          passed(news),
+        )) as dynamic.CheckResult;
+        return {
+          inputs: passed(inputs),
+          failures: Object.fromEntries(failures.map(({ property, reason }) => [property, reason])),
+        };
+      },
+      async diff(id, olds, news) {
+        const { changes = false, replaces = [] } = await front.diff(id, passed(olds), passed(news));
+        return { changes, replaces };
+      },
+      diffDetails: async () => undefined,
+      create: (inputs) =>
+        orInitFailed(async () => {
+          const { id, outs } = await front.create(passed(inputs));
+          return { id, properties: passed(outs ?? {}) };
+        }),
+      async read(id, properties) {
+        const found = (await front.read(id, passed(properties))) as dynamic.ReadResult & {
+          inputs?: Properties;
+        };
+        if (found.id === undefined) return undefined;
+        return { id: found.id, properties: passed(found.props ?? {}), inputs: passed(found.inputs ?? {}) };
+      },
+      update: (id, olds, news) =>
+        orInitFailed(async () => passed((await front.update(id, passed(olds), passed(news))).outs ?? {})),
+      async delete(id, properties) {
+        await front.delete(id, passed(properties));
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#provider[Symbol.asyncDispose]();
+  }
+}
+
+/** What failed halfway, as the engine is told of it. */
+async function orInitFailed<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Error) || !("properties" in error)) throw error;
+    const { message, id, properties, reasons } = error as Error & {
+      id: string;
+      properties: Properties;
+      reasons: string[];
+    };
+    throw new InitFailed(message, id, passed(properties), reasons);
+  }
+}
+
+/** What is left of properties on their way between the engine and a provider. */
+function passed(properties: object): Properties {
+  const { __provider: _shell, ...rest } = JSON.parse(JSON.stringify(properties)) as Properties;
+  return rest;
+}

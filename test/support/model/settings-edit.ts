@@ -1,0 +1,215 @@
+import fc from "fast-check";
+import { parsePattern } from "../../../provider/settings/pattern";
+import { aComment, aList, aMailbox, aScope, aValue, keyOf, often } from "./program";
+import { type List, MAILBOXES, OUTSIDER, type Scope, spelled, VALUES } from "./world";
+
+/** What a settings file declares. */
+export interface Declarations {
+  readonly entries: readonly WrittenEntry[];
+  readonly vips: readonly WrittenVip[];
+  readonly lists: { readonly entries: ListOptions; readonly vips: ListOptions };
+}
+
+interface Written {
+  readonly comment: string;
+  readonly expires: string | undefined;
+  readonly spelling: number;
+}
+
+interface WrittenEntry extends Written {
+  readonly value: string;
+  readonly scope: Scope;
+  readonly list: List;
+  readonly acceptRisk: string | undefined;
+}
+
+interface WrittenVip extends Written {
+  readonly email: string;
+}
+
+interface ListOptions {
+  readonly mode?: "additive" | "exclusive" | undefined;
+  readonly ignore?: readonly string[];
+  readonly protect?: readonly string[];
+  readonly maxRemovals?: number | undefined;
+  readonly maxRemovalFraction?: number | undefined;
+  readonly confirmRemovals?: number | undefined;
+  readonly adopt?: boolean;
+  readonly onDelete?: "exclude" | "keep" | undefined;
+}
+
+export const NOTHING_DECLARED: Declarations = { entries: [], vips: [], lists: { entries: {}, vips: {} } };
+
+/** What a person does to a settings file. */
+export type SettingsEdit =
+  | { readonly edit: "entry"; readonly entry: WrittenEntry }
+  | { readonly edit: "vip"; readonly vip: WrittenVip }
+  | { readonly edit: "remove"; readonly value: string }
+  | { readonly edit: "remove vip"; readonly email: string }
+  | { readonly edit: "entries options"; readonly options: ListOptions }
+  | { readonly edit: "vips options"; readonly options: ListOptions };
+
+export function editedSettings(before: Declarations, edit: SettingsEdit): Declarations {
+  const { entries, vips, lists } = before;
+  switch (edit.edit) {
+    case "entry": {
+      // A value can't be declared on both lists, in whatever scopes.
+      const { entry } = edit;
+      const isInTheWay = (other: WrittenEntry): boolean =>
+        other.value === entry.value && (other.list !== entry.list || other.scope === entry.scope);
+      return { ...before, entries: [...entries.filter((other) => !isInTheWay(other)), entry] };
+    }
+    case "vip":
+      return { ...before, vips: [...vips.filter(({ email }) => email !== edit.vip.email), edit.vip] };
+    case "remove":
+      return { ...before, entries: entries.filter(({ value }) => value !== edit.value) };
+    case "remove vip":
+      return { ...before, vips: vips.filter(({ email }) => email !== edit.email) };
+    case "entries options":
+      return { ...before, lists: { ...lists, entries: edit.options } };
+    case "vips options":
+      return { ...before, lists: { ...lists, vips: edit.options } };
+  }
+}
+
+/** The settings file. What can't be said together of a list, such as to ignore what is declared, is left out. */
+export function settingsText({ entries, vips, lists }: Declarations, today: string): string {
+  const isCurrent = ({ expires }: Written): boolean => expires === undefined || expires >= today;
+  const current = [...entries, ...vips].filter(isCurrent);
+  const targets = {
+    entries: current.flatMap((one) => ("value" in one ? [{ value: one.value, list: one.list }] : [])),
+    vips: current.flatMap((one) => ("email" in one ? [{ value: one.email }] : [])),
+  };
+  const optionsOf = (name: "entries" | "vips"): ListOptions => {
+    const { ignore = [], protect = [], ...rest } = lists[name];
+    const names = (text: string): boolean => {
+      const pattern = parsePattern(text);
+      return pattern.ok && targets[name].some(pattern.value.matches);
+    };
+    return {
+      ...rest,
+      ignore: ignore.filter((text) => !names(text)),
+      protect: protect.filter(names),
+    };
+  };
+  const about = ({ comment, expires }: Written): object => ({
+    ...(comment === "" ? {} : { comment }),
+    ...(expires === undefined ? {} : { expires }),
+  });
+  const listed = (wanted: List): unknown[] =>
+    entries
+      .filter(({ list }) => list === wanted)
+      .map(({ value, scope, acceptRisk, spelling, ...rest }) => ({
+        value: spelled(VALUES.find(([one]) => one === value) ?? [value], spelling),
+        ...(scope === "global" && spelling < 2 ? {} : { scope }),
+        ...(acceptRisk === undefined ? {} : { acceptRisk }),
+        ...about({ ...rest, spelling }),
+      }));
+  return JSON.stringify(
+    {
+      version: 1,
+      lists: { entries: optionsOf("entries"), vips: optionsOf("vips") },
+      allow: listed("allow"),
+      deny: listed("deny"),
+      vips: vips.map(({ email, spelling, ...rest }) => ({
+        email: spelled(MAILBOXES.find(([one]) => one === email) ?? [email], spelling),
+        ...about({ ...rest, spelling }),
+      })),
+    },
+    null,
+    1,
+  );
+}
+
+/** The keys that are declared on a day, as a plan names them. */
+export function declaredKeys({ entries, vips }: Declarations, today: string): string[] {
+  return [
+    ...entries.filter((one) => isCurrentOn(one, today)).map((one) => `entry ${keyOf(one)}`),
+    ...vips.filter((one) => isCurrentOn(one, today)).map(({ email }) => `vip ${email}`),
+  ];
+}
+
+function isCurrentOn({ expires }: Written, today: string): boolean {
+  return expires === undefined || expires >= today;
+}
+
+const anExpiry = fc.constantFrom(undefined, undefined, undefined, "never", "2026-12-01");
+
+const ownMailbox = aMailbox.filter((email) => email !== OUTSIDER);
+
+const aSpelling = fc.nat(2);
+
+const anEntry: fc.Arbitrary<SettingsEdit> = fc.record({
+  edit: fc.constant("entry" as const),
+  entry: fc.record({
+    value: aValue,
+    scope: aScope,
+    list: aList,
+    comment: aComment,
+    expires: anExpiry,
+    acceptRisk: fc.constantFrom(undefined, undefined, undefined, "they (still) need it"),
+    spelling: aSpelling,
+  }),
+});
+
+const aVip: fc.Arbitrary<SettingsEdit> = fc.record({
+  edit: fc.constant("vip" as const),
+  vip: fc.record({ email: ownMailbox, comment: aComment, expires: anExpiry, spelling: aSpelling }),
+});
+
+const mostly = <T>(usual: T, ...others: readonly T[]): fc.Arbitrary<T> =>
+  fc.oneof(
+    { weight: 5, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: fc.constantFrom(...others) },
+  );
+
+const optionsWith = (patterns: readonly string[]) => ({
+  ignore: fc.oneof(
+    { weight: 3, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.uniqueArray(often(patterns), { maxLength: 2 }) },
+  ),
+  protect: fc.oneof(
+    { weight: 5, arbitrary: fc.constant([]) },
+    { weight: 1, arbitrary: fc.uniqueArray(often(patterns), { maxLength: 2 }) },
+  ),
+  maxRemovals: mostly<number | undefined>(undefined, 0, 1, 2),
+  maxRemovalFraction: mostly<number | undefined>(1, undefined, 0.5),
+  confirmRemovals: mostly<number | undefined>(undefined, 1, 2),
+});
+
+const options: fc.Arbitrary<SettingsEdit> = fc.oneof(
+  fc.record({
+    edit: fc.constant("entries options" as const),
+    options: fc.record({
+      ...optionsWith([
+        "*evil.example",
+        "allow:*",
+        "partner.example",
+        "*@*",
+        "192.0.2.0/24",
+        "deny:news.example",
+      ]),
+      mode: fc.constantFrom(undefined, "additive" as const, "exclusive" as const, "exclusive" as const),
+      adopt: fc.boolean(),
+    }),
+  }),
+  fc
+    .record({
+      ...optionsWith(["c*", "lena@acme.example", "*@acme.example"]),
+      mode: fc.constantFrom(undefined, "additive" as const, "exclusive" as const, "exclusive" as const),
+      onDelete: fc.constantFrom(undefined, undefined, "exclude" as const, "keep" as const),
+    })
+    .map(({ onDelete, ...rest }) => ({
+      edit: "vips options" as const,
+      options: { ...rest, onDelete: rest.mode === "exclusive" && onDelete === "keep" ? undefined : onDelete },
+    })),
+);
+
+/** How settings files come to be, and what becomes of them. */
+export const aSettingsEdit: fc.Arbitrary<SettingsEdit> = fc.oneof(
+  { weight: 6, arbitrary: anEntry },
+  { weight: 3, arbitrary: aVip },
+  { weight: 2, arbitrary: fc.record({ edit: fc.constant("remove" as const), value: aValue }) },
+  { weight: 1, arbitrary: fc.record({ edit: fc.constant("remove vip" as const), email: ownMailbox }) },
+  { weight: 3, arbitrary: options },
+);
