@@ -190,27 +190,33 @@ class Comparison {
       return;
     }
     if (row?.list === entry.list) return;
-    const inTheWay = this.#inTheWay(entry, key, going);
+    const isTaken = row !== undefined && !Object.hasOwn(there.content, key);
+    const inTheWay = this.#inTheWay(entry, key, { before: there, going, isTaken });
     const [first] = inTheWay;
     if (first === undefined) return;
     if (row === undefined && doesAdopt && inTheWay.length === 1) {
       this.#removal(list, keyOfRow(first), first, `gives way to ${entry.list} ${key}, which takes it over`);
       return;
     }
-    const over =
-      row === undefined
-        ? "To take it over and change it, set `adopt: true` for the entries; or remove"
-        : "Remove";
+    const adopt = row === undefined ? "set `adopt: true` for the entries to take it over, or " : "";
     this.guards.push({
       code: "exists",
-      message: `${first.list} ${printable(keyOfRow(first))} is at the tenant, and nobody declares it; a value can't be on both lists, whatever its scopes, so ${entry.list} ${key} can't be there. ${over} it in the console.`,
+      message: `${first.list} ${printable(keyOfRow(first))} is at the tenant, and this stack has not declared it before; a value can't be on both lists, whatever its scopes, so ${entry.list} ${key} can't be there: ${adopt}remove it in the console.`,
     });
   }
 
-  /** What stands on the other list with the same value in another scope, and stays there. */
-  #inTheWay(entry: ListedEntry, key: string, going: Going): AllowDenyEntryRow[] {
+  /** What stands on the other list with the same value in another scope, and keeps an entry off its list. */
+  #inTheWay(
+    entry: ListedEntry,
+    key: string,
+    { before, going, isTaken }: Omit<EntriesAround, "match"> & { readonly isTaken: boolean },
+  ): AllowDenyEntryRow[] {
     const gone = new Set(going.map(([, row]) => row));
     const natural = naturalKey(entry.entryType, entry.value);
+    // What is declared leaves its place first, but for two that the state does not know: each waits for the other.
+    const leaves = (other: string): boolean =>
+      this.#desired.lists.some(({ kind, declared }) => kind === "entry" && Object.hasOwn(declared, other)) &&
+      (!isTaken || Object.hasOwn(before.content, other));
     return this.#observed.rows.filter(
       (row) =>
         isList(row.list) &&
@@ -218,9 +224,7 @@ class Comparison {
         naturalKey(row.entry_type, row.value) === natural &&
         keyOfRow(row) !== key &&
         !gone.has(row) &&
-        !this.#desired.lists.some(
-          ({ kind, declared }) => kind === "entry" && Object.hasOwn(declared, keyOfRow(row)),
-        ),
+        !leaves(keyOfRow(row)),
     );
   }
 

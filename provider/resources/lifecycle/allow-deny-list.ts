@@ -48,7 +48,7 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
     const work = new EntryWork(plan, removed, inputs, context);
     // A deny is there before its allow goes, and what takes the place of another is there before that one goes.
     for (const list of ["deny", "allow"] as const) {
-      const wanted = entries.filter(([, entry]) => entry.list === list);
+      const wanted = await work.inOrder(entries.filter(([, entry]) => entry.list === list));
       await attempts.all(wanted, async ([key, entry]) => await work.ensure(key, entry));
     }
     const failed = attempts.failed.map(({ item: [, entry] }) => entry);
@@ -91,6 +91,24 @@ class EntryWork {
     this.#context = context;
     this.#going = new Map(removed.map(([, entry]) => [naturalKeyOf(entry), entry]));
     this.#known = new Map(entriesOf(plan.known));
+  }
+
+  /**
+   * The order in which entries of one value don't stand in each other's way, where they come from the other list: what is
+   * taken over can only be changed, what the state knows may be made anew, and what is added comes last.
+   */
+  async inOrder(wanted: readonly Keyed[]): Promise<readonly Keyed[]> {
+    const values = Map.groupBy(wanted, ([, entry]) => naturalKeyOf(entry));
+    if (values.size === wanted.length) return wanted;
+    const ranked = await Promise.all(
+      wanted.map(async (keyed) => {
+        const [key, entry] = keyed;
+        const isAlone = values.get(naturalKeyOf(entry))?.length === 1;
+        if (isAlone || this.#known.has(key)) return { keyed, rank: 1 };
+        return { keyed, rank: (await this.#rowsLike(entry)).length > 0 ? 0 : 2 };
+      }),
+    );
+    return ranked.toSorted((one, other) => one.rank - other.rank).map(({ keyed }) => keyed);
   }
 
   async ensure(key: string, entry: ListedEntry): Promise<void> {
