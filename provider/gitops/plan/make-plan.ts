@@ -121,7 +121,8 @@ type Going = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmploy
 interface EntriesAround {
   readonly match: EntryMatch;
   readonly before: Before<AllowDenyEntryRow>;
-  readonly going: Going;
+  /** The rows that are removed. */
+  readonly gone: ReadonlySet<AllowDenyEntryRow | VipEmployeeRow>;
 }
 
 type BareChange = Omit<Change, "findings" | "evidence" | "alarm">;
@@ -134,6 +135,8 @@ class Comparison {
   unchanged = 0;
   readonly #desired: Desired;
   readonly #observed: Observed;
+  /** The rows of one value, whatever their lists and scopes. */
+  readonly #byValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
   /** The rows that are declared, or go. */
   readonly #accounted = new Set<AllowDenyEntryRow | VipEmployeeRow>();
   /** Those that an exclusive list would remove, once a refresh has shown them. */
@@ -142,15 +145,17 @@ class Comparison {
   constructor(desired: Desired, observed: Observed) {
     this.#desired = desired;
     this.#observed = observed;
+    this.#byValue = Map.groupBy(observed.rows, (row) => naturalKey(row.entry_type, row.value));
   }
 
   compare(list: DesiredList): void {
     if (list.kind === "entry") {
       const before = this.#entriesBefore(list);
       const going = this.#going(list, before);
+      const gone = new Set(going.map(([, row]) => row));
       const match = new EntryMatch(list.declared, this.#observed.rows);
       for (const [key, text] of Object.entries(list.declared)) {
-        this.#entry(list, key, text, { match, before, going });
+        this.#entry(list, key, text, { match, before, gone });
       }
       this.#removals(list, before, going);
     } else {
@@ -161,7 +166,7 @@ class Comparison {
     this.#sayLater(list);
   }
 
-  #entry(list: DesiredList, key: string, text: string, { match, before: there, going }: EntriesAround): void {
+  #entry(list: DesiredList, key: string, text: string, { match, before: there, gone }: EntriesAround): void {
     const entry = readEntry(key, text);
     if (entry === undefined) return;
     const row = match.found.get(key);
@@ -191,7 +196,7 @@ class Comparison {
     }
     if (row?.list === entry.list) return;
     const isTaken = row !== undefined && !Object.hasOwn(there.content, key);
-    const inTheWay = this.#inTheWay(entry, key, { before: there, going, isTaken });
+    const inTheWay = this.#inTheWay(entry, key, { before: there, gone, isTaken });
     const [first] = inTheWay;
     if (first === undefined) return;
     if (row === undefined && doesAdopt && inTheWay.length === 1) {
@@ -209,19 +214,17 @@ class Comparison {
   #inTheWay(
     entry: ListedEntry,
     key: string,
-    { before, going, isTaken }: Omit<EntriesAround, "match"> & { readonly isTaken: boolean },
+    { before, gone, isTaken }: Omit<EntriesAround, "match"> & { readonly isTaken: boolean },
   ): AllowDenyEntryRow[] {
-    const gone = new Set(going.map(([, row]) => row));
     const natural = naturalKey(entry.entryType, entry.value);
     // What is declared leaves its place first, but for two that the state does not know: each waits for the other.
     const leaves = (other: string): boolean =>
       this.#desired.lists.some(({ kind, declared }) => kind === "entry" && Object.hasOwn(declared, other)) &&
       (!isTaken || Object.hasOwn(before.content, other));
-    return this.#observed.rows.filter(
+    return (this.#byValue.get(natural) ?? []).filter(
       (row) =>
         isList(row.list) &&
         row.list !== entry.list &&
-        naturalKey(row.entry_type, row.value) === natural &&
         keyOfRow(row) !== key &&
         !gone.has(row) &&
         !leaves(keyOfRow(row)),
