@@ -8,6 +8,7 @@ import { DEFAULT_VERDICT_SCOPE, type List } from "../../settings/assumptions";
 import { parseEntryValue, parseMailbox } from "../../settings/entry-value";
 import { keyOfEntry, keyOfVip, nameOfKey, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { checkList, ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
+import { isOneEdit } from "../../settings/look-alike";
 import { OwnDomains } from "../../settings/own-domains";
 import { canonicalComment, printable, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
@@ -389,7 +390,11 @@ function parsedFile(source: YamlSource): ParsedFile {
   // What is a trap of YAML is told as that.
   const spot = ({ place }: Finding): string => `${place?.line}:${place?.column}`;
   const spots = new Set(source.findings.map(spot));
-  const refused = result.error.issues
+  const { issues } = result.error;
+  const misspelt = new Set(issues.flatMap(meantBy));
+  const refused = issues
+    // A key that is written, with a slip, is not missing too.
+    .filter(({ path }) => !misspelt.has(JSON.stringify(path)) || valueAt(source.value, path) !== undefined)
     .flatMap((issue) => told(issue, source))
     .filter((finding) => !spots.has(spot(finding)));
   return { source, content: undefined, findings: [...source.findings, ...refused] };
@@ -505,11 +510,32 @@ function told(issue: z.core.$ZodIssue, source: YamlSource): Finding[] {
     const message = `${name === undefined ? "" : `${name}: `}${printable(written)} is read as ${JSON.stringify(input)} by YAML, and not as a text; write ${JSON.stringify(written)} in quotes`;
     return [{ code: "yaml-not-text", level: "error", message, place }];
   }
+  const [, key, rest] = /^(value|email):(\S+)$/.exec(written ?? "") ?? [];
+  if (key !== undefined && key === name) {
+    const unspaced = `has no space after the colon; write ${quote(`${key}: ${rest}`)}`;
+    return [{ code: "invalid-value", level: "error", message: unspaced, place }];
+  }
   const message = name === undefined ? issue.message : `${printable(name)} ${issue.message}`;
   return [{ code: "invalid-value", level: "error", message, place }];
 }
 
 function unknownKey(key: string, path: readonly PropertyKey[]): string {
+  const meant = meantKey(key, path);
+  return meant === undefined
+    ? `${quote(key)} is no key here; there are ${keysAt(path).join(", ")}`
+    : `${quote(key)} is no key here; did you mean ${meant}?`;
+}
+
+/** The paths of the keys that the unknown ones of a mapping were meant for. */
+function meantBy(issue: z.core.$ZodIssue): string[] {
+  if (issue.code !== "unrecognized_keys") return [];
+  return issue.keys.flatMap((key) => {
+    const meant = meantKey(key, issue.path);
+    return meant === undefined ? [] : [JSON.stringify([...issue.path, meant])];
+  });
+}
+
+function meantKey(key: string, path: readonly PropertyKey[]): string | undefined {
   const known = keysAt(path);
   const bare = (name: string): string => name.replace(/[-_]/g, "").toLowerCase();
   const alias: Record<string, string> = {
@@ -524,11 +550,11 @@ function unknownKey(key: string, path: readonly PropertyKey[]): string {
     denylist: "deny",
     block: "deny",
   };
-  const meant =
-    known.find((name) => bare(name) === bare(key)) ?? known.find((name) => name === alias[bare(key)]);
-  return meant === undefined
-    ? `${quote(key)} is no key here; there are ${known.join(", ")}`
-    : `${quote(key)} is no key here; write ${meant}`;
+  return (
+    known.find((name) => bare(name) === bare(key)) ??
+    known.find((name) => name === alias[bare(key)]) ??
+    known.find((name) => isOneEdit(bare(name), bare(key)))
+  );
 }
 
 /** The keys that may stand at a path. */

@@ -190,6 +190,11 @@ function explained(
   if (code === "TAB_AS_INDENT" || /^ *\t/.test(line)) {
     return ["yaml-tab", "is indented with a tab, which YAML doesn't allow; indent with spaces"];
   }
+  const [, key, rest] =
+    /^([a-z]\w*):(?!\/\/)(\S.*)$/i.exec(text.slice(start).split(/\r?\n/, 1)[0] ?? "") ?? [];
+  if (key !== undefined && /^(?:MISSING_CHAR|MULTILINE_IMPLICIT_KEY)$/.test(code)) {
+    return ["yaml-syntax", `has no space after the colon; write ${quote(`${key}: ${rest}`)}`];
+  }
   const [first = ""] = message.split("\n");
   return ["yaml-syntax", `is no valid YAML: ${first.replace(/ at line \d+, column \d+:?$/, "")}`];
 }

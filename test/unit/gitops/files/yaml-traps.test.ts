@@ -118,11 +118,50 @@ describe("what is valid YAML for some, and none for us", () => {
       "deny: [a.example\n",
       "3:1 yaml-syntax: is no valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]",
     ],
+    [
+      "deny:\n  - value: a.example\n    scope:graymail\n",
+      '4:5 yaml-syntax: has no space after the colon; write "scope: graymail"',
+    ],
+    [
+      "deny:\n  - value: a.example\n    scope:graymail\n    comment: b\n",
+      '4:5 yaml-syntax: has no space after the colon; write "scope: graymail"',
+    ],
+    [
+      "ownDomains:[a.example]\n",
+      '2:1 yaml-syntax: has no space after the colon; write "ownDomains: [a.example]"',
+    ],
+    [
+      "deny:\n  - value:a.example\n",
+      '3:5 invalid-value: has no space after the colon; write "value: a.example"',
+    ],
+    [
+      "deny:\n  - value: a.example\n    https://a.example\n    comment: b\n",
+      "4:5 yaml-syntax: is no valid YAML: Implicit keys need to be on a single line",
+    ],
     ['deny: ["a.example]\n', '3:1 yaml-syntax: is no valid YAML: Missing closing "quote'],
   ])("%j", (content, message) => {
     const [first, ...rest] = below(content);
     expect(first).toBe(message);
     expect(rest).toEqual([]);
+  });
+
+  it.each([
+    ["vaule: a.example", '3:5 unknown-key: "vaule" is no key here; did you mean value?'],
+    ["{ value: a.example, coment: b }", '3:25 unknown-key: "coment" is no key here; did you mean comment?'],
+    [
+      "{ value: a.example, expiry: never }",
+      '3:25 unknown-key: "expiry" is no key here; did you mean expires?',
+    ],
+    [
+      "{ value: a.example, colour: red }",
+      '3:25 unknown-key: "colour" is no key here; there are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk',
+    ],
+  ])("a key with a slip, which is not missing too: %s", (element, message) => {
+    expect(below(`deny:\n  - ${element}\n`)).toEqual([message]);
+  });
+
+  it("a slip beside a value that is wrong, both", () => {
+    expect(below("deny:\n  - { value: com, vaule: a.example }\n")).toHaveLength(2);
   });
 
   it("an alias and a merge key, each at its place", () => {
