@@ -94,7 +94,7 @@ dd { margin: 0; }
 .bar .c-slate, .legend .c-slate::before { background: var(--bar-graymail); }
 .bar .c-green, .legend .c-green::before { background: var(--bar-safe); }
 .who ul { display: flex; flex-wrap: wrap; gap: .35rem; margin: 0; padding: 0; list-style: none; }
-.who li { padding: .1rem .6rem; border-radius: 99px; background: var(--sunk); font-size: .85rem; }
+.who li { padding: .1rem .6rem; border-radius: .75rem; background: var(--sunk); font-size: .85rem; }
 .who .is-vip { background: var(--blue-card); color: var(--blue); font-weight: 600; }
 .table { overflow-x: auto; margin-top: .9rem; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; }
