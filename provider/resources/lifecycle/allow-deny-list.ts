@@ -78,6 +78,8 @@ class EntryWork {
   readonly #context: Context;
   /** The entries that go, by what they are about. */
   readonly #going: ReadonlyMap<string, ListedEntry>;
+  /** The keys that go, or are declared and may have to come over from the other list. */
+  readonly #leaving: ReadonlySet<string>;
   /** The keys that the state holds, each with its entry as it was then. */
   readonly #known: ReadonlyMap<string, ListedEntry>;
   /** Rows that one declared entry has taken, so that no second one takes them. */
@@ -90,6 +92,7 @@ class EntryWork {
     this.#inputs = inputs;
     this.#context = context;
     this.#going = new Map(removed.map(([, entry]) => [naturalKeyOf(entry), entry]));
+    this.#leaving = new Set([...removed.map(([key]) => key), ...Object.keys(plan.declared)]);
     this.#known = new Map(entriesOf(plan.known));
   }
 
@@ -126,7 +129,8 @@ class EntryWork {
       await this.#ensureOnce(key, entry);
     } catch (error) {
       const isInTheWay = error instanceof ConflictError || error instanceof AlreadyExistsError;
-      if (!isInTheWay || !(await this.#clearTheWay(entry))) throw error;
+      if (!isInTheWay || !(await this.#mayBecome(key, entry)) || !(await this.#clearTheWay(entry)))
+        throw error;
       await this.#ensureOnce(key, entry);
     }
   }
@@ -181,13 +185,23 @@ class EntryWork {
     );
   }
 
-  /** Removes this list's own entries of the same value from the other list, where they keep a declared one off its list. */
+  /** Whether an entry may become what is declared: not one that the tenant holds otherwise and nobody said to take over. */
+  async #mayBecome(key: string, entry: ListedEntry): Promise<boolean> {
+    if (this.#known.has(key) || this.#inputs.adopt) return true;
+    return (await this.#rowsLike(entry)).length === 0;
+  }
+
+  /**
+   * Removes this list's own entries of the same value from the other list, where they keep a declared one off its list:
+   * those that go, and those that are declared for this list too, which are made anew there.
+   */
   async #clearTheWay(entry: ListedEntry): Promise<boolean> {
     const { tenant } = this.#context;
     let isCleared = false;
     for (const row of await tenant.entriesOfValue(entry)) {
       const known = this.#known.get(keyOfRow(row));
-      const isOwn = known?.list === row.list && row.list !== entry.list;
+      const isLeaving = this.#leaving.has(keyOfRow(row));
+      const isOwn = isLeaving && known?.list === row.list && row.list !== entry.list;
       if (!isOwn || keyOfRow(row) === keyOfEntry(entry)) continue;
       if (this.#context.isDeclared(keyOf(row, entry))) continue;
       isCleared = (await tenant.deleteEntry(row.id, (now) => now.list === row.list)) === true || isCleared;

@@ -13,6 +13,7 @@ import { canonicalComment, harmless, printable, quote } from "../../settings/tex
 import type { CreatedEntry, Tenant } from "../../tenant";
 import { describeComment, sameComment } from "./comparable";
 import { AlreadyExistsError, describeEntry, NotAppliedError, WrongListError } from "./errors";
+import { holdTakenOver } from "./held-to-plan";
 import { type Context, type DeclaredThing, PartialFailure } from "./lifecycle";
 
 /*
@@ -111,6 +112,7 @@ async function adopt(
   const differing = Object.keys(differenceOf(existing, inputs));
   if (differing.length === 0) return existing;
   if (inputs.adopt) {
+    holdTakenOver(existing, inputs, context);
     context.say(`Took over ${describeEntry(existing)}; its ${differing.join(" and ")} is now as declared.`);
     return await takeOver(existing, inputs, context);
   }

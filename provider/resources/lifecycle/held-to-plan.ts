@@ -1,3 +1,4 @@
+import type { AllowDenyEntryRow } from "../../client";
 import { keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
 import { printable } from "../../settings/text";
@@ -18,9 +19,15 @@ const SHOWN = 20;
  * Where the run is held to a plan that was reviewed, nothing is written unless all of this was in it just so.
  *
  * @param intents what is done already is none of the plan's business.
+ * @param left what is not changed because of it.
  * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) that names what was not reviewed so.
  */
-export function holdToPlan(kind: ListKind, intents: readonly Intent[], { reviewed }: Context): void {
+export function holdToPlan(
+  kind: ListKind,
+  intents: readonly Intent[],
+  { reviewed }: Context,
+  left = "Nothing of this resource was changed.",
+): void {
   const plan = reviewed?.();
   if (plan === undefined) return;
   const refused = intents.flatMap(({ key, ...texts }) => {
@@ -38,12 +45,20 @@ export function holdToPlan(kind: ListKind, intents: readonly Intent[], { reviewe
   const more = refused.length - shown.length;
   throw new PlanMovedError(
     [
-      "What would be done is not what was reviewed. Nothing of this resource was changed.",
+      `What would be done is not what was reviewed. ${left}`,
       ...shown,
       ...(more > 0 ? [`  … and ${more} more`] : []),
       "Make the plan anew, and have it reviewed.",
     ].join("\n"),
   );
+}
+
+/** The same for an entry of another scope that is taken over, and so is no more: when it is met, for only then it is known. */
+export function holdTakenOver(row: AllowDenyEntryRow, declared: Entry, context: Context): void {
+  const key = keyOfRow(row);
+  if (key === keyOfEntry(declared) || row.verdict_scope === undefined) return;
+  const intent = { key, before: textOfEntry(row), after: undefined };
+  holdToPlan(ENTRIES, [intent], context, "It was left as it is.");
 }
 
 interface Entry {
