@@ -69,6 +69,46 @@ const aStory: fc.Arbitrary<readonly Chapter[]> = fc
   )
   .map((chapters) => chapters);
 
+const QUIET: Chapter = { refreshes: false, console: [], settings: [], isHeld: false, overtaken: undefined };
+
+const declare = (list: "allow" | "deny", scope: "global" | "graymail", comment = ""): SettingsEdit => ({
+  edit: "entry",
+  entry: {
+    value: "evil.example",
+    scope,
+    list,
+    comment,
+    expires: undefined,
+    acceptRisk: undefined,
+    spelling: 0,
+  },
+});
+
+/** Stories that chance tells seldom. */
+const SELDOM: readonly (readonly Chapter[])[] = [
+  // What the state does not know comes between two scopes of a value that move to the other list.
+  [
+    { ...QUIET, settings: [declare("deny", "global")] },
+    {
+      ...QUIET,
+      console: [{ console: "add", list: "deny", value: "evil.example", scope: "graymail", comment: "INC-1" }],
+      settings: [declare("allow", "global"), declare("allow", "graymail")],
+    },
+  ],
+  // A refresh shows an exclusive list what is then declared with another comment.
+  [
+    {
+      ...QUIET,
+      settings: [{ edit: "entries options", options: { mode: "exclusive", maxRemovalFraction: 1 } }],
+    },
+    {
+      ...QUIET,
+      console: [{ console: "add", list: "deny", value: "evil.example", scope: "global", comment: "INC-1" }],
+      settings: [declare("deny", "global", "INC-2")],
+    },
+  ],
+];
+
 type Begin = (company: Company, environment: Record<string, string>) => Promise<ServesRuns & AsyncDisposable>;
 
 const inThisProcess: Begin = async (company, environment) => new InProcessProvider(company, environment);
@@ -109,6 +149,7 @@ it.each([
     });
     const { seed, counterexamplePath, counterexample, errorInstance } = await fc.check(property, {
       numRuns: stories,
+      examples: begin === inThisProcess ? SELDOM.map((story) => [story]) : [],
       ...SEED,
     });
     const failure = errorInstance instanceof Error ? errorInstance.message : "";
