@@ -101,7 +101,7 @@ export async function packLaterRelease(installed: string, destination: string): 
   for (const file of await readdir(join(source, "lib"), { recursive: true })) {
     if (/\.(js|d\.ts)$/.test(file)) {
       await rewrite(join(source, "lib", file), (text) =>
-        text.replace(/(["']\.{1,2})\/resources\b/g, "$1/serving"),
+        text.replace(/(["'](?:\.{1,2}\/)+)resources\b/g, "$1serving"),
       );
     }
   }
