@@ -20,7 +20,7 @@ import {
   takeOver,
 } from "./entry-writes";
 import { describeEntry, MovedError, NotAppliedError } from "./errors";
-import { holdEntryToPlan } from "./held-to-plan";
+import { holdEntryToPlan, isHeld } from "./held-to-plan";
 import { changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
@@ -50,7 +50,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   },
 
   async create(inputs, context) {
-    await holdEntryToPlan(inputs, inputs, context);
+    if (isHeld(context)) await holdEntryToPlan(inputs, inputs, context);
     const before = await context.tenant.findEntry(inputs);
     const row = await ensureEntry(inputs, context);
     if (before?.id === row.id && Object.keys(differenceOf(before, inputs)).length === 0) {
@@ -86,7 +86,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       const { value, acceptRisk } = inputs;
       return { ...rest, value, ...(acceptRisk === undefined ? {} : { acceptRisk }) };
     }
-    await holdEntryToPlan({ ...state, id: entryId }, inputs, context);
+    if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, inputs, context);
     // What a colleague has made of it is what another resource declares, and so that one's: each would take it back.
     if (change.verdict_scope !== undefined && context.isDeclared(entryKey(state))) {
       return stateOf(id, await ensureEntry(inputs, context), inputs);
@@ -125,7 +125,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
         `The entry to delete, ${what}, was moved in the meantime: there is ${describeEntry(row)}. Deleting it is not what was shown, so nothing was deleted. Run \`pulumi refresh\` to see it, then run again.`,
       );
     }
-    await holdEntryToPlan({ ...state, id: entryId }, undefined, context);
+    if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, undefined, context);
     if (await tenant.deleteEntry(entryId)) return;
     const other = await tenant.findEntryAnew(query);
     if (other === undefined) {

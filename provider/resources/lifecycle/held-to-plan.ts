@@ -61,6 +61,11 @@ export function holdTakenOver(row: AllowDenyEntryRow, declared: Entry, context: 
   holdToPlan(ENTRIES, [intent], context, "It was left as it is.");
 }
 
+/** Whether the run is held to a plan at all. Where it is not, nothing is waited for: not even a moment. */
+export function isHeld({ reviewed }: Context): boolean {
+  return reviewed?.() !== undefined;
+}
+
 interface Entry {
   readonly list: "allow" | "deny";
   readonly value: string;
@@ -80,7 +85,6 @@ export async function holdEntryToPlan(
   after: Entry | undefined,
   context: Context,
 ): Promise<void> {
-  if (context.reviewed?.() === undefined) return;
   const key = keyOfEntry(after ?? known);
   const row = await context.tenant.findEntry(known);
   const before = row !== undefined && keyOfRow(row) === key ? textOfEntry(row) : undefined;
@@ -94,7 +98,6 @@ export async function holdVipToPlan(
   after: { readonly comment?: string | undefined } | undefined,
   context: Context,
 ): Promise<void> {
-  if (context.reviewed?.() === undefined) return;
   const row = await context.tenant.findVip(email);
   const before = row === undefined ? undefined : textOfVip(row);
   const wanted = after === undefined ? undefined : textOfVip(after);

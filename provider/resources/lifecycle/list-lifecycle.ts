@@ -16,7 +16,7 @@ import { printable } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { NotTriedError } from "./attempt-all";
 import { GuardError, ListNotAppliedError } from "./errors";
-import { holdToPlan } from "./held-to-plan";
+import { holdToPlan, isHeld } from "./held-to-plan";
 import {
   type Change,
   type Context,
@@ -200,7 +200,7 @@ export function listLifecycle<Inputs extends ListInputs>(
         return;
       }
       const plan = { declared: {}, known: content, removed: Object.entries(own) };
-      await refuseUnreviewed(plan, inputs, context);
+      if (isHeld(context)) await refuseUnreviewed(plan, inputs, context);
       const failures = await resource.apply(plan, inputs, context);
       if (failures.length === 0) return;
       const error = notApplied(kind, failures, entries.length - others);
@@ -228,7 +228,7 @@ export function listLifecycle<Inputs extends ListInputs>(
   ): Promise<{ state: State; failures: readonly Failure[] }> {
     const declared = contentOf(inputs);
     const removed = removals(kind, known, declared, inputs);
-    await refuseUnreviewed({ declared, known, removed }, inputs, context);
+    if (isHeld(context)) await refuseUnreviewed({ declared, known, removed }, inputs, context);
     const failures = await resource.apply({ declared, known, removed }, inputs, context);
     const content: Record<string, string> = { ...declared };
     for (const { key, there } of failures) {
@@ -243,7 +243,6 @@ export function listLifecycle<Inputs extends ListInputs>(
 
   /** Where the run is held to a plan that was reviewed, nothing is written unless all of this list was in it just so. */
   async function refuseUnreviewed(plan: ListPlan, inputs: Inputs, context: Context): Promise<void> {
-    if (context.reviewed?.() === undefined) return;
     const { declared, removed } = plan;
     const going = Object.fromEntries(removed);
     const observed = await resource.observe({ ...going, ...declared }, context, { sure: true });

@@ -4,7 +4,7 @@ import { canonicalMailbox } from "../../settings/entry-value";
 import { canonicalComment, harmless, printable, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { comparable, comparableComment, sameComment } from "./comparable";
-import { holdVipToPlan } from "./held-to-plan";
+import { holdVipToPlan, isHeld } from "./held-to-plan";
 import { type Change, changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
 import { declaredVip, ensureVip, keyOfVip, writeComment } from "./vip-writes";
 
@@ -53,7 +53,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   async create(inputs, context) {
     const { tenant, say, hold } = context;
-    await holdVipToPlan(inputs.email, inputs, context);
+    if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
     const before = await tenant.findVip(inputs.email);
     const row = await ensureVip(inputs, tenant);
     hold(keyOfVip(inputs.email));
@@ -82,7 +82,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   async update(_id, state, inputs, context) {
     const { tenant } = context;
-    await holdVipToPlan(inputs.email, inputs, context);
+    if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
     // Added by a run that failed before it could be read back: the state holds no more than what was sent.
     if (!isReadBack(state)) return stateOf(await ensureVip(inputs, tenant), inputs);
     if (sameComment(state.comment, inputs.comment)) return withArguments(state, inputs);
@@ -117,7 +117,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       say(`${state.email} was no VIP any more; nothing was written.`);
       return;
     }
-    await holdVipToPlan(state.email, undefined, context);
+    if (isHeld(context)) await holdVipToPlan(state.email, undefined, context);
     await tenant.removeVip(state.email);
     say(
       `${state.email} is no VIP any more, and stays excluded: automatic detection will never make this mailbox a VIP again. To undo it, declare the VIP again, or add it in the console.`,
