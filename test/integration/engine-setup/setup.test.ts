@@ -58,6 +58,8 @@ class Repository extends Workshop {
     this.write("provider/package.json", JSON.stringify({ type: "commonjs" }));
     this.write("provider/cli/main.ts", "export {};");
     this.write("provider/engine/cli/go.mod", "module small");
+    this.write("provider/gitops/schemas.ts", "export const publishedSchemas = () => ({ 'small.json': {} });");
+    this.write("examples/gitops/.gitignore", "node_modules");
     this.write(
       "provider/engine/index.ts",
       "export const ensureEngine = async (o: any) => o.log('the engine');",
@@ -111,6 +113,8 @@ describe.skipIf(!hasShell)("scripts/setup.mjs", () => {
     ]);
     expect(said.some((line) => line.startsWith("Waiting for process"))).toBe(true);
     expect(existsSync(built("engine/cli/go.mod"))).toBe(true);
+    expect(existsSync(built("gitops/template/gitignore"))).toBe(true);
+    expect(existsSync(built("schemas/small.json"))).toBe(true);
     expect(statSync(built("cli/main.js")).mode & 0o111).toBe(0o111);
     expect(readlinkSync(join(repository.folder, "node_modules/.bin/email-security"))).toMatch(
       /dist\/cli\/main.js$/,

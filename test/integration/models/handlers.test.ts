@@ -6,7 +6,7 @@ import { aStory, play } from "../../support/model/story";
 import { isLong } from "../../support/scale";
 
 /** How many stories are told at each kind of service. */
-const STORIES = isLong ? 5_000 : 120;
+const STORIES = isLong ? 5_000 : 80;
 
 /** The same stories in every `npm test`, which must not fail one day for what it passed the day before. */
 const SEED = isLong ? {} : { seed: 20_260_101 };
