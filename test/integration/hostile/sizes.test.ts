@@ -14,7 +14,7 @@ const MOST_GROWTH_MIB = 220;
 const MOST_TAKEN_BYTES = 24 * MIB;
 
 const EVERY_ENDPOINT = ENDPOINTS.map(({ name }) => name);
-/** A read and a write. */
+/** A write: what it reads of an answer, all others read too. */
 const SAMPLE = isLong ? EVERY_ENDPOINT : ["vipEmployees.add"];
 
 interface Case {
