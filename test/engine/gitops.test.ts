@@ -7,11 +7,14 @@ import { RepositoryOnGitHub } from "../support/github/repository-on-github";
  * engine against the sandbox. One repository, whose story goes on from test to test.
  */
 
+/** The service's clock: its mail is the same whenever the test is run. */
+const NOW = new Date("2026-11-21T12:00:00.000Z");
+
 let sandbox: Sandbox;
 let repository: RepositoryOnGitHub;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ scenario: "acme" });
+  sandbox = await startSandbox({ scenario: "acme", clock: () => NOW });
   repository = await RepositoryOnGitHub.create({ url: sandbox.url, key: "sandbox-acme-ci" });
 });
 
@@ -38,7 +41,7 @@ async function click(method: string, path: string, body: unknown): Promise<void>
 
 /** Somebody whose mail the analysis found malicious in the last days, and who is on no list. */
 function attacker(): string {
-  const aMonthAgo = Date.now() - 20 * 86_400_000;
+  const aMonthAgo = NOW.getTime() - 20 * 86_400_000;
   const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));
   const found = sandbox.threats("acme").find(
     ({ verdict, sender_email: sender = "", time }) =>

@@ -16,8 +16,8 @@ afterAll(async () => {
   await sandbox.close();
 });
 
-/** The command's own clock runs on; what the service gives stays the same. */
-const NOW = new Date();
+/** The command's own clock runs on; what the service gives is the same whenever the test is run. */
+const NOW = new Date("2026-11-21T12:00:00.000Z");
 const DAY = 24 * 60 * 60 * 1_000;
 const soon = new Date(Date.now() + 10 * DAY).toISOString().slice(0, 10);
 
