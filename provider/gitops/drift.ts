@@ -5,10 +5,10 @@ import { OwnDomains } from "../settings/own-domains";
 import { RISKS, risksOf } from "../settings/risk";
 import { excerpt, isPrintable, printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
-import { type Edit, editSettings, type Section } from "./files/edit";
+import { type ChangedFile, changeFiles, type FileEdit } from "./files/change-files";
+import type { Section } from "./files/edit";
 import { type Place, SettingsFileError } from "./files/finding";
 import { ownFileFor } from "./files/own-file";
-import { readSettings } from "./files/read-settings";
 import type { Settings } from "./files/settings";
 import { readYaml } from "./files/yaml-source";
 import { desiredOf, type KnownLists } from "./plan/desired";
@@ -131,16 +131,9 @@ function keyOfEntryKey(key: string, list: string): string {
   return entry === undefined ? key : keyOfEntry(entry);
 }
 
-/** A file with what was adopted into it. */
-export interface AdoptedFile {
-  readonly file: string;
-  readonly before: string;
-  readonly after: string;
-}
-
 /** What adopting comes to. */
 export interface Adoption {
-  readonly files: readonly AdoptedFile[];
+  readonly files: readonly ChangedFile[];
   readonly adopted: readonly DriftItem[];
   /** What a person has to decide, with the reason in a sentence. */
   readonly left: readonly { readonly item: DriftItem; readonly why: string }[];
@@ -155,7 +148,6 @@ export interface Adoption {
  */
 export function adopt(drift: Drift, settings: Settings, readFile: (path: string) => string): Adoption {
   const own = new OwnDomains(settings.ownDomains);
-  const texts = new Map(settings.files.map((file) => [file, readFile(file)]));
   const candidates: DriftItem[] = [];
   const left: { item: DriftItem; why: string }[] = [];
   for (const item of drift.items) {
@@ -164,17 +156,24 @@ export function adopt(drift: Drift, settings: Settings, readFile: (path: string)
     if (why === undefined) candidates.push(item);
     else left.push({ item, why });
   }
+  const fileFor = homes(settings, readFile);
+  const changed = (items: readonly DriftItem[]): ChangedFile[] =>
+    changeFiles(
+      settings,
+      items.map((item) => additionOf(item, fileFor)),
+      readFile,
+    );
   try {
-    return { files: adopted(candidates, settings, texts), adopted: candidates, left };
+    return { files: changed(candidates), adopted: candidates, left };
   } catch (error) {
     if (!(error instanceof EmailSecurityError)) throw error;
   }
   // Together they make a mistake: it is some of them, and the others need not wait.
   const good: DriftItem[] = [];
-  let files: readonly AdoptedFile[] = [];
+  let files: readonly ChangedFile[] = [];
   for (const item of candidates) {
     try {
-      files = adopted([...good, item], settings, texts);
+      files = changed([...good, item]);
       good.push(item);
     } catch (error) {
       if (!(error instanceof EmailSecurityError)) throw error;
@@ -184,30 +183,6 @@ export function adopt(drift: Drift, settings: Settings, readFile: (path: string)
     }
   }
   return { files, adopted: good, left };
-}
-
-/** The files with these in them. What is written must be what was meant: all files together are read again. */
-function adopted(
-  items: readonly DriftItem[],
-  settings: Settings,
-  texts: ReadonlyMap<string, string>,
-): AdoptedFile[] {
-  const edits = new Map<string, Edit[]>();
-  for (const item of items) {
-    const section = sectionOf(item);
-    const file = fileFor(section, settings, texts);
-    edits.set(file, [...(edits.get(file) ?? []), additionOf(item, section)]);
-  }
-  const files = [...edits].map(([file, some]): AdoptedFile => {
-    const before = texts.get(file) ?? "";
-    return { file, before, after: editSettings(before, some) };
-  });
-  const after = new Map(files.map((one) => [one.file, one.after]));
-  readSettings(settings.file, {
-    today: settings.today,
-    readFile: (path) => after.get(path) ?? texts.get(path) ?? "",
-  });
-  return files;
 }
 
 function whyLeft(
@@ -236,30 +211,28 @@ function whyLeft(
   return `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`;
 }
 
-function sectionOf({ kind, there }: DriftItem): Section {
-  return kind === "vip" ? "vips" : (there?.list as List);
-}
-
-function additionOf({ kind, value, verdictScope, there = {} }: DriftItem, section: Section): Edit {
+function additionOf(
+  { kind, value, verdictScope, there = {} }: DriftItem,
+  fileFor: (section: Section) => string,
+): FileEdit {
   const { comment, by, at } = there;
+  const section = kind === "vip" ? "vips" : (there.list as List);
   const scope = verdictScope === "global" ? undefined : verdictScope;
   const who = by === undefined ? "" : ` by ${printable(by)}`;
   const when = at === undefined ? "" : ` on ${printable(at.slice(0, 10))}`;
-  const element = kind === "vip" ? { email: value, comment } : { value, comment, scope };
-  return {
-    do: "add",
-    section,
-    element: withoutUndefined(element),
-    note: `added in the console${who}${when}`,
-  };
+  const element = withoutUndefined(kind === "vip" ? { email: value, comment } : { value, comment, scope });
+  const note = `added in the console${who}${when}`;
+  return { file: fileFor(section), edit: { do: "add", section, element, note } };
 }
 
-/** The file that an addition goes into. */
-function fileFor(section: Section, settings: Settings, texts: ReadonlyMap<string, string>): string {
-  return ownFileFor(section, settings, (file) => {
-    const { value } = readYaml(texts.get(file) ?? "", file);
-    return typeof value === "object" && value !== null && Object.hasOwn(value, section);
-  });
+/** Tells the file that an addition goes into; each file is looked through once. */
+function homes(settings: Settings, readFile: (path: string) => string): (section: Section) => string {
+  const contents = new Map(settings.files.map((file) => [file, readYaml(readFile(file), file).value]));
+  return (section) =>
+    ownFileFor(section, settings, (file) => {
+      const content = contents.get(file);
+      return typeof content === "object" && content !== null && Object.hasOwn(content, section);
+    });
 }
 
 /** How drift is undone by hand: lines of shell, each with what it does above it. Nothing is run. */
