@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { ConfigurationError } from "../client";
+import type { Standing } from "../settings/list-arguments";
 import { hashOfTenant, hashOfTouched, partsOfDigest } from "../settings/plan-digest";
 import { canonicalComment, printable, quote } from "../settings/text";
 
@@ -8,15 +9,12 @@ import { canonicalComment, printable, quote } from "../settings/text";
 export const PLAN_FILE = "EMAIL_SECURITY_PLAN";
 export const PLAN_DIGEST = "EMAIL_SECURITY_PLAN_DIGEST";
 
-/** An entry or VIP as it is or will be; undefined where it is not there. */
-export type ReviewedStanding = { readonly list?: string; readonly comment?: string } | undefined;
-
 /** What a list is about to do to one of its own. */
 export interface Intent {
   readonly kind: string;
   readonly key: string;
-  readonly before: ReviewedStanding;
-  readonly after: ReviewedStanding;
+  readonly before: Standing | undefined;
+  readonly after: Standing | undefined;
 }
 
 /** A plan that was reviewed: nothing else may be done. */
@@ -25,7 +23,7 @@ export interface ReviewedPlan {
   readonly refusal: (intent: Intent) => string | undefined;
 }
 
-const standing = z.object({ list: z.string().optional(), comment: z.string().optional() });
+const standing = z.object({ list: z.string().exactOptional(), comment: z.string().exactOptional() });
 
 const planFile = z.object({
   digest: z.string(),
@@ -39,8 +37,8 @@ const planFile = z.object({
     z.object({
       kind: z.string(),
       key: z.string(),
-      before: standing.optional(),
-      after: standing.optional(),
+      before: standing.exactOptional(),
+      after: standing.exactOptional(),
     }),
   ),
 });
@@ -99,11 +97,11 @@ function reviewedPlan({ changes }: PlanFile): ReviewedPlan {
       const change = reviewed.get(`${kind} ${key}`);
       if (change === undefined)
         return `is ${told(before)}, and the review did not show that it would be ${told(after)}`;
-      if (told(change.before as ReviewedStanding) !== told(before)) {
-        return `was ${told(change.before as ReviewedStanding)} at the review, and is ${told(before)} now`;
+      if (told(change.before) !== told(before)) {
+        return `was ${told(change.before)} at the review, and is ${told(before)} now`;
       }
-      if (told(change.after as ReviewedStanding) !== told(after)) {
-        return `was to be ${told(change.after as ReviewedStanding)} at the review, and is declared as ${told(after)} now`;
+      if (told(change.after) !== told(after)) {
+        return `was to be ${told(change.after)} at the review, and is declared as ${told(after)} now`;
       }
       return undefined;
     },
@@ -130,9 +128,12 @@ function read(file: string): PlanFile {
   }
 }
 
-function told(one: ReviewedStanding): string {
-  if (one === undefined) return "not there";
-  const comment = canonicalComment(one.comment);
-  const list = one.list ?? "a VIP";
-  return printable(comment === "" ? `${list} without a comment` : `${list}: "${comment}"`);
+function told(one: Standing | undefined): string {
+  return one === undefined ? "not there" : standingText(one);
+}
+
+/** An entry or VIP as a message tells it: `deny: "INC-7"`. */
+export function standingText({ list = "a VIP", comment }: Standing): string {
+  const text = canonicalComment(comment);
+  return printable(text === "" ? `${list} without a comment` : `${list}: "${text}"`);
 }

@@ -18,7 +18,7 @@ import { vipEmployee as vipEmployeeLifecycle } from "./lifecycle/vip-employee";
 import { vipList as vipListLifecycle } from "./lifecycle/vip-list";
 import { exitWithParent } from "./parent-process";
 import { Program } from "./program";
-import { readReviewedPlan } from "./reviewed-plan";
+import { type ReviewedPlan, readReviewedPlan } from "./reviewed-plan";
 
 /*
  * What the serialized shell of every resource asks for, by name, inside Pulumi's dynamic-provider process. One process
@@ -32,6 +32,7 @@ keepCompiled();
 
 let config: ConfigSource = () => undefined;
 let ownDomains: OwnDomains | undefined;
+let reviewed: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
 let current: { readonly settings: string; readonly tenant: Tenant } | undefined;
 const declarations = new Declarations({
   folders: [cacheFolder(process.env), join(tmpdir(), `pulumi-email-security-${userInfo().uid}`)].map(
@@ -96,8 +97,14 @@ function context(): Context {
     isDeclared: (key) => declarations.has(key, tenantKey),
     hold: (id) => declarations.hold(id),
     isHeldElsewhere: (id) => declarations.isHeldElsewhere(id),
-    reviewed: () => readReviewedPlan(process.env, URL.parse(settings.baseUrl)?.host ?? ""),
+    reviewed: () => reviewedPlan(URL.parse(settings.baseUrl)?.host ?? ""),
   };
+}
+
+/** Read once: a plan of thousands of changes would be read and hashed anew for each resource. */
+function reviewedPlan(host: string): ReviewedPlan | undefined {
+  if (reviewed?.host !== host) reviewed = { host, plan: readReviewedPlan(process.env, host) };
+  return reviewed.plan;
 }
 
 function* keysOf(things: Iterable<{ readonly key: string }>): Iterable<string> {

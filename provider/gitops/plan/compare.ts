@@ -1,5 +1,6 @@
+import { standingText } from "../../resources/reviewed-plan";
 import { hashOfTouched, partsOfDigest } from "../../settings/plan-digest";
-import { canonicalComment, printable } from "../../settings/text";
+import { printable } from "../../settings/text";
 import type { Change, Plan, Standing } from "./plan";
 
 /** What moved between a plan that was reviewed and one that was made now. */
@@ -79,7 +80,7 @@ function where({ tenant, source }: Plan): string {
 function differences(reviewed: Plan, now: Plan): string[] {
   const name = ({ kind, key }: Change): string => `${kind} ${key}`;
   const before = new Map(reviewed.changes.map((change) => [name(change), change]));
-  const evaded = reviewed.changes.flatMap((change) => stillThere(change, reviewed, now));
+  const evaded = removalsEvaded(reviewed, now);
   const differing = now.changes.flatMap((change) => {
     const was = before.get(name(change));
     const called = printable(
@@ -101,19 +102,22 @@ function differences(reviewed: Plan, now: Plan): string[] {
   return [...evaded, ...differing];
 }
 
-/** Of a removal that is no longer to be done, the entry of the same value that is there under another scope or list. */
-function stillThere(change: Change, reviewed: Plan, now: Plan): string[] {
-  const isIn = (plan: Plan, key: string): boolean =>
-    plan.unmanaged.some((one) => one.kind === change.kind && one.key === key);
-  const isToGo = now.changes.some(
-    ({ kind, key, sign }) => sign === "remove" && kind === change.kind && key === change.key,
+/** Of removals that are no longer to be done, the entries of the same value that are there under another scope or list. */
+function removalsEvaded(reviewed: Plan, now: Plan): string[] {
+  const name = ({ kind, key }: { readonly kind: string; readonly key: string }): string => `${kind} ${key}`;
+  const toGo = new Set(now.changes.filter(({ sign }) => sign === "remove").map(name));
+  const shown = new Set(reviewed.unmanaged.map(name));
+  const others = Map.groupBy(
+    now.unmanaged.filter((one) => !shown.has(name(one))),
+    ({ kind, value }) => `${kind} ${value}`,
   );
-  if (change.sign !== "remove" || isToGo) return [];
-  return now.unmanaged
-    .filter(({ kind, value, key }) => kind === change.kind && value === change.value && !isIn(reviewed, key))
-    .map(({ key, before }) =>
-      printable(
-        `  ${change.before?.list ?? "VIP"} ${change.key}: was to be removed, and is there as ${key} now, ${told(before)}`,
+  return reviewed.changes
+    .filter((change) => change.sign === "remove" && !toGo.has(name(change)))
+    .flatMap(({ kind, key, value, before }) =>
+      (others.get(`${kind} ${value}`) ?? []).map((other) =>
+        printable(
+          `  ${before?.list ?? "VIP"} ${key}: was to be removed, and is there as ${other.key} now, ${told(other.before)}`,
+        ),
       ),
     );
 }
@@ -123,8 +127,5 @@ function becomes({ sign, after }: Change): string {
 }
 
 function told(standing: Standing | undefined): string {
-  if (standing === undefined) return "nothing";
-  const comment = canonicalComment(standing.comment);
-  const list = standing.list ?? "a VIP";
-  return printable(comment === "" ? `${list} without a comment` : `${list}: "${comment}"`);
+  return standing === undefined ? "nothing" : standingText(standing);
 }

@@ -1,4 +1,5 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
+import { sameComment } from "../../resources/lifecycle/comparable";
 import { EntryMatch, keyOfRow } from "../../resources/lifecycle/entry-match";
 import { type EntryType, LISTS, type List } from "../../settings/assumptions";
 import { naturalKey } from "../../settings/entry-value";
@@ -27,6 +28,7 @@ import type { Observed } from "./observed";
 import {
   type Alarm,
   type Backtest,
+  type BacktestAllow,
   type Change,
   type Evidence,
   type EvidenceSummary,
@@ -75,7 +77,8 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
       ({ kind, before, after }) => kind === "entry" && after !== undefined && before?.list !== after.list,
     ),
   );
-  const changes = bare.map((change) => judged(change, desired, mail.of(change), backtest));
+  const judged = judgeOf(desired, backtest);
+  const changes = bare.map((change) => judged(change, mail.of(change)));
   const unmanaged = comparison.unmanaged();
   const count = (sign: Change["sign"]): number => changes.filter((change) => change.sign === sign).length;
   return {
@@ -177,7 +180,7 @@ class Comparison {
       acceptRisk: entry.acceptRisk,
     });
     const subject = subjectOf(entry, key);
-    if (row !== undefined && row.list === entry.list && sameText(row.comment, entry.comment)) {
+    if (row !== undefined && row.list === entry.list && sameComment(row.comment, entry.comment)) {
       this.unchanged += 1;
       return;
     }
@@ -235,7 +238,7 @@ class Comparison {
     const vip = readVip(key, text);
     const row = this.#observed.vips.get(key);
     if (row !== undefined) this.#accounted.add(row);
-    if (row !== undefined && sameText(row.comment, vip.comment)) {
+    if (row !== undefined && sameComment(row.comment, vip.comment)) {
       this.unchanged += 1;
       return;
     }
@@ -443,10 +446,11 @@ class Comparison {
 
   /** What is there and nobody declares; not what is ignored, nor VIPs that only automatic detection holds. */
   unmanaged(): Unmanaged[] {
+    const ignored = this.#desired.lists.map(
+      (list) => [list.kind, ignoring(kindOf(list), list.options)] as const,
+    );
     const isIgnored = (kind: "entry" | "vip", key: string, text: string): boolean =>
-      this.#desired.lists.some(
-        (list) => list.kind === kind && ignoring(kindOf(list), list.options)(key, text),
-      );
+      ignored.some(([one, isIgnoredBy]) => one === kind && isIgnoredBy(key, text));
     const found: Unmanaged[] = [];
     const left = this.#observed.rows.filter((row) => !this.#accounted.has(row));
     const declared = Object.assign({}, ...this.#desired.lists.map((list) => list.declared)) as KeyedList;
@@ -469,34 +473,34 @@ class Comparison {
   }
 }
 
-/** A change with what speaks for and against it. */
-function judged(
-  change: BareChange,
+/** Tells what speaks for and against a change; what it is told by is sorted once for all of them. */
+function judgeOf(
   { findings, ownDomains }: Desired,
-  evidence: Evidence | undefined,
   backtest: Backtest | undefined,
-): Change {
-  const own = findings.filter(
-    ({ code, subject }) =>
-      subject?.kind === change.kind && subject.key === change.key && code !== "accepted-risk",
+): (change: BareChange, evidence: Evidence | undefined) => Change {
+  const own = new OwnDomains(ownDomains);
+  const bySubject = Map.groupBy(
+    // A risk that was accepted is told by itself.
+    findings.filter(({ code }) => code !== "accepted-risk"),
+    ({ subject }) => `${subject?.kind} ${subject?.key}`,
   );
-  const all = [...own, ...acceptedRisks(change, ownDomains)];
-  return {
-    ...change,
-    findings: all,
-    ...withoutUndefined({ evidence }),
-    alarm: alarmOf(change, all, evidence, backtest),
+  const through = new Map((backtest?.allows ?? []).map((allow) => [allow.key, allow]));
+  return (change, evidence) => {
+    const all = [...(bySubject.get(`${change.kind} ${change.key}`) ?? []), ...acceptedRisks(change, own)];
+    return {
+      ...change,
+      findings: all,
+      ...withoutUndefined({ evidence }),
+      alarm: alarmOf(change, all, evidence, through.get(change.key)),
+    };
   };
 }
 
-function acceptedRisks(change: BareChange, ownDomains: readonly string[]): Finding[] {
+function acceptedRisks(change: BareChange, own: OwnDomains): Finding[] {
   const { after, entryType, value, place } = change;
   if (after?.list === undefined || entryType === undefined) return [];
   const because = after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
-  return risksOf(
-    { list: after.list, value, entryType: entryType as EntryType },
-    new OwnDomains(ownDomains),
-  ).map(({ code }) => ({
+  return risksOf({ list: after.list, value, entryType: entryType as EntryType }, own).map(({ code }) => ({
     code,
     level: "warning",
     message: `${RISKS[code].title}. ${RISKS[code].why}${because}`,
@@ -542,7 +546,7 @@ function alarmOf(
   change: BareChange,
   findings: readonly Finding[],
   evidence: Evidence | undefined,
-  backtest: Backtest | undefined,
+  through: BacktestAllow | undefined,
 ): Alarm {
   const verdicts = evidence?.verdicts ?? [];
   const isMalicious = verdicts.some(({ name, count }) => name === "malicious" && count > 0);
@@ -550,7 +554,6 @@ function alarmOf(
   const isRisk = findings.some(({ code }) => Object.hasOwn(RISKS, code));
   // Both let in what was kept out: a new allow, and the end of a deny.
   const opens = change.kind === "entry" && (beginsAllow(change) || endsDeny(change));
-  const through = backtest?.allows.find(({ key }) => key === change.key);
   const isThrough = through?.verdicts.some(({ name, count }) => !HARMLESS.has(name) && count > 0) ?? false;
   if (isRisk || (opens && (isMalicious || isThrough))) return "danger";
   const isWarned = findings.some(({ level }) => level !== "note");
@@ -645,8 +648,4 @@ function isEntryRow(row: AllowDenyEntryRow | VipEmployeeRow): row is AllowDenyEn
 
 function isList(list: string): list is List {
   return LISTS.some((one) => one === list);
-}
-
-function sameText(one: string | undefined, other: string | undefined): boolean {
-  return canonicalComment(one) === canonicalComment(other);
 }

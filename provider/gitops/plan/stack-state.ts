@@ -15,7 +15,6 @@ const exported = z.object({
             type: z.string(),
             inputs: z.record(z.string(), z.unknown()).optional(),
             outputs: z.record(z.string(), z.unknown()).optional(),
-            pendingReplacement: z.boolean().optional(),
             delete: z.boolean().optional(),
           }),
         )
