@@ -1,4 +1,5 @@
-import { SettingsClient } from "../client";
+import { writeFileSync } from "node:fs";
+import { ConfigurationError, SettingsClient } from "../client";
 import { readConfiguration } from "../resources/configuration";
 import { withCode } from "../settings/email-security-error";
 import { harmless } from "../settings/text";
@@ -34,6 +35,20 @@ export function verb<Args extends unknown[]>(
       process.exitCode = EXIT.error;
     }
   };
+}
+
+/**
+ * Writes a file that an option names.
+ *
+ * @param what is written, as a person calls it: "plan".
+ * @throws {ConfigurationError} when it can't be written.
+ */
+export function writeOutput(file: string, text: string, what: string): void {
+  try {
+    writeFileSync(file, text);
+  } catch (cause) {
+    throw new ConfigurationError(`The ${what} can't be written: ${(cause as Error).message}`, { cause });
+  }
 }
 
 /**

@@ -1,9 +1,8 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
-import { ConfigurationError } from "../client";
 import type { Drift } from "../gitops/drift";
 import { harmless, printableJson } from "../settings/text";
-import { connect, EXIT, type ExitCode, verb } from "./command-line";
+import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { defaultFile } from "./plan-options";
 
 interface Options {
@@ -61,8 +60,8 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
     await client.close();
   }
   const json = (): string => `${printableJson(JSON.stringify(drift, undefined, 2))}\n`;
-  if (options.markdown !== undefined) write(options.markdown, driftMarkdown(drift));
-  if (options.json !== undefined) write(options.json, json());
+  if (options.markdown !== undefined) writeOutput(options.markdown, driftMarkdown(drift), "drift");
+  if (options.json !== undefined) writeOutput(options.json, json(), "drift");
   const printed = { text: driftText, markdown: driftMarkdown, json };
   // What --revert shows can be piped on to a shell, so the report makes way for it.
   (options.revert ? process.stderr : process.stdout).write(printed[options.format](drift));
@@ -89,12 +88,4 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
       `${rest - left.length} more differ from what is declared: the next \`pulumi up --refresh\` mends them.`,
     );
   return rest > 0 ? EXIT.changes : EXIT.clean;
-}
-
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (cause) {
-    throw new ConfigurationError(`The drift can't be written: ${(cause as Error).message}`, { cause });
-  }
 }

@@ -1,10 +1,9 @@
-import { writeFileSync } from "node:fs";
-import { ConfigurationError } from "../client";
 import type { Plan } from "../gitops/plan/plan";
 import { planHtml } from "../gitops/plan/render/html";
 import { planJson } from "../gitops/plan/render/json";
 import { planMarkdown } from "../gitops/plan/render/markdown";
 import { planText } from "../gitops/plan/render/text";
+import { writeOutput } from "./command-line";
 
 /** Where a plan is written beside the terminal, and in what form it is printed there. */
 export interface PlanOutput {
@@ -21,9 +20,9 @@ export interface PlanOutput {
  * @throws {ConfigurationError} when one can't be written.
  */
 export function writePlanFiles(plan: Plan, { markdown, html, json }: PlanOutput): void {
-  if (markdown !== undefined) write(markdown, planMarkdown(plan));
-  if (html !== undefined) write(html, planHtml(plan));
-  if (json !== undefined) write(json, planJson(plan));
+  if (markdown !== undefined) writeOutput(markdown, planMarkdown(plan), "plan");
+  if (html !== undefined) writeOutput(html, planHtml(plan), "plan");
+  if (json !== undefined) writeOutput(json, planJson(plan), "plan");
 }
 
 /** A plan as it is printed. */
@@ -44,12 +43,4 @@ function isColoured(): boolean {
   if (process.env["NO_COLOR"]) return false;
   if (process.env["FORCE_COLOR"]) return process.env["FORCE_COLOR"] !== "0";
   return process.stdout.isTTY === true && process.stdout.hasColors();
-}
-
-function write(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (cause) {
-    throw new ConfigurationError(`The plan can't be written: ${(cause as Error).message}`, { cause });
-  }
 }

@@ -1,6 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
 import { Command, Option } from "commander";
+import { repositoryOf } from "../gitops/files/repository";
 import type { EvidenceSummary } from "../gitops/plan/plan";
 import type { Suggestion, SuggestionKind } from "../gitops/suggest";
 import { harmless, printable } from "../settings/text";
@@ -57,7 +57,7 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
   const suggestions = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind).slice(0, options.most));
   const edits = suggestions.flatMap((one) => one.edits);
   const changed = changeFiles(settings, edits, readText);
-  const patch = patchOf(changed, repositoryRoot(process.cwd()));
+  const patch = patchOf(changed, repositoryOf(process.cwd()) ?? process.cwd());
   if (options.patch === "-") process.stdout.write(patch);
   else {
     if (options.patch !== undefined) writeFileSync(options.patch, patch);
@@ -119,14 +119,6 @@ function lines({ what, evidence, place, edits }: Suggestion): string[] {
   const at = place === undefined ? "" : ` (${printable(place.file)}:${place.line})`;
   const byHand = edits.length === 0 ? " No file is changed for it." : "";
   return [`  - ${what}${at}`, `    ${evidence}${byHand}`];
-}
-
-/** The folder of the git repository that a folder is in; without one, the folder itself. */
-function repositoryRoot(folder: string): string {
-  for (let at = folder; ; at = dirname(at)) {
-    if (existsSync(join(at, ".git"))) return at;
-    if (dirname(at) === at) return folder;
-  }
 }
 
 /** With its byte order mark, which stays. */

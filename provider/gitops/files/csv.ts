@@ -5,6 +5,7 @@ import { EmailSecurityError } from "../../settings/email-security-error";
 import { canonicalMailbox, canonicalValue, parseEntryValue } from "../../settings/entry-value";
 import { excerpt, printable, quote } from "../../settings/text";
 import type { Element, Section } from "./edit";
+import { FIELDS } from "./edit-element";
 import type { Settings } from "./settings";
 import { settingsFile } from "./settings-schema";
 
@@ -316,17 +317,6 @@ function rowOf(
   }
   return mistakes.length > 0 ? mistakes : { row, section, element };
 }
-
-const FIELDS = [
-  "comment",
-  "ticket",
-  "owner",
-  "approvedBy",
-  "expires",
-  "scope",
-  "type",
-  "acceptRisk",
-] as const;
 
 /** What a row is for: its own word for it, in whichever column, or the option's. */
 function sectionOf(

@@ -22,10 +22,8 @@ export interface ElementStyle {
 
 type Quotes = NonNullable<TextStyle["quotes"]>;
 
-/** The order of keys in an element. */
-const KEYS = [
-  "value",
-  "email",
+/** What an element says beside its value or mailbox, in the order in which it is written. */
+export const FIELDS = [
   "comment",
   "ticket",
   "owner",
@@ -34,7 +32,10 @@ const KEYS = [
   "scope",
   "type",
   "acceptRisk",
-];
+] as const;
+
+/** The order of keys in an element. */
+const KEYS: readonly string[] = ["value", "email", ...FIELDS];
 
 /** The style of an element that is there. */
 export function styleOf(node: unknown, source: string, base: ElementStyle): ElementStyle {

@@ -10,6 +10,7 @@ import {
   commaAfter,
   type ElementStyle,
   endOf,
+  type FIELDS,
   flowElement,
   keyName,
   lineEndAfter,
@@ -51,15 +52,7 @@ export type Edit =
       readonly section: Section;
       readonly value: string;
       readonly scope?: string;
-      readonly key:
-        | "comment"
-        | "ticket"
-        | "owner"
-        | "approvedBy"
-        | "expires"
-        | "scope"
-        | "type"
-        | "acceptRisk";
+      readonly key: (typeof FIELDS)[number];
       /** Undefined takes the key away. */
       readonly to: string | undefined;
     };

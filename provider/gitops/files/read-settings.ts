@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, normalize, relative, resolve } from "node:path";
 import type { z } from "zod";
 import { readOwnDomainNames } from "../../resources/configuration";
@@ -13,6 +13,7 @@ import { OwnDomains } from "../../settings/own-domains";
 import { canonicalComment, printable, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { type Finding, inOrder, lineText, type Place, SettingsFileError } from "./finding";
+import { repositoryOf } from "./repository";
 import type { Declared, DeclaredEntry, DeclaredVip, Excluded, Settings } from "./settings";
 import { type SettingsFile, settingsFile } from "./settings-schema";
 import { readYaml, type YamlSource } from "./yaml-source";
@@ -678,7 +679,7 @@ function hasErrors(findings: readonly Finding[]): boolean {
  * stands elsewhere is not reviewed, and would be shown in a message.
  */
 function readerFrom(top: string): (path: string) => string {
-  const repository = repositoryOf(top);
+  const repository = repositoryOfFile(top);
   return (path) => {
     const stat = statSync(path);
     if (!stat.isFile()) throw new Error("it is no plain file");
@@ -691,13 +692,10 @@ function readerFrom(top: string): (path: string) => string {
   };
 }
 
-/** The nearest folder above a file that is a git repository. */
-function repositoryOf(file: string): string | undefined {
+/** The repository that a file is in, over links too. */
+function repositoryOfFile(file: string): string | undefined {
   try {
-    for (let folder = dirname(realpathSync(file)); ; folder = dirname(folder)) {
-      if (existsSync(join(folder, ".git"))) return folder;
-      if (folder === dirname(folder)) return undefined;
-    }
+    return repositoryOf(dirname(realpathSync(file)));
   } catch {
     // It is told when it is read.
     return undefined;
