@@ -1,0 +1,22 @@
+import type { Queryable } from "../journal/database";
+
+/** One tenant whose turn has come. */
+export interface Job {
+  readonly rollout: string;
+  /** The index of its wave, from 0. */
+  readonly wave: number;
+  readonly tenant: string;
+}
+
+/** Does one job to its end: looks at the journal first, and writes how it went there. Throws only where it could do neither. */
+export type DoJob = (job: Job, signal: AbortSignal) => Promise<void>;
+
+/** How tenants whose turn has come get to whoever changes them: in this process, or on other machines. */
+export interface Lane {
+  /** Hands jobs out, within the transaction that marks their tenants as released; a job that was handed out before is not twice. */
+  handOut(database: Queryable, jobs: readonly Job[]): Promise<void>;
+  /** Begins what was handed out; called once that transaction is through. */
+  start(): void;
+  /** Waits for what is under way here, and begins nothing more. */
+  drain(): Promise<void>;
+}

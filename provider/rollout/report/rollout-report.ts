@@ -1,0 +1,99 @@
+import type { RolloutState, TenantState, WaveState } from "../wave";
+
+/** The version of the format of a report. */
+export const REPORT_FORMAT = 1;
+
+/**
+ * What a rollout did, tenant by tenant. Plain data: it is the JSON that `rollout status --json` writes. Times are ISO 8601 in
+ * UTC, durations in milliseconds. All texts from outside are as they came: who shows them makes them harmless.
+ */
+export interface RolloutReport {
+  readonly format: typeof REPORT_FORMAT;
+  readonly id: string;
+  /** The targets file, as it was named. */
+  readonly source: string;
+  readonly state: RolloutState;
+  /** Whether somebody is at it now; a rollout that is `running` and held by nobody was interrupted. */
+  readonly isHeld: boolean;
+  /** Why it stopped or waits, a sentence; absent otherwise. */
+  readonly reason?: string;
+  /** What to do next: a command with a sentence about it, or several. Empty when all is done. */
+  readonly advice: readonly Advice[];
+  /** What was reviewed: over the plans of all tenants. */
+  readonly digest: string;
+  readonly createdAt: string;
+  readonly startedAt?: string;
+  readonly finishedAt?: string;
+  /** The rollout that this one takes back. */
+  readonly rollsBack?: string;
+  readonly counts: Readonly<Record<TenantState, number>>;
+  readonly waves: readonly WaveReport[];
+  /** In the order of waves, and in each, of its tenants. */
+  readonly tenants: readonly TenantReport[];
+}
+
+export interface Advice {
+  /** What it is for, a sentence. */
+  readonly why: string;
+  /** A command for the shell. */
+  readonly command?: string;
+}
+
+export interface WaveReport {
+  readonly name: string;
+  readonly state: WaveState;
+  readonly tenants: number;
+  readonly counts: Readonly<Record<TenantState, number>>;
+  readonly maxConcurrent: number;
+  readonly tolerated: number;
+  readonly startedAt?: string;
+  readonly finishedAt?: string;
+  /** Until when it soaks or soaked. */
+  readonly soakUntil?: string;
+  /** What the health check said; absent where there was none yet. */
+  readonly health?: { readonly isWell: boolean; readonly message: string };
+}
+
+export interface TenantReport {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The name of its wave. */
+  readonly wave: string;
+  readonly state: TenantState;
+  /** The service's host. */
+  readonly host: string;
+  readonly stack: string;
+  /** What the plan changes; all 0 where there is no plan. */
+  readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };
+  /** The first changes of the plan, the most important first; at most 20. */
+  readonly changes: readonly TenantChange[];
+  /** How many risky changes (`danger`) and changes with a warning its plan has. */
+  readonly alarms: { readonly danger: number; readonly warning: number };
+  readonly error?: TenantError;
+  /** How often it was begun: more than once after a crash, or when it was tried again. */
+  readonly attempts: number;
+  /** Who was at it last: `host:pid`. */
+  readonly worker?: string;
+  readonly startedAt?: string;
+  readonly finishedAt?: string;
+  readonly durationMs?: number;
+}
+
+export interface TenantChange {
+  readonly sign: "add" | "change" | "remove";
+  readonly kind: "entry" | "vip";
+  /** `deny`, or `allow → deny` where it moves; absent for VIPs. */
+  readonly list?: string;
+  readonly value: string;
+}
+
+export interface TenantError {
+  /** `ERR_AUTH`; `ERR_ROLLOUT_…` for what the rollout itself found. */
+  readonly code: string;
+  /** What happened, without any key. */
+  readonly message: string;
+  /** What to do, a sentence. */
+  readonly advice: string;
+  /** When it was found: while planning, so that nothing of this tenant was touched; or while changing it. */
+  readonly phase: "plan" | "apply";
+}

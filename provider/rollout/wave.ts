@@ -1,0 +1,55 @@
+/** A wave of a rollout, its tenants chosen. Plain data: it is kept in the journal. */
+export interface Wave {
+  readonly name: string;
+  /** How many of its tenants are changed at once; 1 or more. */
+  readonly maxConcurrent: number;
+  /** How many of its tenants may fail: one more, and the rollout stops. */
+  readonly tolerated: number;
+  /** How long to wait once it is through, in milliseconds. */
+  readonly soakMs: number;
+  /** Whether a person has to say `continue` before the next wave. */
+  readonly gate: boolean;
+  readonly health?: HealthCheck;
+  /** The names of its tenants, in the order in which they are changed. */
+  readonly tenants: readonly string[];
+}
+
+/** What must be well after a wave, before the next one begins. Both may be given. */
+export interface HealthCheck {
+  /** A program and its arguments, run without a shell: it must end with 0. */
+  readonly command?: readonly string[];
+  /** How long the command may take, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly threats?: ThreatLimit;
+}
+
+/**
+ * No tenant of the wave may have more threats than so: those since its change, against those of as long a time before
+ * the rollout. Unhealthy is what has risen by more than `risePercent` and by at least `min`.
+ */
+export interface ThreatLimit {
+  readonly risePercent: number;
+  readonly min: number;
+}
+
+/**
+ * What may be said of a tenant of a rollout.
+ *
+ * - `pending`: planned, and not begun. `released`: may be begun by whoever is free. `running`: somebody is at it.
+ * - `unchanged`: holds what is declared, seen when the rollout was planned; nothing was written.
+ * - `done`: was changed, and was seen to hold what is declared.
+ * - `failed`: is not as declared; its error says why. `skipped`: the rollout ended before its turn.
+ */
+export type TenantState = "pending" | "released" | "running" | "unchanged" | "done" | "failed" | "skipped";
+
+/** The states in which there is nothing left to do for a tenant. */
+export const SETTLED: ReadonlySet<TenantState> = new Set(["unchanged", "done", "failed", "skipped"]);
+
+/** What may be said of a wave. `soaking`, `checking` and `gated` come after all its tenants are settled. */
+export type WaveState = "pending" | "running" | "soaking" | "checking" | "gated" | "done" | "stopped";
+
+/**
+ * What may be said of a rollout. `planned`: nothing was written yet. `running`: under way, or interrupted when nobody
+ * holds it. `waiting`: at a gate, or after the wave that `--until` names. `stopped`: by itself or by a person, with a reason.
+ */
+export type RolloutState = "planned" | "running" | "waiting" | "stopped" | "done";
