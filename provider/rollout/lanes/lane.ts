@@ -6,6 +6,8 @@ export interface Job {
   /** The index of its wave, from 0. */
   readonly wave: number;
   readonly tenant: string;
+  /** Counts how often the tenant was given another try after it failed: a new try is a new job. */
+  readonly round: number;
 }
 
 /** Does one job to its end: looks at the journal first, and writes how it went there. Throws only where it could do neither. */

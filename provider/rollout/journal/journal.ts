@@ -1,0 +1,709 @@
+import { randomBytes } from "node:crypto";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { RolloutError } from "../errors";
+import type { Job, Lane } from "../lanes/lane";
+import type { PendingTenant, RolloutView, WaveView } from "../next-step";
+import type { RolloutEvent, RolloutHappening } from "../report/rollout-event";
+import type { TenantChange, TenantError } from "../report/rollout-report";
+import type { ServiceLimit, Target } from "../targets/target";
+import type { RolloutState, TenantState, Wave, WaveState } from "../wave";
+import type { Database, Queryable, Row, SqlValue } from "./database";
+import { makeTables } from "./tables";
+
+/** What a rollout is to do; it does not change once it is written. */
+export interface RolloutSpec {
+  /** The targets file, as it was named. */
+  readonly source: string;
+  /** The Pulumi project of all stacks. */
+  readonly project: string;
+  /** The day (UTC) by which `expires` is judged. */
+  readonly today: string;
+  readonly waves: readonly Wave[];
+  /** How many tenants may fail in the whole rollout. */
+  readonly tolerated?: number;
+  /** The limits of service addresses. */
+  readonly services: readonly (readonly [address: string, limit: ServiceLimit])[];
+  /** Tells one state backend from another, so that no worker takes a tenant to another one. */
+  readonly backend: string;
+  /** The rollout that this one takes back. */
+  readonly rollsBack?: string;
+}
+
+/** What a plan said of a tenant, as far as reports need it. */
+export interface TenantSummary {
+  readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };
+  readonly changes: readonly TenantChange[];
+  readonly alarms: { readonly danger: number; readonly warning: number };
+}
+
+/** How planning went for one tenant. */
+export interface PlannedTenant {
+  readonly name: string;
+  readonly state: "pending" | "unchanged" | "failed";
+  /** The digest of its plan; empty where there is none. */
+  readonly digest: string;
+  readonly summary?: TenantSummary;
+  /** The plan as JSON; only of tenants that are to be changed. */
+  readonly plan?: string;
+  readonly error?: TenantError;
+}
+
+/** A tenant that somebody has begun. */
+export interface ClaimedTenant {
+  readonly job: Job;
+  readonly spec: RolloutSpec;
+  readonly target: Target;
+  /** Counts how often it was begun, from 1; who finishes it must name it. */
+  readonly attempt: number;
+  /** Who was at it before, when it was taken over from one that died. */
+  readonly takenOverFrom: string | undefined;
+  /** The plan as JSON. */
+  readonly plan: string;
+  readonly digest: string;
+}
+
+/** A rollout as the journal holds it. */
+export interface RolloutRecord {
+  readonly id: string;
+  readonly state: RolloutState;
+  readonly spec: RolloutSpec;
+  /** Empty while the planning is under way, or was interrupted. */
+  readonly digest: string;
+  readonly reason: string | undefined;
+  readonly until: string | undefined;
+  /** Whether a person asked to begin nothing more. */
+  readonly isStopping: boolean;
+  readonly createdAtMs: number;
+  readonly startedAtMs: number | undefined;
+  readonly finishedAtMs: number | undefined;
+}
+
+/** A wave as the journal holds it. */
+export interface WaveRecord {
+  readonly state: WaveState;
+  readonly startedAtMs: number | undefined;
+  readonly finishedAtMs: number | undefined;
+  readonly soakUntilMs: number | undefined;
+  readonly approvedAtMs: number | undefined;
+  readonly health: { readonly isWell: boolean; readonly message: string } | undefined;
+}
+
+/** A tenant as the journal holds it. */
+export interface TenantRecord {
+  readonly name: string;
+  readonly wave: number;
+  readonly state: TenantState;
+  readonly target: Target;
+  readonly digest: string;
+  readonly summary: TenantSummary | undefined;
+  readonly attempt: number;
+  readonly worker: string | undefined;
+  readonly error: TenantError | undefined;
+  readonly startedAtMs: number | undefined;
+  readonly finishedAtMs: number | undefined;
+}
+
+/** Files by their path relative to the working folder. */
+export type FileBundle = ReadonlyMap<string, Uint8Array>;
+
+const NO_COUNTS: Readonly<Record<TenantState, number>> = {
+  pending: 0,
+  released: 0,
+  running: 0,
+  unchanged: 0,
+  done: 0,
+  failed: 0,
+  skipped: 0,
+};
+
+/**
+ * The durable memory of rollouts: what each is to do, and how far it is. Every change of it is one transaction with the
+ * event that tells it, so that a process may die anywhere. One piece of code over SQLite and PostgreSQL.
+ */
+export class Journal {
+  readonly database: Database;
+  readonly #now: () => number;
+
+  private constructor(database: Database, now: () => number) {
+    this.database = database;
+    this.#now = now;
+  }
+
+  /**
+   * @param now milliseconds since 1970.
+   * @throws {RolloutError} (`ERR_ROLLOUT_JOURNAL`) when a later release has made it.
+   */
+  static async open(database: Database, now: () => number = Date.now): Promise<Journal> {
+    const later = await makeTables(database);
+    if (later === undefined) return new Journal(database, now);
+    throw new RolloutError(
+      "ERR_ROLLOUT_JOURNAL",
+      `The journal was made by a later release (version ${later} of its tables); use that one.`,
+    );
+  }
+
+  async close(): Promise<void> {
+    await this.database.close();
+  }
+
+  /** Writes a new rollout whose tenants are to be planned. Answers its id, which begins with the day. */
+  async create(spec: RolloutSpec, targets: readonly Target[], files: FileBundle): Promise<string> {
+    const now = this.#now();
+    const id = `${new Date(now).toISOString().slice(0, 16).replace(/[-:]/g, "").replace("T", "-")}-${randomBytes(3).toString("hex")}`;
+    const waveOf = new Map(
+      spec.waves.flatMap(({ tenants }, wave) =>
+        tenants.map((name, position) => [name, [wave, position] as const] as const),
+      ),
+    );
+    await this.database.transaction(async (transaction) => {
+      await transaction.query(
+        "INSERT INTO rollouts (id, state, spec, digest, stop_requested, events, created_at) VALUES ($1, 'planned', $2, '', 0, 0, $3)",
+        [id, JSON.stringify(spec), now],
+      );
+      for (const [position, { name }] of spec.waves.entries()) {
+        await transaction.query(
+          "INSERT INTO rollout_waves (rollout, position, name, state) VALUES ($1, $2, $3, 'pending')",
+          [id, position, name],
+        );
+      }
+      for (const target of targets) {
+        const [wave, position] = waveOf.get(target.name) ?? [0, 0];
+        await transaction.query(
+          `INSERT INTO rollout_tenants (rollout, name, wave, position, state, address, stack, target, digest, round, attempt)
+           VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, '', 0, 0)`,
+          [id, target.name, wave, position, target.baseUrl, target.stack, JSON.stringify(target)],
+        );
+      }
+      for (const [path, content] of files) {
+        await transaction.query("INSERT INTO rollout_files (rollout, path, content) VALUES ($1, $2, $3)", [
+          id,
+          path,
+          gzipSync(content),
+        ]);
+      }
+    });
+    return id;
+  }
+
+  /** Writes how planning went for some tenants. */
+  async planned(id: string, tenants: readonly PlannedTenant[]): Promise<void> {
+    await this.database.transaction(async (transaction) => {
+      for (const { name, state, digest, summary, plan, error } of tenants) {
+        await transaction.query(
+          "UPDATE rollout_tenants SET state = $3, digest = $4, summary = $5, plan = $6, error = $7 WHERE rollout = $1 AND name = $2",
+          [id, name, state, digest, json(summary), plan === undefined ? null : gzipSync(plan), json(error)],
+        );
+      }
+    });
+  }
+
+  /** Writes the digest over all plans: the planning is through. */
+  async planningDone(id: string, digest: string): Promise<void> {
+    await this.database.transaction(async (transaction) => {
+      await transaction.query("UPDATE rollouts SET digest = $2 WHERE id = $1", [id, digest]);
+      const counts = sum((await countsOf(transaction, id)).values());
+      const tenants = Object.values(counts).reduce((all, count) => all + count, 0);
+      await this.#tell(transaction, id, { kind: "planned", tenants, changing: counts.pending, digest });
+    });
+  }
+
+  /** Forgets a rollout that wrote nothing. */
+  async forget(id: string): Promise<void> {
+    await this.database.transaction(async (transaction) => {
+      for (const table of ["rollout_events", "rollout_files", "rollout_tenants", "rollout_waves"]) {
+        await transaction.query(`DELETE FROM ${table} WHERE rollout = $1`, [id]);
+      }
+      await transaction.query("DELETE FROM rollouts WHERE id = $1", [id]);
+    });
+  }
+
+  /**
+   * Begins a rollout, or goes on with it.
+   *
+   * @param until the wave after which to wait.
+   * @param retry whether tenants that failed are tried again, and waves that were found unwell looked at again.
+   */
+  async start(id: string, { until, retry }: { until?: string | undefined; retry: boolean }): Promise<void> {
+    const now = this.#now();
+    await this.database.transaction(async (transaction) => {
+      const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
+      await transaction.query(
+        "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = $2, started_at = COALESCE(started_at, $3), finished_at = NULL WHERE id = $1",
+        [id, until ?? null, now],
+      );
+      await transaction.query(
+        "UPDATE rollout_waves SET approved_at = $2 WHERE rollout = $1 AND state = 'gated'",
+        [id, now],
+      );
+      if (retry) {
+        await transaction.query(
+          "UPDATE rollout_tenants SET state = 'pending', error = NULL, round = round + 1, finished_at = NULL WHERE rollout = $1 AND state IN ('failed', 'skipped') AND plan IS NOT NULL",
+          [id],
+        );
+        // What has to be looked at is looked at again once they are through.
+        await transaction.query(
+          `UPDATE rollout_waves SET state = 'running', health = NULL, soak_until = NULL, approved_at = NULL, finished_at = NULL
+           WHERE rollout = $1 AND state <> 'pending' AND (state <> 'done' OR position IN
+             (SELECT wave FROM rollout_tenants WHERE rollout = $1 AND state = 'pending'))`,
+          [id],
+        );
+      }
+      await this.#tell(transaction, id, { kind: "started", resumed: row?.["started_at"] != null });
+    });
+  }
+
+  /** Takes back what a process that died had begun here; only for who holds the rollout, and runs its tenants itself. */
+  async reclaim(id: string): Promise<void> {
+    await this.database.query(
+      "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state IN ('released', 'running')",
+      [id],
+    );
+  }
+
+  /** All that {@link nextStep} looks at. */
+  async view(id: string, capacity: number): Promise<RolloutView> {
+    return await viewOf(this.database, await this.record(id), capacity);
+  }
+
+  /** Marks tenants as released and hands their jobs out; fewer where other rollouts have taken places meanwhile. */
+  async release(id: string, wave: number, names: readonly string[], lane: Lane): Promise<void> {
+    const record = await this.record(id);
+    await this.database.transaction(async (transaction) => {
+      // One after the other over all rollouts, so that no two take the same place at a service.
+      if (transaction.dialect === "postgres") {
+        await transaction.query("SELECT pg_advisory_xact_lock(hashtext('email-security-release'))");
+      }
+      const room = new Map(await roomAt(transaction, record.spec));
+      const jobs: Job[] = [];
+      for (const name of names) {
+        const [row] = await transaction.query(
+          "SELECT address, round FROM rollout_tenants WHERE rollout = $1 AND name = $2 AND state = 'pending'",
+          [id, name],
+        );
+        if (row === undefined) continue;
+        const address = String(row["address"]);
+        const left = room.get(address);
+        if (left !== undefined && left <= 0) continue;
+        if (left !== undefined) room.set(address, left - 1);
+        await transaction.query(
+          "UPDATE rollout_tenants SET state = 'released' WHERE rollout = $1 AND name = $2",
+          [id, name],
+        );
+        jobs.push({ rollout: id, wave, tenant: name, round: Number(row["round"]) });
+      }
+      await lane.handOut(transaction, jobs);
+    });
+    lane.start();
+  }
+
+  /** Jobs that were handed out and are not through: whoever hands them out anew, by the same ids, changes nothing. */
+  async openJobs(id: string): Promise<readonly Job[]> {
+    const rows = await this.database.query(
+      "SELECT name, wave, round FROM rollout_tenants WHERE rollout = $1 AND state IN ('released', 'running') ORDER BY wave, position",
+      [id],
+    );
+    return rows.map((row) => ({
+      rollout: id,
+      wave: Number(row["wave"]),
+      tenant: String(row["name"]),
+      round: Number(row["round"]),
+    }));
+  }
+
+  /**
+   * Begins a tenant.
+   *
+   * @param worker who does: `host:pid`.
+   * @returns undefined when there is nothing to do: the tenant is through, or was tried again since.
+   */
+  async begin(job: Job, worker: string): Promise<ClaimedTenant | undefined> {
+    const now = this.#now();
+    return await this.database.transaction(async (transaction) => {
+      const [before] = await transaction.query(
+        "SELECT state, worker FROM rollout_tenants WHERE rollout = $1 AND name = $2",
+        [job.rollout, job.tenant],
+      );
+      const [row] = await transaction.query(
+        `UPDATE rollout_tenants SET state = 'running', attempt = attempt + 1, worker = $4, started_at = $5, finished_at = NULL
+         WHERE rollout = $1 AND name = $2 AND round = $3 AND state IN ('released', 'running')
+         RETURNING target, attempt, plan, digest`,
+        [job.rollout, job.tenant, job.round, worker, now],
+      );
+      if (row === undefined) return undefined;
+      const { spec } = await recordOf(transaction, job.rollout);
+      const attempt = Number(row["attempt"]);
+      const wave = spec.waves[job.wave]?.name ?? "";
+      await this.#tell(transaction, job.rollout, {
+        kind: "tenant-started",
+        wave,
+        tenant: job.tenant,
+        attempt,
+        worker,
+      });
+      const wasRunning = before?.["state"] === "running";
+      return {
+        job,
+        spec,
+        target: parsed<Target>(row["target"]),
+        attempt,
+        takenOverFrom: wasRunning && before["worker"] !== null ? String(before["worker"]) : undefined,
+        plan: gunzipSync(row["plan"] as Uint8Array).toString("utf8"),
+        digest: String(row["digest"]),
+      };
+    });
+  }
+
+  /** Whether an attempt is still the last one, and goes on. */
+  async isCurrent({ job, attempt }: ClaimedTenant): Promise<boolean> {
+    const rows = await this.database.query(
+      "SELECT 1 AS one FROM rollout_tenants WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running'",
+      [job.rollout, job.tenant, attempt],
+    );
+    return rows.length > 0;
+  }
+
+  /**
+   * Writes how it went with a tenant.
+   *
+   * @returns false when somebody else has taken it over: then this result counts for nothing.
+   */
+  async finish({ job, attempt, spec }: ClaimedTenant, error: TenantError | undefined): Promise<boolean> {
+    const now = this.#now();
+    const state = error === undefined ? "done" : "failed";
+    return await this.database.transaction(async (transaction) => {
+      const [row] = await transaction.query(
+        `UPDATE rollout_tenants SET state = $4, error = $5, finished_at = $6
+         WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running' RETURNING started_at`,
+        [job.rollout, job.tenant, attempt, state, json(error), now],
+      );
+      if (row === undefined) return false;
+      await this.#tell(transaction, job.rollout, {
+        kind: "tenant-finished",
+        wave: spec.waves[job.wave]?.name ?? "",
+        tenant: job.tenant,
+        state,
+        durationMs: now - Number(row["started_at"]),
+        ...(error === undefined ? {} : { error }),
+      });
+      return true;
+    });
+  }
+
+  /** Writes a word about a tenant that is under way. */
+  async note({ job, spec }: ClaimedTenant, message: string): Promise<void> {
+    const wave = spec.waves[job.wave]?.name ?? "";
+    await this.database.transaction(async (transaction) => {
+      await this.#tell(transaction, job.rollout, { kind: "tenant-note", wave, tenant: job.tenant, message });
+    });
+  }
+
+  /** A wave goes on to its next state. */
+  async wave(
+    id: string,
+    position: number,
+    state: WaveState,
+    more: { readonly soakUntilMs?: number; readonly health?: { isWell: boolean; message: string } } = {},
+  ): Promise<void> {
+    const now = this.#now();
+    const { spec } = await this.record(id);
+    const { name = "", tenants = [] } = spec.waves[position] ?? {};
+    const { soakUntilMs, health } = more;
+    await this.database.transaction(async (transaction) => {
+      await transaction.query(
+        `UPDATE rollout_waves SET state = $3, started_at = CASE WHEN $4 = 1 THEN $5 ELSE started_at END,
+           finished_at = CASE WHEN $6 = 1 THEN $5 ELSE finished_at END,
+           soak_until = COALESCE($7, soak_until), health = COALESCE($8, health)
+         WHERE rollout = $1 AND position = $2`,
+        [
+          id,
+          position,
+          state,
+          state === "running" ? 1 : 0,
+          now,
+          state === "done" ? 1 : 0,
+          soakUntilMs ?? null,
+          json(health),
+        ],
+      );
+      const { done, failed } = (await countsOf(transaction, id)).get(position) ?? NO_COUNTS;
+      if (state === "running")
+        await this.#tell(transaction, id, { kind: "wave-started", wave: name, tenants: tenants.length });
+      if (soakUntilMs !== undefined) {
+        const until = new Date(soakUntilMs).toISOString();
+        await this.#tell(transaction, id, { kind: "wave-soaking", wave: name, until });
+      }
+      if (health !== undefined)
+        await this.#tell(transaction, id, { kind: "wave-health", wave: name, ...health });
+      if (state === "done")
+        await this.#tell(transaction, id, { kind: "wave-finished", wave: name, done, failed });
+    });
+  }
+
+  /** The rollout waits for a person after a wave. */
+  async handOver(id: string, position: number, reason: string): Promise<void> {
+    const { spec } = await this.record(id);
+    await this.database.transaction(async (transaction) => {
+      await transaction.query(
+        "UPDATE rollout_waves SET state = 'gated' WHERE rollout = $1 AND position = $2",
+        [id, position],
+      );
+      await transaction.query("UPDATE rollouts SET state = 'waiting', reason = $2 WHERE id = $1", [
+        id,
+        reason,
+      ]);
+      await this.#tell(transaction, id, { kind: "waiting", wave: spec.waves[position]?.name ?? "", reason });
+    });
+  }
+
+  /** The rollout stops; what has not begun stays to be done when it is resumed. */
+  async stop(id: string, reason: string): Promise<void> {
+    await this.database.transaction(async (transaction) => {
+      await transaction.query(
+        "UPDATE rollouts SET state = 'stopped', reason = $2, finished_at = $3 WHERE id = $1",
+        [id, reason, this.#now()],
+      );
+      await this.#tell(transaction, id, { kind: "stopped", reason });
+    });
+  }
+
+  /** Asks whoever is at the rollout to begin nothing more. */
+  async requestStop(id: string): Promise<void> {
+    await this.database.query("UPDATE rollouts SET stop_requested = 1 WHERE id = $1", [id]);
+  }
+
+  /** A run of the coordinator ends before the rollout does. */
+  async interrupted(id: string, reason: string): Promise<void> {
+    await this.database.transaction(async (transaction) => {
+      await transaction.query("UPDATE rollouts SET reason = $2 WHERE id = $1", [id, reason]);
+      await this.#tell(transaction, id, { kind: "interrupted", reason });
+    });
+  }
+
+  /** All waves are through. */
+  async finishRollout(id: string): Promise<void> {
+    await this.database.transaction(async (transaction) => {
+      await transaction.query(
+        "UPDATE rollouts SET state = 'done', reason = NULL, finished_at = $2 WHERE id = $1",
+        [id, this.#now()],
+      );
+      const { done, unchanged, failed } = sum((await countsOf(transaction, id)).values());
+      await this.#tell(transaction, id, { kind: "finished", done, unchanged, failed });
+    });
+  }
+
+  /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
+  async record(id: string): Promise<RolloutRecord> {
+    return await recordOf(this.database, id);
+  }
+
+  /** All rollouts that were begun, the newest first. */
+  async records(): Promise<readonly RolloutRecord[]> {
+    const rows = await this.database.query(
+      `SELECT ${RECORD} FROM rollouts WHERE started_at IS NOT NULL ORDER BY created_at DESC, id DESC`,
+    );
+    return rows.map(asRecord);
+  }
+
+  async waves(id: string): Promise<readonly WaveRecord[]> {
+    const rows = await this.database.query(
+      "SELECT state, started_at, finished_at, soak_until, approved_at, health FROM rollout_waves WHERE rollout = $1 ORDER BY position",
+      [id],
+    );
+    return rows.map((row) => ({
+      state: String(row["state"]) as WaveState,
+      startedAtMs: time(row["started_at"]),
+      finishedAtMs: time(row["finished_at"]),
+      soakUntilMs: time(row["soak_until"]),
+      approvedAtMs: time(row["approved_at"]),
+      health: row["health"] == null ? undefined : parsed(row["health"]),
+    }));
+  }
+
+  /** The tenants in the order of waves; without their plans. */
+  async tenants(id: string): Promise<readonly TenantRecord[]> {
+    const rows = await this.database.query(
+      `SELECT name, wave, state, target, digest, summary, attempt, worker, error, started_at, finished_at
+       FROM rollout_tenants WHERE rollout = $1 ORDER BY wave, position`,
+      [id],
+    );
+    return rows.map((row) => ({
+      name: String(row["name"]),
+      wave: Number(row["wave"]),
+      state: String(row["state"]) as TenantState,
+      target: parsed<Target>(row["target"]),
+      digest: String(row["digest"]),
+      summary: row["summary"] == null ? undefined : parsed<TenantSummary>(row["summary"]),
+      attempt: Number(row["attempt"]),
+      worker: row["worker"] == null ? undefined : String(row["worker"]),
+      error: row["error"] == null ? undefined : parsed<TenantError>(row["error"]),
+      startedAtMs: time(row["started_at"]),
+      finishedAtMs: time(row["finished_at"]),
+    }));
+  }
+
+  /** The settings files as they were when the rollout was planned. */
+  async files(id: string): Promise<FileBundle> {
+    const rows = await this.database.query(
+      "SELECT path, content FROM rollout_files WHERE rollout = $1 ORDER BY path",
+      [id],
+    );
+    return new Map(rows.map((row) => [String(row["path"]), gunzipSync(row["content"] as Uint8Array)]));
+  }
+
+  /** What happened since an event, at most 1,000. */
+  async eventsSince(id: string, seq: number): Promise<readonly RolloutEvent[]> {
+    const rows = await this.database.query(
+      "SELECT seq, at, happening FROM rollout_events WHERE rollout = $1 AND seq > $2 ORDER BY seq LIMIT 1000",
+      [id, seq],
+    );
+    return rows.map((row) => ({
+      seq: Number(row["seq"]),
+      at: new Date(Number(row["at"])).toISOString(),
+      rollout: id,
+      ...parsed<RolloutHappening>(row["happening"]),
+    }));
+  }
+
+  /** Other rollouts that are under way, and those of the given stacks that they have too. */
+  async rivals(id: string): Promise<readonly { readonly id: string; readonly stacks: readonly string[] }[]> {
+    const rows = await this.database.query(
+      `SELECT other.rollout AS id, other.stack AS stack FROM rollout_tenants own
+       JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
+       JOIN rollouts r ON r.id = other.rollout AND r.state = 'running'
+       WHERE own.rollout = $1 ORDER BY other.rollout, other.stack`,
+      [id],
+    );
+    const byId = Map.groupBy(rows, (row) => String(row["id"]));
+    return [...byId].map(([other, found]) => ({
+      id: other,
+      stacks: found.map((row) => String(row["stack"])),
+    }));
+  }
+
+  async #tell(transaction: Queryable, id: string, happening: RolloutHappening): Promise<void> {
+    const [row] = await transaction.query(
+      "UPDATE rollouts SET events = events + 1 WHERE id = $1 RETURNING events",
+      [id],
+    );
+    await transaction.query(
+      "INSERT INTO rollout_events (rollout, seq, at, happening) VALUES ($1, $2, $3, $4)",
+      [id, Number(row?.["events"]), this.#now(), JSON.stringify(happening)],
+    );
+  }
+}
+
+const RECORD =
+  "id, state, spec, digest, reason, until_wave, stop_requested, created_at, started_at, finished_at";
+
+async function recordOf(database: Queryable, id: string): Promise<RolloutRecord> {
+  const [row] = await database.query(`SELECT ${RECORD} FROM rollouts WHERE id = $1`, [id]);
+  if (row !== undefined) return asRecord(row);
+  throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `The journal has no rollout "${id}".`);
+}
+
+function asRecord(row: Row): RolloutRecord {
+  return {
+    id: String(row["id"]),
+    state: String(row["state"]) as RolloutState,
+    spec: parsed<RolloutSpec>(row["spec"]),
+    digest: String(row["digest"]),
+    reason: row["reason"] == null ? undefined : String(row["reason"]),
+    until: row["until_wave"] == null ? undefined : String(row["until_wave"]),
+    isStopping: Number(row["stop_requested"]) === 1,
+    createdAtMs: Number(row["created_at"]),
+    startedAtMs: time(row["started_at"]),
+    finishedAtMs: time(row["finished_at"]),
+  };
+}
+
+async function viewOf(database: Queryable, record: RolloutRecord, capacity: number): Promise<RolloutView> {
+  const { id, spec, state, until, isStopping } = record;
+  const counts = await countsOf(database, id);
+  const rows = await database.query(
+    "SELECT state, soak_until, approved_at, health FROM rollout_waves WHERE rollout = $1 ORDER BY position",
+    [id],
+  );
+  const waves = rows.map((row, position): WaveView => {
+    const wave = spec.waves[position];
+    if (wave === undefined) throw new RolloutError("ERR_ROLLOUT_JOURNAL", `The rollout ${id} lacks a wave.`);
+    return {
+      wave,
+      state: String(row["state"]) as WaveState,
+      counts: counts.get(position) ?? NO_COUNTS,
+      soakUntilMs: time(row["soak_until"]),
+      isApproved: row["approved_at"] != null,
+      health: row["health"] == null ? undefined : parsed(row["health"]),
+    };
+  });
+  const running = waves.findIndex((wave) => wave.state === "running");
+  return {
+    state,
+    waves,
+    tolerated: spec.tolerated,
+    until,
+    isStopping,
+    pending: running < 0 ? [] : await pendingOf(database, id, running),
+    roomAt: await roomAt(database, spec),
+    capacity,
+  };
+}
+
+/** As many as a wave could begin at once, and more, for those whose service has no room. */
+const PENDING_SHOWN = 1_000;
+
+async function pendingOf(database: Queryable, id: string, wave: number): Promise<readonly PendingTenant[]> {
+  const rows = await database.query(
+    `SELECT name, address FROM rollout_tenants WHERE rollout = $1 AND state = 'pending' AND wave = $2
+     ORDER BY position LIMIT ${PENDING_SHOWN}`,
+    [id, wave],
+  );
+  return rows.map((row) => ({ name: String(row["name"]), address: String(row["address"]) }));
+}
+
+async function roomAt(database: Queryable, { services }: RolloutSpec): Promise<ReadonlyMap<string, number>> {
+  const room = new Map<string, number>();
+  for (const [address, { maxConcurrent }] of services) {
+    if (maxConcurrent === undefined) continue;
+    const [row] = await database.query(
+      "SELECT COUNT(*) AS busy FROM rollout_tenants WHERE address = $1 AND state IN ('released', 'running')",
+      [address],
+    );
+    room.set(address, maxConcurrent - Number(row?.["busy"] ?? 0));
+  }
+  return room;
+}
+
+async function countsOf(database: Queryable, id: string): Promise<Map<number, Record<TenantState, number>>> {
+  const rows = await database.query(
+    "SELECT wave, state, COUNT(*) AS count FROM rollout_tenants WHERE rollout = $1 GROUP BY wave, state",
+    [id],
+  );
+  const counts = new Map<number, Record<TenantState, number>>();
+  for (const row of rows) {
+    const wave = Number(row["wave"]);
+    const ofWave = counts.get(wave) ?? { ...NO_COUNTS };
+    ofWave[String(row["state"]) as TenantState] = Number(row["count"]);
+    counts.set(wave, ofWave);
+  }
+  return counts;
+}
+
+function sum(all: Iterable<Record<TenantState, number>>): Record<TenantState, number> {
+  const total = { ...NO_COUNTS };
+  for (const counts of all) {
+    for (const [state, count] of Object.entries(counts)) total[state as TenantState] += count;
+  }
+  return total;
+}
+
+function json(value: unknown): SqlValue {
+  return value === undefined ? null : JSON.stringify(value);
+}
+
+function parsed<T>(text: SqlValue | undefined): T {
+  return JSON.parse(String(text)) as T;
+}
+
+function time(value: SqlValue | undefined): number | undefined {
+  return value == null ? undefined : Number(value);
+}

@@ -1,0 +1,48 @@
+import type { Database } from "./database";
+
+/** The version of the tables; a journal of a later one is refused. */
+const VERSION = 1;
+
+/** Times are milliseconds since 1970. A `bytes` column is a BLOB or bytea, by the database. */
+const tables = (bytes: string): readonly string[] => [
+  `CREATE TABLE IF NOT EXISTS rollout_journal (version INTEGER NOT NULL)`,
+  `CREATE TABLE IF NOT EXISTS rollouts (
+    id TEXT PRIMARY KEY, state TEXT NOT NULL, spec TEXT NOT NULL, digest TEXT NOT NULL, reason TEXT,
+    until_wave TEXT, stop_requested BIGINT NOT NULL, events BIGINT NOT NULL,
+    created_at BIGINT NOT NULL, started_at BIGINT, finished_at BIGINT)`,
+  `CREATE TABLE IF NOT EXISTS rollout_waves (
+    rollout TEXT NOT NULL, position BIGINT NOT NULL, name TEXT NOT NULL, state TEXT NOT NULL,
+    started_at BIGINT, finished_at BIGINT, soak_until BIGINT, approved_at BIGINT, health TEXT,
+    PRIMARY KEY (rollout, position))`,
+  `CREATE TABLE IF NOT EXISTS rollout_tenants (
+    rollout TEXT NOT NULL, name TEXT NOT NULL, wave BIGINT NOT NULL, position BIGINT NOT NULL, state TEXT NOT NULL,
+    address TEXT NOT NULL, stack TEXT NOT NULL, target TEXT NOT NULL, digest TEXT NOT NULL, summary TEXT, plan ${bytes},
+    round BIGINT NOT NULL, attempt BIGINT NOT NULL, worker TEXT, error TEXT, started_at BIGINT, finished_at BIGINT,
+    PRIMARY KEY (rollout, name))`,
+  `CREATE INDEX IF NOT EXISTS rollout_tenants_turn ON rollout_tenants (rollout, state, wave, position)`,
+  `CREATE INDEX IF NOT EXISTS rollout_tenants_busy ON rollout_tenants (address, state)`,
+  `CREATE TABLE IF NOT EXISTS rollout_files (
+    rollout TEXT NOT NULL, path TEXT NOT NULL, content ${bytes} NOT NULL, PRIMARY KEY (rollout, path))`,
+  `CREATE TABLE IF NOT EXISTS rollout_events (
+    rollout TEXT NOT NULL, seq BIGINT NOT NULL, at BIGINT NOT NULL, happening TEXT NOT NULL,
+    PRIMARY KEY (rollout, seq))`,
+];
+
+/**
+ * Makes the journal's tables where they are not there yet.
+ *
+ * @returns the version of those that are there, when it is a later one than this release knows.
+ */
+export async function makeTables(database: Database): Promise<number | undefined> {
+  const bytes = database.dialect === "sqlite" ? "BLOB" : "bytea";
+  return await database.transaction(async (transaction) => {
+    for (const table of tables(bytes)) await transaction.query(table);
+    const [row] = await transaction.query("SELECT version FROM rollout_journal");
+    if (row === undefined) {
+      await transaction.query("INSERT INTO rollout_journal (version) VALUES ($1)", [VERSION]);
+      return undefined;
+    }
+    const version = Number(row["version"]);
+    return version > VERSION ? version : undefined;
+  });
+}
