@@ -14,6 +14,10 @@ export class PulumiError extends EmailSecurityError {
 export interface PulumiOptions {
   /** More for its environment. */
   readonly environment?: Readonly<Record<string, string>>;
+  /** What that is added to. Default: the process's own environment. */
+  readonly base?: NodeJS.ProcessEnv;
+  /** The folder of the project. Default: the working folder. */
+  readonly folder?: string;
   /** Told what is being done where the engine has to be installed first. */
   readonly log?: (line: string) => void;
   /** Where its output goes as it comes; else it is collected. */
@@ -40,7 +44,7 @@ const NESTED = "EMAIL_SECURITY_NESTED_PREVIEW";
  */
 export async function runPulumi(
   args: readonly string[],
-  { environment = {}, log, inherit = false, timeoutMs }: PulumiOptions = {},
+  { environment = {}, base, folder, log, inherit = false, timeoutMs }: PulumiOptions = {},
 ): Promise<PulumiRun> {
   if (process.env[NESTED] !== undefined) {
     throw new PulumiError(
@@ -49,7 +53,8 @@ export async function runPulumi(
   }
   const engine = await ensureEngine(log === undefined ? {} : { log });
   const child = spawn(engine.command, ["--non-interactive", ...args], {
-    env: { ...engine.environment(), [NESTED]: "1", ...environment },
+    env: { ...engine.environment(base), [NESTED]: "1", ...environment },
+    ...(folder === undefined ? {} : { cwd: folder }),
     stdio: ["ignore", inherit ? "inherit" : "pipe", inherit ? "inherit" : "pipe"],
     ...(timeoutMs === undefined ? {} : { timeout: timeoutMs }),
   });

@@ -2,8 +2,6 @@ import { EmailSecurityError } from "../settings/email-security-error";
 
 /** The code of a failure of a rollout. */
 export type RolloutErrorCode =
-  /** The journal can't be used. */
-  | "ERR_ROLLOUT_JOURNAL"
   /** There is no such rollout, or none that the command is for. */
   | "ERR_ROLLOUT_NOT_FOUND"
   /** Another run is at it, or another rollout at the same tenants. */

@@ -35,10 +35,31 @@ export async function readStackState(
   resource: string | undefined,
   options: PulumiOptions = {},
 ): Promise<KnownLists> {
+  const exportedStack = await exportStack(stack, options);
+  if (exportedStack.state !== undefined) return knownLists(exportedStack.state, stack, resource);
+  throw new PulumiError(`The state of the stack ${quote(stack)} can't be read:\n${exportedStack.why}`);
+}
+
+interface ExportedStack {
+  readonly state: NonNullable<unknown>;
+  readonly why?: undefined;
+}
+
+/**
+ * The state of a stack, as `pulumi stack export` prints it; where there is no such stack, why.
+ *
+ * @throws {PulumiError} when it can't be read.
+ */
+export async function exportStack(
+  stack: string,
+  options: PulumiOptions = {},
+): Promise<ExportedStack | { readonly state: undefined; readonly why: string }> {
   const run = await runPulumi(["stack", "export", "--stack", stack], options);
-  if (run.code !== 0)
-    throw new PulumiError(`The state of the stack ${quote(stack)} can't be read:\n${toldBy(run)}`);
-  return knownLists(jsonOf(run.stdout, `The state of the stack ${quote(stack)}`), stack, resource);
+  const what = `The state of the stack ${quote(stack)}`;
+  if (run.code === 0) return { state: jsonOf(run.stdout, what) ?? {} };
+  // The Automation API tells it by the same words.
+  if (/no stack named.*found/.test(run.stderr)) return { state: undefined, why: toldBy(run) };
+  throw new PulumiError(`${what} can't be read:\n${toldBy(run)}`);
 }
 
 /** The same, of a state that was exported. */

@@ -8,6 +8,7 @@ import type { TenantChange, TenantError } from "../report/rollout-report";
 import type { ServiceLimit, Target } from "../targets/target";
 import type { RolloutState, TenantState, Wave, WaveState } from "../wave";
 import type { Database, Queryable, Row, SqlValue } from "./database";
+import { JournalError } from "./journal-error";
 import { makeTables } from "./tables";
 
 /** What a rollout is to do; it does not change once it is written. */
@@ -16,6 +17,8 @@ export interface RolloutSpec {
   readonly source: string;
   /** The Pulumi project of all stacks. */
   readonly project: string;
+  /** The working folder, relative to the root of the bundle of files: `.`, or `customers`. */
+  readonly folder: string;
   /** The day (UTC) by which `expires` is judged. */
   readonly today: string;
   readonly waves: readonly Wave[];
@@ -34,6 +37,9 @@ export interface TenantSummary {
   readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };
   readonly changes: readonly TenantChange[];
   readonly alarms: { readonly danger: number; readonly warning: number };
+  /** The name of the `TenantSettings` in the stack, and whether the stack was there when this was planned. */
+  readonly resource: string;
+  readonly isStackThere: boolean;
 }
 
 /** How planning went for one tenant. */
@@ -60,6 +66,7 @@ export interface ClaimedTenant {
   /** The plan as JSON. */
   readonly plan: string;
   readonly digest: string;
+  readonly summary: TenantSummary;
 }
 
 /** A rollout as the journal holds it. */
@@ -103,7 +110,7 @@ export interface TenantRecord {
   readonly finishedAtMs: number | undefined;
 }
 
-/** Files by their path relative to the working folder. */
+/** Files by their path, with slashes, relative to the bundle's root. */
 export type FileBundle = ReadonlyMap<string, Uint8Array>;
 
 const NO_COUNTS: Readonly<Record<TenantState, number>> = {
@@ -131,13 +138,12 @@ export class Journal {
 
   /**
    * @param now milliseconds since 1970.
-   * @throws {RolloutError} (`ERR_ROLLOUT_JOURNAL`) when a later release has made it.
+   * @throws {JournalError} when a later release has made it.
    */
   static async open(database: Database, now: () => number = Date.now): Promise<Journal> {
     const later = await makeTables(database);
     if (later === undefined) return new Journal(database, now);
-    throw new RolloutError(
-      "ERR_ROLLOUT_JOURNAL",
+    throw new JournalError(
       `The journal was made by a later release (version ${later} of its tables); use that one.`,
     );
   }
@@ -326,7 +332,7 @@ export class Journal {
       const [row] = await transaction.query(
         `UPDATE rollout_tenants SET state = 'running', attempt = attempt + 1, worker = $4, started_at = $5, finished_at = NULL
          WHERE rollout = $1 AND name = $2 AND round = $3 AND state IN ('released', 'running')
-         RETURNING target, attempt, plan, digest`,
+         RETURNING target, attempt, plan, digest, summary`,
         [job.rollout, job.tenant, job.round, worker, now],
       );
       if (row === undefined) return undefined;
@@ -349,6 +355,7 @@ export class Journal {
         takenOverFrom: wasRunning && before["worker"] !== null ? String(before["worker"]) : undefined,
         plan: gunzipSync(row["plan"] as Uint8Array).toString("utf8"),
         digest: String(row["digest"]),
+        summary: parsed<TenantSummary>(row["summary"]),
       };
     });
   }
@@ -550,6 +557,15 @@ export class Journal {
     return new Map(rows.map((row) => [String(row["path"]), gunzipSync(row["content"] as Uint8Array)]));
   }
 
+  /** The event before the last run of the coordinator began. */
+  async lastStart(id: string): Promise<number> {
+    const [row] = await this.database.query(
+      `SELECT COALESCE(MAX(seq), 1) AS seq FROM rollout_events WHERE rollout = $1 AND happening LIKE '{"kind":"started"%'`,
+      [id],
+    );
+    return Number(row?.["seq"] ?? 1) - 1;
+  }
+
   /** What happened since an event, at most 1,000. */
   async eventsSince(id: string, seq: number): Promise<readonly RolloutEvent[]> {
     const rows = await this.database.query(
@@ -625,7 +641,7 @@ async function viewOf(database: Queryable, record: RolloutRecord, capacity: numb
   );
   const waves = rows.map((row, position): WaveView => {
     const wave = spec.waves[position];
-    if (wave === undefined) throw new RolloutError("ERR_ROLLOUT_JOURNAL", `The rollout ${id} lacks a wave.`);
+    if (wave === undefined) throw new JournalError(`The rollout ${id} lacks a wave.`);
     return {
       wave,
       state: String(row["state"]) as WaveState,

@@ -1,0 +1,114 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { checkHealth, type HealthContext } from "./health";
+import type { Journal } from "./journal/journal";
+import type { Lane } from "./lanes/lane";
+import { nextStep, type Step } from "./next-step";
+import type { RolloutEvent } from "./report/rollout-event";
+import type { RolloutState } from "./wave";
+
+/** What conducting a rollout takes. */
+export interface CoordinatorOptions {
+  readonly journal: Journal;
+  readonly lane: Lane;
+  readonly health: HealthContext;
+  /** How many tenants can be under way at once, whatever the waves allow. */
+  readonly capacity: number;
+  /** Told what happened, in order; by this process and by others. */
+  readonly onEvent: (event: RolloutEvent) => void;
+  /** Asks to begin nothing more; what is under way is finished. */
+  readonly stopping: AbortSignal;
+  /** Asks to end at once. */
+  readonly aborted: AbortSignal;
+  /** How often the journal is looked at, in milliseconds. Default: 200. */
+  readonly pollMs?: number;
+}
+
+const POLL_MS = 200;
+
+/**
+ * Conducts a rollout until it is done, stops, waits for a person, or is interrupted; answers the state in which it is left.
+ * All that it knows is in the journal, so that another can go on where it was.
+ */
+export async function conduct(id: string, options: CoordinatorOptions): Promise<RolloutState> {
+  const { journal, lane, capacity, stopping, aborted, pollMs = POLL_MS } = options;
+  const events = new EventTail(id, options);
+  for (;;) {
+    const view = await journal.view(id, stopping.aborted ? 0 : capacity);
+    await events.tell();
+    if (view.state !== "running" || aborted.aborted) return view.state;
+    const isBusy = view.waves.some(({ counts }) => counts.released + counts.running > 0);
+    if (stopping.aborted && !isBusy) {
+      await lane.drain();
+      await journal.interrupted(id, "It was interrupted; what was under way is finished.");
+      await events.tell();
+      return view.state;
+    }
+    const step = nextStep(view, Date.now());
+    // Ctrl-C begins no soak and no check: they are for who goes on.
+    if (step.kind === "wait" || stopping.aborted) await pause(pollMs, aborted);
+    else await take(id, step, options);
+  }
+}
+
+async function take(
+  id: string,
+  step: Exclude<Step, { kind: "wait" }>,
+  options: CoordinatorOptions,
+): Promise<void> {
+  const { journal, lane, health } = options;
+  switch (step.kind) {
+    case "begin":
+      return await journal.wave(id, step.wave, "running");
+    case "release":
+      return await journal.release(id, step.wave, step.tenants, lane);
+    case "soak":
+      return await journal.wave(id, step.wave, "soaking", { soakUntilMs: step.untilMs });
+    case "check": {
+      const { spec } = await journal.record(id);
+      const wave = spec.waves[step.wave];
+      if (wave === undefined) return;
+      const tenants = await journal.tenants(id);
+      const changed = tenants.filter((one) => one.wave === step.wave && one.state === "done");
+      const found = await checkHealth(wave, changed, health);
+      return await journal.wave(id, step.wave, "checking", { health: found });
+    }
+    case "settle":
+      return await journal.wave(id, step.wave, "done");
+    case "hand-over":
+      return await journal.handOver(id, step.wave, step.reason);
+    case "stop":
+      return await journal.stop(id, step.reason);
+    case "finish":
+      return await journal.finishRollout(id);
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {});
+}
+
+/** Reads the events of a rollout as they come. */
+class EventTail {
+  readonly #id: string;
+  readonly #options: Pick<CoordinatorOptions, "journal" | "onEvent">;
+  #seq: number | undefined;
+
+  constructor(id: string, options: Pick<CoordinatorOptions, "journal" | "onEvent">) {
+    this.#id = id;
+    this.#options = options;
+  }
+
+  async tell(): Promise<void> {
+    const { journal, onEvent } = this.#options;
+    // Those of earlier runs were told then.
+    this.#seq ??= await journal.lastStart(this.#id);
+    for (;;) {
+      const events = await journal.eventsSince(this.#id, this.#seq);
+      for (const event of events) {
+        this.#seq = event.seq;
+        onEvent(event);
+      }
+      if (events.length < 1_000) return;
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import { type EngineEvent, LocalWorkspace, Stack } from "@pulumi/pulumi/automation";
+import { withoutColour } from "../../gitops/pulumi";
+import { TenantSettings } from "../../gitops/tenant-settings";
+import { PLAN_DIGEST, PLAN_FILE } from "../../resources/reviewed-plan";
+import { harmless } from "../../settings/text";
+import { CliError, EngineCommand } from "./engine-command";
+import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";
+
+/*
+ * A process that runs `pulumi up` for one tenant after the other, with the tenant's program inside. One tenant at a time, so
+ * that no error and no value of one can get to another: Pulumi's SDK tells what nobody caught to all programs of a process.
+ * It ends with the process that started it.
+ */
+
+let current: EngineCommand | undefined;
+/** Longer than the CLI takes to end what it is at when it is asked to. */
+const GRACE_MS = 15_000;
+
+process.on("message", (message: ToEngineProcess) => {
+  if (message.kind === "cancel") current?.cancel();
+  else void up(message.request).then((result) => tell({ kind: "result", result }));
+});
+process.on("disconnect", () => {
+  // Whoever wanted the result is gone, and with it every permit to write.
+  if (current === undefined) process.exit(1);
+  current.cancel();
+  setTimeout(() => {
+    current?.kill();
+    process.exit(1);
+  }, GRACE_MS);
+});
+// A CLI that was killed takes its connections with it; that is told by its exit code.
+process.on("uncaughtException", () => {});
+process.on("unhandledRejection", () => {});
+tell({ kind: "ready" });
+
+function tell(message: FromEngineProcess): void {
+  if (process.connected) process.send?.(message);
+}
+
+async function up(request: UpRequest): Promise<UpResult> {
+  const { stack, folder, environment } = request;
+  const command = new EngineCommand(request);
+  current = command;
+  const errors = new Set<string>();
+  try {
+    process.chdir(folder);
+    for (const name of [PLAN_FILE, PLAN_DIGEST]) process.env[name] = environment[name] ?? "";
+    const workspace = await LocalWorkspace.create({
+      workDir: folder,
+      pulumiCommand: command.asPulumiCommand,
+      program: async () => {
+        new TenantSettings(request.resource, { file: request.settings, today: request.today });
+      },
+    });
+    const handle = await selectOrCreate(stack, workspace);
+    await handle.up({ refresh: true, onEvent: (event) => take(event, errors) });
+    return { ok: true };
+  } catch (error) {
+    const { stdout, stderr } = error instanceof CliError ? error : { stdout: "", stderr: "" };
+    const printed = harmless(
+      withoutColour(`${stderr.trim()}\n${errors.size > 0 ? "" : stdout.trim()}`),
+    ).trim();
+    const isLocked = /the stack is currently locked by|Another update is currently in progress/.test(stderr);
+    const told = [...errors].map((text) => harmless(text));
+    const message = told.length > 0 ? told.join("\n") : lastLines(printed) || messageOf(error);
+    return { ok: false, isLocked, message: isLocked ? lastLines(printed) : message };
+  } finally {
+    current = undefined;
+  }
+}
+
+async function selectOrCreate(stack: string, workspace: LocalWorkspace): Promise<Stack> {
+  try {
+    return await Stack.select(stack, workspace);
+  } catch (error) {
+    if (!(error instanceof CliError) || !/no stack named.*found/.test(error.stderr)) throw error;
+    return await Stack.create(stack, workspace);
+  }
+}
+
+/** The engine tells each error twice, at its resource and for the whole; and some with Pulumi's own colours. */
+function take({ diagnosticEvent }: EngineEvent, errors: Set<string>): void {
+  if (diagnosticEvent?.severity !== "error") return;
+  const text = withoutColour(diagnosticEvent.message.replace(/<\{%[^%]*%\}>/g, "")).trim();
+  if (text !== "") errors.add(text);
+}
+
+function lastLines(text: string): string {
+  return text.split("\n").slice(-20).join("\n");
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,39 @@
+/** One `pulumi up` of a tenant, as an engine process is asked for it. */
+export interface UpRequest {
+  readonly stack: string;
+  /** Whether the stack was there when the rollout was planned. */
+  readonly isThere: boolean;
+  /** The name of the `TenantSettings`. */
+  readonly resource: string;
+  /** The settings file, relative to `folder`. */
+  readonly settings: string;
+  /** The day (UTC) by which `expires` is judged. */
+  readonly today: string;
+  /** The working folder: that of the project. */
+  readonly folder: string;
+  /** The `pulumi` program. */
+  readonly command: string;
+  /** Its version. */
+  readonly version: string;
+  /** The whole environment of the CLI, and with it of the provider. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** How it went. */
+export type UpResult =
+  | { readonly ok: true }
+  | {
+      readonly ok: false;
+      /** Whether another run of Pulumi has the stack. */
+      readonly isLocked: boolean;
+      /** The errors that the engine told, as text without colours; else the last of what the CLI printed. */
+      readonly message: string;
+    };
+
+/** What an engine process is told, and tells. */
+export type ToEngineProcess =
+  | { readonly kind: "up"; readonly request: UpRequest }
+  | { readonly kind: "cancel" };
+export type FromEngineProcess =
+  | { readonly kind: "ready" }
+  | { readonly kind: "result"; readonly result: UpResult };

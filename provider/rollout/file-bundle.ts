@@ -1,0 +1,96 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { stringify } from "yaml";
+import { repositoryOf } from "../gitops/files/repository";
+import type { FileBundle } from "./journal/journal";
+
+/** The files of a rollout as they were when it was planned, and where among them it works. */
+export interface PackedFiles {
+  readonly bundle: FileBundle;
+  /** The working folder, relative to the bundle's root. */
+  readonly folder: string;
+}
+
+/**
+ * Reads files into a bundle that keeps their places to one another, so that they can be laid out elsewhere.
+ *
+ * @param files relative to the working folder; those that can't be read are left out, since that was told already.
+ */
+export function packFiles(files: Iterable<string>): PackedFiles {
+  const here = process.cwd();
+  const paths = [...new Set([...files].map((file) => resolve(file)))];
+  const root = repositoryOf(here) ?? commonFolder([here, ...paths.map(dirname)]);
+  const bundle = new Map<string, Uint8Array>();
+  for (const path of paths.sort()) {
+    if (existsSync(path)) bundle.set(relative(root, path).split(sep).join("/"), readFileSync(path));
+  }
+  return { bundle, folder: relative(root, here).split(sep).join("/") || "." };
+}
+
+/** A bundle that was laid out in a folder of its own. */
+export interface WorkFolder {
+  /** The working folder in it. */
+  readonly path: string;
+  remove(): void;
+}
+
+/**
+ * Lays a bundle out where a Pulumi program can run: with a project, and the packages that its provider needs.
+ *
+ * @param project its name.
+ * @param backend the address of the state backend, where the user's project names one.
+ */
+export function layOut(
+  { bundle, folder }: PackedFiles,
+  project: string,
+  backend: string | undefined,
+): WorkFolder {
+  const root = mkdtempSync(join(tmpdir(), "email-security-rollout-"));
+  // The boundary that included files may not leave.
+  mkdirSync(join(root, ".git"));
+  for (const [path, content] of bundle) {
+    const file = join(root, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, content, { mode: 0o600 });
+  }
+  const path = join(root, folder);
+  mkdirSync(path, { recursive: true });
+  const settings = {
+    name: project,
+    runtime: "nodejs",
+    ...(backend === undefined ? {} : { backend: { url: backend } }),
+  };
+  writeFileSync(join(path, "Pulumi.yaml"), stringify(settings));
+  linkPackages(join(path, "node_modules"));
+  return { path, remove: () => rmSync(root, { recursive: true, force: true }) };
+}
+
+/** The provider finds this package, and the host of dynamic providers Pulumi's, from the project's folder upwards. */
+function linkPackages(folder: string): void {
+  const own = join(__dirname, "..", "..");
+  const pulumi = dirname(createRequire(join(own, "package.json")).resolve("@pulumi/pulumi/package.json"));
+  mkdirSync(join(folder, "@pulumi"), { recursive: true });
+  symlinkSync(own, join(folder, "pulumi-email-security"), "junction");
+  symlinkSync(pulumi, join(folder, "@pulumi", "pulumi"), "junction");
+}
+
+function commonFolder(folders: readonly string[]): string {
+  const [first = process.cwd(), ...rest] = folders;
+  let common = first;
+  const holds = (folder: string): boolean => {
+    const path = relative(common, folder);
+    return path !== ".." && !path.startsWith(`..${sep}`);
+  };
+  while (!rest.every(holds) && dirname(common) !== common) common = dirname(common);
+  return common;
+}

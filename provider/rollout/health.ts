@@ -1,0 +1,145 @@
+import { spawn } from "node:child_process";
+import { SettingsClient } from "../client";
+import { withCode } from "../settings/email-security-error";
+import { printable, quote } from "../settings/text";
+import type { TenantRecord } from "./journal/journal";
+import type { Permits } from "./permits/permits";
+import { readKey } from "./targets/read-key";
+import type { Target } from "./targets/target";
+import type { HealthCheck, ThreatLimit, Wave } from "./wave";
+
+/** What a health check said. */
+export interface Health {
+  readonly isWell: boolean;
+  /** A sentence, or several. */
+  readonly message: string;
+}
+
+/** What a health check works with. */
+export interface HealthContext {
+  readonly rollout: string;
+  /** The environment of the command, without any key. */
+  readonly commandEnvironment: NodeJS.ProcessEnv;
+  /** Where keys come from. */
+  readonly environment: NodeJS.ProcessEnv;
+  readonly permits: (target: Target) => Permits;
+  readonly now: () => number;
+}
+
+/**
+ * Looks whether a wave is well: its command ends with 0, and none of its changed tenants has more threats than its limit
+ * lets it. What can't be found out is not well. Never throws.
+ */
+export async function checkHealth(
+  { health, name }: Wave,
+  changed: readonly TenantRecord[],
+  context: HealthContext,
+): Promise<Health> {
+  if (health === undefined) return { isWell: true, message: "There is nothing to check." };
+  const { threats } = health;
+  const found = [
+    ...(threats === undefined ? [] : await manyThreats(threats, changed, context)),
+    ...(await commandFailed(health, name, changed, context)),
+  ];
+  if (found.length > 0) return { isWell: false, message: atMost(found) };
+  return { isWell: true, message: "All checks are well." };
+}
+
+/** The command hears of its wave from its environment. */
+async function commandFailed(
+  { command, timeoutMs }: HealthCheck,
+  wave: string,
+  changed: readonly TenantRecord[],
+  { rollout, commandEnvironment }: HealthContext,
+): Promise<readonly string[]> {
+  const [program, ...args] = command ?? [];
+  if (program === undefined) return [];
+  const environment = {
+    ...commandEnvironment,
+    EMAIL_SECURITY_ROLLOUT: rollout,
+    EMAIL_SECURITY_WAVE: wave,
+    EMAIL_SECURITY_TENANTS: changed.map(({ name }) => name).join(","),
+  };
+  const child = spawn(program, args, {
+    env: environment,
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: timeoutMs,
+  });
+  let printed = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      printed = `${printed}${text}`.slice(-MAX_PRINTED);
+    });
+  }
+  return await new Promise((resolve) => {
+    child.once("error", (error) => resolve([`${quote(program)} can't be run: ${printable(error.message)}.`]));
+    child.once("close", (code, signal) => {
+      if (code === 0) return resolve([]);
+      const last = printable(printed.trim().split("\n").at(-1) ?? "");
+      const how =
+        signal === null
+          ? `ended with ${code}`
+          : `was stopped by ${signal}, after ${timeoutMs / 1_000} s at the latest`;
+      resolve([`${quote(program)} ${how}${last === "" ? "" : `: ${last}`}.`]);
+    });
+  });
+}
+
+const MAX_PRINTED = 4_096;
+
+/** So many tenants are asked at once. */
+const AT_ONCE = 8;
+
+async function manyThreats(
+  limit: ThreatLimit,
+  changed: readonly TenantRecord[],
+  context: HealthContext,
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  const waiting = changed.values();
+  await Promise.all(
+    Array.from({ length: AT_ONCE }, async () => {
+      for (const tenant of waiting) {
+        const one = await tooManyThreats(limit, tenant, context);
+        if (one !== undefined) found.push(one);
+      }
+    }),
+  );
+  return found.sort();
+}
+
+/** Compares the threats since a tenant's change with those of as long a time before it, by the totals of two windows. */
+async function tooManyThreats(
+  { risePercent, min }: ThreatLimit,
+  { target, finishedAtMs }: TenantRecord,
+  { environment, permits, now }: HealthContext,
+): Promise<string | undefined> {
+  const minutes = Math.max(1, Math.ceil((now() - (finishedAtMs ?? now())) / 60_000));
+  const { baseUrl, allowInsecureHttp } = target;
+  let client: SettingsClient | undefined;
+  try {
+    const apiKey = await readKey(target, { environment });
+    client = new SettingsClient({ baseUrl, apiKey, allowInsecureHttp, permits: permits(target) });
+    const [since, both] = [await total(client, minutes), await total(client, 2 * minutes)];
+    const before = Math.max(0, both - since);
+    if (since - before < min || since <= before * (1 + risePercent / 100)) return undefined;
+    return `${quote(target.name)} has ${since} threats in the ${minutes} min since its change, and had ${before} in as long before it.`;
+  } catch (error) {
+    return `The threats of ${quote(target.name)} can't be counted: ${printable(withCode(error))}.`;
+  } finally {
+    await client?.close();
+  }
+}
+
+async function total(client: SettingsClient, minutes: number): Promise<number> {
+  const page = await client.threats.list({ minutes_ago: minutes, page_size: 1 });
+  if (page.total === undefined) throw new Error("the service tells no total");
+  return page.total;
+}
+
+const SHOWN = 10;
+
+function atMost(found: readonly string[]): string {
+  const more = found.length > SHOWN ? [`… and ${found.length - SHOWN} more.`] : [];
+  return [...found.slice(0, SHOWN), ...more].join(" ");
+}

@@ -1,0 +1,199 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { ensureEngine } from "../engine";
+import { parsePlan } from "../gitops/plan/render/json";
+import { runPulumi, toldBy } from "../gitops/pulumi";
+import { PLAN_DIGEST, PLAN_FILE } from "../resources/reviewed-plan";
+import { EmailSecurityError } from "../settings/email-security-error";
+import { quote } from "../settings/text";
+import type { EnginePool } from "./engine/engine-pool";
+import type { UpResult } from "./engine/up-request";
+import { RolloutError } from "./errors";
+import type { ClaimedTenant, Journal } from "./journal/journal";
+import type { DoJob, Job } from "./lanes/lane";
+import type { PermitOffice } from "./permits/permit-office";
+import type { Permits } from "./permits/permits";
+import { notAsPlanned } from "./plan-target";
+import { isLeftBehind, lockOwner } from "./stack-lock";
+import { readKey } from "./targets/read-key";
+import type { ServiceLimit, Target } from "./targets/target";
+import { ofTenant } from "./tenant-environment";
+import { codeIn, tenantError } from "./tenant-error";
+
+/** What changing tenants takes, on whichever machine. */
+export interface TenantJobOptions {
+  readonly journal: Journal;
+  readonly pool: EnginePool;
+  readonly office: PermitOffice;
+  /** The project of a rollout, laid out here. */
+  readonly workFolder: (rollout: string) => Promise<WorkPlace>;
+  /** Who does it: `host:pid`. */
+  readonly worker: string;
+  /** Where keys come from. */
+  readonly environment: NodeJS.ProcessEnv;
+  /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
+  readonly lockWaitMs?: number;
+  /** Told what is being done where it takes long. */
+  readonly log?: (line: string) => void;
+}
+
+/** Where a rollout's engine runs. */
+export interface WorkPlace {
+  readonly folder: string;
+  /** The environment of the CLI: without any key. */
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+const LOCK_WAIT_MS = 10 * 60_000;
+const LOCK_POLL_MS = 2_000;
+/** Longer than an engine lives whose worker died: it ends when it is told, or at the first permit that it does not get. */
+const ORPHAN_MS = 30_000;
+
+/**
+ * What is done for one tenant when its turn has come: `pulumi up`, held to its plan, and a look whether the tenant then holds
+ * what is declared. How it went is in the journal.
+ */
+export function tenantJob(options: TenantJobOptions): DoJob {
+  return async (job: Job, signal: AbortSignal) => {
+    const { journal, worker } = options;
+    const claimed = await journal.begin(job, worker);
+    if (claimed === undefined) return;
+    const { takenOverFrom } = claimed;
+    if (takenOverFrom !== undefined) {
+      await journal.note(claimed, `taken over from ${takenOverFrom}, which is gone`);
+    }
+    const secrets: string[] = [];
+    try {
+      await apply(claimed, secrets, signal, options);
+      await journal.finish(claimed, undefined);
+    } catch (error) {
+      // Who stopped it says whether the tenant is given to somebody else, or left to be resumed.
+      if (signal.aborted) return;
+      await journal.finish(claimed, tenantError(error, "apply", secrets));
+    }
+  };
+}
+
+async function apply(
+  claimed: ClaimedTenant,
+  secrets: string[],
+  signal: AbortSignal,
+  options: TenantJobOptions,
+): Promise<void> {
+  const { spec, target, digest, plan, summary, job } = claimed;
+  const { pool, office, environment } = options;
+  const key = await readKey(target, { environment });
+  secrets.push(key);
+  const engine = await ensureEngine(options.log === undefined ? {} : { log: options.log });
+  const place = await options.workFolder(job.rollout);
+  const limit = limitOf(spec.services, target);
+  const scratch = mkdtempSync(join(tmpdir(), "email-security-plan-"));
+  const grant = office.grant(target.baseUrl, limit, () => !signal.aborted);
+  try {
+    const planFile = join(scratch, "plan.json");
+    writeFileSync(planFile, plan, { mode: 0o600 });
+    const request = {
+      stack: target.stack,
+      isThere: summary.isStackThere,
+      resource: summary.resource,
+      settings: target.settings,
+      today: spec.today,
+      folder: place.folder,
+      command: engine.command,
+      version: engine.version,
+      environment: plain({
+        ...engine.environment(place.environment),
+        ...ofTenant(target, key),
+        ...grant.environment,
+        [PLAN_FILE]: planFile,
+        [PLAN_DIGEST]: digest,
+      }),
+    };
+    const result = await whenUnlocked(claimed, place, signal, options, () => pool.up(request, signal));
+    if (!result.ok) throw failureOf(result);
+    const permits = (): Permits => office.permits(target.baseUrl, limit);
+    const left = await notAsPlanned(target, key, parsePlan(plan, "the plan"), permits);
+    if (left.length > 0) throw notAsDeclared(target, left);
+  } finally {
+    grant.revoke();
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Runs the engine; where another run holds the stack, waits for it. A lock that a dead process left is taken away. */
+async function whenUnlocked(
+  claimed: ClaimedTenant,
+  place: WorkPlace,
+  signal: AbortSignal,
+  { journal, lockWaitMs = LOCK_WAIT_MS }: TenantJobOptions,
+  up: () => Promise<UpResult>,
+): Promise<UpResult> {
+  const { target, takenOverFrom } = claimed;
+  const startedAt = Date.now();
+  let told: string | undefined;
+  for (;;) {
+    const result = await up();
+    if (result.ok || !result.isLocked) return result;
+    const waitedMs = Date.now() - startedAt;
+    const owner = lockOwner(result.message);
+    const who = owner?.told ?? "another run";
+    const isOrphans = owner !== undefined && takenOverFrom?.startsWith(`${owner.host}:`) === true;
+    if (owner !== undefined && (isLeftBehind(owner) || (isOrphans && waitedMs > ORPHAN_MS))) {
+      await journal.note(
+        claimed,
+        `the stack's lock was left behind by ${who}, which is gone; it is taken away`,
+      );
+      await unlock(target, place);
+      continue;
+    }
+    if (waitedMs >= lockWaitMs) {
+      throw new RolloutError(
+        "ERR_STACK_LOCKED",
+        `The stack ${quote(target.stack)} of ${quote(target.name)} is locked by ${who}; it was waited for ${Math.round(waitedMs / 1_000)} s. Nothing of this tenant was changed.`,
+      );
+    }
+    if (told !== who) await journal.note(claimed, `the stack is locked by ${who}; waiting for it`);
+    told = who;
+    await sleep(LOCK_POLL_MS, undefined, { signal });
+  }
+}
+
+async function unlock({ stack }: Target, { folder, environment }: WorkPlace): Promise<void> {
+  const run = await runPulumi(["cancel", "--yes", "--stack", stack], { folder, base: environment });
+  if (run.code !== 0) throw new RolloutError("ERR_STACK_LOCKED", toldBy(run));
+}
+
+function failureOf({ message }: { readonly message: string }): Error {
+  // The provider's own code, where it is one that the engine tells.
+  return new EmailSecurityError(codeIn(new Error(message)), message);
+}
+
+const SHOWN = 10;
+
+function notAsDeclared({ name }: Target, left: readonly string[]): RolloutError {
+  const more = left.length > SHOWN ? [`  … and ${left.length - SHOWN} more`] : [];
+  return new RolloutError(
+    "ERR_ROLLOUT_NOT_AS_DECLARED",
+    [
+      `\`pulumi up\` went through, and ${quote(name)} is not as declared:`,
+      ...left.slice(0, SHOWN).map((line) => `  ${line}`),
+      ...more,
+    ].join("\n"),
+  );
+}
+
+/** The limit of a tenant's service address. */
+export function limitOf(
+  services: readonly (readonly [address: string, limit: ServiceLimit])[],
+  { baseUrl }: Target,
+): ServiceLimit | undefined {
+  return services.find(([address]) => address === baseUrl)?.[1];
+}
+
+function plain(environment: NodeJS.ProcessEnv): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(environment).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
