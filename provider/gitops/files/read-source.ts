@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { printable, quote } from "../../settings/text";
 import type { Finding, Place } from "./finding";
 import { repositoryOf } from "./repository";
@@ -54,26 +54,34 @@ export function includeRefusal(path: string): [code: string, message: string] | 
  * stands elsewhere is not reviewed, and would be shown in a message.
  */
 export function readerFrom(top: string): (path: string) => string {
-  const repository = repositoryOfFile(top);
+  const isBeyond = isBeyondRepositoryOf(top);
   return (path) => {
     const stat = statSync(path);
     if (!stat.isFile()) throw new Error("it is no plain file");
     if (stat.size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
-    const isIncluded = resolve(path) !== resolve(top);
-    if (isIncluded && repository !== undefined && relative(repository, realpathSync(path)).startsWith("..")) {
+    if (resolve(path) !== resolve(top) && isBeyond(path)) {
       throw new Error("it lies outside the repository of the file that includes it");
     }
     return readText(path);
   };
 }
 
-/** The repository that a file is in, over links too. */
-function repositoryOfFile(file: string): string | undefined {
+/** Tells of a path whether it leads out of the repository that a file is in, over links too. */
+export function isBeyondRepositoryOf(file: string): (path: string) => boolean {
+  const repository = repositoryOf(dirname(realPath(resolve(file))));
+  return (path) => {
+    if (repository === undefined) return false;
+    const within = relative(repository, realPath(resolve(path)));
+    return within === ".." || within.startsWith(`..${sep}`) || isAbsolute(within);
+  };
+}
+
+/** What a path leads to; of what is not there, as far as it is. */
+function realPath(path: string): string {
   try {
-    return repositoryOf(dirname(realpathSync(file)));
+    return realpathSync(path);
   } catch {
-    // It is told when it is read.
-    return undefined;
+    return dirname(path) === path ? path : join(realPath(dirname(path)), basename(path));
   }
 }
 

@@ -9,6 +9,14 @@ export interface FileFormat {
   readonly schema: z.ZodType;
   /** What people write for a key, in lower case without hyphens and underscores, and the key. */
   readonly aliases: Readonly<Record<string, string>>;
+  /**
+   * What is told of an issue in the place of what would be told: of what must not be shown. Asked for each of several
+   * unknown keys by itself.
+   */
+  readonly own?: (
+    issue: z.core.$ZodIssue,
+    unknownKey: string | undefined,
+  ) => Pick<Finding, "code" | "message"> | undefined;
 }
 
 /** What a schema refuses of a file, each at its place with what to write. What is told as a trap of YAML is left out. */
@@ -31,6 +39,7 @@ function told(issue: z.core.$ZodIssue, source: YamlSource, format: FileFormat): 
       code: "unknown-key",
       level: "error" as const,
       message: unknownKey(key, issue.path, format),
+      ...format.own?.(issue, key),
       place: source.placeOfKey([...issue.path, key]),
     }));
   }
@@ -39,6 +48,8 @@ function told(issue: z.core.$ZodIssue, source: YamlSource, format: FileFormat): 
     return [{ code: "invalid-value", level: "error", message, place: source.placeOfKey(issue.path) }];
   }
   const place = source.placeOf(issue.path);
+  const own = format.own?.(issue, undefined);
+  if (own !== undefined) return [{ ...own, level: "error", place }];
   const name = typeof issue.path.at(-1) === "string" ? String(issue.path.at(-1)) : undefined;
   const written = source.writtenAt(issue.path);
   const input = (issue as { input?: unknown }).input ?? valueAt(source.value, issue.path);
