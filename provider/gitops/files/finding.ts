@@ -50,21 +50,28 @@ export class SettingsFileError extends EmailSecurityError {
 
   /** @param file the file that was asked for. */
   constructor(file: string, findings: readonly Finding[]) {
-    const errors = findings.filter(({ level }) => level === "error");
-    const shown = errors
-      .slice(0, SHOWN)
-      .map((finding) => `  ${findingText(finding).replaceAll("\n", "\n    ")}`);
-    const more = errors.length > SHOWN ? [`  … and ${errors.length - SHOWN} more`] : [];
-    const problems = errors.length === 1 ? "a mistake" : `${errors.length} mistakes`;
-    super(
-      "ERR_SETTINGS_FILE",
-      [`${printable(file)} can't be used: it has ${problems}.`, ...shown, ...more].join("\n"),
-    );
+    super("ERR_SETTINGS_FILE", mistakesText(file, findings));
     this.findings = findings;
   }
 }
 
+/** Every error of a file that can't be used, a line each, for the message of one error. */
+export function mistakesText(file: string, findings: readonly Finding[]): string {
+  const errors = findings.filter(({ level }) => level === "error");
+  const shown = errors
+    .slice(0, SHOWN)
+    .map((finding) => `  ${findingText(finding).replaceAll("\n", "\n    ")}`);
+  const more = errors.length > SHOWN ? [`  … and ${errors.length - SHOWN} more`] : [];
+  const problems = errors.length === 1 ? "a mistake" : `${errors.length} mistakes`;
+  return [`${printable(file)} can't be used: it has ${problems}.`, ...shown, ...more].join("\n");
+}
+
 const SHOWN = 100;
+
+/** Whether what was found keeps a file from being used. */
+export function hasErrors(findings: readonly Finding[]): boolean {
+  return findings.some(({ level }) => level === "error");
+}
 
 /** In the order of files, lines and columns. */
 export function inOrder(findings: readonly Finding[]): Finding[] {

@@ -1,22 +1,19 @@
-import { isUtf8 } from "node:buffer";
-import { readFileSync, realpathSync, statSync } from "node:fs";
-import { dirname, isAbsolute, join, normalize, relative, resolve } from "node:path";
-import type { z } from "zod";
+import { dirname, join, normalize, resolve } from "node:path";
 import { readOwnDomainNames } from "../../resources/configuration";
 import { allowDenyEntryArguments, checkEntryArguments } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, type List } from "../../settings/assumptions";
 import { parseEntryValue, parseMailbox } from "../../settings/entry-value";
 import { keyOfEntry, keyOfVip, nameOfKey, textOfEntry, textOfVip } from "../../settings/keyed-list";
 import { checkList, ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
-import { isOneEdit } from "../../settings/look-alike";
 import { OwnDomains } from "../../settings/own-domains";
-import { canonicalComment, printable, quote } from "../../settings/text";
+import { canonicalComment, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
-import { type Finding, inOrder, lineText, type Place, SettingsFileError } from "./finding";
-import { repositoryOf } from "./repository";
+import { type Finding, hasErrors, inOrder, lineText, type Place, SettingsFileError } from "./finding";
+import { includeRefusal, isFinding, readerFrom, readSource } from "./read-source";
+import { type FileFormat, schemaFindings } from "./schema-findings";
 import type { Declared, DeclaredEntry, DeclaredVip, Excluded, Settings } from "./settings";
 import { type SettingsFile, settingsFile } from "./settings-schema";
-import { readYaml, type YamlSource } from "./yaml-source";
+import type { YamlSource } from "./yaml-source";
 
 /** How settings files are read. */
 export interface ReadOptions {
@@ -179,22 +176,9 @@ class Reading {
 
     const included = (content.include ?? []).map((path, index) => {
       const place = source.placeOf(["include", index]);
-      if (/^[a-z][a-z+.-]+:\/\//i.test(path)) {
-        this.#refuse(
-          "include-url",
-          `${quote(path)} is no file; what is reviewed has to be in the repository`,
-          place,
-        );
-        this.isWhole = false;
-        return undefined;
-      }
-      const why = isAbsolute(path)
-        ? "is an absolute path, which another machine does not have; write it relative to this file"
-        : /\.(?:ya?ml|json)$/i.test(path)
-          ? undefined
-          : "names no settings file; its name ends in .yaml, .yml or .json";
-      if (why === undefined) return this.file(join(dirname(file), path), place);
-      this.#refuse("include-path", `${quote(path)} ${why}`, place);
+      const refusal = includeRefusal(path);
+      if (refusal === undefined) return this.file(join(dirname(file), path), place);
+      this.#refuse(...refusal, place);
       this.isWhole = false;
       return undefined;
     });
@@ -208,21 +192,12 @@ class Reading {
     const before = this.#cache?.get(path);
     // Another name for it would be told as its place.
     if (before?.source.file === file) return before;
-    let text: string;
-    try {
-      text = this.#readFile(file);
-    } catch (error) {
-      if (error instanceof NotUtf8) {
-        const { line, column } = error;
-        this.#refuse("file-encoding", error.message, { file, line, column });
-        return undefined;
-      }
-      const why = error instanceof Error ? error.message : String(error);
-      const message = `${quote(file, 300)} can't be read: ${printable(why)}`;
-      this.#refuse("file-unreadable", message, from ?? { file, line: 1, column: 1 });
+    const source = readSource(file, this.#readFile, from);
+    if (isFinding(source)) {
+      this.findings.push(source);
       return undefined;
     }
-    const parsed = parsedFile(readYaml(text.replace(/^\uFEFF/, ""), file));
+    const parsed = parsedFile(source);
     if (from !== undefined) this.#cache?.set(path, parsed);
     return parsed;
   }
@@ -388,18 +363,25 @@ function parsedFile(source: YamlSource): ParsedFile {
     const content = source.findings.length > 0 ? undefined : (result.data as SettingsFile);
     return { source, content, findings: source.findings };
   }
-  // What is a trap of YAML is told as that.
-  const spot = ({ place }: Finding): string => `${place?.line}:${place?.column}`;
-  const spots = new Set(source.findings.map(spot));
-  const { issues } = result.error;
-  const misspelt = new Set(issues.flatMap(meantBy));
-  const refused = issues
-    // A key that is written, with a slip, is not missing too.
-    .filter(({ path }) => !misspelt.has(JSON.stringify(path)) || valueAt(source.value, path) !== undefined)
-    .flatMap((issue) => told(issue, source))
-    .filter((finding) => !spots.has(spot(finding)));
+  const refused = schemaFindings(result.error, source, FORMAT);
   return { source, content: undefined, findings: [...source.findings, ...refused] };
 }
+
+const FORMAT: FileFormat = {
+  schema: settingsFile,
+  aliases: {
+    verdictscope: "scope",
+    entrytype: "type",
+    includes: "include",
+    expiry: "expires",
+    expiresat: "expires",
+    reason: "comment",
+    vip: "vips",
+    allowlist: "allow",
+    denylist: "deny",
+    block: "deny",
+  },
+};
 
 interface Removal {
   readonly section: "allow" | "deny" | "vips";
@@ -488,102 +470,6 @@ function writtenOut(value: unknown): unknown {
   );
 }
 
-/** What the schema refuses, at its place, with what to write. */
-function told(issue: z.core.$ZodIssue, source: YamlSource): Finding[] {
-  if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({
-      code: "unknown-key",
-      level: "error" as const,
-      message: unknownKey(key, issue.path),
-      place: source.placeOfKey([...issue.path, key]),
-    }));
-  }
-  const place = source.placeOf(issue.path);
-  const name = typeof issue.path.at(-1) === "string" ? String(issue.path.at(-1)) : undefined;
-  const written = source.writtenAt(issue.path);
-  const input = (issue as { input?: unknown }).input ?? valueAt(source.value, issue.path);
-  if (
-    issue.code === "invalid_type" &&
-    issue.expected === "string" &&
-    written !== undefined &&
-    input !== null
-  ) {
-    const message = `${name === undefined ? "" : `${name}: `}${printable(written)} is read as ${JSON.stringify(input)} by YAML, and not as a text; write ${JSON.stringify(written)} in quotes`;
-    return [{ code: "yaml-not-text", level: "error", message, place }];
-  }
-  const [, key, rest] = /^(value|email):(\S+)$/.exec(written ?? "") ?? [];
-  if (key !== undefined && key === name) {
-    const unspaced = `has no space after the colon; write ${quote(`${key}: ${rest}`)}`;
-    return [{ code: "invalid-value", level: "error", message: unspaced, place }];
-  }
-  const message = name === undefined ? issue.message : `${printable(name)} ${issue.message}`;
-  return [{ code: "invalid-value", level: "error", message, place }];
-}
-
-function unknownKey(key: string, path: readonly PropertyKey[]): string {
-  const meant = meantKey(key, path);
-  return meant === undefined
-    ? `${quote(key)} is no key here; there are ${keysAt(path).join(", ")}`
-    : `${quote(key)} is no key here; did you mean ${meant}?`;
-}
-
-/** The paths of the keys that the unknown ones of a mapping were meant for. */
-function meantBy(issue: z.core.$ZodIssue): string[] {
-  if (issue.code !== "unrecognized_keys") return [];
-  return issue.keys.flatMap((key) => {
-    const meant = meantKey(key, issue.path);
-    return meant === undefined ? [] : [JSON.stringify([...issue.path, meant])];
-  });
-}
-
-function meantKey(key: string, path: readonly PropertyKey[]): string | undefined {
-  const known = keysAt(path);
-  const bare = (name: string): string => name.replace(/[-_]/g, "").toLowerCase();
-  const alias: Record<string, string> = {
-    verdictscope: "scope",
-    entrytype: "type",
-    includes: "include",
-    expiry: "expires",
-    expiresat: "expires",
-    reason: "comment",
-    vip: "vips",
-    allowlist: "allow",
-    denylist: "deny",
-    block: "deny",
-  };
-  return (
-    known.find((name) => bare(name) === bare(key)) ??
-    known.find((name) => name === alias[bare(key)]) ??
-    known.find((name) => isOneEdit(bare(name), bare(key)))
-  );
-}
-
-/** The keys that may stand at a path. */
-function keysAt(path: readonly PropertyKey[]): readonly string[] {
-  let at: unknown = settingsFile;
-  for (const step of path) {
-    const { def } = unwrapped(at) as { def: { shape?: Record<PropertyKey, unknown>; element?: unknown } };
-    at = typeof step === "number" ? def.element : def.shape?.[step];
-  }
-  const { shape = {} } = (unwrapped(at) as { def: { shape?: object } }).def;
-  return Object.keys(shape);
-}
-
-function unwrapped(schema: unknown): unknown {
-  const { def } = schema as { def: { type: string; innerType?: unknown } };
-  return def.type === "optional" ? unwrapped(def.innerType) : schema;
-}
-
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  let at = value;
-  for (const step of path) {
-    // A text that stands for a mapping is that mapping's value.
-    if (typeof at !== "object" || at === null) return at;
-    at = (at as Record<PropertyKey, unknown>)[step];
-  }
-  return at;
-}
-
 /**
  * What is wrong with all files together: what is risky, a value on both lists, options that contradict what is declared.
  * The lists' own check says it, so that files and programs can't disagree.
@@ -668,65 +554,4 @@ function mailbox(email: string): string {
 
 function sorted<One extends Declared>(declared: Iterable<One>): One[] {
   return [...declared].sort((one, other) => (one.key < other.key ? -1 : 1));
-}
-
-function hasErrors(findings: readonly Finding[]): boolean {
-  return findings.some(({ level }) => level === "error");
-}
-
-/**
- * Reads files from the disk: plain ones, and no included one beyond the repository of the top file, also over a link. What
- * stands elsewhere is not reviewed, and would be shown in a message.
- */
-function readerFrom(top: string): (path: string) => string {
-  const repository = repositoryOfFile(top);
-  return (path) => {
-    const stat = statSync(path);
-    if (!stat.isFile()) throw new Error("it is no plain file");
-    if (stat.size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
-    const isIncluded = resolve(path) !== resolve(top);
-    if (isIncluded && repository !== undefined && relative(repository, realpathSync(path)).startsWith("..")) {
-      throw new Error("it lies outside the repository of the file that includes it");
-    }
-    return readText(path);
-  };
-}
-
-/** The repository that a file is in, over links too. */
-function repositoryOfFile(file: string): string | undefined {
-  try {
-    return repositoryOf(dirname(realpathSync(file)));
-  } catch {
-    // It is told when it is read.
-    return undefined;
-  }
-}
-
-/** No settings file is that large; four bytes a character at most. */
-const MAX_BYTES = 64 * 1024 * 1024;
-
-function readText(path: string): string {
-  const bytes = readFileSync(path);
-  if (!isUtf8(bytes)) throw new NotUtf8(bytes);
-  return bytes.toString("utf8");
-}
-
-/** A file of another encoding, or damaged. */
-class NotUtf8 extends Error {
-  readonly line: number;
-  readonly column: number;
-
-  constructor(bytes: Buffer) {
-    super("holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8");
-    let line = 1;
-    let start = 0;
-    let end = bytes.indexOf("\n");
-    while (end >= 0 && isUtf8(bytes.subarray(start, end))) {
-      line += 1;
-      start = end + 1;
-      end = bytes.indexOf("\n", start);
-    }
-    this.line = line;
-    this.column = bytes.toString("utf8", start, end < 0 ? bytes.length : end).indexOf("\uFFFD") + 1;
-  }
 }

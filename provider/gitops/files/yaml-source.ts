@@ -60,7 +60,10 @@ export function readYaml(text: string, file: string): YamlSource {
   };
 
   const document = parse(text, refuse);
-  const value = findings.length === 0 ? plain(document.contents, refuse) : undefined;
+  const value =
+    findings.length === 0
+      ? plain(document.contents, refuse, (offset) => lines.linePos(offset).line)
+      : undefined;
 
   const pairsByKey = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
   const pairAt = (map: YAMLMap, step: PropertyKey): Pair | undefined => {
@@ -222,16 +225,21 @@ function oddity(character: string): [code: string, message: string] {
  * The content as plain data, and on the way what is valid YAML and yet a trap: what is read as something else than it
  * looks, or can't be judged line by line. Every key is a text and an own property, `__proto__` too.
  */
-function plain(contents: unknown, refuse: Refuse): unknown {
+function plain(contents: unknown, refuse: Refuse, lineOf: (offset: number) => number): unknown {
   const at = (code: string, message: string, node: unknown): void => {
     const [start, end] = (isNode(node) ? node.range : undefined) ?? [];
     refuse(code, message, start, end);
   };
-  const keyOf = (pair: Pair, keys: Set<string>): string => {
+  const keyOf = (pair: Pair, keys: Map<string, number>): string => {
     const { key } = pair;
     const text = keyText(pair);
-    if (isScalar(key)) trapsOfNode(key);
-    else if (isNode(key)) at("yaml-syntax", "is no simple key; write a word and a colon", key);
+    if (isScalar(key)) {
+      trapsOfNode(key);
+      if (typeof key.value !== "string" && text !== "") {
+        const message = `${printable(text)} is read as ${JSON.stringify(key.value)} by YAML, and not as a text; write ${JSON.stringify(text)} in quotes`;
+        at("yaml-not-text", message, key);
+      }
+    } else if (isNode(key)) at("yaml-syntax", "is no simple key; write a word and a colon", key);
     if (text === "<<") {
       at(
         "yaml-anchor",
@@ -239,10 +247,10 @@ function plain(contents: unknown, refuse: Refuse): unknown {
         key,
       );
     } else if (keys.has(text)) {
-      const message = `${quote(text)} is written twice here, and only one could count; keep one`;
+      const first = lineOf(keys.get(text) ?? 0);
+      const message = `${quote(text)} is written twice here, first in line ${first}, and only one could count; keep one`;
       at("yaml-duplicate-key", message, key);
-    }
-    keys.add(text);
+    } else keys.set(text, (isNode(key) ? key.range?.[0] : undefined) ?? 0);
     return text;
   };
   const trapsOfNode = (node: Scalar | YAMLMap | YAMLSeq): void => {
@@ -278,7 +286,7 @@ function plain(contents: unknown, refuse: Refuse): unknown {
       return null;
     }
     if (isSeq(node)) return node.items.map((item) => read(item, depth + 1));
-    const keys = new Set<string>();
+    const keys = new Map<string, number>();
     return Object.fromEntries(
       node.items.map((pair) => [keyOf(pair, keys), read(pair.value, depth + 1)] as const),
     );

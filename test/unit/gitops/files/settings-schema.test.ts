@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { inspectSettings } from "../../../../provider/gitops/files/read-settings";
 import { settingsJsonSchema } from "../../../../provider/gitops/files/settings-schema";
 import { readYaml } from "../../../../provider/gitops/files/yaml-source";
-import { publishedSchemas } from "../../../../provider/gitops/schemas";
+import { publishedSchemas } from "../../../../provider/rollout/schemas";
 import { LintedFolder } from "../../../support/linted-folder";
 
 const ROOT = join(__dirname, "../../../..");

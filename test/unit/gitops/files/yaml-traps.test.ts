@@ -82,15 +82,19 @@ describe("what is valid YAML for some, and none for us", () => {
   it.each([
     [
       "deny: [a.example]\nallow: []\ndeny: [b.example]\n",
-      '4:1 yaml-duplicate-key: "deny" is written twice here, and only one could count; keep one',
+      '4:1 yaml-duplicate-key: "deny" is written twice here, first in line 2, and only one could count; keep one',
     ],
     [
       "deny:\n  - value: a.example\n    comment: one\n    comment: two\n",
-      '5:5 yaml-duplicate-key: "comment" is written twice here, and only one could count; keep one',
+      '5:5 yaml-duplicate-key: "comment" is written twice here, first in line 4, and only one could count; keep one',
     ],
     [
       'deny:\n  - { value: a.example, "value": b.example }\n',
-      '3:25 yaml-duplicate-key: "value" is written twice here, and only one could count; keep one',
+      '3:25 yaml-duplicate-key: "value" is written twice here, first in line 3, and only one could count; keep one',
+    ],
+    [
+      "deny:\n  - { value: a.example, 010: b }\n",
+      '3:25 yaml-not-text: 010 is read as 10 by YAML, and not as a text; write "010" in quotes',
     ],
     [
       "deny:\n  - &one evil.example\n",

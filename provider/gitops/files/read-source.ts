@@ -1,0 +1,115 @@
+import { isUtf8 } from "node:buffer";
+import { readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { printable, quote } from "../../settings/text";
+import type { Finding, Place } from "./finding";
+import { repositoryOf } from "./repository";
+import { readYaml, type YamlSource } from "./yaml-source";
+
+/**
+ * Reads a YAML file; where it can't be read, what is told of that.
+ *
+ * @param from where it is included: that is the line to mend, where there is no such file.
+ */
+export function readSource(
+  file: string,
+  readFile: (path: string) => string,
+  from: Place | undefined,
+): YamlSource | Finding {
+  let text: string;
+  try {
+    text = readFile(file);
+  } catch (error) {
+    if (error instanceof NotUtf8) {
+      const { line, column, message } = error;
+      return { code: "file-encoding", level: "error", message, place: { file, line, column } };
+    }
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `${quote(file, 300)} can't be read: ${printable(why)}`;
+    return { code: "file-unreadable", level: "error", message, place: from ?? { file, line: 1, column: 1 } };
+  }
+  return readYaml(text.replace(/^\uFEFF/, ""), file);
+}
+
+/** Whether a file could not be read, and this is why. */
+export function isFinding(source: YamlSource | Finding): source is Finding {
+  return "level" in source;
+}
+
+/** Why a path can't be included: a finding's code and message; undefined when it can. */
+export function includeRefusal(path: string): [code: string, message: string] | undefined {
+  if (/^[a-z][a-z+.-]+:\/\//i.test(path)) {
+    return ["include-url", `${quote(path)} is no file; what is reviewed has to be in the repository`];
+  }
+  const why = isAbsolute(path)
+    ? "is an absolute path, which another machine does not have; write it relative to this file"
+    : /\.(?:ya?ml|json)$/i.test(path)
+      ? undefined
+      : "names no settings file; its name ends in .yaml, .yml or .json";
+  return why === undefined ? undefined : ["include-path", `${quote(path)} ${why}`];
+}
+
+/**
+ * Reads files from the disk: plain ones, and no included one beyond the repository of the top file, also over a link. What
+ * stands elsewhere is not reviewed, and would be shown in a message.
+ */
+export function readerFrom(top: string): (path: string) => string {
+  const isBeyond = isBeyondRepositoryOf(top);
+  return (path) => {
+    const stat = statSync(path);
+    if (!stat.isFile()) throw new Error("it is no plain file");
+    if (stat.size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
+    if (resolve(path) !== resolve(top) && isBeyond(path)) {
+      throw new Error("it lies outside the repository of the file that includes it");
+    }
+    return readText(path);
+  };
+}
+
+/** Tells of a path whether it leads out of the repository that a file is in, over links too. */
+export function isBeyondRepositoryOf(file: string): (path: string) => boolean {
+  const repository = repositoryOf(dirname(realPath(resolve(file))));
+  return (path) => {
+    if (repository === undefined) return false;
+    const within = relative(repository, realPath(resolve(path)));
+    return within === ".." || within.startsWith(`..${sep}`) || isAbsolute(within);
+  };
+}
+
+/** What a path leads to; of what is not there, as far as it is. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realPath(dirname(path)), basename(path));
+  }
+}
+
+/** No settings file is that large; four bytes a character at most. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+function readText(path: string): string {
+  const bytes = readFileSync(path);
+  if (!isUtf8(bytes)) throw new NotUtf8(bytes);
+  return bytes.toString("utf8");
+}
+
+/** A file of another encoding, or damaged. */
+class NotUtf8 extends Error {
+  readonly line: number;
+  readonly column: number;
+
+  constructor(bytes: Buffer) {
+    super("holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8");
+    let line = 1;
+    let start = 0;
+    let end = bytes.indexOf("\n");
+    while (end >= 0 && isUtf8(bytes.subarray(start, end))) {
+      line += 1;
+      start = end + 1;
+      end = bytes.indexOf("\n", start);
+    }
+    this.line = line;
+    this.column = bytes.toString("utf8", start, end < 0 ? bytes.length : end).indexOf("\uFFFD") + 1;
+  }
+}

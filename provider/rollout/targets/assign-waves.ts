@@ -1,0 +1,92 @@
+import { type Finding, lineText } from "../../gitops/files/finding";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { excerpt, quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Wave } from "../wave";
+import type { Target, WaveRule } from "./target";
+import { takenOf, toleratedOf } from "./tolerance";
+
+/** Some tenants are in no wave, so that the rollout would leave them out. Nothing was begun. */
+export class UnassignedTargetsError extends EmailSecurityError {
+  readonly targets: readonly Target[];
+
+  /** @param targets those in no wave; at least one. */
+  constructor(targets: readonly Target[]) {
+    const one = targets.length === 1;
+    const lines = targets.slice(0, SHOWN).map((target) => `  ${lineText(target.place)}: ${told(target)}`);
+    const more = targets.length > SHOWN ? [`  … and ${targets.length - SHOWN} more`] : [];
+    const first = `${one ? "A tenant is" : `${targets.length} tenants are`} in no wave. Mend the labels, or end \`waves\` with one that has neither \`match\` nor \`take\`, which takes all that are left:`;
+    super("ERR_ROLLOUT_WAVES", [first, ...lines, ...more].join("\n"));
+    this.targets = targets;
+  }
+}
+
+const SHOWN = 20;
+
+/**
+ * Puts tenants into waves: each into the first whose rule takes it, in the order given. Percentages are of all tenants
+ * that match a rule, those in earlier waves among them. A wave without tenants is left out, and told as a warning.
+ *
+ * @throws {UnassignedTargetsError} (`ERR_ROLLOUT_WAVES`) when no wave takes a tenant.
+ */
+export function assignWaves(
+  rules: readonly WaveRule[],
+  targets: readonly Target[],
+): { readonly waves: readonly Wave[]; readonly findings: readonly Finding[] } {
+  let left = targets;
+  const waves: Wave[] = [];
+  const findings: Finding[] = [];
+  for (const rule of rules) {
+    const matching = targets.filter((target) => isMatch(rule, target));
+    const free = left.filter((target) => isMatch(rule, target));
+    const taken = rule.take === undefined ? free : free.slice(0, takenOf(rule.take, matching.length));
+    if (taken.length === 0) {
+      findings.push(emptyWave(rule, matching.length));
+      continue;
+    }
+    const isTaken = new Set(taken);
+    left = left.filter((target) => !isTaken.has(target));
+    waves.push(waveOf(rule, taken));
+  }
+  if (left.length > 0) throw new UnassignedTargetsError(left);
+  return { waves, findings };
+}
+
+function isMatch({ match = {} }: WaveRule, { labels }: Target): boolean {
+  return Object.entries(match).every(([label, values]) => {
+    const value = Object.hasOwn(labels, label) ? labels[label] : undefined;
+    return value !== undefined && values.includes(value);
+  });
+}
+
+function waveOf(rule: WaveRule, taken: readonly Target[]): Wave {
+  const { name, maxConcurrent, failureTolerance, soakMs, gate, health } = rule;
+  return withoutUndefined({
+    name,
+    maxConcurrent,
+    tolerated: toleratedOf(failureTolerance, taken.length),
+    soakMs,
+    gate,
+    health,
+    tenants: taken.map((target) => target.name),
+  });
+}
+
+function emptyWave({ name, soakMs, gate, health, place }: WaveRule, matching: number): Finding {
+  const why = matching === 0 ? "no tenant matches it" : `all ${matching} that match it are in earlier waves`;
+  const lost = [
+    ...(soakMs > 0 ? ["soak"] : []),
+    ...(gate ? ["gate"] : []),
+    ...(health === undefined ? [] : ["health"]),
+  ];
+  const also = lost.length === 0 ? "" : `, and with it its ${lost.join(" and its ")}`;
+  const message = `the wave ${quote(name)} has no tenant, as ${why}; it is left out${also}`;
+  return { code: "wave-empty", level: "warning", message, place };
+}
+
+/** `"acme" (region: eu, ring: beta)`. */
+function told({ name, labels }: Target): string {
+  const all = Object.entries(labels).map(([label, value]) => excerpt(`${label}: ${value}`, 60));
+  const some = all.length > 5 ? [...all.slice(0, 5), "…"] : all;
+  return `${quote(name)} (${some.length === 0 ? "no labels" : some.join(", ")})`;
+}

@@ -1,0 +1,132 @@
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { isOneEdit } from "../../settings/look-alike";
+import { quote } from "../../settings/text";
+import type { Target } from "./target";
+
+/** Which tenants are meant; what is left out selects all. */
+export interface Selection {
+  /** Names, with `*` for any characters; one of them must match. */
+  readonly only?: readonly string[];
+  /** `ring=canary`, `ring=canary,beta` (one of these), `!ring=canary` (none of these, or no such label); all must hold. */
+  readonly labels?: readonly string[];
+}
+
+/** What was selected is not there. */
+export class SelectionError extends EmailSecurityError {
+  constructor(message: string) {
+    super("ERR_ROLLOUT_SELECTION", message);
+  }
+}
+
+/**
+ * The tenants that are meant, in their order.
+ *
+ * @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) when a name, a label or one of its values is nowhere, with what is
+ * near it; or when nothing is left.
+ */
+export function selectTargets(
+  targets: readonly Target[],
+  { only = [], labels = [] }: Selection,
+): readonly Target[] {
+  const names = only.map((pattern) => namePattern(pattern, targets));
+  const conditions = labels.map((text) => labelCondition(text, targets));
+  const selected = targets.filter(
+    (target) =>
+      (names.length === 0 || names.some((matches) => matches(target))) &&
+      conditions.every((holds) => holds(target)),
+  );
+  if (selected.length === 0) {
+    const asked = [...only, ...labels].map((one) => quote(one)).join(" and ");
+    throw new SelectionError(
+      asked === "" ? "There are no tenants." : `No tenant is selected: none is ${asked} at once.`,
+    );
+  }
+  return selected;
+}
+
+type Condition = (target: Target) => boolean;
+
+function namePattern(pattern: string, targets: readonly Target[]): Condition {
+  const matches = globOf(pattern);
+  const condition: Condition = ({ name }) => matches(name);
+  if (targets.some(condition)) return condition;
+  const names = targets.map(({ name }) => name);
+  throw new SelectionError(`No tenant is called ${quote(pattern)}; ${nearOrSome(pattern, names)}.`);
+}
+
+function labelCondition(text: string, targets: readonly Target[]): Condition {
+  const [, not = "", label = "", values = ""] = /^(!?)([^=!]+)=(.+)$/su.exec(text) ?? [];
+  const wanted = values.split(",").map((one) => one.trim());
+  if (label === "" || wanted.includes("")) {
+    throw new SelectionError(
+      `${quote(text)} is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.`,
+    );
+  }
+  const labels = targets.flatMap((target) => Object.keys(target.labels));
+  if (!labels.includes(label)) {
+    throw new SelectionError(`No tenant has the label ${quote(label)}; ${nearOrSome(label, labels)}.`);
+  }
+  const known = targets.flatMap((target) => valueOf(target, label) ?? []);
+  for (const one of wanted) {
+    if (known.includes(one)) continue;
+    throw new SelectionError(
+      `No tenant has the label ${quote(label)} with ${quote(one)}; ${nearOrSome(one, known)}.`,
+    );
+  }
+  return (target) => {
+    const value = valueOf(target, label);
+    const isOne = value !== undefined && wanted.includes(value);
+    return not === "" ? isOne : !isOne;
+  };
+}
+
+function valueOf({ labels }: Target, label: string): string | undefined {
+  return Object.hasOwn(labels, label) ? labels[label] : undefined;
+}
+
+/** A name with `*` for any characters. */
+function globOf(pattern: string): (name: string) => boolean {
+  const pieces = pattern.split("*");
+  const [start = "", ...rest] = pieces;
+  const end = rest.pop();
+  if (end === undefined) return (name) => name === pattern;
+  return (name) => {
+    if (name.length < start.length + end.length || !name.startsWith(start) || !name.endsWith(end))
+      return false;
+    let at = start.length;
+    const until = name.length - end.length;
+    for (const piece of rest) {
+      const found = name.indexOf(piece, at);
+      if (found < 0 || found + piece.length > until) return false;
+      at = found + piece.length;
+    }
+    return true;
+  };
+}
+
+/** What may have been meant; where nothing is near, some of what there is. */
+function nearOrSome(text: string, known: readonly string[]): string {
+  const wanted = bare(text);
+  const all = [...new Set(known)];
+  const near = all.filter((one) => {
+    const name = bare(one);
+    if (name === wanted || isOneEdit(name, wanted)) return true;
+    return wanted.length >= 3 && (name.includes(wanted) || (name.length >= 3 && wanted.includes(name)));
+  });
+  if (near.length > 0) return `did you mean ${listed(near)}`;
+  return all.length === 0 ? "there is none" : `there ${all.length === 1 ? "is" : "are"} ${listed(all)}`;
+}
+
+function bare(text: string): string {
+  return text.replace(/[-_.*\s]/g, "").toLowerCase();
+}
+
+const SHOWN = 5;
+
+function listed(texts: readonly string[]): string {
+  const more = texts.length > SHOWN ? ` and ${texts.length - SHOWN} more` : "";
+  return `${texts
+    .slice(0, SHOWN)
+    .map((one) => quote(one))
+    .join(", ")}${more}`;
+}
