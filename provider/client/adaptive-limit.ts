@@ -24,6 +24,8 @@ export interface Try {
   readonly number: number;
   /** When the call must have begun its last try. */
   readonly deadline: Deadline;
+  /** Waits until the request may be made, after the place and the pause. Default: it may. What it throws, the call does. */
+  readonly permit?: (() => Promise<void>) | undefined;
 }
 
 /** A point in time that is set when the first try has its place, since a call may wait for one for long. */
@@ -54,6 +56,7 @@ export class PauseTooLong extends Error {
  */
 export class AdaptiveLimit {
   readonly #time: Time;
+  readonly #told: (pauseMs: number) => void;
   readonly #places = new PQueue({ concurrency: FIRST_CONCURRENCY });
   #pause: { readonly until: number; readonly because: ServiceError } | undefined;
   /** Refusals in a row, those of calls that were on their way at the same time counted as one. */
@@ -63,8 +66,10 @@ export class AdaptiveLimit {
   #window = { answers: 0, totalMs: 0 };
   #bestMs = Number.POSITIVE_INFINITY;
 
-  constructor(time: Time) {
+  /** @param told of each pause of the tenant, and of each time that it is put off, in milliseconds from then. */
+  constructor(time: Time, told: (pauseMs: number) => void = () => {}) {
     this.#time = time;
+    this.#told = told;
   }
 
   /** How many requests may go on at once now. */
@@ -81,21 +86,35 @@ export class AdaptiveLimit {
    * Makes one try when there is a place for it and no pause.
    *
    * @param effectOf What a failure of the call tells of the service.
-   * @throws what the call throws.
+   * @throws what the call, or its permit, throws.
    * @throws {PauseTooLong} when the pause lasts beyond the deadline; nothing was sent.
    */
   async make<T>(
-    { kind, number, deadline }: Try,
+    { kind, number, deadline, permit }: Try,
     call: () => Promise<T>,
     effectOf: (error: unknown) => Effect,
   ): Promise<T> {
     const inPlace = async (): Promise<T> => {
-      deadline.atMs ??= this.#time.now() + deadline.inMs;
-      await this.#pauseEnd(deadline.atMs);
+      await this.#admitted(permit, number, deadline);
       return await this.#measured(call, kind === "write", effectOf);
     };
     // A refused try gives its place back: after the pause there are fewer.
     return await this.#places.add(inPlace, { priority: number });
+  }
+
+  /** Waits for the end of the pause, and then for a permit. */
+  async #admitted(permit: Try["permit"], number: number, deadline: Deadline): Promise<void> {
+    deadline.atMs ??= this.#time.now() + deadline.inMs;
+    await this.#pauseEnd(deadline.atMs);
+    while (permit !== undefined) {
+      const askedAt = this.#time.now();
+      await permit();
+      // Under a low rate the first try may wait for long: its call has not begun yet.
+      if (number === 1) deadline.atMs += this.#time.now() - askedAt;
+      if (this.pauseLeftMs === 0) return;
+      // After the pause this permit would be used together with others, in a bunch.
+      await this.#pauseEnd(deadline.atMs);
+    }
   }
 
   /** Waits for the end of the pause, however often it is put off meanwhile. */
@@ -141,7 +160,9 @@ export class AdaptiveLimit {
     }
     const pauseMs = Math.max(error.retryAfterMs ?? 0, delayMs(this.#refusals, this.#time.random()));
     const until = this.#time.now() + pauseMs;
-    if (until > (this.#pause?.until ?? 0)) this.#pause = { until, because: error };
+    if (until <= (this.#pause?.until ?? 0)) return;
+    this.#pause = { until, because: error };
+    this.#told(pauseMs);
   }
 
   #measure(tookMs: number): void {

@@ -24,10 +24,16 @@ export class Circuit {
     this.#now = now;
   }
 
+  /** What {@link check} would answer now, for who does not make the request yet. */
+  peek(): LastFailure | undefined {
+    if (this.#wavesInARow < CIRCUIT_WAVES) return undefined;
+    return this.#now() < this.#nextTryAt ? this.#last : undefined;
+  }
+
   /** The last of the failures that keep a request from being made now; undefined when it may be made. */
   check(): LastFailure | undefined {
-    if (this.#wavesInARow < CIRCUIT_WAVES) return undefined;
-    if (this.#now() < this.#nextTryAt) return this.#last;
+    const last = this.peek();
+    if (last !== undefined || this.#wavesInARow < CIRCUIT_WAVES) return last;
     // One goes, to see; the next only when its answer is here, or long after.
     this.#nextTryAt = this.#now() + CIRCUIT_OPEN_MS;
     return undefined;

@@ -100,6 +100,11 @@ export class NetworkError extends ServiceError {}
 export class CircuitOpenError extends ServiceError {}
 
 /**
+ * Nobody gives a permit for this request any more, so it was not sent; `tries` counts those before. `ERR_NO_PERMIT`
+ */
+export class PermitRefusedError extends ServiceError {}
+
+/**
  * An answer that is not what the reference says: another shape, or a field that is missing. `ERR_INVALID_RESPONSE`
  *
  * The base of what else can be wrong with an answer, each a class with a code of its own.

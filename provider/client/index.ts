@@ -7,6 +7,7 @@ export * from "./errors";
 export type { ExtraQuery } from "./extra-query";
 export type { Metrics, MetricsQuery, ThreatsOverTimeQuery, TopTargetedEntitiesQuery } from "./metrics";
 export type { ReadAllOptions } from "./paging";
+export type { Permits } from "./permits";
 export type { ListPhishingReportsQuery, PhishingReports } from "./phishing-reports";
 export * from "./schemas";
 export { SettingsClient } from "./settings-client";

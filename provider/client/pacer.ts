@@ -1,6 +1,13 @@
 import { AdaptiveLimit, type Deadline, type Effect, PauseTooLong, type Try } from "./adaptive-limit";
 import { Circuit, type LastFailure } from "./circuit";
-import { CircuitOpenError, RateLimitedError, type RequestFacts, ServiceError } from "./errors";
+import {
+  CircuitOpenError,
+  PermitRefusedError,
+  RateLimitedError,
+  type RequestFacts,
+  ServiceError,
+} from "./errors";
+import type { Permits } from "./permits";
 import { RetryBudget } from "./retry-budget";
 import { DEADLINE_MS, delayMs, MAX_REFUSALS, MAX_TRIES, mayBeRepeated } from "./retry-policy";
 import type { Time } from "./time";
@@ -19,6 +26,8 @@ export interface PacerOptions {
   readonly retries: boolean;
   /** How long one try may take, in milliseconds. */
   readonly timeoutMs: number;
+  /** Asked before every try. Default: every request may be made. */
+  readonly permits?: Permits | undefined;
 }
 
 /**
@@ -35,7 +44,7 @@ export class Pacer {
 
   constructor(options: PacerOptions) {
     this.#options = options;
-    this.#limit = new AdaptiveLimit(options.time);
+    this.#limit = new AdaptiveLimit(options.time, (pauseMs) => options.permits?.refused(pauseMs));
     this.#circuit = new Circuit(options.time);
   }
 
@@ -53,6 +62,7 @@ export class Pacer {
    * Makes a call: tries it until it succeeds, the policy forbids another try, or there is no time or budget left.
    *
    * @throws {CircuitOpenError} when the service failed so often in a row that no request is made.
+   * @throws {PermitRefusedError} when no permit is given for it.
    * @throws {ServiceError} the last failure. It tells how often the call was tried, and its `outcomeUnknown` is that of all
    * tries together.
    */
@@ -65,7 +75,8 @@ export class Pacer {
     let last: ServiceError | undefined;
     for (let tries = 1; ; tries += 1) {
       try {
-        const aTry = { kind: call.kind, number: tries, deadline };
+        const permit = this.#permit(call, last);
+        const aTry = { kind: call.kind, number: tries, deadline, permit };
         return await this.#limit.make(
           aTry,
           // It may have waited for its place until now.
@@ -78,6 +89,9 @@ export class Pacer {
           throw this.#told(last, { tries: tries - 1, outcomeUnknown, isBroke: false });
         }
         const error = thrown instanceof PauseTooLong ? notSent(call, thrown) : thrown;
+        if (error instanceof PermitRefusedError) {
+          throw this.#told(error, { tries: tries - 1, outcomeUnknown, isBroke: false });
+        }
         if (!(error instanceof ServiceError)) throw error;
         last = error;
         outcomeUnknown ||= error.outcomeUnknown;
@@ -93,6 +107,22 @@ export class Pacer {
         if (waitMs > 0) await time.sleep(waitMs);
       }
     }
+  }
+
+  /** What a try of a call waits for, where there are permits. @param last how its last try failed. */
+  #permit(call: PacedCall, last: ServiceError | undefined): (() => Promise<void>) | undefined {
+    const { permits } = this.#options;
+    if (permits === undefined) return undefined;
+    return async () => {
+      // Hundreds of calls that will not be sent would each wait for a permit of others.
+      const open = this.#circuit.peek();
+      if (open !== undefined) throw this.#circuitOpen(call, open);
+      try {
+        await permits.take();
+      } catch (cause) {
+        throw refusedPermit(call, cause, last);
+      }
+    };
   }
 
   async #attempt<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
@@ -166,6 +196,19 @@ function isAnswer(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   const { status = 0, isTransient } = error;
   return error instanceof RateLimitedError || (!isTransient && status >= 400 && status <= 499);
+}
+
+function refusedPermit(
+  { what, request }: PacedCall,
+  cause: unknown,
+  last: ServiceError | undefined,
+): PermitRefusedError {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  const [again, before] = last === undefined ? ["", ""] : [" again", ` Before: ${last.message}`];
+  return new PermitRefusedError("ERR_NO_PERMIT", `${what} was not sent${again}: ${reason}.${before}`, {
+    request,
+    cause,
+  });
 }
 
 function notSent({ what, request }: PacedCall, { because }: PauseTooLong): RateLimitedError {

@@ -21,6 +21,7 @@ import {
 } from "./errors";
 import { Pacer } from "./pacer";
 import { checkPositive } from "./parameters";
+import type { Permits } from "./permits";
 import { realTime, type Time } from "./time";
 
 /** How a client reaches its tenant. */
@@ -42,6 +43,11 @@ export interface SettingsClientOptions {
   readonly maxResponseBytes?: number;
   /** undici's dispatcher. Default: one that follows HTTPS_PROXY and NO_PROXY; loopback is always reached directly. */
   readonly dispatcher?: Dispatcher;
+  /**
+   * Asked before every request, the repeated ones too: by it, clients of many tenants keep one rate together. Default: none,
+   * each client goes as fast as the service bears.
+   */
+  readonly permits?: Permits | undefined;
   /** The clock, the timers and the chance of the waits. Default: the process's own. */
   readonly time?: Time;
 }
@@ -109,6 +115,7 @@ export class Transport {
   readonly #maxResponseBytes: number;
   readonly #givenDispatcher: Dispatcher | undefined;
   readonly #pacer: Pacer;
+  readonly #isPermitted: boolean;
   #http: Promise<Http> | undefined;
   #isClosed = false;
 
@@ -126,7 +133,9 @@ export class Transport {
       time: options.time ?? realTime,
       retries: options.retries ?? true,
       timeoutMs: this.#timeoutMs,
+      permits: options.permits,
     });
+    this.#isPermitted = options.permits !== undefined;
     if (options.dispatcher === undefined) checkProxies(this.baseUrl, process.env);
   }
 
@@ -139,6 +148,8 @@ export class Transport {
     const request: RequestFacts = { method: call.method, path: `${API_PREFIX}${call.path}` };
     const kind = call.isBatch ? "batch" : isWrite(request) ? "write" : "read";
     const paced = { request, what: this.#what(request), kind } as const;
+    // A permit is for now: what has to be loaded first would make those of the first requests be used in a bunch.
+    if (this.#isPermitted && !this.#isClosed) await this.#loaded();
     return await this.#pacer.send(paced, () => this.#sendOnce(call, request));
   }
 
@@ -181,8 +192,7 @@ export class Transport {
     for (const [name, value] of Object.entries(call.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }
-    this.#http ??= this.#loadHttp();
-    const { request, dispatcher } = await this.#http;
+    const { request, dispatcher } = await this.#loaded();
     const signal = AbortSignal.timeout(this.#timeoutMs);
     try {
       // undici's request follows no redirect unless an interceptor is composed in, and none is.
@@ -222,6 +232,11 @@ export class Transport {
   }
 
   /** Most commands of Pulumi make no request at all, so what makes them is loaded for the first one. */
+  async #loaded(): Promise<Http> {
+    this.#http ??= this.#loadHttp();
+    return await this.#http;
+  }
+
   async #loadHttp(): Promise<Http> {
     const undici = await import("undici");
     const dispatcher = this.#givenDispatcher ?? defaultDispatcher(this.baseUrl, undici);

@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { SettingsClient } from "../client";
+import type { Permits } from "../client/permits";
 import { withCode } from "../settings/email-security-error";
 import { printable, quote } from "../settings/text";
 import type { TenantRecord } from "./journal/journal";
-import type { Permits } from "./permits/permits";
 import { readKey } from "./targets/read-key";
 import type { Target } from "./targets/target";
 import type { HealthCheck, ThreatLimit, Wave } from "./wave";

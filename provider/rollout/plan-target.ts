@@ -1,4 +1,5 @@
 import { SettingsClient } from "../client";
+import type { Permits } from "../client/permits";
 import { SettingsFileError } from "../gitops/files/finding";
 import { lintSettings } from "../gitops/files/lint";
 import type { ReadCache } from "../gitops/files/read-settings";
@@ -17,7 +18,6 @@ import { quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { RolloutError } from "./errors";
 import type { PlannedTenant, TenantSummary } from "./journal/journal";
-import type { Permits } from "./permits/permits";
 import type { TenantChange } from "./report/rollout-report";
 import type { Target } from "./targets/target";
 import { tenantError } from "./tenant-error";

@@ -2,6 +2,7 @@ import {
   AuthenticationError,
   CircuitOpenError,
   NetworkError,
+  PermitRefusedError,
   RateLimitedError,
   ServerError,
   TimeoutError,
@@ -54,7 +55,7 @@ export class AttemptAll<Item> {
       this.failed.push({ item, error });
       if (!(error instanceof Error) || !isOfTheService(error)) return;
       this.#inARow += 1;
-      const isForAll = error instanceof AuthenticationError || error instanceof CircuitOpenError;
+      const isForAll = FOR_ALL.some((kind) => error instanceof kind);
       if (isForAll || this.#inARow >= GIVE_UP_AFTER) this.#givenUp ??= error;
     }
   }
@@ -67,14 +68,10 @@ export class NotTriedError extends EmailSecurityError {
   }
 }
 
+/** What would happen to all others too. */
+const FOR_ALL = [AuthenticationError, CircuitOpenError, PermitRefusedError];
+
 function isOfTheService(error: Error): boolean {
-  const kinds = [
-    AuthenticationError,
-    CircuitOpenError,
-    NetworkError,
-    RateLimitedError,
-    ServerError,
-    TimeoutError,
-  ];
+  const kinds = [...FOR_ALL, NetworkError, RateLimitedError, ServerError, TimeoutError];
   return kinds.some((kind) => error instanceof kind);
 }

@@ -1,5 +1,5 @@
+import type { Permits } from "../../client/permits";
 import type { ServiceLimit } from "../targets/target";
-import type { Permits } from "./permits";
 
 /** Where the permits of all services come from, for this process and for those that it starts. */
 export interface PermitOffice {

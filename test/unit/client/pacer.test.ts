@@ -437,6 +437,117 @@ it("halves the places once for all failures that were on their way", async () =>
   expect(limit.concurrency).toBe(8);
 });
 
+describe("a permit", () => {
+  /** A pacer whose permits the test gives; each try and each permit leaves its mark. */
+  function withPermits(take: (asked: number) => Promise<void> = async () => {}) {
+    const time = new VirtualTime();
+    const marks: string[] = [];
+    const permits = {
+      take: async () => {
+        marks.push("asked");
+        await take(marks.filter((mark) => mark === "asked").length);
+        marks.push("permit");
+      },
+      refused: (pauseMs: number) => marks.push(`pause ${pauseMs}`),
+    };
+    const limit = new Limit({ time, retries: true, timeoutMs: 30_000, permits });
+    const marked = (call: () => Promise<unknown>) => async () => {
+      marks.push("sent");
+      return await call();
+    };
+    return { limit, time, marks, marked };
+  }
+  const no = () => Promise.reject(new Error("the tenant is another's"));
+
+  it.each(["read", "write", "patch", "batch"] as const)("is taken before every try of a %s", async (kind) => {
+    const { limit, marks, marked } = withPermits();
+    expect(await limit[kind](marked(failing(1, neverSent).call))).toBe("done");
+    expect(marks).toEqual(["asked", "permit", "sent", "asked", "permit", "sent"]);
+  });
+
+  it("is taken after the pause, of which the others are told, and not used when one began meanwhile", async () => {
+    let give = () => {};
+    const held = new Promise<void>((resolve) => (give = resolve));
+    const { limit, time, marks, marked } = withPermits((asked) => (asked === 2 ? held : Promise.resolve()));
+    const { open, call } = openCalls();
+    const refused = limit.read(marked(call));
+    await turn();
+    const waiting = limit.read(marked(async () => "late"));
+    await turn();
+    open[0]?.refuse(refusal(7_000));
+    await turn();
+    // It comes in the middle of the pause.
+    give();
+    expect(await waiting).toBe("late");
+    expect(time.atMs).toBe(7_000);
+    await turn();
+    open[1]?.answer();
+    await refused;
+    expect(marks.slice(0, 5)).toEqual(["asked", "permit", "sent", "asked", "pause 7000"]);
+    // The held one is given up, and each of both calls takes its own.
+    expect(marks.filter((mark) => mark === "permit")).toHaveLength(4);
+    expect(marks.filter((mark) => mark === "sent")).toHaveLength(3);
+  });
+
+  it("that is refused fails the call, which was not sent, is not tried again and opens no circuit", async () => {
+    let isAllowed = false;
+    const { limit, time, marks, marked } = withPermits(() => (isAllowed ? Promise.resolve() : no()));
+    for (let at = 0; at < 30; at += 1) {
+      await expect(limit.write(marked(async () => "sent"))).rejects.toMatchObject({
+        name: "PermitRefusedError",
+        code: "ERR_NO_PERMIT",
+        message: "POST /api/v1/x was not sent: the tenant is another's.",
+        outcomeUnknown: false,
+        isTransient: false,
+        tries: 0,
+      });
+    }
+    expect([marks.includes("sent"), marks.length, time.slept, limit.concurrency]).toEqual([
+      false,
+      30,
+      [],
+      16,
+    ]);
+    isAllowed = true;
+    expect(await limit.write(marked(async () => "sent"))).toBe("sent");
+  });
+
+  it("that is refused before a second try leaves open what came of the first", async () => {
+    const { limit } = withPermits((asked) => (asked === 2 ? no() : Promise.resolve()));
+    await expect(limit.patch(failing(1, () => reset(calls.patch)).call)).rejects.toMatchObject({
+      code: "ERR_NO_PERMIT",
+      message: "PATCH /api/v1/x was not sent again: the tenant is another's. Before: reset.",
+      outcomeUnknown: true,
+      tries: 1,
+    });
+  });
+
+  it("may be waited for as long as it takes, and is no slowness", async () => {
+    const time = new VirtualTime();
+    const take = async () => {
+      await turn();
+      time.atMs += 1_000_000;
+    };
+    const limit = new Limit({ time, retries: true, timeoutMs: 30_000, permits: { take, refused: () => {} } });
+    for (let at = 0; at < 40; at += 1) await limit.write(async () => undefined);
+    expect(limit.concurrency).toBe(16);
+    // The deadline begins with the first permit; the second comes beyond it.
+    const { made, call } = failing(2, neverSent);
+    await expect(limit.write(call)).rejects.toMatchObject({ code: "ERR_NETWORK", tries: 1 });
+    expect(made.count).toBe(1);
+  });
+
+  it("is not taken for what the circuit would not send", async () => {
+    const { limit, marks } = withPermits();
+    for (let at = 0; at < 6; at += 1) {
+      await limit.write(() => Promise.reject(reset(calls.write))).catch(() => {});
+    }
+    const before = marks.length;
+    await expect(limit.write(async () => "sent")).rejects.toMatchObject({ code: "ERR_CIRCUIT_OPEN" });
+    expect(marks.length).toBe(before);
+  });
+});
+
 describe("the budget of retries", () => {
   it("is 10 for a whole tenant, and says so where it is used up", async () => {
     const { limit } = harness();

@@ -4,10 +4,10 @@
  */
 export interface Permits {
   /**
-   * Waits until one request may be made.
+   * Waits until one request may be made; it must then be made at once, or not at all.
    *
-   * @throws {PermitRefusedError} (`ERR_NO_PERMIT`) when none may be made any more, as by who has lost the tenant; then
-   * nothing may be sent.
+   * @throws {Error} when none may be made any more, as by who has lost the tenant, with a message that says why, as the
+   * rest of a sentence. The call then fails with a {@link PermitRefusedError} (`ERR_NO_PERMIT`), and nothing is sent.
    */
   take(): Promise<void>;
   /** Tells that the service refused (429, or Retry-After): nobody gets a permit for so many milliseconds. */
