@@ -11,6 +11,7 @@ import { initCommand } from "./init-command";
 import { lintCommand } from "./lint-command";
 import { packageVersion } from "./package-version";
 import { planCommand } from "./plan-command";
+import { rolloutCommand } from "./rollout-command";
 import { sandboxCommand } from "./sandbox-command";
 import { suggestCommand } from "./suggest-command";
 
@@ -28,6 +29,7 @@ async function main(): Promise<void> {
     .addCommand(suggestCommand())
     .addCommand(csvCommand())
     .addCommand(initCommand())
+    .addCommand(rolloutCommand())
     .addCommand(doctorCommand())
     .addCommand(sandboxCommand())
     .parseAsync();

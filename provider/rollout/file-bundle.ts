@@ -12,28 +12,28 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { repositoryOf } from "../gitops/files/repository";
-import type { FileBundle } from "./journal/journal";
-
-/** The files of a rollout as they were when it was planned, and where among them it works. */
-export interface PackedFiles {
-  readonly bundle: FileBundle;
-  /** The working folder, relative to the bundle's root. */
-  readonly folder: string;
-}
+import type { PackedFiles } from "./journal/journal";
 
 /**
  * Reads files into a bundle that keeps their places to one another, so that they can be laid out elsewhere.
  *
  * @param files relative to the working folder; those that can't be read are left out, since that was told already.
+ * @param beside more of them, by the name that each gets in the working folder.
+ * @param here the working folder. Default: that of the process.
  */
-export function packFiles(files: Iterable<string>): PackedFiles {
-  const here = process.cwd();
-  const paths = [...new Set([...files].map((file) => resolve(file)))];
+export function packFiles(
+  files: Iterable<string>,
+  beside: ReadonlyMap<string, string> = new Map(),
+  here = process.cwd(),
+): PackedFiles {
+  const paths = [...new Set([...files].map((file) => resolve(here, file)))];
   const root = repositoryOf(here) ?? commonFolder([here, ...paths.map(dirname)]);
   const bundle = new Map<string, Uint8Array>();
-  for (const path of paths.sort()) {
-    if (existsSync(path)) bundle.set(relative(root, path).split(sep).join("/"), readFileSync(path));
-  }
+  const pack = (path: string, source: string): void => {
+    if (existsSync(source)) bundle.set(relative(root, path).split(sep).join("/"), readFileSync(source));
+  };
+  for (const path of paths.sort()) pack(path, path);
+  for (const [name, source] of beside) pack(join(here, name), source);
   return { bundle, folder: relative(root, here).split(sep).join("/") || "." };
 }
 

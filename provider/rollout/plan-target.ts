@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { SettingsClient } from "../client";
 import type { Permits } from "../client/permits";
 import { SettingsFileError } from "../gitops/files/finding";
@@ -28,6 +29,8 @@ export interface PlanningContext {
   readonly today: string;
   /** The folder of the Pulumi project. */
   readonly folder: string;
+  /** What settings files are relative to. Default: the working folder. */
+  readonly root?: string;
   /** The environment of the Pulumi CLI: without any key. */
   readonly environment: NodeJS.ProcessEnv;
   /** Settings files that several tenants include are read once. */
@@ -50,16 +53,13 @@ export interface TargetPlan {
  * with a tenant is its own.
  */
 export async function planTarget(target: Target, key: string, context: PlanningContext): Promise<TargetPlan> {
-  const files = new Set<string>([target.settings]);
+  const { today, cache, root } = context;
+  const file = root === undefined ? target.settings : join(root, target.settings);
+  const files = new Set<string>([file]);
   try {
-    const { today, cache } = context;
-    const {
-      settings,
-      findings,
-      files: read,
-    } = lintSettings(target.settings, { today, cache, ownDomains: [] });
-    for (const file of read) files.add(file);
-    if (settings === undefined) throw new SettingsFileError(target.settings, findings);
+    const { settings, findings, files: read } = lintSettings(file, { today, cache, ownDomains: [] });
+    for (const one of read) files.add(one);
+    if (settings === undefined) throw new SettingsFileError(file, findings);
     const stack = await stackOf(target, context);
     const desired = desiredOf(settings, stack.known, findings);
     const observed = await readTenant(target, key, context);

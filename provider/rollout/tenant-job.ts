@@ -90,7 +90,7 @@ async function apply(
   const place = await options.workFolder(job.rollout);
   const limit = limitOf(spec.services, target);
   const scratch = mkdtempSync(join(tmpdir(), "email-security-plan-"));
-  const grant = office.grant(target.baseUrl, limit, () => !signal.aborted);
+  const grant = await office.grant(target.baseUrl, limit, () => !signal.aborted);
   try {
     const planFile = join(scratch, "plan.json");
     writeFileSync(planFile, plan, { mode: 0o600 });

@@ -17,8 +17,8 @@ export interface RolloutSpec {
   readonly source: string;
   /** The Pulumi project of all stacks. */
   readonly project: string;
-  /** The working folder, relative to the root of the bundle of files: `.`, or `customers`. */
-  readonly folder: string;
+  /** As of {@link PackedFiles}; known once the planning is through. */
+  readonly folder?: string;
   /** The day (UTC) by which `expires` is judged. */
   readonly today: string;
   readonly waves: readonly Wave[];
@@ -113,6 +113,13 @@ export interface TenantRecord {
 /** Files by their path, with slashes, relative to the bundle's root. */
 export type FileBundle = ReadonlyMap<string, Uint8Array>;
 
+/** The files of a rollout as they were when it was planned, and where among them it works. */
+export interface PackedFiles {
+  readonly bundle: FileBundle;
+  /** The working folder, relative to the bundle's root: `.`, or `customers`. */
+  readonly folder: string;
+}
+
 const NO_COUNTS: Readonly<Record<TenantState, number>> = {
   pending: 0,
   released: 0,
@@ -153,7 +160,7 @@ export class Journal {
   }
 
   /** Writes a new rollout whose tenants are to be planned. Answers its id, which begins with the day. */
-  async create(spec: RolloutSpec, targets: readonly Target[], files: FileBundle): Promise<string> {
+  async create(spec: RolloutSpec, targets: readonly Target[]): Promise<string> {
     const now = this.#now();
     const id = `${new Date(now).toISOString().slice(0, 16).replace(/[-:]/g, "").replace("T", "-")}-${randomBytes(3).toString("hex")}`;
     const waveOf = new Map(
@@ -180,13 +187,6 @@ export class Journal {
           [id, target.name, wave, position, target.baseUrl, target.stack, JSON.stringify(target)],
         );
       }
-      for (const [path, content] of files) {
-        await transaction.query("INSERT INTO rollout_files (rollout, path, content) VALUES ($1, $2, $3)", [
-          id,
-          path,
-          gzipSync(content),
-        ]);
-      }
     });
     return id;
   }
@@ -203,10 +203,22 @@ export class Journal {
     });
   }
 
-  /** Writes the digest over all plans: the planning is through. */
-  async planningDone(id: string, digest: string): Promise<void> {
+  /** Writes the digest over all plans, and the files that they were made of: the planning is through. */
+  async planningDone(id: string, digest: string, { bundle, folder }: PackedFiles): Promise<void> {
+    const { spec } = await this.record(id);
     await this.database.transaction(async (transaction) => {
-      await transaction.query("UPDATE rollouts SET digest = $2 WHERE id = $1", [id, digest]);
+      await transaction.query("UPDATE rollouts SET digest = $2, spec = $3 WHERE id = $1", [
+        id,
+        digest,
+        JSON.stringify({ ...spec, folder }),
+      ]);
+      for (const [path, content] of bundle) {
+        await transaction.query("INSERT INTO rollout_files (rollout, path, content) VALUES ($1, $2, $3)", [
+          id,
+          path,
+          gzipSync(content),
+        ]);
+      }
       const counts = sum((await countsOf(transaction, id)).values());
       const tenants = Object.values(counts).reduce((all, count) => all + count, 0);
       await this.#tell(transaction, id, { kind: "planned", tenants, changing: counts.pending, digest });
@@ -549,12 +561,16 @@ export class Journal {
   }
 
   /** The settings files as they were when the rollout was planned. */
-  async files(id: string): Promise<FileBundle> {
+  async files(id: string): Promise<PackedFiles> {
+    const { spec } = await this.record(id);
     const rows = await this.database.query(
       "SELECT path, content FROM rollout_files WHERE rollout = $1 ORDER BY path",
       [id],
     );
-    return new Map(rows.map((row) => [String(row["path"]), gunzipSync(row["content"] as Uint8Array)]));
+    const bundle = new Map(
+      rows.map((row) => [String(row["path"]), gunzipSync(row["content"] as Uint8Array)] as const),
+    );
+    return { bundle, folder: spec.folder ?? "." };
   }
 
   /** The event before the last run of the coordinator began. */
@@ -586,7 +602,7 @@ export class Journal {
       `SELECT other.rollout AS id, other.stack AS stack FROM rollout_tenants own
        JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
        JOIN rollouts r ON r.id = other.rollout AND r.state = 'running'
-       WHERE own.rollout = $1 ORDER BY other.rollout, other.stack`,
+       WHERE own.rollout = $1 AND other.state IN ('pending', 'released', 'running') ORDER BY other.rollout, other.stack`,
       [id],
     );
     const byId = Map.groupBy(rows, (row) => String(row["id"]));
@@ -681,7 +697,8 @@ async function roomAt(database: Queryable, { services }: RolloutSpec): Promise<R
   for (const [address, { maxConcurrent }] of services) {
     if (maxConcurrent === undefined) continue;
     const [row] = await database.query(
-      "SELECT COUNT(*) AS busy FROM rollout_tenants WHERE address = $1 AND state IN ('released', 'running')",
+      `SELECT COUNT(*) AS busy FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.state = 'running'
+       WHERE t.address = $1 AND t.state IN ('released', 'running')`,
       [address],
     );
     room.set(address, maxConcurrent - Number(row?.["busy"] ?? 0));

@@ -1,22 +1,80 @@
-import type { Permits } from "../../client/permits";
+import { randomBytes } from "node:crypto";
+import type { Permits } from "../../client";
+import type { Database } from "../journal/database";
 import type { ServiceLimit } from "../targets/target";
-
-/** Where the permits of all services come from, for this process and for those that it starts. */
-export interface PermitOffice {
-  /** The permits of a service address, for requests of this process. */
-  permits(address: string, limit: ServiceLimit | undefined): Permits;
-  /**
-   * Lets a process that is about to be started ask for permits of a service address, until it is revoked.
-   *
-   * @param isAllowed asked at each permit: whether whoever started it may still go on.
-   */
-  grant(address: string, limit: ServiceLimit | undefined, isAllowed: () => boolean): Grant;
-  close(): Promise<void>;
-}
+import { ADDRESSES_TABLE, AddressLimiter } from "./address-limiter";
+import { type PermitServer, startPermitServer } from "./permit-server";
 
 /** What a process was granted. */
 export interface Grant {
   /** More for its environment. */
   readonly environment: Readonly<Record<string, string>>;
   revoke(): void;
+}
+
+/** Where the permits of all services come from, for this process and for those that it starts. */
+export class PermitOffice {
+  readonly #database: Database;
+  /** A counter for each rate, since two rollouts may want different ones. */
+  readonly #counters = new Map<string, Counter>();
+  readonly #grants = new Map<string, () => boolean>();
+
+  private constructor(database: Database) {
+    this.#database = database;
+  }
+
+  /** @param database what all processes that share the limits share. */
+  static async open(database: Database): Promise<PermitOffice> {
+    await database.transaction(async (transaction) => await transaction.query(ADDRESSES_TABLE));
+    return new PermitOffice(database);
+  }
+
+  /** The permits of a service address, for requests of this process. */
+  permits(address: string, limit: ServiceLimit | undefined): Permits {
+    return this.#counter(address, limit).limiter.permitsFor(address);
+  }
+
+  /**
+   * Lets a process that is about to be started ask for permits of a service address, until it is revoked.
+   *
+   * @param isAllowed asked at each permit: whether whoever started it may still go on.
+   */
+  async grant(address: string, limit: ServiceLimit | undefined, isAllowed: () => boolean): Promise<Grant> {
+    const counter = this.#counter(address, limit);
+    const token = randomBytes(24).toString("hex");
+    this.#grants.set(token, isAllowed);
+    counter.server ??= startPermitServer(counter.limiter, {
+      isAllowed: (asking) => this.#grants.get(asking)?.() ?? false,
+    });
+    const server = await counter.server;
+    return {
+      environment: { EMAIL_SECURITY_PERMITS: server.address, EMAIL_SECURITY_PERMITS_TOKEN: token },
+      revoke: () => this.#grants.delete(token),
+    };
+  }
+
+  /** Ends all connections: nobody who was granted permits here gets another. */
+  async close(): Promise<void> {
+    this.#grants.clear();
+    for (const { server } of this.#counters.values()) await (await server)?.close();
+  }
+
+  #counter(address: string, limit: ServiceLimit | undefined): Counter {
+    const rate = limit?.requestsPerSecond;
+    const id = rate === undefined ? "" : `${address} ${rate}`;
+    const counter = this.#counters.get(id) ?? {
+      limiter: new AddressLimiter({
+        database: this.#database,
+        limits: new Map(rate === undefined ? [] : [[address, { requestsPerSecond: rate }]]),
+      }),
+      server: undefined,
+    };
+    this.#counters.set(id, counter);
+    return counter;
+  }
+}
+
+interface Counter {
+  readonly limiter: AddressLimiter;
+  server: Promise<PermitServer> | undefined;
 }

@@ -1,0 +1,375 @@
+import { hostname } from "node:os";
+import type { Finding } from "../gitops/files/finding";
+import { engineCapacity } from "./capacity";
+import { conduct } from "./coordinator";
+import { EnginePool } from "./engine/engine-pool";
+import { RolloutError } from "./errors";
+import { Journal, type PackedFiles, type RolloutRecord, type RolloutSpec } from "./journal/journal";
+import { isPostgres, openDatabase } from "./journal/open-database";
+import type { Lane } from "./lanes/lane";
+import { LocalLane } from "./lanes/local-lane";
+import { PermitOffice } from "./permits/permit-office";
+import { type PlannedRollout, planRollout, stackFilesOf } from "./plan-rollout";
+import { reportOf } from "./report/report-of";
+import type { RolloutEvent } from "./report/rollout-event";
+import type { RolloutReport } from "./report/rollout-report";
+import { projectFolder, requirePassphrase, stateBackend } from "./state-backend";
+import { assignWaves } from "./targets/assign-waves";
+import { readTargets } from "./targets/read-targets";
+import { type Selection, selectTargets } from "./targets/select-targets";
+import type { Target } from "./targets/target";
+import { toleratedOf } from "./targets/tolerance";
+import { withoutKeys } from "./tenant-environment";
+import { limitOf, tenantJob } from "./tenant-job";
+import type { Wave } from "./wave";
+import { WorkPlaces } from "./work-places";
+
+/** How rollouts are kept and run. */
+export interface RolloutsOptions {
+  /** The journal: a SQLite file, or the address of a PostgreSQL database. */
+  readonly database: string;
+  /** Where keys come from, and what the CLI is given beside them. Default: the process's own. */
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Told what is being done where it takes long. */
+  readonly log?: (line: string) => void;
+}
+
+/** What is to be planned. */
+export interface PlanRequest extends Selection {
+  /** The targets file. */
+  readonly file: string;
+  /** Instead of what the waves say: how many are changed at once, in each wave. It is also how many are planned at once. */
+  readonly maxConcurrent?: number;
+  /** The day (UTC) by which `expires` is judged. Default: today. */
+  readonly today?: string;
+  readonly alwaysRunEngine?: boolean;
+  readonly onProgress?: (planned: number, of: number) => void;
+}
+
+/** A rollout that was planned, and what is to be said of its targets file. */
+export interface PlannedRequest extends PlannedRollout {
+  readonly findings: readonly Finding[];
+}
+
+/** How a rollout is run. */
+export interface RunRequest {
+  /** The wave after which to wait for a person. */
+  readonly until?: string;
+  /** Whether what failed is tried again. */
+  readonly retry: boolean;
+  /** How many tenants this machine changes at once, whatever its cores and memory are. */
+  readonly maxConcurrent?: number;
+  readonly onEvent: (event: RolloutEvent) => void;
+  /** Begins nothing more; what is under way is finished. */
+  readonly stopping: AbortSignal;
+  /** Ends at once. */
+  readonly aborted: AbortSignal;
+}
+
+/** Rollouts over many tenants, and their journal. */
+export class Rollouts {
+  readonly journal: Journal;
+  readonly #options: Required<RolloutsOptions>;
+
+  private constructor(journal: Journal, options: Required<RolloutsOptions>) {
+    this.journal = journal;
+    this.#options = options;
+  }
+
+  /** @throws {JournalError} when the journal can't be used. */
+  static async open({
+    environment = process.env,
+    log = () => {},
+    database,
+  }: RolloutsOptions): Promise<Rollouts> {
+    const journal = await Journal.open(await openDatabase(database));
+    return new Rollouts(journal, { environment, log, database });
+  }
+
+  async close(): Promise<void> {
+    await this.journal.close();
+  }
+
+  /**
+   * Reads the targets, puts them into waves, and plans each. Writes to the journal alone.
+   *
+   * @throws {TargetsFileError} with every mistake in the file.
+   * @throws {UnassignedTargetsError} when a tenant is in no wave.
+   * @throws {SameKeyError} when two are the same tenant of the service.
+   */
+  async plan(request: PlanRequest): Promise<PlannedRequest> {
+    const { file, maxConcurrent, today = new Date().toISOString().slice(0, 10) } = request;
+    const targets = readTargets(file);
+    const selected = selectTargets(targets.targets, request);
+    const { waves, findings } = assignWaves(targets.waves, selected);
+    const { project, services, failureTolerance } = targets;
+    const spec: Omit<RolloutSpec, "backend"> = {
+      source: file,
+      project,
+      today,
+      waves: maxConcurrent === undefined ? waves : waves.map((wave) => ({ ...wave, maxConcurrent })),
+      ...(failureTolerance === undefined
+        ? {}
+        : { tolerated: toleratedOf(failureTolerance, selected.length) }),
+      services: [...services],
+    };
+    const planned = await this.#plan(spec, selected, request);
+    return { ...planned, findings: [...targets.findings, ...findings] };
+  }
+
+  /**
+   * Plans to take a rollout back: the files of the rollout before it, or others, through the same waves, for the tenants that
+   * it changed or tried to.
+   *
+   * @param files of another time. Default: those of the last rollout before it.
+   * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when there was none before it.
+   */
+  async planRollback(
+    id: string,
+    files: PackedFiles | undefined,
+    request: Pick<PlanRequest, "maxConcurrent" | "onProgress"> = {},
+  ): Promise<PlannedRollout> {
+    const { spec } = await this.journal.record(id);
+    const touched = (await this.journal.tenants(id)).filter(({ attempt }) => attempt > 0);
+    if (touched.length === 0) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_NOT_FOUND",
+        `The rollout ${id} changed no tenant; there is nothing to take back.`,
+      );
+    }
+    const names = new Set(touched.map(({ name }) => name));
+    const { maxConcurrent } = request;
+    const waves = spec.waves
+      .map(
+        (wave): Wave => ({
+          ...wave,
+          ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
+          tenants: wave.tenants.filter((name) => names.has(name)),
+        }),
+      )
+      .filter(({ tenants }) => tenants.length > 0);
+    const { backend: _backend, folder: _folder, ...rest } = spec;
+    return await this.#plan(
+      { ...rest, waves, rollsBack: id },
+      touched.map(({ target }) => target),
+      { ...request, files: files ?? (await this.#filesBefore(id)) },
+    );
+  }
+
+  /** Forgets a rollout that was planned and is not to be begun. */
+  async forget(id: string): Promise<void> {
+    await this.journal.forget(id);
+  }
+
+  /**
+   * Runs a rollout that was planned, or goes on with it, until it is done, stops, waits for a person, or is interrupted.
+   *
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when another run is at it, or another rollout at the same stacks.
+   */
+  async run(id: string, request: RunRequest): Promise<RolloutReport> {
+    const { journal } = this;
+    const lost = new AbortController();
+    const hold = await journal.database.hold(`rollout-${id}`, (why) => lost.abort(new Error(why)));
+    if (hold === undefined) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_BUSY",
+        `Another run is at the rollout ${id}; \`email-security rollout status ${id}\` shows how far it is.`,
+      );
+    }
+    try {
+      const record = await journal.record(id);
+      if (record.digest === "") {
+        throw new RolloutError(
+          "ERR_ROLLOUT_NOT_FOUND",
+          `The planning of the rollout ${id} was interrupted, and nothing was written: begin a new one.`,
+        );
+      }
+      await this.#begin(record, request);
+      await this.#conduct(record, { ...request, aborted: AbortSignal.any([request.aborted, lost.signal]) });
+    } finally {
+      await hold.release();
+    }
+    return await this.report(id);
+  }
+
+  /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
+  async report(id: string): Promise<RolloutReport> {
+    return await reportOf(this.journal, id, await this.isHeld(id));
+  }
+
+  /** Whether somebody is at a rollout now. */
+  async isHeld(id: string): Promise<boolean> {
+    const hold = await this.journal.database.hold(`rollout-${id}`, () => {});
+    await hold?.release();
+    return hold === undefined;
+  }
+
+  /** Asks whoever is at a rollout to begin nothing more; where nobody is, gives it up. */
+  async stop(id: string): Promise<void> {
+    if (await this.isHeld(id)) await this.journal.requestStop(id);
+    else await this.journal.stop(id, "A person gave it up.");
+  }
+
+  /**
+   * The rollout that is meant: the one of an id, or of the beginning of one; without it the newest that fits.
+   *
+   * @param fits which are meant, and what they are called: "that waits".
+   * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
+   */
+  async find(
+    id: string | undefined,
+    { fits, called }: { fits: (record: RolloutRecord) => boolean; called: string },
+  ): Promise<RolloutRecord> {
+    const records = await this.journal.records();
+    const found =
+      id === undefined ? records.filter(fits).slice(0, 1) : records.filter((one) => one.id.startsWith(id));
+    const [only, ...more] = found;
+    if (only !== undefined && more.length === 0 && (id === undefined || fits(only))) return only;
+    if (only !== undefined && more.length === 0) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_NOT_FOUND",
+        `The rollout ${only.id} is none ${called}: it is ${only.state}.`,
+      );
+    }
+    const known = records.slice(0, 5).map((one) => `${one.id} (${one.state})`);
+    const which =
+      id === undefined
+        ? `There is no rollout ${called}`
+        : more.length > 0
+          ? `"${id}" begins the ids of several rollouts`
+          : `There is no rollout "${id}"`;
+    const list = known.length === 0 ? "the journal has none" : `the newest are ${known.join(", ")}`;
+    throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `${which} in ${this.#journalName()}; ${list}.`);
+  }
+
+  async #plan(
+    spec: Omit<RolloutSpec, "backend">,
+    targets: readonly Target[],
+    request: Pick<PlanRequest, "maxConcurrent" | "alwaysRunEngine" | "onProgress"> & {
+      readonly files?: PackedFiles;
+    },
+  ): Promise<PlannedRollout> {
+    const { environment } = this.#options;
+    const backend = stateBackend(environment, projectFolder(spec.source));
+    const full: RolloutSpec = { ...spec, backend: backend.fingerprint };
+    requirePassphrase(environment, backend, [...stackFilesOf(full, targets).values()]);
+    const office = await PermitOffice.open(this.journal.database);
+    try {
+      const { maxConcurrent, alwaysRunEngine, onProgress, files } = request;
+      return await planRollout(full, targets, {
+        journal: this.journal,
+        office,
+        backend,
+        environment,
+        concurrency: maxConcurrent ?? engineCapacity(),
+        ...(alwaysRunEngine === undefined ? {} : { alwaysRunEngine }),
+        ...(onProgress === undefined ? {} : { onProgress }),
+        ...(files === undefined ? {} : { files }),
+      });
+    } finally {
+      await office.close();
+    }
+  }
+
+  /** Marks a rollout as running, unless another is at the same stacks. */
+  async #begin({ id }: RolloutRecord, { until, retry }: RunRequest): Promise<void> {
+    const { journal } = this;
+    const { spec } = await journal.record(id);
+    if (until !== undefined && !spec.waves.some(({ name }) => name === until)) {
+      const names = spec.waves.map(({ name }) => name).join(", ");
+      throw new RolloutError(
+        "ERR_ROLLOUT_NOT_FOUND",
+        `The rollout ${id} has no wave "${until}"; it has ${names}.`,
+      );
+    }
+    let turn = await journal.database.hold("begin", () => {});
+    for (; turn === undefined; turn = await journal.database.hold("begin", () => {})) {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+    try {
+      const [rival] = await journal.rivals(id);
+      if (rival !== undefined) {
+        const shown = rival.stacks.slice(0, 5).join(", ");
+        const isHeld = await this.isHeld(rival.id);
+        throw new RolloutError(
+          "ERR_ROLLOUT_BUSY",
+          isHeld
+            ? `The rollout ${rival.id} is under way with the same stacks (${shown}). Wait for it, or stop it with \`email-security rollout stop ${rival.id}\`.`
+            : `The rollout ${rival.id} was interrupted, and has the same stacks (${shown}). Go on with it (\`email-security rollout --resume ${rival.id}\`), or give it up (\`email-security rollout stop ${rival.id}\`).`,
+        );
+      }
+      if (!isPostgres(this.#options.database)) await journal.reclaim(id);
+      await journal.start(id, { until, retry });
+    } finally {
+      await turn.release();
+    }
+  }
+
+  async #conduct(record: RolloutRecord, request: RunRequest): Promise<void> {
+    const { journal } = this;
+    const { environment, database, log } = this.#options;
+    const { id, spec } = record;
+    const targets = (await journal.tenants(id)).map(({ target }) => target);
+    const office = await PermitOffice.open(journal.database);
+    const clean = withoutKeys(environment, targets);
+    const pool = new EnginePool(clean);
+    const places = new WorkPlaces(journal, environment);
+    const kill = (): void => pool.kill();
+    request.aborted.addEventListener("abort", kill);
+    const doJob = tenantJob({
+      journal,
+      pool,
+      office,
+      environment,
+      log,
+      worker: `${hostname()}:${process.pid}`,
+      workFolder: (one) => places.of(one),
+    });
+    const lane: Lane & { close?: () => Promise<void> } = isPostgres(database)
+      ? await (await import("./lanes/pg-boss-lane.js")).openPgBossLane(database, { log })
+      : new LocalLane(doJob, request.aborted, (error) => log(String(error)));
+    try {
+      await conduct(id, {
+        ...request,
+        journal,
+        lane,
+        capacity: isPostgres(database)
+          ? Number.POSITIVE_INFINITY
+          : (request.maxConcurrent ?? engineCapacity()),
+        health: {
+          rollout: id,
+          commandEnvironment: clean,
+          environment,
+          permits: (target) => office.permits(target.baseUrl, limitOf(spec.services, target)),
+          now: Date.now,
+        },
+      });
+    } finally {
+      request.aborted.removeEventListener("abort", kill);
+      pool.close();
+      await lane.close?.();
+      await office.close();
+      places.close();
+    }
+  }
+
+  async #filesBefore(id: string): Promise<PackedFiles> {
+    const record = await this.journal.record(id);
+    const before = (await this.journal.records()).find(
+      (one) =>
+        one.spec.source === record.spec.source &&
+        (one.startedAtMs ?? 0) < (record.startedAtMs ?? 0) &&
+        one.spec.rollsBack !== id,
+    );
+    if (before !== undefined) return await this.journal.files(before.id);
+    throw new RolloutError(
+      "ERR_ROLLOUT_NOT_FOUND",
+      `${this.#journalName()} has no rollout of ${record.spec.source} before ${id}, so that the files before it are not known. Name a revision of git: \`email-security rollout rollback ${id} --to REVISION\`.`,
+    );
+  }
+
+  #journalName(): string {
+    const { database } = this.#options;
+    return isPostgres(database) ? "the database" : database;
+  }
+}

@@ -1,0 +1,73 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parse } from "yaml";
+import { ConfigurationError } from "../client";
+import { hashOf } from "../settings/plan-digest";
+
+/** Where the state of all stacks is. */
+export interface StateBackend {
+  /** Its address, as Pulumi takes it; undefined: the one that the user is logged in to. */
+  readonly url: string | undefined;
+  /** Tells it from others; nothing of it, such as a password in the address, can be read out of this. */
+  readonly fingerprint: string;
+}
+
+/**
+ * The state backend: of the environment (`PULUMI_BACKEND_URL`), else of the project beside the targets file.
+ *
+ * @param project the folder of the project.
+ */
+export function stateBackend(environment: NodeJS.ProcessEnv, project: string): StateBackend {
+  const given = environment["PULUMI_BACKEND_URL"] || projectBackend(project);
+  if (!given) return { url: undefined, fingerprint: hashOf("logged in") };
+  // The engine runs in another folder than this.
+  const relativePath = /^file:\/\/(\.{1,2}(?:\/.*)?)$/.exec(given)?.[1];
+  const url = relativePath === undefined ? given : `file://${resolve(project, relativePath)}`;
+  return { url, fingerprint: hashOf(withoutPassword(url)) };
+}
+
+/**
+ * Told before anything runs: every engine would tell it, one after the other.
+ *
+ * @throws {ConfigurationError} when stacks are encrypted by a passphrase and there is none.
+ */
+export function requirePassphrase(
+  environment: NodeJS.ProcessEnv,
+  { url }: StateBackend,
+  stackFiles: readonly string[],
+): void {
+  const isGiven = ["PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"].some(
+    (name) => environment[name] !== undefined,
+  );
+  const isOwnBackend = url !== undefined && !/^https?:/.test(url);
+  if (isGiven || !isOwnBackend) return;
+  const hasProvider = stackFiles.some(
+    (file) => existsSync(file) && /^secretsprovider:/m.test(readFileSync(file, "utf8")),
+  );
+  if (hasProvider) return;
+  throw new ConfigurationError(
+    "Pulumi encrypts a stack with a passphrase, and there is none: set PULUMI_CONFIG_PASSPHRASE (it may be empty), or PULUMI_CONFIG_PASSPHRASE_FILE.",
+  );
+}
+
+function projectBackend(folder: string): string | undefined {
+  const file = join(folder, "Pulumi.yaml");
+  if (!existsSync(file)) return undefined;
+  try {
+    const project = parse(readFileSync(file, "utf8")) as { backend?: { url?: unknown } } | null;
+    const url = project?.backend?.url;
+    return typeof url === "string" ? url : undefined;
+  } catch (cause) {
+    throw new ConfigurationError(`${file} can't be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function withoutPassword(url: string): string {
+  const parsed = URL.parse(url);
+  return parsed === null ? url : `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
+}
+
+/** The folder of the project: that of the targets file. */
+export function projectFolder(targetsFile: string): string {
+  return resolve(dirname(targetsFile));
+}

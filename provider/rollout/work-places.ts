@@ -1,0 +1,48 @@
+import { RolloutError } from "./errors";
+import { layOut, type WorkFolder } from "./file-bundle";
+import type { Journal } from "./journal/journal";
+import { engineEnvironment } from "./plan-rollout";
+import { projectFolder, stateBackend } from "./state-backend";
+import type { WorkPlace } from "./tenant-job";
+
+/** The projects of rollouts, laid out on this machine once each. */
+export class WorkPlaces {
+  readonly #journal: Journal;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #places = new Map<string, Promise<WorkPlace & Pick<WorkFolder, "remove">>>();
+
+  constructor(journal: Journal, environment: NodeJS.ProcessEnv) {
+    this.#journal = journal;
+    this.#environment = environment;
+  }
+
+  /** @throws {RolloutError} when this machine's state backend is another one than that of the rollout. */
+  async of(rollout: string): Promise<WorkPlace> {
+    const place = this.#places.get(rollout) ?? this.#layOut(rollout);
+    this.#places.set(rollout, place);
+    return await place;
+  }
+
+  close(): void {
+    for (const place of this.#places.values()) void place.then(({ remove }) => remove()).catch(() => {});
+  }
+
+  async #layOut(rollout: string): Promise<WorkPlace & Pick<WorkFolder, "remove">> {
+    const { spec } = await this.#journal.record(rollout);
+    const backend = stateBackend(this.#environment, projectFolder(spec.source));
+    if (backend.fingerprint !== spec.backend) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_BUSY",
+        `The rollout ${rollout} was planned with another state backend than this process has; give it the same PULUMI_BACKEND_URL.`,
+      );
+    }
+    const tenants = await this.#journal.tenants(rollout);
+    const { path, remove } = layOut(await this.#journal.files(rollout), spec.project, backend.url);
+    const environment = engineEnvironment(
+      this.#environment,
+      tenants.map(({ target }) => target),
+      backend,
+    );
+    return { folder: path, environment, remove };
+  }
+}
