@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
-import { ConfigurationError, SettingsClient } from "../client";
+import { ConfigurationError, type SettingsClient } from "../client";
 import { readConfiguration } from "../resources/configuration";
+import { connectedClient } from "../resources/connected-client";
 import { withCode } from "../settings/email-security-error";
 import { harmless } from "../settings/text";
 
@@ -57,5 +58,8 @@ export function writeOutput(file: string, text: string, what: string): void {
  * @throws {ConfigurationError} that names what is missing.
  */
 export function connect(environment: NodeJS.ProcessEnv = process.env): SettingsClient {
-  return new SettingsClient(readConfiguration(() => undefined, environment));
+  return connectedClient(
+    readConfiguration(() => undefined, environment),
+    environment,
+  );
 }

@@ -2,13 +2,14 @@ import "../settings/node-version";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import type { dynamic } from "@pulumi/pulumi";
-import { SettingsClient, type SettingsClientOptions } from "../client";
+import type { SettingsClientOptions } from "../client";
 import { cacheFolder } from "../engine/cache-folder";
 import type { OwnDomains } from "../settings/own-domains";
 import { printable } from "../settings/text";
 import { Tenant } from "../tenant";
 import { keepCompiled } from "./compile-cache";
 import { type ConfigSource, readConfiguration, readOwnDomains, tenantIdentity } from "./configuration";
+import { connectedClient } from "./connected-client";
 import { Declarations } from "./declarations";
 import { dynamicFront, type FrontOptions, PULUMI_UNKNOWN } from "./dynamic-front";
 import { allowDenyEntry as allowDenyEntryLifecycle } from "./lifecycle/allow-deny-entry";
@@ -89,7 +90,7 @@ function context(): Context {
   const described = JSON.stringify(settings);
   // The host configures once for each kind of resource; they all share one tenant.
   if (current?.settings !== described) {
-    current = { settings: described, tenant: new Tenant({ client: new SettingsClient(settings) }) };
+    current = { settings: described, tenant: new Tenant({ client: connectedClient(settings) }) };
   }
   return {
     tenant: current.tenant,

@@ -2,11 +2,12 @@ import * as pulumi from "@pulumi/pulumi";
 import {
   ConfigurationError,
   InvalidArgumentError,
-  SettingsClient,
+  type SettingsClient,
   type SettingsClientOptions,
 } from "../../client";
 import { quote } from "../../settings/text";
 import { readConfiguration } from "../configuration";
+import { connectedClient } from "../connected-client";
 import { type Provider, settingsOf } from "../provider";
 
 /** Options of a function that reads from the service. */
@@ -77,7 +78,7 @@ async function plainSettings(provider: Provider | undefined): Promise<SettingsCl
 function clientOf(own: SettingsClientOptions | undefined): SettingsClient {
   const settings = own ?? readConfiguration(stackConfiguration, process.env);
   const key = JSON.stringify(settings);
-  const client = clients.get(key) ?? new SettingsClient(settings);
+  const client = clients.get(key) ?? connectedClient(settings);
   clients.set(key, client);
   return client;
 }

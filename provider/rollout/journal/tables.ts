@@ -1,3 +1,4 @@
+import { ADDRESSES_TABLE } from "../permits/address-limiter";
 import type { Database } from "./database";
 
 /** The version of the tables; a journal of a later one is refused. */
@@ -26,6 +27,7 @@ const tables = (bytes: string): readonly string[] => [
   `CREATE TABLE IF NOT EXISTS rollout_events (
     rollout TEXT NOT NULL, seq BIGINT NOT NULL, at BIGINT NOT NULL, happening TEXT NOT NULL,
     PRIMARY KEY (rollout, seq))`,
+  ADDRESSES_TABLE,
 ];
 
 /**

@@ -1,0 +1,97 @@
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type Server, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Permits } from "../../client";
+import { machineMs, onLines, writeLine } from "../../tenant/asked-permits";
+import type { AddressLimiter } from "./address-limiter";
+
+/** Where child processes ask for permits. */
+export interface PermitServer {
+  /** What a child is told by `EMAIL_SECURITY_PERMITS`: a socket in a folder that only this user may enter, or a named pipe. */
+  readonly address: string;
+  /** Ends all connections: nobody who asked here sends anything more. */
+  close(): Promise<void>;
+}
+
+export interface PermitServerOptions {
+  /**
+   * Whether the one who was given this token, by `EMAIL_SECURITY_PERMITS_TOKEN`, may still make requests. It is asked in the
+   * moment in which a permit is due, for each.
+   */
+  readonly isAllowed: (token: string) => boolean;
+}
+
+/** Lets child processes ask for the permits of a limiter. It does not keep this process alive. */
+export async function startPermitServer(
+  limiter: AddressLimiter,
+  { isAllowed }: PermitServerOptions,
+): Promise<PermitServer> {
+  const folder = process.platform === "win32" ? undefined : await mkdtemp(join(tmpdir(), "permits-"));
+  const address =
+    folder === undefined
+      ? String.raw`\\.\pipe\email-security-${randomBytes(16).toString("hex")}`
+      : join(folder, "s");
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    serve(socket, (token, baseUrl) =>
+      limiter.permitsFor(baseUrl, () => !socket.destroyed && isAllowed(token)),
+    );
+  });
+  await listen(server, address);
+  server.unref();
+  return {
+    address,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** @param greet gives the permits for a token and an address; throws where it is none. */
+function serve(socket: Socket, greet: (token: string, baseUrl: string) => Permits): void {
+  let permits: Permits | undefined;
+  // A child that dies breaks its connection; its close tells.
+  socket.on("error", () => {});
+  socket.unref();
+  onLines(socket, (line) => {
+    try {
+      if (permits === undefined) permits = greet(...greetingIn(line));
+      else hear(line, socket, permits);
+    } catch {
+      socket.destroy();
+    }
+  });
+}
+
+function hear(line: string, socket: Socket, permits: Permits): void {
+  if (line === "t") {
+    permits.take().then(
+      () => writeLine(socket, `g ${machineMs()}`),
+      (error: unknown) =>
+        writeLine(socket, `n ${JSON.stringify(error instanceof Error ? error.message : String(error))}`),
+    );
+  } else if (line.startsWith("r ") && Number(line.slice(2)) >= 0) permits.refused(Number(line.slice(2)));
+  else throw new TypeError("an unknown line");
+}
+
+function greetingIn(line: string): [token: string, baseUrl: string] {
+  const [token, baseUrl] = JSON.parse(line) as unknown[];
+  if (typeof token !== "string" || typeof baseUrl !== "string") throw new TypeError("no greeting");
+  return [token, baseUrl];
+}
+
+function listen(server: Server, address: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(address, () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
