@@ -1,0 +1,163 @@
+import { Client, type ClientConfig } from "pg";
+import { printable } from "../../settings/text";
+import { DatabaseError } from "./database-error";
+
+/** Where journals are when the URL names no other schema. */
+const DEFAULT_SCHEMA = "email_security";
+
+/** How long to wait for a connection, in milliseconds. */
+const CONNECT_MS = 10_000;
+
+/** Where a PostgreSQL database is, and how a connection to it is made. */
+export interface PostgresPlace {
+  readonly config: ClientConfig;
+  /** `postgres at db.example:5432/rollouts`, without the password. */
+  readonly name: string;
+  /** The schema of the journal. */
+  readonly schema: string;
+  /** The schema of the queue. */
+  readonly queueSchema: string;
+  /** An error of `pg` as one of ours: what was done, what came, and what to do. Our own stay as they are. */
+  told(error: unknown, doing: string): Error;
+}
+
+/**
+ * Reads the URL of a database: `postgres://user:password@host:port/database`. `sslmode` means what it does to PostgreSQL's own
+ * programs; a `search_path` among its `options` names the schema of the journal, which is else `email_security`; what it leaves
+ * out comes from PostgreSQL's environment variables.
+ *
+ * @throws {DatabaseError} when it is none.
+ */
+export function postgresPlace(url: string): PostgresPlace {
+  let parsed: URL;
+  try {
+    // A socket's folder stands among the parameters, and no host then.
+    parsed = new URL(url.replace("@/", "@socket/"));
+  } catch {
+    throw noUrl();
+  }
+  if (!["postgres:", "postgresql:"].includes(parsed.protocol)) throw noUrl();
+  const config: ClientConfig = {
+    connectionString: withStandardTls(url, parsed),
+    application_name: "email-security",
+    connectionTimeoutMillis: CONNECT_MS,
+    // What has vanished without a word is noticed, on this side as on the server's.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
+  };
+  const { host, port, database, user, password } = described(config);
+  const schema = schemaIn(parsed.searchParams.get("options") ?? "");
+  const name = `PostgreSQL at ${printable(host)}:${port}/${printable(database)}`;
+  return {
+    config,
+    name,
+    schema,
+    queueSchema: `${schema}_queue`,
+    told: (error, doing) => {
+      if (error instanceof DatabaseError) return error;
+      const message = withoutSecrets(messageOf(error), [password, parsed.password, url]);
+      const sentence = `${name}, as ${printable(user)}: ${doing} failed: ${printable(message)}. ${adviceOn(error)}`;
+      return new DatabaseError(sentence, { cause: error });
+    },
+  };
+}
+
+/** Whether a connection was lost, or there is none to be had now: what was under way may be tried on another. */
+export function isConnectionLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  if (typeof code === "string" && (LOST.has(code) || code.startsWith("08"))) return true;
+  return LOST_MESSAGE.test(error.message) || isConnectionLost(error.cause);
+}
+
+/** Whether a transaction lost a race, or the server had too much to do: it may be tried again. */
+export function isRaceLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return RACES.has((error as { code?: string }).code ?? "") || isRaceLost(error.cause);
+}
+
+/** A server that ends, starts or has no room, a network that fails. */
+const LOST = new Set([
+  ...["57P01", "57P02", "57P03", "57P05", "25P03", "53300"],
+  ...[
+    "ECONNRESET",
+    "ECONNREFUSED",
+    "EPIPE",
+    "ETIMEDOUT",
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+    "ENETDOWN",
+    "EAI_AGAIN",
+  ],
+  // The socket of a server that is not there.
+  "ENOENT",
+]);
+const LOST_MESSAGE = /connection terminated|timeout exceeded when trying|query read timeout|not queryable/i;
+/** Serialization, deadlock, a lock or a statement that took too long, two who made the same schema at once. */
+const RACES = new Set(["40001", "40P01", "55P03", "57014"]);
+
+function noUrl(): DatabaseError {
+  return new DatabaseError(
+    "The database is no URL of PostgreSQL. Give it as postgres://user:password@host:5432/database, with special characters in the password percent-encoded.",
+  );
+}
+
+/** `pg` takes `require` for `verify-full`, unless told so. */
+function withStandardTls(url: string, { searchParams }: URL): string {
+  if (!searchParams.has("sslmode") || searchParams.has("uselibpqcompat")) return url;
+  return `${url}&uselibpqcompat=true`;
+}
+
+function described(config: ClientConfig): Client {
+  try {
+    return new Client(config);
+  } catch (cause) {
+    // Such as a certificate's file that is not there.
+    throw new DatabaseError(`The database's URL can't be used: ${printable(messageOf(cause))}`, { cause });
+  }
+}
+
+function schemaIn(options: string): string {
+  const [, schema] = /search_path=(\S+)/.exec(options) ?? [];
+  if (schema === undefined) return DEFAULT_SCHEMA;
+  if (/^[a-z_][a-z0-9_]{0,50}$/.test(schema)) return schema;
+  throw new DatabaseError(
+    "The search_path in the database's URL is no name of one schema: small letters, digits and _, at most 50 of them.",
+  );
+}
+
+function messageOf(error: unknown): string {
+  // Of several addresses that were tried, none has a message of its own.
+  if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
+  return error instanceof Error ? error.message : String(error);
+}
+
+function withoutSecrets(text: string, secrets: readonly (string | null)[]): string {
+  return secrets.reduce<string>((rest, secret) => (secret ? rest.replaceAll(secret, "…") : rest), text);
+}
+
+function adviceOn(error: unknown): string {
+  const { code = "" } = error as { code?: string };
+  const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];
+  if (advice !== undefined) return advice;
+  return isConnectionLost(error)
+    ? "See whether the server runs and can be reached from here."
+    : "See the server's log for more.";
+}
+
+const ADVICE: readonly (readonly [RegExp, string])[] = [
+  [
+    /^28/,
+    "See whether the URL's user and password are right, and whether pg_hba.conf lets them in from here.",
+  ],
+  [/^3D000$/, "Make the database first: createdb."],
+  [
+    /^(42501|3F000)$/,
+    "Give the user the right to create schemas in this database, or make the schema and give it to the user.",
+  ],
+  [/^53(1|2)/, "The server has no room left."],
+  [/^53300$/, "Raise the server's max_connections, or run fewer workers."],
+  [/^25006$/, "It is a replica that only reads: give the address of the primary."],
+  [/^ENOTFOUND$/, "See whether the URL's host is right."],
+  [/CERT|SELF_SIGNED|ALTNAME/, "Give the authority's certificate: &sslrootcert=<file>."],
+];

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Database, Queryable } from "../../../provider/rollout/journal/database";
+import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { type Postgres, startPostgres } from "../../support/postgres";
+
+let postgres: Postgres;
+let databases = 0;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+
+afterAll(async () => {
+  await postgres[Symbol.asyncDispose]();
+});
+
+/** Opens the same database twice, as two processes do. */
+interface Opened extends AsyncDisposable {
+  readonly one: Database;
+  readonly other: Database;
+}
+
+const DIALECTS: Readonly<Record<string, () => Promise<Opened>>> = {
+  PostgreSQL: async () => {
+    const url = await postgres.createDatabase(`journal_${++databases}`);
+    return opened(await openPostgres(url), await openPostgres(url));
+  },
+};
+
+function opened(one: Database, other: Database): Opened {
+  return {
+    one,
+    other,
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all([one.close(), other.close()]);
+    },
+  };
+}
+
+describe.each(Object.entries(DIALECTS))("a journal's database in %s", (_, open) => {
+  it("gives back every value as it was stored, a bigint as a number and bytes as bytes", async () => {
+    await using databases = await open();
+    const { one, other } = databases;
+    await one.query(
+      "create table kept (id integer primary key, at bigint, share double precision, note text, raw bytea)",
+    );
+    const rows = [
+      {
+        id: 1,
+        at: 1_790_000_000_000,
+        share: 0.25,
+        note: "ä → 'x' \"y\" \\ $1 \n\t🙂",
+        raw: new Uint8Array([0, 1, 127, 128, 255]),
+      },
+      { id: 2, at: Number.MAX_SAFE_INTEGER, share: -1e-9, note: "", raw: new Uint8Array() },
+      { id: 3, at: -1, share: null, note: null, raw: null },
+    ];
+    for (const row of rows) {
+      const values = [row.id, row.at, row.share, row.note, row.raw];
+      await one.query("insert into kept (id, at, share, note, raw) values ($1, $2, $3, $4, $5)", values);
+    }
+    const kept = await other.query("select * from kept order by id");
+    expect(kept).toEqual(rows);
+    const bytes = kept[0]?.["raw"];
+    expect(Object.getPrototypeOf(bytes)).toBe(Uint8Array.prototype);
+    expect(
+      await other.query("select count(*) as n, max(at) as last, sum(id) as ids from kept where at > $1", [0]),
+    ).toEqual([{ n: 2, last: Number.MAX_SAFE_INTEGER, ids: 3 }]);
+    expect(await other.query("select id > 1 as later from kept order by id")).toEqual([
+      { later: 0 },
+      { later: 1 },
+      { later: 1 },
+    ]);
+  });
+
+  it("answers what RETURNING says, and nothing for what wrote no row", async () => {
+    await using databases = await open();
+    const { one } = databases;
+    await one.query("create table tenants (name text primary key, attempt bigint not null)");
+    const insert =
+      "insert into tenants (name, attempt) values ($1, 1) on conflict (name) do nothing returning name";
+    expect(await one.query(insert, ["acme"])).toEqual([{ name: "acme" }]);
+    expect(await one.query(insert, ["acme"])).toEqual([]);
+    const fenced =
+      "update tenants set attempt = attempt + 1 where name = $1 and attempt = $2 returning attempt";
+    expect(await one.query(fenced, ["acme", 1])).toEqual([{ attempt: 2 }]);
+    expect(await one.query(fenced, ["acme", 1])).toEqual([]);
+  });
+
+  it("takes a transaction back whole when its work throws, or a statement fails", async () => {
+    await using databases = await open();
+    const { one, other } = databases;
+    await one.query("create table events (seq bigint primary key)");
+    const why = new Error("changed my mind");
+    await expect(
+      one.transaction(async (inside) => {
+        await inside.query("insert into events (seq) values (1)");
+        expect(await inside.query("select seq from events")).toEqual([{ seq: 1 }]);
+        throw why;
+      }),
+    ).rejects.toBe(why);
+    await expect(
+      one.transaction(async (inside) => {
+        await inside.query("insert into events (seq) values (2)");
+        await inside.query("insert into events (seq) values (2)");
+      }),
+    ).rejects.toThrow();
+    expect(await other.query("select seq from events")).toEqual([]);
+    // It goes on after both.
+    expect(
+      await one.transaction(async (inside) => await inside.query("select count(*) as n from events")),
+    ).toEqual([{ n: 0 }]);
+  });
+
+  it("lets nobody write between the statements of a transaction, neither another transaction nor a statement", async () => {
+    await using databases = await open();
+    const { one, other } = databases;
+    await one.query("create table events (seq bigint primary key, by_whom text not null)");
+    await one.query("create table counter (n bigint not null)");
+    await one.query("insert into counter (n) values (0)");
+    // Reads, then writes what it read: loses counts wherever anybody comes between.
+    const append = (database: Database, who: string) =>
+      database.transaction(async (inside) => {
+        await inside.query(
+          "insert into events (seq, by_whom) values ((select coalesce(max(seq), 0) + 1 from events), $1)",
+          [who],
+        );
+        await addOne(inside);
+      });
+    const addOne = async (inside: Queryable) => {
+      const [row] = await inside.query("select n from counter");
+      await inside.query("update counter set n = $1", [Number(row?.["n"]) + 1]);
+    };
+    const times = Array.from({ length: 25 }, (_, index) => index);
+    await Promise.all([
+      ...times.map(() => append(one, "one")),
+      ...times.map(() => append(other, "other")),
+      ...times.map(() => other.query("update counter set n = n + 1")),
+    ]);
+    const [events] = await one.query("select count(*) as n, max(seq) as last from events");
+    expect(events).toEqual({ n: 50, last: 50 });
+    expect(await one.query("select n from counter")).toEqual([{ n: 75 }]);
+  });
+
+  it("holds a name for one at a time, and frees it when let go of or closed", async () => {
+    await using databases = await open();
+    const { one, other } = databases;
+    const lost: string[] = [];
+    const note = (why: string) => void lost.push(why);
+    const hold = await one.hold("rollout 1", note);
+    expect(hold).toBeDefined();
+    expect(await other.hold("rollout 1", note)).toBeUndefined();
+    expect(await one.hold("rollout 1", note)).toBeUndefined();
+    const another = await other.hold("rollout 2", note);
+    expect(another).toBeDefined();
+    await hold?.release();
+    await hold?.release();
+    expect(await other.hold("rollout 1", note)).toBeDefined();
+    await other.close();
+    expect(await one.hold("rollout 1", note)).toBeDefined();
+    expect(await one.hold("rollout 2", note)).toBeDefined();
+    expect(lost).toEqual([]);
+  });
+});

@@ -1,0 +1,220 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { inspect } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { startCommitCutter } from "../../support/commit-cutter";
+import { POSTGRES_PASSWORD, type Postgres, startPostgres } from "../../support/postgres";
+
+let postgres: Postgres;
+
+beforeAll(async () => {
+  postgres = await startPostgres({ tls: true });
+});
+
+afterAll(async () => {
+  await postgres[Symbol.asyncDispose]();
+});
+
+describe("a journal in PostgreSQL", () => {
+  it("has a schema of its own, email_security, or the one that the URL names; a user who may not make one uses it", async () => {
+    const url = await postgres.createDatabase("schemas");
+    const own = await openPostgres(url);
+    await own.query("create table here (n bigint)");
+    await own.close();
+    const named = await openPostgres(`${url}?options=-c%20search_path%3Dacme_rollouts`);
+    await named.query("create table here (n bigint)");
+    await named.close();
+    const tables = "select schemaname from pg_tables where tablename = 'here' order by 1";
+    expect(await postgres.sql(tables, "schemas")).toBe("acme_rollouts\nemail_security");
+
+    await postgres.sql(
+      "create role tool login password 'tool'; grant usage, create on schema email_security to tool; grant all on all tables in schema email_security to tool",
+      "schemas",
+    );
+    const least = await openPostgres(url.replace(/\/\/[^@]+@/, "//tool:tool@"));
+    await least.query("insert into here (n) values (1)");
+    await least.close();
+    expect(await postgres.sql("select n from email_security.here", "schemas")).toBe("1");
+  });
+
+  it("is opened by several at once, on a database that has nothing yet", async () => {
+    const url = await postgres.createDatabase("race");
+    const all = await Promise.all([1, 2, 3, 4].map(() => openPostgres(url)));
+    for (const database of all) await database.close();
+    expect(
+      await postgres.sql("select count(*) from pg_namespace where nspname = 'email_security'", "race"),
+    ).toBe("1");
+  });
+
+  it("takes a text with a NUL character, which PostgreSQL has none of", async () => {
+    const database = await openPostgres(await postgres.createDatabase("texts"));
+    expect(await database.query("select cast($1 as text) as told", ["a\0b"])).toEqual([{ told: "a\ufffdb" }]);
+    await database.close();
+  });
+
+  it("refuses a number that JavaScript can't hold, rather than telling another one", async () => {
+    const database = await openPostgres(await postgres.createDatabase("numbers"));
+    await expect(database.query("select cast(9007199254740993 as bigint) as n")).rejects.toMatchObject({
+      code: "ERR_ROLLOUT_DATABASE",
+      message: expect.stringContaining("9007199254740993"),
+    });
+    await database.close();
+  });
+
+  it("tells what is wrong with an address, at once and without its password", async () => {
+    const { port } = new URL(postgres.url);
+    const secret = encodeURIComponent(POSTGRES_PASSWORD);
+    const wrong: Readonly<Record<string, RegExp>> = {
+      "mysql://root:s3cr3t@db/x": /no URL of PostgreSQL.*postgres:\/\//,
+      "postgres://u:s3cr3t@[bad/x": /no URL of PostgreSQL/,
+      [`postgres://postgres:s3cr3t@127.0.0.1:${port}/postgres`]:
+        /password authentication failed.*user and password/,
+      [`postgres://postgres:${secret}@127.0.0.1:${port}/nowhere`]: /"nowhere" does not exist.*createdb/,
+      [`postgres://postgres:${secret}@127.0.0.1:1/postgres`]: /127\.0\.0\.1:1.*ECONNREFUSED.*can be reached/,
+      [`postgres://postgres:${secret}@nowhere.invalid/postgres`]: /nowhere\.invalid.*host is right/,
+      [`postgres://postgres:${secret}@localhost:${port}/postgres?sslmode=verify-full`]:
+        /certificate.*sslrootcert/,
+      [`postgres://postgres:${secret}@localhost:${port}/postgres?sslmode=verify-full&sslrootcert=/no/such.crt`]:
+        /URL can't be used.*no\/such\.crt/,
+      [`postgres://postgres:${secret}@127.0.0.1:${port}/postgres?options=-csearch_path%3Da,b`]:
+        /search_path.*one schema/,
+    };
+    for (const [url, message] of Object.entries(wrong)) {
+      const error = await openPostgres(url).then(
+        () => new Error(`${url} was opened`),
+        (reason: Error) => reason,
+      );
+      expect(error).toMatchObject({ code: "ERR_ROLLOUT_DATABASE", message: expect.stringMatching(message) });
+      const all = inspect(error, { depth: 10, showHidden: true });
+      expect(all).not.toContain("s3cr3t");
+      expect(all).not.toContain(POSTGRES_PASSWORD);
+      expect(all).not.toContain(secret);
+    }
+  });
+
+  it("speaks TLS as sslmode says", async () => {
+    const url = postgres.urlOf("localhost");
+    const modes = [
+      "require",
+      `verify-full&sslrootcert=${postgres.certificate}`,
+      `verify-ca&sslrootcert=${postgres.certificate}`,
+    ];
+    for (const mode of modes) {
+      const database = await openPostgres(`${url}?sslmode=${mode}`);
+      const rows = await database.query("select ssl from pg_stat_ssl where pid = pg_backend_pid()");
+      expect([mode, rows]).toEqual([mode, [{ ssl: 1 }]]);
+      await database.close();
+    }
+  });
+
+  it("goes over a unix socket", async () => {
+    const database = await openPostgres(postgres.socketUrl);
+    expect(await database.query("select inet_client_addr() is null as is_socket")).toEqual([
+      { is_socket: 1 },
+    ]);
+    await database.close();
+  });
+});
+
+describe("a journal in PostgreSQL whose server goes away", () => {
+  it("writes each transaction once, over restarts and crashes, and tells who holds a name that it is lost", async () => {
+    await using server = await startPostgres();
+    const database = await openPostgres(server.url);
+    await database.query("create table events (seq bigint primary key, note text not null unique)");
+    const lost: string[] = [];
+    expect(await database.hold("rollout 1", (why) => lost.push(why))).toBeDefined();
+
+    let written = 0;
+    let isOver = false;
+    const writer = async (name: number) => {
+      for (let n = 0; !isOver; n++) {
+        // A second insert of the same note would be refused: it would say that a transaction was done twice.
+        await database.transaction(async (inside) => {
+          const insert =
+            "insert into events (seq, note) values ((select coalesce(max(seq), 0) + 1 from events), $1)";
+          await inside.query(insert, [`${name}.${n}`]);
+          await inside.query("select pg_sleep(0.002)");
+        });
+        written++;
+      }
+    };
+    const writers = [1, 2, 3, 4].map(writer);
+    for (const end of ["fast", "crash", "crash"] as const) {
+      const before = written;
+      while (written < before + 20) await sleep(5);
+      await server.restart(end);
+    }
+    const before = written;
+    while (written < before + 20) await sleep(5);
+    isOver = true;
+    await Promise.all(writers);
+
+    expect(await database.query("select count(*) as n, max(seq) as last from events")).toEqual([
+      { n: written, last: written },
+    ]);
+    expect(lost).toHaveLength(1);
+    expect(await database.hold("rollout 1", () => {})).toBeDefined();
+    await database.close();
+  });
+
+  it("does again what was not committed when the connection broke at the commit, and not what was", async () => {
+    await using cutter = await startCommitCutter(await postgres.createDatabase("commits"));
+    const database = await openPostgres(cutter.url);
+    await database.query("create table events (note text not null)");
+    for (const cut of ["commit", "answer"] as const) {
+      cutter.cuts.push(cut);
+      let tries = 0;
+      const told = await database.transaction(async (inside) => {
+        tries++;
+        return await inside.query("insert into events (note) values ($1) returning note", [cut]);
+      });
+      expect({ cut, tries, told }).toEqual({ cut, tries: cut === "commit" ? 2 : 1, told: [{ note: cut }] });
+    }
+    expect(cutter.cuts).toEqual([]);
+    expect(
+      await postgres.sql("select count(*) from pg_stat_activity where state like 'idle in transaction%'"),
+    ).toBe("0");
+    expect(await database.query("select note from events order by note")).toEqual([
+      { note: "answer" },
+      { note: "commit" },
+    ]);
+    await database.close();
+  });
+
+  it("takes a transaction back and says so when a statement failed and its work went on", async () => {
+    const database = await openPostgres(await postgres.createDatabase("swallowed"));
+    await database.query("create table events (note text not null)");
+    const work = database.transaction(async (inside) => {
+      await inside.query("insert into events (note) values ('first')");
+      await inside.query("insert into events (note) values (null)").catch(() => {});
+    });
+    await expect(work).rejects.toMatchObject({
+      code: "ERR_ROLLOUT_DATABASE",
+      message: expect.stringContaining("transaction is aborted"),
+    });
+    expect(await database.query("select note from events")).toEqual([]);
+    await database.close();
+  });
+});
+
+describe("a PostgreSQL server for tests", () => {
+  it("goes when the process that has started it does, and its folder too", async () => {
+    const server = await startPostgres();
+    const folder = await server.sql("select current_setting('unix_socket_directories')");
+    const [pid] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");
+    expect(isRunning(Number(pid))).toBe(true);
+    server.abandon();
+    while (isRunning(Number(pid)) || existsSync(folder)) await sleep(20);
+  });
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,161 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { cacheFolder } from "../../provider/engine";
+
+const run = promisify(execFile);
+
+/** PostgreSQL's programs for a server, and how to run them. */
+export interface PostgresPrograms {
+  /** The folder with `initdb`, `postgres` and `psql`. */
+  readonly folder: string;
+  /** What their environment needs besides, as where their libraries are. */
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+const NEEDED = ["initdb", "postgres", "psql"];
+
+/**
+ * Finds the programs of a PostgreSQL server: on PATH, where Debian or Homebrew puts them, or in the user's cache folder.
+ * Where there are none, installs Debian's packages as root, or unpacks them into the cache folder as anyone else.
+ *
+ * @throws when there is no way to them, with what to install.
+ */
+export async function postgresPrograms(): Promise<PostgresPrograms> {
+  return found() ?? unpacked() ?? (await installed()) ?? (await downloaded()) ?? missing();
+}
+
+function found(): PostgresPrograms | undefined {
+  const folder = [
+    ...(process.env["PATH"] ?? "").split(delimiter),
+    ...versions("/usr/lib/postgresql").map((version) => join("/usr/lib/postgresql", version, "bin")),
+    ...["/opt/homebrew/opt", "/usr/local/opt"].flatMap((prefix) =>
+      versions(prefix, "postgresql").map((name) => join(prefix, name, "bin")),
+    ),
+  ].find((candidate) => candidate !== "" && isComplete(candidate));
+  return folder === undefined ? undefined : { folder, environment: {} };
+}
+
+/** As root, of Debian and what descends from it. */
+async function installed(): Promise<PostgresPrograms | undefined> {
+  if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return undefined;
+  console.log("PostgreSQL for the tests: installing Debian's package with apt-get, since there is none here");
+  // Debian's package would start a server of its own, which nobody asked for: `policy-rc.d` is not ours to write, but
+  // without a running init none is started, and with one it listens on loopback only.
+  const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
+  const install = () =>
+    run("apt-get", ["install", "--yes", "--no-install-recommends", "postgresql"], { env: environment });
+  try {
+    await install().catch(async () => {
+      await run("apt-get", ["update"], { env: environment });
+      await install();
+    });
+  } catch (error) {
+    console.log(`PostgreSQL for the tests: apt-get could not: ${lastLine(error)}`);
+    return undefined;
+  }
+  return found();
+}
+
+/** What {@link downloaded} left in an earlier run. */
+function unpacked(): PostgresPrograms | undefined {
+  const root = cached();
+  const base = join(root, "usr", "lib", "postgresql");
+  const folder = versions(base)
+    .map((version) => join(base, version, "bin"))
+    .find(isComplete);
+  if (folder === undefined) return undefined;
+  const triplets = versions(join(root, "usr", "lib"), "", /-linux-gnu/);
+  const libraries = [
+    ...triplets.map((triplet) => join(root, "usr", "lib", triplet)),
+    join(dirname(folder), "lib"),
+  ];
+  return { folder, environment: { LD_LIBRARY_PATH: libraries.join(":") } };
+}
+
+/** Debian's packages, unpacked without installing them: for who may not install. */
+async function downloaded(): Promise<PostgresPrograms | undefined> {
+  if (!existsSync("/usr/bin/apt-get") || !existsSync("/usr/bin/dpkg")) return undefined;
+  console.log(
+    "PostgreSQL for the tests: unpacking Debian's packages into the cache folder, since there is none here",
+  );
+  await mkdir(dirname(cached()), { recursive: true });
+  const folder = await mkdtemp(`${cached()}-`);
+  try {
+    const root = join(folder, "root");
+    const archives = join(folder, "archives");
+    await mkdir(archives);
+    await run("apt-get", ["download", ...(await neededPackages())], { cwd: archives });
+    for (const archive of readdirSync(archives)) await run("dpkg", ["-x", join(archives, archive), root]);
+    await rename(root, cached()).catch((error: NodeJS.ErrnoException) => {
+      // Another test file was first.
+      if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
+    });
+  } catch (error) {
+    console.log(`PostgreSQL for the tests: the packages could not be had: ${lastLine(error)}`);
+    return undefined;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+  return unpacked();
+}
+
+/** The server's package, and of what it depends on all that is not installed. */
+async function neededPackages(): Promise<string[]> {
+  const { stdout: candidates } = await run("apt-cache", [
+    "depends",
+    "--no-recommends",
+    "--no-suggests",
+    "postgresql",
+  ]);
+  const server = /Depends: (postgresql-\d+)/.exec(candidates)?.[1];
+  if (server === undefined) throw new Error("apt knows no package postgresql");
+  const flags = [
+    "--no-recommends",
+    "--no-suggests",
+    "--no-conflicts",
+    "--no-breaks",
+    "--no-replaces",
+    "--no-enhances",
+  ];
+  const { stdout: all } = await run("apt-cache", ["depends", "--recurse", ...flags, server]);
+  const names = [...new Set(all.split("\n").filter((line) => /^\w/.test(line)))];
+  const { stdout: here } = await run("dpkg", ["--get-selections"]);
+  const installed = new Set(
+    here
+      .split("\n")
+      .filter((line) => line.endsWith("\tinstall"))
+      .map((line) => line.split(/[:\t]/)[0]),
+  );
+  return names.filter((name) => !installed.has(name));
+}
+
+function missing(): never {
+  throw new Error(
+    "These tests need a PostgreSQL server (14 or newer), and there is none on PATH, in /usr/lib/postgresql or from Homebrew. " +
+      "Install it: `apt-get install postgresql` on Debian and Ubuntu, `brew install postgresql@17` on macOS.",
+  );
+}
+
+function cached(): string {
+  return join(cacheFolder(), "test", `postgresql-${process.arch}`);
+}
+
+function isComplete(folder: string): boolean {
+  return NEEDED.every((program) => existsSync(join(folder, program)));
+}
+
+/** The names in a folder, the newest version first; none where there is no such folder. */
+function versions(folder: string, start = "", pattern = /./): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(start) && pattern.test(name))
+    .sort((a, b) => b.localeCompare(a, undefined, { numeric: true }));
+}
+
+function lastLine(error: unknown): string {
+  const { stderr = "", message } = error as { stderr?: string; message: string };
+  return (stderr || message).trim().split("\n").at(-1) ?? "";
+}

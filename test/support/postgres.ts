@@ -1,0 +1,261 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chown, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { type PostgresPrograms, postgresPrograms } from "./postgres-programs";
+
+const run = promisify(execFile);
+
+/** The password of the cluster's user, with characters that a URL has to escape. */
+export const POSTGRES_PASSWORD = "p@ss/word:1%";
+
+/** How the server ends: as after `pg_ctl stop -m fast`, or as by a crash. */
+export type PostgresEnd = "fast" | "crash";
+
+export interface PostgresOptions {
+  /** The addresses on which it listens besides 127.0.0.1. */
+  readonly listen?: readonly string[];
+  /** Whether it speaks TLS, with a certificate of its own for `localhost`. Default: false. */
+  readonly tls?: boolean;
+}
+
+/**
+ * A PostgreSQL server with an empty cluster of its own in a temporary folder. It ends with this process, however that
+ * ends, and its folder with it. Where the machine has no PostgreSQL, it is installed or unpacked first.
+ */
+export async function startPostgres(options: PostgresOptions = {}): Promise<Postgres> {
+  const programs = await postgresPrograms();
+  const folder = await mkdtemp("/tmp/email-security-pg-");
+  try {
+    const user = await unprivileged();
+    if (user !== undefined) await chown(folder, user.uid, user.gid);
+    const certificate = options.tls === true ? await certify(folder, user) : undefined;
+    await initialize(programs, folder, user);
+    const server = new Postgres(programs, folder, user, options, certificate);
+    await server.start();
+    return server;
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+export class Postgres implements AsyncDisposable {
+  /** The certificate of the authority that has signed its own; undefined without TLS. */
+  readonly certificate: string | undefined;
+  readonly #programs: PostgresPrograms;
+  readonly #folder: string;
+  readonly #user: User | undefined;
+  readonly #options: PostgresOptions;
+  #port = 0;
+  #server: ChildProcess | undefined;
+
+  constructor(
+    programs: PostgresPrograms,
+    folder: string,
+    user: User | undefined,
+    options: PostgresOptions,
+    certificate: string | undefined,
+  ) {
+    this.#programs = programs;
+    this.#folder = folder;
+    this.#user = user;
+    this.#options = options;
+    this.certificate = certificate;
+  }
+
+  /** Over loopback, as the user that may do everything. */
+  get url(): string {
+    return this.urlOf("127.0.0.1");
+  }
+
+  /** Over its unix socket. */
+  get socketUrl(): string {
+    return `postgres://postgres:${encodeURIComponent(POSTGRES_PASSWORD)}@/postgres?host=${encodeURIComponent(this.#folder)}&port=${this.#port}`;
+  }
+
+  /** @param database Default: `postgres`. */
+  urlOf(host: string, database = "postgres"): string {
+    return `postgres://postgres:${encodeURIComponent(POSTGRES_PASSWORD)}@${host}:${this.#port}/${database}`;
+  }
+
+  /** An empty database of its own. Answers its URL. */
+  async createDatabase(name: string): Promise<string> {
+    await this.sql(`create database ${name}`);
+    return this.urlOf("127.0.0.1", name);
+  }
+
+  /** What statements answer, a line a row, `|` between columns. */
+  async sql(statements: string, database = "postgres"): Promise<string> {
+    const args = ["--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set", "ON_ERROR_STOP=1"];
+    const { stdout } = await run(
+      join(this.#programs.folder, "psql"),
+      [...args, "--command", statements, this.urlOf("127.0.0.1", database)],
+      { env: { ...process.env, ...this.#programs.environment } },
+    );
+    return stdout.trim();
+  }
+
+  /** Starts it again; on the port that it had. */
+  async start(): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      const port = this.#port || (await freePort());
+      const server = this.#spawn(port);
+      const log = await this.#ready(server);
+      if (log === undefined) {
+        this.#server = server;
+        this.#port = port;
+        return;
+      }
+      // Somebody else may have taken the port.
+      if (attempt === 3) throw new Error(`PostgreSQL didn't start:\n${log}`);
+    }
+  }
+
+  async stop(end: PostgresEnd = "fast"): Promise<void> {
+    const server = this.#server;
+    this.#server = undefined;
+    if (server === undefined || server.exitCode !== null) return;
+    const gone = once(server, "exit");
+    server.stdin?.end(`${end}\n`);
+    await gone;
+  }
+
+  async restart(end: PostgresEnd = "fast"): Promise<void> {
+    await this.stop(end);
+    await this.start();
+  }
+
+  /** What happens when this process is killed: its end of the pipe closes. */
+  abandon(): void {
+    this.#server?.stdin?.destroy();
+    this.#server = undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop("crash");
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  /** The server below a shell that ends it when told so, or when this process is gone. */
+  #spawn(port: number): ChildProcess {
+    const settings = {
+      port: `${port}`,
+      listen_addresses: ["127.0.0.1", ...(this.#options.listen ?? [])].join(","),
+      unix_socket_directories: this.#folder,
+      fsync: "off",
+      full_page_writes: "off",
+      // What the tests need is little, and several servers may run at once.
+      shared_buffers: "16MB",
+      max_connections: "120",
+      ...(this.certificate !== undefined && {
+        ssl: "on",
+        ssl_cert_file: join(this.#folder, "server.crt"),
+        ssl_key_file: join(this.#folder, "server.key"),
+      }),
+    };
+    const args = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    return spawn(
+      "/bin/sh",
+      ["-c", WATCHED, "sh", this.#folder, join(this.#programs.folder, "postgres"), "-D", this.#data, ...args],
+      {
+        // A Ctrl-C is for the tests; they end it.
+        detached: true,
+        cwd: this.#folder,
+        stdio: ["pipe", "ignore", "ignore"],
+        env: { ...process.env, ...this.#programs.environment, LC_ALL: "C" },
+        ...this.#user,
+      },
+    );
+  }
+
+  /** Undefined once it takes connections; what it has logged when it has ended instead. */
+  async #ready(server: ChildProcess): Promise<string | undefined> {
+    const isUp = async () => {
+      const pid = await readFile(join(this.#data, "postmaster.pid"), "utf8").catch(() => "");
+      return pid.split("\n")[7]?.startsWith("ready") === true;
+    };
+    while (server.exitCode === null) {
+      if (await isUp()) return undefined;
+      await sleep(20);
+    }
+    return await readFile(join(this.#folder, "log"), "utf8").catch(() => "");
+  }
+
+  get #data(): string {
+    return join(this.#folder, "data");
+  }
+}
+
+/**
+ * Runs the server, and reads a line that says how it ends. The end of the input without one is the end of who has
+ * started it: then the folder goes too.
+ */
+const WATCHED = `
+folder=$1; shift
+exec 3<&0
+"$@" >>"$folder/log" 2>&1 </dev/null 3<&- &
+server=$!
+(
+  read -r end <&3
+  [ -n "$end" ] || : >"$folder/abandoned"
+  case $end in
+    fast) kill -INT $server ;;
+    *) kill -QUIT $server ;;
+  esac
+) &
+reader=$!
+wait $server
+kill $reader 2>/dev/null
+[ -e "$folder/abandoned" ] && rm -rf "$folder"
+exit 0
+`;
+
+interface User {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** PostgreSQL refuses to run as root: then it runs as nobody. */
+async function unprivileged(): Promise<User | undefined> {
+  if (process.getuid?.() !== 0) return undefined;
+  const id = async (flag: string) => Number((await run("id", [flag, "nobody"])).stdout);
+  return { uid: await id("-u"), gid: await id("-g") };
+}
+
+async function initialize(programs: PostgresPrograms, folder: string, user: User | undefined): Promise<void> {
+  const password = join(folder, "password");
+  await writeFile(password, POSTGRES_PASSWORD);
+  const args = ["--no-sync", "--username=postgres", "--auth=scram-sha-256", `--pwfile=${password}`];
+  await run(
+    join(programs.folder, "initdb"),
+    [...args, "--encoding=UTF8", "--locale=C", "-D", join(folder, "data")],
+    { cwd: folder, env: { ...process.env, ...programs.environment, LC_ALL: "C" }, ...user },
+  );
+  const access = "local all all scram-sha-256\nhost all all all scram-sha-256\n";
+  await writeFile(join(folder, "data", "pg_hba.conf"), access);
+}
+
+/** Makes a key and a certificate for `localhost`, its own authority. Answers the certificate's file. */
+async function certify(folder: string, user: User | undefined): Promise<string> {
+  const key = join(folder, "server.key");
+  const certificate = join(folder, "server.crt");
+  await run("openssl", [
+    ...["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"],
+    ...["-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate],
+  ]);
+  for (const file of [key, certificate]) if (user !== undefined) await chown(file, user.uid, user.gid);
+  return certificate;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, "close");
+  return port;
+}
