@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { ConfigurationError } from "../client";
-import type { RolloutReport } from "../rollout/report/rollout-report";
 import type { PlannedRollout } from "../rollout/plan-rollout";
+import type { RolloutReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";

@@ -1,8 +1,8 @@
 import type { RolloutRecord } from "../rollout/journal/journal";
+import type { PlannedRollout } from "../rollout/plan-rollout";
 import { overviewText } from "../rollout/report/overview-text";
 import type { RolloutEvent } from "../rollout/report/rollout-event";
 import type { RolloutReport } from "../rollout/report/rollout-report";
-import type { PlannedRollout } from "../rollout/plan-rollout";
 import { harmless } from "../settings/text";
 import { writeOutput } from "./command-line";
 import type { RolloutOutput } from "./rollout-command";

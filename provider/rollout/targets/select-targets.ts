@@ -66,7 +66,7 @@ function labelCondition(text: string, targets: readonly Target[]): Condition {
   if (!labels.includes(label)) {
     throw new SelectionError(`No tenant has the label ${quote(label)}; ${nearOrSome(label, labels)}.`);
   }
-  const known = targets.flatMap((target) => valueOf(target, label) ?? []);
+  const known = targets.flatMap((target) => labelOf(target, label) ?? []);
   for (const one of wanted) {
     if (known.includes(one)) continue;
     throw new SelectionError(
@@ -74,13 +74,13 @@ function labelCondition(text: string, targets: readonly Target[]): Condition {
     );
   }
   return (target) => {
-    const value = valueOf(target, label);
+    const value = labelOf(target, label);
     const isOne = value !== undefined && wanted.includes(value);
     return not === "" ? isOne : !isOne;
   };
 }
 
-function valueOf({ labels }: Target, label: string): string | undefined {
+function labelOf({ labels }: Target, label: string): string | undefined {
   return Object.hasOwn(labels, label) ? labels[label] : undefined;
 }
 
