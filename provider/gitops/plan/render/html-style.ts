@@ -47,7 +47,7 @@ p { margin: .4rem 0; }
 .s-add { --sign: var(--green); --sign-card: var(--green-card); }
 .s-change { --sign: var(--amber); --sign-card: var(--amber-card); }
 .s-remove { --sign: var(--red); --sign-card: var(--red-card); }
-.tallies li[class*="s-"]:not(.zero) b { color: var(--sign); }
+.tallies li[class^="s-"]:not(.zero) b { color: var(--sign); }
 pre { margin: 0; padding: .9rem 1.1rem; background: var(--card); border: 1px solid var(--red-line); border-radius: .6rem; white-space: pre-wrap; }
 .aside { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 summary { cursor: pointer; list-style: none; border-radius: .75rem; }
