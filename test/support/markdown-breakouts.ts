@@ -46,7 +46,7 @@ function withoutSpans(block: string): string {
 
 /** Our own tags and marks are no breakouts. */
 const BREAKOUTS =
-  /`+|\\|@|:\/\/|www\.|mailto:|!\[|\]\(|(?<![\w/])#\d|<(?!!-- email-security-plan -->|\/?details>|details open>|\/?summary>|br>)[^\n]{0,20}|&[#\w]+;|\[(?!!(?:CAUTION|WARNING|TIP|NOTE)\])|_{1,2}\w|\$|:\w+:|\bGH-\d/g;
+  /`+|\\|@|:\/\/|www\.|mailto:|!\[|\]\(|(?<![\w/])#\d|<(?!!-- email-security-(?:plan|rollout) -->|\/?details>|details open>|\/?summary>|br>)[^\n]{0,20}|&[#\w]+;|\[(?!!(?:CAUTION|WARNING|TIP|NOTE)\])|_{1,2}\w|\$|:\w+:|\bGH-\d/g;
 
 function oddRows(markdown: string): string[] {
   const odd: string[] = [];

@@ -1,12 +1,12 @@
-/** The one style sheet of a plan's page: light and dark, from phones to paper. */
-export const STYLE = `
+/** What all pages share: light and dark, from phones to paper. */
+export const BASE_STYLE = `
 :root {
   color-scheme: light dark;
   --page: #f5f6f8; --card: #ffffff; --sunk: #eef0f4; --line: #d9dde5; --ink: #171b24; --soft: #545d6e; --focus: #1f5fd6;
   --red: #b3161d; --red-card: #fdecec; --red-line: #efb4b6;
   --amber: #845000; --amber-card: #fdf3dc; --amber-line: #e6c98a;
   --green: #12693a; --green-card: #e3f5ea; --green-line: #a9d8bb;
-  --blue: #1d4fa3; --blue-card: #e6eefb;
+  --blue: #1d4fa3; --blue-card: #e6eefb; --blue-line: #b3c8ee;
   --bar-malicious: #cf2a31; --bar-spam: #d98a00; --bar-graymail: #7d8aa3; --bar-safe: #2f9e62; --bar-other: #a3a9b5;
   --mono: ui-monospace, "SF Mono", "Cascadia Code", Menlo, Consolas, "DejaVu Sans Mono", monospace;
 }
@@ -16,7 +16,7 @@ export const STYLE = `
     --red: #ff9a9c; --red-card: #35171b; --red-line: #7a3238;
     --amber: #f3c267; --amber-card: #322710; --amber-line: #6d5722;
     --green: #7fdaa5; --green-card: #12301f; --green-line: #2b6344;
-    --blue: #9cc1ff; --blue-card: #18294a;
+    --blue: #9cc1ff; --blue-card: #18294a; --blue-line: #2f4d83;
     --bar-malicious: #f0565c; --bar-spam: #e8a93a; --bar-graymail: #8e9bb5; --bar-safe: #4cc285; --bar-other: #6d7687;
   }
 }
@@ -38,6 +38,7 @@ p { margin: .4rem 0; }
 .verdict p { margin: .15rem 0 0; color: var(--ink); }
 .verdict.is-refused, .verdict.is-danger { background: var(--red-card); border-color: var(--red-line); color: var(--red); }
 .verdict.is-warning { background: var(--amber-card); border-color: var(--amber-line); color: var(--amber); }
+.verdict.is-running { background: var(--blue-card); border-color: var(--blue-line); color: var(--blue); }
 .verdict.is-none, .verdict.is-nothing { background: var(--green-card); border-color: var(--green-line); color: var(--green); }
 .tallies { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem; margin: 0; padding: 0; list-style: none; }
 .tallies li { padding: .7rem 1rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; color: var(--soft); font-size: .9rem; }
@@ -46,45 +47,20 @@ p { margin: .4rem 0; }
 .s-add { --sign: var(--green); --sign-card: var(--green-card); }
 .s-change { --sign: var(--amber); --sign-card: var(--amber-card); }
 .s-remove { --sign: var(--red); --sign-card: var(--red-card); }
-.tallies li[class*="s-"]:not(.zero) b { color: var(--sign); }
+.tallies li[class^="s-"]:not(.zero) b { color: var(--sign); }
 pre { margin: 0; padding: .9rem 1.1rem; background: var(--card); border: 1px solid var(--red-line); border-radius: .6rem; white-space: pre-wrap; }
-.guard { margin: 0 0 1rem; }
-.guard h3 { margin: 0 0 .35rem; font-size: 1rem; color: var(--red); }
-.filters { display: flex; flex-wrap: wrap; gap: .75rem 2rem; margin: 2rem 0 -1rem; }
-fieldset { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0; padding: 0; border: 0; min-width: 0; }
-legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-size: .875rem; }
-.filters label { padding: .3rem .8rem; border: 1px solid var(--line); border-radius: 99px; background: var(--card); font-size: .875rem; cursor: pointer; }
-.filters input { position: absolute; opacity: 0; width: 1px; height: 1px; }
-.filters label:has(:checked) { background: var(--ink); border-color: var(--ink); color: var(--page); }
-.filters label:has(:focus-visible), summary:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
-.changes { display: grid; gap: .5rem; margin: 0; padding: 0; list-style: none; }
-.change, .aside { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
-.many .change { content-visibility: auto; contain-intrinsic-size: auto 3.1rem; }
-.change.is-danger { border-color: var(--red-line); border-left: 5px solid var(--red); }
-.change.is-warning { border-color: var(--amber-line); border-left: 5px solid var(--amber); }
+.aside { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 summary { cursor: pointer; list-style: none; border-radius: .75rem; }
+summary:focus-visible, a:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
 summary::-webkit-details-marker { display: none; }
 summary::before { content: ""; flex: none; align-self: center; width: .45rem; height: .45rem; border: solid var(--soft); border-width: 0 2px 2px 0; transform: rotate(-45deg); transition: transform .12s; }
 details[open] > summary::before { transform: rotate(45deg); }
-.change summary { display: flex; gap: .7rem; align-items: baseline; padding: .65rem 1rem; }
 .sign { flex: none; min-width: 6.1rem; padding: .05rem .55rem; border-radius: .4rem; background: var(--sign-card); color: var(--sign); font-size: .8125rem; font-weight: 650; }
-.is-danger .sign { background: var(--red-card); color: var(--red); }
 .sign i { font: 700 1em var(--mono); margin-right: .3em; }
-.list { flex: none; min-width: 3.1rem; font-weight: 600; font-size: .9rem; }
-.what { flex: 1 1 12rem; min-width: 0; }
-.what code { font-weight: 600; font-size: .95rem; }
-.kind { color: var(--soft); font-size: .85rem; }
-.note { flex: 1 1 14rem; min-width: 0; color: var(--soft); font-size: .875rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .body { padding: .1rem 1.25rem 1.1rem 2.15rem; }
-.lead { margin: .2rem 0 .7rem; font-weight: 600; font-size: 1.05rem; }
-.is-danger .lead { color: var(--red); }
-.is-warning .lead { color: var(--amber); }
 dl { display: grid; grid-template-columns: 6.5rem 1fr; gap: .35rem 1rem; margin: .7rem 0 0; font-size: .925rem; }
 dt { color: var(--soft); }
 dd { margin: 0; }
-.comment .given, .note .given { font-family: inherit; font-size: inherit; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: .75rem 2.5rem; margin: .6rem 0; }
-.chart h3, .who h3 { margin: 0 0 .3rem; font-size: .8125rem; font-weight: 600; color: var(--soft); }
 .bar { display: flex; gap: 2px; height: .7rem; border-radius: 99px; overflow: hidden; background: var(--sunk); }
 .bar span { min-width: 3px; background: var(--bar-other); }
 .legend { display: flex; flex-wrap: wrap; gap: .1rem 1rem; margin: .35rem 0 0; padding: 0; list-style: none; font-size: .85rem; }
@@ -93,9 +69,6 @@ dd { margin: 0; }
 .bar .c-amber, .legend .c-amber::before { background: var(--bar-spam); }
 .bar .c-slate, .legend .c-slate::before { background: var(--bar-graymail); }
 .bar .c-green, .legend .c-green::before { background: var(--bar-safe); }
-.who ul { display: flex; flex-wrap: wrap; gap: .35rem; margin: 0; padding: 0; list-style: none; }
-.who li { padding: .1rem .6rem; border-radius: .75rem; background: var(--sunk); font-size: .85rem; }
-.who .is-vip { background: var(--blue-card); color: var(--blue); font-weight: 600; }
 .table { overflow-x: auto; margin-top: .9rem; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; }
 caption { padding-bottom: .35rem; text-align: left; color: var(--soft); font-weight: 600; font-size: .8125rem; }
@@ -115,10 +88,6 @@ footer { padding-top: 1.5rem; padding-bottom: 3rem; color: var(--soft); font-siz
   .tallies li { padding: .55rem .7rem; font-size: .8125rem; }
   .tallies b { font-size: 1.25rem; }
   .verdict { align-items: flex-start; padding: 1rem; }
-  .change summary { flex-wrap: wrap; gap: .15rem .6rem; padding: .65rem .8rem; }
-  .change summary::before { order: -1; }
-  .sign, .list { min-width: 0; }
-  .what, .note { flex-basis: 100%; padding-left: 1.1rem; }
   .body { padding: .1rem .9rem 1rem; }
   dl { grid-template-columns: 1fr; gap: 0; }
   dd { margin-bottom: .5rem; }
@@ -131,8 +100,51 @@ footer { padding-top: 1.5rem; padding-bottom: 3rem; color: var(--soft); font-siz
 @media print {
   :root { --page: #fff; --card: #fff; }
   body { font-size: 10pt; }
-  .filters, summary::before { display: none; }
+  summary::before { display: none; }
   details::details-content { content-visibility: visible; block-size: auto; }
+}
+`;
+
+/** What a plan's page has beside that. */
+export const PLAN_STYLE = `
+.change { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
+.guard { margin: 0 0 1rem; }
+.guard h3 { margin: 0 0 .35rem; font-size: 1rem; color: var(--red); }
+.filters { display: flex; flex-wrap: wrap; gap: .75rem 2rem; margin: 2rem 0 -1rem; }
+fieldset { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0; padding: 0; border: 0; min-width: 0; }
+legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-size: .875rem; }
+.filters label { padding: .3rem .8rem; border: 1px solid var(--line); border-radius: 99px; background: var(--card); font-size: .875rem; cursor: pointer; }
+.filters input { position: absolute; opacity: 0; width: 1px; height: 1px; }
+.filters label:has(:checked) { background: var(--ink); border-color: var(--ink); color: var(--page); }
+.filters label:has(:focus-visible) { outline: 3px solid var(--focus); outline-offset: 2px; }
+.changes { display: grid; gap: .5rem; margin: 0; padding: 0; list-style: none; }
+.many .change { content-visibility: auto; contain-intrinsic-size: auto 3.1rem; }
+.change.is-danger { border-color: var(--red-line); border-left: 5px solid var(--red); }
+.change.is-warning { border-color: var(--amber-line); border-left: 5px solid var(--amber); }
+.change summary { display: flex; gap: .7rem; align-items: baseline; padding: .65rem 1rem; }
+.is-danger .sign { background: var(--red-card); color: var(--red); }
+.list { flex: none; min-width: 3.1rem; font-weight: 600; font-size: .9rem; }
+.what { flex: 1 1 12rem; min-width: 0; }
+.what code { font-weight: 600; font-size: .95rem; }
+.kind { color: var(--soft); font-size: .85rem; }
+.note { flex: 1 1 14rem; min-width: 0; color: var(--soft); font-size: .875rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.lead { margin: .2rem 0 .7rem; font-weight: 600; font-size: 1.05rem; }
+.is-danger .lead { color: var(--red); }
+.is-warning .lead { color: var(--amber); }
+.comment .given, .note .given { font-family: inherit; font-size: inherit; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: .75rem 2.5rem; margin: .6rem 0; }
+.chart h3, .who h3 { margin: 0 0 .3rem; font-size: .8125rem; font-weight: 600; color: var(--soft); }
+.who ul { display: flex; flex-wrap: wrap; gap: .35rem; margin: 0; padding: 0; list-style: none; }
+.who li { padding: .1rem .6rem; border-radius: .75rem; background: var(--sunk); font-size: .85rem; }
+.who .is-vip { background: var(--blue-card); color: var(--blue); font-weight: 600; }
+@media (max-width: 46rem) {
+  .change summary { flex-wrap: wrap; gap: .15rem .6rem; padding: .65rem .8rem; }
+  .change summary::before { order: -1; }
+  .sign, .list { min-width: 0; }
+  .what, .note { flex-basis: 100%; padding-left: 1.1rem; }
+}
+@media print {
+  .filters { display: none; }
   .change { break-inside: avoid; content-visibility: visible; }
 }
 `;

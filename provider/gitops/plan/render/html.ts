@@ -1,5 +1,6 @@
 import type { Count, Evidence, Plan, Recipient } from "../plan";
-import { STYLE } from "./html-style";
+import { htmlPage, htmlVerdict } from "./html-page";
+import { PLAN_STYLE } from "./html-style";
 import { given, Html, html, htmlWords } from "./html-text";
 import {
   type Card,
@@ -7,7 +8,6 @@ import {
   type Fact,
   findingWords,
   lineOf,
-  type Mood,
   nameWords,
   type Report,
   reportOf,
@@ -22,25 +22,16 @@ import { counted, day, number, onOneLine, say, given as told, type Words } from 
 export function planHtml(plan: Plan): string {
   const report = reportOf(plan);
   const all = [...report.dangers, ...report.warnings, ...report.others];
-  const page = html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="format-detection" content="telephone=no, email=no, address=no, date=no">
-<meta name="referrer" content="no-referrer">
-<title>Plan for ${plan.tenant.name}: ${report.verdict}</title>
-<style>${new Html(STYLE)}${new Html(FILTERS)}</style>
-</head>
-<body>
-<header>
+  return htmlPage({
+    title: `Plan for ${plan.tenant.name}: ${report.verdict}`,
+    style: `${PLAN_STYLE}${FILTERS}`,
+    body: html`<header>
 <p class="eyebrow">Email security plan</p>
 <h1><bdi>${plan.tenant.name}</bdi> <span class="host">at <bdi>${plan.tenant.host}</bdi></span></h1>
 <p class="source">${htmlWords(report.source)}</p>
 </header>
 <main>
-${verdict(report)}
+${htmlVerdict(report.mood, report.verdict, report.headline)}
 ${tallies(report)}
 ${guards(report)}
 ${all.length > FEW ? filters(report, all) : ""}
@@ -51,37 +42,12 @@ ${asides(report)}
 </main>
 <footer>
 <p>Digest <code>${plan.digest}</code></p>
-</footer>
-</body>
-</html>
-`;
-  return page.toString();
+</footer>`,
+  });
 }
 
 /** So many changes are seen without a filter. */
 const FEW = 6;
-
-function verdict({ mood, verdict: word, headline }: Report): Html {
-  return html`<div class="verdict is-${mood}">${ICONS[mood]}<div><strong>${word}</strong><p>${htmlWords(headline)}</p></div></div>`;
-}
-
-const icon = (path: string) =>
-  new Html(
-    `<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${path}</svg>`,
-  );
-
-const STOP = icon(
-  '<path d="M8 2.5h8l5.5 5.5v8L16 21.500H8L2.500 16V8z"/><path d="M12 7.500v5.500M12 16.500v.01"/>',
-);
-const CHECK = icon('<circle cx="12" cy="12" r="9.5"/><path d="m7.500 12.500 3 3 6-6.500"/>');
-
-const ICONS: Readonly<Record<Mood, Html>> = {
-  refused: STOP,
-  danger: STOP,
-  warning: icon('<path d="M12 3 2.500 20h19z"/><path d="M12 10v4.500M12 17v.01"/>'),
-  none: CHECK,
-  nothing: CHECK,
-};
 
 function tallies({ tallies: all }: Report): Html {
   const classes = { "+": "s-add", "~": "s-change", "-": "s-remove", "": "" };

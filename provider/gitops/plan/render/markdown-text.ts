@@ -56,6 +56,11 @@ export function markdownWords(words: Words, { limit = 200, isCell = false }: Mar
   return joined(pieces);
 }
 
+/** A row of a table. */
+export function markdownRow(cells: readonly Words[]): string {
+  return `| ${cells.map((words) => markdownWords(words, { limit: 200, isCell: true })).join(" | ")} |`;
+}
+
 /** A long part behind a line that one opens. The summary is our own text. */
 export function wrap(summary: string, content: string, isOpen = false): string {
   return `<details${isOpen ? " open" : ""}><summary>${summary}</summary>\n\n${content}\n</details>\n`;

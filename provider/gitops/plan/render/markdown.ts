@@ -1,5 +1,6 @@
 import type { Plan } from "../plan";
-import { markdownBlock, markdownCode, markdownWords, wrap } from "./markdown-text";
+import { bytesOf, filled } from "./markdown-room";
+import { markdownBlock, markdownCode, markdownRow, markdownWords, wrap } from "./markdown-text";
 import {
   type Card,
   expiredWords,
@@ -159,7 +160,7 @@ function cardText(card: Card): string {
   const lines = [`#### ${headWords(card)}`, "", ...facts, "", ""];
   if (examples.length === 0) return lines.join("\n");
   const rows = examples.map(({ time, sender, recipient, subject, verdict }) =>
-    row([
+    markdownRow([
       time === undefined ? [] : day(time),
       ...[sender, recipient, subject, verdict].map(
         (text): Words => (text === undefined ? [] : [given(text)]),
@@ -219,16 +220,12 @@ function tableRow({ change, sign, word, list, kind, facts }: Card): string {
       facts.filter(({ label }) => labels.includes(label)).map(({ words }) => words),
       "<br>",
     );
-  return row([
+  return markdownRow([
     say`\`${sign}\` ${word} ${list}<br>${given(change.value)}${kind.length > 0 ? say`<br>${kind}` : []}`,
     of("comment", "why", "accepted", "finding"),
     of("asked for", "declared", "held"),
     of("mail", "reports", "backtest"),
   ]);
-}
-
-function row(cells: readonly Words[]): string {
-  return `| ${cells.map((words) => markdownWords(words, { limit: 200, isCell: true })).join(" | ")} |`;
 }
 
 function aside(
@@ -244,47 +241,6 @@ function aside(
   const items = lines.map((words) => () => `- ${markdownWords(words)}\n`);
   return `${filled(head, [items], room - close.length, (rest) => `… and ${number(rest)} more, ${where}.\n`)}${close}`;
 }
-
-/**
- * A head, and as many items as have room: in their first form, then in the next shorter one. What has none is told by `more`.
- *
- * @param forms of each form all items; they are made only when there is room for them.
- */
-function filled(
-  head: string,
-  forms: readonly (readonly (() => string)[])[],
-  room: number,
-  more: (rest: number) => string,
-): string {
-  const total = forms[0]?.length ?? 0;
-  const parts = [head];
-  let left = room - bytesOf(head);
-  let shown = 0;
-  for (const [index, items] of forms.entries()) {
-    // Where not all can be told, half is left for naming more of them.
-    const kept = index === forms.length - 1 || fits(items, left) ? MORE : Math.max(MORE, room / 2);
-    while (shown < total) {
-      const text = items[shown]?.() ?? "";
-      if (bytesOf(text) + (shown === total - 1 ? 0 : kept) > left) break;
-      parts.push(text);
-      left -= bytesOf(text);
-      shown++;
-    }
-  }
-  if (shown < total) parts.push(`\n${more(total - shown)}`);
-  return parts.join("");
-}
-
-function fits(items: readonly (() => string)[], room: number): boolean {
-  let left = room - MORE;
-  return items.every((item) => {
-    left -= bytesOf(item());
-    return left >= 0;
-  });
-}
-
-/** What telling the rest takes, at most. */
-const MORE = 1_200;
 
 /** `9,000 more in the artifact: 8,000 add deny, 1,000 add VIP.` */
 function summary(rest: readonly Card[], where: string): string {
@@ -312,7 +268,3 @@ function addressOf(text: string): string | undefined {
 }
 
 const MAX_ADDRESS = 300;
-
-function bytesOf(text: string): number {
-  return Buffer.byteLength(text);
-}

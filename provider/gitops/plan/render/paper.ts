@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { excerpt, harmless, printable } from "../../../settings/text";
+import { columnsOf } from "./columns";
 import { onOneLine, type Words } from "./words";
 
 export type Style = Parameters<typeof styleText>[0];
@@ -111,17 +112,3 @@ function wrap(text: string, width: number): string[] {
   }
   return [...lines, line];
 }
-
-/** How wide a terminal shows it, near enough to break lines. */
-function columnsOf(word: string): number {
-  if (/^[ -~]*$/.test(word)) return word.length;
-  let columns = 0;
-  for (const character of word) {
-    if (WIDE.test(character)) columns += 2;
-    else if (!/\p{Mn}/u.test(character)) columns += 1;
-  }
-  return columns;
-}
-
-const WIDE =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\uFF01-\uFF60]/u;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { LISTS } from "../../../settings/assumptions";
+import type { IsSame } from "../../../settings/is-same";
 import { PLAN_FORMAT, type Plan } from "../plan";
 
 const text = (what: string) => z.string().describe(what);
@@ -239,9 +240,6 @@ const schema = z
     backtest: backtest.exactOptional(),
   })
   .readonly();
-
-/** Types are the same only when neither has a property, an option or a `readonly` that the other lacks. */
-type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
 
 /** A {@link Plan} as JSON holds it: what `plan --json` writes, and what is read back. Compiles only when both are the same. */
 export const planSchema: IsSame<z.output<typeof schema>, Plan> extends true ? typeof schema : never = schema;

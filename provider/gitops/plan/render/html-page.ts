@@ -1,0 +1,64 @@
+import { BASE_STYLE } from "./html-style";
+import { Html, html, htmlWords } from "./html-text";
+import type { Words } from "./words";
+
+/**
+ * A page: one file that needs nothing else, asks nobody for anything and runs no script. For screens of any width, light
+ * and dark, and for paper.
+ *
+ * @param style what is added to the style sheet that all pages share.
+ */
+export function htmlPage({
+  title,
+  style,
+  body,
+}: {
+  readonly title: string;
+  readonly style: string;
+  readonly body: Html;
+}): string {
+  const page = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="format-detection" content="telephone=no, email=no, address=no, date=no">
+<meta name="referrer" content="no-referrer">
+<title>${title}</title>
+<style>${new Html(BASE_STYLE)}${new Html(style)}</style>
+</head>
+<body>
+${body}
+</body>
+</html>
+`;
+  return page.toString();
+}
+
+/** How what a page tells is to be taken; a colour and a sign each. */
+export type PageMood = "refused" | "danger" | "warning" | "none" | "nothing" | "running";
+
+/** The first thing that is read: a word or two, and a sentence. */
+export function htmlVerdict(mood: PageMood, word: string, headline: Words): Html {
+  return html`<div class="verdict is-${mood}">${ICONS[mood]}<div><strong>${word}</strong><p>${htmlWords(headline)}</p></div></div>`;
+}
+
+const icon = (path: string) =>
+  new Html(
+    `<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true">${path}</svg>`,
+  );
+
+const STOP = icon(
+  '<path d="M8 2.5h8l5.5 5.5v8L16 21.500H8L2.500 16V8z"/><path d="M12 7.500v5.500M12 16.500v.01"/>',
+);
+const CHECK = icon('<circle cx="12" cy="12" r="9.5"/><path d="m7.500 12.500 3 3 6-6.500"/>');
+
+const ICONS: Readonly<Record<PageMood, Html>> = {
+  refused: STOP,
+  danger: STOP,
+  warning: icon('<path d="M12 3 2.500 20h19z"/><path d="M12 10v4.500M12 17v.01"/>'),
+  none: CHECK,
+  nothing: CHECK,
+  running: icon('<circle cx="12" cy="12" r="9.5"/><path d="M12 6.500V12l3.500 2"/>'),
+};

@@ -1,0 +1,31 @@
+/** A duration for people: `0.4 s`, `12 s`, `4 min 12 s`, `2 h 5 min`, `3 d 4 h`. What is no duration is none. */
+export function duration(ms: number): string {
+  if (!(ms > 0)) return "0 s";
+  if (ms < 9_950) return `${(ms / SECOND).toFixed(1)} s`;
+  const seconds = Math.round(ms / SECOND);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3_600) return parts(seconds, 60, "min", "s");
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1_440) return parts(minutes, 60, "h", "min");
+  return parts(Math.round(minutes / 60), 24, "d", "h");
+}
+
+/** The same in whole seconds, for what is counted while one looks at it. */
+export function wholeSeconds(ms: number): string {
+  const whole = Math.max(0, Math.round(ms / SECOND)) * SECOND;
+  return whole < 10 * SECOND ? `${whole / SECOND} s` : duration(whole);
+}
+
+/** How long from one time to another, in milliseconds; undefined where one of them is no time. */
+export function between(from: string | undefined, until: string | undefined): number | undefined {
+  const ms = Date.parse(until ?? "") - Date.parse(from ?? "");
+  return Number.isNaN(ms) ? undefined : Math.max(0, ms);
+}
+
+const SECOND = 1_000;
+
+function parts(count: number, size: number, large: string, small: string): string {
+  const rest = count % size;
+  const whole = `${Math.floor(count / size)} ${large}`;
+  return rest === 0 ? whole : `${whole} ${rest} ${small}`;
+}

@@ -1,0 +1,230 @@
+import { htmlPage, htmlVerdict } from "../../gitops/plan/render/html-page";
+import { given, Html, html, htmlWords } from "../../gitops/plan/render/html-text";
+import { join, number, say, sentence, given as told, type Words } from "../../gitops/plan/render/words";
+import { duration } from "./duration";
+import { REPORT_STYLE } from "./report-style";
+import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
+import {
+  leftOut,
+  listOf,
+  plannedText,
+  SIGNS,
+  TENANT_STATES,
+  type ToldRollout,
+  throughOf,
+  timeWords,
+  toldRollout,
+  touchedWords,
+  WAVE_STATES,
+  waveDuration,
+  waveWords,
+} from "./told-rollout";
+
+/**
+ * What a rollout did, as a page: one file that needs nothing else, asks nobody for anything and runs no script. What
+ * happened and what to do; a grid of all tenants by wave; those that failed; then each tenant. For screens of any width,
+ * light and dark, and for paper.
+ */
+export function reportHtml(report: RolloutReport): string {
+  const rollout = toldRollout(report);
+  const numbered = report.tenants.map((tenant, index): Numbered => ({ tenant, anchor: `t-${index}` }));
+  const byWave = Map.groupBy(numbered, ({ tenant }) => tenant.wave);
+  return htmlPage({
+    title: `Rollout of ${report.source}: ${rollout.verdict}`,
+    style: REPORT_STYLE,
+    body: html`<header>
+<p class="eyebrow">Email security rollout</p>
+<h1><bdi>${given(report.source.slice(0, LONGEST_TITLE))}</bdi></h1>
+<p class="source">${htmlWords(join(rollout.facts, " · "))}</p>
+</header>
+<main>
+${htmlVerdict(rollout.mood, rollout.verdict, rollout.headline)}
+${tallies(rollout)}
+${advice(report)}
+${timeline(report)}
+${report.waves.map((wave) => waveHtml(wave, byWave.get(wave.name) ?? []))}
+${failures(numbered.filter(({ tenant }) => tenant.state === "failed"))}
+${tenants(report, byWave)}
+</main>
+<footer>
+<p>Digest <code>${report.digest}</code></p>
+</footer>`,
+  });
+}
+
+/** A tenant, and where its details are on the page. */
+interface Numbered {
+  readonly tenant: TenantReport;
+  readonly anchor: string;
+}
+
+const LONGEST_TITLE = 200;
+
+function tallies({ tallies: all }: ToldRollout): Html {
+  return html`<ul class="tallies">${all.map(
+    ({ state, sign, word, count }) =>
+      html`<li class="is-${state}"><b><i>${sign}</i> ${number(count)}</b>${
+        state === "failed" ? html`<a href="#failed">${word}: see why</a>` : word
+      }</li>`,
+  )}</ul>`;
+}
+
+function advice({ advice: all }: RolloutReport): Html | undefined {
+  if (all.length === 0) return undefined;
+  return html`<section class="advice"><h2>What to do next</h2>${all.map(
+    ({ why, command }) =>
+      html`<p>${htmlWords([sentence(why)])}</p>${command === undefined ? "" : html`<pre>${given(command)}</pre>`}`,
+  )}</section>`;
+}
+
+/** When each wave ran and how long it was waited for: bars on one line of time. */
+function timeline({ waves, startedAt }: RolloutReport): Html | undefined {
+  const begun = waves.flatMap((wave) => {
+    const from = Date.parse(wave.startedAt ?? "");
+    const until = Date.parse(wave.finishedAt ?? "");
+    if (Number.isNaN(from) || !(until >= from)) return [];
+    const soaked = Date.parse(wave.soakUntil ?? "");
+    return [{ wave, from, until, soaked: Number.isNaN(soaked) ? until : Math.max(soaked, until) }];
+  });
+  if (begun.length < 2) return undefined;
+  const first = Math.min(
+    Date.parse(startedAt ?? "") || Number.POSITIVE_INFINITY,
+    ...begun.map(({ from }) => from),
+  );
+  const all = Math.max(...begun.map(({ soaked }) => soaked)) - first;
+  if (!(all > 0)) return undefined;
+  const part = (ms: number) => `${Math.max(0, (ms / all) * 100).toFixed(2)}%`;
+  return html`<section><h2>Time</h2><ul class="timeline">${begun.map(
+    ({ wave, from, until, soaked }) =>
+      html`<li><span class="of">${shortName(wave.name)}</span><span class="track" aria-hidden="true"><span class="ran is-${wave.state}" style="left:${part(
+        from - first,
+      )};width:${part(until - from)}"></span>${
+        soaked > until
+          ? html`<span class="soaked" style="left:${part(until - first)};width:${part(soaked - until)}"></span>`
+          : ""
+      }</span><span class="took">${duration(until - from)}${
+        soaked > until ? `, soaked ${duration(soaked - until)}` : ""
+      }</span></li>`,
+  )}</ul></section>`;
+}
+
+function waveHtml(wave: WaveReport, all: readonly Numbered[]): Html {
+  const { sign, word } = WAVE_STATES[wave.state];
+  const took = waveDuration(wave);
+  const facts: Words[] = [
+    say`${throughOf(wave.counts)} of ${wave.tenants} through`,
+    waveWords(wave),
+    say`${wave.maxConcurrent} at once`,
+    ...(took === undefined ? [] : [say`took ${took}`]),
+    ...(wave.health?.isWell === true ? [say`health: ${sentence(wave.health.message)}`] : []),
+    ...(wave.gate === true ? [["a person says when to go on"]] : []),
+  ];
+  return html`<section class="wave"><h2><span class="of">${shortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${word}</span></h2>
+${barOf(wave)}<p class="facts">${htmlWords(join(facts, " · "))}</p>
+<ul class="grid${all.length > MANY ? " dense" : ""}">
+${all.map(cell)}</ul></section>
+`;
+}
+
+/** So many are shown smaller, and laid out only where they are seen. */
+const MANY = 100;
+
+/** What is done of a wave; the words below say the same. */
+function barOf({ counts }: WaveReport): Html {
+  const states = ["done", "unchanged", "failed", "running", "skipped", "released", "pending"] as const;
+  return html`<div class="bar" aria-hidden="true">${states
+    .filter((state) => counts[state] > 0)
+    .map((state) => html`<span class="is-${state}" style="flex-grow:${counts[state]}"></span>`)}</div>`;
+}
+
+function cell({ tenant, anchor }: Numbered): Html {
+  const { sign, word } = TENANT_STATES[tenant.state];
+  return html`<li><a class="is-${tenant.state}" href="#${anchor}" title="${titleOf(tenant)}"><i>${sign}</i><span class="hidden">${word}</span> <bdi>${given(tenant.name)}</bdi></a></li>
+`;
+}
+
+/** `failed: ERR_AUTH · mail.example · took 12 s`. The name stands in the cell. */
+function titleOf(tenant: TenantReport): string {
+  const { state, host, durationMs, error } = tenant;
+  const word = TENANT_STATES[state].word;
+  const parts = [
+    error === undefined ? word : `${word}: ${error.code}`,
+    plannedText(tenant),
+    host,
+    durationMs === undefined ? "" : `took ${duration(durationMs)}`,
+  ];
+  return parts
+    .filter((part) => part !== "")
+    .map((part) => part.slice(0, LONGEST_TITLE))
+    .join(" · ");
+}
+
+function failures(all: readonly Numbered[]): Html | undefined {
+  if (all.length === 0) return undefined;
+  return html`<section><h2 class="red" id="failed">Failed <span class="n">${number(all.length)}</span></h2>
+<ul class="tenants${all.length > MANY ? " many" : ""}">
+${all.map((one) => tenantHtml(one, all.length <= MANY))}</ul></section>`;
+}
+
+function tenants({ waves }: RolloutReport, byWave: ReadonlyMap<string, readonly Numbered[]>): Html {
+  return html`<section><h2>Tenants</h2>${waves.map((wave) => {
+    const all = (byWave.get(wave.name) ?? []).filter(({ tenant }) => tenant.state !== "failed");
+    if (all.length === 0) return undefined;
+    return html`<details class="aside"${all.length <= FEW ? new Html(" open") : ""}><summary><h3>${shortName(
+      wave.name,
+    )}</h3> <span class="n">${number(all.length)}</span></summary><ul class="tenants${all.length > MANY ? " many" : ""}">
+${all.map((one) => tenantHtml(one, false))}</ul></details>`;
+  })}</section>`;
+}
+
+/** So many tenants of a wave are listed without unfolding them. */
+const FEW = 30;
+
+function tenantHtml({ tenant, anchor }: Numbered, isOpen: boolean): Html {
+  const { sign, word } = TENANT_STATES[tenant.state];
+  const { error, durationMs } = tenant;
+  return html`<li class="tenant is-${tenant.state}"><details${isOpen ? new Html(" open") : ""}><summary><span class="state is-${tenant.state}"><i>${sign}</i> ${word}</span><span class="name"><bdi>${given(tenant.name)}</bdi></span><span class="counts">${plannedText(tenant)}</span><span class="took">${durationMs === undefined ? "" : duration(durationMs)}</span></summary><div class="body" id="${anchor}">${
+    error === undefined ? "" : errorHtml(tenant, error)
+  }${changesHtml(tenant)}<dl>${factsOf(tenant).map(
+    ([label, words]) => html`<dt>${label}</dt><dd>${htmlWords(words)}</dd>`,
+  )}</dl></div></details></li>
+`;
+}
+
+function errorHtml(tenant: TenantReport, error: NonNullable<TenantReport["error"]>): Html {
+  return html`<p class="why">${htmlWords([sentence(error.message)])} <code>${given(error.code)}</code></p><p class="touched">${htmlWords(
+    touchedWords(tenant),
+  )}</p><p><b>What to do:</b> ${htmlWords([sentence(error.advice)])}</p>`;
+}
+
+function changesHtml(tenant: TenantReport): Html | undefined {
+  if (tenant.changes.length === 0) return undefined;
+  const more = leftOut(tenant);
+  return html`<ul class="edits">${tenant.changes.map(
+    (change) =>
+      html`<li><span class="sign s-${change.sign}"><i>${SIGNS[change.sign]}</i>${change.sign}</span> <span class="list">${given(listOf(change))}</span> ${htmlWords([told(change.value)])}</li>`,
+  )}${more > 0 ? html`<li>and ${number(more)} more</li>` : ""}</ul>`;
+}
+
+function factsOf(tenant: TenantReport): [label: string, words: Words][] {
+  const { host, stack, labels, attempts, worker, startedAt, durationMs, alarms } = tenant;
+  const named = Object.entries(labels).map(([key, value]): Words => say`${told(key)} = ${told(value)}`);
+  const alarming = [
+    ...(alarms.danger > 0 ? [`${number(alarms.danger)} risky`] : []),
+    ...(alarms.warning > 0 ? [`${number(alarms.warning)} with a warning`] : []),
+  ].join(", ");
+  return [
+    ["Service", [told(host)]],
+    ["Stack", [told(stack)]],
+    ...(named.length > 0 ? [["Labels", join(named, ", ")] as [string, Words]] : []),
+    ...(alarming === "" ? [] : [["Alarms", [alarming]] as [string, Words]]),
+    ...(startedAt === undefined ? [] : [["Begun", timeWords(startedAt)] as [string, Words]]),
+    ...(durationMs === undefined ? [] : [["Took", [duration(durationMs)]] as [string, Words]]),
+    ...(attempts > 0 ? [["Attempts", [number(attempts)]] as [string, Words]] : []),
+    ...(worker === undefined ? [] : [["Worker", [told(worker)]] as [string, Words]]),
+  ];
+}
+
+function shortName(name: string): Html {
+  return html`<bdi>${given(name.length > LONGEST_TITLE ? `${name.slice(0, LONGEST_TITLE)}…` : name)}</bdi>`;
+}

@@ -1,0 +1,191 @@
+import { bytesOf, filled } from "../../gitops/plan/render/markdown-room";
+import {
+  markdownBlock,
+  markdownCode,
+  markdownRow,
+  markdownWords,
+} from "../../gitops/plan/render/markdown-text";
+import { given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
+import { duration } from "./duration";
+import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
+import {
+  leftOut,
+  listOf,
+  plannedText,
+  type RolloutMood,
+  SIGNS,
+  TENANT_STATES,
+  type ToldRollout,
+  throughOf,
+  toldRollout,
+  touchedWords,
+  WAVE_STATES,
+  waveDuration,
+  waveWords,
+} from "./told-rollout";
+
+/** The first line of a rollout's report in Markdown, by which a bot finds its own comment and updates it. */
+export const ROLLOUT_MARK = "<!-- email-security-rollout -->";
+
+export interface ReportMarkdownOptions {
+  /** The most characters, and bytes of UTF-8, that it may have: 65,536 when left out, as GitHub takes; at least 32,768. */
+  readonly limit?: number;
+}
+
+/**
+ * What a rollout did, for a comment or a job's summary on GitHub or GitLab: failures first. What has no room is counted.
+ * Nothing from outside is markup, a link or a mention in it.
+ *
+ * @throws RangeError for a limit that is too low to say anything.
+ */
+export function reportMarkdown(
+  report: RolloutReport,
+  { limit = 65_536 }: ReportMarkdownOptions = {},
+): string {
+  if (!(limit >= MIN_LIMIT))
+    throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
+  const told = toldRollout(report);
+  const head = headOf(report, told);
+  const foot = `Digest: ${markdownCode(report.digest, 100)}\n`;
+  let left = limit - bytesOf(head) - bytesOf(foot);
+  const sections = sectionsOf(report, told);
+  const shown = sections.map((section, index) => {
+    const others = sections.length - index - 1;
+    const text = section(Math.min(left - others * RESERVE, Math.max(RESERVE, left * SHARE)));
+    left -= bytesOf(text);
+    return text;
+  });
+  return [head, ...shown, foot].join("");
+}
+
+/** What the head, the foot, and every section summed up have room in, whatever they hold. */
+const MIN_LIMIT = 32_768;
+/** What a section summed up needs: a heading, and how many there are. */
+const RESERVE = 1_500;
+/** Of what is left, what a section may take: so that even what comes last gets a little. */
+const SHARE = 0.7;
+
+/** Markdown in at most so many bytes; {@link RESERVE} of them are enough. */
+type Section = (room: number) => string;
+
+function sectionsOf({ waves, tenants }: RolloutReport, { failures }: ToldRollout): Section[] {
+  const others = tenants.filter(({ state }) => state !== "failed");
+  return [
+    ...(failures.length === 0 ? [] : [(room: number) => failed(failures, room)]),
+    ...(waves.length === 0 ? [] : [(room: number) => waveTable(waves, room)]),
+    ...(others.length === 0 ? [] : [(room: number) => tenantTable(others, room)]),
+  ];
+}
+
+const ALERTS: Readonly<Record<RolloutMood, string>> = {
+  danger: "CAUTION",
+  warning: "WARNING",
+  none: "TIP",
+  running: "NOTE",
+};
+
+function headOf(
+  { source, advice }: RolloutReport,
+  { mood, verdict, headline, tallies, facts }: ToldRollout,
+): string {
+  return [
+    ROLLOUT_MARK,
+    `## Email security rollout of ${markdownCode(source, 60)}`,
+    "",
+    `> [!${ALERTS[mood]}]`,
+    `> **${verdict}.** ${markdownWords(headline, { limit: 300 })}`,
+    "",
+    tallies.map(({ sign, word, count }) => `${sign} **${number(count)}** ${word}`).join(" · "),
+    "",
+    markdownWords(join(facts, " · "), { limit: 60 }),
+    "",
+    ...advice
+      .slice(0, MOST_ADVICE)
+      .flatMap(({ why, command }) => [
+        markdownWords([sentence(why)], { limit: 200 }),
+        "",
+        ...(command === undefined ? [] : [markdownBlock(command, 400)]),
+      ]),
+    "",
+  ].join("\n");
+}
+
+const MOST_ADVICE = 3;
+
+function failed(all: readonly TenantReport[], room: number): string {
+  return filled(
+    `### Failed (${number(all.length)})\n\n`,
+    [all.map((tenant) => () => failureText(tenant)), all.map((tenant) => () => failureLine(tenant))],
+    room,
+    (rest) => `… and ${number(rest)} more that failed.\n\n`,
+  );
+}
+
+function failureText(tenant: TenantReport): string {
+  const { name, wave, host, error } = tenant;
+  const facts: Words[] =
+    error === undefined
+      ? []
+      : [
+          say`Why: ${sentence(error.message)} (${given(error.code)}) ${touchedWords(tenant)}`,
+          say`What to do: ${sentence(error.advice)}`,
+        ];
+  const lines = facts.map((words) => `- ${markdownWords(words, { limit: 500 }).trimEnd()}`);
+  const where = markdownWords(say`wave ${given(wave)}, ${given(host)}`, { limit: 80 });
+  return [`#### ✗ ${markdownCode(name, 200)} (${where})`, "", ...lines, "", ""].join("\n");
+}
+
+function failureLine({ name, error }: TenantReport): string {
+  const code = error === undefined ? "" : `: ${markdownCode(error.code, 60)}`;
+  return `- ✗ ${markdownCode(name, 80)}${code}\n`;
+}
+
+function waveTable(all: readonly WaveReport[], room: number): string {
+  const head = "### Waves\n\n| Wave | Through | Tenants | Took |\n|---|---|---|---|\n";
+  const rows = all.map((wave) => () => `${waveRow(wave)}\n`);
+  return `${filled(head, [rows], room, (rest) => `… and ${number(rest)} more waves.\n`)}\n`;
+}
+
+function waveRow(wave: WaveReport): string {
+  const { sign, word } = WAVE_STATES[wave.state];
+  return markdownRow([
+    say`${sign} ${given(wave.name)} ${word}`,
+    say`${throughOf(wave.counts)} of ${wave.tenants}`,
+    waveWords(wave),
+    [waveDuration(wave) ?? ""],
+  ]);
+}
+
+function tenantTable(all: readonly TenantReport[], room: number): string {
+  const close = "\n</details>\n\n";
+  const head = [
+    `<details${all.length <= MOST_OPEN ? " open" : ""}><summary>${number(all.length)} tenants that did not fail</summary>`,
+    "",
+    "| Tenant | Wave | What changed | Took |",
+    "|---|---|---|---|",
+    "",
+  ].join("\n");
+  const rows = all.map((tenant) => () => `${tenantRow(tenant, MOST_CHANGES)}\n`);
+  const short = all.map((tenant) => () => `${tenantRow(tenant, 0)}\n`);
+  return `${filled(head, [rows, short], room - close.length, (rest) => `… and ${number(rest)} more.\n`)}${close}`;
+}
+
+/** So many rows are read without unfolding them. */
+const MOST_OPEN = 20;
+const MOST_CHANGES = 3;
+
+function tenantRow(tenant: TenantReport, limit: number): string {
+  const { sign, word } = TENANT_STATES[tenant.state];
+  const shown = tenant.changes.slice(0, limit);
+  const more = leftOut(tenant) + tenant.changes.length - shown.length;
+  const changes = shown.map(
+    (change): Words => say`\`${SIGNS[change.sign]}\` ${given(listOf(change))} ${given(change.value)}`,
+  );
+  const all: Words[] = limit === 0 || more === 0 ? changes : [...changes, [`and ${number(more)} more`]];
+  return markdownRow([
+    say`${sign} ${given(tenant.name)} ${word}`,
+    [given(tenant.wave)],
+    limit === 0 ? [plannedText(tenant)] : join(all, "<br>"),
+    [tenant.durationMs === undefined ? "" : duration(tenant.durationMs)],
+  ]);
+}

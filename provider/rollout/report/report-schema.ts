@@ -1,0 +1,133 @@
+import { z } from "zod";
+import type { IsSame } from "../../settings/is-same";
+import { REPORT_FORMAT, type RolloutReport } from "./rollout-report";
+
+const text = (what: string) => z.string().describe(what);
+const count = (what: string) => z.int().min(0).describe(what);
+const time = (what: string) => z.string().describe(`${what} (ISO 8601, UTC).`);
+const ms = (what: string) => z.number().min(0).describe(`${what}, in milliseconds.`);
+
+const tenantState = z
+  .enum(["pending", "released", "running", "unchanged", "done", "failed", "skipped"])
+  .meta({
+    id: "TenantState",
+    description:
+      "pending: planned, and not begun. released: may be begun. running: somebody is at it. unchanged: held what is declared, nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared. skipped: the rollout ended before its turn.",
+  });
+
+const counts = z
+  .strictObject({
+    pending: count("Planned, and not begun."),
+    released: count("May be begun."),
+    running: count("Somebody is at them."),
+    unchanged: count("Held what is declared."),
+    done: count("Were changed."),
+    failed: count("Are not as declared."),
+    skipped: count("The rollout ended before their turn."),
+  })
+  .readonly()
+  .meta({ id: "Counts", description: "How many tenants are in each state." });
+
+const advice = z
+  .strictObject({
+    why: text("What it is for, a sentence."),
+    command: text("A command for the shell.").exactOptional(),
+  })
+  .readonly();
+
+const wave = z
+  .strictObject({
+    name: z.string(),
+    state: z.enum(["pending", "running", "soaking", "checking", "gated", "done", "stopped"]),
+    tenants: count("How many tenants are in it."),
+    counts,
+    maxConcurrent: z.int().min(1).describe("How many of its tenants are changed at once."),
+    tolerated: count("How many may fail: one more, and the rollout stops."),
+    startedAt: time("When it began").exactOptional(),
+    finishedAt: time("When it was through").exactOptional(),
+    soakMs: ms("How long it is waited once it is through").exactOptional(),
+    gate: z.boolean().describe("Whether a person has to say `continue` after it.").exactOptional(),
+    soakUntil: time("Until when it soaks or soaked").exactOptional(),
+    health: z
+      .strictObject({ isWell: z.boolean(), message: z.string() })
+      .readonly()
+      .describe("What the health check said.")
+      .exactOptional(),
+  })
+  .readonly()
+  .meta({ id: "Wave", description: "A wave and how far it came." });
+
+const change = z
+  .strictObject({
+    sign: z.enum(["add", "change", "remove"]),
+    kind: z.enum(["entry", "vip"]),
+    list: text("deny, or allow → deny where it moves; absent for VIPs.").exactOptional(),
+    value: text("The value or mailbox."),
+  })
+  .readonly()
+  .meta({ id: "TenantChange", description: "A change of a tenant's plan." });
+
+const error = z
+  .strictObject({
+    code: text("A stable name, such as ERR_AUTH."),
+    message: text("What happened."),
+    advice: text("What to do, a sentence."),
+    phase: z
+      .enum(["plan", "apply"])
+      .describe("When it was found: while planning, so that nothing was touched; or while changing it."),
+  })
+  .readonly()
+  .meta({ id: "TenantError", description: "Why a tenant is not as declared." });
+
+const tenant = z
+  .strictObject({
+    name: z.string(),
+    labels: z.record(z.string(), z.string()).readonly(),
+    wave: text("The name of its wave."),
+    state: tenantState,
+    host: text("The service's host."),
+    stack: text("The Pulumi stack."),
+    planned: z
+      .strictObject({ added: count("Added."), changed: count("Changed."), removed: count("Removed.") })
+      .readonly()
+      .describe("What the plan changes; all 0 where there is no plan."),
+    changes: z.array(change).readonly().describe("The first changes of the plan, at most 20."),
+    alarms: z
+      .strictObject({ danger: count("Risky changes."), warning: count("Changes with a warning.") })
+      .readonly(),
+    error: error.exactOptional(),
+    attempts: count("How often it was begun."),
+    worker: text("Who was at it last: host:pid.").exactOptional(),
+    startedAt: time("When it was begun").exactOptional(),
+    finishedAt: time("When it was through").exactOptional(),
+    durationMs: ms("How long it took").exactOptional(),
+  })
+  .readonly()
+  .meta({ id: "Tenant", description: "A tenant and what became of it." });
+
+const schema = z
+  .strictObject({
+    format: z.literal(REPORT_FORMAT).describe("The version of this format."),
+    id: text("The rollout's id."),
+    source: text("The targets file, as it was named."),
+    state: z
+      .enum(["planned", "running", "waiting", "stopped", "done"])
+      .describe("running and held by nobody means interrupted."),
+    isHeld: z.boolean().describe("Whether somebody is at it now."),
+    reason: text("Why it stopped or waits, a sentence.").exactOptional(),
+    advice: z.array(advice).readonly().describe("What to do next; empty when all is done."),
+    digest: text("What was reviewed: over the plans of all tenants."),
+    createdAt: time("When it was planned"),
+    startedAt: time("When it began").exactOptional(),
+    finishedAt: time("When it ended").exactOptional(),
+    rollsBack: text("The id of the rollout that this one takes back.").exactOptional(),
+    counts,
+    waves: z.array(wave).readonly(),
+    tenants: z.array(tenant).readonly().describe("In the order of waves, and in each, of its tenants."),
+  })
+  .readonly();
+
+/** A {@link RolloutReport} as JSON holds it. Compiles only when both are the same. */
+export const reportSchema: IsSame<z.output<typeof schema>, RolloutReport> extends true
+  ? typeof schema
+  : never = schema;

@@ -1,0 +1,134 @@
+import { columnsOf, fitTo } from "../../gitops/plan/render/columns";
+import { Paper, type Style } from "../../gitops/plan/render/paper";
+import { given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
+import { printable } from "../../settings/text";
+import type { RolloutReport, TenantReport } from "./rollout-report";
+import {
+  type RolloutMood,
+  throughOf,
+  toldRollout,
+  touchedWords,
+  WAVE_STATES,
+  waveDuration,
+  waveWords,
+} from "./told-rollout";
+
+export interface ReportTextOptions {
+  /** Whether to use colours. False when left out; nothing is told by colour alone. */
+  readonly color?: boolean;
+  /** Columns of the terminal: 80 when left out. What can't be broken, such as a long value, goes beyond. */
+  readonly width?: number;
+  /** How many failures are told in full, and five times as many waves; the rest is counted. 10 when left out. */
+  readonly limit?: number;
+}
+
+/**
+ * What a rollout did, for a terminal, ended by a line end: what happened, the tenants that failed and what to do about
+ * each, the waves, what to do next. Nothing from outside does anything in it: control characters are escaped.
+ */
+export function reportText(
+  report: RolloutReport,
+  { color = false, width = 80, limit = 10 }: ReportTextOptions = {},
+): string {
+  const told = toldRollout(report);
+  const paper = new Paper(color, width);
+  paper.text(say`Rollout of ${given(report.source)}`, { style: "bold" });
+  paper.text(join(told.facts, " · "), { style: "dim" });
+  paper.gap();
+  paper.labelled(told.verdict.toUpperCase(), told.headline, { style: MOOD_STYLES[told.mood] });
+  paper.text([told.tallies.map(({ sign, word, count }) => `${sign} ${number(count)} ${word}`).join("   ")]);
+  failures(paper, told.failures, limit);
+  waves(paper, report, limit * 5);
+  advice(paper, report);
+  paper.gap();
+  paper.text(say`Digest ${given(report.digest)}`, { style: "dim" });
+  return paper.toString();
+}
+
+const MOOD_STYLES: Readonly<Record<RolloutMood, Style>> = {
+  danger: ["bold", "red"],
+  warning: ["bold", "yellow"],
+  none: ["bold", "green"],
+  running: ["bold", "blue"],
+};
+
+const INDENT = 2;
+const FACTS = { indent: 6, labelWidth: 10 };
+
+function failures(paper: Paper, all: readonly TenantReport[], limit: number): void {
+  if (all.length === 0) return;
+  paper.heading([`Failed (${number(all.length)})`], "red");
+  all.slice(0, limit).forEach((tenant, index) => {
+    if (index > 0) paper.gap();
+    const { name, wave, host, error } = tenant;
+    paper.marked("✗", say`${given(name)} (wave ${given(wave)}, ${given(host)})`, {
+      indent: INDENT,
+      style: "red",
+    });
+    if (error === undefined) return;
+    paper.labelled("why", say`${sentence(error.message)} [${given(error.code)}]`, { ...FACTS, style: "red" });
+    const touched = touchedWords(tenant);
+    if (touched.length > 0) paper.labelled("", touched, FACTS);
+    paper.labelled("what to do", [sentence(error.advice)], { ...FACTS, style: "dim" });
+  });
+  const rest = all.slice(limit);
+  if (rest.length === 0) return;
+  paper.gap();
+  paper.text([`… and ${number(rest.length)} more:`], { indent: INDENT });
+  for (const [code, tenants] of byCode(rest)) {
+    const names = tenants.slice(0, limit).map(({ name }): Words => [given(name)]);
+    const more = tenants.length - names.length;
+    paper.text(
+      say`${tenants.length} × ${given(code)}: ${join(more > 0 ? [...names, [`and ${number(more)} more`]] : names, ", ")}`,
+      { indent: FACTS.indent },
+    );
+  }
+}
+
+/** Those that failed alike, the most of them first. */
+export function byCode(failed: readonly TenantReport[]): [code: string, tenants: TenantReport[]][] {
+  const groups = Map.groupBy(failed, ({ error }) => error?.code ?? "no reason known");
+  return [...groups].sort(([, one], [, other]) => other.length - one.length);
+}
+
+const WAVE_STYLES: Readonly<Record<string, Style>> = {
+  done: "green",
+  stopped: "red",
+  gated: "yellow",
+  pending: "dim",
+};
+
+function waves(paper: Paper, { waves: all }: RolloutReport, limit: number): void {
+  if (all.length === 0) return;
+  paper.heading([`Waves (${number(all.length)})`]);
+  const shown = all.slice(0, limit);
+  const nameWidth = Math.min(MAX_NAME, Math.max(...shown.map(({ name }) => columnsOf(printable(name)))));
+  const doneWidth = Math.max(...shown.map((wave) => progressOf(wave).length));
+  for (const wave of shown) {
+    const { sign, word } = WAVE_STATES[wave.state];
+    const took = waveDuration(wave);
+    const state =
+      wave.state === "done" || wave.state === "running" || wave.state === "pending" ? "" : `${word}; `;
+    const words = say`${progressOf(wave).padStart(doneWidth)}  ${state}${waveWords(wave)}${took === undefined ? "" : `, took ${took}`}`;
+    paper.marked(`${sign} ${fitTo(printable(wave.name), nameWidth)}`, words, {
+      indent: INDENT,
+      style: WAVE_STYLES[wave.state] ?? "blue",
+    });
+  }
+  if (all.length > limit) paper.text([`… and ${number(all.length - limit)} more`], { indent: INDENT });
+}
+
+const MAX_NAME = 24;
+
+function progressOf({ counts, tenants }: RolloutReport["waves"][number]): string {
+  return `${number(throughOf(counts))}/${number(tenants)}`;
+}
+
+function advice(paper: Paper, { advice: all }: RolloutReport): void {
+  if (all.length === 0) return;
+  paper.heading(["What to do next"]);
+  for (const { why, command } of all) {
+    paper.text([sentence(why)], { indent: INDENT });
+    if (command !== undefined) paper.verbatim(command, INDENT * 2);
+  }
+}

@@ -1,0 +1,295 @@
+import type { RolloutEvent, RolloutHappening } from "../../provider/rollout/report/rollout-event";
+import type {
+  RolloutReport,
+  TenantChange,
+  TenantError,
+  TenantReport,
+  WaveReport,
+} from "../../provider/rollout/report/rollout-report";
+import type { TenantState } from "../../provider/rollout/wave";
+import { HOSTILE } from "./hostile-text";
+
+export interface RolloutOptions {
+  readonly tenants: number;
+  /** The numbers of tenants that fail, from 0. */
+  readonly failing?: readonly number[];
+  /** Every so many tenants, one holds already what is declared. Default: 5; 0 for none. */
+  readonly unchangedEvery?: number;
+  /** What stands in every text from outside. */
+  readonly text?: string;
+  /** What tenants are called. */
+  readonly nameOf?: (index: number) => string;
+  readonly tolerated?: number;
+  readonly changes?: number;
+}
+
+/** A rollout from its plan to its end: what was known before, all that happened, and what was known after. */
+export interface PlayedRollout {
+  readonly before: RolloutReport;
+  readonly events: readonly RolloutEvent[];
+  readonly after: RolloutReport;
+}
+
+const START = Date.UTC(2026, 10, 21, 8, 0, 0);
+
+/** As a coordinator would tell it, worked out on paper: waves of 2 %, 15 % and the rest, durations of 3 to 20 s. */
+export function playRollout(options: RolloutOptions): PlayedRollout {
+  const { failing = [], unchangedEvery = 5, text = "", tolerated = 2 } = options;
+  const failed = new Set(failing);
+  const all = Array.from({ length: options.tenants }, (_, index) => tenantOf(index, options, unchangedEvery));
+  const sizes = waveSizes(options.tenants);
+  const names = ["canary", "early", "rest"].map((name) => `${name}${text}`);
+  const waves = sizes.map((size, wave): WaveReport => {
+    const name = names[wave] ?? "";
+    return {
+      name,
+      state: "pending",
+      tenants: size,
+      counts: countsOf(all.filter((tenant) => tenant.wave === name)),
+      maxConcurrent: [1, 4, 8][wave] ?? 8,
+      tolerated: wave === 0 ? 0 : tolerated,
+      ...(wave === 1 && { soakMs: 600_000 }),
+      ...(wave === 0 && { gate: true }),
+    };
+  });
+  const before: RolloutReport = {
+    format: 1,
+    id: `r-20261121-7f3a${text}`,
+    source: `tenants.yaml${text}`,
+    state: "planned",
+    isHeld: true,
+    advice: [],
+    digest: `sha256:5d3c0f6a${text}`,
+    createdAt: at(0),
+    counts: countsOf(all),
+    waves,
+    tenants: all,
+  };
+  return { before, ...play(before, failed, text) };
+}
+
+function play(before: RolloutReport, failing: ReadonlySet<number>, text: string) {
+  const events: RolloutEvent[] = [];
+  const happen = (ms: number, happening: RolloutHappening) =>
+    events.push({ seq: events.length + 1, at: at(ms), rollout: before.id, ...happening } as RolloutEvent);
+  const tenants = [...before.tenants];
+  const waves = [...before.waves];
+  let clock = 60_000;
+  let reason: string | undefined;
+  happen(0, {
+    kind: "planned",
+    tenants: tenants.length,
+    changing: tenants.filter(({ state }) => state === "pending").length,
+    digest: before.digest,
+  });
+  happen(clock, { kind: "started", resumed: false });
+  for (const [position, wave] of waves.entries()) {
+    if (reason !== undefined) break;
+    const startedAt = at(clock);
+    happen(clock, { kind: "wave-started", wave: wave.name, tenants: wave.tenants });
+    const lanes = Array.from({ length: wave.maxConcurrent }, () => clock);
+    const happenings: [ms: number, happening: RolloutHappening][] = [];
+    let failed = 0;
+    for (const [index, tenant] of tenants.entries()) {
+      if (tenant.wave !== wave.name || tenant.state !== "pending") continue;
+      if (failed > wave.tolerated) break;
+      const lane = lanes.indexOf(Math.min(...lanes));
+      const begun = lanes[lane] ?? clock;
+      const durationMs = 3_000 + ((index * 7_919) % 17_000);
+      const isFailing = failing.has(index);
+      const end = begun + durationMs;
+      lanes[lane] = end;
+      const worker = `build-${lane % 3}:${4_100 + lane}${text}`;
+      const error = isFailing ? errorOf(index, text) : undefined;
+      const state = isFailing ? "failed" : "done";
+      happenings.push([
+        begun,
+        { kind: "tenant-started", wave: wave.name, tenant: tenant.name, attempt: 1, worker },
+      ]);
+      if (index % 37 === 5) {
+        const message = `Waits for the stack's lock, held by another run${text}`;
+        happenings.push([begun + 1, { kind: "tenant-note", wave: wave.name, tenant: tenant.name, message }]);
+      }
+      happenings.push([
+        end,
+        {
+          kind: "tenant-finished",
+          wave: wave.name,
+          tenant: tenant.name,
+          state,
+          durationMs,
+          ...(error !== undefined && { error }),
+        },
+      ]);
+      failed += isFailing ? 1 : 0;
+      tenants[index] = {
+        ...tenant,
+        state,
+        attempts: 1,
+        worker,
+        startedAt: at(begun),
+        finishedAt: at(end),
+        durationMs,
+        ...(error !== undefined && { error }),
+      };
+    }
+    happenings.sort(([one], [other]) => one - other);
+    for (const [ms, happening] of happenings) happen(ms, happening);
+    clock = Math.max(clock, ...lanes);
+    const finishedAt = at(clock);
+    const counts = () => countsOf(tenants.filter(({ wave: name }) => name === wave.name));
+    if (failed > wave.tolerated) {
+      reason = `${failed} tenants of wave "${wave.name}" failed, and ${wave.tolerated} may.`;
+      happen(clock, { kind: "stopped", reason });
+      waves[position] = { ...wave, state: "stopped", startedAt, finishedAt, counts: counts() };
+      break;
+    }
+    let soak: Partial<WaveReport> = {};
+    if (wave.soakMs !== undefined) {
+      soak = { soakUntil: at(clock + wave.soakMs), health: { isWell: true, message: `All is well${text}` } };
+      happen(clock, { kind: "wave-soaking", wave: wave.name, until: at(clock + wave.soakMs) });
+      clock += wave.soakMs;
+      happen(clock, { kind: "wave-health", wave: wave.name, isWell: true, message: `All is well${text}` });
+    }
+    const { done, failed: inAll } = counts();
+    happen(clock, { kind: "wave-finished", wave: wave.name, done, failed: inAll });
+    waves[position] = { ...wave, ...soak, state: "done", startedAt, finishedAt, counts: counts() };
+  }
+  const settled = tenants.map((tenant) =>
+    tenant.state === "pending" ? { ...tenant, state: "skipped" as const } : tenant,
+  );
+  const counts = countsOf(settled);
+  if (reason === undefined) {
+    happen(clock, {
+      kind: "finished",
+      done: counts.done,
+      unchanged: counts.unchanged,
+      failed: counts.failed,
+    });
+  }
+  const after: RolloutReport = {
+    ...before,
+    state: reason === undefined ? "done" : "stopped",
+    isHeld: false,
+    ...(reason !== undefined && { reason }),
+    advice:
+      counts.failed === 0
+        ? []
+        : [
+            {
+              why: `Mend what failed${text}, then go on with the tenants that are left.`,
+              command: `email-security rollout --resume ${before.id}`,
+            },
+            {
+              why: "Or take back what was changed.",
+              command: `email-security rollout rollback ${before.id}`,
+            },
+          ],
+    startedAt: at(60_000),
+    finishedAt: at(clock),
+    counts,
+    waves: waves.map((wave) => ({
+      ...wave,
+      counts: countsOf(settled.filter((tenant) => tenant.wave === wave.name)),
+    })),
+    tenants: settled,
+  };
+  return { events, after };
+}
+
+function tenantOf(
+  index: number,
+  { tenants, text = "", nameOf, changes = 3 }: RolloutOptions,
+  unchangedEvery: number,
+): TenantReport {
+  const sizes = waveSizes(tenants);
+  const [canary = 0, early = 0] = sizes;
+  const wave = index < canary ? "canary" : index < canary + early ? "early" : "rest";
+  const isUnchanged = unchangedEvery > 0 && index % unchangedEvery === unchangedEvery - 1;
+  const name = nameOf?.(index) ?? `${NAMES[index % NAMES.length]}-${String(index).padStart(3, "0")}${text}`;
+  return {
+    name,
+    labels: { region: ["eu", "us", "apac"][index % 3] ?? "", tier: `${"gold"}${text}` },
+    wave: `${wave}${text}`,
+    state: isUnchanged ? "unchanged" : "pending",
+    host: `mail-security-${index % 4}.example${text}`,
+    stack: name,
+    planned: isUnchanged
+      ? { added: 0, changed: 0, removed: 0 }
+      : { added: changes - 1, changed: 1, removed: 0 },
+    changes: isUnchanged
+      ? []
+      : Array.from({ length: Math.min(changes, 20) }, (_, change) => changeOf(change, index, text)),
+    alarms: { danger: index % 50 === 7 ? 1 : 0, warning: index % 20 === 3 ? 2 : 0 },
+    attempts: 0,
+  };
+}
+
+const NAMES = ["acme", "globex", "initech", "umbrella", "hooli", "stark-industries", "wayne", "northwind"];
+
+function changeOf(change: number, index: number, text: string): TenantChange {
+  if (change === 2) return { sign: "add", kind: "vip", value: `ceo@tenant-${index}.example${text}` };
+  if (change === 1) {
+    return { sign: "change", kind: "entry", list: "allow → deny", value: `news-${index}.example${text}` };
+  }
+  return { sign: "add", kind: "entry", list: "deny", value: `phish-${change}.example${text}` };
+}
+
+function errorOf(index: number, text: string): TenantError {
+  const errors: readonly TenantError[] = [
+    {
+      code: "ERR_AUTH",
+      message: `The service at mail-security.example refused the key (401) on GET /vip-employees.${text}`,
+      advice: `Put a key that may read and write the lists into \`ACME_KEY\`, and resume.${text}`,
+      phase: "apply",
+    },
+    {
+      code: "ERR_ROLLOUT_LOCKED",
+      message: `The stack is locked by another run since 2026-11-21T07:12:00Z, and was so for 10 minutes.${text}`,
+      advice: `Wait for the other run, or release its lock with \`pulumi cancel\`, and resume.${text}`,
+      phase: "apply",
+    },
+    {
+      code: "ERR_ROLLOUT_CHANGED",
+      message: `The tenant changed since it was planned: deny "evil.example" is there now.${text}`,
+      advice: `Plan the rollout again.${text}`,
+      phase: "plan",
+    },
+  ];
+  return errors[index % errors.length] as TenantError;
+}
+
+function waveSizes(tenants: number): number[] {
+  const canary = Math.max(1, Math.round(tenants * 0.02));
+  const early = Math.min(tenants - canary, Math.max(1, Math.round(tenants * 0.15)));
+  return [canary, early, tenants - canary - early].filter((size) => size > 0);
+}
+
+export function countsOf(tenants: readonly TenantReport[]): Record<TenantState, number> {
+  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
+  for (const { state } of tenants) counts[state] += 1;
+  return counts;
+}
+
+function at(ms: number): string {
+  return new Date(START + ms).toISOString();
+}
+
+/** Of each kind one. */
+export const rollouts = {
+  small: playRollout({ tenants: 3 }),
+  middle: playRollout({ tenants: 30, failing: [7] }),
+  stopped: playRollout({ tenants: 300, failing: [20, 31, 42, 43] }),
+  tolerated: playRollout({ tenants: 300, failing: [20, 100, 181] }),
+  large: playRollout({
+    tenants: 1_000,
+    failing: Array.from({ length: 60 }, (_, n) => 200 + n * 11),
+    tolerated: 200,
+  }),
+  hostile: playRollout({ tenants: 12, failing: [2, 5], text: Object.values(HOSTILE).join(" ") }),
+} as const;
+
+/** With the text in every place of it that comes from outside. */
+export function rolloutOf(text: string, tenants = 8): PlayedRollout {
+  return playRollout({ tenants, failing: [2, 5], text });
+}

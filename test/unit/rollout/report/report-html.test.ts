@@ -1,0 +1,101 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { reportHtml } from "../../../../provider/rollout/report/report-html";
+import { printable } from "../../../../provider/settings/text";
+import { commandsIn, hostileText } from "../../../support/hostile-text";
+import { rolloutOf, rollouts } from "../../../support/rollouts";
+
+/** The cells of the grid as they are read, with where each leads. */
+function cellsOf(page: string): { href: string; state: string; text: string }[] {
+  const cells = page.matchAll(/<li><a class="is-(\w+)" href="#([^"]*)" title="[^"]*">(.*?)<\/a><\/li>/gs);
+  return [...cells].map(([, state = "", href = "", inner = ""]) => ({ state, href, text: read(inner) }));
+}
+
+function read(markup: string): string {
+  return markup
+    .replaceAll("<br>", "\n")
+    .replace(/<[^>]*>/g, "")
+    .replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
+}
+
+/** All open tags are closed, in order: what a strict reader finds wrong. */
+function unbalancedIn(page: string): string[] {
+  const open: string[] = [];
+  const wrong: string[] = [];
+  const tags = page.replace(/<style>.*?<\/style>/s, "").matchAll(/<(\/?)([a-z][a-z0-9]*)[^>]*?(\/?)>/g);
+  for (const [tag, end, name = "", selfClosed] of tags) {
+    if (["meta", "br"].includes(name) || selfClosed === "/") continue;
+    if (end === "") open.push(name);
+    else if (open.pop() !== name) wrong.push(tag);
+  }
+  return [...wrong, ...open];
+}
+
+describe("a rollout's report as a page", () => {
+  test.each(["small", "middle", "stopped", "large", "hostile"] as const)(
+    "of the %s rollout has each tenant's name once in the grid, leading to its details",
+    (which) => {
+      const { after } = rollouts[which];
+      const page = reportHtml(after);
+      const cells = cellsOf(page);
+      expect(cells.map(({ state }) => state)).toEqual(after.tenants.map(({ state }) => state));
+      for (const [index, { name }] of after.tenants.entries()) {
+        const lines = name.split(/\r\n|[\r\n]/).map((line) => printable(line));
+        expect(cells[index]?.text.endsWith(lines.join("\n")) || name.length > 5_000).toBe(true);
+      }
+      for (const { href } of cells) expect(page.split(` id="${href}"`)).toHaveLength(2);
+      expect(unbalancedIn(page)).toEqual([]);
+    },
+  );
+
+  test("tells what happened and what to do, then the grid, then failures, then each tenant", () => {
+    const page = read(reportHtml(rollouts.stopped.after).replace(/<style>.*?<\/style>/s, ""));
+    const order = [
+      "Stopped",
+      '3 tenants of wave "early" failed, and 2 may.',
+      "✗ 3failed: see why",
+      "What to do next",
+      "email-security rollout --resume r-20261121-7f3a",
+      "Time",
+      "6 of 6 through · 5 changed and 1 unchanged · 1 at once · took 51 s · a person says when to go on",
+      "✓changed acme-000",
+      "✗failed hooli-020",
+      "Failed 3",
+      "The tenant changed since it was planned",
+      "Found while planning: nothing of it was touched.",
+      "What to do: Plan the rollout again.",
+      "+adddenyphish-0.example".slice(0, 4),
+      "Workerbuild-",
+      "Tenants",
+      "canary 6",
+    ].map((told) => page.indexOf(told));
+    expect(order).not.toContain(-1);
+    expect(order).toEqual(order.toSorted((one, other) => one - other));
+  });
+
+  test("needs nothing else, asks nobody for anything, runs nothing, and leads nowhere else", () => {
+    for (const { after } of Object.values(rollouts)) {
+      const page = reportHtml(after);
+      expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
+      expect(page).not.toMatch(
+        /<(?:script|link|img|iframe)|<[^>]*\s(?:src|on\w+)=|href="[^#]|url\(|@import/i,
+      );
+    }
+  });
+
+  test("has the same tags whatever comes from outside, and nothing of it acts", () => {
+    const tagsOf = (page: string) =>
+      [...page.replace(/<style>.*?<\/style>/s, "").matchAll(/<[^>]*>/g)]
+        .map(([tag]) => tag.replace(/ title="[^"]*"/, ""))
+        .filter((tag) => tag !== "<br>" && tag !== "<code>" && tag !== "</code>");
+    const calm = tagsOf(reportHtml(rolloutOf("x").after));
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        const page = reportHtml(rolloutOf(`x${text}`).after);
+        expect(commandsIn(page.replace(/<style>.*?<\/style>/s, ""))).toEqual([]);
+        expect(tagsOf(page)).toEqual(calm);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

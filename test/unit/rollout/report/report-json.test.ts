@@ -1,0 +1,44 @@
+import { Ajv2020 } from "ajv/dist/2020";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { reportJson, reportJsonSchema } from "../../../../provider/rollout/report/report-json";
+import { reportSchema } from "../../../../provider/rollout/report/report-schema";
+import { commandsIn, hostileText } from "../../../support/hostile-text";
+import { rolloutOf, rollouts } from "../../../support/rollouts";
+
+describe("a rollout's report as JSON", () => {
+  const validate = new Ajv2020({ strict: true, allErrors: true }).compile(reportJsonSchema());
+
+  test.each(Object.entries(rollouts))(
+    "of the %s rollout is valid by the published schema before and after, and reads back as it was",
+    (_, { before, after }) => {
+      for (const report of [before, after]) {
+        const read = JSON.parse(reportJson(report));
+        expect(validate(read), JSON.stringify(validate.errors)).toBe(true);
+        expect(reportSchema.parse(read)).toEqual(report);
+      }
+    },
+  );
+
+  test("is not valid with something else in it", () => {
+    const { after } = rollouts.small;
+    expect(validate({ ...after, format: 2 })).toBe(false);
+    expect(validate({ ...after, key: "x" })).toBe(false);
+    expect(validate({ ...after, counts: { ...after.counts, done: -1 } })).toBe(false);
+    expect(validate({ ...after, state: "paused" })).toBe(false);
+    const { digest: _digest, ...without } = after;
+    expect(validate(without)).toBe(false);
+  });
+
+  test("is nothing but text when it is printed, and reads back as it was", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        const { after } = rolloutOf(text, 4);
+        const json = reportJson(after);
+        expect(commandsIn(json)).toEqual([]);
+        expect(JSON.parse(json)).toEqual(after);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

@@ -1,0 +1,82 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { ROLLOUT_MARK, reportMarkdown } from "../../../../provider/rollout/report/report-markdown";
+import { commandsIn, hostileText } from "../../../support/hostile-text";
+import { breakoutsIn } from "../../../support/markdown-breakouts";
+import { playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
+
+describe("a rollout's report as Markdown", () => {
+  test("begins with the mark by which a bot finds it; failures, waves, tenants; then the digest", () => {
+    const text = reportMarkdown(rollouts.stopped.after);
+    const order = [
+      `${ROLLOUT_MARK}\n## Email security rollout of \`tenants.yaml\`\n`,
+      '> [!CAUTION]\n> **Stopped.** 3 tenants of wave "early" failed, and 2 may. 92 of 300 tenants hold',
+      "✗ **3** failed · ✓ **32** changed · = **60** unchanged · – **205** not begun",
+      "```text\nemail-security rollout --resume r-20261121-7f3a\n```",
+      "### Failed (3)\n\n#### ✗ `hooli-020` (wave `early`, `mail-security-0.example`)\n\n- Why: The tenant changed",
+      "- What to do: Plan the rollout again.",
+      "### Waves\n",
+      "| ✗ `early` stopped | 39 of 45 | 3 failed (2 tolerated), 27 changed,",
+      "<details><summary>297 tenants that did not fail</summary>",
+      "| ✓ `acme-000` changed | `canary` | `+` `deny` `phish-0.example`<br>",
+      "Digest: `sha256:5d3c0f6a`\n",
+    ].map((told) => text.indexOf(told));
+    expect(order).not.toContain(-1);
+    expect(order).toEqual(order.toSorted((one, other) => one - other));
+    expect(breakoutsIn(text)).toEqual([]);
+  });
+
+  test.each([1_000, 5_000])("accounts for each of %d tenants within GitHub's limit", (tenants) => {
+    const failing = Array.from({ length: tenants / 10 }, (_, n) => tenants / 5 + n * 3);
+    const { after } = playRollout({ tenants, failing, tolerated: tenants, changes: 20 });
+    const text = reportMarkdown(after);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
+    expect(Buffer.byteLength(text)).toBeGreaterThan(40_000);
+    const told = (pattern: RegExp) =>
+      [...text.matchAll(pattern)].reduce((sum, [, count]) => sum + Number(count?.replace(",", "") ?? 1), 0);
+    expect(told(/^(?:#### |- )✗ /gm) + told(/^… and ([\d,]+) more that failed\.$/gm)).toBe(
+      after.counts.failed,
+    );
+    expect(told(/^\| [✓=–·] `[a-z-]*-\d{3,}`/gm) + told(/^… and ([\d,]+) more\.$/gm)).toBe(
+      tenants - after.counts.failed,
+    );
+  });
+
+  test("is never over its limit, whatever comes from outside", () => {
+    const costly = fc.constantFrom("\u2028", "`", "``` ", "\u{e0001}", "日", "a b@c ", "|", "\n", "x", "@");
+    const long = fc
+      .tuple(costly, fc.integer({ min: 1, max: 5_000 }))
+      .map(([text, times]) => text.repeat(times));
+    fc.assert(
+      fc.property(
+        fc.oneof(long, hostileText),
+        fc.constantFrom(6, 200),
+        fc.integer({ min: 32_768, max: 70_000 }),
+        (text, tenants, limit) => {
+          const failing = Array.from({ length: tenants }, (_, n) => n);
+          const { after } = playRollout({ tenants, failing, text, tolerated: tenants });
+          const advice = Array.from({ length: 9 }, () => ({ why: text, command: text }));
+          const shown = reportMarkdown({ ...after, reason: text, advice }, { limit });
+          expect(Buffer.byteLength(shown)).toBeLessThanOrEqual(limit);
+          expect(shown.length).toBeLessThanOrEqual(limit);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test("is nothing but words, whatever comes from outside", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        const shown = reportMarkdown(rolloutOf(text).after);
+        expect(breakoutsIn(shown)).toEqual([]);
+        expect(commandsIn(shown)).toEqual([]);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  test("takes only a limit in which something can be said", () => {
+    expect(() => reportMarkdown(rollouts.small.after, { limit: 1_000 })).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,100 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { duration } from "../../../../provider/rollout/report/duration";
+import { reportText } from "../../../../provider/rollout/report/report-text";
+import { commandsIn, hostileText } from "../../../support/hostile-text";
+import { playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
+
+describe("a rollout's report for a terminal", () => {
+  test("tells why it stopped, the failures with what to do, the waves, and the next command", () => {
+    const text = reportText(rollouts.stopped.after);
+    const order = [
+      "Rollout of tenants.yaml",
+      'STOPPED  3 tenants of wave "early" failed, and 2 may.',
+      "✗ 3 failed   ✓ 32 changed   = 60 unchanged   – 205 not begun",
+      "Failed (3)",
+      "✗ hooli-020 (wave early, mail-security-0.example)",
+      "Found while planning: nothing of it was touched.",
+      "what to do  Plan the rollout again.",
+      "[ERR_AUTH]",
+      "Waves (3)",
+      "✓ canary    6/6  5 changed and 1 unchanged, took 51 s",
+      "✗ early   39/45  stopped; 3 failed (2 tolerated), 27 changed",
+      "· rest   50/249  50 unchanged and 199 not begun",
+      "What to do next",
+      "    email-security rollout --resume r-20261121-7f3a\n",
+      "Digest sha256:5d3c0f6a",
+    ].map((told) => text.indexOf(told));
+    expect(order).not.toContain(-1);
+    expect(order).toEqual(order.toSorted((one, other) => one - other));
+  });
+
+  test("is short where all went well", () => {
+    const text = reportText(rollouts.small.after);
+    expect(text).toContain("DONE  All 3 tenants hold what is declared.");
+    expect(text).not.toMatch(/Failed|next/);
+    expect(text.split("\n").length).toBeLessThan(15);
+  });
+
+  test("of many failures tells some in full, and names or counts the rest by their code", () => {
+    const { after } = playRollout({
+      tenants: 100,
+      failing: Array.from({ length: 100 }, (_, n) => n),
+      unchangedEvery: 0,
+      tolerated: 100,
+    });
+    // The first wave tolerates none: the rest is what later waves would have told.
+    const failed = after.tenants.map((tenant) => ({
+      ...tenant,
+      state: "failed" as const,
+      error: {
+        code: tenant.name.startsWith("acme") ? "ERR_AUTH" : "ERR_TIMEOUT",
+        message: "No.",
+        advice: "Try.",
+        phase: "apply" as const,
+      },
+    }));
+    const text = reportText({ ...after, tenants: failed, counts: { ...after.counts, failed: 100 } });
+    expect(text.match(/ {2}✗ .*\(wave /g)).toHaveLength(10);
+    expect(text).toContain("… and 90 more:");
+    expect(text).toMatch(/79 × ERR_TIMEOUT: .* and\s+69 more/s);
+    expect(text).toMatch(/11 × ERR_AUTH: .* and\s+1 more/s);
+  });
+
+  test.each([
+    ["planned", true, "PLANNED  300 tenants in 3 waves: 240 tenants to change, 60 as declared already."],
+    ["running", true, "RUNNING  60 of 300 tenants hold what is declared, 0 failed, 240 left."],
+    ["running", false, "INTERRUPTED  60 of 300"],
+    ["waiting", false, "WAITING  Wave canary is through. 60 of 300"],
+  ] as const)("a rollout that is %s, held: %s", (state, isHeld, told) => {
+    const reason = state === "waiting" ? { reason: "Wave canary is through." } : {};
+    const text = reportText({ ...rollouts.stopped.before, state, isHeld, ...reason }, { width: 200 });
+    expect(text).toContain(told);
+  });
+
+  test("is nothing but text, whatever comes from outside", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        expect(commandsIn(reportText(rolloutOf(text).after))).toEqual([]);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+test.each([
+  [0, "0 s"],
+  [Number.NaN, "0 s"],
+  [-5, "0 s"],
+  [432, "0.4 s"],
+  [9_940, "9.9 s"],
+  [9_999, "10 s"],
+  [59_600, "1 min"],
+  [252_000, "4 min 12 s"],
+  [3_599_700, "1 h"],
+  [7_500_000, "2 h 5 min"],
+  [86_399_000, "1 d"],
+  [273_600_000, "3 d 4 h"],
+])("%d ms are %s", (ms, told) => {
+  expect(duration(ms)).toBe(told);
+});
