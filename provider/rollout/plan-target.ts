@@ -151,10 +151,18 @@ function summaryOf({
   const alarmed = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
   return {
     planned: { added, changed, removed },
-    changes: changes.slice(0, SHOWN_CHANGES).map(({ sign, kind, value, before, after }): TenantChange => {
-      const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
-      return { sign, kind, value, ...(lists.length === 0 ? {} : { list: lists.join(" → ") }) };
-    }),
+    changes: changes
+      .slice(0, SHOWN_CHANGES)
+      .map(({ sign, kind, value, before, after, alarm }): TenantChange => {
+        const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
+        return {
+          sign,
+          kind,
+          value,
+          ...(lists.length === 0 ? {} : { list: lists.join(" → ") }),
+          ...(alarm === "none" ? {} : { alarm }),
+        };
+      }),
     alarms: { danger: alarmed("danger"), warning: alarmed("warning") },
   };
 }

@@ -34,7 +34,14 @@ export async function reportOf(journal: Journal, id: string, isHeld: boolean): P
     ...(spec.rollsBack === undefined ? {} : { rollsBack: spec.rollsBack }),
     counts,
     waves: waves.map((wave, index): WaveReport => {
-      const { name = "", maxConcurrent = 1, tolerated = 0 } = spec.waves[index] ?? {};
+      const {
+        name = "",
+        maxConcurrent = 1,
+        tolerated = 0,
+        soakMs = 0,
+        gate = false,
+        health,
+      } = spec.waves[index] ?? {};
       const own = tenants.filter((tenant) => tenant.wave === index);
       return {
         name,
@@ -44,6 +51,7 @@ export async function reportOf(journal: Journal, id: string, isHeld: boolean): P
         counts: countsOf(own),
         maxConcurrent,
         tolerated,
+        then: { soakMs, isChecked: health !== undefined, isGated: gate },
         ...(wave.startedAtMs === undefined ? {} : { startedAt: iso(wave.startedAtMs) }),
         ...(wave.finishedAtMs === undefined ? {} : { finishedAt: iso(wave.finishedAtMs) }),
         ...(wave.soakUntilMs === undefined ? {} : { soakUntil: iso(wave.soakUntilMs) }),

@@ -43,6 +43,14 @@ const wave = z
     counts,
     maxConcurrent: z.int().min(1).describe("How many of its tenants are changed at once."),
     tolerated: count("How many may fail: one more, and the rollout stops."),
+    then: z
+      .strictObject({
+        soakMs: count("How long it soaks, in milliseconds."),
+        isChecked: z.boolean().describe("Whether its health is checked."),
+        isGated: z.boolean().describe("Whether it waits for a person."),
+      })
+      .readonly()
+      .describe("What comes once it is through."),
     startedAt: time("When it began").exactOptional(),
     finishedAt: time("When it was through").exactOptional(),
     soakMs: ms("How long it is waited once it is through").exactOptional(),
@@ -63,6 +71,10 @@ const change = z
     kind: z.enum(["entry", "vip"]),
     list: text("deny, or allow → deny where it moves; absent for VIPs.").exactOptional(),
     value: text("The value or mailbox."),
+    alarm: z
+      .enum(["danger", "warning"])
+      .exactOptional()
+      .describe("How bad it looks; absent where nothing speaks against it."),
   })
   .readonly()
   .meta({ id: "TenantChange", description: "A change of a tenant's plan." });

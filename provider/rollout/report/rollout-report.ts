@@ -46,6 +46,8 @@ export interface WaveReport {
   readonly counts: Readonly<Record<TenantState, number>>;
   readonly maxConcurrent: number;
   readonly tolerated: number;
+  /** What comes once it is through: how long it soaks, whether it is checked, whether it waits for a person. */
+  readonly then: { readonly soakMs: number; readonly isChecked: boolean; readonly isGated: boolean };
   readonly startedAt?: string;
   readonly finishedAt?: string;
   /** How long it is waited once it is through, in milliseconds; absent where it is not. */
@@ -89,6 +91,8 @@ export interface TenantChange {
   /** `deny`, or `allow → deny` where it moves; absent for VIPs. */
   readonly list?: string;
   readonly value: string;
+  /** How bad it looks: a risk, or a warning; absent where nothing speaks against it. */
+  readonly alarm?: "danger" | "warning";
 }
 
 export interface TenantError {
