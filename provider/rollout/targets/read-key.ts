@@ -1,4 +1,4 @@
-import { execFile } from "node:child_process";
+import { type ExecFileException, execFile } from "node:child_process";
 import { open } from "node:fs/promises";
 import { ApiKey } from "../../client/api-key";
 import { lineText } from "../../gitops/files/finding";
@@ -64,7 +64,8 @@ async function textOf(
   fail: Fail,
 ): Promise<string> {
   if (source.from === "environment") {
-    return environment[source.variable] ?? fail("is not set", adviceFor(source));
+    const value = Object.hasOwn(environment, source.variable) ? environment[source.variable] : undefined;
+    return value ?? fail("is not set", adviceFor(source));
   }
   if (source.from === "file") return await fileText(source.path, fail);
   return await commandText(source.command, environment, timeoutMs, fail);
@@ -138,7 +139,7 @@ function commandText(
 }
 
 /** The error's own message holds the arguments and what was printed. */
-function whyOf({ code, killed, signal }: import("node:child_process").ExecFileException, timeoutMs: number) {
+function whyOf({ code, killed, signal }: ExecFileException, timeoutMs: number) {
   if (code === ("ERR_CHILD_PROCESS_STDIO_MAXBUFFER" as unknown)) return `is longer than ${MAX_BYTES} bytes`;
   if (killed === true) return `can't be had: it was killed after ${timeoutMs / 1_000} s`;
   if (typeof code === "number") return `can't be had: it ended with exit code ${code}`;

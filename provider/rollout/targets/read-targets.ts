@@ -94,8 +94,9 @@ class Reading {
       this.findings.push(source);
       return undefined;
     }
-    const traps = source.findings.map((finding) => concealed(finding, source));
-    this.findings.push(...traps);
+    const lines = source.text.split("\n");
+    const traps = source.findings.map((finding) => concealed(finding, lines));
+    for (const trap of traps) this.findings.push(trap);
     if (source.value === undefined) return undefined;
     const result = format.schema.safeParse(writtenOut(source.value));
     const refused = result.success ? [] : schemaFindings(result.error, source, format);
@@ -448,10 +449,11 @@ function prototypeKeys(source: YamlSource): Finding[] {
 }
 
 /** What is told of YAML near a key is what it is, and nothing of what stands there. */
-function concealed(finding: Finding, { text }: YamlSource): Finding {
+function concealed(finding: Finding, lines: readonly string[]): Finding {
   const { code, level, place } = finding;
-  const lines = text.split("\n", place?.line).slice(-2);
-  if (!lines.some((line) => /key|secret|token|password/i.test(line))) return finding;
+  const end = place?.line ?? 0;
+  const near = lines.slice(Math.max(0, end - 2), end);
+  if (!near.some((line) => /key|secret|token|password/i.test(line))) return finding;
   const { title, help } = ruleOf(code, level);
   return { ...finding, message: `${title} (not shown, as a key may stand here). ${help}` };
 }

@@ -51,7 +51,7 @@ function namePattern(pattern: string, targets: readonly Target[]): Condition {
   const condition: Condition = ({ name }) => matches(name);
   if (targets.some(condition)) return condition;
   const names = targets.map(({ name }) => name);
-  throw new SelectionError(`No tenant is called ${quote(pattern)}; ${nearOrSome(pattern, names)}.`);
+  throw new SelectionError(`No tenant is called ${quote(pattern)}; ${nearOrSome(pattern, names)}`);
 }
 
 function labelCondition(text: string, targets: readonly Target[]): Condition {
@@ -64,13 +64,13 @@ function labelCondition(text: string, targets: readonly Target[]): Condition {
   }
   const labels = targets.flatMap((target) => Object.keys(target.labels));
   if (!labels.includes(label)) {
-    throw new SelectionError(`No tenant has the label ${quote(label)}; ${nearOrSome(label, labels)}.`);
+    throw new SelectionError(`No tenant has the label ${quote(label)}; ${nearOrSome(label, labels)}`);
   }
   const known = targets.flatMap((target) => labelOf(target, label) ?? []);
   for (const one of wanted) {
     if (known.includes(one)) continue;
     throw new SelectionError(
-      `No tenant has the label ${quote(label)} with ${quote(one)}; ${nearOrSome(one, known)}.`,
+      `No tenant has the label ${quote(label)} with ${quote(one)}; ${nearOrSome(one, known)}`,
     );
   }
   return (target) => {
@@ -113,8 +113,8 @@ function nearOrSome(text: string, known: readonly string[]): string {
     if (name === wanted || isOneEdit(name, wanted)) return true;
     return wanted.length >= 3 && (name.includes(wanted) || (name.length >= 3 && wanted.includes(name)));
   });
-  if (near.length > 0) return `did you mean ${listed(near)}`;
-  return all.length === 0 ? "there is none" : `there ${all.length === 1 ? "is" : "are"} ${listed(all)}`;
+  if (near.length > 0) return `did you mean ${listed(near)}?`;
+  return all.length === 0 ? "there is none." : `there ${all.length === 1 ? "is" : "are"} ${listed(all)}.`;
 }
 
 function bare(text: string): string {

@@ -411,11 +411,12 @@ function keyFinding(
   unknownKey: string | undefined,
 ): Pick<Finding, "code" | "message"> | undefined {
   const [section, ...rest] = issue.path;
-  const field = section === "defaults" ? rest : section === "tenants" ? rest.slice(1) : undefined;
-  if (field === undefined) return undefined;
+  const field = section === "tenants" ? rest.slice(1) : rest;
+  if (!/^(?:undefined|defaults|tenants)$/.test(String(section))) return undefined;
   if (field.length === 0) {
-    const isKey = unknownKey !== undefined && /^(?:x?-?api[-_]?key|secret|token|password)$/i.test(unknownKey);
-    return isKey ? { code: "key-in-the-clear", message: `key ${KEY_IN_THE_CLEAR}` } : undefined;
+    return unknownKey !== undefined && isForKey(unknownKey)
+      ? { code: "key-in-the-clear", message: `key ${KEY_IN_THE_CLEAR}` }
+      : undefined;
   }
   if (field[0] !== "key") return undefined;
   const isSource = issue.code !== "unrecognized_keys" && field.length > 1;
@@ -427,6 +428,12 @@ function keyFinding(
   return unknownKey !== undefined || isText
     ? { code: "key-in-the-clear", message: `key ${KEY_IN_THE_CLEAR}` }
     : { code: "invalid-value", message: `key ${issue.message}` };
+}
+
+/** Whether what is written as a key of a mapping is a word for an API key, or such a word with what may be the key itself. */
+function isForKey(written: string): boolean {
+  if (/^(?:x[-_]?)?(?:api[-_]?key|secret|token|password)/i.test(written)) return true;
+  return /key|secret|token|password/i.test(written) && !/^[A-Za-z_-]+$/.test(written);
 }
 
 function missingOr(input: unknown, wanted: string): string {

@@ -1,0 +1,20 @@
+import type { Target } from "../../provider/rollout/targets/target";
+
+/** A tenant as `tenants.yaml` may declare it. */
+export function target(
+  name: string,
+  labels: Readonly<Record<string, string>> = {},
+  rest: Partial<Target> = {},
+): Target {
+  return {
+    name,
+    labels,
+    baseUrl: "https://mail-security.example",
+    key: { from: "environment", variable: `${name}_KEY` },
+    settings: `settings/${name}.yaml`,
+    stack: name,
+    allowInsecureHttp: false,
+    place: { file: "tenants.yaml", line: 1, column: 1 },
+    ...rest,
+  };
+}

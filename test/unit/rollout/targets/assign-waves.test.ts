@@ -1,0 +1,215 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { assignWaves, UnassignedTargetsError } from "../../../../provider/rollout/targets/assign-waves";
+import type { Target, WaveRule } from "../../../../provider/rollout/targets/target";
+import { toleratedOf } from "../../../../provider/rollout/targets/tolerance";
+import { target } from "../../../support/rollout-target";
+
+function rule(name: string, rest: Partial<WaveRule> = {}): WaveRule {
+  return {
+    name,
+    maxConcurrent: 1,
+    failureTolerance: { count: 0 },
+    soakMs: 0,
+    gate: false,
+    place: { file: "tenants.yaml", line: 9, column: 11 },
+    ...rest,
+  };
+}
+
+const many = (count: number, labels: Record<string, string> = {}): Target[] =>
+  Array.from({ length: count }, (_, index) => target(`t${index}`, labels));
+
+const counts = (rules: WaveRule[], targets: Target[]): number[] =>
+  assignWaves(rules, targets).waves.map(({ tenants }) => tenants.length);
+
+describe("counts and percentages", () => {
+  it.each<[number, Partial<WaveRule>, number]>([
+    [30, { take: { percent: 10 } }, 3],
+    [31, { take: { percent: 10 } }, 4],
+    [3, { take: { percent: 1 } }, 1],
+    [300, { take: { percent: 0.34 } }, 2],
+    [10_000, { take: { percent: 0.07 } }, 7],
+    [7, { take: { percent: 100 } }, 7],
+    [7, { take: { count: 2 } }, 2],
+    [7, { take: { count: 9 } }, 7],
+    [7, {}, 7],
+  ])("of %i, %j takes %i", (count, rest, taken) => {
+    expect(counts([rule("a", rest), rule("rest")], many(count))[0]).toBe(taken);
+  });
+
+  it("are of all that match, those in earlier waves too, and take what is left of them", () => {
+    const half = { take: { percent: 50 } };
+    expect(counts([rule("a", half), rule("b", half)], many(10))).toEqual([5, 5]);
+    const most = { take: { percent: 60 } };
+    expect(counts([rule("a", most), rule("b", most)], many(10))).toEqual([6, 4]);
+  });
+
+  it.each([
+    [{ percent: 2 }, 300, 6],
+    [{ percent: 2 }, 49, 0],
+    [{ percent: 0.29 }, 10_000, 29],
+    [{ percent: 100 }, 7, 7],
+    [{ count: 3 }, 300, 3],
+  ])("%j of %i may fail: %i", (tolerance, tenants, tolerated) => {
+    expect(toleratedOf(tolerance, tenants)).toBe(tolerated);
+  });
+
+  it("a wave tolerates of its own tenants", () => {
+    const rules = [rule("a", { take: { count: 10 }, failureTolerance: { percent: 25 } }), rule("b")];
+    expect(assignWaves(rules, many(100)).waves.map(({ tolerated }) => tolerated)).toEqual([2, 0]);
+  });
+});
+
+it("a wave has what its rule says, and its tenants in their order", () => {
+  const health = { command: ["./check.sh"], timeoutMs: 1_000 };
+  const rules = [
+    rule("eu", {
+      match: { region: ["eu", "ch"], ring: ["canary"] },
+      maxConcurrent: 3,
+      soakMs: 7,
+      gate: true,
+      health,
+    }),
+    rule("rest"),
+  ];
+  const targets = [
+    target("a", { region: "eu" }),
+    target("b", { region: "ch", ring: "canary" }),
+    target("c", { ring: "canary" }),
+    target("d", { region: "eu", ring: "canary" }),
+  ];
+  expect(assignWaves(rules, targets)).toEqual({
+    waves: [
+      { name: "eu", maxConcurrent: 3, tolerated: 0, soakMs: 7, gate: true, health, tenants: ["b", "d"] },
+      { name: "rest", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false, tenants: ["a", "c"] },
+    ],
+    findings: [],
+  });
+});
+
+it("a wave without tenants is left out, and told with what is lost", () => {
+  const rules = [
+    rule("none", { match: { toString: ["x"] }, gate: true, soakMs: 5 }),
+    rule("all"),
+    rule("late"),
+  ];
+  const { waves, findings } = assignWaves(rules, many(2));
+  expect(waves.map(({ name }) => name)).toEqual(["all"]);
+  expect(findings.map(({ level, code, message }) => `${level} ${code}: ${message}`)).toEqual([
+    'warning wave-empty: the wave "none" has no tenant, as no tenant matches it; it is left out, and with it its soak and its gate',
+    'warning wave-empty: the wave "late" has no tenant, as all 2 that match it are in earlier waves; it is left out',
+  ]);
+});
+
+it("tenants in no wave are an error that lists them, with their labels, and not all of very many", () => {
+  const long = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`l${index}`, "v"]));
+  const targets = [
+    target("a", { ring: "canary" }),
+    target("b"),
+    target("c", { ring: "beta" }),
+    target("d", long),
+  ];
+  const refusal = (rules: WaveRule[], all: Target[]): string => {
+    try {
+      assignWaves(rules, all);
+      return "";
+    } catch (error) {
+      expect(error).toMatchObject({ code: "ERR_ROLLOUT_WAVES" });
+      return (error as Error).message;
+    }
+  };
+  const rules = [rule("canary", { match: { ring: ["canary"] } })];
+  expect(refusal(rules, targets).split("\n")).toEqual([
+    "3 tenants are in no wave. Mend the labels, or end `waves` with one that has neither `match` nor `take`, which takes all that are left:",
+    '  tenants.yaml:1: "b" (no labels)',
+    '  tenants.yaml:1: "c" (ring: beta)',
+    '  tenants.yaml:1: "d" (l0: v, l1: v, l2: v, l3: v, l4: v, …)',
+  ]);
+  expect(refusal(rules, many(2_000)).split("\n")).toHaveLength(22);
+});
+
+describe("whatever the rules are", () => {
+  const value = fc.constantFrom("x", "y", "z");
+  const labels = fc.dictionary(fc.constantFrom("ring", "region"), value);
+  const targetsOf = fc
+    .array(labels, { maxLength: 40 })
+    .map((all) => all.map((one, index) => target(`t${index}`, one)));
+  const tolerance = fc.oneof(
+    fc.record({ count: fc.integer({ min: 1, max: 20 }) }),
+    fc.record({ percent: fc.integer({ min: 1, max: 10_000 }).map((hundredths) => hundredths / 100) }),
+  );
+  const match = fc.dictionary(
+    fc.constantFrom("ring", "region"),
+    fc.array(value, { minLength: 1, maxLength: 2 }),
+  );
+  const rulesOf = fc
+    .array(
+      fc.record(
+        { match, take: tolerance, failureTolerance: tolerance },
+        { requiredKeys: ["failureTolerance"] },
+      ),
+      { maxLength: 6 },
+    )
+    .map((all) => all.map((one, index) => rule(`w${index}`, one)));
+
+  it("every tenant is in the first wave that takes it, once, in order, or in the error", () => {
+    fc.assert(
+      fc.property(rulesOf, targetsOf, (rules, targets) => {
+        const expected = onPaper(rules, targets);
+        const empty = expected.waves.filter(({ tenants }) => tenants.length === 0).map(({ name }) => name);
+        const left = expected.left;
+        try {
+          const { waves, findings } = assignWaves(rules, targets);
+          expect(left).toEqual([]);
+          expect(waves.map(({ name, tenants }) => ({ name, tenants }))).toEqual(
+            expected.waves.filter(({ tenants }) => tenants.length > 0),
+          );
+          expect(findings).toHaveLength(empty.length);
+          for (const { name, tolerated, tenants } of waves) {
+            const { failureTolerance } = rules.find((one) => one.name === name) as WaveRule;
+            if ("count" in failureTolerance) expect(tolerated).toBe(failureTolerance.count);
+            // The most that is no more than the percentage, in whole numbers.
+            else {
+              const hundredths = Math.round(failureTolerance.percent * 100) * tenants.length;
+              expect(tolerated * 10_000).toBeLessThanOrEqual(hundredths);
+              expect((tolerated + 1) * 10_000).toBeGreaterThan(hundredths);
+            }
+          }
+        } catch (error) {
+          if (!(error instanceof UnassignedTargetsError)) throw error;
+          expect(error.targets.map(({ name }) => name)).toEqual(left);
+          expect(left).not.toEqual([]);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+/** The same said one tenant at a time: how many places a wave has, and who comes first. */
+function onPaper(rules: readonly WaveRule[], targets: readonly Target[]) {
+  const fits = ({ match = {} }: WaveRule, { labels }: Target): boolean =>
+    Object.keys(match).every((label) => match[label]?.some((one) => one === labels[label]));
+  const waves = rules.map((one) => ({
+    name: one.name,
+    tenants: [] as string[],
+    rule: one,
+    places: placesOf(one),
+  }));
+  function placesOf(one: WaveRule): number {
+    const matching = targets.filter((candidate) => fits(one, candidate)).length;
+    if (one.take === undefined) return matching;
+    if ("count" in one.take) return one.take.count;
+    const hundredths = Math.round(one.take.percent * 100) * matching;
+    let places = 1;
+    while (places * 10_000 < hundredths) places += 1;
+    return places;
+  }
+  const left: string[] = [];
+  for (const one of targets) {
+    const wave = waves.find(({ rule, tenants, places }) => fits(rule, one) && tenants.length < places);
+    (wave?.tenants ?? left).push(one.name);
+  }
+  return { waves: waves.map(({ name, tenants }) => ({ name, tenants })), left };
+}

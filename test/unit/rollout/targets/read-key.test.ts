@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import { readKey } from "../../../../provider/rollout/targets/read-key";
+import type { KeySource } from "../../../../provider/rollout/targets/target";
+import { LintedFolder } from "../../../support/linted-folder";
+
+const PLACE = { file: "tenants.yaml", line: 7, column: 3 };
+const ENVIRONMENT = { PATH: process.env["PATH"], ACME_API_KEY: "abc-123" };
+
+function read(
+  key: KeySource,
+  environment: Record<string, string | undefined> = ENVIRONMENT,
+  timeoutMs = 20_000,
+) {
+  return readKey({ name: "acme", key, place: PLACE }, { environment, timeoutMs });
+}
+
+async function refused(...given: Parameters<typeof read>): Promise<string> {
+  const error = await read(...given).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toMatchObject({ code: "ERR_ROLLOUT_KEY" });
+  expect(error).not.toHaveProperty("cause");
+  return (error as Error).message.replace(/^tenants\.yaml:7: the key of "acme" can't be used: /, "… ");
+}
+
+const variable = (name: string): KeySource => ({ from: "environment", variable: name });
+const node = (program: string): KeySource => ({
+  from: "command",
+  command: [process.execPath, "-e", program],
+});
+
+describe("from the environment", () => {
+  it("is what the variable holds", async () => {
+    expect(await read(variable("ACME_API_KEY"))).toBe("abc-123");
+  });
+
+  it.each(["ACME_KEY", "__proto__", "toString"])("%s is not set", async (name) => {
+    expect(await refused(variable(name))).toBe(
+      `… the environment variable ${name} is not set. Set it to the tenant's API key, or name another source under \`key\`.`,
+    );
+  });
+
+  it.each([
+    ["", "is empty"],
+    ["\n", "is empty"],
+    ["one-secret\ntwo-secret", "holds several lines"],
+    ["one-secret\n\n", "holds several lines"],
+    [" one-secret", "holds white space or a character outside ASCII"],
+    ["one\u00a0secret", "holds white space or a character outside ASCII"],
+    ["\ufeffone-secret", "holds white space or a character outside ASCII"],
+  ])("%j is none", async (value, why) => {
+    const message = await refused(variable("K"), { K: value });
+    expect(message).toContain(`the environment variable K ${why}`);
+    expect(message).not.toContain("secret");
+  });
+});
+
+describe("from a file", () => {
+  it.each(["abc-123", "abc-123\n", "abc-123\r\n"])("%j is read without the line's end", async (content) => {
+    using folder = new LintedFolder({ key: content });
+    expect(await read({ from: "file", path: folder.path("key") })).toBe("abc-123");
+  });
+
+  it("that is not there, or none that could be read, is told by its name", async () => {
+    using folder = new LintedFolder({ "folder/key": "abc", large: "x".repeat(64 * 1024 + 1) });
+    const told = async (name: string) => await refused({ from: "file", path: folder.path(name) });
+    expect(await told("none")).toBe(
+      `… the file "${folder.path("none")}" does not exist. Put the tenant's API key there, where this user can read it, or name another source under \`key\`.`,
+    );
+    expect(await told("folder")).toContain("is no plain file");
+    expect(await told("large")).toContain("has more than 65536 bytes");
+    expect(await told("large/key")).toContain("can't be read (ENOTDIR)");
+  });
+});
+
+describe("from a command", () => {
+  it("is what it prints, with the environment and nothing to read", async () => {
+    expect(
+      await read(node("process.stdin.on('end', () => console.log(process.env.ACME_API_KEY)).resume()")),
+    ).toBe("abc-123");
+  });
+
+  it("is no shell's", async () => {
+    expect(await read({ from: "command", command: ["echo", "$HOME;x`y`"] })).toBe("$HOME;x`y`");
+  });
+
+  it("that fails is told by its exit code and one line, in which no secret stands", async () => {
+    const program = `
+      console.log("printed-secret");
+      console.error("\\n\\u001b[31mdenied for printed-secret, tok-5678 and " + process.argv.length + "\\nsecond line");
+      process.exit(3)`;
+    const message = await refused(node(program), { ...ENVIRONMENT, VAULT_TOKEN: "tok-5678" });
+    expect(message).toBe(
+      `… the output of the command "${process.execPath}" can't be had: it ended with exit code 3, and said "\\u{1b}[31mdenied for <API_KEY>, <API_KEY> and 1". Run it by hand to see what is the matter; it must print the tenant's API key and end with 0.`,
+    );
+  });
+
+  it("that can't be started is told", async () => {
+    expect(await refused({ from: "command", command: ["no-such-program", "argument"] })).toContain(
+      "the command \"no-such-program\" can't be had: it can't be started (ENOENT)",
+    );
+    expect(await refused({ from: "command", command: ["a\0b"] })).toContain(
+      "it can't be started (ERR_INVALID_ARG_VALUE)",
+    );
+  });
+
+  it("that does not end is killed, whoever of its children keeps its output open", async () => {
+    const command = ["/bin/sh", "-c", "sleep 2 & sleep 60"];
+    expect(await refused({ from: "command", command }, ENVIRONMENT, 300)).toContain(
+      "can't be had: it was killed after 0.3 s",
+    );
+  });
+
+  it("that prints without end, or nothing, is told", async () => {
+    expect(await refused(node("setInterval(() => process.stdout.write('x'.repeat(9999)), 1)"))).toContain(
+      "is longer than 65536 bytes",
+    );
+    expect(await refused(node(""))).toContain("is empty");
+  });
+});

@@ -1,0 +1,264 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { readTargets } from "../../../../provider/rollout/targets/read-targets";
+import type { Target, Targets } from "../../../../provider/rollout/targets/target";
+import type { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
+import { LintedFolder } from "../../../support/linted-folder";
+
+function read(folder: LintedFolder, text: string): Targets {
+  return readTargets(folder.write("tenants.yaml", text));
+}
+
+function refusal(folder: LintedFolder, text: string): TargetsFileError | undefined {
+  try {
+    read(folder, text);
+    return undefined;
+  } catch (error) {
+    expect(error).toMatchObject({ code: "ERR_ROLLOUT_TARGETS" });
+    return error as TargetsFileError;
+  }
+}
+
+const characters = "abcXYZ019_.-";
+const name = fc
+  .string({ unit: fc.constantFrom(...characters), minLength: 1, maxLength: 12 })
+  .filter((one) => ![".", ".."].includes(one));
+const word = fc.oneof(
+  name,
+  fc.constantFrom("yes", "010", "1e3", "null", "~", "2026-11-21", "a: b", "#x", "ünï", "'\"", "*"),
+);
+const labels = fc.dictionary(fc.constantFrom("ring", "region", "a/b", "no", "007"), word, { maxKeys: 3 });
+const part = (least: number) =>
+  fc.oneof(
+    fc.integer({ min: least, max: 500 }),
+    fc.integer({ min: 1, max: 10_000 }).map((hundredths) => `${hundredths / 100}%`),
+  );
+const tenant = fc.record(
+  {
+    baseUrl: fc.constantFrom("https://one.example", "https://two.example/api"),
+    settings: fc.constantFrom("a.yaml", "{name}/b.yml", "./c/{NAME}.yaml"),
+    labels,
+    resource: word,
+  },
+  { requiredKeys: [] },
+);
+const wave = fc.record(
+  {
+    match: fc.dictionary(
+      fc.constantFrom("ring", "region"),
+      fc.oneof(word, fc.array(word, { minLength: 1, maxLength: 3 })),
+    ),
+    take: part(1),
+    maxConcurrent: fc.integer({ min: 1, max: 99 }),
+    failureTolerance: part(0),
+    soak: fc
+      .tuple(fc.integer({ min: 0, max: 29 }), fc.constantFrom("s", "m", "h", "d"))
+      .map((one) => one.join("")),
+    gate: fc.boolean(),
+  },
+  { requiredKeys: [] },
+);
+const file = fc.record({
+  defaultLabels: labels,
+  tenants: fc.uniqueArray(fc.tuple(name, tenant), { minLength: 1, maxLength: 8, selector: ([one]) => one }),
+  waves: fc.uniqueArray(fc.tuple(name, wave), { minLength: 1, maxLength: 4, selector: ([one]) => one }),
+});
+
+type File = typeof file extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** The file as plain data. The key is a command, which differs for all names. */
+function written({ defaultLabels, tenants, waves }: File) {
+  return {
+    version: 1,
+    defaults: {
+      baseUrl: "https://all.example",
+      key: { command: ["get", "{name}"] },
+      settings: "settings/{name}.yaml",
+      labels: defaultLabels,
+    },
+    // A map, for numbers would come first in an object.
+    tenants: new Map<string, unknown>(tenants),
+    waves: waves.map(([wave, rest]) => ({ name: wave, ...rest })),
+  };
+}
+
+const toleranceOf = (one: number | string) =>
+  typeof one === "number" ? { count: one } : { percent: Number.parseFloat(one) };
+
+describe("a valid file", () => {
+  it.each([
+    ["in blocks", (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE" })],
+    [
+      "as JSON",
+      (value: unknown) => stringify(value, { defaultStringType: "QUOTE_DOUBLE", collectionStyle: "flow" }),
+    ],
+  ])("reads back what was written %s", (_how, text) => {
+    using folder = new LintedFolder();
+    fc.assert(
+      fc.property(file, (content) => {
+        const { targets, waves } = read(folder, text(written(content)));
+        expect(targets.map(({ place: _, ...one }) => one)).toEqual(
+          content.tenants.map(([tenantName, one]): Omit<Target, "place"> => {
+            const capitals = tenantName.toUpperCase().replace(/[^A-Z0-9]/g, "_");
+            const settings: Record<string, string> = {
+              "a.yaml": "a.yaml",
+              "{name}/b.yml": `${tenantName}/b.yml`,
+              "./c/{NAME}.yaml": `c/${capitals}.yaml`,
+            };
+            return {
+              name: tenantName,
+              labels: { ...content.defaultLabels, ...one.labels },
+              baseUrl: one.baseUrl ?? "https://all.example",
+              key: { from: "command", command: ["get", tenantName] },
+              settings: folder.path(settings[one.settings ?? ""] ?? `settings/${tenantName}.yaml`),
+              stack: tenantName,
+              ...(one.resource === undefined ? {} : { resource: one.resource }),
+              allowInsecureHttp: false,
+            };
+          }),
+        );
+        const units: Record<string, number> = { s: 1, m: 60, h: 3_600, d: 86_400 };
+        expect(waves.map(({ place: _, ...one }) => one)).toEqual(
+          content.waves.map(([waveName, { match, take, failureTolerance = 0, soak = "0s", ...one }]) => ({
+            name: waveName,
+            ...(match === undefined
+              ? {}
+              : {
+                  match: Object.fromEntries(
+                    Object.entries(match).map(([label, values]) => [label, [values].flat()]),
+                  ),
+                }),
+            ...(take === undefined ? {} : { take: toleranceOf(take) }),
+            maxConcurrent: one.maxConcurrent ?? 1,
+            failureTolerance: toleranceOf(failureTolerance),
+            soakMs: Number.parseInt(soak, 10) * (units[soak.slice(-1)] ?? 0) * 1_000,
+            gate: one.gate ?? false,
+          })),
+        );
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe("a trap of YAML", () => {
+  const LINES = [
+    "version: 1",
+    "defaults:",
+    "  baseUrl: https://mail.example",
+    "  key: { environment: '{NAME}_KEY' }",
+    "  settings: '{name}.yaml'",
+    "tenants:",
+    ...Array.from({ length: 9 }, (_, index) => `  t${index}: { labels: { ring: beta } }`),
+  ];
+
+  it("is none without it", () => {
+    using folder = new LintedFolder();
+    expect(refusal(folder, LINES.join("\n"))).toBeUndefined();
+  });
+
+  it.each([
+    ["  010: {}", "yaml-not-text"],
+    ["  1e3: {}", "yaml-not-text"],
+    ["  0x1F: {}", "yaml-not-text"],
+    ["  true: {}", "yaml-not-text"],
+    ["  ~: {}", "yaml-not-text"],
+    ["  1_000: {}", "yaml-not-text"],
+    ["  no: {}", "yaml-boolean"],
+    ["  t1: {}\n  t1: {}", "yaml-duplicate-key"],
+    ["  a: { stack: b, stack: c }", "yaml-duplicate-key"],
+    ["  a: &a {}", "yaml-anchor"],
+    ["  a: *b", "yaml-anchor"],
+    ["  <<: {}", "yaml-anchor"],
+    ["  a: !!map {}", "yaml-tag"],
+    ["\ta: {}", "yaml-tab"],
+    ["  a: { labels: { ring: 010 } }", "yaml-not-text"],
+    ["  a: { labels: { ring: on } }", "yaml-boolean"],
+    ["  a: { labels: { ring: 1.10 } }", "yaml-not-text"],
+    ["  a: { labels: { ring: 1:30 } }", "yaml-not-text"],
+    ["  a: { labels: { ring:beta } }", "invalid-value"],
+    ["---", "yaml-documents"],
+    ["  a: ]", "yaml-syntax"],
+    ["  a: { stack: \u202eb }", "yaml-hidden"],
+  ])("%j is found at its line, wherever it is", (trap, code) => {
+    using folder = new LintedFolder();
+    fc.assert(
+      fc.property(fc.integer({ min: 6, max: LINES.length }), (at) => {
+        // What is there twice is told where it is the second time.
+        const text = LINES.toSpliced(at, 0, ...trap.split("\n")).filter(
+          (line) => !trap.includes("t1") || !line.startsWith("  t1: { "),
+        );
+        const found = refusal(folder, text.join("\n"))?.findings ?? [];
+        const last = trap.split("\n").at(-1) ?? "";
+        expect(found.map((one) => `${one.place?.line} ${one.code}`)).toContain(
+          `${text.lastIndexOf(last) + 1} ${code}`,
+        );
+      }),
+      { numRuns: 10 },
+    );
+  });
+});
+
+describe("a key in the clear", () => {
+  const secret = fc.string({
+    unit: fc.constantFrom(..."qwzQWZ0123456789_-.:*&!%@|>#$'\"{}[],="),
+    minLength: 10,
+    maxLength: 30,
+  });
+  const SPOTS: readonly ((secret: string) => string)[] = [
+    (one) => `key: ${one}`,
+    (one) => `key:${one}`,
+    (one) => `key: "${one}"`,
+    (one) => `key: '${one}'`,
+    (one) => `key: [${one}]`,
+    (one) => `key: { ${one} }`,
+    (one) => `key: { ${one}: }`,
+    (one) => `key: { value: ${one} }`,
+    (one) => `key: { "${one}": 1, "${one}": 2 }`,
+    (one) => `key: { environment: ${one} }`,
+    (one) => `key: { environment: '$${one}' }`,
+    (one) => `key: { command: ${one} }`,
+    (one) => `key: { command: { ${one}: 1 } }`,
+    (one) => `key:\n      ${one}`,
+    (one) => `key:\n      value: ${one}`,
+    (one) => `key: |\n      ${one}`,
+    (one) => `key: &a ${one}`,
+    (one) => `apiKey: ${one}`,
+    (one) => `api_key:${one}`,
+    (one) => `key:${one}: 1`,
+    (one) => `mail-key:${one}:`,
+    (one) => `token: "${one}`,
+    (one) => `secret: { ${one}: { ${one}: } }`,
+  ];
+
+  it("is repeated in no message, however it is written", () => {
+    using folder = new LintedFolder();
+    const before =
+      "version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ";
+    fc.assert(
+      fc.property(secret, fc.constantFrom(...SPOTS), (one, spot) => {
+        const error = refusal(folder, `${before}${spot(one)}\n`);
+        const told = `${error?.message}`.replaceAll(folder.folder, "");
+        for (let at = 0; at + 6 <= one.length; at += 1) expect(told).not.toContain(one.slice(at, at + 6));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([
+    "key: abcdef123",
+    "key: { value: abcdef123 }",
+    "apiKey: abcdef123",
+    "key: 123456",
+    "key: [abcdef123]",
+  ])("%s says what to write", (line) => {
+    using folder = new LintedFolder();
+    const text = `version: 1\ntenants:\n  acme:\n    baseUrl: https://mail.example\n    settings: a.yaml\n    ${line}\n`;
+    const [finding] = refusal(folder, text)?.findings ?? [];
+    expect(finding).toMatchObject({ code: "key-in-the-clear", place: { line: 6 } });
+    expect(finding?.message).toMatch(
+      /^key must say where the key comes from, .*\{ environment: ACME_API_KEY \}/,
+    );
+  });
+});

@@ -1,0 +1,485 @@
+import { mkdirSync, symlinkSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { readTargets } from "../../../../provider/rollout/targets/read-targets";
+import type { Targets } from "../../../../provider/rollout/targets/target";
+import { TargetsFileError } from "../../../../provider/rollout/targets/targets-file-error";
+import { LintedFolder } from "../../../support/linted-folder";
+
+/** What is read of files of which `tenants.yaml` is asked for, with paths as in their folder. */
+function read(files: Readonly<Record<string, string>>, prepare?: (folder: LintedFolder) => void): Targets {
+  using folder = new LintedFolder(files);
+  prepare?.(folder);
+  const targets = readTargets(folder.path("tenants.yaml"));
+  const parts = [...Object.entries(targets)].map(([name, value]) =>
+    value instanceof Map ? [name, value] : [name, withoutFolder(value, folder)],
+  );
+  return Object.fromEntries(parts);
+}
+
+/** The mistakes, `tenants.yaml:3:5 message`. */
+function told(
+  files: string | Readonly<Record<string, string>>,
+  prepare?: (folder: LintedFolder) => void,
+): string[] {
+  using folder = new LintedFolder(typeof files === "string" ? { "tenants.yaml": files } : files);
+  prepare?.(folder);
+  try {
+    readTargets(folder.path("tenants.yaml"));
+    return [];
+  } catch (error) {
+    expect(error).toBeInstanceOf(TargetsFileError);
+    const { code, message, findings } = error as TargetsFileError;
+    expect(code).toBe("ERR_ROLLOUT_TARGETS");
+    for (const one of findings.slice(0, 100)) expect(message).toContain(one.message);
+    return findings.map(
+      (one) =>
+        `${one.place?.file.replace(`${folder.folder}/`, "")}:${one.place?.line}:${one.place?.column} ${one.message.replaceAll(`${folder.folder}/`, "")}`,
+    );
+  }
+}
+
+function withoutFolder<Value>(value: Value, folder: LintedFolder): Value {
+  return value === undefined ? value : JSON.parse(JSON.stringify(value).replaceAll(`${folder.folder}/`, ""));
+}
+
+const DEFAULTS = `version: 1
+defaults:
+  baseUrl: https://mail-security.example/
+  key: { environment: "{NAME}_API_KEY" }
+  settings: settings/{name}.yaml
+`;
+
+/** Below the defaults, from line 6. */
+const below = (text: string): string => `${DEFAULTS}${text}`;
+
+describe("a file with all that there is", () => {
+  const files = {
+    "tenants.yaml": `version: 1
+project: mail
+include: [customers/emea.yaml]
+defaults:
+  baseUrl: https://mail-security.example/
+  key: { environment: "{NAME}_API_KEY" }
+  settings: settings/{name}.yaml
+  labels: { region: us, tier: gold }
+tenants:
+  acme-1.b: { labels: { ring: canary, region: eu } }
+  "10":
+    key: { file: "keys/{name}" }
+  "2": { key: { command: [vault, read, "secret/{name}"] }, stack: two, resource: settings }
+services:
+  https://Mail-Security.example/: { requestsPerSecond: 0.5, maxConcurrent: 8 }
+failureTolerance: 2.5%
+waves:
+  - name: canary
+    match: { ring: canary, region: [eu, us] }
+    take: 10%
+    maxConcurrent: 3
+    failureTolerance: 1
+    soak: 90m
+    gate: true
+    health: { command: [./check.sh, now], timeout: 90s, threats: { min: 3 } }
+  - { name: rest, soak: 2d, take: 3, health: { threats: {} } }
+`,
+    "customers/emea.yaml": `version: 1
+defaults:
+  labels: { region: eu }
+  settings: "{name}/settings.yml"
+  allowInsecureHttp: true
+tenants:
+  globex:
+  hooli: { baseUrl: http://hooli.example/api/, key: { file: /run/secrets/hooli }, allowInsecureHttp: true }
+`,
+  };
+
+  it("is read whole, tenants in the order of the lines", () => {
+    const { targets, waves, services, ...rest } = read(files);
+    expect(rest).toEqual({
+      file: "tenants.yaml",
+      files: ["tenants.yaml", "customers/emea.yaml"],
+      project: "mail",
+      failureTolerance: { percent: 2.5 },
+      findings: [],
+    });
+    const service = { baseUrl: "https://mail-security.example", allowInsecureHttp: false };
+    expect(
+      targets.map(({ place, ...one }) => ({ ...one, at: `${place.file}:${place.line}:${place.column}` })),
+    ).toEqual([
+      {
+        name: "acme-1.b",
+        labels: { region: "eu", tier: "gold", ring: "canary" },
+        ...service,
+        key: { from: "environment", variable: "ACME_1_B_API_KEY" },
+        settings: "settings/acme-1.b.yaml",
+        stack: "acme-1.b",
+        at: "tenants.yaml:10:3",
+      },
+      {
+        name: "10",
+        labels: { region: "us", tier: "gold" },
+        ...service,
+        key: { from: "file", path: "keys/10" },
+        settings: "settings/10.yaml",
+        stack: "10",
+        at: "tenants.yaml:11:3",
+      },
+      {
+        name: "2",
+        labels: { region: "us", tier: "gold" },
+        ...service,
+        key: { from: "command", command: ["vault", "read", "secret/2"] },
+        settings: "settings/2.yaml",
+        stack: "two",
+        resource: "settings",
+        at: "tenants.yaml:13:3",
+      },
+      {
+        name: "globex",
+        labels: { region: "eu", tier: "gold" },
+        ...service,
+        allowInsecureHttp: true,
+        key: { from: "environment", variable: "GLOBEX_API_KEY" },
+        settings: "customers/globex/settings.yml",
+        stack: "globex",
+        at: "customers/emea.yaml:7:3",
+      },
+      {
+        name: "hooli",
+        labels: { region: "eu", tier: "gold" },
+        baseUrl: "http://hooli.example/api",
+        allowInsecureHttp: true,
+        key: { from: "file", path: "/run/secrets/hooli" },
+        settings: "customers/hooli/settings.yml",
+        stack: "hooli",
+        at: "customers/emea.yaml:8:3",
+      },
+    ]);
+    expect(waves.map(({ place, ...one }) => ({ ...one, line: place.line }))).toEqual([
+      {
+        name: "canary",
+        match: { ring: ["canary"], region: ["eu", "us"] },
+        take: { percent: 10 },
+        maxConcurrent: 3,
+        failureTolerance: { count: 1 },
+        soakMs: 5_400_000,
+        gate: true,
+        health: { command: ["./check.sh", "now"], timeoutMs: 90_000, threats: { risePercent: 50, min: 3 } },
+        line: 18,
+      },
+      {
+        name: "rest",
+        take: { count: 3 },
+        maxConcurrent: 1,
+        failureTolerance: { count: 0 },
+        soakMs: 172_800_000,
+        gate: false,
+        health: { timeoutMs: 300_000, threats: { risePercent: 50, min: 10 } },
+        line: 26,
+      },
+    ]);
+    expect([...services]).toEqual([
+      ["https://mail-security.example", { requestsPerSecond: 0.5, maxConcurrent: 8 }],
+    ]);
+  });
+});
+
+describe("what is left out", () => {
+  it("is one wave of all, one after the other, and none may fail", () => {
+    const { waves, services, failureTolerance } = read({ "tenants.yaml": below("tenants: { acme: }\n") });
+    expect(waves).toMatchObject([
+      { name: "all", maxConcurrent: 1, failureTolerance: { count: 0 }, soakMs: 0, gate: false },
+    ]);
+    expect(waves[0]).not.toHaveProperty("match");
+    expect(waves[0]).not.toHaveProperty("take");
+    expect(services.size).toBe(0);
+    expect(failureTolerance).toBeUndefined();
+  });
+
+  it("the project is that of a Pulumi.yaml beside the file", () => {
+    const tenants = { "tenants.yaml": below("tenants: { acme: }\n") };
+    expect(read(tenants).project).toBe("email-security");
+    expect(read({ ...tenants, "Pulumi.yaml": "name: mail # ours\nruntime: nodejs\n" }).project).toBe("mail");
+    expect(told({ ...tenants, "Pulumi.yaml": "runtime: nodejs\n" })).toEqual([
+      'Pulumi.yaml:1:1 has no name that a Pulumi project can have, and is asked for it as "tenants.yaml" has no `project`; write it in one of the two',
+    ]);
+  });
+
+  it("a service that no tenant has is a warning", () => {
+    const { findings } = read({
+      "tenants.yaml": below(
+        "tenants: { acme: }\nservices: { https://other.example: { maxConcurrent: 1 } }\n",
+      ),
+    });
+    expect(findings).toMatchObject([
+      { level: "warning", code: "service-unused", place: { line: 7, column: 13 } },
+    ]);
+  });
+});
+
+describe("mistakes in one place", () => {
+  it.each<[text: string, ...mistakes: string[]]>([
+    ["tenants: {}", "6:10 declares no tenant; write one under `tenants`"],
+    ["tenants: [acme]", '6:10 tenants must be tenants by their names, not ["acme"]'],
+    ["tenant: { acme: {} }", '6:1 "tenant" is no key here; did you mean tenants?'],
+    [
+      "owner: me\ntenants: { acme: { colour: red } }",
+      '6:1 "owner" is no key here; there are version, project, include, defaults, tenants, services, failureTolerance, waves',
+      '7:20 "colour" is no key here; there are baseUrl, key, settings, labels, allowInsecureHttp, stack, resource',
+    ],
+    ["tenants: { acme: { url: https://a.example } }", '6:20 "url" is no key here; did you mean baseUrl?'],
+    [
+      "tenants: { a b: {} }",
+      '6:12 "a b" is no name that a Pulumi stack can have; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots',
+    ],
+    ["tenants: { ..: {} }", '6:12 ".." is no name; take another'],
+    ["tenants: { __proto__: {} }", '6:12 "__proto__" can\'t be used here'],
+    ["tenants: { acme: { labels: { __proto__: x } } }", '6:30 "__proto__" can\'t be used here'],
+    [
+      "tenants: { acme: { labels: { ring: 1 } } }",
+      '6:36 ring: 1 is read as 1 by YAML, and not as a text; write "1" in quotes',
+    ],
+    [
+      "tenants: { acme: { labels: { ring: 'a,b' } } }",
+      '6:36 ring is "a,b"; write 1 to 200 characters without commas, and without white space around',
+    ],
+    [
+      "tenants: { acme: { labels: { ring=x: a } } }",
+      '6:30 "ring=x" is no label; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores, dots and slashes',
+    ],
+    [
+      "tenants: { acme: { stack: org/acme } }",
+      '6:27 stack "org/acme" is no name that a Pulumi stack can have; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots',
+    ],
+    [
+      "tenants: { acme: { baseUrl: mail.example } }",
+      "6:29 The service's address (baseUrl) is not a URL. Give an address such as https://mail-security.example.",
+    ],
+    [
+      "tenants: { acme: { baseUrl: http://mail.example } }",
+      '6:29 The service\'s address (baseUrl) is "http://mail.example": plain http would send the API key in the clear. Use https, or, where that is truly wanted, allowInsecureHttp (EMAIL_SECURITY_ALLOW_INSECURE_HTTP=true for resources).',
+    ],
+    [
+      "tenants: { acme: { settings: '{Name}.yaml' } }",
+      '6:30 settings holds "{Name}"; there are {name} and {NAME}',
+    ],
+    [
+      "tenants: { acme: { settings: /etc/acme.yaml } }",
+      '6:30 settings "/etc/acme.yaml" is an absolute path, which another machine does not have; write it relative to this file',
+    ],
+    [
+      "tenants: { acme: { settings: acme.csv } }",
+      '6:30 settings "acme.csv" names no settings file; its name ends in .yaml, .yml or .json',
+    ],
+    [
+      "tenants: { 3m: {} }",
+      '4:8 environment is no name of a variable once the name "3m" is put into it; give this tenant a key of its own, such as { environment: TENANT_{NAME}_API_KEY }',
+    ],
+    [
+      "tenants: { acme: { key: { } } }",
+      "6:25 key is empty; write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }",
+    ],
+    [
+      "tenants: { acme: { key: { file: a, environment: B } } }",
+      "6:25 key has more than one source; keep one",
+    ],
+    [
+      "tenants: { acme: { key: { command: vault read } } }",
+      "6:36 command must be a list, of a program and its arguments, as [vault, read, -field=key, secret/acme]",
+    ],
+    [
+      "tenants: { acme: { key: { env: B } } }",
+      "6:27 has a key that is none here; write where it comes from: { environment: ACME_API_KEY }, { file: /run/secrets/acme } or { command: [program, argument] }",
+    ],
+    [
+      "tenants: { acme: }\nservices: { mail: {} }",
+      "7:13 The service's address (baseUrl) is not a URL. Give an address such as https://mail-security.example.",
+    ],
+    [
+      "tenants: { acme: }\nservices:\n  https://mail-security.example: {}\n  https://mail-security.example/: {}",
+      '9:3 the service "https://mail-security.example" is written twice, here and at tenants.yaml:8; keep one of the two',
+    ],
+    [
+      "tenants: { acme: }\nservices: { https://a.example: { requestsPerSecond: 0 } }",
+      "7:53 requestsPerSecond is 0; write more than 0",
+    ],
+    [
+      "tenants: { acme: }\nfailureTolerance: 101%",
+      '7:19 failureTolerance must be a count or a percentage, as 3 or 10%, not "101%"',
+    ],
+    [
+      "tenants: { acme: }\nwaves: []",
+      "7:8 waves is an empty list; write waves, or take the line away for one of all tenants",
+    ],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a }\n  - { name: a }",
+      '9:13 the wave "a" is declared twice, here and at tenants.yaml:8; give one another name',
+    ],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, take: 0 }",
+      "8:22 take is too few; write at least 1, or more than 0%",
+    ],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, take: 0.0% }",
+      "8:22 take is too few; write at least 1, or more than 0%",
+    ],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, take: 1.5 }",
+      "8:22 take must be a count or a percentage, as 3 or 10%, not 1.5",
+    ],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, soak: 30 }",
+      "8:22 soak must be a time, as 30s, 15m, 2h or 1d, not 30",
+    ],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, soak: 31d }",
+      '8:22 soak is "31d"; write a time of at most 30d',
+    ],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, soak: 1w }",
+      '8:22 soak is "1w"; write a time as 30s, 15m, 2h or 1d',
+    ],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, maxConcurrent: 0 }",
+      "8:31 maxConcurrent is 0; it can't be less than 1",
+    ],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, match: { ring: [] } }",
+      "8:31 ring is an empty list, which nothing matches; write a value",
+    ],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, health: {} }",
+      "8:24 health checks nothing; write `command` or `threats`",
+    ],
+    ["tenants: { acme: }\nwaves:\n  - { match: {} }", "8:5 name is missing; write a name"],
+    [
+      "tenants: { acme: }\nwaves:\n  - { name: a, matches: {} }",
+      '8:16 "matches" is no key here; did you mean match?',
+    ],
+  ])("%j", (text, ...mistakes) => {
+    expect(told(below(`${text}\n`))).toEqual(mistakes.map((one) => `tenants.yaml:${one}`));
+  });
+
+  it("no version, and what a tenant lacks", () => {
+    expect(told("tenants: { acme: }\n")).toEqual([
+      "tenants.yaml:1:1 version is missing; write `version: 1` as the first line",
+    ]);
+    expect(told("version: 1\ntenants:\n  acme: { settings: a.yaml }\n")).toEqual([
+      'tenants.yaml:3:3 "acme" has no baseUrl; write it here, or for all tenants under `defaults`',
+      'tenants.yaml:3:3 "acme" has no key; write it here, or for all tenants under `defaults`',
+    ]);
+  });
+
+  it("of the defaults are told once for all tenants", () => {
+    const text =
+      "version: 1\ndefaults: { baseUrl: mail, key: { file: a }, settings: '{x}.yaml' }\ntenants: { a: , b: , c: }\n";
+    expect(told(text)).toEqual([
+      "tenants.yaml:2:22 The service's address (baseUrl) is not a URL. Give an address such as https://mail-security.example.",
+      'tenants.yaml:2:56 settings holds "{x}"; there are {name} and {NAME}',
+    ]);
+  });
+
+  it("a file that is not there", () => {
+    using folder = new LintedFolder();
+    expect(() => readTargets(folder.path("tenants.yaml"))).toThrow(
+      /tenants\.yaml:1:1 error: .* can't be read/,
+    );
+  });
+});
+
+describe("what is there twice", () => {
+  it("is told at both places, over files too", () => {
+    const mistakes = told({
+      "tenants.yaml": below(`include: [more.yaml]
+tenants:
+  acme: {}
+  b: { stack: acme }
+  c: { key: { environment: ACME_API_KEY } }
+  d: { key: { file: key } }
+  e: { key: { file: more/../key } }
+  f: { key: { command: [get, key] } }
+`),
+      "more.yaml": `version: 1
+tenants:
+  g: { key: { command: [get, key] } }
+  acme: {}
+  h: { key: { command: [get, key] }, baseUrl: https://other.example }
+`,
+    });
+    expect(mistakes).toEqual([
+      'more.yaml:3:13 "g" has the address and the key of "f", at tenants.yaml:13, so both are one tenant of the service; keep one of the two, or give it its own key',
+      'more.yaml:4:3 the tenant "acme" is declared twice, here and at tenants.yaml:8; keep one of the two',
+      'tenants.yaml:9:15 "b" has the stack "acme", which "acme" has too, at tenants.yaml:8; what one declares, the other would remove. Give each a stack of its own',
+      'tenants.yaml:10:13 "c" has the address and the key of "acme", at tenants.yaml:8, so both are one tenant of the service; keep one of the two, or give it its own key',
+      'tenants.yaml:12:13 "e" has the address and the key of "d", at tenants.yaml:11, so both are one tenant of the service; keep one of the two, or give it its own key',
+    ]);
+  });
+
+  it("in one file, with both lines", () => {
+    expect(told(below("tenants:\n  acme:\n  acme:\n"))).toEqual([
+      'tenants.yaml:8:3 "acme" is written twice here, first in line 7, and only one could count; keep one',
+    ]);
+  });
+});
+
+describe("included files", () => {
+  const including = (path: string): string => below(`include: [${path}]\ntenants: { acme: }\n`);
+
+  it.each([
+    ["none.yaml", /^tenants\.yaml:6:11 "none\.yaml" can't be read: ENOENT/],
+    ["tenants.yaml", /^tenants\.yaml:6:11 "tenants\.yaml" is read already; take this line away$/],
+    ["'*.csv'", /^tenants\.yaml:6:11 "\*\.csv" names no settings file/],
+    ["https://mail.example/a.yaml", /^tenants\.yaml:6:11 "https:.*" is no file/],
+    ["/etc/a.yaml", /^tenants\.yaml:6:11 "\/etc\/a\.yaml" is an absolute path/],
+  ])("%s is refused", (path, mistake) => {
+    expect(told(including(path))).toEqual([expect.stringMatching(mistake)]);
+  });
+
+  it("have tenants and their defaults, and nothing that is of all", () => {
+    expect(told({ "tenants.yaml": including("a.yaml"), "a.yaml": "version: 1\nwaves: []\n" })).toEqual([
+      'a.yaml:2:1 "waves" is no key here; there are version, defaults, tenants',
+    ]);
+  });
+
+  it("and settings lie within the repository, over links too", () => {
+    const tenants = (include: string, settings: string): string =>
+      `version: 1\ninclude: ${include}\ndefaults: { baseUrl: https://mail.example, key: { file: ../key } }\ntenants: { acme: { settings: ${settings} } }\n`;
+    const outside = (folder: LintedFolder): void => {
+      mkdirSync(folder.path("repository/.git"));
+      symlinkSync(folder.path("outside"), folder.path("repository/link"));
+    };
+    const toldOf = (include: string, settings: string): string[] => {
+      const files = {
+        "tenants.yaml": "",
+        "repository/deep/tenants.yaml": tenants(include, settings),
+        "outside/a.yaml": "version: 1\nsecret: here\n",
+      };
+      using folder = new LintedFolder(files);
+      outside(folder);
+      try {
+        readTargets(folder.path("repository/deep/tenants.yaml"));
+        return [];
+      } catch (error) {
+        expect(String(error)).not.toContain("secret");
+        return (error as TargetsFileError).findings.map(
+          ({ place, message }) => `${place?.line} ${message.slice(-60)}`,
+        );
+      }
+    };
+    expect(toldOf("[]", "../acme.yaml")).toEqual([]);
+    expect(toldOf("[]", "..acme.yaml")).toEqual([]);
+    const settings = "4 s outside the repository of this file, where nobody reviews it";
+    expect(toldOf("[]", "../../outside/acme.yaml").map((one) => one.slice(-50))).toEqual([
+      settings.slice(-50),
+    ]);
+    expect(toldOf("[]", "../link/none.yaml").map((one) => one.slice(-50))).toEqual([settings.slice(-50)]);
+    const include = "it lies outside the repository of the file that includes it";
+    expect(toldOf("[../../outside/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);
+    expect(toldOf("[../link/a.yaml]", "a.yaml")).toEqual([expect.stringContaining(include)]);
+  });
+});
+
+it("10,000 tenants with a mistake each are told in a moment", () => {
+  const lines = Array.from({ length: 10_000 }, (_, index) => `  t${index}: { settings: /abs/${index}.yaml }`);
+  const mistakes = told(below(`tenants:\n${lines.join("\n")}\n`));
+  expect(mistakes).toHaveLength(10_000);
+});

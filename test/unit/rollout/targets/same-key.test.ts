@@ -1,0 +1,39 @@
+import { inspect } from "node:util";
+import { expect, it } from "vitest";
+import { findSameKeys, SameKeyError } from "../../../../provider/rollout/targets/same-key";
+import { target } from "../../../support/rollout-target";
+
+it("finds those with the same address and key, in their order, and shows no key", () => {
+  const [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map((name) => target(name)) as [
+    ReturnType<typeof target>,
+    ...ReturnType<typeof target>[],
+  ];
+  const elsewhere = target("elsewhere", {}, { baseUrl: "https://other.example" });
+  const keys = new Map(
+    [a, b, c, d, e, elsewhere].map((one, index) => [
+      one,
+      ["one", "two", "one", "three", "two", "one"][index],
+    ]),
+  ) as Map<ReturnType<typeof target>, string>;
+  const groups = findSameKeys(keys);
+  expect(groups.map((group) => group.map(({ name }) => name))).toEqual([
+    ["a", "c"],
+    ["b", "e"],
+  ]);
+  const error = new SameKeyError(groups);
+  expect(error.code).toBe("ERR_ROLLOUT_SAME_KEY");
+  expect(error.message.split("\n").slice(1)).toEqual([
+    '  "a" (tenants.yaml:1), "c" (tenants.yaml:1)',
+    '  "b" (tenants.yaml:1), "e" (tenants.yaml:1)',
+  ]);
+  expect(inspect(groups)).not.toMatch(/one|two|three/);
+});
+
+it("finds none where all differ, be it in the address alone", () => {
+  const keys = new Map([
+    [target("a"), "one"],
+    [target("b"), "two"],
+    [target("c", {}, { baseUrl: "https://other.example" }), "one"],
+  ]);
+  expect(findSameKeys(keys)).toEqual([]);
+});

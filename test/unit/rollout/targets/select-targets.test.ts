@@ -1,0 +1,79 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Selection, selectTargets } from "../../../../provider/rollout/targets/select-targets";
+import { target } from "../../../support/rollout-target";
+
+const TARGETS = [
+  target("acme", { ring: "canary", region: "eu" }),
+  target("acme-labs", { ring: "beta", region: "us" }),
+  target("globex", { ring: "wide", region: "eu" }),
+  target("initech", { region: "us" }),
+];
+
+const names = (selection: Selection): string[] => selectTargets(TARGETS, selection).map(({ name }) => name);
+
+describe("selects, in their order", () => {
+  it.each<[Selection, string[]]>([
+    [{}, ["acme", "acme-labs", "globex", "initech"]],
+    [{ only: ["globex", "acme"] }, ["acme", "globex"]],
+    [{ only: ["acme*"] }, ["acme", "acme-labs"]],
+    [{ only: ["*e*", "globex"] }, ["acme", "acme-labs", "globex", "initech"]],
+    [{ only: ["*a*l*s"] }, ["acme-labs"]],
+    [{ labels: ["ring=canary"] }, ["acme"]],
+    [{ labels: ["ring=canary,beta"] }, ["acme", "acme-labs"]],
+    [{ labels: ["!ring=canary,beta"] }, ["globex", "initech"]],
+    [{ labels: ["region=eu", "!ring=canary"] }, ["globex"]],
+    [{ only: ["acme*"], labels: ["region=us"] }, ["acme-labs"]],
+  ])("%j", (selection, expected) => expect(names(selection)).toEqual(expected));
+});
+
+describe("refuses", () => {
+  it.each<[Selection, string]>([
+    [{ only: ["acme", "golbex"] }, 'No tenant is called "golbex"; did you mean "globex"?'],
+    [{ only: ["Acme"] }, 'No tenant is called "Acme"; did you mean "acme", "acme-labs"?'],
+    [
+      { only: ["hooli*"] },
+      'No tenant is called "hooli*"; there are "acme", "acme-labs", "globex", "initech".',
+    ],
+    [{ only: [""] }, 'No tenant is called ""; there are "acme", "acme-labs", "globex", "initech".'],
+    [{ labels: ["rng=canary"] }, 'No tenant has the label "rng"; did you mean "ring"?'],
+    [{ labels: ["tier=1"] }, 'No tenant has the label "tier"; there are "ring", "region".'],
+    [{ labels: ["!ring=canry"] }, 'No tenant has the label "ring" with "canry"; did you mean "canary"?'],
+    [
+      { labels: ["ring"] },
+      '"ring" is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.',
+    ],
+    [
+      { labels: ["ring="] },
+      '"ring=" is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.',
+    ],
+    [
+      { labels: ["ring=beta,"] },
+      '"ring=beta," is no label to select by; write ring=canary, ring=canary,beta or !ring=canary.',
+    ],
+    [{ labels: ["constructor=x"] }, 'No tenant has the label "constructor"; there are "ring", "region".'],
+    [
+      { only: ["acme"], labels: ["region=us"] },
+      'No tenant is selected: none is "acme" and "region=us" at once.',
+    ],
+  ])("%j", (selection, message) => {
+    expect(() => names(selection)).toThrow(
+      expect.objectContaining({ code: "ERR_ROLLOUT_SELECTION", message }),
+    );
+  });
+});
+
+it("a name with * is what an expression would say", () => {
+  const text = fc.string({ unit: fc.constantFrom("a", "b", "."), maxLength: 6 });
+  const pattern = fc.string({ unit: fc.constantFrom("a", "b", ".", "*"), maxLength: 6 });
+  fc.assert(
+    fc.property(text, pattern, (name, written) => {
+      const all = [target(name), target("z")];
+      const expression = new RegExp(`^${written.replaceAll(".", "\\.").replaceAll("*", ".*")}$`);
+      const expected = all.filter((one) => expression.test(one.name));
+      const selected = () => selectTargets(all, { only: [written] });
+      if (expected.length === 0) expect(selected).toThrow();
+      else expect(selected()).toEqual(expected);
+    }),
+  );
+});

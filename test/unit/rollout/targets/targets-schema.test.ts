@@ -1,0 +1,95 @@
+import Ajv2020 from "ajv/dist/2020";
+import { describe, expect, it } from "vitest";
+import { readYaml } from "../../../../provider/gitops/files/yaml-source";
+import { publishedSchemas } from "../../../../provider/rollout/schemas";
+import { readTargets } from "../../../../provider/rollout/targets/read-targets";
+import { tenantsJsonSchema } from "../../../../provider/rollout/targets/targets-schema";
+import { LintedFolder } from "../../../support/linted-folder";
+
+const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(tenantsJsonSchema());
+
+function isRead(text: string): boolean {
+  using folder = new LintedFolder({ "tenants.yaml": text });
+  try {
+    readTargets(folder.path("tenants.yaml"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const DEFAULTS =
+  "version: 1\ndefaults: { baseUrl: https://mail.example, key: { environment: '{NAME}_KEY' }, settings: '{name}.yaml', labels: { a: b }, allowInsecureHttp: false }\n";
+
+const tenant = (fields: string): string => `${DEFAULTS}tenants: { acme: { ${fields} } }`;
+const wave = (fields: string): string => `${DEFAULTS}tenants: { acme: }\nwaves: [{ name: w, ${fields} }]`;
+
+it("is published", () => {
+  expect(publishedSchemas()["tenants.schema.json"]).toEqual(tenantsJsonSchema());
+  expect(Object.keys(publishedSchemas())).toContain("settings.schema.json");
+});
+
+describe("is right by the schema, and when it is read", () => {
+  it.each([
+    tenant(""),
+    tenant("stack: a, resource: b c, labels: { 'x/y': 'a b' }, key: { file: /run/secrets/acme }"),
+    tenant("key: { command: [get, ''] }, baseUrl: https://other.example/api/"),
+    wave(
+      "match: { a: b, c: [d, e] }, take: 10%, maxConcurrent: 2, failureTolerance: 0, soak: 0s, gate: true",
+    ),
+    wave(
+      "take: 1, failureTolerance: 0.25%, health: { command: [a], timeout: 1d, threats: { risePercent: 0, min: 1 } }",
+    ),
+    `${DEFAULTS}project: p\ninclude: []\ntenants: { acme: }\nfailureTolerance: 100%\nservices: { https://mail.example: { requestsPerSecond: 0.1, maxConcurrent: 1 } }`,
+  ])("%s", (text) => {
+    expect(validate(readYaml(text, "a").value), JSON.stringify(validate.errors)).toBe(true);
+    expect(isRead(text)).toBe(true);
+  });
+});
+
+/** Each a mistake; `false` where only reading the file can tell. */
+describe("is wrong by the schema, and when it is read", () => {
+  it.each<[text: string, bySchema?: false]>([
+    ["tenants: {}"],
+    ["version: 2"],
+    [tenant("colour: red")],
+    [tenant("stack: a/b")],
+    [tenant("key: abc")],
+    [tenant("key: { value: abc }")],
+    [tenant("key: {}")],
+    [tenant("key: { file: a, environment: B }")],
+    [tenant("key: { environment: a b }")],
+    [tenant("key: { command: [] }")],
+    [tenant("key: { command: get }")],
+    [tenant("labels: { a: 1 }")],
+    [tenant("labels: { a b: x }")],
+    [tenant("labels: { a: 'x,y' }")],
+    [tenant("allowInsecureHttp: yes please")],
+    [`${DEFAULTS}tenants: { a b: }`],
+    [`${DEFAULTS}tenants: [acme]`],
+    [`${DEFAULTS}tenants: { acme: }\nservices: { https://mail.example: { requestsPerSecond: 0 } }`],
+    [`${DEFAULTS}tenants: { acme: }\nfailureTolerance: 101%`],
+    [`${DEFAULTS}tenants: { acme: }\nfailureTolerance: -1`],
+    [`${DEFAULTS}tenants: { acme: }\nwaves: []`],
+    [wave("take: 0")],
+    [wave("take: 1.5")],
+    [wave("soak: 30")],
+    [wave("soak: 1w")],
+    [wave("gate: 1")],
+    [wave("maxConcurrent: 0")],
+    [wave("match: { a: [] }")],
+    [wave("health: { threats: { min: 0 } }")],
+    [wave("health: { command: check }")],
+    [wave("take: 0%"), false],
+    [wave("soak: 31d"), false],
+    [wave("health: {}"), false],
+    [wave("health: { command: [''] }"), false],
+    [tenant("baseUrl: mail"), false],
+    [tenant("settings: /etc/acme.yaml"), false],
+    [`${DEFAULTS}tenants: { ..: }`, false],
+    [`${DEFAULTS}tenants: {}`, false],
+  ])("%s", (text, bySchema) => {
+    expect(isRead(text), "when it is read").toBe(false);
+    expect(validate(readYaml(text, "a").value), "by the schema").toBe(bySchema === false);
+  });
+});
