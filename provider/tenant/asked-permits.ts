@@ -12,7 +12,7 @@ export const PERMITS_TOKEN = "EMAIL_SECURITY_PERMITS_TOKEN";
  */
 
 /** A permit that came so late, in milliseconds, is not used but asked for again: this process was asleep meanwhile. */
-const STALE_MS = 250;
+export const STALE_MS = 250;
 
 /** The longest line that either side takes, in characters. */
 export const MAX_LINE = 8_192;

@@ -1,0 +1,119 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+import { RUN_SOURCES } from "../hostile/client-process";
+
+/** Prints the address of its permit server; each line that it reads is a token that is not allowed any more. */
+const COORDINATOR = `
+  ${RUN_SOURCES}
+  const { createInterface } = await import("node:readline");
+  const { journal, service, limit } = JSON.parse(process.env.RUN);
+  const { openSqlite } = await import(process.env.SQLITE);
+  const { AddressLimiter, ADDRESSES_TABLE } = await import(process.env.LIMITER);
+  const { startPermitServer } = await import(process.env.SERVER);
+  const database = await openSqlite(journal);
+  await database.query(ADDRESSES_TABLE);
+  const limiter = new AddressLimiter({ database, limits: new Map([[service, limit]]) });
+  const over = new Set();
+  const server = await startPermitServer(limiter, { isAllowed: (token) => token !== "" && !over.has(token) });
+  createInterface({ input: process.stdin }).on("line", (token) => over.add(token));
+  console.log(server.address);
+`;
+
+/** Makes requests, some at once, until it has made enough or one fails; says the code of that failure. */
+const TENANT = `
+  ${RUN_SOURCES}
+  const { service, requests, atOnce } = JSON.parse(process.env.RUN);
+  const { SettingsClient } = await import(process.env.CLIENT);
+  const { permitsOf } = await import(process.env.PERMITS);
+  const client = new SettingsClient({ baseUrl: service, apiKey: process.env.KEY, permits: permitsOf(process.env, service) });
+  let left = requests;
+  const work = async () => {
+    while (left-- > 0) await client.vipEmployees.list();
+  };
+  const ends = await Promise.allSettled(Array.from({ length: atOnce }, work));
+  console.log(ends.find((end) => end.status === "rejected")?.reason.code ?? "done");
+`;
+
+const urlOf = (file: string) => pathToFileURL(`provider/${file}.ts`).href;
+
+export interface CoordinatorOptions {
+  /** The SQLite file. */
+  readonly journal: string;
+  /** The address of the service. */
+  readonly service: string;
+  readonly limit: { readonly requestsPerSecond?: number };
+}
+
+/** A process that gives permits, with the address at which it is asked. */
+export async function startCoordinator(options: CoordinatorOptions): Promise<Program> {
+  const program = new Program(COORDINATOR, {
+    RUN: JSON.stringify(options),
+    SQLITE: urlOf("rollout/journal/sqlite-database"),
+    LIMITER: urlOf("rollout/permits/address-limiter"),
+    SERVER: urlOf("rollout/permits/permit-server"),
+  });
+  await program.said;
+  return program;
+}
+
+export interface TenantOptions {
+  readonly service: string;
+  /** How many requests it makes in all, and at once. */
+  readonly requests: number;
+  readonly atOnce: number;
+  /** Its key at the service, and its token. */
+  readonly name: string;
+  /** Where it asks for permits. */
+  readonly permits: string;
+}
+
+/** A process that makes requests of one tenant. What it says is the code of its failure, or "done". */
+export function startTenant({ name, permits, ...run }: TenantOptions): Program {
+  return new Program(TENANT, {
+    RUN: JSON.stringify(run),
+    CLIENT: urlOf("client/index"),
+    PERMITS: urlOf("tenant/asked-permits"),
+    KEY: name,
+    EMAIL_SECURITY_PERMITS: permits,
+    EMAIL_SECURITY_PERMITS_TOKEN: name,
+  });
+}
+
+export class Program implements AsyncDisposable {
+  /** The first line that it prints. */
+  readonly said: Promise<string>;
+  readonly #child: ChildProcess;
+
+  constructor(program: string, environment: Record<string, string>) {
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { ...process.env, NODE_OPTIONS: "--disable-warning=ExperimentalWarning", ...environment },
+    });
+    let complaints = "";
+    child.stderr.on("data", (chunk) => (complaints += chunk));
+    this.#child = child;
+    this.said = new Promise((resolve, reject) => {
+      createInterface({ input: child.stdout }).once("line", resolve);
+      child.once("close", (code) => reject(new Error(`ended with ${code}: ${complaints}`)));
+    });
+    // One that is killed in its time says nothing, and nobody may wait for it.
+    this.said.catch(() => {});
+  }
+
+  /** Gives it a line to read. */
+  tell(line: string): void {
+    this.#child.stdin?.write(`${line}\n`);
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.#child.once("close", resolve));
+    this.#child.kill("SIGKILL");
+    await ended;
+  }
+}
