@@ -31,6 +31,37 @@ export function watchPeaks(cli: number | undefined): { stop(): Peaks } | undefin
   };
 }
 
+/**
+ * Watches all processes under this one but the sandbox: the most memory that they held together (their proportional set
+ * size), and the most that the coordinator of a rollout held. Undefined where there is no /proc.
+ */
+export function watchTree(): { stop(): { coordinator: number; all: number } } | undefined {
+  if (process.platform !== "linux") return undefined;
+  const peaks = { coordinator: 0, all: 0 };
+  const look = (): void => {
+    let all = 0;
+    for (const pid of withDescendants(process.pid)) {
+      const command = read(`/proc/${pid}/cmdline`);
+      if (pid === process.pid || command.includes("service-process")) continue;
+      const bytes = Number(/^Pss:\s*(\d+) kB/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1] ?? 0) * 1024;
+      all += bytes;
+      if (/dist\/cli\/main\.js\0rollout/.test(command))
+        peaks.coordinator = Math.max(peaks.coordinator, bytes);
+    }
+    peaks.all = Math.max(peaks.all, all);
+  };
+  const timer = setInterval(look, TREE_INTERVAL_MS);
+  return {
+    stop() {
+      clearInterval(timer);
+      return peaks;
+    },
+  };
+}
+
+/** Adding up costs more than looking at a mark. */
+const TREE_INTERVAL_MS = 1_000;
+
 function roleOf(pid: number): keyof Peaks | undefined {
   const command = read(`/proc/${pid}/cmdline`);
   if (command.includes("@pulumi/pulumi/cmd/dynamic-provider")) return "provider";

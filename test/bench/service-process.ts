@@ -11,30 +11,31 @@ import {
   type ServiceResponse,
   startSandbox,
 } from "pulumi-email-security/sandbox";
-import { mailboxOf, type ServiceOptions, TENANT } from "#bench/service";
+import { mailboxOf, type ServiceOptions, TENANT, tenantName } from "#bench/service";
 
-const { employees = 0, readOne = false } = JSON.parse(process.argv[2] ?? "{}") as ServiceOptions;
+const { employees = 0, readOne = false, tenants } = JSON.parse(process.argv[2] ?? "{}") as ServiceOptions;
 
 const scenario: Scenario = {
   name: "bench",
-  tenants: [
-    {
-      name: TENANT,
-      keyLabels: { ci: "bench", console: "nobody" },
-      detectedAt: "2026-01-01T06:00:00.000Z",
-      // A title that makes nobody a VIP by itself.
-      employees: Array.from({ length: employees }, (_, index) => ({
-        email: mailboxOf(index),
-        fullName: `Person ${index}`,
-        jobTitle: "Engineer",
-        department: "Engineering",
-      })),
-      manualVips: [],
-      exclusions: [],
-      entries: [],
-      threats: 0,
-    },
-  ],
+  tenants: (tenants === undefined
+    ? [TENANT]
+    : Array.from({ length: tenants }, (_, index) => tenantName(index))
+  ).map((name) => ({
+    name,
+    keyLabels: { ci: "bench", console: "nobody" },
+    detectedAt: "2026-01-01T06:00:00.000Z",
+    // A title that makes nobody a VIP by itself.
+    employees: Array.from({ length: employees }, (_, index) => ({
+      email: mailboxOf(index),
+      fullName: `Person ${index}`,
+      jobTitle: "Engineer",
+      department: "Engineering",
+    })),
+    manualVips: [],
+    exclusions: [],
+    entries: [],
+    threats: 0,
+  })),
 };
 
 const sandbox = await startSandbox({ scenario, ...(readOne && readOneEndpoint()) });

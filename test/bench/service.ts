@@ -11,6 +11,8 @@ export interface ServiceOptions {
   readonly employees?: number;
   /** Whether one entry can be read by its id, which the reference doesn't offer. Default false. */
   readonly readOne?: boolean;
+  /** How many tenants there are, called t000, t001, …. Default: one, acme. */
+  readonly tenants?: number;
 }
 
 /** What the service was asked. */
@@ -22,6 +24,11 @@ export interface Requests {
 /** The mailbox of the directory's so manieth person, counted from 0. */
 export function mailboxOf(index: number): string {
   return `person-${String(index).padStart(5, "0")}@acme.example`;
+}
+
+/** The so manieth tenant, counted from 0. */
+export function tenantName(index: number): string {
+  return `t${String(index).padStart(3, "0")}`;
 }
 
 /** A sandbox of the service with empty lists, in a process of its own. */

@@ -1,0 +1,170 @@
+/**
+ * `npm run bench:rollouts`: what a rollout over many tenants costs, beside a shell loop of plain `pulumi up` with the same
+ * parallelism, all through the real engine, against one sandbox of all tenants in a process of its own.
+ *
+ *   npm run bench:rollouts                                      everything, some two hours; writes rollouts.md
+ *   npm run bench:rollouts -- --tenants 10 --concurrent 2       a part, only printed
+ *   npm run bench:rollouts -- --tenants 300 --loops 2           the loop at some parallelisms only
+ */
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { ensureEngine } from "pulumi-email-security/engine";
+import { run, stopCommands } from "#bench/command";
+import { machineFacts } from "#bench/machine";
+import { watchTree } from "#bench/memory";
+import { writeRolloutResults } from "#bench/rollout-results";
+import { type Requests, Service, tenantName } from "#bench/service";
+
+const { values } = parseArgs({
+  options: {
+    tenants: { type: "string", default: "10,30,300" },
+    entries: { type: "string", default: "500" },
+    concurrent: { type: "string", default: "1,2,4,8" },
+    loops: { type: "string" },
+    date: { type: "string", default: new Date().toISOString().slice(0, 10) },
+    write: { type: "boolean", default: false },
+  },
+});
+const sizes = numbers(values.tenants);
+const [entries = 500] = numbers(values.entries);
+const concurrencies = numbers(values.concurrent);
+const loops = values.loops === undefined ? concurrencies : numbers(values.loops);
+
+/** One way to the same end, measured once. */
+export interface RolloutMeasurement {
+  readonly way: "rollout" | "loop";
+  readonly what: "first" | "nothing to do" | "one new deny each";
+  readonly tenants: number;
+  readonly concurrent: number;
+  readonly seconds: number;
+  readonly requests: Requests;
+  /** The most memory of the coordinator, and of all processes together, in bytes; undefined where there is no /proc. */
+  readonly memory: { readonly coordinator: number; readonly all: number } | undefined;
+}
+
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
+
+const measurements: RolloutMeasurement[] = [];
+const engine = await ensureEngine();
+const cli = createRequire(import.meta.url)
+  .resolve("pulumi-email-security/package.json")
+  .replace(/package\.json$/, "dist/cli/main.js");
+for (const tenants of sizes) await measureFleet(tenants);
+const facts = await machineFacts(values.date);
+await writeRolloutResults(measurements, { facts, entries, isKept: values.write });
+
+async function measureFleet(tenants: number): Promise<void> {
+  await using service = await Service.start({ tenants });
+  const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
+  try {
+    const names = Array.from({ length: tenants }, (_, index) => tenantName(index));
+    const env = await layOut(folder, names, service.url);
+    const measure = async (
+      way: RolloutMeasurement["way"],
+      what: RolloutMeasurement["what"],
+      concurrent: number,
+      command: string,
+      args: readonly string[],
+    ): Promise<void> => {
+      const before = await service.requests();
+      const watch = watchTree();
+      const { seconds } = await run(command, args, { cwd: folder, env });
+      const memory = watch?.stop();
+      const after = await service.requests();
+      const requests = { reads: after.reads - before.reads, writes: after.writes - before.writes };
+      measurements.push({ way, what, tenants, concurrent, seconds, requests, memory });
+      console.log(
+        `${way} ${what}: ${tenants} tenants, ${concurrent} at once: ${seconds.toFixed(1)} s, ${requests.reads} reads, ${requests.writes} writes, ${((memory?.all ?? 0) / 1e6).toFixed(0)} MB (${((memory?.coordinator ?? 0) / 1e6).toFixed(0)} MB the coordinator)`,
+      );
+    };
+    const rollout = (concurrent: number): string[] => [
+      cli,
+      "rollout",
+      "--yes",
+      "--max-concurrent",
+      String(concurrent),
+      "--events",
+    ];
+    const loop = (concurrent: number): string[] => [
+      "-c",
+      `printf '%s\\n' ${names.join(" ")} | xargs -P ${concurrent} -I NAME sh -c 'EMAIL_SECURITY_API_KEY=sandbox-NAME-ci pulumi up --yes --skip-preview --refresh --stack NAME >/dev/null'`,
+    ];
+    await measure("rollout", "first", 2, process.execPath, rollout(2));
+    let denies = 0;
+    for (const concurrent of concurrencies) {
+      await measure("rollout", "nothing to do", concurrent, process.execPath, rollout(concurrent));
+      await writeBaseline(folder, ++denies);
+      await measure("rollout", "one new deny each", concurrent, process.execPath, rollout(concurrent));
+      if (!loops.includes(concurrent)) continue;
+      await measure("loop", "nothing to do", concurrent, "sh", loop(concurrent));
+      await writeBaseline(folder, ++denies);
+      await measure("loop", "one new deny each", concurrent, "sh", loop(concurrent));
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** A project that `pulumi up` runs for each stack, and a rollout for all. */
+async function layOut(folder: string, names: readonly string[], url: string): Promise<NodeJS.ProcessEnv> {
+  await mkdir(join(folder, "settings"));
+  await mkdir(join(folder, ".state"));
+  await symlink(resolve("node_modules"), join(folder, "node_modules"));
+  await writeBaseline(folder, 0);
+  for (const name of names) {
+    await writeFile(
+      join(folder, "settings", `${name}.yaml`),
+      `version: 1\ninclude: [baseline.yaml]\ndeny:\n  - only-${name}.example\n`,
+    );
+  }
+  const program = `const { getStack } = require("@pulumi/pulumi");
+const { TenantSettings } = require("pulumi-email-security");
+new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
+`;
+  const files = {
+    "Pulumi.yaml": "name: bench\nruntime:\n  name: nodejs\n  options: { typescript: false }\n",
+    "package.json": '{ "name": "bench", "private": true, "main": "index.js" }',
+    "index.js": program,
+    "tenants.yaml": [
+      "version: 1",
+      "defaults:",
+      `  baseUrl: ${url}`,
+      '  key: { environment: "{NAME}_KEY" }',
+      "  settings: settings/{name}.yaml",
+      "tenants:",
+      ...names.map((name) => `  ${name}: {}`),
+      "waves:",
+      "  - { name: all, maxConcurrent: 1 }",
+      "",
+    ].join("\n"),
+  };
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+  return {
+    ...engine.environment(),
+    ...Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_KEY`, `sandbox-${name}-ci`])),
+    EMAIL_SECURITY_BASE_URL: url,
+    PULUMI_BACKEND_URL: `file://${join(folder, ".state")}`,
+    PULUMI_CONFIG_PASSPHRASE: "",
+    PULUMI_HOME: join(folder, ".home"),
+  };
+}
+
+/** The list that all tenants include, with so many new denies. */
+async function writeBaseline(folder: string, more: number): Promise<void> {
+  const values = [
+    ...Array.from({ length: entries - 1 }, (_, index) => `evil-${index}.example`),
+    ...Array.from({ length: more }, (_, index) => `new-${index}.example`),
+  ];
+  const text = `version: 1\ndeny:\n${values.map((value) => `  - ${value}\n`).join("")}`;
+  await writeFile(join(folder, "settings", "baseline.yaml"), text);
+}
+
+function numbers(text: string): number[] {
+  return text.split(",").map((one) => {
+    if (/^[1-9]\d*$/.test(one)) return Number(one);
+    throw new Error(`${one} is no whole number above 0`);
+  });
+}
