@@ -10,7 +10,9 @@ import type { ToWorker, WorkerEvent, WorkerSettings } from "./rollout-worker";
  * channel to the process that has started it.
  */
 async function main(): Promise<void> {
-  const { url, name, concurrency, jobMs } = JSON.parse(process.env["WORKER"] ?? "{}") as WorkerSettings;
+  const { url, name, concurrency, jobMs, holds } = JSON.parse(
+    process.env["WORKER"] ?? "{}",
+  ) as WorkerSettings;
   const journal = await Journal.open(await openPostgres(url));
   const [stopping, aborted, ended] = [new AbortController(), new AbortController(), new AbortController()];
   process.on("message", (message: ToWorker) => {
@@ -39,6 +41,12 @@ async function main(): Promise<void> {
     tell({ kind: isTaken ? "finished" : "too late", tenant, attempt });
   };
 
+  if (holds !== undefined) {
+    const hold = await journal.database.hold(holds, (why) =>
+      tell({ kind: "hold lost", why, at: Date.now() }),
+    );
+    if (hold !== undefined) tell({ kind: "held" });
+  }
   tell({ kind: "ready" });
   const signals = { stopping: stopping.signal, aborted: aborted.signal };
   await workOnPgBoss(url, doJob, { concurrency, ...signals, log: (line) => tell({ kind: "log", line }) });

@@ -10,6 +10,8 @@ export interface WorkerSettings {
   readonly concurrency: number;
   /** How long each tenant takes, in milliseconds. */
   readonly jobMs: number;
+  /** A name that it holds, as a coordinator does. */
+  readonly holds?: string;
 }
 
 /** Begin nothing more; end at once; or: all jobs under way are through now. */
@@ -18,6 +20,8 @@ export type ToWorker = "stop" | "abort" | "end jobs";
 /** What a worker does. */
 export type WorkerEvent =
   | { readonly kind: "ready" }
+  | { readonly kind: "held" }
+  | { readonly kind: "hold lost"; readonly why: string; readonly at: number }
   | { readonly kind: "log"; readonly line: string }
   | {
       readonly kind: "began" | "refused" | "finished" | "too late";

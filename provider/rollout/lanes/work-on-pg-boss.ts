@@ -9,6 +9,14 @@ import { closeQueue, type Log, openQueue, QUEUE } from "./pg-boss";
 /** How long to leave a job that could neither be done nor written down, before anybody tries it again, in milliseconds. */
 const REST_MS = 5_000;
 
+const WORK_OPTIONS = {
+  batchSize: 1,
+  pollingIntervalSeconds: 2,
+  notifyPollingIntervalSeconds: 10,
+  // All leases are renewed together; pg-boss's own way would be a statement for each.
+  heartbeatRefreshSeconds: 86_400,
+};
+
 export interface PgBossWorkerOptions {
   /** How many tenants to change at once. */
   readonly concurrency: number;
@@ -37,8 +45,7 @@ export async function workOnPgBoss(
 ): Promise<void> {
   const boss = await openQueue(postgresPlace(url), "worker", Math.min(concurrency, 4) + 1, log);
   const leases = new Leases((attempts) => boss.touch(QUEUE, attempts));
-  const handle = async ([queued]: QueuedJob<Job>[]): Promise<void> => {
-    if (queued === undefined) return;
+  const handle = async (queued: QueuedJob<Job>): Promise<void> => {
     await using lease = leases.take({ id: queued.id, retryCount: queued.retryCount });
     const signal = AbortSignal.any([lease.signal, aborted]);
     try {
@@ -51,19 +58,18 @@ export async function workOnPgBoss(
     // Not completed: it has to be looked at again, by whoever has it then.
     signal.throwIfAborted();
   };
+  const begin = async (): Promise<void> => {
+    const place = await boss.work<Job>(QUEUE, WORK_OPTIONS, async ([queued]) => {
+      try {
+        if (queued !== undefined) await handle(queued);
+      } finally {
+        // Looks for the next one now; pg-boss would wait until it is notified of one, or its time has come.
+        boss.notifyWorker(place);
+      }
+    });
+  };
   try {
-    await boss.work(
-      QUEUE,
-      {
-        batchSize: 1,
-        localConcurrency: concurrency,
-        pollingIntervalSeconds: 2,
-        notifyPollingIntervalSeconds: 10,
-        // The leases are renewed together, below; pg-boss's own way would be a statement for each.
-        heartbeatRefreshSeconds: 86_400,
-      },
-      handle,
-    );
+    for (let places = 0; places < concurrency; places++) await begin();
     await aborts(stopping, aborted);
     await Promise.race([boss.offWork(QUEUE, { wait: true }), aborts(aborted).then(() => sleep(REST_MS))]);
   } finally {
