@@ -12,7 +12,8 @@ const REST_MS = 5_000;
 const WORK_OPTIONS = {
   batchSize: 1,
   pollingIntervalSeconds: 2,
-  notifyPollingIntervalSeconds: 10,
+  // A retry comes without a notification.
+  notifyPollingIntervalSeconds: 2,
   // All leases are renewed together; pg-boss's own way would be a statement for each.
   heartbeatRefreshSeconds: 86_400,
 };
