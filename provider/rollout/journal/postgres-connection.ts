@@ -64,16 +64,25 @@ export function postgresPlace(url: string): PostgresPlace {
 
 /** Whether a connection was lost, or there is none to be had now: what was under way may be tried on another. */
 export function isConnectionLost(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code } = error as { code?: unknown };
-  if (typeof code === "string" && (LOST.has(code) || code.startsWith("08"))) return true;
-  return LOST_MESSAGE.test(error.message) || isConnectionLost(error.cause);
+  const { code, message, cause } = partsOf(error);
+  if (LOST.has(code) || code.startsWith("08") || LOST_MESSAGE.test(message)) return true;
+  return cause !== undefined && isConnectionLost(cause);
 }
 
 /** Whether a transaction lost a race, or the server had too much to do: it may be tried again. */
 export function isRaceLost(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return RACES.has((error as { code?: string }).code ?? "") || isRaceLost(error.cause);
+  const { code, cause } = partsOf(error);
+  return RACES.has(code) || (cause !== undefined && isRaceLost(cause));
+}
+
+/** Of an error, or of what stands for one: pg-boss tells of copies. */
+function partsOf(error: unknown): {
+  readonly code: string;
+  readonly message: string;
+  readonly cause: unknown;
+} {
+  const { code, message, cause } = (error ?? {}) as { code?: unknown; message?: unknown; cause?: unknown };
+  return { code: String(code ?? ""), message: String(message ?? ""), cause };
 }
 
 /** A server that ends, starts or has no room, a network that fails. */
@@ -129,7 +138,7 @@ function schemaIn(options: string): string {
 function messageOf(error: unknown): string {
   // Of several addresses that were tried, none has a message of its own.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(messageOf).join("; ");
-  return error instanceof Error ? error.message : String(error);
+  return partsOf(error).message || String(error);
 }
 
 function withoutSecrets(text: string, secrets: readonly (string | null)[]): string {
@@ -137,7 +146,7 @@ function withoutSecrets(text: string, secrets: readonly (string | null)[]): stri
 }
 
 function adviceOn(error: unknown): string {
-  const { code = "" } = error as { code?: string };
+  const { code } = partsOf(error);
   const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];
   if (advice !== undefined) return advice;
   return isConnectionLost(error)

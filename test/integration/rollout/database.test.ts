@@ -1,17 +1,24 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database, Queryable } from "../../../provider/rollout/journal/database";
 import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
 import { type Postgres, startPostgres } from "../../support/postgres";
 
 let postgres: Postgres;
+let folder: string;
 let databases = 0;
 
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "email-security-"));
   postgres = await startPostgres();
 });
 
 afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
 });
 
 /** Opens the same database twice, as two processes do. */
@@ -24,6 +31,10 @@ const DIALECTS: Readonly<Record<string, () => Promise<Opened>>> = {
   PostgreSQL: async () => {
     const url = await postgres.createDatabase(`journal_${++databases}`);
     return opened(await openPostgres(url), await openPostgres(url));
+  },
+  SQLite: async () => {
+    const file = join(folder, `journal-${++databases}.db`);
+    return opened(await openSqlite(file), await openSqlite(file));
   },
 };
 

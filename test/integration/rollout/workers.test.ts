@@ -1,0 +1,410 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { conduct } from "../../../provider/rollout/coordinator";
+import { Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
+import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import type { Job, Lane } from "../../../provider/rollout/lanes/lane";
+import { openPgBossLane } from "../../../provider/rollout/lanes/pg-boss-lane";
+import { workOnPgBoss } from "../../../provider/rollout/lanes/work-on-pg-boss";
+import type { RolloutEvent } from "../../../provider/rollout/report/rollout-event";
+import type { Target } from "../../../provider/rollout/targets/target";
+import type { Wave } from "../../../provider/rollout/wave";
+import { makeCutOffHost } from "../../support/cut-off-host";
+import { type Postgres, startPostgres } from "../../support/postgres";
+import { RolloutWorker, type WorkerEvent } from "../../support/rollout-worker";
+
+const ADDRESS = "https://service.example";
+
+describe.concurrent("tenants on several machines", () => {
+  it("are done once each, within the limits of two rollouts, over a killed worker and a restarted database", async () => {
+    await using postgres = await startPostgres();
+    await using one = await begun(
+      postgres,
+      "one",
+      [
+        [6, 2],
+        [24, 5],
+      ],
+      6,
+    );
+    await using other = await begun(postgres, "other", [[20, 4]], 6);
+    const ended = [one.conducted(), other.conducted()];
+    const worker = (name: string) =>
+      new RolloutWorker({ url: postgres.url, name, concurrency: 3, jobMs: 250 });
+    await using first = worker("first");
+    await using second = worker("second");
+    await using third = worker("third");
+
+    await first.heard("finished", 3);
+    await first.heard("began", 4);
+    first.signal("SIGKILL");
+    await first.gone();
+    const orphans = underWay(first.events);
+    expect(orphans.length).toBeGreaterThan(0);
+    await second.heard("finished", 5);
+    await postgres.restart("crash");
+    expect(await Promise.all(ended)).toEqual(["done", "done"]);
+
+    const tenants = [...(await one.journal.tenants(one.id)), ...(await other.journal.tenants(other.id))];
+    expect(tenants.map(({ state }) => state)).toEqual(Array(50).fill("done"));
+    // Taken over once; nobody else's work was begun twice.
+    expect(
+      tenants.filter(({ attempt }) => attempt !== 1).map(({ name, attempt }) => [name, attempt]),
+    ).toEqual(orphans.map((name) => [name, 2]));
+    const events = [...one.events, ...other.events];
+    for (const name of orphans) {
+      const [began = 0, again = 0] = events
+        .filter((event) => event.kind === "tenant-started" && event.tenant === name)
+        .map(({ at }) => Date.parse(at));
+      // Not before its time, and well before a minute: the queue itself looks each minute only.
+      expect(again - began).toBeGreaterThan(8_000);
+      expect(again - began).toBeLessThan(40_000);
+    }
+    // The limits are kept; and of the service's, which both share, more is used than either had alone.
+    expect(mostAtOnce(one.events, "wave 0")).toBeLessThanOrEqual(2);
+    expect(mostAtOnce(one.events, "wave 1")).toBeLessThanOrEqual(5);
+    expect(mostAtOnce(other.events, "wave 0")).toBeLessThanOrEqual(4);
+    expect(mostAtOnce(events)).toBeLessThanOrEqual(6);
+    expect(mostAtOnce(events)).toBeGreaterThan(2);
+    for (const { events } of [second, third]) expect(events.map(({ kind }) => kind)).not.toContain("lost");
+    expect(second.events).toContainEqual({
+      kind: "log",
+      line: expect.stringMatching(/^PostgreSQL at .* Waiting for it\.$/),
+    });
+    expect(second.events).toContainEqual({ kind: "log", line: expect.stringMatching(/answers again\.$/) });
+  });
+
+  it("are taken from a worker that stands still past its lease: it is told to stop, and its late result is refused", async () => {
+    await using postgres = await startPostgres();
+    await using rollout = await begun(postgres, "one", [[1, 1]]);
+    const ended = rollout.conducted();
+    const worker = (name: string) =>
+      new RolloutWorker({ url: postgres.url, name, concurrency: 1, jobMs: 3_600_000 });
+    await using still = worker("still");
+    await still.heard("began");
+    await using quick = worker("quick");
+    await quick.heard("ready");
+    still.signal("SIGSTOP");
+    await quick.heard("began");
+    still.signal("SIGCONT");
+    expect(await still.heard("lost")).toMatchObject({
+      tenant: "one-0-0",
+      attempt: 1,
+      why: expect.stringContaining("The lease is lost"),
+    });
+    await still.heard("too late");
+    quick.tell("end jobs");
+    expect(await ended).toBe("done");
+    expect(await rollout.journal.tenants(rollout.id)).toMatchObject([
+      { state: "done", attempt: 2, worker: "quick" },
+    ]);
+    expect(quick.events.map(({ kind }) => kind)).not.toContain("lost");
+  });
+
+  it("are let go of by a worker that does not hear of the database in time, before anybody else may have them", async () => {
+    await using postgres = await startPostgres();
+    await using rollout = await begun(postgres, "one", [[1, 1]]);
+    const ended = rollout.conducted();
+    await using worker = new RolloutWorker({
+      url: postgres.url,
+      name: "only",
+      concurrency: 1,
+      jobMs: 3_600_000,
+    });
+    await worker.heard("began");
+    await postgres.stop();
+    expect(await worker.heard("lost")).toMatchObject({
+      why: expect.stringContaining("not heard of in time"),
+    });
+    await postgres.start();
+    // Its own late result, as nobody else has begun it.
+    await worker.heard("finished");
+    expect(await ended).toBe("done");
+  });
+});
+
+describe.concurrent("a host that is cut off from the database", () => {
+  it("knows that it has lost what it held, and its tenants, before the database lets another have them", async ({
+    skip,
+  }) => {
+    await using host = disposable(await makeCutOffHost());
+    if (typeof host.it === "string") return skip(host.it);
+    const { address, inside, cut } = host.it;
+    await using postgres = await startPostgres({ listen: [address] });
+    await using rollout = await begun(postgres, "one", [[1, 1]]);
+    const ended = rollout.conducted();
+    const settings = {
+      name: "far",
+      url: postgres.urlOf(address),
+      concurrency: 1,
+      jobMs: 3_600_000,
+      holds: "the rollout",
+    };
+    await using far = new RolloutWorker(settings, inside);
+    await far.heard("held");
+    await far.heard("began");
+    expect(await rollout.journal.database.hold("the rollout", () => {})).toBeUndefined();
+    await cut();
+    const cutAt = Date.now();
+
+    let heldAt = 0;
+    const held = async () => {
+      while ((await rollout.journal.database.hold("the rollout", () => {})) === undefined) await sleep(100);
+      heldAt = Date.now();
+    };
+    const holding = held();
+    await using near = new RolloutWorker({ name: "near", url: postgres.url, concurrency: 1, jobMs: 0 });
+    const lost = await far.heard("hold lost");
+    await far.heard("lost");
+    expect(near.events.map(({ kind }) => kind)).not.toContain("began");
+    await near.heard("began");
+    await holding;
+    expect(lost).toMatchObject({ why: expect.stringContaining("not heard of for ten seconds") });
+    expect("at" in lost && lost.at).toBeLessThanOrEqual(heldAt);
+    // Eleven seconds, and what a busy machine adds.
+    expect(heldAt - cutAt).toBeLessThan(30_000);
+    expect(await ended).toBe("done");
+    expect(await rollout.journal.tenants(rollout.id)).toMatchObject([
+      { state: "done", attempt: 2, worker: "near" },
+    ]);
+  });
+});
+
+/** Of what may be missing: the thing, or why there is none. */
+function disposable<T extends AsyncDisposable>(
+  it: T | string,
+): { readonly it: T | string } & AsyncDisposable {
+  return {
+    it,
+    [Symbol.asyncDispose]: async () => (typeof it === "string" ? undefined : await it[Symbol.asyncDispose]()),
+  };
+}
+
+describe.concurrent("the queue of tenants", () => {
+  it("finishes what is under way when asked to stop, and gives it to another at once when asked to end", async () => {
+    await using postgres = await startPostgres();
+    await using rollout = await begun(postgres, "one", [[4, 2]]);
+    const ended = rollout.conducted();
+    const worker = (name: string) =>
+      new RolloutWorker({ url: postgres.url, name, concurrency: 2, jobMs: 3_600_000 });
+    await using polite = worker("polite");
+    await polite.heard("began", 2);
+    polite.tell("stop");
+    await sleep(300);
+    polite.tell("end jobs");
+    await polite.gone();
+    expect(polite.events.map(({ kind }) => kind)).toEqual([
+      "ready",
+      "began",
+      "began",
+      "finished",
+      "finished",
+    ]);
+
+    await using hasty = worker("hasty");
+    await hasty.heard("began", 2);
+    await using heir = worker("heir");
+    await heir.heard("ready");
+    hasty.tell("abort");
+    await heir.heard("began", 2);
+    await hasty.gone();
+    heir.tell("end jobs");
+    expect(await ended).toBe("done");
+    const workers = (await rollout.journal.tenants(rollout.id)).map(({ attempt, worker }) => [
+      attempt,
+      worker,
+    ]);
+    expect(workers).toEqual([
+      [1, "polite"],
+      [1, "polite"],
+      [2, "heir"],
+      [2, "heir"],
+    ]);
+  });
+
+  it("has a job once however often it is handed out, none of a transaction that was taken back, and a new one for a new round", async () => {
+    await using postgres = await startPostgres();
+    const database = await openPostgres(postgres.url);
+    const lane = await openPgBossLane(postgres.url, { log: () => {} });
+    const job = (tenant: string, round = 0): Job => ({ rollout: "r", wave: 0, tenant, round });
+    const handOut = (...jobs: Job[]) => database.transaction((inside) => lane.handOut(inside, jobs));
+
+    await handOut(job("a"), job("b"));
+    await handOut(job("b"), job("c"));
+    await expect(
+      database.transaction(async (inside) => {
+        await lane.handOut(inside, [job("never")]);
+        throw new Error("taken back");
+      }),
+    ).rejects.toThrow("taken back");
+
+    const done: string[] = [];
+    const log: string[] = [];
+    const stopping = new AbortController();
+    const working = workOnPgBoss(
+      postgres.url,
+      async ({ tenant, round }) => {
+        done.push(`${tenant}${round}`);
+        if (tenant === "broken" && done.filter((one) => one === "broken0").length === 1)
+          throw new Error("no journal");
+      },
+      {
+        concurrency: 1,
+        stopping: stopping.signal,
+        aborted: new AbortController().signal,
+        log: (line) => log.push(line),
+      },
+    );
+    const until = async (count: number) => {
+      while (done.length < count) await sleep(20);
+    };
+    await until(3);
+    expect([...done].sort()).toEqual(["a0", "b0", "c0"]);
+    // It came to its end and its tenant is handed out again: as when somebody has completed it by hand.
+    await sleep(200);
+    await handOut(job("a"));
+    await handOut(job("b", 1));
+    await until(5);
+    expect(done.slice(3)).toEqual(["a0", "b1"]);
+    // What could neither be done nor written down is done again later.
+    await handOut(job("broken"));
+    await until(7);
+    expect(log).toEqual(['"broken" could not be worked on: no journal']);
+    stopping.abort();
+    await working;
+    await lane.drain();
+    await database.close();
+  });
+});
+
+interface Begun extends AsyncDisposable {
+  readonly id: string;
+  readonly journal: Journal;
+  readonly events: readonly RolloutEvent[];
+  /** Conducts it to its end, and answers how it ended. */
+  conducted(): Promise<string>;
+}
+
+/** A rollout that is begun, its waves so many tenants, and so many of them at once. */
+async function begun(
+  postgres: Postgres,
+  name: string,
+  waves: readonly (readonly [tenants: number, maxConcurrent: number])[],
+  maxAtService = 100,
+): Promise<Begun> {
+  const journal = await Journal.open(await openPostgres(postgres.url));
+  const lane: Lane = await openPgBossLane(postgres.url, { log: () => {} });
+  const spec = specOf(name, waves, maxAtService);
+  const targets = spec.waves.flatMap(({ tenants }) => tenants.map(targetOf));
+  const id = await journal.create(spec, targets, new Map());
+  const summary = {
+    planned: { added: 1, changed: 0, removed: 0 },
+    changes: [],
+    alarms: { danger: 0, warning: 0 },
+    resource: "settings",
+    isStackThere: true,
+  };
+  await journal.planned(
+    id,
+    targets.map((target) => ({ name: target.name, state: "pending", digest: "d", summary, plan: "{}" })),
+  );
+  await journal.planningDone(id, "d");
+  await journal.start(id, { retry: false });
+  const events: RolloutEvent[] = [];
+  const never = new AbortController().signal;
+  return {
+    id,
+    journal,
+    events,
+    conducted: () =>
+      conduct(id, {
+        journal,
+        lane,
+        health: {
+          rollout: id,
+          commandEnvironment: {},
+          environment: {},
+          permits: () => ({ take: async () => {}, refused: () => {} }),
+          now: Date.now,
+        },
+        capacity: 1_000,
+        onEvent: (event) => events.push(event),
+        stopping: never,
+        aborted: never,
+        pollMs: 25,
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await lane.drain();
+      await journal.close();
+    },
+  };
+}
+
+function specOf(
+  name: string,
+  waves: readonly (readonly [tenants: number, maxConcurrent: number])[],
+  maxConcurrent: number,
+): RolloutSpec {
+  return {
+    source: "tenants.yaml",
+    project: "tenants",
+    folder: ".",
+    today: "2026-11-21",
+    services: [[ADDRESS, { maxConcurrent }]],
+    backend: "file",
+    waves: waves.map(
+      ([count, atOnce], index): Wave => ({
+        name: `wave ${index}`,
+        maxConcurrent: atOnce,
+        tolerated: 0,
+        soakMs: 0,
+        gate: false,
+        tenants: Array.from({ length: count }, (_, tenant) => `${name}-${index}-${tenant}`),
+      }),
+    ),
+  };
+}
+
+function targetOf(name: string): Target {
+  return {
+    name,
+    labels: {},
+    baseUrl: ADDRESS,
+    key: { from: "environment", variable: "KEY" },
+    settings: "settings.yaml",
+    stack: name,
+    allowInsecureHttp: false,
+    place: { file: "tenants.yaml" },
+  } as Target;
+}
+
+/** The tenants that a worker had begun and not finished. */
+function underWay(events: readonly WorkerEvent[]): string[] {
+  const names = (kind: string) =>
+    events.flatMap((event) => (event.kind === kind && "tenant" in event ? [event.tenant] : []));
+  const finished = new Set(names("finished"));
+  return names("began")
+    .filter((name) => !finished.has(name))
+    .sort();
+}
+
+/** How many tenants were begun and not through, at the most. */
+function mostAtOnce(events: readonly RolloutEvent[], wave?: string): number {
+  const changes = events.filter(
+    (event) =>
+      (event.kind === "tenant-started" || event.kind === "tenant-finished") &&
+      (wave === undefined || event.wave === wave),
+  );
+  const running = new Set<string>();
+  let most = 0;
+  // By their times, those that end before those that begin: the order of two rollouts' events is not one.
+  const order = [...changes].sort(
+    (a, b) => Date.parse(a.at) - Date.parse(b.at) || b.kind.length - a.kind.length || a.seq - b.seq,
+  );
+  for (const event of order) {
+    if (event.kind === "tenant-started") running.add(event.tenant);
+    else if (event.kind === "tenant-finished") running.delete(event.tenant);
+    most = Math.max(most, running.size);
+  }
+  return most;
+}

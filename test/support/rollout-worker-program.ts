@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Journal } from "../../provider/rollout/journal/journal";
+import { openPostgres } from "../../provider/rollout/journal/postgres-database";
+import type { DoJob } from "../../provider/rollout/lanes/lane";
+import { workOnPgBoss } from "../../provider/rollout/lanes/work-on-pg-boss";
+import type { ToWorker, WorkerEvent, WorkerSettings } from "./rollout-worker";
+
+/**
+ * A worker of rollouts in a process of its own: real in all but the work, which is to wait. It tells what it does over the
+ * channel to the process that has started it.
+ */
+async function main(): Promise<void> {
+  const { url, name, concurrency, jobMs, holds } = JSON.parse(
+    process.env["WORKER"] ?? "{}",
+  ) as WorkerSettings;
+  const journal = await Journal.open(await openPostgres(url));
+  const [stopping, aborted, ended] = [new AbortController(), new AbortController(), new AbortController()];
+  process.on("message", (message: ToWorker) => {
+    if (message === "stop") stopping.abort();
+    else if (message === "abort") aborted.abort(new Error("it was told to"));
+    else ended.abort();
+  });
+
+  const doJob: DoJob = async (job, signal) => {
+    const claimed = await journal.begin(job, name);
+    tell({
+      kind: claimed === undefined ? "refused" : "began",
+      tenant: job.tenant,
+      attempt: claimed?.attempt ?? 0,
+    });
+    if (claimed === undefined) return;
+    const { tenant } = job;
+    const { attempt } = claimed;
+    // What a job must do that is told to stop; but this one then tries to write its late result.
+    signal.addEventListener("abort", () =>
+      tell({ kind: "lost", tenant, attempt, why: String(signal.reason) }),
+    );
+    await sleep(jobMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => {});
+    if (aborted.signal.aborted) return;
+    const isTaken = await journal.finish(claimed, undefined);
+    tell({ kind: isTaken ? "finished" : "too late", tenant, attempt });
+  };
+
+  if (holds !== undefined) {
+    const hold = await journal.database.hold(holds, (why) =>
+      tell({ kind: "hold lost", why, at: Date.now() }),
+    );
+    if (hold !== undefined) tell({ kind: "held" });
+  }
+  tell({ kind: "ready" });
+  const signals = { stopping: stopping.signal, aborted: aborted.signal };
+  await workOnPgBoss(url, doJob, { concurrency, ...signals, log: (line) => tell({ kind: "log", line }) });
+  await journal.close();
+  process.disconnect();
+}
+
+function tell(event: WorkerEvent): void {
+  process.send?.(event);
+}
+
+void main();

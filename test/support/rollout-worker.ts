@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { RUN_SOURCES } from "../integration/hostile/client-process";
+
+export interface WorkerSettings {
+  readonly url: string;
+  readonly name: string;
+  readonly concurrency: number;
+  /** How long each tenant takes, in milliseconds. */
+  readonly jobMs: number;
+  /** A name that it holds, as a coordinator does. */
+  readonly holds?: string;
+}
+
+/** Begin nothing more; end at once; or: all jobs under way are through now. */
+export type ToWorker = "stop" | "abort" | "end jobs";
+
+/** What a worker does. */
+export type WorkerEvent =
+  | { readonly kind: "ready" }
+  | { readonly kind: "held" }
+  | { readonly kind: "hold lost"; readonly why: string; readonly at: number }
+  | { readonly kind: "log"; readonly line: string }
+  | {
+      readonly kind: "began" | "refused" | "finished" | "too late";
+      readonly tenant: string;
+      readonly attempt: number;
+    }
+  | { readonly kind: "lost"; readonly tenant: string; readonly attempt: number; readonly why: string };
+
+/** A worker in a process of its own, which can be killed and stopped. */
+export class RolloutWorker implements AsyncDisposable {
+  readonly name: string;
+  readonly events: WorkerEvent[] = [];
+  readonly #process: ChildProcess;
+  readonly #heard = new Set<() => void>();
+
+  /** @param before a command that runs the process, as `ip netns exec somewhere`. */
+  constructor(settings: WorkerSettings, before: readonly string[] = []) {
+    this.name = settings.name;
+    const program = `${RUN_SOURCES} await import(process.env.PROGRAM);`;
+    const [command = "", ...args] = [...before, process.execPath, "--input-type=module", "--eval", program];
+    this.#process = spawn(command, args, {
+      env: {
+        ...process.env,
+        NODE_OPTIONS: "--disable-warning=ExperimentalWarning",
+        WORKER: JSON.stringify(settings),
+        PROGRAM: pathToFileURL(resolve("test/support/rollout-worker-program.ts")).href,
+      },
+      stdio: ["ignore", "inherit", "inherit", "ipc"],
+    });
+    this.#process.on("message", (event) => {
+      this.events.push(event as WorkerEvent);
+      for (const wake of this.#heard) wake();
+    });
+  }
+
+  tell(message: ToWorker): void {
+    this.#process.send(message);
+  }
+
+  /** Sends it a signal; SIGSTOP and SIGCONT among them. */
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
+  /** The first event of a kind, once it is there. */
+  async heard(kind: WorkerEvent["kind"], count = 1): Promise<WorkerEvent> {
+    for (;;) {
+      const event = this.events.filter((one) => one.kind === kind)[count - 1];
+      if (event !== undefined) return event;
+      await new Promise<void>((resolve) => {
+        const wake = () => {
+          this.#heard.delete(wake);
+          resolve();
+        };
+        this.#heard.add(wake);
+      });
+    }
+  }
+
+  async gone(): Promise<void> {
+    if (this.#process.exitCode === null && this.#process.signalCode === null)
+      await once(this.#process, "exit");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#process.kill("SIGKILL");
+    await this.gone();
+  }
+}
