@@ -54,8 +54,9 @@ export type Step =
  * What a rollout does next. Pure: the same for one machine and many, for the real one and the simulation.
  *
  * It begins no tenant once more have failed than a wave, or the rollout, tolerates; so at most `tolerated +
- * maxConcurrent` fail in a wave, and at most one more than tolerated where one runs at a time. It stops only when all
- * that was begun is through.
+ * maxConcurrent` fail in a wave, and at most one more than tolerated where one runs at a time. The same holds for the
+ * whole rollout with the largest `maxConcurrent` of its waves, since they take turns. Tenants that could not be planned
+ * count as failed from the beginning of their wave. It stops only when all that was begun is through.
  */
 export function nextStep(view: RolloutView, nowMs: number): Step {
   const { waves, state } = view;

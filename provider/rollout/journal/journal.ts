@@ -180,7 +180,7 @@ export class Journal {
         );
       }
       for (const target of targets) {
-        const [wave, position] = waveOf.get(target.name) ?? [0, 0];
+        const [wave, position] = waveOf.get(target.name) ?? noWave(target.name);
         await transaction.query(
           `INSERT INTO rollout_tenants (rollout, name, wave, position, state, address, stack, target, digest, round, attempt)
            VALUES ($1, $2, $3, $4, 'pending', $5, $6, $7, '', 0, 0)`,
@@ -238,7 +238,8 @@ export class Journal {
   /**
    * Begins a rollout, or goes on with it.
    *
-   * @param until the wave after which to wait.
+   * @param until the wave after which to wait; one that waits there already goes on waiting. All others that wait at
+   * their gate are approved.
    * @param retry whether tenants that failed are tried again, and waves that were found unwell looked at again.
    */
   async start(id: string, { until, retry }: { until?: string | undefined; retry: boolean }): Promise<void> {
@@ -250,22 +251,10 @@ export class Journal {
         [id, until ?? null, now],
       );
       await transaction.query(
-        "UPDATE rollout_waves SET approved_at = $2 WHERE rollout = $1 AND state = 'gated'",
-        [id, now],
+        "UPDATE rollout_waves SET approved_at = $2 WHERE rollout = $1 AND state = 'gated' AND name <> $3",
+        [id, now, until ?? ""],
       );
-      if (retry) {
-        await transaction.query(
-          "UPDATE rollout_tenants SET state = 'pending', error = NULL, round = round + 1, finished_at = NULL WHERE rollout = $1 AND state IN ('failed', 'skipped') AND plan IS NOT NULL",
-          [id],
-        );
-        // What has to be looked at is looked at again once they are through.
-        await transaction.query(
-          `UPDATE rollout_waves SET state = 'running', health = NULL, soak_until = NULL, approved_at = NULL, finished_at = NULL
-           WHERE rollout = $1 AND state <> 'pending' AND (state <> 'done' OR position IN
-             (SELECT wave FROM rollout_tenants WHERE rollout = $1 AND state = 'pending'))`,
-          [id],
-        );
-      }
+      if (retry) await retryFailed(transaction, id);
       await this.#tell(transaction, id, { kind: "started", resumed: row?.["started_at"] != null });
     });
   }
@@ -283,7 +272,10 @@ export class Journal {
     return await viewOf(this.database, await this.record(id), capacity);
   }
 
-  /** Marks tenants as released and hands their jobs out; fewer where other rollouts have taken places meanwhile. */
+  /**
+   * Marks tenants as released and hands their jobs out; fewer where places were taken meanwhile, by other rollouts or by
+   * another coordinator of this one, and none once a person asked to begin nothing more.
+   */
   async release(id: string, wave: number, names: readonly string[], lane: Lane): Promise<void> {
     const record = await this.record(id);
     await this.database.transaction(async (transaction) => {
@@ -292,8 +284,10 @@ export class Journal {
         await transaction.query("SELECT pg_advisory_xact_lock(hashtext('email-security-release'))");
       }
       const room = new Map(await roomAt(transaction, record.spec));
+      const places = await placesIn(transaction, record, wave);
       const jobs: Job[] = [];
       for (const name of names) {
+        if (jobs.length >= places) break;
         const [row] = await transaction.query(
           "SELECT address, round FROM rollout_tenants WHERE rollout = $1 AND name = $2 AND state = 'pending'",
           [id, name],
@@ -624,6 +618,10 @@ export class Journal {
   }
 }
 
+function noWave(name: string): never {
+  throw new RolloutError("ERR_ROLLOUT_JOURNAL", `The tenant "${name}" is in no wave of the rollout.`);
+}
+
 const RECORD =
   "id, state, spec, digest, reason, until_wave, stop_requested, created_at, started_at, finished_at";
 
@@ -631,6 +629,41 @@ async function recordOf(database: Queryable, id: string): Promise<RolloutRecord>
   const [row] = await database.query(`SELECT ${RECORD} FROM rollouts WHERE id = $1`, [id]);
   if (row !== undefined) return asRecord(row);
   throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `The journal has no rollout "${id}".`);
+}
+
+async function retryFailed(transaction: Queryable, id: string): Promise<void> {
+  const retried = await transaction.query(
+    `UPDATE rollout_tenants SET state = 'pending', error = NULL, round = round + 1, finished_at = NULL
+     WHERE rollout = $1 AND state IN ('failed', 'skipped') AND plan IS NOT NULL RETURNING wave`,
+    [id],
+  );
+  // What has to be looked at is looked at again once they are through.
+  for (const wave of new Set(retried.map((row) => Number(row["wave"])))) {
+    await transaction.query(
+      `UPDATE rollout_waves SET state = 'running', health = NULL, soak_until = NULL, approved_at = NULL, finished_at = NULL
+       WHERE rollout = $1 AND position = $2 AND state <> 'pending'`,
+      [id, wave],
+    );
+  }
+  // A wave of which nothing is tried again keeps what was found, and what a person said, unless it was not well.
+  for (const { position, health } of await waveHealth(transaction, id)) {
+    if (health?.isWell !== false) continue;
+    await transaction.query("UPDATE rollout_waves SET health = NULL WHERE rollout = $1 AND position = $2", [
+      id,
+      position,
+    ]);
+  }
+}
+
+async function waveHealth(
+  database: Queryable,
+  id: string,
+): Promise<readonly { readonly position: number; readonly health: WaveView["health"] }[]> {
+  const rows = await database.query("SELECT position, health FROM rollout_waves WHERE rollout = $1", [id]);
+  return rows.map(({ position, health }) => ({
+    position: Number(position),
+    health: health == null ? undefined : parsed(health),
+  }));
 }
 
 function asRecord(row: Row): RolloutRecord {
@@ -668,26 +701,49 @@ async function viewOf(database: Queryable, record: RolloutRecord, capacity: numb
     };
   });
   const running = waves.findIndex((wave) => wave.state === "running");
+  const wave = waves[running]?.wave;
+  const room = await roomAt(database, spec);
   return {
     state,
     waves,
     tolerated: spec.tolerated,
     until,
     isStopping,
-    pending: running < 0 ? [] : await pendingOf(database, id, running),
-    roomAt: await roomAt(database, spec),
+    pending: wave === undefined ? [] : await pendingOf(database, id, running, wave, room),
+    roomAt: room,
     capacity,
   };
 }
 
-/** As many as a wave could begin at once, and more, for those whose service has no room. */
-const PENDING_SHOWN = 1_000;
+/** How many tenants one transaction begins at most; the next one begins more. */
+const MOST_BEGUN_AT_ONCE = 1_000;
 
-async function pendingOf(database: Queryable, id: string, wave: number): Promise<readonly PendingTenant[]> {
+/** How many more tenants of a wave may be begun, by what the journal holds now. */
+async function placesIn(database: Queryable, { id, spec }: RolloutRecord, wave: number): Promise<number> {
+  const [row] = await database.query(
+    `SELECT state, stop_requested, (SELECT COUNT(*) FROM rollout_tenants
+       WHERE rollout = $1 AND state IN ('released', 'running')) AS busy FROM rollouts WHERE id = $1`,
+    [id],
+  );
+  if (row?.["state"] !== "running" || Number(row["stop_requested"]) === 1) return 0;
+  return (spec.waves[wave]?.maxConcurrent ?? 0) - Number(row["busy"]);
+}
+
+/** The first of those whose service has room, as many as the wave could begin at once. */
+async function pendingOf(
+  database: Queryable,
+  id: string,
+  position: number,
+  wave: Wave,
+  roomAt: ReadonlyMap<string, number>,
+): Promise<readonly PendingTenant[]> {
+  const full = [...roomAt].filter(([, room]) => room <= 0).map(([address]) => address);
+  const except =
+    full.length === 0 ? "" : `AND address NOT IN (${full.map((_, index) => `$${index + 4}`).join(", ")})`;
   const rows = await database.query(
-    `SELECT name, address FROM rollout_tenants WHERE rollout = $1 AND state = 'pending' AND wave = $2
-     ORDER BY position LIMIT ${PENDING_SHOWN}`,
-    [id, wave],
+    `SELECT name, address FROM rollout_tenants WHERE rollout = $1 AND state = 'pending' AND wave = $2 ${except}
+     ORDER BY position LIMIT $3`,
+    [id, position, Math.min(wave.maxConcurrent, MOST_BEGUN_AT_ONCE), ...full],
   );
   return rows.map((row) => ({ name: String(row["name"]), address: String(row["address"]) }));
 }

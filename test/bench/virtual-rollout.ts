@@ -1,0 +1,422 @@
+import type {
+  nextStep,
+  PendingTenant,
+  RolloutView,
+  Step,
+  WaveView,
+} from "../../provider/rollout/next-step.js";
+import type { RolloutState, TenantState, Wave, WaveState } from "../../provider/rollout/wave.js";
+
+/** What a rollout is to do, without a tenant's settings. */
+export interface VirtualPlan {
+  readonly waves: readonly Wave[];
+  /** How many may fail in the whole rollout; undefined: no limit but those of the waves. */
+  readonly tolerated: number | undefined;
+  /** How many whoever does the work has hands for. */
+  readonly capacity: number;
+  addressOf(tenant: string): string;
+  /** How many tenants of an address may be under way; undefined: no limit. */
+  limitOf(address: string): number | undefined;
+  /** How planning went. */
+  plannedAs(tenant: string): "pending" | "unchanged" | "failed";
+}
+
+/** Who does the work, in virtual time. */
+export interface VirtualWorld {
+  /** Changes a tenant, and tells when it is through; or never does, where a worker dies. */
+  change(tenant: VirtualTenant, attempt: number, through: (isWell: boolean) => void): void;
+  check(wave: Wave): { readonly isWell: boolean; readonly message: string };
+}
+
+/** Things that happen one after the other, and take no time but that between them. */
+export class VirtualClock {
+  nowMs = 0;
+  readonly #heap: { readonly atMs: number; readonly order: number; readonly act: () => void }[] = [];
+  #order = 0;
+
+  at(atMs: number, act: () => void): void {
+    const heap = this.#heap;
+    const item = { atMs: Math.max(atMs, this.nowMs), order: this.#order++, act };
+    let place = heap.length;
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      const above = heap[parent];
+      if (above === undefined || isBefore(above, item)) break;
+      heap[place] = above;
+      place = parent;
+    }
+    heap[place] = item;
+  }
+
+  /** Lets the next thing happen; false when there is none. */
+  tick(): boolean {
+    const heap = this.#heap;
+    const [first] = heap;
+    const last = heap.pop();
+    if (first === undefined || last === undefined) return false;
+    if (heap.length > 0) sink(heap, last);
+    this.nowMs = first.atMs;
+    first.act();
+    return true;
+  }
+}
+
+type Timed = { readonly atMs: number; readonly order: number };
+
+function isBefore(a: Timed, b: Timed): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+}
+
+function sink<T extends Timed>(heap: T[], item: T): void {
+  let place = 0;
+  for (;;) {
+    let child = 2 * place + 1;
+    const left = heap[child];
+    const right = heap[child + 1];
+    if (left === undefined) break;
+    let above = left;
+    if (right !== undefined && isBefore(right, left)) {
+      above = right;
+      child += 1;
+    }
+    if (isBefore(item, above)) break;
+    heap[place] = above;
+    place = child;
+  }
+  heap[place] = item;
+}
+
+export interface VirtualTenant {
+  readonly name: string;
+  readonly wave: number;
+  readonly position: number;
+  readonly address: string;
+  /** Whether it was planned: where planning failed, there is nothing to try again. */
+  readonly hasPlan: boolean;
+  state: TenantState;
+  round: number;
+  attempt: number;
+}
+
+export interface VirtualWave {
+  readonly wave: Wave;
+  /** In their order. */
+  readonly tenants: readonly VirtualTenant[];
+  readonly counts: Record<TenantState, number>;
+  state: WaveState;
+  soakUntilMs: number | undefined;
+  isApproved: boolean;
+  health: { readonly isWell: boolean; readonly message: string } | undefined;
+  /** Before this place nobody is pending. */
+  firstPending: number;
+}
+
+/** What the journal says, kept in memory and written anew: a second reading of what its transitions mean. */
+export class VirtualJournal {
+  state: RolloutState = "planned";
+  reason: string | undefined;
+  isStopping = false;
+  until: string | undefined;
+  readonly waves: readonly VirtualWave[];
+  readonly tenants: ReadonlyMap<string, VirtualTenant>;
+  /** How many tenants of an address other rollouts have under way. */
+  readonly takenElsewhere = new Map<string, number>();
+  readonly #plan: VirtualPlan;
+  readonly #busyAt = new Map<string, number>();
+
+  constructor(plan: VirtualPlan) {
+    this.#plan = plan;
+    this.waves = plan.waves.map((wave, index) => {
+      const tenants = wave.tenants.map((name, position): VirtualTenant => {
+        const state = plan.plannedAs(name);
+        const hasPlan = state === "pending";
+        const address = plan.addressOf(name);
+        return { name, wave: index, position, address, hasPlan, state, round: 0, attempt: 0 };
+      });
+      const counts = noCounts();
+      for (const { state } of tenants) counts[state] += 1;
+      return {
+        wave,
+        tenants,
+        counts,
+        state: "pending",
+        soakUntilMs: undefined,
+        isApproved: false,
+        health: undefined,
+        firstPending: 0,
+      };
+    });
+    this.tenants = new Map(
+      this.waves.flatMap(({ tenants }) => tenants.map((tenant) => [tenant.name, tenant])),
+    );
+  }
+
+  get underWay(): number {
+    return this.waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
+  }
+
+  view(): RolloutView {
+    const running = this.waves.find(({ state }) => state === "running");
+    const roomAt = this.#roomAt();
+    return {
+      state: this.state,
+      waves: this.waves satisfies readonly WaveView[],
+      tolerated: this.#plan.tolerated,
+      until: this.until,
+      isStopping: this.isStopping,
+      pending: running === undefined ? [] : pendingOf(running, roomAt),
+      roomAt,
+      capacity: this.#plan.capacity - this.underWay,
+    };
+  }
+
+  start({ until, retry }: { until?: string | undefined; retry: boolean }): void {
+    this.state = "running";
+    this.reason = undefined;
+    this.isStopping = false;
+    this.until = until;
+    for (const wave of this.waves) {
+      if (wave.state === "gated" && wave.wave.name !== until) wave.isApproved = true;
+      if (retry) this.#retry(wave);
+    }
+  }
+
+  /** Those that may be begun now, of those named. */
+  release(wave: number, names: readonly string[]): VirtualTenant[] {
+    const room = this.#roomAt();
+    const places = (this.waves[wave]?.wave.maxConcurrent ?? 0) - this.underWay;
+    const released: VirtualTenant[] = [];
+    if (this.state !== "running" || this.isStopping) return released;
+    for (const name of names) {
+      const tenant = this.#tenant(name);
+      const left = room.get(tenant.address);
+      if (released.length >= places) break;
+      if (tenant.state !== "pending" || (left !== undefined && left <= 0)) continue;
+      if (left !== undefined) room.set(tenant.address, left - 1);
+      this.#set(tenant, "released");
+      released.push(tenant);
+    }
+    return released;
+  }
+
+  /** The attempt's number; undefined when there is nothing to do. */
+  begin(name: string, round: number): number | undefined {
+    const tenant = this.#tenant(name);
+    if (tenant.round !== round) return undefined;
+    if (tenant.state !== "released" && tenant.state !== "running") return undefined;
+    this.#set(tenant, "running");
+    tenant.attempt += 1;
+    return tenant.attempt;
+  }
+
+  finish(name: string, attempt: number, isWell: boolean): boolean {
+    const tenant = this.#tenant(name);
+    if (tenant.state !== "running" || tenant.attempt !== attempt) return false;
+    this.#set(tenant, isWell ? "done" : "failed");
+    return true;
+  }
+
+  wave(
+    index: number,
+    state: WaveState,
+    more: Partial<Pick<VirtualWave, "soakUntilMs" | "health">> = {},
+  ): void {
+    const wave = this.waves[index];
+    if (wave === undefined) throw new Error(`There is no wave ${index}.`);
+    wave.state = state;
+    wave.soakUntilMs = more.soakUntilMs ?? wave.soakUntilMs;
+    wave.health = more.health ?? wave.health;
+  }
+
+  handOver(index: number, reason: string): void {
+    this.wave(index, "gated");
+    this.state = "waiting";
+    this.reason = reason;
+  }
+
+  stop(reason: string): void {
+    this.state = "stopped";
+    this.reason = reason;
+  }
+
+  finishRollout(): void {
+    this.state = "done";
+  }
+
+  /** The process that did the work is dead. */
+  reclaim(): void {
+    for (const tenant of this.tenants.values()) {
+      if (tenant.state === "released" || tenant.state === "running") this.#set(tenant, "pending");
+    }
+  }
+
+  #retry(wave: VirtualWave): void {
+    const failed = wave.tenants.filter(
+      ({ state, hasPlan }) => hasPlan && (state === "failed" || state === "skipped"),
+    );
+    for (const tenant of failed) {
+      this.#set(tenant, "pending");
+      tenant.round += 1;
+    }
+    if (failed.length > 0 && wave.state !== "pending") {
+      Object.assign(wave, { state: "running", health: undefined, soakUntilMs: undefined, isApproved: false });
+    }
+    if (wave.health?.isWell === false) wave.health = undefined;
+  }
+
+  #roomAt(): Map<string, number> {
+    const room = new Map<string, number>();
+    for (const address of this.#addresses) {
+      const limit = this.#plan.limitOf(address);
+      const busy = (this.#busyAt.get(address) ?? 0) + (this.takenElsewhere.get(address) ?? 0);
+      if (limit !== undefined) room.set(address, limit - busy);
+    }
+    return room;
+  }
+
+  get #addresses(): ReadonlySet<string> {
+    this.#knownAddresses ??= new Set([...this.tenants.values()].map(({ address }) => address));
+    return this.#knownAddresses;
+  }
+  #knownAddresses: ReadonlySet<string> | undefined;
+
+  #tenant(name: string): VirtualTenant {
+    const tenant = this.tenants.get(name);
+    if (tenant === undefined) throw new Error(`There is no tenant ${name}.`);
+    return tenant;
+  }
+
+  #set(tenant: VirtualTenant, state: TenantState): void {
+    const wave = this.waves[tenant.wave];
+    if (wave === undefined) throw new Error(`There is no wave ${tenant.wave}.`);
+    const change = Number(isUnderWay(state)) - Number(isUnderWay(tenant.state));
+    if (change !== 0) this.#busyAt.set(tenant.address, (this.#busyAt.get(tenant.address) ?? 0) + change);
+    if (state === "pending") wave.firstPending = Math.min(wave.firstPending, tenant.position);
+    wave.counts[tenant.state] -= 1;
+    wave.counts[state] += 1;
+    tenant.state = state;
+  }
+}
+
+/** A rollout that is carried out step by step as the real one is, in virtual time. */
+export class VirtualRollout {
+  readonly journal: VirtualJournal;
+  readonly clock: VirtualClock;
+  /** Every step but the waits; for who looks on. */
+  onStep: (step: Step) => void = () => {};
+  /** How often it was asked what to do. */
+  steps = 0;
+  readonly #world: VirtualWorld;
+  readonly #nextStep: typeof nextStep;
+  #isChanged = true;
+
+  /** @param next what chooses the steps: that of the sources, or that of the built package. */
+  constructor(next: typeof nextStep, plan: VirtualPlan, world: VirtualWorld, clock = new VirtualClock()) {
+    this.#nextStep = next;
+    this.#world = world;
+    this.journal = new VirtualJournal(plan);
+    this.clock = clock;
+  }
+
+  /** Begins, or goes on, until it is done, or a person is needed. */
+  run(how: { until?: string | undefined; retry: boolean }): RolloutState {
+    this.journal.start(how);
+    this.changed();
+    while (this.journal.state === "running") {
+      const step = this.#next();
+      if (step.kind === "wait") this.#wait(step.untilMs);
+      else this.#do(step);
+    }
+    return this.journal.state;
+  }
+
+  /** Something is otherwise than it was: the next step is chosen anew. */
+  changed(): void {
+    this.#isChanged = true;
+  }
+
+  /** Somebody begins a tenant that was released, or takes it over from one that died. */
+  begin(tenant: VirtualTenant): void {
+    const attempt = this.journal.begin(tenant.name, tenant.round);
+    if (attempt === undefined) return;
+    this.#world.change(tenant, attempt, (isWell) => {
+      if (this.journal.finish(tenant.name, attempt, isWell)) this.changed();
+    });
+  }
+
+  #next(): Step {
+    this.steps += 1;
+    this.#isChanged = false;
+    return this.#nextStep(this.journal.view(), this.clock.nowMs);
+  }
+
+  #wait(untilMs: number | undefined): void {
+    const isElsewhere = [...this.journal.takenElsewhere.values()].some((taken) => taken > 0);
+    if (this.journal.underWay === 0 && untilMs === undefined && !isElsewhere) {
+      throw new Error("It waits, and there is nothing to wait for.");
+    }
+    if (untilMs !== undefined) this.clock.at(untilMs, () => this.changed());
+    while (!this.#isChanged) {
+      if (!this.clock.tick()) throw new Error("It waits, and nothing happens any more.");
+    }
+  }
+
+  #do(step: Exclude<Step, { kind: "wait" }>): void {
+    const { journal } = this;
+    this.onStep(step);
+    switch (step.kind) {
+      case "begin":
+        journal.wave(step.wave, "running");
+        break;
+      case "release": {
+        const released = journal.release(step.wave, step.tenants);
+        if (released.length < step.tenants.length) throw new Error("It releases more than may be begun.");
+        for (const tenant of released) this.begin(tenant);
+        break;
+      }
+      case "soak":
+        journal.wave(step.wave, "soaking", { soakUntilMs: step.untilMs });
+        break;
+      case "check": {
+        const { wave } = journal.waves[step.wave] ?? {};
+        if (wave === undefined) throw new Error(`There is no wave ${step.wave}.`);
+        journal.wave(step.wave, "checking", { health: this.#world.check(wave) });
+        break;
+      }
+      case "settle":
+        journal.wave(step.wave, "done");
+        break;
+      case "hand-over":
+        journal.handOver(step.wave, step.reason);
+        break;
+      case "stop":
+        journal.stop(step.reason);
+        break;
+      case "finish":
+        journal.finishRollout();
+    }
+  }
+}
+
+/** The first of those whose service has room, as many as the wave may have under way. */
+function pendingOf(wave: VirtualWave, roomAt: ReadonlyMap<string, number>): PendingTenant[] {
+  const { tenants } = wave;
+  while (wave.firstPending < tenants.length && tenants[wave.firstPending]?.state !== "pending") {
+    wave.firstPending += 1;
+  }
+  const found: PendingTenant[] = [];
+  for (let place = wave.firstPending; place < tenants.length; place++) {
+    const tenant = tenants[place];
+    if (found.length === wave.wave.maxConcurrent) break;
+    if (tenant?.state === "pending" && (roomAt.get(tenant.address) ?? 1) > 0) found.push(tenant);
+  }
+  return found;
+}
+
+function isUnderWay(state: TenantState): boolean {
+  return state === "released" || state === "running";
+}
+
+function noCounts(): Record<TenantState, number> {
+  return { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
+}
