@@ -325,10 +325,13 @@ export class Rollouts {
       worker: `${hostname()}:${process.pid}`,
       workFolder: (one) => places.of(one),
     });
-    const lane: Lane & { close?: () => Promise<void> } = isPostgres(database)
+    const isElsewhere = isPostgres(database);
+    const lane: Lane = isElsewhere
       ? await (await import("./lanes/pg-boss-lane.js")).openPgBossLane(database, { log })
       : new LocalLane(doJob, request.aborted, (error) => log(String(error)));
     try {
+      // What workers have is theirs; what got lost between them is handed out anew.
+      if (isElsewhere) await journal.handOutOpen(id, lane);
       await conduct(id, {
         ...request,
         journal,
@@ -346,8 +349,8 @@ export class Rollouts {
       });
     } finally {
       request.aborted.removeEventListener("abort", kill);
+      await lane.drain();
       pool.close();
-      await lane.close?.();
       await office.close();
       places.close();
     }

@@ -48,8 +48,7 @@ export function playRollout(options: RolloutOptions): PlayedRollout {
       counts: countsOf(all.filter((tenant) => tenant.wave === name)),
       maxConcurrent: [1, 4, 8][wave] ?? 8,
       tolerated: wave === 0 ? 0 : tolerated,
-      ...(wave === 1 && { soakMs: 600_000 }),
-      ...(wave === 0 && { gate: true }),
+      then: { soakMs: wave === 1 ? 600_000 : 0, isChecked: false, isGated: wave === 0 },
     };
   });
   const before: RolloutReport = {

@@ -308,18 +308,22 @@ export class Journal {
     lane.start();
   }
 
-  /** Jobs that were handed out and are not through: whoever hands them out anew, by the same ids, changes nothing. */
-  async openJobs(id: string): Promise<readonly Job[]> {
-    const rows = await this.database.query(
-      "SELECT name, wave, round FROM rollout_tenants WHERE rollout = $1 AND state IN ('released', 'running') ORDER BY wave, position",
-      [id],
-    );
-    return rows.map((row) => ({
-      rollout: id,
-      wave: Number(row["wave"]),
-      tenant: String(row["name"]),
-      round: Number(row["round"]),
-    }));
+  /** Hands out anew what was handed out and is not through; of what somebody has, nothing is changed. */
+  async handOutOpen(id: string, lane: Lane): Promise<void> {
+    await this.database.transaction(async (transaction) => {
+      const rows = await transaction.query(
+        "SELECT name, wave, round FROM rollout_tenants WHERE rollout = $1 AND state IN ('released', 'running') ORDER BY wave, position",
+        [id],
+      );
+      const jobs = rows.map((row) => ({
+        rollout: id,
+        wave: Number(row["wave"]),
+        tenant: String(row["name"]),
+        round: Number(row["round"]),
+      }));
+      await lane.handOut(transaction, jobs);
+    });
+    lane.start();
   }
 
   /**
@@ -619,7 +623,7 @@ export class Journal {
 }
 
 function noWave(name: string): never {
-  throw new RolloutError("ERR_ROLLOUT_JOURNAL", `The tenant "${name}" is in no wave of the rollout.`);
+  throw new JournalError(`The tenant "${name}" is in no wave of the rollout.`);
 }
 
 const RECORD =

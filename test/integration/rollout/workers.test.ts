@@ -296,7 +296,7 @@ async function begun(
   const lane: Lane = await openPgBossLane(postgres.url, { log: () => {} });
   const spec = specOf(name, waves, maxAtService);
   const targets = spec.waves.flatMap(({ tenants }) => tenants.map(targetOf));
-  const id = await journal.create(spec, targets, new Map());
+  const id = await journal.create(spec, targets);
   const summary = {
     planned: { added: 1, changed: 0, removed: 0 },
     changes: [],
@@ -308,7 +308,7 @@ async function begun(
     id,
     targets.map((target) => ({ name: target.name, state: "pending", digest: "d", summary, plan: "{}" })),
   );
-  await journal.planningDone(id, "d");
+  await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
   await journal.start(id, { retry: false });
   const events: RolloutEvent[] = [];
   const never = new AbortController().signal;
