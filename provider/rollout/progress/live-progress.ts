@@ -1,0 +1,77 @@
+import { createLogUpdate } from "log-update";
+import type { RolloutEvent } from "../report/rollout-event";
+import type { RolloutReport } from "../report/rollout-report";
+import { liveScreen } from "./live-screen";
+import { ProgressModel } from "./progress-model";
+import type { ProgressView } from "./progress-view";
+
+/** A terminal that is written to. */
+export interface Terminal extends NodeJS.WritableStream {
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+export interface LiveProgressOptions {
+  /** Whether to use colours. */
+  readonly color: boolean;
+  /** The time in milliseconds. Default: the system's. */
+  readonly now?: () => number;
+}
+
+/**
+ * A rollout on one screen of a terminal, drawn again at most 5 times a second; when the terminal's size changes, alone
+ * on it. At the end the screen is taken away, so that the report stands in its place; the cursor is given back then, and when the
+ * process ends otherwise.
+ */
+export class LiveProgress implements ProgressView {
+  readonly #model: ProgressModel;
+  readonly #terminal: Terminal;
+  readonly #options: LiveProgressOptions;
+  readonly #draw: ReturnType<typeof createLogUpdate>;
+  readonly #timer: NodeJS.Timeout;
+  #ended = false;
+
+  /** @param report what is known when the first event comes. */
+  constructor(report: RolloutReport, terminal: Terminal, options: LiveProgressOptions) {
+    this.#model = new ProgressModel(report);
+    this.#terminal = terminal;
+    this.#options = options;
+    this.#draw = createLogUpdate(terminal);
+    this.#terminal.on("resize", this.#redraw);
+    // Who waits for the rollout keeps the process going, not its picture.
+    this.#timer = setInterval(this.#render, INTERVAL_MS).unref();
+    this.#render();
+  }
+
+  happened(event: RolloutEvent): void {
+    this.#model.happened(event);
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    clearInterval(this.#timer);
+    this.#terminal.off("resize", this.#redraw);
+    this.#draw.clear();
+    this.#draw.done();
+  }
+
+  /** A terminal that breaks its lines anew has moved what was drawn to where nobody can tell. */
+  readonly #redraw = () => {
+    this.#draw.clear();
+    this.#terminal.write(ERASE_SCREEN);
+    this.#render();
+  };
+
+  readonly #render = () => {
+    const { columns = 80, rows = 24 } = this.#terminal;
+    const { color, now = Date.now } = this.#options;
+    // The cursor stands in a line of its own below; and in the last column some terminals break the line.
+    const room = { columns: Math.max(1, columns - 1), rows: Math.max(1, rows - 1) };
+    this.#draw(liveScreen(this.#model, { ...room, now: now(), color }));
+  };
+}
+
+const INTERVAL_MS = 200;
+/** The cursor goes to the first line, and nothing is left from there on. */
+const ERASE_SCREEN = "\u001b[H\u001b[J";

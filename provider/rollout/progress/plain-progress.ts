@@ -1,0 +1,97 @@
+import { number, onOneLine } from "../../gitops/plan/render/words";
+import { excerpt } from "../../settings/text";
+import { duration } from "../report/duration";
+import type { RolloutEvent } from "../report/rollout-event";
+import type { RolloutReport } from "../report/rollout-report";
+import { type Progress, ProgressModel } from "./progress-model";
+import type { ProgressView } from "./progress-view";
+
+/** A line an event, for logs: when, how many tenants are through, which wave and tenant, what happened. */
+export class PlainProgress implements ProgressView {
+  readonly #model: ProgressModel;
+  readonly #write: (line: string) => void;
+
+  /**
+   * @param report what is known when the first event comes.
+   * @param write is given each line, ended by a line end.
+   */
+  constructor(report: RolloutReport, write: (line: string) => void) {
+    this.#model = new ProgressModel(report);
+    this.#write = write;
+  }
+
+  happened(event: RolloutEvent): void {
+    this.#model.happened(event);
+    this.#write(plainLine(event, this.#model));
+  }
+
+  end(): void {}
+}
+
+/**
+ * `2026-11-21 08:03:12Z  37/300  early  acme: changed in 12 s`. Nothing from outside does anything in it.
+ *
+ * @param progress with the event in it.
+ */
+export function plainLine(event: RolloutEvent, progress: Progress): string {
+  const { done, unchanged, failed } = progress.counts;
+  const total = number(progress.total);
+  const through = number(done + unchanged + failed).padStart(total.length);
+  const wave = "wave" in event ? `  ${shown(event.wave, MAX_NAME)}` : "";
+  return `${clock(event.at)}  ${through}/${total}${wave}  ${happening(event)}\n`;
+}
+
+const MAX_NAME = 80;
+const MAX_SENTENCE = 500;
+
+function happening(event: RolloutEvent): string {
+  switch (event.kind) {
+    case "planned":
+      return `planned: ${number(event.changing)} of ${number(event.tenants)} tenants to change, digest ${shown(event.digest, MAX_NAME)}`;
+    case "started":
+      return event.resumed ? "the rollout goes on" : "the rollout begins";
+    case "wave-started":
+      return `the wave begins: ${number(event.tenants)} tenants`;
+    case "tenant-started": {
+      const again = event.attempt > 1 ? `, attempt ${number(event.attempt)}` : "";
+      return `${shown(event.tenant, MAX_NAME)}: begun by ${shown(event.worker, MAX_NAME)}${again}`;
+    }
+    case "tenant-note":
+      return `${shown(event.tenant, MAX_NAME)}: ${shown(event.message, MAX_SENTENCE)}`;
+    case "tenant-finished":
+      return `${shown(event.tenant, MAX_NAME)}: ${outcome(event)}`;
+    case "wave-soaking":
+      return `all tenants of the wave are through; it soaks until ${clock(event.until)}`;
+    case "wave-health":
+      return `${event.isWell ? "healthy" : "UNHEALTHY"}: ${shown(event.message, MAX_SENTENCE)}`;
+    case "wave-finished":
+      return `the wave is through: ${number(event.done)} changed, ${number(event.failed)} failed`;
+    case "waiting":
+      return `WAITING: ${shown(event.reason, MAX_SENTENCE)}`;
+    case "stopped":
+      return `STOPPED: ${shown(event.reason, MAX_SENTENCE)}`;
+    case "interrupted":
+      return `INTERRUPTED: ${shown(event.reason, MAX_SENTENCE)}`;
+    case "finished":
+      return `the rollout is through: ${number(event.done)} changed, ${number(event.unchanged)} unchanged, ${number(event.failed)} failed`;
+  }
+}
+
+function outcome(event: Extract<RolloutEvent, { kind: "tenant-finished" }>): string {
+  const took = duration(event.durationMs);
+  if (event.state === "done") return `changed in ${took}`;
+  const { error } = event;
+  if (error === undefined) return `FAILED after ${took}`;
+  const why = `${shown(error.code, MAX_NAME)}: ${shown(error.message, MAX_SENTENCE)}`;
+  return `FAILED after ${took}, ${why} What to do: ${shown(error.advice, MAX_SENTENCE)}`;
+}
+
+/** `2026-11-21 08:03:12Z`; what is no time is shown as it came. */
+function clock(time: string): string {
+  const [, date, second] = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?Z$/.exec(time) ?? [];
+  return date === undefined ? shown(time, MAX_NAME) : `${date} ${second}Z`;
+}
+
+function shown(text: string, limit: number): string {
+  return excerpt(onOneLine(text), limit);
+}

@@ -1,0 +1,9 @@
+import type { RolloutEvent } from "../report/rollout-event";
+
+/** Shows what happens in a rollout while it happens. */
+export interface ProgressView {
+  /** In the order of events. */
+  happened(event: RolloutEvent): void;
+  /** Nothing more is shown; what was taken of the terminal is given back. Safe to call again. */
+  end(): void;
+}

@@ -1,0 +1,78 @@
+import { Writable } from "node:stream";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { LiveProgress } from "../../../../provider/rollout/progress/live-progress";
+import { rollouts } from "../../../support/rollouts";
+
+/** A terminal as programs see one; it keeps what is written. */
+class Screen extends Writable {
+  readonly isTTY = true;
+  columns = 80;
+  rows = 24;
+  frames: string[] = [];
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.frames.push(chunk.toString());
+    done();
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function begun() {
+  const { before, events } = rollouts.tolerated;
+  const screen = new Screen();
+  let now = Date.parse(events[0]?.at ?? "");
+  const live = new LiveProgress(before, screen, { color: false, now: () => now });
+  const play = (count: number) => {
+    for (const event of events.slice(0, count)) {
+      live.happened(event);
+      now = Date.parse(event.at);
+    }
+  };
+  return { screen, live, play };
+}
+
+test("draws at most 5 times a second, however much happens", () => {
+  const { screen, live, play } = begun();
+  expect(screen.frames).toHaveLength(1);
+  play(400);
+  expect(screen.frames).toHaveLength(1);
+  vi.advanceTimersByTime(1_000);
+  // Nothing happens in between, so that one picture is enough.
+  expect(screen.frames).toHaveLength(2);
+  expect(screen.frames[1]).toMatch(/\d+\/300/);
+  live.end();
+});
+
+test("no frame is higher than the terminal: its last line is the cursor's", () => {
+  const { screen, live, play } = begun();
+  play(400);
+  screen.rows = 10;
+  screen.columns = 50;
+  screen.emit("resize");
+  const frame = screen.frames.at(-1) ?? "";
+  expect(frame.split("\n").length).toBeLessThanOrEqual(10);
+  expect(screen.frames.join("")).toContain("\u001b[H\u001b[J");
+  live.end();
+});
+
+test("at the end nothing of it is left, and nothing more is drawn", () => {
+  const { screen, live, play } = begun();
+  play(100);
+  live.end();
+  const { length } = screen.frames;
+  const erased = screen.frames.at(-1)?.replaceAll("\u001b", "");
+  expect(erased).toMatch(/^\[\?2026h(?:\[2K|\[1A|\[G)+\[\?2026l$/);
+  live.end();
+  screen.emit("resize");
+  vi.advanceTimersByTime(5_000);
+  expect(screen.frames).toHaveLength(length);
+  expect(screen.listenerCount("resize")).toBe(0);
+  expect(vi.getTimerCount()).toBe(0);
+});

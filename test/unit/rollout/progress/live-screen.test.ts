@@ -1,0 +1,156 @@
+import { stripVTControlCharacters } from "node:util";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { columnsOf, cutTo, fitTo } from "../../../../provider/gitops/plan/render/columns";
+import { liveScreen } from "../../../../provider/rollout/progress/live-screen";
+import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
+import { commandsIn, hostileText } from "../../../support/hostile-text";
+import { type PlayedRollout, playRollout, rolloutOf, rollouts } from "../../../support/rollouts";
+
+function screenAt(
+  { before, events }: PlayedRollout,
+  count: number,
+  { columns = 80, rows = 24, color = false, laterMs = 2_000 } = {},
+): string {
+  const model = new ProgressModel(before);
+  for (const event of events.slice(0, count)) model.happened(event);
+  const now = Date.parse(events[Math.max(0, count - 1)]?.at ?? "") + laterMs;
+  return liveScreen(model, { columns, rows, now, color });
+}
+
+describe("a rollout on one screen", () => {
+  const busy = rollouts.tolerated.events.findLastIndex(({ kind }) => kind === "tenant-started") - 60;
+
+  test("tells of 300 tenants in 24 lines how far all and each wave are, what runs for how long, what failed", () => {
+    const lines = screenAt(rollouts.tolerated, busy).split("\n");
+    expect(lines).toHaveLength(23);
+    expect(lines[0]).toMatch(/^Rollout of tenants\.yaml {2}r-20261121-7f3a +1\d min \d+ s$/);
+    expect(lines[1]).toMatch(/^█+✗▒░+ {2}2\d\d\/300 {2}8\d % {2}about \d\d s left$/);
+    expect(lines[2]).toMatch(
+      /^✗ 3 failed {3}▶ 8 running {3}✓ 1\d\d changed {3}= 60 unchanged {3}· \d+ to do$/,
+    );
+    expect(lines.slice(4, 7)).toEqual([
+      expect.stringMatching(/^ {2}✓ canary {2}█{10} +6\/6 {2}done, took 51 s$/),
+      expect.stringMatching(
+        /^ {2}✓ early {3}█+✗ +45\/45 {2}done, took 1 min \d+ s {2}1 failed \(2 tolerated\)$/,
+      ),
+      expect.stringMatching(/^ {2}▶ rest {4}█+✗▒░+ +\d+\/249 {2}8 of 8 at once {2}2 failed \(2 tolerated\)$/),
+    ]);
+    expect(lines[8]).toBe("Running");
+    const ran = lines.slice(9, 16).map((line) => Number(/ (\d+) s /.exec(line)?.[1]));
+    expect(ran).toEqual(ran.toSorted((one, other) => other - one));
+    expect(lines.join("\n")).toMatch(/\nFailed\n {2}✗ globex-181 /);
+    expect(lines.at(-1)).toBe("Ctrl-C lets what runs finish, and stops; twice stops at once");
+  });
+
+  test("counts down the soaking, and tells why it stopped", () => {
+    const soaking = rollouts.tolerated.events.findIndex(({ kind }) => kind === "wave-soaking") + 1;
+    expect(screenAt(rollouts.tolerated, soaking)).toMatch(/⧖ early .* soaking, 9 min 58 s to go/);
+    expect(screenAt(rollouts.tolerated, soaking, { laterMs: 599_000 })).toMatch(/soaking, 1 s to go/);
+    const stopped = screenAt(rollouts.stopped, rollouts.stopped.events.length);
+    expect(stopped).toMatch(/\nSTOPPED {2}3 tenants of wave "early" failed, and 2 may\.\n/);
+    expect(stopped).not.toMatch(/Ctrl-C|about/);
+  });
+
+  test("of many waves shows those around the one that goes on, and counts the others", () => {
+    const { before, events } = rollouts.middle;
+    const waves = Array.from({ length: 60 }, (_, n) => ({
+      ...(before.waves[0] as (typeof before.waves)[number]),
+      name: `w${n}`,
+      state: n < 30 ? ("done" as const) : ("pending" as const),
+    }));
+    const screen = screenAt({ before: { ...before, waves }, events, after: before }, 0);
+    expect(screen).toMatch(
+      / {2}… 29 through\n {2}✓ w29 .*\n {2}· w30 .*\n {2}· w31 .*\n {2}· w32 .*\n {2}· w33 .*\n {2}… 26 more waves$/,
+    );
+  });
+
+  test("never has more lines or wider ones than there is room for, and is nothing but text", () => {
+    const wide = fc.constantFrom(
+      "日本語テナント",
+      "👩‍👩‍👧‍👧",
+      "❤️",
+      "1️⃣",
+      "e\u0301\u0301",
+      "한국",
+      "ﷺ",
+      "\u{e0001}",
+      "🇩🇪",
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(hostileText, wide),
+        fc.integer({ min: 1, max: 160 }),
+        fc.integer({ min: 1, max: 60 }),
+        fc.nat(100),
+        fc.boolean(),
+        (text, columns, rows, part, color) => {
+          const played = rolloutOf(text, 40);
+          const count = Math.floor((part / 100) * played.events.length);
+          const screen = screenAt(played, count, { columns, rows, color });
+          const lines = stripVTControlCharacters(screen).split("\n");
+          expect(lines.length).toBeLessThanOrEqual(rows);
+          for (const line of lines) expect(columnsOf(line)).toBeLessThanOrEqual(columns);
+          // Of colours there are only those of `styleText`.
+          expect(commandsIn(stripVTControlCharacters(screen))).toEqual([]);
+          // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+          expect(commandsIn(screen.replace(/\u001b\[\d+m/g, ""))).toEqual([]);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test("fits whatever the number of tenants, and however many run", () => {
+    const played = playRollout({ tenants: 1_000, unchangedEvery: 0, nameOf: (n) => `tenant-${n}` });
+    const model = new ProgressModel(played.before);
+    for (const [seq, { wave, name }] of played.before.tenants.entries()) {
+      const at = "2026-11-21T08:00:00.000Z";
+      model.happened({
+        kind: "tenant-started",
+        seq,
+        at,
+        rollout: "r",
+        wave,
+        tenant: name,
+        attempt: 1,
+        worker: "w",
+      });
+    }
+    const now = Date.parse("2026-11-21T08:00:05.000Z");
+    const lines = liveScreen(model, { columns: 80, rows: 24, now, color: false }).split("\n");
+    expect(lines.length).toBeLessThanOrEqual(24);
+    expect(lines).toContainEqual(expect.stringMatching(/^ {2}… 98\d more$/));
+  });
+});
+
+describe("the columns of a terminal", () => {
+  test.each([
+    ["acme", 4],
+    ["日本", 4],
+    ["한국", 4],
+    ["e\u0301", 1],
+    ["❤️", 2],
+    ["😀", 2],
+    ["、。", 4],
+    ["ａ", 2],
+    ["█░✗", 3],
+  ])("%s takes %d", (text, columns) => {
+    expect(columnsOf(text)).toBe(columns);
+  });
+
+  test("a text is cut between characters, and never wider than it may be", () => {
+    expect(cutTo("日本語", 5)).toBe("日本…");
+    expect(cutTo("日本語", 6)).toBe("日本語");
+    expect(cutTo("acme corp", 6)).toBe("acme…");
+    expect(cutTo("acme", 0)).toBe("");
+    expect(fitTo("日本語", 6)).toBe("日本語");
+    expect(fitTo("日本語", 4)).toBe("日… ");
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), fc.nat(20), (text, columns) => {
+        expect(columnsOf(cutTo(text, columns))).toBeLessThanOrEqual(columns);
+        expect(columnsOf(fitTo(text, columns))).toBe(columns);
+      }),
+    );
+  });
+});

@@ -1,0 +1,61 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { eventJson } from "../../../../provider/rollout/progress/event-json";
+import { PlainProgress } from "../../../../provider/rollout/progress/plain-progress";
+import { commandsIn, hostileText } from "../../../support/hostile-text";
+import { type PlayedRollout, rolloutOf, rollouts } from "../../../support/rollouts";
+
+function linesOf({ before, events }: PlayedRollout): string[] {
+  const lines: string[] = [];
+  const view = new PlainProgress(before, (line) => lines.push(line));
+  for (const event of events) view.happened(event);
+  view.end();
+  return lines;
+}
+
+describe("a rollout as lines", () => {
+  test("tells when, how far, which wave and tenant, and what", () => {
+    const lines = linesOf(rollouts.stopped);
+    expect(lines).toHaveLength(rollouts.stopped.events.length);
+    expect(lines.slice(0, 5)).toEqual([
+      "2026-11-21 08:00:00Z   60/300  planned: 240 of 300 tenants to change, digest sha256:5d3c0f6a\n",
+      "2026-11-21 08:01:00Z   60/300  the rollout begins\n",
+      "2026-11-21 08:01:00Z   60/300  canary  the wave begins: 6 tenants\n",
+      "2026-11-21 08:01:00Z   60/300  canary  acme-000: begun by build-0:4100\n",
+      "2026-11-21 08:01:03Z   61/300  canary  acme-000: changed in 3.0 s\n",
+    ]);
+    expect(lines).toContain(
+      '2026-11-21 08:02:26Z   76/300  early  hooli-020: FAILED after 8.4 s, ERR_ROLLOUT_CHANGED: The tenant changed since it was planned: deny "evil.example" is there now. What to do: Plan the rollout again.\n',
+    );
+    expect(lines.at(-1)).toBe(
+      '2026-11-21 08:03:25Z   95/300  STOPPED: 3 tenants of wave "early" failed, and 2 may.\n',
+    );
+  });
+
+  test("is a line an event and nothing but text, whatever comes from outside", () => {
+    fc.assert(
+      fc.property(hostileText, (text) => {
+        for (const line of linesOf(rolloutOf(text))) {
+          expect(line.indexOf("\n")).toBe(line.length - 1);
+          expect(commandsIn(line)).toEqual([]);
+          expect(line.length).toBeLessThan(20_000);
+        }
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+test("an event as JSON is a line, nothing but text, and reads back as it was", () => {
+  fc.assert(
+    fc.property(hostileText, (text) => {
+      for (const event of rolloutOf(text).events) {
+        const line = eventJson(event);
+        expect(line.indexOf("\n")).toBe(line.length - 1);
+        expect(commandsIn(line)).toEqual([]);
+        expect(JSON.parse(line)).toEqual(event);
+      }
+    }),
+    { numRuns: 30 },
+  );
+});

@@ -1,0 +1,123 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { MOST_FAILURES, ProgressModel } from "../../../../provider/rollout/progress/progress-model";
+import { timeLeft } from "../../../../provider/rollout/progress/time-left";
+import type { RolloutEvent } from "../../../../provider/rollout/report/rollout-event";
+import { type PlayedRollout, playRollout, rollouts } from "../../../support/rollouts";
+
+function modelOf({ before, events }: PlayedRollout, count = events.length): ProgressModel {
+  const model = new ProgressModel(before);
+  for (const event of events.slice(0, count)) model.happened(event);
+  return model;
+}
+
+const lastOf = ({ events }: PlayedRollout, kind: RolloutEvent["kind"]) =>
+  events.findLastIndex((event) => event.kind === kind) + 1;
+
+describe("how far a rollout has come", () => {
+  test.each(Object.entries(rollouts))("of the %s rollout is at the end what its report says", (_, played) => {
+    const model = modelOf(played);
+    const { counts, waves, state, reason } = played.after;
+    expect(model.state).toBe(state);
+    expect(model.reason).toBe(reason);
+    expect(model.running.size).toBe(0);
+    expect(model.counts).toEqual({
+      left: counts.skipped,
+      running: 0,
+      done: counts.done,
+      unchanged: counts.unchanged,
+      failed: counts.failed,
+    });
+    expect(model.waves.map((wave) => [wave.name, wave.state, wave.counts.failed])).toEqual(
+      waves.map((wave) => [wave.name, wave.state, wave.counts.failed]),
+    );
+    expect(model.failures).toHaveLength(Math.min(MOST_FAILURES, counts.failed));
+  });
+
+  test("is the same whether it is told by events or by the report that has them", () => {
+    const told = modelOf(rollouts.tolerated);
+    const read = new ProgressModel(rollouts.tolerated.after);
+    expect(read.counts).toEqual(told.counts);
+    expect(read.durations).toEqual(told.durations);
+    expect(read.waves.map(({ counts }) => counts)).toEqual(told.waves.map(({ counts }) => counts));
+  });
+
+  test("at any moment counts every tenant once, and as many running as it names, however often it is told", () => {
+    const { before, events } = rollouts.middle;
+    fc.assert(
+      fc.property(fc.nat(events.length), fc.nat(20), (count, back) => {
+        const model = modelOf(rollouts.middle, count);
+        for (const event of events.slice(Math.max(0, count - back), count)) model.happened(event);
+        const { left, running, done, unchanged, failed } = model.counts;
+        expect(left + running + done + unchanged + failed).toBe(before.tenants.length);
+        expect(running).toBe(model.running.size);
+        for (const wave of model.waves) {
+          const sum = Object.values(wave.counts).reduce((one, other) => one + other, 0);
+          expect(sum).toBe(wave.total);
+          expect(Math.min(...Object.values(wave.counts))).toBeGreaterThanOrEqual(0);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test("a tenant that is taken over runs anew, with what was said of it forgotten", () => {
+    const model = modelOf(rollouts.middle, 4);
+    const [[tenant, running] = []] = [...model.running];
+    const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r", wave: "canary", tenant: tenant ?? "" };
+    model.happened({ ...at, kind: "tenant-note", message: "Its worker died" });
+    expect(model.running.get(tenant ?? "")).toEqual({ ...running, note: "Its worker died" });
+    model.happened({ ...at, kind: "tenant-started", attempt: 2, worker: "other:1" });
+    expect(model.running.get(tenant ?? "")).toEqual({
+      wave: "canary",
+      attempt: 2,
+      worker: "other:1",
+      sinceMs: Date.parse("2026-11-21T09:00:00.000Z"),
+    });
+    expect(model.counts.running).toBe(1);
+  });
+
+  test("a gate is behind when the next wave begins", () => {
+    const model = modelOf(rollouts.stopped, lastOf(rollouts.stopped, "wave-finished"));
+    const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r" };
+    model.happened({ ...at, kind: "waiting", wave: "canary", reason: "A person says when." });
+    expect([model.state, model.reason, model.waves[0]?.state]).toEqual([
+      "waiting",
+      "A person says when.",
+      "gated",
+    ]);
+    model.happened({ ...at, kind: "started", resumed: true });
+    model.happened({ ...at, kind: "wave-started", wave: "early", tenants: 45 });
+    expect([model.state, model.reason, model.waves[0]?.state]).toEqual(["running", undefined, "done"]);
+  });
+});
+
+describe("the time that is left", () => {
+  const at = (model: ProgressModel, event: RolloutEvent | undefined) =>
+    timeLeft(model, Date.parse(event?.at ?? ""));
+
+  test("is not told before a tenant is through, nor when nothing goes on", () => {
+    const { events } = rollouts.tolerated;
+    expect(at(modelOf(rollouts.tolerated, 4), events[3])).toBeUndefined();
+    expect(at(modelOf(rollouts.stopped), rollouts.stopped.events.at(-1))).toBeUndefined();
+    expect(at(modelOf(rollouts.tolerated), events.at(-1))).toBeUndefined();
+  });
+
+  test("ends at the next gate", () => {
+    const { events } = rollouts.tolerated;
+    expect(at(modelOf(rollouts.tolerated, 7), events[6])?.untilGate).toBe("canary");
+  });
+
+  test("is about what it then takes, within a third, with the soaking", () => {
+    const played = playRollout({ tenants: 300 });
+    const end = Date.parse(played.after.finishedAt ?? "");
+    const first = played.events.findIndex((event) => event.kind === "wave-started" && event.wave === "early");
+    for (const count of [first + 40, first + 60, first + 200, first + 300]) {
+      const event = played.events[count - 1];
+      const really = end - Date.parse(event?.at ?? "");
+      const left = at(modelOf(played, count), event);
+      expect(left?.untilGate).toBeUndefined();
+      expect(Math.abs((left?.ms ?? 0) - really)).toBeLessThan(really / 3);
+    }
+  });
+});
