@@ -63,3 +63,10 @@ export function connect(environment: NodeJS.ProcessEnv = process.env): SettingsC
     environment,
   );
 }
+
+/** Colour where there is a terminal that shows it, as the conventions of NO_COLOR and FORCE_COLOR have it. */
+export function isColoured(terminal: Partial<Pick<NodeJS.WriteStream, "isTTY" | "hasColors">>): boolean {
+  if (process.env["NO_COLOR"]) return false;
+  if (process.env["FORCE_COLOR"]) return process.env["FORCE_COLOR"] !== "0";
+  return terminal.isTTY === true && terminal.hasColors?.() === true;
+}

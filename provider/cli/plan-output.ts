@@ -3,7 +3,7 @@ import { planHtml } from "../gitops/plan/render/html";
 import { planJson } from "../gitops/plan/render/json";
 import { planMarkdown } from "../gitops/plan/render/markdown";
 import { planText } from "../gitops/plan/render/text";
-import { writeOutput } from "./command-line";
+import { isColoured, writeOutput } from "./command-line";
 
 /** Where a plan is written beside the terminal, and in what form it is printed there. */
 export interface PlanOutput {
@@ -32,15 +32,8 @@ export function printedPlan(plan: Plan, { format = "text", all = false }: PlanOu
   if (format === "json") return planJson(plan);
   const { columns } = process.stdout;
   return planText(plan, {
-    color: isColoured(),
+    color: isColoured(process.stdout),
     ...(columns === undefined ? {} : { width: columns }),
     ...(all ? { limit: Number.POSITIVE_INFINITY } : {}),
   });
-}
-
-/** Colour where there is a terminal that shows it, as the conventions of NO_COLOR and FORCE_COLOR have it. */
-function isColoured(): boolean {
-  if (process.env["NO_COLOR"]) return false;
-  if (process.env["FORCE_COLOR"]) return process.env["FORCE_COLOR"] !== "0";
-  return process.stdout.isTTY === true && process.stdout.hasColors();
 }

@@ -1,24 +1,17 @@
 import { Command, InvalidArgumentError } from "commander";
 import { ConfigurationError } from "../client";
 import type { PlannedRollout } from "../rollout/plan-rollout";
-import type { RolloutReport } from "../rollout/report/rollout-report";
+import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
-import { wholeNumber } from "./plan-options";
+import { type FailOn, failOnOption, wholeNumber } from "./plan-options";
+import type { RolloutOutput } from "./rollout-output";
 
 /** Where the journal is, for every verb. */
 interface JournalOptions {
   readonly database?: string;
-}
-
-/** What is written and printed of a rollout. */
-export interface RolloutOutput {
-  readonly events?: boolean;
-  readonly markdown?: string;
-  readonly html?: string;
-  readonly json?: string;
 }
 
 interface RunOptions extends JournalOptions, RolloutOutput {
@@ -26,20 +19,23 @@ interface RunOptions extends JournalOptions, RolloutOutput {
   readonly maxConcurrent?: number;
 }
 
-interface RolloutOptions extends RunOptions {
+interface RolloutOptions extends RunOptions, Consent {
   readonly only?: readonly string[];
   readonly label?: readonly string[];
-  readonly yes?: boolean;
-  readonly planDigest?: string;
   readonly today?: string;
   readonly alwaysRunEngine?: boolean;
   readonly resume?: string | true;
 }
 
-interface RollbackOptions extends RunOptions {
+interface RollbackOptions extends RunOptions, Consent {
   readonly to?: string;
+}
+
+/** What a person said of a plan beforehand. */
+interface Consent {
   readonly yes?: boolean;
   readonly planDigest?: string;
+  readonly failOn?: FailOn;
 }
 
 const DEFAULT_FILE = "tenants.yaml";
@@ -59,6 +55,7 @@ export function rolloutCommand(): Command {
     .option("--label <condition...>", "only tenants with ring=canary, ring=canary,beta, or !ring=canary")
     .option("--yes", "apply it; without it, the plan is only shown")
     .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
+    .addOption(failOnOption())
     .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
     .option("--always-run-engine", "run the engine for every tenant, even where nothing is to be done")
     .option("--resume [id]", "go on with a rollout that was interrupted or stopped (default: the newest)")
@@ -90,6 +87,7 @@ export function rolloutCommand(): Command {
       .option("--to <revision>", "the files of this revision of git instead")
       .option("--yes", "apply it; without it, the plan is only shown")
       .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
+      .addOption(failOnOption())
       .action(verb(rollback)),
   );
   command.addCommand(
@@ -133,11 +131,11 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
   return await withRollouts(options, async (rollouts) => {
     const { only, label, maxConcurrent, today, alwaysRunEngine } = options;
     const { findingText } = await import("../gitops/files/finding.js");
-    const { planningProgress } = await import("./rollout-output.js");
-    const progress = planningProgress();
+    const { PlanningProgress } = await import("./rollout-output.js");
+    const progress = new PlanningProgress();
     const planned = await rollouts.plan({
       file,
-      onProgress: progress.planned,
+      onProgress: (count, of) => progress.planned(count, of),
       ...withoutUndefined({ only, labels: label, maxConcurrent, today, alwaysRunEngine }),
     });
     progress.end();
@@ -150,14 +148,17 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
 async function decide(
   rollouts: Rollouts,
   planned: PlannedRollout,
-  options: RunOptions & { readonly yes?: boolean; readonly planDigest?: string },
+  options: RunOptions & Consent,
 ): Promise<ExitCode> {
   const { id, digest } = planned;
   const report = await rollouts.report(id);
-  const { printedOverview } = await import("./rollout-output.js");
-  process.stdout.write(printedOverview(report, planned.guards));
+  const { printedOverview, writeReportFiles } = await import("./rollout-output.js");
+  const overview = printedOverview(report, planned.guards);
+  if (options.events === true) process.stderr.write(overview);
+  else process.stdout.write(overview);
   const code = verdictOn(report, planned, options);
   if (code !== undefined) {
+    writeReportFiles(report, options);
     await rollouts.forget(id);
     if (code === EXIT.changes) {
       console.error(`Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`);
@@ -171,7 +172,7 @@ async function decide(
 function verdictOn(
   { waves, tenants, counts }: RolloutReport,
   { guards, digest }: PlannedRollout,
-  { yes, planDigest }: { readonly yes?: boolean; readonly planDigest?: string },
+  { yes, planDigest, failOn }: Consent,
 ): ExitCode | undefined {
   if (guards.length > 0) {
     console.error("error: refused by a guard, see above. Nothing was changed.");
@@ -188,6 +189,14 @@ function verdictOn(
     );
     return EXIT.error;
   }
+  const alarming =
+    failOn === undefined ? 0 : tenants.filter(({ alarms }) => isAlarming(alarms, failOn)).length;
+  if (alarming > 0) {
+    console.error(
+      `error: the changes of ${alarming} ${alarming === 1 ? "tenant are" : "tenants are"} refused by --fail-on ${failOn}. Nothing was changed.`,
+    );
+    return EXIT.refused;
+  }
   if (planDigest !== undefined && planDigest.trim() !== digest) {
     console.error(
       `error: this is not what was reviewed: the plan's digest is ${digest} now. The targets, the settings files or a tenant changed since. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
@@ -197,6 +206,10 @@ function verdictOn(
   if (yes === true) return undefined;
   if (counts.pending > 0) return EXIT.changes;
   return counts.failed > 0 ? EXIT.error : EXIT.clean;
+}
+
+function isAlarming({ danger, warning }: TenantReport["alarms"], failOn: FailOn): boolean {
+  return danger > 0 || (failOn === "warning" && warning > 0);
 }
 
 /** Which rollouts a command is for. */
@@ -255,7 +268,7 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
     if (options.events !== true) process.stdout.write(printedReport(report));
     return codeOf(report);
   } finally {
-    await screen.close();
+    screen.close();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, interrupt);
   }
 }

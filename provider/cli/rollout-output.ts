@@ -1,65 +1,126 @@
 import type { RolloutRecord } from "../rollout/journal/journal";
 import type { PlannedRollout } from "../rollout/plan-rollout";
+import { eventJson } from "../rollout/progress/event-json";
+import { LiveProgress } from "../rollout/progress/live-progress";
+import { PlainProgress } from "../rollout/progress/plain-progress";
+import type { ProgressView } from "../rollout/progress/progress-view";
 import { overviewText } from "../rollout/report/overview-text";
+import { reportHtml } from "../rollout/report/report-html";
+import { reportJson } from "../rollout/report/report-json";
+import { reportMarkdown } from "../rollout/report/report-markdown";
+import { reportText } from "../rollout/report/report-text";
 import type { RolloutEvent } from "../rollout/report/rollout-event";
 import type { RolloutReport } from "../rollout/report/rollout-report";
-import { harmless } from "../settings/text";
-import { writeOutput } from "./command-line";
-import type { RolloutOutput } from "./rollout-command";
+import { startTelemetry, type Telemetry } from "../rollout/telemetry/start-telemetry";
+import { harmless, printable } from "../settings/text";
+import { isColoured, writeOutput } from "./command-line";
+
+/** What is written and printed of a rollout. */
+export interface RolloutOutput {
+  readonly events?: boolean;
+  readonly markdown?: string;
+  readonly html?: string;
+  readonly json?: string;
+}
 
 /** Tells how far the planning is: on a terminal in a line that is written over, else now and then. */
-export function planningProgress(): {
-  planned: (planned: number, of: number) => void;
-  end: () => void;
-} {
-  const isTerminal = process.stderr.isTTY === true;
-  let told = 0;
-  return {
-    planned(planned, of) {
-      if (isTerminal) process.stderr.write(`\rPlanning ${planned}/${of} tenants …`);
-      else if (planned - told >= 50 || (planned === of && of > told)) {
-        told = planned;
-        console.error(`Planned ${planned}/${of} tenants.`);
-      }
-    },
-    end() {
-      if (isTerminal) process.stderr.write("\r\u001b[K");
-    },
-  };
+export class PlanningProgress {
+  readonly #isTerminal = process.stderr.isTTY === true;
+  #told = 0;
+
+  planned(planned: number, of: number): void {
+    if (this.#isTerminal) process.stderr.write(`\rPlanning: ${planned} of ${of} tenants …`);
+    else if (planned - this.#told >= EVERY) {
+      this.#told = planned;
+      console.error(`Planned ${planned} of ${of} tenants.`);
+    }
+  }
+
+  end(): void {
+    if (this.#isTerminal) process.stderr.write("\r\u001b[K");
+  }
 }
 
-/** What a rollout would do. */
+const EVERY = 50;
+
+/** What a rollout would do, as it is printed. */
 export function printedOverview(report: RolloutReport, guards: PlannedRollout["guards"]): string {
-  return overviewText(report, guards);
+  return overviewText(report, guards, look());
 }
 
+/** What a rollout did, as it is printed. */
 export function printedReport(report: RolloutReport): string {
-  return `${JSON.stringify(report, null, 1)}\n`;
+  return reportText(report, look());
 }
 
+/** All rollouts, a line each. */
 export function printedList(records: readonly RolloutRecord[]): string {
-  return records.map(({ id, state, spec }) => `${id}  ${state}  ${spec.source}\n`).join("");
+  if (records.length === 0) return "There are no rollouts.\n";
+  const lines = records.map(({ id, state, spec, reason }) => {
+    const tenants = spec.waves.reduce((sum, wave) => sum + wave.tenants.length, 0);
+    const what = spec.rollsBack === undefined ? spec.source : `${spec.source}, takes back ${spec.rollsBack}`;
+    return `${id}  ${state.padEnd(7)}  ${tenants} tenants of ${what}${reason === undefined ? "" : `: ${reason}`}`;
+  });
+  return `${lines.map(printable).join("\n")}\n`;
 }
 
-export function writeReportFiles(report: RolloutReport, { json }: RolloutOutput): void {
-  if (json !== undefined) writeOutput(json, JSON.stringify(report), "report");
+/**
+ * Writes a report into the files that were asked for.
+ *
+ * @throws {ConfigurationError} when one can't be written.
+ */
+export function writeReportFiles(report: RolloutReport, { markdown, html, json }: RolloutOutput): void {
+  if (markdown !== undefined) writeOutput(markdown, reportMarkdown(report), "report");
+  if (html !== undefined) writeOutput(html, reportHtml(report), "report");
+  if (json !== undefined) writeOutput(json, reportJson(report), "report");
 }
 
-/** What is shown while a rollout runs. */
+/** What is shown of a rollout while it runs: a screen on a terminal, else lines; and to telemetry, where it is asked for. */
 export class RolloutScreen {
-  static start(_report: RolloutReport, _output: RolloutOutput): Promise<RolloutScreen> {
-    return Promise.resolve(new RolloutScreen());
+  readonly #view: ProgressView | undefined;
+  readonly #telemetry: Telemetry | undefined;
+
+  private constructor(view: ProgressView | undefined, telemetry: Telemetry | undefined) {
+    this.#view = view;
+    this.#telemetry = telemetry;
   }
+
+  static async start(report: RolloutReport, { events = false }: RolloutOutput): Promise<RolloutScreen> {
+    const telemetry = await startTelemetry(process.env, report);
+    if (events) return new RolloutScreen(undefined, telemetry);
+    const view =
+      process.stderr.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["CI"]
+        ? new LiveProgress(report, process.stderr, { color: isColoured(process.stderr) })
+        : new PlainProgress(report, (line) => process.stderr.write(line));
+    return new RolloutScreen(view, telemetry);
+  }
+
   happened(event: RolloutEvent): void {
-    console.log(harmless(JSON.stringify(event)));
+    if (this.#view === undefined) process.stdout.write(eventJson(event));
+    else this.#view.happened(event);
+    this.#telemetry?.happened(event);
   }
+
+  /** Says something beside what happens. */
   say(line: string): void {
-    console.error(line);
+    if (this.#view === undefined) console.error(harmless(line));
+    else this.#view.say(line);
   }
-  end(_report: RolloutReport): Promise<void> {
-    return Promise.resolve();
+
+  /** Takes the screen away. */
+  close(): void {
+    this.#view?.end();
   }
-  close(): Promise<void> {
-    return Promise.resolve();
+
+  /** Waits until telemetry has told all, a few seconds at most. */
+  async end(report: RolloutReport): Promise<void> {
+    this.close();
+    const problem = await this.#telemetry?.end(report);
+    if (problem !== undefined) console.error(harmless(problem));
   }
+}
+
+function look(): { color: boolean; width?: number } {
+  const { columns } = process.stdout;
+  return { color: isColoured(process.stdout), ...(columns === undefined ? {} : { width: columns }) };
 }

@@ -48,7 +48,7 @@ export function playRollout(options: RolloutOptions): PlayedRollout {
       counts: countsOf(all.filter((tenant) => tenant.wave === name)),
       maxConcurrent: [1, 4, 8][wave] ?? 8,
       tolerated: wave === 0 ? 0 : tolerated,
-      then: { soakMs: wave === 1 ? 600_000 : 0, isChecked: false, isGated: wave === 0 },
+      after: { soakMs: wave === 1 ? 600_000 : 0, isChecked: false, isGated: wave === 0 },
     };
   });
   const before: RolloutReport = {

@@ -1,4 +1,5 @@
 import { createLogUpdate } from "log-update";
+import { printable } from "../../settings/text";
 import type { RolloutEvent } from "../report/rollout-event";
 import type { RolloutReport } from "../report/rollout-report";
 import { liveScreen } from "./live-screen";
@@ -45,6 +46,10 @@ export class LiveProgress implements ProgressView {
 
   happened(event: RolloutEvent): void {
     this.#model.happened(event);
+  }
+
+  say(line: string): void {
+    this.#draw.persist(printable(line));
   }
 
   end(): void {

@@ -1,5 +1,5 @@
 import { number, onOneLine } from "../../gitops/plan/render/words";
-import { excerpt } from "../../settings/text";
+import { excerpt, printable } from "../../settings/text";
 import { duration } from "../report/duration";
 import type { RolloutEvent } from "../report/rollout-event";
 import type { RolloutReport } from "../report/rollout-report";
@@ -23,6 +23,10 @@ export class PlainProgress implements ProgressView {
   happened(event: RolloutEvent): void {
     this.#model.happened(event);
     this.#write(plainLine(event, this.#model));
+  }
+
+  say(line: string): void {
+    this.#write(`${printable(line)}\n`);
   }
 
   end(): void {}

@@ -4,6 +4,8 @@ import type { RolloutEvent } from "../report/rollout-event";
 export interface ProgressView {
   /** In the order of events. */
   happened(event: RolloutEvent): void;
+  /** Says something beside what happens, in one line. */
+  say(line: string): void;
   /** Nothing more is shown; what was taken of the terminal is given back. Safe to call again. */
   end(): void;
 }

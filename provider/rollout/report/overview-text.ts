@@ -138,7 +138,7 @@ function risks(paper: Paper, tenants: readonly TenantReport[], limit: number): v
 function wavesOf(paper: Paper, { waves }: RolloutReport): void {
   paper.heading([`Waves (${number(waves.length)})`]);
   const width = Math.min(24, Math.max(...waves.map(({ name }) => columnsOf(printable(name)))));
-  for (const { name, tenants, counts, maxConcurrent, tolerated, then: after } of waves) {
+  for (const { name, tenants, counts, maxConcurrent, tolerated, after } of waves) {
     const then = [
       ...(after.soakMs > 0 ? [`soaks ${duration(after.soakMs)}`] : []),
       ...(after.isChecked ? ["is checked"] : []),

@@ -51,7 +51,7 @@ export async function reportOf(journal: Journal, id: string, isHeld: boolean): P
         counts: countsOf(own),
         maxConcurrent,
         tolerated,
-        then: { soakMs, isChecked: health !== undefined, isGated: gate },
+        after: { soakMs, isChecked: health !== undefined, isGated: gate },
         ...(wave.startedAtMs === undefined ? {} : { startedAt: iso(wave.startedAtMs) }),
         ...(wave.finishedAtMs === undefined ? {} : { finishedAt: iso(wave.finishedAtMs) }),
         ...(wave.soakUntilMs === undefined ? {} : { soakUntil: iso(wave.soakUntilMs) }),

@@ -43,7 +43,7 @@ const wave = z
     counts,
     maxConcurrent: z.int().min(1).describe("How many of its tenants are changed at once."),
     tolerated: count("How many may fail: one more, and the rollout stops."),
-    then: z
+    after: z
       .strictObject({
         soakMs: count("How long it soaks, in milliseconds."),
         isChecked: z.boolean().describe("Whether its health is checked."),

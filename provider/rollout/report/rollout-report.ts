@@ -47,7 +47,7 @@ export interface WaveReport {
   readonly maxConcurrent: number;
   readonly tolerated: number;
   /** What comes once it is through: how long it soaks, whether it is checked, whether it waits for a person. */
-  readonly then: { readonly soakMs: number; readonly isChecked: boolean; readonly isGated: boolean };
+  readonly after: { readonly soakMs: number; readonly isChecked: boolean; readonly isGated: boolean };
   readonly startedAt?: string;
   readonly finishedAt?: string;
   /** How long it is waited once it is through, in milliseconds; absent where it is not. */
