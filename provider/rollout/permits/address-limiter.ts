@@ -8,6 +8,8 @@ import type { ServiceLimit } from "../targets/target";
 export const LATE_MS = 100;
 /** How much time's worth of permits is reserved at once at most, in milliseconds. */
 const BATCH_MS = 100;
+/** Permits that took longer than this to be reserved are lost but for one, in milliseconds: others may be after them already. */
+const SLOW_MS = 1_000;
 /** A pause that another process told of is known here after so many milliseconds at most. */
 const LOOK_MS = 250;
 /** Who would have to wait for longer because the service asks for it gets no permit, in milliseconds; as in a tenant's own pause. */
@@ -38,8 +40,8 @@ export interface AddressLimiterOptions {
  * Gives permits for service addresses, each no faster than its rate over all processes that share the database.
  *
  * In any window of time, all of them together give at most `requestsPerSecond` × (the window + {@link LATE_MS}) + 1 permits
- * for an address. There is no saving up: after a rest they come as evenly as ever. With PostgreSQL on another machine, the
- * time that a statement takes adds to the window.
+ * for an address. There is no saving up: after a rest they come as evenly as ever. With PostgreSQL, the time that a statement
+ * takes adds to the window, a second at most; where it takes longer, one more permit a process may be given.
  *
  * A process reserves permits for a tenth of a second at a time, and for fewer when it needs fewer: an address costs at most ten
  * statements a second that write, however many processes there are, and four a second and process that look for a pause.
@@ -197,7 +199,13 @@ class Bucket {
     const offset = this.#offset(row, askedAt);
     this.#learn(row, offset);
     const firstAt = Number(row?.["next_at"]) - count * everyMs + offset;
-    this.#reserved = Array.from({ length: count }, (_, index) => firstAt + index * everyMs);
+    const now = this.#now();
+    const inTime = Array.from(
+      { length: now - askedAt > SLOW_MS ? 0 : count },
+      (_, at) => firstAt + at * everyMs,
+    ).filter((dueAt) => dueAt + LATE_MS >= now);
+    // Where the database is slow, one is given all the same: else none ever might.
+    this.#reserved = inTime.length > 0 ? inTime : [Math.max(now, firstAt)];
     this.#last = { count, firstAt };
     this.#given = 0;
   }

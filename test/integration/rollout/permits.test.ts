@@ -5,10 +5,14 @@ import { dirname, join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Permits } from "../../../provider/client";
+import type { Database } from "../../../provider/rollout/journal/database";
+import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
 import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
 import { ADDRESSES_TABLE, AddressLimiter, LATE_MS } from "../../../provider/rollout/permits/address-limiter";
 import { type PermitServer, startPermitServer } from "../../../provider/rollout/permits/permit-server";
 import { permitsOf, STALE_MS } from "../../../provider/tenant/asked-permits";
+import { startPostgres } from "../../support/postgres";
 import { sandboxTenant } from "../../support/sandbox-tenant";
 import { type Answerer, always, json, page, Service } from "../client/service";
 import { startCoordinator, startTenant } from "./permit-processes";
@@ -117,6 +121,45 @@ describe("one address, two processes that give permits, and three tenants in pro
     expect(await acme.said).toBe("ERR_NO_PERMIT");
     expect(of("acme")).toBe(1);
   });
+});
+
+it("keeps one rate, and one pause, over machines whose clocks differ, by the clock of PostgreSQL", async () => {
+  await using postgres = await startPostgres();
+  const databases = [await openPostgres(postgres.url), await openPostgres(postgres.url)] as const;
+  await databases[0].query(ADDRESSES_TABLE);
+  const address = "https://mail-security.example";
+  const limits = new Map([[address, { requestsPerSecond: 50 }]]);
+  let slowestMs = 0;
+  const timed =
+    (database: Database): Database["query"] =>
+    async (...statement) => {
+      const startedAt = performance.now();
+      const rows = await database.query(...statement);
+      slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+      return rows;
+    };
+  const [one, other] = [0, 3_600_000].map((ahead, index) => {
+    const time = { now: () => Date.now() + ahead, sleep };
+    const database = { dialect: "postgres", query: timed(databases[index] ?? databases[0]) } as const;
+    return new AddressLimiter({ database, limits, time }).permitsFor(address);
+  }) as [Permits, Permits];
+  const cameAt: number[] = [];
+  const takeAll = async (permits: Permits, count: number) => {
+    const take = () => permits.take().then(() => void cameAt.push(performance.now()));
+    await Promise.all(Array.from({ length: count }, take));
+  };
+  await Promise.all([takeAll(one, 40), takeAll(other, 40)]);
+  // All permits of both but the first are due after it, a fiftieth of a second each; the last can't come earlier by more
+  // than the first came late.
+  const tookMs = Math.max(...cameAt) - Math.min(...cameAt);
+  expect(tookMs).toBeGreaterThan((79 * 1_000) / 50 - LATE_MS - slowestMs);
+
+  const refusedAt = performance.now();
+  one.refused(1_500);
+  await sleep(400);
+  await Promise.all([takeAll(one, 1), takeAll(other, 1)]);
+  expect(Math.min(...cameAt.filter((atMs) => atMs > refusedAt)) - refusedAt).toBeGreaterThan(1_450);
+  for (const database of databases) await database.close();
 });
 
 describe("the provider process", () => {
