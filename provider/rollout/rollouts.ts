@@ -253,7 +253,7 @@ export class Rollouts {
     const backend = stateBackend(environment, projectFolder(spec.source));
     const full: RolloutSpec = { ...spec, backend: backend.fingerprint };
     requirePassphrase(environment, backend, [...stackFilesOf(full, targets).values()]);
-    const office = await PermitOffice.open(this.journal.database);
+    const office = new PermitOffice(this.journal.database);
     try {
       const { maxConcurrent, alwaysRunEngine, onProgress, files } = request;
       return await planRollout(full, targets, {
@@ -310,7 +310,7 @@ export class Rollouts {
     const { environment, database, log } = this.#options;
     const { id, spec } = record;
     const targets = (await journal.tenants(id)).map(({ target }) => target);
-    const office = await PermitOffice.open(journal.database);
+    const office = new PermitOffice(journal.database);
     const clean = withoutKeys(environment, targets);
     const pool = new EnginePool(clean);
     const places = new WorkPlaces(journal, environment);

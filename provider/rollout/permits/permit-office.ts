@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Permits } from "../../client";
 import type { Database } from "../journal/database";
 import type { ServiceLimit } from "../targets/target";
-import { ADDRESSES_TABLE, AddressLimiter } from "./address-limiter";
+import { AddressLimiter } from "./address-limiter";
 import { type PermitServer, startPermitServer } from "./permit-server";
 
 /** What a process was granted. */
@@ -19,14 +19,9 @@ export class PermitOffice {
   readonly #counters = new Map<string, Counter>();
   readonly #grants = new Map<string, () => boolean>();
 
-  private constructor(database: Database) {
+  /** @param database what all processes that share the limits share: that of the journal. */
+  constructor(database: Database) {
     this.#database = database;
-  }
-
-  /** @param database what all processes that share the limits share. */
-  static async open(database: Database): Promise<PermitOffice> {
-    await database.transaction(async (transaction) => await transaction.query(ADDRESSES_TABLE));
-    return new PermitOffice(database);
   }
 
   /** The permits of a service address, for requests of this process. */
