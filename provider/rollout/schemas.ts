@@ -1,4 +1,5 @@
 import { gitopsSchemas } from "../gitops/schemas";
+import { reportJsonSchema } from "./report/report-json";
 import { tenantsJsonSchema } from "./targets/targets-schema";
 
 /**
@@ -6,5 +7,5 @@ import { tenantsJsonSchema } from "./targets/targets-schema";
  * there: `pulumi-email-security/schemas/settings.json` is `settings.schema.json`.
  */
 export function publishedSchemas(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
-  return { ...gitopsSchemas(), "tenants.schema.json": tenantsJsonSchema() };
+  return { ...gitopsSchemas(), "tenants.schema.json": tenantsJsonSchema(), "rollout.schema.json": reportJsonSchema() };
 }
