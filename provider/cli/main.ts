@@ -14,6 +14,7 @@ import { planCommand } from "./plan-command";
 import { rolloutCommand } from "./rollout-command";
 import { sandboxCommand } from "./sandbox-command";
 import { suggestCommand } from "./suggest-command";
+import { workerCommand } from "./worker-command";
 
 /** The `email-security` command: thin, every verb calls a room above. */
 async function main(): Promise<void> {
@@ -30,6 +31,7 @@ async function main(): Promise<void> {
     .addCommand(csvCommand())
     .addCommand(initCommand())
     .addCommand(rolloutCommand())
+    .addCommand(workerCommand())
     .addCommand(doctorCommand())
     .addCommand(sandboxCommand())
     .parseAsync();

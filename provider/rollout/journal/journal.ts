@@ -406,6 +406,15 @@ export class Journal {
     });
   }
 
+  /** What may be said of a job's tenant now. */
+  async stateOf({ rollout, tenant }: Job): Promise<TenantState> {
+    const [row] = await this.database.query(
+      "SELECT state FROM rollout_tenants WHERE rollout = $1 AND name = $2",
+      [rollout, tenant],
+    );
+    return String(row?.["state"]) as TenantState;
+  }
+
   /** Writes a word about a tenant that is under way. */
   async note({ job, spec }: ClaimedTenant, message: string): Promise<void> {
     const wave = spec.waves[job.wave]?.name ?? "";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { conduct } from "../../../provider/rollout/coordinator";
 import { Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
 import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
-import type { Job, Lane } from "../../../provider/rollout/lanes/lane";
+import type { Job } from "../../../provider/rollout/lanes/lane";
 import { openPgBossLane } from "../../../provider/rollout/lanes/pg-boss-lane";
 import { workOnPgBoss } from "../../../provider/rollout/lanes/work-on-pg-boss";
 import type { RolloutEvent } from "../../../provider/rollout/report/rollout-event";
@@ -272,7 +272,7 @@ describe.concurrent("the queue of tenants", () => {
     expect(log).toEqual(['"broken" could not be worked on: no journal']);
     stopping.abort();
     await working;
-    await lane.drain();
+    await lane.close();
     await database.close();
   });
 });
@@ -293,7 +293,7 @@ async function begun(
   maxAtService = 100,
 ): Promise<Begun> {
   const journal = await Journal.open(await openPostgres(postgres.url));
-  const lane: Lane = await openPgBossLane(postgres.url, { log: () => {} });
+  const lane = await openPgBossLane(postgres.url, { log: () => {} });
   const spec = specOf(name, waves, maxAtService);
   const targets = spec.waves.flatMap(({ tenants }) => tenants.map(targetOf));
   const id = await journal.create(spec, targets);
@@ -334,7 +334,7 @@ async function begun(
         pollMs: 25,
       }),
     [Symbol.asyncDispose]: async () => {
-      await lane.drain();
+      await lane.close();
       await journal.close();
     },
   };
@@ -348,7 +348,6 @@ function specOf(
   return {
     source: "tenants.yaml",
     project: "tenants",
-    folder: ".",
     today: "2026-11-21",
     services: [[ADDRESS, { maxConcurrent }]],
     backend: "file",

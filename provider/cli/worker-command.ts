@@ -1,0 +1,61 @@
+import { Command } from "commander";
+import { ConfigurationError } from "../client";
+import { harmless } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
+import { EXIT, type ExitCode, verb } from "./command-line";
+import { wholeNumber } from "./plan-options";
+
+interface WorkerOptions {
+  readonly database?: string;
+  readonly concurrency?: number;
+}
+
+/**
+ * `email-security worker`: changes tenants of rollouts whose journal is in a PostgreSQL database, until SIGINT or SIGTERM.
+ * Exit codes: 0 it was asked to end; 1 error.
+ */
+export function workerCommand(): Command {
+  return new Command("worker")
+    .description(
+      "change tenants of rollouts that are conducted elsewhere; any number of machines may take part",
+    )
+    .option("--database <address>", "the journal: postgres://… (default: EMAIL_SECURITY_DATABASE)")
+    .option(
+      "--concurrency <number>",
+      "how many tenants at once (default: as this machine's cores and memory allow)",
+      wholeNumber,
+    )
+    .action(verb(work));
+}
+
+async function work({ database, concurrency }: WorkerOptions): Promise<ExitCode> {
+  const place = database ?? process.env["EMAIL_SECURITY_DATABASE"] ?? "";
+  const { isPostgres } = await import("../rollout/journal/open-database.js");
+  if (!isPostgres(place)) {
+    throw new ConfigurationError(
+      "A worker needs a journal in PostgreSQL: --database postgres://user:password@host:5432/database, or EMAIL_SECURITY_DATABASE. With a journal in a file, `email-security rollout` does it all.",
+    );
+  }
+  if (concurrency === 0) throw new ConfigurationError("--concurrency must be 1 or more.");
+  const stopping = new AbortController();
+  const aborted = new AbortController();
+  const interrupt = (): void => {
+    if (stopping.signal.aborted) {
+      console.log("Stopping at once. What was under way goes to other workers.");
+      aborted.abort(new Error("The worker was stopped."));
+    } else {
+      console.log("Finishing what is under way, and beginning no more. Once more to stop at once.");
+      stopping.abort();
+    }
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, interrupt);
+  const { runWorker } = await import("../rollout/worker.js");
+  await runWorker({
+    database: place,
+    log: (line) => console.log(harmless(line)),
+    stopping: stopping.signal,
+    aborted: aborted.signal,
+    ...withoutUndefined({ concurrency }),
+  });
+  return EXIT.clean;
+}

@@ -1,0 +1,82 @@
+import { hostname } from "node:os";
+import { quote } from "../settings/text";
+import { engineCapacity } from "./capacity";
+import { EnginePool } from "./engine/engine-pool";
+import { Journal } from "./journal/journal";
+import { openDatabase } from "./journal/open-database";
+import type { DoJob } from "./lanes/lane";
+import { workOnPgBoss } from "./lanes/work-on-pg-boss";
+import { PermitOffice } from "./permits/permit-office";
+import { tenantJob } from "./tenant-job";
+import { WorkPlaces } from "./work-places";
+
+/** What a worker takes part in, and how. */
+export interface WorkerOptions {
+  /** The address of the PostgreSQL database with the journal. */
+  readonly database: string;
+  /** How many tenants to change at once. Default: as this machine's cores and memory allow. */
+  readonly concurrency?: number;
+  /** Where keys come from, and what the CLI is given beside them. Default: the process's own. */
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Told what it does, a line each. */
+  readonly log: (line: string) => void;
+  /** Begins nothing more; what is under way is finished. */
+  readonly stopping: AbortSignal;
+  /** Ends at once: what is under way goes to other workers. */
+  readonly aborted: AbortSignal;
+}
+
+/**
+ * Changes tenants of rollouts that others conduct, until it is asked to stop. Which tenants, how many, and whether any more, the
+ * coordinators of the rollouts say; so any number of workers may come and go.
+ *
+ * @throws {DatabaseError} (`ERR_ROLLOUT_DATABASE`) when the database can't be reached or used at the beginning.
+ * @throws {JournalError} when a later release has made the journal.
+ */
+export async function runWorker({
+  database,
+  concurrency = engineCapacity(),
+  environment = process.env,
+  log,
+  stopping,
+  aborted,
+}: WorkerOptions): Promise<void> {
+  const journal = await Journal.open(await openDatabase(database));
+  const office = await PermitOffice.open(journal.database);
+  const pool = new EnginePool(bareEnvironment(environment));
+  const places = new WorkPlaces(journal, environment);
+  const worker = `${hostname()}:${process.pid}`;
+  const workFolder = (rollout: string) => places.of(rollout);
+  const change = tenantJob({ journal, pool, office, environment, log, worker, workFolder });
+  const doJob: DoJob = async (job, signal) => {
+    const name = quote(job.tenant);
+    // What this machine lacks is no failure of the tenant: another worker may have it.
+    await workFolder(job.rollout);
+    log(`${name}: begins, for the rollout ${job.rollout}`);
+    await change(job, signal);
+    log(
+      `${name}: ${signal.aborted ? `let go of. ${(signal.reason as Error).message}` : await journal.stateOf(job)}`,
+    );
+  };
+  const kill = (): void => pool.kill();
+  aborted.addEventListener("abort", kill);
+  try {
+    log(`The worker ${worker} takes up to ${concurrency} tenants at once.`);
+    await workOnPgBoss(database, doJob, { concurrency, stopping, aborted, log });
+    log("The worker has ended.");
+  } finally {
+    aborted.removeEventListener("abort", kill);
+    pool.close();
+    await office.close();
+    places.close();
+    await journal.close();
+  }
+}
+
+/** What a program needs to run, whatever it does: which tenants' keys are in the rest, only each rollout tells. */
+const BARE =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TEMP|TMP|TZ|LANG|LC_\w+|NODE_\w+|SYSTEMROOT|COMSPEC|PATHEXT|USERPROFILE|(LOCAL)?APPDATA)$/i;
+
+function bareEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => BARE.test(name)));
+}
