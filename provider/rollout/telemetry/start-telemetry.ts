@@ -1,0 +1,71 @@
+import { excerpt } from "../../settings/text";
+import type { RolloutEvent } from "../report/rollout-event";
+import type { RolloutReport } from "../report/rollout-report";
+
+/** Tells a rollout to whoever collects OpenTelemetry traces and metrics. */
+export interface Telemetry {
+  /** In the order of events. */
+  happened(event: RolloutEvent): void;
+  /**
+   * Sends what is not sent yet, and waits for it 5 seconds at most. Never throws.
+   *
+   * @returns why something could not be sent, a sentence for people; undefined when all was.
+   */
+  end(report: RolloutReport): Promise<string | undefined>;
+}
+
+export interface TelemetryOptions {
+  /** How long the end waits for the collector, in milliseconds. 5,000 when left out. */
+  readonly waitMs?: number;
+}
+
+/**
+ * Traces and metrics of a rollout, where the environment asks for them as OpenTelemetry says:
+ * `OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_TRACES_EXPORTER`, `OTEL_METRICS_EXPORTER`, `OTEL_CONFIG_FILE`, and not
+ * `OTEL_SDK_DISABLED=true`. Spans begin under `TRACEPARENT` where it is set. They tell the names of the rollout, its
+ * waves and tenants, and codes of errors; no entry, no message and no key. The SDK is loaded only then.
+ *
+ * @param environment the variables of this process: the SDK reads more of them itself.
+ * @param report what is known when the first event comes.
+ * @returns undefined where nobody asks. What fails does not fail the rollout: the end tells it.
+ */
+export async function startTelemetry(
+  environment: Readonly<NodeJS.ProcessEnv>,
+  report: RolloutReport,
+  { waitMs = 5_000 }: TelemetryOptions = {},
+): Promise<Telemetry | undefined> {
+  const asked = askedFor(environment);
+  if (!asked.traces && !asked.metrics) return undefined;
+  try {
+    const { RolloutTelemetry } = await import("./rollout-telemetry.js");
+    return new RolloutTelemetry(environment, asked, report, waitMs);
+  } catch (error) {
+    return {
+      happened: () => {},
+      end: async () => `Telemetry could not be started: ${excerpt(String(error), 300)}`,
+    };
+  }
+}
+
+/** What somebody wants to have. */
+export interface Asked {
+  readonly traces: boolean;
+  readonly metrics: boolean;
+}
+
+function askedFor(environment: Readonly<NodeJS.ProcessEnv>): Asked {
+  // An empty variable is as good as none.
+  const of = (name: string) => environment[name]?.trim() ?? "";
+  if (of("OTEL_SDK_DISABLED").toLowerCase() === "true") return { traces: false, metrics: false };
+  const isConfigured = of("OTEL_CONFIG_FILE") !== "";
+  const isAsked = (signal: string) => {
+    const exporter = of(`OTEL_${signal}_EXPORTER`);
+    if (exporter !== "") return exporter !== "none";
+    return (
+      isConfigured ||
+      of("OTEL_EXPORTER_OTLP_ENDPOINT") !== "" ||
+      of(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`) !== ""
+    );
+  };
+  return { traces: isAsked("TRACES"), metrics: isAsked("METRICS") };
+}
