@@ -57,8 +57,50 @@ it("makes stacks, and changes all; again, it only reads and runs no engine", asy
   expect(await stateTexts()).toEqual(states);
 });
 
+it("was right to run no engine: neither does one find anything to do, nor a person's own `pulumi up`", async () => {
+  const states = await settingsIn();
+  const always = await fleet.rollout("--yes", "--always-run-engine");
+  expect(always).toMatchObject({ code: 0 });
+  expect(await fleet.states()).toEqual({ t0: "done", t1: "done", t2: "done" });
+  expect(always.events.filter(({ kind }) => kind === "tenant-started")).toHaveLength(3);
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(await settingsIn()).toEqual(states);
+
+  const plain = await fleet.pulumi("t1", "up", "--yes", "--refresh", "--expect-no-changes").ended;
+  expect(plain).toMatchObject({ code: 0, output: expect.stringMatching(/4 unchanged/) });
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+});
+
+it("takes a stack that a person made, as it is", async () => {
+  await fleet.pulumi("t2", "destroy", "--yes", "--skip-preview", "--remove").ended;
+  expect(fleet.holds("t2")).toEqual([]);
+  const init = await fleet.pulumi("t2", "stack", "init").ended;
+  const up = await fleet.pulumi("t2", "up", "--yes", "--skip-preview").ended;
+  expect([init.output, up]).toMatchObject([expect.anything(), { code: 0 }]);
+  fleet.take();
+  const taken = await fleet.rollout("--yes", "--only", "t2");
+  expect(taken).toMatchObject({ code: 0 });
+  expect(await fleet.states()).toEqual({ t2: "unchanged" });
+  expect(reads()).toEqual({ t2: LOOKED_AT });
+  expect(fleet.holds("t2")).toEqual(fleet.declared("t2"));
+});
+
+/** The states of all stacks, as they are on the disk. */
 async function stateTexts(): Promise<string[]> {
   return await Promise.all(
     fleet.names.map(async (name) => await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)),
   );
 }
+
+/** The resources in them, without what the engine writes of each run. */
+async function settingsIn(): Promise<unknown[]> {
+  return (await stateTexts()).map((text) => {
+    const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: Resource[] } } }).checkpoint.latest;
+    return resources
+      .map(({ modified: _modified, created: _created, stackTrace: _trace, ...rest }) => rest)
+      .sort(({ urn: one }, { urn: other }) => (String(one) < String(other) ? -1 : 1));
+  });
+}
+
+type Resource = Readonly<Record<string, unknown>>;
