@@ -21,6 +21,8 @@ async function main(): Promise<void> {
   await new Command("email-security")
     .description("VIP employees and the allow/deny list of an email-security tenant, in code")
     .version(packageVersion())
+    // What stands after a verb is the verb's, however deep: `rollout status --json` is not the `--json` of `rollout`.
+    .enablePositionalOptions()
     .configureOutput({ outputError: (text, write) => write(harmless(text)) })
     .addCommand(lintCommand())
     .addCommand(planCommand())

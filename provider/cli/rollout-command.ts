@@ -47,6 +47,8 @@ const DEFAULT_FILE = "tenants.yaml";
  */
 export function rolloutCommand(): Command {
   const command = new Command("rollout")
+    // What stands after a verb is the verb's: it has options of the same names.
+    .enablePositionalOptions()
     .description(
       "plan a change for all tenants, and apply it in waves that stop by themselves (exit code 0: all as declared, 2: something is left to do, 3: refused, 1: error or a tenant failed)",
     )

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import type { ServiceRequest } from "../../provider/sandbox";
+import { baselineOf, Fleet, type RunningCommand } from "../support/fleet";
+import { isLong } from "../support/scale";
+
+/*
+ * The coordinator is killed (SIGKILL), or asked to stop, somewhere in a rollout; then somebody says `rollout --resume`.
+ * That must come to what the undisturbed run comes to: every change made once, and no process left.
+ */
+
+const ENTRIES = 12;
+/** Of one run: each tenant's entry and the baseline's. */
+const POSTS = ENTRIES + 1;
+const SOAK = 2;
+
+let fleet: Fleet;
+/** Called before each request to the service. */
+let atRequest: (request: ServiceRequest) => unknown = () => {};
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    tenants: 4,
+    entries: ENTRIES,
+    about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "broad"} } }`,
+    waves: `waves:\n  - { name: canary, match: { ring: canary }, soak: ${SOAK}s }\n  - { name: rest, maxConcurrent: 2 }\n`,
+    sandbox: {
+      async intercept(request) {
+        await atRequest(request);
+        return undefined;
+      },
+    },
+  });
+});
+
+afterEach(() => {
+  atRequest = () => {};
+});
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+/** Where a run is when it is disturbed. */
+type Moment = (run: RunningCommand) => Promise<unknown>;
+
+const MOMENTS: Readonly<Record<string, Moment>> = {
+  "the first tenant has begun": async (run) => await run.seen(({ kind }) => kind === "tenant-started"),
+  "a list is being written": async (run) => await writes(run, 5),
+  "the canary soaks": async (run) => await run.seen(({ kind }) => kind === "wave-soaking"),
+  "two tenants are written to": async (run) => await writes(run, POSTS + 8),
+  "one of two is through": async (run) =>
+    await run.seen(({ kind, ...event }) => kind === "tenant-finished" && "wave" in event && event.wave === "rest"),
+  "the last is being written": async (run) => await writes(run, 4 * POSTS - 3),
+};
+
+/** Until so many writes have reached the service, which is slow. */
+async function writes(run: RunningCommand, count: number): Promise<void> {
+  let seen = 0;
+  await new Promise<void>((done) => {
+    atRequest = async ({ method }) => {
+      if (method === "GET") return;
+      seen += 1;
+      if (seen >= count) done();
+      await sleep(20);
+    };
+    void run.ended.then(() => done());
+  });
+}
+
+/** Each case has a baseline of its own, so that there is something to do for all. */
+let round = 0;
+async function newBaseline(): Promise<string[]> {
+  round += 1;
+  const baseline = baselineOf(ENTRIES).map((value) => `r${round}-${value}`);
+  await fleet.baseline(baseline);
+  fleet.take();
+  return baseline;
+}
+
+/** Each entry was created once, and each of the old ones deleted once; the service refused nothing. */
+function expectEachOnce(baseline: readonly string[]): void {
+  for (const name of fleet.names) {
+    expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
+    const made = fleet.sandbox
+      .audit(name)
+      .filter(({ action }) => action === "allow_deny_entry.created")
+      .map(({ after }) => (after as { value: string }).value)
+      .filter((value) => baseline.includes(value));
+    expect(made.sort()).toEqual([...baseline].sort());
+  }
+  const posts = fleet.take().filter(({ method }) => method === "POST");
+  const told = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
+  expect([...new Set(told)].sort()).toEqual(told.sort());
+}
+
+async function expectSettled(baseline: readonly string[]): Promise<void> {
+  await fleet.quiet();
+  expectEachOnce(baseline);
+  // The states are true: a rollout finds nothing to do, and neither does a person's own preview.
+  const again = await fleet.rollout();
+  expect(again).toMatchObject({ code: 0 });
+}
+
+const cases = isLong ? Object.keys(MOMENTS) : ["a list is being written", "two tenants are written to"];
+
+it.each(cases)("is killed when %s, and resumed", async (moment) => {
+  const baseline = await newBaseline();
+  const run = fleet.begin({}, "rollout", "--yes");
+  await MOMENTS[moment]?.(run);
+  run.process.kill("SIGKILL");
+  await run.ended;
+  atRequest = () => {};
+  const before = await fleet.report();
+  expect(before).toMatchObject({ state: "running", isHeld: false });
+
+  const resumed = await fleet.rollout("--resume");
+  expect(resumed).toMatchObject({ code: 0 });
+  const done = before.tenants.filter(({ state }) => state === "done").map(({ name }) => name);
+  const begun = resumed.events.flatMap((event) => (event.kind === "tenant-started" ? [event.tenant] : []));
+  expect(begun.sort()).toEqual(fleet.names.filter((name) => !done.includes(name)));
+  await expectSettled(baseline);
+  const preview = await fleet.pulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
+  expect(preview).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
+});
