@@ -3,7 +3,7 @@ import { Journal } from "../../provider/rollout/journal/journal";
 import { openPostgres } from "../../provider/rollout/journal/postgres-database";
 import type { DoJob } from "../../provider/rollout/lanes/lane";
 import { workOnPgBoss } from "../../provider/rollout/lanes/work-on-pg-boss";
-import type { ToWorker, WorkerEvent, WorkerSettings } from "./rollout-worker";
+import type { ToWorker, WorkerEvent, WorkerHappening, WorkerSettings } from "./rollout-worker";
 
 /**
  * A worker of rollouts in a process of its own: real in all but the work, which is to wait. It tells what it does over the
@@ -42,9 +42,7 @@ async function main(): Promise<void> {
   };
 
   if (holds !== undefined) {
-    const hold = await journal.database.hold(holds, (why) =>
-      tell({ kind: "hold lost", why, at: Date.now() }),
-    );
+    const hold = await journal.database.hold(holds, (why) => tell({ kind: "hold lost", why }));
     if (hold !== undefined) tell({ kind: "held" });
   }
   tell({ kind: "ready" });
@@ -54,7 +52,8 @@ async function main(): Promise<void> {
   process.disconnect();
 }
 
-function tell(event: WorkerEvent): void {
+function tell(happening: WorkerHappening): void {
+  const event: WorkerEvent = { at: Date.now(), ...happening };
   process.send?.(event);
 }
 

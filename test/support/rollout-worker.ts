@@ -17,12 +17,13 @@ export interface WorkerSettings {
 /** Begin nothing more; end at once; or: all jobs under way are through now. */
 export type ToWorker = "stop" | "abort" | "end jobs";
 
-/** What a worker does. */
-export type WorkerEvent =
-  | { readonly kind: "ready" }
-  | { readonly kind: "held" }
-  | { readonly kind: "hold lost"; readonly why: string; readonly at: number }
+/** What a worker does, and when, in milliseconds since 1970. */
+export type WorkerEvent = { readonly at: number } & WorkerHappening;
+
+export type WorkerHappening =
+  | { readonly kind: "ready" | "held" }
   | { readonly kind: "log"; readonly line: string }
+  | { readonly kind: "hold lost"; readonly why: string }
   | {
       readonly kind: "began" | "refused" | "finished" | "too late";
       readonly tenant: string;

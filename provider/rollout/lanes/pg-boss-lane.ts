@@ -4,11 +4,6 @@ import { postgresPlace } from "../journal/postgres-connection";
 import type { Lane } from "./lane";
 import { closeQueue, jobId, type Log, openQueue, QUEUE } from "./pg-boss";
 
-/** A {@link Lane} that is connected to a database. */
-export interface PgBossLane extends Lane {
-  close(): Promise<void>;
-}
-
 /**
  * Opens the lane of a coordinator whose tenants are changed by workers on any machines: pg-boss, in the journal's database.
  * Of a job that was handed out before, nothing is changed while somebody has it or may get it; one that came to its end without its
@@ -18,7 +13,7 @@ export interface PgBossLane extends Lane {
  * @param log told of what goes wrong in the background, a line each.
  * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` when it can't be reached or used.
  */
-export async function openPgBossLane(url: string, { log }: { readonly log: Log }): Promise<PgBossLane> {
+export async function openPgBossLane(url: string, { log }: { readonly log: Log }): Promise<Lane> {
   const place = postgresPlace(url);
   // It sees too that the jobs of workers that died go to others, when no other worker is there to do so.
   const boss = await openQueue(place, "coordinator", 2, log);
@@ -37,8 +32,7 @@ export async function openPgBossLane(url: string, { log }: { readonly log: Log }
     // Workers hear of it when the transaction is through.
     start: () => {},
     // Nothing is under way here; what workers have, they finish.
-    drain: async () => {},
-    close: () => closeQueue(boss),
+    drain: () => closeQueue(boss),
   };
 }
 
