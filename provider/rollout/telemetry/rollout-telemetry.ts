@@ -5,7 +5,7 @@ import type { RolloutEvent } from "../report/rollout-event";
 import type { RolloutReport } from "../report/rollout-report";
 import { RolloutMetrics } from "./rollout-metrics";
 import { RolloutTrace } from "./rollout-trace";
-import type { Asked, Telemetry } from "./start-telemetry";
+import type { Asked, Telemetry } from "./telemetry";
 
 /** Telemetry by the OpenTelemetry SDK, as the environment sets it up. Its loading takes a while: see `startTelemetry`. */
 export class RolloutTelemetry implements Telemetry {

@@ -1,18 +1,6 @@
 import { excerpt } from "../../settings/text";
-import type { RolloutEvent } from "../report/rollout-event";
 import type { RolloutReport } from "../report/rollout-report";
-
-/** Tells a rollout to whoever collects OpenTelemetry traces and metrics. */
-export interface Telemetry {
-  /** In the order of events. */
-  happened(event: RolloutEvent): void;
-  /**
-   * Sends what is not sent yet, and waits for it 5 seconds at most. Never throws.
-   *
-   * @returns why something could not be sent, a sentence for people; undefined when all was.
-   */
-  end(report: RolloutReport): Promise<string | undefined>;
-}
+import type { Asked, Telemetry } from "./telemetry";
 
 export interface TelemetryOptions {
   /** How long the end waits for the collector, in milliseconds. 5,000 when left out. */
@@ -45,12 +33,6 @@ export async function startTelemetry(
       end: async () => `Telemetry could not be started: ${excerpt(String(error), 300)}`,
     };
   }
-}
-
-/** What somebody wants to have. */
-export interface Asked {
-  readonly traces: boolean;
-  readonly metrics: boolean;
 }
 
 function askedFor(environment: Readonly<NodeJS.ProcessEnv>): Asked {
