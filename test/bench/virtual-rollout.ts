@@ -155,6 +155,10 @@ export class VirtualJournal {
     return this.waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
   }
 
+  busyAt(address: string): number {
+    return this.#busyAt.get(address) ?? 0;
+  }
+
   view(): RolloutView {
     const running = this.waves.find(({ state }) => state === "running");
     const roomAt = this.#roomAt();
@@ -181,7 +185,7 @@ export class VirtualJournal {
     }
   }
 
-  /** Those that may be begun now, of those named. */
+  /** Marks those that may be begun now, of those named, and answers them. */
   release(wave: number, names: readonly string[]): VirtualTenant[] {
     const room = this.#roomAt();
     const places = (this.waves[wave]?.wave.maxConcurrent ?? 0) - this.underWay;
@@ -268,7 +272,7 @@ export class VirtualJournal {
     const room = new Map<string, number>();
     for (const address of this.#addresses) {
       const limit = this.#plan.limitOf(address);
-      const busy = (this.#busyAt.get(address) ?? 0) + (this.takenElsewhere.get(address) ?? 0);
+      const busy = this.busyAt(address) + (this.takenElsewhere.get(address) ?? 0);
       if (limit !== undefined) room.set(address, limit - busy);
     }
     return room;
@@ -290,7 +294,7 @@ export class VirtualJournal {
     const wave = this.waves[tenant.wave];
     if (wave === undefined) throw new Error(`There is no wave ${tenant.wave}.`);
     const change = Number(isUnderWay(state)) - Number(isUnderWay(tenant.state));
-    if (change !== 0) this.#busyAt.set(tenant.address, (this.#busyAt.get(tenant.address) ?? 0) + change);
+    if (change !== 0) this.#busyAt.set(tenant.address, this.busyAt(tenant.address) + change);
     if (state === "pending") wave.firstPending = Math.min(wave.firstPending, tenant.position);
     wave.counts[tenant.state] -= 1;
     wave.counts[state] += 1;

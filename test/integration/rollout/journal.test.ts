@@ -1,0 +1,224 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import fc from "fast-check";
+import { afterAll, expect, it } from "vitest";
+import { Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
+import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { deeds, expectWhole, JournalStory, targetOf } from "../../support/journal-story";
+import { isLong } from "../../support/scale";
+
+const folder = mkdtempSync(join(tmpdir(), "email-security-journal-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+it("is after each deed what it must be, and after a process that ended anywhere in it", async () => {
+  let stories = 0;
+  let crashes = 0;
+  await fc.assert(
+    fc.asyncProperty(deeds(), async (told) => {
+      const file = join(folder, `story-${stories++}.sqlite`);
+      const story = await JournalStory.begin(
+        async () => await openSqlite(file),
+        `https://${stories}.example`,
+      );
+      try {
+        for (const deed of told) await story.do(deed);
+        await story.compare();
+      } finally {
+        await story.close();
+      }
+      crashes += story.crashes;
+    }),
+    // Whole stories are slow to shrink: the seed that is printed tells one again.
+    { numRuns: isLong ? 400 : 12, endOnFailure: true },
+  );
+  expect(crashes).toBeGreaterThan(stories);
+});
+
+it("loses nothing that it said was written, however often its process is killed", async () => {
+  const file = join(folder, "killed.sqlite");
+  const names = Array.from({ length: 120 }, (_, index) => `tenant-${index}`);
+  const journal = await Journal.open(await openSqlite(file));
+  const id = await journal.create(
+    specOf(names),
+    names.map((name) => targetOf(name, "https://a.example")),
+    new Map(),
+  );
+  await journal.planned(
+    id,
+    names.map((name) => ({ name, state: "pending" as const, digest: "d", plan: "{}" })),
+  );
+  await journal.planningDone(id, "d");
+
+  const said = new Set<string>();
+  for (let kills = 0; kills < 20; kills++) {
+    await work(file, id, said, kills % 7);
+    const states = new Map((await journal.tenants(id)).map(({ name, state }) => [name, state]));
+    for (const name of said) expect(states.get(name), name).toBe("done");
+    await expectWhole(journal, id, names);
+  }
+  await work(file, id, said, undefined);
+  expect((await journal.record(id)).state).toBe("done");
+  for (const { name, state } of await journal.tenants(id)) expect(state, name).toBe("done");
+  await expectWhole(journal, id, names);
+  await journal.close();
+});
+
+it("takes no result of an attempt that somebody else has taken over, and releases once", async () => {
+  const journal = await Journal.open(await openSqlite(join(folder, "fenced.sqlite")));
+  const id = await journal.create(specOf(["acme"]), [targetOf("acme", "https://a.example")], new Map());
+  await journal.planned(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
+  await journal.planningDone(id, "d");
+  const job = { rollout: id, wave: 0, tenant: "acme", round: 0 };
+  const jobs: unknown[] = [];
+  const lane = {
+    handOut: async (_: unknown, handed: readonly unknown[]) => void jobs.push(...handed),
+    start: () => {},
+    drain: async () => {},
+  };
+  await journal.start(id, { retry: false });
+  await journal.release(id, 0, ["acme", "acme"], lane);
+  await journal.release(id, 0, ["acme"], lane);
+  expect(jobs).toEqual([job]);
+
+  const first = await journal.begin(job, "one:1");
+  const second = await journal.begin(job, "two:2");
+  if (first === undefined || second === undefined) throw new Error("It was not begun.");
+  expect(second).toMatchObject({ attempt: 2, takenOverFrom: "one:1" });
+  expect(await journal.isCurrent(first)).toBe(false);
+  const failed = { code: "ERR_AUTH", message: "", advice: "", phase: "apply" } as const;
+  expect(await journal.finish(first, failed)).toBe(false);
+  expect(await journal.finish(second, undefined)).toBe(true);
+  expect(await journal.finish(second, failed)).toBe(false);
+  expect(await journal.begin(job, "three:3")).toBeUndefined();
+  expect(await journal.tenants(id)).toMatchObject([{ state: "done", attempt: 2, worker: "two:2" }]);
+  await journal.close();
+});
+
+it("goes on where a person says so, and looks again only at what is tried again", async () => {
+  const journal = await Journal.open(await openSqlite(join(folder, "goes-on.sqlite")));
+  const names = ["acme", "birch"];
+  const id = await journal.create(
+    specOf(names),
+    names.map((name) => targetOf(name, "https://a.example")),
+    new Map(),
+  );
+  await journal.planned(
+    id,
+    names.map((name) => ({ name, state: "pending" as const, digest: "d", plan: "{}" })),
+  );
+  await journal.planningDone(id, "d");
+  const waves = async () => (await journal.waves(id)).map(({ state, health }) => ({ state, health }));
+  const approved = async () => (await journal.waves(id))[0]?.approvedAtMs;
+  const unwell = { isWell: false, message: "threats rose" };
+
+  await journal.start(id, { retry: false });
+  await journal.wave(id, 0, "running");
+  await journal.wave(id, 0, "checking", { health: unwell });
+  await journal.stop(id, "The wave first is not well.");
+  await journal.start(id, { retry: false });
+  expect((await waves())[0]).toEqual({ state: "checking", health: unwell });
+  // It has soaked, and is only looked at again.
+  await journal.start(id, { retry: true });
+  expect((await waves())[0]).toEqual({ state: "checking", health: undefined });
+
+  await journal.handOver(id, 0, "Its gate waits.");
+  await journal.start(id, { until: "first", retry: true });
+  expect(await approved()).toBeUndefined();
+  await journal.start(id, { until: "second", retry: true });
+  expect(await approved()).toBeDefined();
+  expect((await waves())[0]?.state).toBe("gated");
+
+  const job = { rollout: id, wave: 0, tenant: "acme", round: 0 };
+  await journal.release(id, 0, ["acme"], { handOut: async () => {}, start: () => {}, drain: async () => {} });
+  const claim = await journal.begin(job, "one:1");
+  if (claim === undefined) throw new Error("It was not begun.");
+  await journal.finish(claim, { code: "ERR_AUTH", message: "", advice: "", phase: "apply" });
+  await journal.wave(id, 0, "done", { health: { isWell: true, message: "" } });
+  await journal.wave(id, 1, "running");
+  // A wave that was done with a failure is done again, with all that comes after it.
+  await journal.start(id, { retry: true });
+  expect(await approved()).toBeUndefined();
+  expect(await waves()).toEqual([
+    { state: "running", health: undefined },
+    { state: "running", health: undefined },
+  ]);
+  expect(await journal.openJobs(id)).toEqual([]);
+  expect(await journal.begin(job, "late:1")).toBeUndefined();
+  await journal.close();
+});
+
+it("refuses a tenant that is in no wave", async () => {
+  const journal = await Journal.open(await openSqlite(join(folder, "no-wave.sqlite")));
+  const targets = ["acme", "left-out"].map((name) => targetOf(name, "https://a.example"));
+  await expect(journal.create(specOf(["acme"]), targets, new Map())).rejects.toThrow(
+    '"left-out" is in no wave',
+  );
+  await journal.close();
+});
+
+/** One coordinator that does the work itself, in a process of its own; killed after so many tenants. */
+const COORDINATOR = `
+  const [root, file, id] = process.argv.slice(1);
+  const { Journal } = require(root + "/journal/journal.js");
+  const { openSqlite } = require(root + "/journal/sqlite-database.js");
+  const { nextStep } = require(root + "/next-step.js");
+  (async () => {
+    const journal = await Journal.open(await openSqlite(file));
+    await journal.reclaim(id);
+    await journal.start(id, { retry: true });
+    const handed = [];
+    const lane = { handOut: async (_, jobs) => { handed.push(...jobs); }, start() {}, drain() {} };
+    const change = async (job) => {
+      const claim = await journal.begin(job, "host:" + process.pid);
+      if (await journal.finish(claim, undefined)) process.stdout.write(job.tenant + "\\n");
+    };
+    for (;;) {
+      const step = nextStep(await journal.view(id, 8), Date.now());
+      if (step.kind === "begin") await journal.wave(id, step.wave, "running");
+      else if (step.kind === "settle") await journal.wave(id, step.wave, "done");
+      else if (step.kind === "release") {
+        await journal.release(id, step.wave, step.tenants, lane);
+        await Promise.all(handed.splice(0).map(change));
+      } else if (step.kind === "finish") {
+        await journal.finishRollout(id);
+        return await journal.close();
+      } else throw new Error(step.kind);
+    }
+  })();
+`;
+
+/** @param tenants how many it may tell of before it is killed; undefined: it is not. */
+async function work(file: string, id: string, said: Set<string>, tenants: number | undefined): Promise<void> {
+  const built = resolve("provider/dist/rollout");
+  const child = spawn(process.execPath, ["--no-warnings", "-e", COORDINATOR, built, file, id], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const gone = once(child, "exit");
+  let told = 0;
+  for await (const name of createInterface(child.stdout)) {
+    said.add(name);
+    if (++told > (tenants ?? Number.POSITIVE_INFINITY)) child.kill("SIGKILL");
+  }
+  const [code, signal] = await gone;
+  expect(signal ?? code).toBe(tenants === undefined ? 0 : "SIGKILL");
+}
+
+function specOf(tenants: readonly string[]): RolloutSpec {
+  const plain = { maxConcurrent: 6, tolerated: 0, soakMs: 0, gate: false };
+  const half = Math.ceil(tenants.length / 2);
+  return {
+    source: "tenants.yaml",
+    project: "email-security",
+    today: "2026-11-21",
+    waves: [
+      { ...plain, name: "first", tenants: tenants.slice(0, half) },
+      { ...plain, name: "second", tenants: tenants.slice(half) },
+    ],
+    services: [],
+    backend: "file",
+  };
+}
