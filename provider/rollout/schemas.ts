@@ -7,5 +7,9 @@ import { tenantsJsonSchema } from "./targets/targets-schema";
  * there: `pulumi-email-security/schemas/settings.json` is `settings.schema.json`.
  */
 export function publishedSchemas(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
-  return { ...gitopsSchemas(), "tenants.schema.json": tenantsJsonSchema(), "rollout.schema.json": reportJsonSchema() };
+  return {
+    ...gitopsSchemas(),
+    "tenants.schema.json": tenantsJsonSchema(),
+    "rollout.schema.json": reportJsonSchema(),
+  };
 }

@@ -42,7 +42,7 @@ export async function runWorker({
   aborted,
 }: WorkerOptions): Promise<void> {
   const journal = await Journal.open(await openDatabase(database));
-  const office = await PermitOffice.open(journal.database);
+  const office = new PermitOffice(journal.database);
   const pool = new EnginePool(bareEnvironment(environment));
   const places = new WorkPlaces(journal, environment);
   const worker = `${hostname()}:${process.pid}`;
