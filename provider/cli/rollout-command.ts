@@ -137,12 +137,18 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     const { findingText } = await import("../gitops/files/finding.js");
     const { planningProgress } = await import("./rollout-output.js");
     const progress = planningProgress();
-    const planned = await rollouts.plan({
-      file,
-      onProgress: progress.planned,
-      ...withoutUndefined({ only, labels: label, maxConcurrent, today, alwaysRunEngine }),
+    const planned = await untilInterrupted(async (stopping) => {
+      try {
+        return await rollouts.plan({
+          file,
+          stopping,
+          onProgress: progress.planned,
+          ...withoutUndefined({ only, labels: label, maxConcurrent, today, alwaysRunEngine }),
+        });
+      } finally {
+        progress.end();
+      }
     });
-    progress.end();
     for (const finding of planned.findings) console.error(harmless(findingText(finding)));
     return await decide(rollouts, planned, options);
   });
@@ -172,7 +178,7 @@ async function decide(
 /** Why a planned rollout is not begun, as an exit code; undefined when it is. */
 function verdictOn(
   { waves, tenants, counts }: RolloutReport,
-  { guards, digest }: PlannedRollout,
+  { guards, digest, tolerated: inAll = Number.POSITIVE_INFINITY }: PlannedRollout,
   { yes, planDigest }: { readonly yes?: boolean; readonly planDigest?: string },
 ): ExitCode | undefined {
   if (guards.length > 0) {
@@ -180,8 +186,8 @@ function verdictOn(
     return EXIT.refused;
   }
   const over = waves.filter(({ counts: ofWave, tolerated }) => ofWave.failed > tolerated);
-  if (over.length > 0) {
-    const names = over.map(({ name }) => name).join(", ");
+  if (over.length > 0 || counts.failed > inAll) {
+    const names = over.length > 0 ? over.map(({ name }) => name).join(", ") : "the whole rollout";
     const count = tenants.filter(({ error }) => error !== undefined).length;
     console.error(
       harmless(
@@ -262,6 +268,21 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
   }
 }
 
+/** Ctrl-C ends the planning, which has written nothing; once more ends the process. */
+async function untilInterrupted<T>(work: (stopping: AbortSignal) => Promise<T>): Promise<T> {
+  const stopping = new AbortController();
+  const interrupt = (): void => {
+    if (stopping.signal.aborted) process.exit(EXIT.error);
+    stopping.abort();
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, interrupt);
+  try {
+    return await work(stopping.signal);
+  } finally {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, interrupt);
+  }
+}
+
 function codeOf({ state, counts }: RolloutReport): ExitCode {
   if (state === "waiting" || state === "running") return EXIT.changes;
   return state === "done" && counts.failed === 0 ? EXIT.clean : EXIT.error;
@@ -301,7 +322,10 @@ async function rollback(id: string | undefined, options: RollbackOptions): Promi
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../rollout/files-at-revision.js");
     const files = to === undefined ? undefined : await filesAt(to);
-    const planned = await rollouts.planRollback(record.id, files, withoutUndefined({ maxConcurrent }));
+    const planned = await untilInterrupted(
+      async (stopping) =>
+        await rollouts.planRollback(record.id, files, { stopping, ...withoutUndefined({ maxConcurrent }) }),
+    );
     return await decide(rollouts, planned, options);
   });
 }

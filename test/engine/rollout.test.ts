@@ -27,7 +27,10 @@ const reads = (): Record<string, string[]> => {
     Object.entries(byTenant).map(([tenant, requests = []]) => [
       tenant,
       requests
-        .map(({ method, path, query }) => `${method} ${path.split("/").at(-1)} ${query["list"] ?? ""} ${query["page"]}`)
+        .map(
+          ({ method, path, query }) =>
+            `${method} ${path.split("/").at(-1)} ${query["list"] ?? ""} ${query["page"]}`,
+        )
         .sort(),
     ]),
   );
@@ -96,7 +99,8 @@ async function stateTexts(): Promise<string[]> {
 /** The resources in them, without what the engine writes of each run. */
 async function settingsIn(): Promise<unknown[]> {
   return (await stateTexts()).map((text) => {
-    const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: Resource[] } } }).checkpoint.latest;
+    const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: Resource[] } } })
+      .checkpoint.latest;
     return resources
       .map(({ modified: _modified, created: _created, stackTrace: _trace, ...rest }) => rest)
       .sort(({ urn: one }, { urn: other }) => (String(one) < String(other) ? -1 : 1));

@@ -113,7 +113,10 @@ export class Fleet implements AsyncDisposable {
 
   /** Replaces the baseline: what every tenant denies. */
   async baseline(values: readonly string[]): Promise<void> {
-    await this.write("settings/baseline.yaml", `version: 1\ndeny:\n${values.map((one) => `  - ${one}\n`).join("")}`);
+    await this.write(
+      "settings/baseline.yaml",
+      `version: 1\ndeny:\n${values.map((one) => `  - ${one}\n`).join("")}`,
+    );
   }
 
   /** Replaces `tenants.yaml`. */
