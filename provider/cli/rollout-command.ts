@@ -1,5 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { ConfigurationError } from "../client";
+import { RolloutError } from "../rollout/errors";
+import type { RolloutRecord } from "../rollout/journal/journal";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { RolloutReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
@@ -23,6 +25,7 @@ export interface RolloutOutput {
 
 interface RunOptions extends JournalOptions, RolloutOutput {
   readonly until?: string;
+  readonly lockWait?: number;
   readonly maxConcurrent?: number;
 }
 
@@ -114,6 +117,11 @@ function withRunOptions(command: Command): Command {
   return withJournal(command)
     .option("--until <wave>", "wait for a person after this wave")
     .option("--max-concurrent <number>", "how many tenants at once, in each wave", wholeNumber)
+    .option(
+      "--lock-wait <seconds>",
+      "how long to wait for a stack that another run of Pulumi holds (default: 600)",
+      wholeNumber,
+    )
     .option("--events", "print a line of JSON for each thing that happens")
     .option("--markdown <file>", "write the report as Markdown, at most 65,536 characters")
     .option("--html <file>", "write the report as one page")
@@ -228,12 +236,23 @@ const UNFINISHED: Fitting = {
 async function goOn(id: string | undefined, options: RunOptions, fitting: Fitting): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
     const record = await rollouts.find(id, fitting);
+    if (id === undefined && (await isThrough(rollouts, record))) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_NOT_FOUND",
+        `There is nothing to resume: the newest rollout, ${record.id}, is through. What was only planned is not kept; begin a new one.`,
+      );
+    }
     return await run(rollouts, record.id, fitting.retry, options);
   });
 }
 
+async function isThrough(rollouts: Rollouts, { id, state }: RolloutRecord): Promise<boolean> {
+  return state === "done" && (await rollouts.report(id)).counts.failed === 0;
+}
+
 async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunOptions): Promise<ExitCode> {
-  const { until, maxConcurrent } = options;
+  const { until, maxConcurrent, lockWait } = options;
+  const lockWaitMs = lockWait === undefined ? undefined : lockWait * 1_000;
   const { RolloutScreen, writeReportFiles, printedReport } = await import("./rollout-output.js");
   const stopping = new AbortController();
   const aborted = new AbortController();
@@ -256,7 +275,7 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
       onEvent: (event) => screen.happened(event),
       stopping: stopping.signal,
       aborted: aborted.signal,
-      ...withoutUndefined({ until, maxConcurrent }),
+      ...withoutUndefined({ until, maxConcurrent, lockWaitMs }),
     });
     await screen.end(report);
     writeReportFiles(report, options);

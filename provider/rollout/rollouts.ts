@@ -62,6 +62,8 @@ export interface RunRequest {
   readonly retry: boolean;
   /** How many tenants this machine changes at once, whatever its cores and memory are. */
   readonly maxConcurrent?: number;
+  /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
+  readonly lockWaitMs?: number;
   readonly onEvent: (event: RolloutEvent) => void;
   /** Begins nothing more; what is under way is finished. */
   readonly stopping: AbortSignal;
@@ -325,6 +327,7 @@ export class Rollouts {
       log,
       worker: `${hostname()}:${process.pid}`,
       workFolder: (one) => places.of(one),
+      ...withoutUndefined({ lockWaitMs: request.lockWaitMs }),
     });
     const isElsewhere = isPostgres(database);
     const lane: Lane = isElsewhere

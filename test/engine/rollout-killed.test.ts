@@ -127,3 +127,63 @@ it.each(cases)("is killed when %s, and resumed", async (moment) => {
   const preview = await fleet.pulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
   expect(preview).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
 });
+
+it("is killed while it plans: nothing was written, and there is nothing to resume", async () => {
+  await changeBaseline();
+  const run = fleet.begin({}, "rollout", "--yes");
+  await new Promise<void>((done) => {
+    atRequest = () => done();
+  });
+  run.process.kill("SIGKILL");
+  await run.ended;
+  await fleet.quiet();
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  const resumed = await fleet.rollout("--resume");
+  expect(resumed).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_NOT_FOUND]") });
+});
+
+it("finishes what is under way at Ctrl-C, says how to go on, and stops at once at the second", async () => {
+  await changeBaseline();
+  const planning = fleet.begin({}, "rollout", "--yes");
+  await new Promise<void>((done) => {
+    atRequest = () => done();
+  });
+  interrupt(planning);
+  expect(await planning.ended).toMatchObject({
+    code: 1,
+    output: expect.stringContaining("Nothing was changed"),
+  });
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+
+  const run = fleet.begin({}, "rollout", "--yes");
+  await MOMENTS["a list is being written"]?.(run);
+  interrupt(run);
+  const stopped = await run.ended;
+  expect(stopped).toMatchObject({ code: 2 });
+  const { id, advice } = await fleet.report();
+  expect(advice[0]?.command).toBe(`email-security rollout --resume ${id}`);
+  await fleet.quiet(5_000);
+  expect(await fleet.states()).toEqual({ t0: "done", t1: "pending", t2: "pending", t3: "pending" });
+  expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
+
+  const goesOn = fleet.begin({}, "rollout", "--resume");
+  await writes(goesOn, 8);
+  goesOn.process.kill("SIGINT");
+  await goesOn.said("at once");
+  const before = Date.now();
+  goesOn.process.kill("SIGINT");
+  expect(await goesOn.ended).toMatchObject({ code: 2 });
+  // Not even the writes that were left, of 20 ms each, were waited for.
+  expect(Date.now() - before).toBeLessThan(3_000);
+  await fleet.quiet(10_000);
+  expect(await fleet.report()).toMatchObject({ state: "running", isHeld: false });
+  atRequest = () => {};
+
+  expect(await fleet.rollout("--resume")).toMatchObject({ code: 0 });
+  await expectSettled();
+});
+
+/** As Ctrl-C in a terminal does: all processes of its group are told. */
+function interrupt({ process: { pid = 0 } }: RunningCommand): void {
+  process.kill(-pid, "SIGINT");
+}
