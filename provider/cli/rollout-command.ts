@@ -1,5 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { ConfigurationError } from "../client";
+import { RolloutError } from "../rollout/errors";
+import type { RolloutRecord } from "../rollout/journal/journal";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
@@ -16,6 +18,7 @@ interface JournalOptions {
 
 interface RunOptions extends JournalOptions, RolloutOutput {
   readonly until?: string;
+  readonly lockWait?: number;
   readonly maxConcurrent?: number;
 }
 
@@ -112,6 +115,11 @@ function withRunOptions(command: Command): Command {
   return withJournal(command)
     .option("--until <wave>", "wait for a person after this wave")
     .option("--max-concurrent <number>", "how many tenants at once, in each wave", wholeNumber)
+    .option(
+      "--lock-wait <seconds>",
+      "how long to wait for a stack that another run of Pulumi holds (default: 600)",
+      wholeNumber,
+    )
     .option("--events", "print a line of JSON for each thing that happens")
     .option("--markdown <file>", "write the report as Markdown, at most 65,536 characters")
     .option("--html <file>", "write the report as one page")
@@ -135,12 +143,18 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     const { findingText } = await import("../gitops/files/finding.js");
     const { PlanningProgress } = await import("./rollout-output.js");
     const progress = new PlanningProgress();
-    const planned = await rollouts.plan({
-      file,
-      onProgress: (count, of) => progress.planned(count, of),
-      ...withoutUndefined({ only, labels: label, maxConcurrent, today, alwaysRunEngine }),
+    const planned = await untilInterrupted(async (stopping) => {
+      try {
+        return await rollouts.plan({
+          file,
+          stopping,
+          onProgress: (count, of) => progress.planned(count, of),
+          ...withoutUndefined({ only, labels: label, maxConcurrent, today, alwaysRunEngine }),
+        });
+      } finally {
+        progress.end();
+      }
     });
-    progress.end();
     for (const finding of planned.findings) console.error(harmless(findingText(finding)));
     return await decide(rollouts, planned, options);
   });
@@ -173,7 +187,7 @@ async function decide(
 /** Why a planned rollout is not begun, as an exit code; undefined when it is. */
 function verdictOn(
   { waves, tenants, counts }: RolloutReport,
-  { guards, digest }: PlannedRollout,
+  { guards, digest, tolerated: inAll = Number.POSITIVE_INFINITY }: PlannedRollout,
   { yes, planDigest, failOn }: Consent,
 ): ExitCode | undefined {
   if (guards.length > 0) {
@@ -181,8 +195,8 @@ function verdictOn(
     return EXIT.refused;
   }
   const over = waves.filter(({ counts: ofWave, tolerated }) => ofWave.failed > tolerated);
-  if (over.length > 0) {
-    const names = over.map(({ name }) => name).join(", ");
+  if (over.length > 0 || counts.failed > inAll) {
+    const names = over.length > 0 ? over.map(({ name }) => name).join(", ") : "the whole rollout";
     const count = tenants.filter(({ error }) => error !== undefined).length;
     console.error(
       harmless(
@@ -235,12 +249,23 @@ const UNFINISHED: Fitting = {
 async function goOn(id: string | undefined, options: RunOptions, fitting: Fitting): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
     const record = await rollouts.find(id, fitting);
+    if (id === undefined && (await isThrough(rollouts, record))) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_NOT_FOUND",
+        `There is nothing to resume: the newest rollout, ${record.id}, is through. What was only planned is not kept; begin a new one.`,
+      );
+    }
     return await run(rollouts, record.id, fitting.retry, options);
   });
 }
 
+async function isThrough(rollouts: Rollouts, { id, state }: RolloutRecord): Promise<boolean> {
+  return state === "done" && (await rollouts.report(id)).counts.failed === 0;
+}
+
 async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunOptions): Promise<ExitCode> {
-  const { until, maxConcurrent } = options;
+  const { until, maxConcurrent, lockWait } = options;
+  const lockWaitMs = lockWait === undefined ? undefined : lockWait * 1_000;
   const { RolloutScreen, writeReportFiles, printedReport } = await import("./rollout-output.js");
   const stopping = new AbortController();
   const aborted = new AbortController();
@@ -263,7 +288,7 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
       onEvent: (event) => screen.happened(event),
       stopping: stopping.signal,
       aborted: aborted.signal,
-      ...withoutUndefined({ until, maxConcurrent }),
+      ...withoutUndefined({ until, maxConcurrent, lockWaitMs }),
     });
     await screen.end(report);
     writeReportFiles(report, options);
@@ -271,6 +296,21 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
     return codeOf(report);
   } finally {
     screen.close();
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, interrupt);
+  }
+}
+
+/** Ctrl-C ends the planning, which has written nothing; once more ends the process. */
+async function untilInterrupted<T>(work: (stopping: AbortSignal) => Promise<T>): Promise<T> {
+  const stopping = new AbortController();
+  const interrupt = (): void => {
+    if (stopping.signal.aborted) process.exit(EXIT.error);
+    stopping.abort();
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, interrupt);
+  try {
+    return await work(stopping.signal);
+  } finally {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, interrupt);
   }
 }
@@ -314,7 +354,10 @@ async function rollback(id: string | undefined, options: RollbackOptions): Promi
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../rollout/files-at-revision.js");
     const files = to === undefined ? undefined : await filesAt(to);
-    const planned = await rollouts.planRollback(record.id, files, withoutUndefined({ maxConcurrent }));
+    const planned = await untilInterrupted(
+      async (stopping) =>
+        await rollouts.planRollback(record.id, files, { stopping, ...withoutUndefined({ maxConcurrent }) }),
+    );
     return await decide(rollouts, planned, options);
   });
 }

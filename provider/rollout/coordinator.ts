@@ -33,17 +33,19 @@ export async function conduct(id: string, options: CoordinatorOptions): Promise<
   const { journal, lane, capacity, stopping, aborted, pollMs = POLL_MS } = options;
   const events = new EventTail(id, options);
   for (;;) {
-    const view = await journal.view(id, stopping.aborted ? 0 : capacity);
+    const view = await journal.view(id, 0);
     await events.tell();
     if (view.state !== "running" || aborted.aborted) return view.state;
-    const isBusy = view.waves.some(({ counts }) => counts.released + counts.running > 0);
+    const busy = view.waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
+    const isBusy = busy > 0;
     if (stopping.aborted && !isBusy) {
       await lane.drain();
       await journal.interrupted(id, "It was interrupted; what was under way is finished.");
       await events.tell();
       return view.state;
     }
-    const step = nextStep(view, Date.now());
+    const left = stopping.aborted ? 0 : Math.max(0, capacity - busy);
+    const step = nextStep({ ...view, capacity: left }, Date.now());
     // Ctrl-C begins no soak and no check: they are for who goes on.
     if (step.kind === "wait" || stopping.aborted) await pause(pollMs, aborted);
     else await take(id, step, options);
@@ -55,7 +57,7 @@ async function take(
   step: Exclude<Step, { kind: "wait" }>,
   options: CoordinatorOptions,
 ): Promise<void> {
-  const { journal, lane, health } = options;
+  const { journal, lane, health, aborted } = options;
   switch (step.kind) {
     case "begin":
       return await journal.wave(id, step.wave, "running");
@@ -70,6 +72,8 @@ async function take(
       const tenants = await journal.tenants(id);
       const changed = tenants.filter((one) => one.wave === step.wave && one.state === "done");
       const found = await checkHealth(wave, changed, health);
+      // What was cut short says nothing of the wave.
+      if (aborted.aborted) return;
       return await journal.wave(id, step.wave, "checking", { health: found });
     }
     case "settle":

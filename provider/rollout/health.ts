@@ -24,6 +24,8 @@ export interface HealthContext {
   readonly environment: NodeJS.ProcessEnv;
   readonly permits: (target: Target) => Permits;
   readonly now: () => number;
+  /** Ends the command at once. Default: never. */
+  readonly aborted?: AbortSignal;
 }
 
 /**
@@ -50,7 +52,7 @@ async function commandFailed(
   { command, timeoutMs }: HealthCheck,
   wave: string,
   changed: readonly TenantRecord[],
-  { rollout, commandEnvironment }: HealthContext,
+  { rollout, commandEnvironment, aborted }: HealthContext,
 ): Promise<readonly string[]> {
   const [program, ...args] = command ?? [];
   if (program === undefined) return [];
@@ -64,6 +66,9 @@ async function commandFailed(
     env: environment,
     stdio: ["ignore", "pipe", "pipe"],
     timeout: timeoutMs,
+    ...(aborted === undefined ? {} : { signal: aborted }),
+    // Ctrl-C in the terminal is for the rollout, which finishes the check.
+    detached: true,
   });
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) {

@@ -2,6 +2,8 @@ import { join } from "node:path";
 import type { ReadCache } from "../gitops/files/read-settings";
 import type { Guard } from "../gitops/plan/plan";
 import { hashOf } from "../settings/plan-digest";
+import { withoutUndefined } from "../settings/without-undefined";
+import { RolloutError } from "./errors";
 import { layOut, packFiles } from "./file-bundle";
 import type { Journal, PackedFiles, PlannedTenant, RolloutSpec } from "./journal/journal";
 import type { PermitOffice } from "./permits/permit-office";
@@ -26,6 +28,8 @@ export interface PlanRolloutOptions {
   readonly alwaysRunEngine?: boolean;
   /** Files of another time, in the place of those of the working folder. */
   readonly files?: PackedFiles;
+  /** Ends the planning: what was planned is forgotten. */
+  readonly stopping?: AbortSignal;
   /** Told how many tenants are planned. */
   readonly onProgress?: (planned: number, of: number) => void;
 }
@@ -35,6 +39,8 @@ export interface PlannedRollout {
   readonly id: string;
   /** What was reviewed: over the plans of all tenants. */
   readonly digest: string;
+  /** How many tenants may fail in the whole rollout; absent: no limit but those of the waves. */
+  readonly tolerated?: number;
   /** What keeps it from beginning, by tenant. */
   readonly guards: readonly { readonly tenant: string; readonly guard: Guard }[];
 }
@@ -47,6 +53,7 @@ const BATCH = 20;
  * planned is its own failure. Holds no more than a few plans in memory, however many tenants there are.
  *
  * @throws {SameKeyError} when two are the same tenant of the service.
+ * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) when it was stopped.
  */
 export async function planRollout(
   spec: RolloutSpec,
@@ -54,7 +61,11 @@ export async function planRollout(
   options: PlanRolloutOptions,
 ): Promise<PlannedRollout> {
   const { journal, office, backend, environment, concurrency, alwaysRunEngine = false, onProgress } = options;
-  const { keys, failed } = await readKeys(targets, environment, concurrency);
+  const goOn = (): void => {
+    if (options.stopping?.aborted !== true) return;
+    throw new RolloutError("ERR_ROLLOUT_STOPPED", "The planning was stopped. Nothing was changed.");
+  };
+  const { keys, failed } = await readKeys(targets, { environment, concurrency, goOn });
   const same = findSameKeys(keys);
   if (same.length > 0) throw new SameKeyError(same);
 
@@ -77,7 +88,7 @@ export async function planRollout(
       today: spec.today,
       folder: work.path,
       ...(old === undefined ? {} : { root: old.path }),
-      environment: engineEnvironment(environment, targets, backend),
+      environment: engineEnvironment(environment, spec.keyVariables, backend),
       cache: new Map() as ReadCache,
       permits: (target: Target) => office.permits(target.baseUrl, limitOf(spec.services, target)),
       alwaysRunEngine,
@@ -88,6 +99,7 @@ export async function planRollout(
       Array.from({ length: concurrency }, async () => {
         for (const [target, key] of waiting) {
           const plan: TargetPlan = await planTarget(target, key, context);
+          goOn();
           for (const file of plan.files) files.add(file);
           for (const guard of plan.guards) guards.push({ tenant: target.name, guard });
           unwritten.push(plan.planned);
@@ -102,7 +114,7 @@ export async function planRollout(
     const digest = `r1-${hashOf([...digests].sort(([one], [other]) => (one < other ? -1 : 1)))}`;
     const packed = options.files ?? packFiles(files, stackFilesOf(spec, targets));
     await journal.planningDone(id, digest, packed);
-    return { id, digest, guards };
+    return { id, digest, guards, ...withoutUndefined({ tolerated: spec.tolerated }) };
   } catch (error) {
     await journal.forget(id);
     throw error;
@@ -129,17 +141,24 @@ export function stackFilesOf(
 /** The environment of the CLI: with the state backend, and without any tenant's key. */
 export function engineEnvironment(
   environment: NodeJS.ProcessEnv,
-  targets: Iterable<Pick<Target, "key">>,
+  keyVariables: readonly string[] | undefined,
   { url }: Pick<StateBackend, "url">,
 ): NodeJS.ProcessEnv {
-  const own = withoutKeys(environment, targets);
+  const own = withoutKeys(environment, keyVariables);
   return url === undefined ? own : { ...own, PULUMI_BACKEND_URL: url };
 }
 
 async function readKeys(
   targets: readonly Target[],
-  environment: NodeJS.ProcessEnv,
-  concurrency: number,
+  {
+    environment,
+    concurrency,
+    goOn,
+  }: {
+    readonly environment: NodeJS.ProcessEnv;
+    readonly concurrency: number;
+    readonly goOn: () => void;
+  },
 ): Promise<{ readonly keys: ReadonlyMap<Target, string>; readonly failed: readonly PlannedTenant[] }> {
   const keys = new Map<Target, string>();
   const failed: PlannedTenant[] = [];
@@ -147,6 +166,7 @@ async function readKeys(
   await Promise.all(
     Array.from({ length: concurrency }, async () => {
       for (const target of waiting) {
+        goOn();
         try {
           keys.set(target, await readKey(target, { environment }));
         } catch (error) {

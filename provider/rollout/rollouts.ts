@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import type { Finding } from "../gitops/files/finding";
+import { withoutUndefined } from "../settings/without-undefined";
 import { engineCapacity } from "./capacity";
 import { conduct } from "./coordinator";
 import { EnginePool } from "./engine/engine-pool";
@@ -19,7 +20,7 @@ import { readTargets } from "./targets/read-targets";
 import { type Selection, selectTargets } from "./targets/select-targets";
 import type { Target } from "./targets/target";
 import { toleratedOf } from "./targets/tolerance";
-import { withoutKeys } from "./tenant-environment";
+import { keyVariablesOf, withoutKeys } from "./tenant-environment";
 import { limitOf, tenantJob } from "./tenant-job";
 import type { Wave } from "./wave";
 import { WorkPlaces } from "./work-places";
@@ -44,6 +45,8 @@ export interface PlanRequest extends Selection {
   readonly today?: string;
   readonly alwaysRunEngine?: boolean;
   readonly onProgress?: (planned: number, of: number) => void;
+  /** Ends the planning, with an error (`ERR_ROLLOUT_STOPPED`). */
+  readonly stopping?: AbortSignal;
 }
 
 /** A rollout that was planned, and what is to be said of its targets file. */
@@ -59,6 +62,8 @@ export interface RunRequest {
   readonly retry: boolean;
   /** How many tenants this machine changes at once, whatever its cores and memory are. */
   readonly maxConcurrent?: number;
+  /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
+  readonly lockWaitMs?: number;
   readonly onEvent: (event: RolloutEvent) => void;
   /** Begins nothing more; what is under way is finished. */
   readonly stopping: AbortSignal;
@@ -112,6 +117,7 @@ export class Rollouts {
         ? {}
         : { tolerated: toleratedOf(failureTolerance, selected.length) }),
       services: [...services],
+      keyVariables: keyVariablesOf(targets.targets),
     };
     const planned = await this.#plan(spec, selected, request);
     return { ...planned, findings: [...targets.findings, ...findings] };
@@ -127,7 +133,7 @@ export class Rollouts {
   async planRollback(
     id: string,
     files: PackedFiles | undefined,
-    request: Pick<PlanRequest, "maxConcurrent" | "onProgress"> = {},
+    request: Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping"> = {},
   ): Promise<PlannedRollout> {
     const { spec } = await this.journal.record(id);
     const touched = (await this.journal.tenants(id)).filter(({ attempt }) => attempt > 0);
@@ -245,7 +251,7 @@ export class Rollouts {
   async #plan(
     spec: Omit<RolloutSpec, "backend">,
     targets: readonly Target[],
-    request: Pick<PlanRequest, "maxConcurrent" | "alwaysRunEngine" | "onProgress"> & {
+    request: Pick<PlanRequest, "maxConcurrent" | "alwaysRunEngine" | "onProgress" | "stopping"> & {
       readonly files?: PackedFiles;
     },
   ): Promise<PlannedRollout> {
@@ -255,16 +261,14 @@ export class Rollouts {
     requirePassphrase(environment, backend, [...stackFilesOf(full, targets).values()]);
     const office = new PermitOffice(this.journal.database);
     try {
-      const { maxConcurrent, alwaysRunEngine, onProgress, files } = request;
+      const { maxConcurrent, alwaysRunEngine, onProgress, stopping, files } = request;
       return await planRollout(full, targets, {
         journal: this.journal,
         office,
         backend,
         environment,
         concurrency: maxConcurrent ?? engineCapacity(),
-        ...(alwaysRunEngine === undefined ? {} : { alwaysRunEngine }),
-        ...(onProgress === undefined ? {} : { onProgress }),
-        ...(files === undefined ? {} : { files }),
+        ...withoutUndefined({ alwaysRunEngine, onProgress, stopping, files }),
       });
     } finally {
       await office.close();
@@ -309,9 +313,8 @@ export class Rollouts {
     const { journal } = this;
     const { environment, database, log } = this.#options;
     const { id, spec } = record;
-    const targets = (await journal.tenants(id)).map(({ target }) => target);
     const office = new PermitOffice(journal.database);
-    const clean = withoutKeys(environment, targets);
+    const clean = withoutKeys(environment, spec.keyVariables);
     const pool = new EnginePool(clean);
     const places = new WorkPlaces(journal, environment);
     const kill = (): void => pool.kill();
@@ -324,6 +327,7 @@ export class Rollouts {
       log,
       worker: `${hostname()}:${process.pid}`,
       workFolder: (one) => places.of(one),
+      ...withoutUndefined({ lockWaitMs: request.lockWaitMs }),
     });
     const isElsewhere = isPostgres(database);
     const lane: Lane = isElsewhere
@@ -345,6 +349,7 @@ export class Rollouts {
           environment,
           permits: (target) => office.permits(target.baseUrl, limitOf(spec.services, target)),
           now: Date.now,
+          aborted: request.aborted,
         },
       });
     } finally {

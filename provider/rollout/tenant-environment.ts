@@ -1,15 +1,21 @@
 import type { Target } from "./targets/target";
 
+/** The variables that the tenants' keys come from. */
+export function keyVariablesOf(targets: readonly Pick<Target, "key">[]): readonly string[] {
+  return [...new Set(targets.flatMap(({ key }) => (key.from === "environment" ? [key.variable] : [])))];
+}
+
 /**
  * An environment without anybody's key: without the variables that any tenant's key comes from, and without those by which
  * this package is configured, which are one tenant's.
+ *
+ * @param variables those of all tenants, of the ones that a rollout leaves out too.
  */
 export function withoutKeys(
   environment: NodeJS.ProcessEnv,
-  targets: Iterable<Pick<Target, "key">>,
+  variables: readonly string[] = [],
 ): NodeJS.ProcessEnv {
-  const keys = new Set<string>();
-  for (const { key } of targets) if (key.from === "environment") keys.add(key.variable);
+  const keys = new Set(variables);
   return Object.fromEntries(
     Object.entries(environment).filter(
       ([name, value]) => value !== undefined && !keys.has(name) && !name.startsWith("EMAIL_SECURITY_"),

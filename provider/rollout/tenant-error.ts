@@ -40,13 +40,16 @@ export function tenantError(
 ): TenantError {
   const code = error instanceof EmailSecurityError ? error.code : codeIn(error);
   const message = error instanceof Error ? error.message : String(error);
+  const advice =
+    error instanceof SettingsFileError
+      ? (ADVICE["ERR_SETTINGS_FILE"] ?? OTHERWISE)
+      : (ADVICE[code] ?? OTHERWISE);
   return {
     code,
-    message: atMost(without(secrets, harmless(message))),
-    advice:
-      error instanceof SettingsFileError
-        ? (ADVICE["ERR_SETTINGS_FILE"] ?? OTHERWISE)
-        : (ADVICE[code] ?? OTHERWISE),
+    // What makes a text harmless would keep a key from being found in it.
+    message: atMost(harmless(without(secrets, message))),
+    // A tenant without a plan has nothing to resume.
+    advice: phase === "plan" ? advice.replace(/resume the rollout.*/, "plan a rollout anew.") : advice,
     phase,
   };
 }

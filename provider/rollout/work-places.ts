@@ -36,13 +36,8 @@ export class WorkPlaces {
         `The rollout ${rollout} was planned with another state backend than this process has; give it the same PULUMI_BACKEND_URL.`,
       );
     }
-    const tenants = await this.#journal.tenants(rollout);
     const { path, remove } = layOut(await this.#journal.files(rollout), spec.project, backend.url);
-    const environment = engineEnvironment(
-      this.#environment,
-      tenants.map(({ target }) => target),
-      backend,
-    );
+    const environment = engineEnvironment(this.#environment, spec.keyVariables, backend);
     return { folder: path, environment, remove };
   }
 }

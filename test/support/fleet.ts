@@ -41,6 +41,8 @@ export interface RunningCommand {
   readonly output: () => string;
   /** Done when an event is there; fails when the command ends before. */
   seen(which: (event: RolloutEvent) => boolean): Promise<RolloutEvent>;
+  /** Done when a text was printed; fails when the command ends before. */
+  said(text: string): Promise<void>;
   readonly ended: Promise<CommandRun & { readonly events: readonly RolloutEvent[] }>;
 }
 
@@ -160,10 +162,12 @@ ${tenants}${waves}`,
       child[name].setEncoding("utf8").on("data", (text: string) => {
         texts[name] += text;
         texts.output += text;
-        if (name === "stderr") return;
-        const lines = `${line}${text}`.split("\n");
-        line = lines.pop() ?? "";
-        for (const one of lines) if (one.startsWith('{"seq":')) events.push(JSON.parse(one) as RolloutEvent);
+        if (name === "stdout") {
+          const lines = `${line}${text}`.split("\n");
+          line = lines.pop() ?? "";
+          for (const one of lines)
+            if (one.startsWith('{"seq":')) events.push(JSON.parse(one) as RolloutEvent);
+        }
         for (const look of waiting) look();
       });
     }
@@ -175,22 +179,24 @@ ${tenants}${waves}`,
         done({ code: code ?? -1, ...texts, events });
       });
     });
+    const until = async <T>(find: () => T | undefined): Promise<T> =>
+      await new Promise((done, fail) => {
+        const look = (): void => {
+          const found = find();
+          if (found === undefined && !isOver) return;
+          waiting.delete(look);
+          if (found !== undefined) done(found);
+          else fail(new Error(`the command ended without it:\n${texts.output}`));
+        };
+        waiting.add(look);
+        look();
+      });
     return {
       process: child,
       events,
       output: () => texts.output,
-      seen: (which) =>
-        new Promise((done, fail) => {
-          const look = (): void => {
-            const found = events.find(which);
-            if (found === undefined && !isOver) return;
-            waiting.delete(look);
-            if (found !== undefined) done(found);
-            else fail(new Error(`the command ended without it:\n${texts.output}`));
-          };
-          waiting.add(look);
-          look();
-        }),
+      seen: async (which) => await until(() => events.find(which)),
+      said: async (text) => void (await until(() => texts.output.includes(text) || undefined)),
       ended,
     };
   }

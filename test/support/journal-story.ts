@@ -352,7 +352,7 @@ export class JournalStory {
       backend: "file",
     };
     const targets = names.map((name) => targetOf(name, plan.addressOf(name)));
-    const id = await this.#journal.create(spec, targets, new Map([["acme.yaml", Buffer.from("vips: []\n")]]));
+    const id = await this.#journal.create(spec, targets);
     await this.#journal.planned(
       id,
       names.map((name): PlannedTenant => {
@@ -362,7 +362,10 @@ export class JournalStory {
         return state === "failed" ? { ...base, error: { ...ERROR, phase: "plan" } } : base;
       }),
     );
-    await this.#journal.planningDone(id, "d");
+    await this.#journal.planningDone(id, "d", {
+      bundle: new Map([["acme.yaml", Buffer.from("vips: []\n")]]),
+      folder: ".",
+    });
     return { id, virtual: new VirtualJournal(plan), claims: [], handedOut: new Set() };
   }
 

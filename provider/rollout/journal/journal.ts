@@ -26,6 +26,8 @@ export interface RolloutSpec {
   readonly tolerated?: number;
   /** The limits of service addresses. */
   readonly services: readonly (readonly [address: string, limit: ServiceLimit])[];
+  /** The environment's variables that hold keys, of tenants too that the rollout leaves out: no child process gets them. */
+  readonly keyVariables?: readonly string[];
   /** Tells one state backend from another, so that no worker takes a tenant to another one. */
   readonly backend: string;
   /** The rollout that this one takes back. */
@@ -239,8 +241,9 @@ export class Journal {
    * Begins a rollout, or goes on with it.
    *
    * @param until the wave after which to wait; one that waits there already goes on waiting. All others that wait at
-   * their gate are approved.
-   * @param retry whether tenants that failed are tried again, and waves that were found unwell looked at again.
+   * their gate are approved, unless `retry`.
+   * @param retry whether tenants that failed are tried again, and waves that were found unwell looked at again. It approves
+   * no gate: whoever resumes what was interrupted has not said that a wave is well.
    */
   async start(id: string, { until, retry }: { until?: string | undefined; retry: boolean }): Promise<void> {
     const now = this.#now();
@@ -250,11 +253,13 @@ export class Journal {
         "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = $2, started_at = COALESCE(started_at, $3), finished_at = NULL WHERE id = $1",
         [id, until ?? null, now],
       );
-      await transaction.query(
-        "UPDATE rollout_waves SET approved_at = $2 WHERE rollout = $1 AND state = 'gated' AND name <> $3",
-        [id, now, until ?? ""],
-      );
       if (retry) await retryFailed(transaction, id);
+      else {
+        await transaction.query(
+          "UPDATE rollout_waves SET approved_at = $2 WHERE rollout = $1 AND state = 'gated' AND name <> $3",
+          [id, now, until ?? ""],
+        );
+      }
       await this.#tell(transaction, id, { kind: "started", resumed: row?.["started_at"] != null });
     });
   }
@@ -612,11 +617,15 @@ export class Journal {
        WHERE own.rollout = $1 AND other.state IN ('pending', 'released', 'running') ORDER BY other.rollout, other.stack`,
       [id],
     );
-    const byId = Map.groupBy(rows, (row) => String(row["id"]));
-    return [...byId].map(([other, found]) => ({
-      id: other,
-      stacks: found.map((row) => String(row["stack"])),
-    }));
+    const { project, backend } = (await this.record(id)).spec;
+    const found: { id: string; stacks: string[] }[] = [];
+    for (const [other, stacks] of Map.groupBy(rows, (row) => String(row["id"]))) {
+      // Stacks of one name in two projects, or in two backends, are two stacks.
+      const { spec } = await this.record(other);
+      if (spec.project !== project || spec.backend !== backend) continue;
+      found.push({ id: other, stacks: stacks.map((row) => String(row["stack"])) });
+    }
+    return found;
   }
 
   async #tell(transaction: Queryable, id: string, happening: RolloutHappening): Promise<void> {

@@ -26,7 +26,7 @@ export async function reportOf(journal: Journal, id: string, isHeld: boolean): P
     state,
     isHeld,
     ...(reason === undefined ? {} : { reason }),
-    advice: adviceOn(record, counts, isHeld),
+    advice: adviceOn(record, tenants, isHeld),
     digest,
     createdAt: iso(createdAtMs),
     ...(startedAtMs === undefined ? {} : { startedAt: iso(startedAtMs) }),
@@ -87,9 +87,18 @@ function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
 
 function adviceOn(
   { id, state, spec }: RolloutRecord,
-  counts: Readonly<Record<TenantState, number>>,
+  tenants: readonly TenantRecord[],
   isHeld: boolean,
 ): readonly Advice[] {
+  const counts = countsOf(tenants);
+  const unplanned = tenants.filter(({ error }) => error?.phase === "plan").length;
+  const anew: Advice = {
+    why: `${unplanned} of its tenants could not be planned, and resuming leaves them as they are. Once their causes are mended, plan them anew:`,
+    command:
+      spec.rollsBack === undefined
+        ? `email-security rollout ${spec.source}`
+        : `email-security rollout rollback ${spec.rollsBack}`,
+  };
   const rollback: Advice = {
     why: "To take back what it did, through the same waves:",
     command: `email-security rollout rollback ${id}`,
@@ -119,12 +128,16 @@ function adviceOn(
         ...(isTouched ? [rollback] : []),
       ];
     case "done":
-      if (counts.failed === 0) return [];
       return [
-        {
-          why: "Once their causes are mended, try the failed tenants again:",
-          command: `email-security rollout --resume ${id}`,
-        },
+        ...(counts.failed > unplanned
+          ? [
+              {
+                why: "Once their causes are mended, try the failed tenants again:",
+                command: `email-security rollout --resume ${id}`,
+              },
+            ]
+          : []),
+        ...(unplanned > 0 ? [anew] : []),
       ];
     default:
       return [];

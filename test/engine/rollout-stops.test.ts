@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
+import type { ServiceRequest } from "../../provider/sandbox";
+import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy";
+import { Fleet, settingsOf } from "../support/fleet";
+
+/*
+ * What stops a rollout, and how somebody goes on: tenants that fail, guards, gates, checks that are not well. Each story
+ * goes on from test to test, through the real command and the real engine.
+ */
+
+function errors({ tenants }: RolloutReport): Record<string, unknown> {
+  return Object.fromEntries(
+    tenants.flatMap(({ name, error }) => (error === undefined ? [] : [[name, [error.phase, error.code]]])),
+  );
+}
+
+function states({ tenants }: RolloutReport): Record<string, string> {
+  return Object.fromEntries(tenants.map(({ name, state }) => [name, state]));
+}
+
+/** The tenants that were written to since the last look. */
+function written(fleet: Fleet): string[] {
+  const writes = fleet.take().filter(({ method }) => method !== "GET");
+  return [...new Set(writes.map(({ tenant }) => tenant ?? "nobody"))].sort();
+}
+
+const begun = (run: { readonly events: readonly { readonly kind: string; readonly tenant?: string }[] }) =>
+  run.events.flatMap(({ kind, tenant }) =>
+    kind === "tenant-started" && tenant !== undefined ? [tenant] : [],
+  );
+
+let fleet: Fleet;
+let proxy: FaultyProxy;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    tenants: 6,
+    waves: `waves:
+  - { name: first, take: 4, failureTolerance: 1 }
+  - { name: second, failureTolerance: 2 }
+`,
+  });
+  proxy = await startFaultyProxy({ target: fleet.sandbox.url });
+  await fleet.targets({ about: (name) => (name === "t1" ? `{ baseUrl: ${proxy.url} }` : "{}") });
+});
+
+afterAll(async () => {
+  await proxy?.[Symbol.asyncDispose]();
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+it("writes nothing at all when a guard trips, or when more can't be planned than is tolerated", async () => {
+  const noKeys = { T0_KEY: undefined, T2_KEY: "sandbox-t9-ci" };
+  const unplanned = await fleet.begin(noKeys, "rollout", "--yes").ended;
+  expect(unplanned).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_PLAN]") });
+  expect(unplanned.output).toContain("T0_KEY");
+
+  // Each wave would bear one, and the rollout as a whole does not bear two.
+  await fleet.targets({
+    about: (name) => (name === "t1" ? `{ baseUrl: ${proxy.url} }` : "{}"),
+    waves: `failureTolerance: 1
+waves:
+  - { name: first, take: 4, failureTolerance: 1 }
+  - { name: second, failureTolerance: 2 }
+`,
+  });
+  const inAll = await fleet.begin({ T0_KEY: undefined, T5_KEY: undefined }, "rollout", "--yes").ended;
+  expect(inAll).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_PLAN]") });
+  await fleet.targets({ about: (name) => (name === "t1" ? `{ baseUrl: ${proxy.url} }` : "{}") });
+
+  // Of one tenant a file declares that more go than may: nobody is touched.
+  for (let entry = 0; entry < 12; entry += 1) {
+    await fleet.console("t3", "POST", "/allow_deny_entries", { list: "deny", value: `own${entry}.example` });
+  }
+  await fleet.write("settings/t3.yaml", settingsOf("t3", "lists:\n  entries: { mode: exclusive }\n"));
+  fleet.take();
+  const guarded = await fleet.rollout("--yes");
+  expect(guarded).toMatchObject({ code: 3, output: expect.stringContaining("t3") });
+  await fleet.write("settings/t3.yaml", settingsOf("t3"));
+  expect(written(fleet)).toEqual([]);
+});
+
+it("stops at one failure more than is tolerated, and begins no later wave", async () => {
+  proxy.inject({
+    method: "POST",
+    fault: { forwarded: false, told: { status: 500, body: '{"error":"down"}' } },
+  });
+  const run = await fleet.begin({ T0_KEY: "sandbox-t9-ci" }, "rollout", "--yes").ended;
+  expect(run).toMatchObject({ code: 1 });
+  const report = await fleet.report();
+  expect(report.state).toBe("stopped");
+  expect(errors(report)).toEqual({ t0: ["plan", "ERR_AUTH"], t1: ["apply", expect.any(String)] });
+  expect(states(report)).toEqual({
+    t0: "failed",
+    t1: "failed",
+    t2: "pending",
+    t3: "pending",
+    t4: "pending",
+    t5: "pending",
+  });
+  expect(written(fleet)).toEqual([]);
+});
+
+it("does only what is left when it is resumed, and tells what moved meanwhile or is refused", async () => {
+  await proxy.heal();
+  const run = fleet.begin({}, "rollout", "--resume");
+  await run.seen((event) => event.kind === "tenant-started" && event.tenant === "t2");
+  // A colleague in the console, between the plan and the tenant's turn.
+  await fleet.console("t5", "POST", "/allow_deny_entries", { list: "allow", value: "evil1.example" });
+  expect(await run.ended).toMatchObject({ code: 1 });
+  expect(begun(await run.ended)).toEqual(["t1", "t2", "t3", "t4", "t5"]);
+  const report = await fleet.report();
+  expect(errors(report)).toEqual({ t0: ["plan", "ERR_AUTH"], t5: ["apply", "ERR_PLAN_MOVED"] });
+  expect(report.state).toBe("done");
+  for (const name of ["t1", "t2", "t4"]) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  expect(fleet.holds("t0")).toEqual([]);
+  expect(fleet.holds("t5")).toEqual(["allow evil1.example"]);
+  expect(report.advice.map(({ command }) => command)).toContain("email-security rollout tenants.yaml");
+  fleet.take();
+
+  // Planned anew, with the right key: the colleague's entry is moved, since the file says so.
+  await fleet.write("settings/t4.yaml", settingsOf("t4", "vips:\n  - nobody@elsewhere.example\n"));
+  const again = await fleet.rollout("--yes");
+  expect({ code: again.code, errors: errors(await fleet.report()) }).toEqual({
+    code: 1,
+    errors: { t4: ["apply", "ERR_NOT_IN_ORGANIZATION"] },
+  });
+  expect(written(fleet)).toEqual(["t0", "t4", "t5"]);
+  await fleet.write("settings/t4.yaml", settingsOf("t4"));
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  for (const name of fleet.names) {
+    const own = name === "t3" ? Array.from({ length: 12 }, (_, entry) => `deny own${entry}.example`) : [];
+    expect(fleet.holds(name)).toEqual([...fleet.declared(name), ...own].sort());
+  }
+  await fleet.quiet();
+});
