@@ -11,7 +11,8 @@ import { reportMarkdown } from "../rollout/report/report-markdown";
 import { reportText } from "../rollout/report/report-text";
 import type { RolloutEvent } from "../rollout/report/rollout-event";
 import type { RolloutReport } from "../rollout/report/rollout-report";
-import { startTelemetry, type Telemetry } from "../rollout/telemetry/start-telemetry";
+import { startTelemetry } from "../rollout/telemetry/start-telemetry";
+import type { Telemetry } from "../rollout/telemetry/telemetry";
 import { harmless, printable } from "../settings/text";
 import { isColoured, writeOutput } from "./command-line";
 
