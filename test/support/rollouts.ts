@@ -135,24 +135,24 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
     happenings.sort(([one], [other]) => one - other);
     for (const [ms, happening] of happenings) happen(ms, happening);
     clock = Math.max(clock, ...lanes);
-    const finishedAt = at(clock);
     const counts = () => countsOf(tenants.filter(({ wave: name }) => name === wave.name));
     if (failed > wave.tolerated) {
       reason = `${failed} tenants of wave "${wave.name}" failed, and ${wave.tolerated} may.`;
       happen(clock, { kind: "stopped", reason });
-      waves[position] = { ...wave, state: "stopped", startedAt, finishedAt, counts: counts() };
+      waves[position] = { ...wave, state: "stopped", startedAt, counts: counts() };
       break;
     }
     let soak: Partial<WaveReport> = {};
-    if (wave.soakMs !== undefined) {
-      soak = { soakUntil: at(clock + wave.soakMs), health: { isWell: true, message: `All is well${text}` } };
-      happen(clock, { kind: "wave-soaking", wave: wave.name, until: at(clock + wave.soakMs) });
-      clock += wave.soakMs;
+    const { soakMs } = wave.after;
+    if (soakMs > 0) {
+      soak = { soakUntil: at(clock + soakMs), health: { isWell: true, message: `All is well${text}` } };
+      happen(clock, { kind: "wave-soaking", wave: wave.name, until: at(clock + soakMs) });
+      clock += soakMs;
       happen(clock, { kind: "wave-health", wave: wave.name, isWell: true, message: `All is well${text}` });
     }
     const { done, failed: inAll } = counts();
     happen(clock, { kind: "wave-finished", wave: wave.name, done, failed: inAll });
-    waves[position] = { ...wave, ...soak, state: "done", startedAt, finishedAt, counts: counts() };
+    waves[position] = { ...wave, ...soak, state: "done", startedAt, finishedAt: at(clock), counts: counts() };
   }
   const settled = tenants.map((tenant) =>
     tenant.state === "pending" ? { ...tenant, state: "skipped" as const } : tenant,

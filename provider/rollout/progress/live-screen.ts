@@ -169,7 +169,7 @@ function failedText({ counts: { failed }, tolerated }: WaveProgress): string {
 }
 
 function waveText(wave: WaveProgress, now: number): string {
-  const { state, counts, maxConcurrent, startedAtMs, finishedAtMs, soakUntilMs, health } = wave;
+  const { state, counts, maxConcurrent, startedAtMs, lastAtMs, soakUntilMs, health } = wave;
   if (health?.isWell === false) return `unhealthy: ${shown(health.message, 200)}`;
   switch (state) {
     case "pending":
@@ -182,9 +182,9 @@ function waveText(wave: WaveProgress, now: number): string {
         : `soaking, ${wholeSeconds(soakUntilMs - now)} to go`;
     case "done":
     case "stopped":
-      return startedAtMs === undefined || finishedAtMs === undefined
+      return startedAtMs === undefined || lastAtMs === undefined
         ? WAVE_STATES[state].word
-        : `${WAVE_STATES[state].word}, took ${duration(finishedAtMs - startedAtMs)}`;
+        : `${WAVE_STATES[state].word}, took ${duration(lastAtMs - startedAtMs)}`;
     default:
       return WAVE_STATES[state].word;
   }

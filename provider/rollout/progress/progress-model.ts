@@ -42,7 +42,8 @@ export interface WaveProgress {
   readonly soakMs: number;
   readonly gate: boolean;
   readonly startedAtMs?: number;
-  readonly finishedAtMs?: number;
+  /** When the last of its tenants was through, so far. */
+  readonly lastAtMs?: number;
   readonly soakUntilMs?: number;
   readonly health?: { readonly isWell: boolean; readonly message: string };
   readonly durations: Durations;
@@ -116,6 +117,8 @@ export class ProgressModel implements Progress {
       case "tenant-started": {
         const { wave, attempt, worker, tenant } = event;
         this.#move(tenant, "running");
+        const before = this.failures.findIndex(({ name }) => name === tenant);
+        if (before >= 0) this.failures.splice(before, 1);
         // One that is begun again is among the newest.
         this.running.delete(tenant);
         this.running.set(tenant, { wave, attempt, worker, sinceMs: atMs });
@@ -127,12 +130,12 @@ export class ProgressModel implements Progress {
         return;
       }
       case "tenant-finished":
+        this.#change(event.wave, { lastAtMs: atMs });
         this.#finish(event.tenant, event);
         return;
       case "wave-soaking":
         this.#change(event.wave, {
           state: "soaking",
-          finishedAtMs: atMs,
           soakUntilMs: Date.parse(event.until),
         });
         return;
@@ -142,11 +145,9 @@ export class ProgressModel implements Progress {
           health: { isWell: event.isWell, message: event.message },
         });
         return;
-      case "wave-finished": {
-        const finishedAtMs = this.#waves.get(event.wave)?.finishedAtMs ?? atMs;
-        this.#change(event.wave, { state: "done", finishedAtMs });
+      case "wave-finished":
+        this.#change(event.wave, { state: "done" });
         return;
-      }
       case "waiting":
         this.#change(event.wave, { state: "gated" });
         this.#halt("waiting", event.reason);
@@ -166,7 +167,8 @@ export class ProgressModel implements Progress {
     }
   }
 
-  #remember({ name, wave, state, startedAt, attempts, worker = "", durationMs, error }: TenantReport): void {
+  #remember(tenant: TenantReport): void {
+    const { name, wave, state, startedAt, finishedAt, attempts, worker = "", durationMs, error } = tenant;
     const seen = SEEN[state];
     this.#tenants.set(name, { wave, state: seen });
     this.counts[seen] += 1;
@@ -174,6 +176,8 @@ export class ProgressModel implements Progress {
       this.running.set(name, { wave, attempt: attempts, worker, sinceMs: Date.parse(startedAt ?? "") });
     }
     if (state === "failed") this.#failed({ name, wave, ...(error !== undefined && { error }) });
+    const lastAtMs = Math.max(Date.parse(finishedAt ?? ""), this.#waves.get(wave)?.lastAtMs ?? 0);
+    if (!Number.isNaN(lastAtMs)) this.#change(wave, { lastAtMs });
     if (durationMs !== undefined && error?.phase !== "plan") this.#measure(wave, durationMs);
   }
 
@@ -260,11 +264,10 @@ function waveProgress(wave: WaveReport): Writable<WaveProgress> {
     counts,
     maxConcurrent: wave.maxConcurrent,
     tolerated: wave.tolerated,
-    soakMs: wave.soakMs ?? 0,
-    gate: wave.gate ?? false,
+    soakMs: wave.after.soakMs,
+    gate: wave.after.isGated,
     durations: { count: 0, sumMs: 0 },
     ...atMs("startedAtMs", wave.startedAt),
-    ...atMs("finishedAtMs", wave.finishedAt),
     ...atMs("soakUntilMs", wave.soakUntil),
     ...(wave.health !== undefined && { health: wave.health }),
   };

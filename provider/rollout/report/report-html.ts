@@ -16,7 +16,7 @@ import {
   toldRollout,
   touchedWords,
   WAVE_STATES,
-  waveDuration,
+  waveDurations,
   waveWords,
 } from "./told-rollout";
 
@@ -27,6 +27,7 @@ import {
  */
 export function reportHtml(report: RolloutReport): string {
   const rollout = toldRollout(report);
+  const durations = waveDurations(report);
   const numbered = report.tenants.map((tenant, index): Numbered => ({ tenant, anchor: `t-${index}` }));
   const byWave = Map.groupBy(numbered, ({ tenant }) => tenant.wave);
   return htmlPage({
@@ -41,8 +42,8 @@ export function reportHtml(report: RolloutReport): string {
 ${htmlVerdict(rollout.mood, rollout.verdict, rollout.headline)}
 ${tallies(rollout)}
 ${advice(report)}
-${timeline(report)}
-${report.waves.map((wave) => waveHtml(wave, byWave.get(wave.name) ?? []))}
+${timeline(report, durations)}
+${report.waves.map((wave) => waveHtml(wave, byWave.get(wave.name) ?? [], durations.get(wave.name)))}
 ${failures(numbered.filter(({ tenant }) => tenant.state === "failed"))}
 ${tenants(report, byWave)}
 </main>
@@ -78,22 +79,19 @@ function advice({ advice: all }: RolloutReport): Html | undefined {
 }
 
 /** When each wave ran and how long it was waited for: bars on one line of time. */
-function timeline({ waves, startedAt }: RolloutReport): Html | undefined {
+function timeline({ waves }: RolloutReport, durations: ReadonlyMap<string, number>): Html | undefined {
   const begun = waves.flatMap((wave) => {
     const from = Date.parse(wave.startedAt ?? "");
-    const until = Date.parse(wave.finishedAt ?? "");
-    if (Number.isNaN(from) || !(until >= from)) return [];
+    const until = from + (durations.get(wave.name) ?? Number.NaN);
+    if (Number.isNaN(until)) return [];
     const soaked = Date.parse(wave.soakUntil ?? "");
     return [{ wave, from, until, soaked: Number.isNaN(soaked) ? until : Math.max(soaked, until) }];
   });
   if (begun.length < 2) return undefined;
-  const first = Math.min(
-    Date.parse(startedAt ?? "") || Number.POSITIVE_INFINITY,
-    ...begun.map(({ from }) => from),
-  );
+  const first = Math.min(...begun.map(({ from }) => from));
   const all = Math.max(...begun.map(({ soaked }) => soaked)) - first;
-  if (!(all > 0)) return undefined;
-  const part = (ms: number) => `${Math.max(0, (ms / all) * 100).toFixed(2)}%`;
+  if (all === 0) return undefined;
+  const part = (ms: number) => `${((ms / all) * 100).toFixed(2)}%`;
   return html`<section><h2>Time</h2><ul class="timeline">${begun.map(
     ({ wave, from, until, soaked }) =>
       html`<li><span class="of">${shortName(wave.name)}</span><span class="track" aria-hidden="true"><span class="ran is-${wave.state}" style="left:${part(
@@ -103,21 +101,20 @@ function timeline({ waves, startedAt }: RolloutReport): Html | undefined {
           ? html`<span class="soaked" style="left:${part(until - first)};width:${part(soaked - until)}"></span>`
           : ""
       }</span><span class="took">${duration(until - from)}${
-        soaked > until ? `, soaked ${duration(soaked - until)}` : ""
+        soaked > until ? `, soak ${duration(soaked - until)}` : ""
       }</span></li>`,
   )}</ul></section>`;
 }
 
-function waveHtml(wave: WaveReport, all: readonly Numbered[]): Html {
+function waveHtml(wave: WaveReport, all: readonly Numbered[], took: number | undefined): Html {
   const { sign, word } = WAVE_STATES[wave.state];
-  const took = waveDuration(wave);
   const facts: Words[] = [
     say`${throughOf(wave.counts)} of ${wave.tenants} through`,
     waveWords(wave),
     say`${wave.maxConcurrent} at once`,
-    ...(took === undefined ? [] : [say`took ${took}`]),
+    ...(took === undefined ? [] : [say`took ${duration(took)}`]),
     ...(wave.health?.isWell === true ? [say`health: ${sentence(wave.health.message)}`] : []),
-    ...(wave.gate === true ? [["a person says when to go on"]] : []),
+    ...(wave.after.isGated ? [["a person says when to go on"]] : []),
   ];
   return html`<section class="wave"><h2><span class="of">${shortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${word}</span></h2>
 ${barOf(wave)}<p class="facts">${htmlWords(join(facts, " · "))}</p>

@@ -20,7 +20,7 @@ import {
   toldRollout,
   touchedWords,
   WAVE_STATES,
-  waveDuration,
+  waveDurations,
   waveWords,
 } from "./told-rollout";
 
@@ -68,11 +68,12 @@ const SHARE = 0.7;
 /** Markdown in at most so many bytes; {@link RESERVE} of them are enough. */
 type Section = (room: number) => string;
 
-function sectionsOf({ waves, tenants }: RolloutReport, { failures }: ToldRollout): Section[] {
+function sectionsOf(report: RolloutReport, { failures }: ToldRollout): Section[] {
+  const { waves, tenants } = report;
   const others = tenants.filter(({ state }) => state !== "failed");
   return [
     ...(failures.length === 0 ? [] : [(room: number) => failed(failures, room)]),
-    ...(waves.length === 0 ? [] : [(room: number) => waveTable(waves, room)]),
+    ...(waves.length === 0 ? [] : [(room: number) => waveTable(report, room)]),
     ...(others.length === 0 ? [] : [(room: number) => tenantTable(others, room)]),
   ];
 }
@@ -140,19 +141,20 @@ function failureLine({ name, error }: TenantReport): string {
   return `- ✗ ${markdownCode(name, 80)}${code}\n`;
 }
 
-function waveTable(all: readonly WaveReport[], room: number): string {
+function waveTable(report: RolloutReport, room: number): string {
+  const durations = waveDurations(report);
   const head = "### Waves\n\n| Wave | Through | Tenants | Took |\n|---|---|---|---|\n";
-  const rows = all.map((wave) => () => `${waveRow(wave)}\n`);
+  const rows = report.waves.map((wave) => () => `${waveRow(wave, durations.get(wave.name))}\n`);
   return `${filled(head, [rows], room, (rest) => `… and ${number(rest)} more waves.\n`)}\n`;
 }
 
-function waveRow(wave: WaveReport): string {
+function waveRow(wave: WaveReport, took: number | undefined): string {
   const { sign, word } = WAVE_STATES[wave.state];
   return markdownRow([
     say`${sign} ${given(wave.name)} ${word}`,
     say`${throughOf(wave.counts)} of ${wave.tenants}`,
     waveWords(wave),
-    [waveDuration(wave) ?? ""],
+    [took === undefined ? "" : duration(took)],
   ]);
 }
 

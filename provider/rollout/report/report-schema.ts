@@ -53,8 +53,6 @@ const wave = z
       .describe("What comes once it is through."),
     startedAt: time("When it began").exactOptional(),
     finishedAt: time("When it was through").exactOptional(),
-    soakMs: ms("How long it is waited once it is through").exactOptional(),
-    gate: z.boolean().describe("Whether a person has to say `continue` after it.").exactOptional(),
     soakUntil: time("Until when it soaks or soaked").exactOptional(),
     health: z
       .strictObject({ isWell: z.boolean(), message: z.string() })

@@ -61,8 +61,8 @@ i { font: 700 1em var(--mono); }
 .touched { color: var(--soft); }
 .touched:empty { display: none; }
 .tenant .edits { margin: .7rem 0 0; padding: 0; list-style: none; display: grid; gap: .25rem; font-size: .925rem; }
-.edits .sign { display: inline-block; margin-right: .4rem; }
-.edits .list { display: inline-block; min-width: 6.75rem; font-weight: 600; }
+.edits li { display: flex; flex-wrap: wrap; gap: .1rem .5rem; align-items: baseline; }
+.edits .list { min-width: 6.75rem; font-weight: 600; }
 @media (max-width: 46rem) {
   .timeline li { grid-template-columns: 1fr auto; gap: .1rem 1rem; margin-bottom: .4rem; }
   .timeline .track { grid-row: 2; grid-column: 1 / -1; }
@@ -71,6 +71,7 @@ i { font: 700 1em var(--mono); }
   .tenant .name { flex-basis: 60%; }
   .tenant .took { min-width: 0; }
   .aside .tenants { padding: 0 .4rem .6rem; }
+  .edits .sign, .edits .list { min-width: 0; }
 }
 @media print {
   .tenant { break-inside: avoid; }

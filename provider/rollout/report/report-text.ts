@@ -2,6 +2,7 @@ import { columnsOf, fitTo } from "../../gitops/plan/render/columns";
 import { Paper, type Style } from "../../gitops/plan/render/paper";
 import { given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
 import { printable } from "../../settings/text";
+import { duration } from "./duration";
 import type { RolloutReport, TenantReport } from "./rollout-report";
 import {
   type RolloutMood,
@@ -9,7 +10,7 @@ import {
   toldRollout,
   touchedWords,
   WAVE_STATES,
-  waveDuration,
+  waveDurations,
   waveWords,
 } from "./told-rollout";
 
@@ -98,18 +99,20 @@ const WAVE_STYLES: Readonly<Record<string, Style>> = {
   pending: "dim",
 };
 
-function waves(paper: Paper, { waves: all }: RolloutReport, limit: number): void {
+function waves(paper: Paper, report: RolloutReport, limit: number): void {
+  const { waves: all } = report;
   if (all.length === 0) return;
   paper.heading([`Waves (${number(all.length)})`]);
   const shown = all.slice(0, limit);
+  const durations = waveDurations(report);
   const nameWidth = Math.min(MAX_NAME, Math.max(...shown.map(({ name }) => columnsOf(printable(name)))));
   const doneWidth = Math.max(...shown.map((wave) => progressOf(wave).length));
   for (const wave of shown) {
     const { sign, word } = WAVE_STATES[wave.state];
-    const took = waveDuration(wave);
+    const took = durations.get(wave.name);
     const state =
       wave.state === "done" || wave.state === "running" || wave.state === "pending" ? "" : `${word}; `;
-    const words = say`${progressOf(wave).padStart(doneWidth)}  ${state}${waveWords(wave)}${took === undefined ? "" : `, took ${took}`}`;
+    const words = say`${progressOf(wave).padStart(doneWidth)}  ${state}${waveWords(wave)}${took === undefined ? "" : `, took ${duration(took)}`}`;
     paper.marked(`${sign} ${fitTo(printable(wave.name), nameWidth)}`, words, {
       indent: INDENT,
       style: WAVE_STYLES[wave.state] ?? "blue",

@@ -50,10 +50,6 @@ export interface WaveReport {
   readonly after: { readonly soakMs: number; readonly isChecked: boolean; readonly isGated: boolean };
   readonly startedAt?: string;
   readonly finishedAt?: string;
-  /** How long it is waited once it is through, in milliseconds; absent where it is not. */
-  readonly soakMs?: number;
-  /** Whether a person has to say `continue` after it. */
-  readonly gate?: boolean;
   /** Until when it soaks or soaked. */
   readonly soakUntil?: string;
   /** What the health check said; absent where there was none yet. */

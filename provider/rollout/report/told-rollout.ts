@@ -92,10 +92,22 @@ export function waveWords({ counts, tolerated, health }: WaveReport): Words {
   return health === undefined || health.isWell ? said : say`${said}; unhealthy: ${sentence(health.message)}`;
 }
 
-/** How long a wave took, without its soaking; undefined where it has not ended. */
-export function waveDuration({ startedAt, finishedAt }: WaveReport): string | undefined {
-  const ms = between(startedAt, finishedAt);
-  return ms === undefined ? undefined : duration(ms);
+/**
+ * How long the tenants of each wave took together, in milliseconds, by the wave's name: without its soaking and waiting.
+ * Those in which somebody is still at work or nothing was done are not in it.
+ */
+export function waveDurations({ waves, tenants }: RolloutReport): ReadonlyMap<string, number> {
+  const last = new Map<string, string>();
+  for (const { wave, finishedAt } of tenants) {
+    // Times in UTC are in the order of their texts.
+    if (finishedAt !== undefined && finishedAt > (last.get(wave) ?? "")) last.set(wave, finishedAt);
+  }
+  const durations = new Map<string, number>();
+  for (const { name, startedAt, counts } of waves) {
+    const ms = between(startedAt, last.get(name));
+    if (ms !== undefined && counts.running + counts.released === 0) durations.set(name, ms);
+  }
+  return durations;
 }
 
 /** What a tenant's plan changes: `+3 ~1 -2`; empty where it changes nothing. */

@@ -77,6 +77,22 @@ describe("how far a rollout has come", () => {
     expect(model.counts.running).toBe(1);
   });
 
+  test("one that failed and is tried again is no failure any more, and a failure again when it fails again", () => {
+    const { after } = rollouts.middle;
+    const model = new ProgressModel(after);
+    const [failed] = model.failures;
+    const { name: tenant = "", wave = "" } = failed ?? {};
+    const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r", wave, tenant };
+    model.happened({ ...at, kind: "tenant-started", attempt: 2, worker: "w" });
+    expect([model.failures, model.counts.failed, model.counts.running]).toEqual([[], 0, 1]);
+    model.happened({ ...at, kind: "tenant-finished", state: "failed", durationMs: 5 });
+    expect([model.failures, model.counts.failed, model.counts.running]).toEqual([
+      [{ name: tenant, wave }],
+      1,
+      0,
+    ]);
+  });
+
   test("a gate is behind when the next wave begins", () => {
     const model = modelOf(rollouts.stopped, lastOf(rollouts.stopped, "wave-finished"));
     const at = { seq: 9, at: "2026-11-21T09:00:00.000Z", rollout: "r" };
