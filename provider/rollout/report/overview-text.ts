@@ -27,6 +27,14 @@ export function overviewText(
   paper.text([
     `~ ${number(counts.pending)} to change   = ${number(counts.unchanged)} hold what is declared   ✗ ${number(counts.failed)} can't be planned`,
   ]);
+  const forTheStack = tenants.filter(
+    ({ state, planned }) => state === "pending" && isNothing(planned),
+  ).length;
+  if (forTheStack > 0) {
+    paper.text(
+      say`Of those to change, ${counted(forTheStack, "tenant holds", "tenants hold")} what is declared already: only the state of the stack is made or brought up to date.`,
+    );
+  }
   guardsOf(paper, guards, limit);
   failures(paper, tenants, limit);
   changes(paper, tenants, limit);
@@ -35,6 +43,10 @@ export function overviewText(
   paper.gap();
   paper.text(say`Digest ${given(report.digest)}`, { style: "dim" });
   return paper.toString();
+}
+
+function isNothing({ added, changed, removed }: TenantReport["planned"]): boolean {
+  return added + changed + removed === 0;
 }
 
 const INDENT = 2;
