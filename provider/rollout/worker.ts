@@ -8,6 +8,7 @@ import type { DoJob } from "./lanes/lane";
 import { workOnPgBoss } from "./lanes/work-on-pg-boss";
 import { PermitOffice } from "./permits/permit-office";
 import { tenantJob } from "./tenant-job";
+import type { TenantState } from "./wave";
 import { WorkPlaces } from "./work-places";
 
 /** What a worker takes part in, and how. */
@@ -54,9 +55,8 @@ export async function runWorker({
     await workFolder(job.rollout);
     log(`${name}: begins, for the rollout ${job.rollout}`);
     await change(job, signal);
-    log(
-      `${name}: ${signal.aborted ? `let go of. ${(signal.reason as Error).message}` : await journal.stateOf(job)}`,
-    );
+    if (signal.aborted) log(`${name}: let go of. ${(signal.reason as Error).message}`);
+    else log(`${name}: ${toldOf(await journal.stateOf(job))}`);
   };
   const kill = (): void => pool.kill();
   aborted.addEventListener("abort", kill);
@@ -71,6 +71,11 @@ export async function runWorker({
     places.close();
     await journal.close();
   }
+}
+
+/** As the reports call it. */
+function toldOf(state: TenantState): string {
+  return state === "done" ? "changed" : state;
 }
 
 /** What a program needs to run, whatever it does: which tenants' keys are in the rest, only each rollout tells. */

@@ -27,7 +27,7 @@ it("email-security worker changes the tenants of a rollout that another process 
   });
   const said = textOf(worker);
   const rollout = await commandLine(folder, environment)("rollout", "--yes", "--json", "report.json");
-  expect(rollout.output).toContain("done");
+  expect(rollout.output).toContain("2 changed");
   expect(rollout.code).toBe(0);
   for (const tenant of ["acme", "globex"]) {
     expect(sandbox.allowDenyEntries(tenant).map(({ value }) => value)).toEqual(["phish.example"]);
@@ -45,9 +45,9 @@ it("email-security worker changes the tenants of a rollout that another process 
     [
       "",
       '"acme": begins, for the rollout ID',
-      '"acme": done',
+      '"acme": changed',
       '"globex": begins, for the rollout ID',
-      '"globex": done',
+      '"globex": changed',
       "Finishing what is under way, and beginning no more. Once more to stop at once.",
       "The worker HOST:PID takes up to 2 tenants at once.",
       "The worker has ended.",

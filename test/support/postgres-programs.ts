@@ -42,8 +42,6 @@ function found(): PostgresPrograms | undefined {
 async function installed(): Promise<PostgresPrograms | undefined> {
   if (process.getuid?.() !== 0 || !existsSync("/usr/bin/apt-get")) return undefined;
   console.log("PostgreSQL for the tests: installing Debian's package with apt-get, since there is none here");
-  // Debian's package would start a server of its own, which nobody asked for: `policy-rc.d` is not ours to write, but
-  // without a running init none is started, and with one it listens on loopback only.
   const environment = { ...process.env, DEBIAN_FRONTEND: "noninteractive" };
   const install = () =>
     run("apt-get", ["install", "--yes", "--no-install-recommends", "postgresql"], { env: environment });

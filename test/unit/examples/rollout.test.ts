@@ -1,0 +1,147 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { Ajv } from "ajv";
+import addFormats from "ajv-formats";
+import { Deployment } from "kubernetes-models/apps/v1/Deployment";
+import { Job } from "kubernetes-models/batch/v1/Job";
+import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicy";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { readSettings } from "../../../provider/gitops/files/read-settings";
+import { assignWaves } from "../../../provider/rollout/targets/assign-waves";
+import { readTargets } from "../../../provider/rollout/targets/read-targets";
+import { selectTargets } from "../../../provider/rollout/targets/select-targets";
+import { actionlint } from "../../support/actionlint";
+
+const FOLDER = "examples/rollout";
+const KUBERNETES = join(FOLDER, "kubernetes");
+const KINDS = { Deployment, Job, NetworkPolicy };
+
+/** A manifest, as far as the tests look into it. */
+interface Manifest {
+  readonly kind: keyof typeof KINDS;
+  readonly metadata: { readonly namespace?: string };
+  readonly spec: { readonly template?: { readonly spec: PodSpec } };
+}
+
+interface PodSpec {
+  readonly securityContext: unknown;
+  readonly containers: readonly { readonly args: readonly string[]; readonly securityContext: unknown }[];
+}
+
+const manifests = readdirSync(KUBERNETES).map((file): [string, Manifest] => [
+  file,
+  parse(readFileSync(join(KUBERNETES, file), "utf8")) as Manifest,
+]);
+
+describe("the targets of the rollout example", () => {
+  const { targets, waves, findings } = readTargets(join(FOLDER, "tenants.yaml"));
+
+  it("are all in a wave, have a settings file without a mistake, and a key in a file of their own", () => {
+    expect(findings).toEqual([]);
+    const assigned = assignWaves(waves, targets).waves;
+    expect(assigned.map(({ name, tenants }) => [name, tenants])).toEqual([
+      ["canary", ["acme"]],
+      ["rest", ["globex", "initech"]],
+    ]);
+    for (const { name, settings, key } of targets) {
+      expect(readSettings(settings).findings).toEqual([]);
+      expect(key).toEqual({ from: "file", path: `/run/secrets/tenants/${name}` });
+    }
+  });
+
+  it("are each in one shard of the matrices, in which a wave without tenants is passed over", () => {
+    const github = parse(readFileSync(join(FOLDER, ".github/workflows/rollout-matrix.yml"), "utf8"));
+    const gitlab = parse(readFileSync(join(FOLDER, ".gitlab-ci.yml"), "utf8"));
+    const regions: string[] = github.jobs.rollout.strategy.matrix.region;
+    expect(gitlab.rollout.parallel.matrix).toEqual([{ REGION: regions }]);
+    const shards = regions.map((region) => selectTargets(targets, { labels: [`region=${region}`] }));
+    expect(shards.flat().map(({ name }) => name)).toEqual(targets.map(({ name }) => name));
+    expect(assignWaves(waves, shards[1] ?? []).waves.flatMap(({ tenants }) => tenants)).toEqual(["initech"]);
+  });
+});
+
+describe("the pipelines of the rollout example", () => {
+  it("have nothing that actionlint finds", async () => {
+    expect(await actionlint(FOLDER)).toEqual([]);
+  });
+
+  it("are what GitLab's schema takes", () => {
+    const schema = JSON.parse(readFileSync("test/support/gitlab/gitlab-ci.schema.json", "utf8")) as object;
+    const ajv = new Ajv({ strict: false, allErrors: true });
+    addFormats(ajv);
+    const isValid = ajv.validate(schema, parse(readFileSync(join(FOLDER, ".gitlab-ci.yml"), "utf8")));
+    expect(ajv.errors).toBeNull();
+    expect(isValid).toBe(true);
+  });
+});
+
+describe("the manifests for Kubernetes", () => {
+  it.each(manifests)("%s is what Kubernetes' schema takes", (_, manifest) => {
+    new KINDS[manifest.kind](manifest as never).validate();
+    // Of no namespace: that is for who applies it.
+    expect(manifest.metadata).not.toHaveProperty("namespace");
+  });
+
+  it("would be refused, were one wrong", () => {
+    const [, worker] = manifests.find(([file]) => file === "workers.yaml") ?? [];
+    const wrong = { ...worker, spec: { ...worker?.spec, replicas: "three" } };
+    expect(() => new Deployment(wrong as never).validate()).toThrow(/replicas/);
+    expect(
+      mistypedIn([["wrong.yaml", { ...worker, spec: { ...worker?.spec, replica: 3 } } as Manifest]]),
+    ).toEqual([expect.stringContaining("'\"replica\"' does not exist")]);
+  });
+
+  it("have no field that Kubernetes does not know", () => {
+    expect(mistypedIn(manifests)).toEqual([]);
+  });
+
+  it.each(manifests.filter(([, { spec }]) => spec.template !== undefined))(
+    "%s runs as nobody special, with a file system of its own that it can't change",
+    (_, { spec }) => {
+      expect(spec.template?.spec.securityContext).toMatchObject({ runAsNonRoot: true });
+      for (const { securityContext } of spec.template?.spec.containers ?? []) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ["ALL"] },
+        });
+      }
+    },
+  );
+});
+
+/** What the compiler says of manifests as values of their types: schemas let unknown fields pass. */
+function mistypedIn(all: readonly [string, Manifest][]): string[] {
+  const folders = { Deployment: "apps/v1", Job: "batch/v1", NetworkPolicy: "networking.k8s.io/v1" };
+  const file = resolve("test/unit/examples/manifests-in-memory.mts");
+  const source = all
+    .map(
+      ([, manifest], index) =>
+        `import type { I${manifest.kind} as Kind${index} } from "kubernetes-models/${folders[manifest.kind]}/${manifest.kind}";\n` +
+        `export const manifest${index}: Kind${index} = ${JSON.stringify(manifest)};\n`,
+    )
+    .join("");
+  const options: ts.CompilerOptions = {
+    noEmit: true,
+    strict: true,
+    skipLibCheck: true,
+    types: [],
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+  };
+  const host = ts.createCompilerHost(options);
+  const { getSourceFile, fileExists, readFile } = host;
+  host.fileExists = (name) => name === file || fileExists.call(host, name);
+  host.readFile = (name) => (name === file ? source : readFile.call(host, name));
+  host.getSourceFile = (name, version, ...rest) =>
+    name === file
+      ? ts.createSourceFile(name, source, version)
+      : getSourceFile.call(host, name, version, ...rest);
+  const program = ts.createProgram([file], options, host);
+  return ts
+    .getPreEmitDiagnostics(program)
+    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"));
+}
