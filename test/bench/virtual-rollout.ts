@@ -48,6 +48,11 @@ export class VirtualClock {
     heap[place] = item;
   }
 
+  /** When the next thing happens; undefined when there is none. */
+  get nextMs(): number | undefined {
+    return this.#heap[0]?.atMs;
+  }
+
   /** Lets the next thing happen; false when there is none. */
   tick(): boolean {
     const heap = this.#heap;
