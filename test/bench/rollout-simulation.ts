@@ -126,8 +126,11 @@ export function simulate(next: typeof nextStep, given: Circumstances): Simulated
   };
 }
 
-/** What the journal's methods cost, with the beginning and the end of their transactions. */
-const STATEMENTS = { view: 4, release: 2, begin: 7, finish: 5 };
+/**
+ * What the journal's methods cost in statements, with the beginning and the end of their transactions: a look, and a
+ * release too, one more for each address; a release so many for each of its tenants.
+ */
+export const STATEMENTS = { view: 4, release: 2, begin: 7, finish: 5 };
 
 /** What is known on paper: no chance, no queues, only what is scarcest. */
 export interface OnPaper {
