@@ -6,6 +6,7 @@
  *   npm run bench -- --resume                        goes on where an interrupted bench stopped
  *   npm run bench -- --only floor,list --runs 1      a part, only printed
  *   npm run bench -- --entries 100 --growth 100,500  with other sizes, only printed
+ *   npm run bench -- rollout-simulation              rollouts of up to 10,000 tenants in virtual time, in seconds; only printed
  */
 import { parseArgs } from "node:util";
 import { areCommandsStopped, stopCommands } from "#bench/command";
@@ -15,7 +16,8 @@ import type { Bench, Measured, Observation, Peer } from "#bench/observation";
 import { peers } from "#bench/peers";
 import { reportOf, writeReport } from "#bench/report";
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     only: { type: "string" },
     resume: { type: "boolean", default: false },
@@ -26,6 +28,17 @@ const { values } = parseArgs({
     growth: { type: "string" },
   },
 });
+if (positionals.length > 0) {
+  const [part, ...others] = positionals;
+  if (part !== "rollout-simulation" || others.length > 0) {
+    throw new Error(
+      `The parts by name are rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
+    );
+  }
+  const { simulationReport } = await import("#bench/simulation-report");
+  console.log(await simulationReport());
+  process.exit();
+}
 const runs = wholeNumber(values.runs, 3);
 const sizes = {
   runs,

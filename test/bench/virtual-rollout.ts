@@ -48,6 +48,11 @@ export class VirtualClock {
     heap[place] = item;
   }
 
+  /** When the next thing happens; undefined when there is none. */
+  get nextMs(): number | undefined {
+    return this.#heap[0]?.atMs;
+  }
+
   /** Lets the next thing happen; false when there is none. */
   tick(): boolean {
     const heap = this.#heap;
@@ -155,8 +160,9 @@ export class VirtualJournal {
     return this.waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
   }
 
+  /** How many tenants of an address are under way; a rollout that is not running takes no places. */
   busyAt(address: string): number {
-    return this.#busyAt.get(address) ?? 0;
+    return this.state === "running" ? (this.#busyAt.get(address) ?? 0) : 0;
   }
 
   view(): RolloutView {
@@ -180,8 +186,8 @@ export class VirtualJournal {
     this.isStopping = false;
     this.until = until;
     for (const wave of this.waves) {
-      if (wave.state === "gated" && wave.wave.name !== until) wave.isApproved = true;
       if (retry) this.#retry(wave);
+      else if (wave.state === "gated" && wave.wave.name !== until) wave.isApproved = true;
     }
   }
 
@@ -294,7 +300,7 @@ export class VirtualJournal {
     const wave = this.waves[tenant.wave];
     if (wave === undefined) throw new Error(`There is no wave ${tenant.wave}.`);
     const change = Number(isUnderWay(state)) - Number(isUnderWay(tenant.state));
-    if (change !== 0) this.#busyAt.set(tenant.address, this.busyAt(tenant.address) + change);
+    if (change !== 0) this.#busyAt.set(tenant.address, (this.#busyAt.get(tenant.address) ?? 0) + change);
     if (state === "pending") wave.firstPending = Math.min(wave.firstPending, tenant.position);
     wave.counts[tenant.state] -= 1;
     wave.counts[state] += 1;

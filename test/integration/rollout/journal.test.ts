@@ -8,6 +8,8 @@ import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
 import { Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
 import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { STATEMENTS } from "../../bench/rollout-simulation";
+import { CrashingDatabase } from "../../support/crashing-database";
 import { deeds, expectWhole, JournalStory, targetOf } from "../../support/journal-story";
 import { isLong } from "../../support/scale";
 
@@ -128,7 +130,12 @@ it("goes on where a person says so, and looks again only at what is tried again"
   await journal.handOver(id, 0, "Its gate waits.");
   await journal.start(id, { until: "first", retry: true });
   expect(await approved()).toBeUndefined();
+  // To try again what failed is not to say that the wave is well.
   await journal.start(id, { until: "second", retry: true });
+  expect(await approved()).toBeUndefined();
+  await journal.start(id, { until: "first", retry: false });
+  expect(await approved()).toBeUndefined();
+  await journal.start(id, { until: "second", retry: false });
   expect(await approved()).toBeDefined();
   expect((await waves())[0]?.state).toBe("gated");
 
@@ -147,6 +154,34 @@ it("goes on where a person says so, and looks again only at what is tried again"
     { state: "running", health: undefined },
   ]);
   expect(await journal.begin(job, "late:1")).toBeUndefined();
+  await journal.close();
+});
+
+it("costs as many statements as the simulation of rollouts counts", async () => {
+  const database = new CrashingDatabase(await openSqlite(join(folder, "statements.sqlite")));
+  const journal = await Journal.open(database);
+  const address = "https://a.example";
+  const spec: RolloutSpec = { ...specOf(["acme"]), services: [[address, { maxConcurrent: 1 }]] };
+  const id = await journal.create(spec, [targetOf("acme", address)]);
+  await journal.planned(id, [{ name: "acme", state: "pending", digest: "d", plan: "{}" }]);
+  await journal.start(id, { retry: false });
+  await journal.wave(id, 0, "running");
+  const counted = async <T>(work: () => Promise<T>): Promise<[number, T]> => {
+    const before = database.statements;
+    const result = await work();
+    return [database.statements - before, result];
+  };
+  const lane = { handOut: async () => {}, start: () => {}, drain: async () => {} };
+  const [looking] = await counted(async () => await journal.view(id, 1));
+  expect(looking).toBe(STATEMENTS.view + 1);
+  const [releasing] = await counted(async () => await journal.release(id, 0, ["acme"], lane));
+  expect(releasing).toBe(STATEMENTS.view + 1 + STATEMENTS.release);
+  const [beginning, claim] = await counted(
+    async () => await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "one:1"),
+  );
+  expect(beginning).toBe(STATEMENTS.begin);
+  if (claim === undefined) throw new Error("It was not begun.");
+  expect((await counted(async () => await journal.finish(claim, undefined)))[0]).toBe(STATEMENTS.finish);
   await journal.close();
 });
 

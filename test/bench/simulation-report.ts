@@ -1,0 +1,221 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Circumstances, onPaper, type Scarce, simulate, USUAL } from "#bench/rollout-simulation";
+import { table, whole } from "#bench/table";
+import { Journal } from "../../provider/dist/rollout/journal/journal.js";
+import { openSqlite } from "../../provider/dist/rollout/journal/sqlite-database.js";
+import { nextStep } from "../../provider/dist/rollout/next-step.js";
+import type { TenantReport } from "../../provider/rollout/report/rollout-report.js";
+import type { Target } from "../../provider/rollout/targets/target.js";
+
+const MANY = 10_000;
+
+/** Rollouts of up to 10,000 tenants in virtual time, as tables, and what breaks first. */
+export async function simulationReport(): Promise<string> {
+  const startedAt = performance.now();
+  const parts = [growth(), rates(), machines(), troubles(), limits(), await ownCosts()];
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  return [...parts, `Simulated and measured in ${seconds} s.`].join("\n\n");
+}
+
+function growth(): string {
+  const rows = [10, 300, 1_000, MANY].flatMap((tenants) =>
+    [1, 8, 32, 64].map((concurrent) => {
+      const given = { ...USUAL, tenants, concurrent };
+      const { planningMs, changingMs, requests, mostUnderWay } = simulate(nextStep, given);
+      const paper = onPaper(given);
+      const onPaperMs = paper.planningMs + paper.changingMs;
+      return [
+        whole(tenants),
+        whole(concurrent),
+        duration(planningMs),
+        duration(changingMs),
+        duration(onPaperMs),
+        whole(requests),
+        (requests / ((planningMs + changingMs) / 1_000)).toFixed(0),
+        `${((mostUnderWay * given.engineMb) / 1_000).toFixed(1)} GB`,
+        mostScarce(given, mostUnderWay),
+      ];
+    }),
+  );
+  const head = ["tenants", "at once", "planned in", "changed in", "both on paper", "requests", "a second"];
+  return `Each tenant with ${USUAL.deny} deny and ${USUAL.allow} allow entries, ${USUAL.vips} VIPs and one new deny; ${machine(USUAL)}.\n${table(
+    [...head, "memory", "scarce"],
+    rows,
+    0,
+  )}`;
+}
+
+function rates(): string {
+  const head = ["requests a second, each", "1 address", "4 addresses"];
+  const rows = [10, 20, 50, 100].map((requestsPerSecond) => [
+    String(requestsPerSecond),
+    ...[1, 4].map((addresses) => {
+      const given = { ...USUAL, tenants: MANY, concurrent: 64, cores: 32, requestsPerSecond, addresses };
+      const { planningMs, changingMs } = simulate(nextStep, given);
+      return duration(planningMs + changingMs);
+    }),
+  ]);
+  return `${whole(MANY)} tenants, planned and changed, 64 at once on 32 cores:\n${table(head, rows, 0)}`;
+}
+
+function machines(): string {
+  const head = ["at once", "2 cores", "8 cores", "32 cores"];
+  const rows = [1, 8, 32, 64].map((concurrent) => [
+    String(concurrent),
+    ...[2, 8, 32].map((cores) => {
+      const given = { ...USUAL, tenants: MANY, concurrent, cores, requestsPerSecond: 100, addresses: 4 };
+      const { planningMs, changingMs } = simulate(nextStep, given);
+      const isTooMuch = concurrent > onPaper(given).breaksAt.memory;
+      return `${duration(planningMs + changingMs)}${isTooMuch ? " (no memory)" : ""}`;
+    }),
+  ]);
+  return `${whole(MANY)} tenants, 4 addresses of 100 requests a second each:\n${table(head, rows, 0)}`;
+}
+
+function troubles(): string {
+  const head = [
+    "attempts that fail",
+    "a worker dies every",
+    "ends",
+    "after",
+    "done",
+    "failed",
+    "begun",
+    "deaths",
+  ];
+  const rows = [0, 1, 5].flatMap((failurePercent) =>
+    [undefined, 600_000, 60_000, 15_000].map((crashEveryMs) => {
+      const given = { ...USUAL, tenants: MANY, concurrent: 32, cores: 32, addresses: 4 };
+      const run = simulate(nextStep, { ...given, failurePercent, crashEveryMs });
+      return [
+        `${failurePercent} %`,
+        crashEveryMs === undefined ? "never" : `${crashEveryMs / 1_000} s`,
+        run.state,
+        duration(run.planningMs + run.changingMs),
+        ...[run.done, run.failed, run.attempts, run.crashes].map(whole),
+      ];
+    }),
+  );
+  return `${whole(MANY)} tenants, 32 at once on 32 cores, 4 addresses of 50 requests a second, ${USUAL.toleratedPercent} % of a wave tolerated, lease 10 s:\n${table(head, rows, 0)}`;
+}
+
+/** The number at which each thing is used up, and a sentence on the first. */
+function limits(): string {
+  const given = { ...USUAL, tenants: MANY };
+  const sentences = [2, 8, 32].flatMap((cores) =>
+    [1, 4].map((addresses) => {
+      const { breaksAt } = onPaper({ ...given, cores, addresses });
+      const inOrder = (Object.entries(breaksAt) as [Scarce, number][]).sort(([, a], [, b]) => a - b);
+      const [first, ...others] = inOrder.map(
+        ([what, count]) => `${NAMES[what]} at ${count.toFixed(0)} at once`,
+      );
+      return `- ${cores} cores, ${addresses} ${addresses === 1 ? "address" : "addresses"} of ${given.requestsPerSecond} requests a second: first ${first}; then ${others.join(", ")}.`;
+    }),
+  );
+  return `What breaks first:\n${sentences.join("\n")}`;
+}
+
+/** What no simulation tells: the real journal, the report and the terminal, as they are for so many. */
+async function ownCosts(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "email-security-bench-"));
+  try {
+    const names = Array.from({ length: MANY }, (_, index) => `tenant-${index}`);
+    const journal = await Journal.open(await openSqlite(join(folder, "journal.sqlite")));
+    const plain = { maxConcurrent: 32, tolerated: 0, soakMs: 0, gate: false };
+    const id = await journal.create(
+      {
+        source: "tenants.yaml",
+        project: "bench",
+        today: "2026-11-21",
+        waves: [{ ...plain, name: "all", tenants: names }],
+        services: [["https://service.example", { maxConcurrent: 32 }]],
+        backend: "file",
+      },
+      names.map(targetOf),
+      new Map(),
+    );
+    await journal.start(id, { retry: false });
+    await journal.wave(id, 0, "running");
+    const looks = 50;
+    const startedAt = performance.now();
+    for (let look = 0; look < looks; look++) nextStep(await journal.view(id, 32), 0);
+    const lookMs = (performance.now() - startedAt) / looks;
+    await journal.close();
+    const { steps, statements, changingMs } = simulate(nextStep, { ...USUAL, tenants: MANY, concurrent: 32 });
+    const minutes = (steps * lookMs) / 60_000;
+    const reportMb = (JSON.stringify(tenantReport(1)).length * MANY) / 1e6;
+    const mostMb = (JSON.stringify(tenantReport(20)).length * MANY) / 1e6;
+    return [
+      `The journal of ${whole(MANY)} tenants: ${lookMs.toFixed(1)} ms a look (which counts them all, and reads the names in all waves), ${whole(steps)} looks in a rollout: ${minutes.toFixed(1)} minutes of one core, of ${duration(changingMs)};`,
+      `${whole(statements)} statements, ${(statements / (changingMs / 1_000)).toFixed(0)} a second.`,
+      `The report as JSON: ${reportMb.toFixed(0)} MB with a change a tenant, ${mostMb.toFixed(0)} MB with twenty. A terminal of 100 × 50 shows at most 5,000 tenants as a character each.`,
+    ].join("\n");
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const NAMES: Readonly<Record<Scarce, string>> = {
+  "rate limit": "the rate limit",
+  cores: "the cores",
+  memory: "the memory",
+  journal: "the journal's statements",
+};
+
+function mostScarce(given: Circumstances, mostUnderWay: number): string {
+  const used = (Object.entries(onPaper(given).breaksAt) as [Scarce, number][])
+    .filter(([, count]) => count <= mostUnderWay)
+    .sort(([, a], [, b]) => a - b);
+  return used[0]?.[0] ?? "places";
+}
+
+function machine({ cores, addresses, requestsPerSecond }: Circumstances): string {
+  return `${cores} cores, ${addresses} address of ${requestsPerSecond} requests a second`;
+}
+
+function duration(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  if (seconds < 120) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 120 ? `${minutes} min` : `${(minutes / 60).toFixed(1)} h`;
+}
+
+function targetOf(name: string): Target {
+  return {
+    name,
+    labels: { region: "eu" },
+    baseUrl: "https://service.example",
+    key: { from: "environment", variable: "KEY" },
+    settings: `tenants/${name}.yaml`,
+    stack: name,
+    allowInsecureHttp: false,
+    place: { file: "tenants.yaml", line: 1, column: 1 },
+  };
+}
+
+function tenantReport(changes: number): TenantReport {
+  const at = new Date(0).toISOString();
+  return {
+    name: "tenant-1000",
+    labels: { region: "eu", tier: "standard" },
+    wave: "rest",
+    state: "done",
+    host: "service.example",
+    stack: "tenant-1000",
+    planned: { added: changes, changed: 0, removed: 0 },
+    changes: Array.from({ length: changes }, () => ({
+      sign: "add",
+      kind: "entry",
+      list: "deny",
+      value: "a-domain-that-was-reported.example",
+    })),
+    alarms: { danger: 0, warning: 0 },
+    attempts: 1,
+    worker: "worker-1:12345",
+    startedAt: at,
+    finishedAt: at,
+    durationMs: 2_345,
+  };
+}
