@@ -43,6 +43,7 @@ async function up(request: UpRequest): Promise<UpResult> {
   const command = new EngineCommand(request);
   current = command;
   const errors = new Set<string>();
+  let isPending = false;
   try {
     process.chdir(folder);
     for (const name of [PLAN_FILE, PLAN_DIGEST]) process.env[name] = environment[name] ?? "";
@@ -54,7 +55,17 @@ async function up(request: UpRequest): Promise<UpResult> {
       },
     });
     const handle = await selectOrCreate(stack, workspace);
-    await handle.up({ refresh: true, onEvent: (event) => take(event, errors) });
+    await handle.up({
+      refresh: true,
+      onEvent: (event) => {
+        take(event, errors);
+        isPending ||= /pending operations/.test(event.diagnosticEvent?.message ?? "");
+      },
+    });
+    // An engine that was killed left them in the state, where they would be warned of, and run for, ever after.
+    if (isPending) {
+      await handle.refresh({ clearPendingCreates: true, onEvent: (event) => take(event, errors) });
+    }
     return { ok: true };
   } catch (error) {
     const { stdout, stderr } = error instanceof CliError ? error : { stdout: "", stderr: "" };
