@@ -134,7 +134,6 @@ async function ownCosts(): Promise<string> {
         backend: "file",
       },
       names.map(targetOf),
-      new Map(),
     );
     await journal.start(id, { retry: false });
     await journal.wave(id, 0, "running");
