@@ -302,10 +302,18 @@ export class Rollouts {
             : `The rollout ${rival.id} was interrupted, and has the same stacks (${shown}). Go on with it (\`email-security rollout --resume ${rival.id}\`), or give it up (\`email-security rollout stop ${rival.id}\`).`,
         );
       }
-      if (!isPostgres(this.#options.database)) await journal.reclaim(id);
+      if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
       await journal.start(id, { until, retry });
     } finally {
       await turn.release();
+    }
+  }
+
+  /** What processes of this machine had begun that are gone takes no place at a service any more. */
+  async #reclaimDead(own: string): Promise<void> {
+    const { journal } = this;
+    for (const { id, state } of await journal.records()) {
+      if (id === own || (state === "running" && !(await this.isHeld(id)))) await journal.reclaim(id);
     }
   }
 

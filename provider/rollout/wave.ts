@@ -38,12 +38,12 @@ export interface ThreatLimit {
  * - `pending`: planned, and not begun. `released`: may be begun by whoever is free. `running`: somebody is at it.
  * - `unchanged`: holds what is declared, seen when the rollout was planned; nothing was written.
  * - `done`: was changed, and was seen to hold what is declared.
- * - `failed`: is not as declared; its error says why. `skipped`: the rollout ended before its turn.
+ * - `failed`: is not as declared; its error says why.
  */
-export type TenantState = "pending" | "released" | "running" | "unchanged" | "done" | "failed" | "skipped";
+export type TenantState = "pending" | "released" | "running" | "unchanged" | "done" | "failed";
 
 /** The states in which there is nothing left to do for a tenant. */
-export const SETTLED: ReadonlySet<TenantState> = new Set(["unchanged", "done", "failed", "skipped"]);
+export const SETTLED: ReadonlySet<TenantState> = new Set(["unchanged", "done", "failed"]);
 
 /** What may be said of a wave. `soaking`, `checking` and `gated` come after all its tenants are settled. */
 export type WaveState = "pending" | "running" | "soaking" | "checking" | "gated" | "done" | "stopped";

@@ -261,9 +261,7 @@ export class VirtualJournal {
   }
 
   #retry(wave: VirtualWave): void {
-    const failed = wave.tenants.filter(
-      ({ state, hasPlan }) => hasPlan && (state === "failed" || state === "skipped"),
-    );
+    const failed = wave.tenants.filter(({ state, hasPlan }) => hasPlan && state === "failed");
     for (const tenant of failed) {
       this.#set(tenant, "pending");
       tenant.round += 1;
@@ -428,5 +426,5 @@ function isUnderWay(state: TenantState): boolean {
 }
 
 function noCounts(): Record<TenantState, number> {
-  return { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
+  return { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0 };
 }

@@ -154,10 +154,7 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
     happen(clock, { kind: "wave-finished", wave: wave.name, done, failed: inAll });
     waves[position] = { ...wave, ...soak, state: "done", startedAt, finishedAt: at(clock), counts: counts() };
   }
-  const settled = tenants.map((tenant) =>
-    tenant.state === "pending" ? { ...tenant, state: "skipped" as const } : tenant,
-  );
-  const counts = countsOf(settled);
+  const counts = countsOf(tenants);
   if (reason === undefined) {
     happen(clock, {
       kind: "finished",
@@ -189,9 +186,9 @@ function play(before: RolloutReport, failing: ReadonlySet<number>, text: string)
     counts,
     waves: waves.map((wave) => ({
       ...wave,
-      counts: countsOf(settled.filter((tenant) => tenant.wave === wave.name)),
+      counts: countsOf(tenants.filter((tenant) => tenant.wave === wave.name)),
     })),
-    tenants: settled,
+    tenants,
   };
   return { events, after };
 }
@@ -265,7 +262,7 @@ function waveSizes(tenants: number): number[] {
 }
 
 export function countsOf(tenants: readonly TenantReport[]): Record<TenantState, number> {
-  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
+  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0 };
   for (const { state } of tenants) counts[state] += 1;
   return counts;
 }

@@ -129,7 +129,6 @@ const NO_COUNTS: Readonly<Record<TenantState, number>> = {
   unchanged: 0,
   done: 0,
   failed: 0,
-  skipped: 0,
 };
 
 /**
@@ -656,7 +655,7 @@ async function recordOf(database: Queryable, id: string): Promise<RolloutRecord>
 async function retryFailed(transaction: Queryable, id: string): Promise<void> {
   const retried = await transaction.query(
     `UPDATE rollout_tenants SET state = 'pending', error = NULL, round = round + 1, finished_at = NULL
-     WHERE rollout = $1 AND state IN ('failed', 'skipped') AND plan IS NOT NULL RETURNING wave`,
+     WHERE rollout = $1 AND state = 'failed' AND plan IS NOT NULL RETURNING wave`,
     [id],
   );
   // What has to be looked at is looked at again once they are through.

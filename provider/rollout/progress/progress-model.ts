@@ -243,7 +243,6 @@ type Writable<T> = {
 const SEEN: Readonly<Record<TenantState, keyof ProgressCounts>> = {
   pending: "left",
   released: "left",
-  skipped: "left",
   running: "running",
   done: "done",
   unchanged: "unchanged",

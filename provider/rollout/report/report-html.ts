@@ -128,7 +128,7 @@ const MANY = 100;
 
 /** What is done of a wave; the words below say the same. */
 function barOf({ counts }: WaveReport): Html {
-  const states = ["done", "unchanged", "failed", "running", "skipped", "released", "pending"] as const;
+  const states = ["done", "unchanged", "failed", "running", "released", "pending"] as const;
   return html`<div class="bar" aria-hidden="true">${states
     .filter((state) => counts[state] > 0)
     .map((state) => html`<span class="is-${state}" style="flex-grow:${counts[state]}"></span>`)}</div>`;

@@ -7,13 +7,11 @@ const count = (what: string) => z.int().min(0).describe(what);
 const time = (what: string) => z.string().describe(`${what} (ISO 8601, UTC).`);
 const ms = (what: string) => z.number().min(0).describe(`${what}, in milliseconds.`);
 
-const tenantState = z
-  .enum(["pending", "released", "running", "unchanged", "done", "failed", "skipped"])
-  .meta({
-    id: "TenantState",
-    description:
-      "pending: planned, and not begun. released: may be begun. running: somebody is at it. unchanged: held what is declared, nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared. skipped: the rollout ended before its turn.",
-  });
+const tenantState = z.enum(["pending", "released", "running", "unchanged", "done", "failed"]).meta({
+  id: "TenantState",
+  description:
+    "pending: planned, and not begun. released: may be begun. running: somebody is at it. unchanged: held what is declared, nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared.",
+});
 
 const counts = z
   .strictObject({
@@ -23,7 +21,6 @@ const counts = z
     unchanged: count("Held what is declared."),
     done: count("Were changed."),
     failed: count("Are not as declared."),
-    skipped: count("The rollout ended before their turn."),
   })
   .readonly()
   .meta({ id: "Counts", description: "How many tenants are in each state." });

@@ -5,7 +5,7 @@ main, header, footer { max-width: 84rem; }
 .is-unchanged { --tone: var(--soft); --tone-card: var(--sunk); --tone-line: var(--line); }
 .is-failed, .is-stopped { --tone: var(--red); --tone-card: var(--red-card); --tone-line: var(--red-line); }
 .is-running, .is-soaking, .is-checking { --tone: var(--blue); --tone-card: var(--blue-card); --tone-line: var(--blue-line); }
-.is-skipped, .is-gated { --tone: var(--amber); --tone-card: var(--amber-card); --tone-line: var(--amber-line); }
+.is-gated { --tone: var(--amber); --tone-card: var(--amber-card); --tone-line: var(--amber-line); }
 .is-pending, .is-released { --tone: var(--soft); --tone-card: var(--card); --tone-line: var(--line); }
 i { font: 700 1em var(--mono); }
 .tallies a { color: inherit; }
@@ -28,7 +28,6 @@ i { font: 700 1em var(--mono); }
 .bar span { background: var(--tone); }
 .bar .is-pending, .bar .is-released { background: var(--sunk); }
 .bar .is-unchanged { background: var(--bar-other); }
-.bar .is-skipped { background: var(--amber-line); }
 .facts { margin: .5rem 0 .8rem; color: var(--soft); font-size: .9rem; }
 .facts .given { font-family: inherit; font-size: inherit; }
 .grid { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(11rem, 47%), 1fr)); gap: .3rem; margin: 0; padding: 0; list-style: none; }
@@ -38,7 +37,7 @@ i { font: 700 1em var(--mono); }
 .dense a { padding: .1rem .4rem; font-size: .75rem; }
 .grid a bdi { color: var(--ink); }
 .grid a.is-failed { border-color: var(--red); font-weight: 700; }
-.grid a.is-pending, .grid a.is-released, .grid a.is-skipped { border-style: dashed; border-left-style: solid; }
+.grid a.is-pending, .grid a.is-released { border-style: dashed; border-left-style: solid; }
 .grid a:hover { border-color: var(--ink); }
 .hidden { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .tenants { display: grid; gap: .35rem; margin: 0; padding: 0; list-style: none; }

@@ -49,7 +49,6 @@ export const TENANT_STATES: Readonly<Record<TenantState, StateWords>> = {
   unchanged: { sign: "=", word: "unchanged" },
   released: { sign: "·", word: "up next" },
   pending: { sign: "·", word: "to do" },
-  skipped: { sign: "–", word: "not begun" },
 };
 
 export const WAVE_STATES: Readonly<Record<WaveState, StateWords>> = {

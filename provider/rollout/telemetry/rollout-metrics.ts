@@ -55,7 +55,7 @@ export class RolloutMetrics {
 
   end(report: RolloutReport): void {
     for (const tenant of this.#waves.keys()) this.#leave(tenant);
-    this.#count(report, "skipped");
+    this.#count(report, "pending");
   }
 
   #leave(tenant: string): void {

@@ -22,7 +22,7 @@ describe("how far a rollout has come", () => {
     expect(model.reason).toBe(reason);
     expect(model.running.size).toBe(0);
     expect(model.counts).toEqual({
-      left: counts.skipped,
+      left: counts.pending,
       running: 0,
       done: counts.done,
       unchanged: counts.unchanged,

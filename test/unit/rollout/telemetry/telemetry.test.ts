@@ -185,7 +185,6 @@ describe("telemetry", () => {
       done: counts.done,
       failed: counts.failed,
       unchanged: counts.unchanged,
-      skipped: counts.skipped,
     });
     const took = metrics.get("email_security.rollout.tenant.duration") ?? [];
     // One failure was found while planning, and took no time.
