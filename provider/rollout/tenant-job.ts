@@ -105,6 +105,7 @@ async function apply(
       version: engine.version,
       environment: plain({
         ...engine.environment(place.environment),
+        NODE_OPTIONS: withParentWatch(place.environment["NODE_OPTIONS"]),
         ...ofTenant(target, key),
         ...grant.environment,
         [PLAN_FILE]: planFile,
@@ -190,6 +191,12 @@ export function limitOf(
   { baseUrl }: Target,
 ): ServiceLimit | undefined {
   return services.find(([address]) => address === baseUrl)?.[1];
+}
+
+/** Options of Node.js, with what ends a provider process whose engine is gone. */
+function withParentWatch(options = ""): string {
+  const file = join(__dirname, "engine", "watch-parent.js").replace(/["\\]/g, "\\$&");
+  return `${options} --require "${file}"`.trim();
 }
 
 function plain(environment: NodeJS.ProcessEnv): Record<string, string> {
