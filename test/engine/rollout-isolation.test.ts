@@ -62,7 +62,8 @@ async function watched(
     peakMb = Math.max(peakMb, peakOf(run.process.pid ?? 0));
     for (const { id, command, environment } of fleet.processes()) {
       if (command.match(KEY) !== null) wrong.push(command);
-      if (id === run.process.pid) continue;
+      // A process that was just made is a copy of the command, until it is the program that it is to be.
+      if (id === run.process.pid || command.includes("cli/main.js")) continue;
       const keys = [...new Set(environment.match(KEY))];
       const stack = /--stack (t\d+)/.exec(command)?.[1];
       for (const key of keys) keysSeen.add(key);
@@ -187,6 +188,7 @@ function filesOf(folder: string): (readonly [path: string, text: string])[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((file) => file.isFile())
     .map((file) => join(file.parentPath, file.name))
+    .filter((path) => !path.includes("/node_modules/"))
     .map((path) => {
       const bytes = readFileSync(path);
       return [
