@@ -11,7 +11,7 @@ import { makePlan } from "../gitops/plan/make-plan";
 import { type Observed, observe } from "../gitops/plan/observed";
 import type { Change, Guard, Plan } from "../gitops/plan/plan";
 import { planJson } from "../gitops/plan/render/json";
-import { foreignResources, onlySettings, stackHolds } from "../gitops/plan/stack-holds";
+import { foreignResources, hasPendingOperations, onlySettings, stackHolds } from "../gitops/plan/stack-holds";
 import { exportStack, knownLists } from "../gitops/plan/stack-state";
 import { hostOf } from "../gitops/plan-tenant";
 import { sameComment } from "../resources/lifecycle/comparable";
@@ -69,7 +69,12 @@ export async function planTarget(target: Target, key: string, context: PlanningC
       name: target.name,
       state: holds ? "unchanged" : "pending",
       digest: plan.digest,
-      summary: { ...summaryOf(plan), resource: stack.resource, isStackThere: stack.isThere },
+      summary: {
+        ...summaryOf(plan),
+        resource: stack.resource,
+        isStackThere: stack.isThere,
+        isStackPending: stack.isPending,
+      },
       ...(holds ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
     };
     return { planned, guards: plan.guards, files: [...files] };
@@ -105,6 +110,7 @@ async function stackOf(target: Target, { folder, environment }: PlanningContext)
     state,
     resource,
     isThere: exported !== undefined,
+    isPending: hasPendingOperations(state),
     known: knownLists(state, target.stack, resource),
   };
 }
@@ -147,7 +153,7 @@ const SHOWN_CHANGES = 20;
 function summaryOf({
   counts: { added, changed, removed },
   changes,
-}: Plan): Omit<TenantSummary, "resource" | "isStackThere"> {
+}: Plan): Omit<TenantSummary, "resource" | "isStackThere" | "isStackPending"> {
   const alarmed = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
   return {
     planned: { added, changed, removed },

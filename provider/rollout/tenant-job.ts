@@ -82,7 +82,7 @@ async function apply(
   signal: AbortSignal,
   options: TenantJobOptions,
 ): Promise<void> {
-  const { spec, target, digest, plan, summary, job } = claimed;
+  const { spec, target, digest, plan, summary, job, attempt } = claimed;
   const { pool, office, environment } = options;
   const key = await readKey(target, { environment });
   secrets.push(key);
@@ -97,6 +97,7 @@ async function apply(
     const request = {
       stack: target.stack,
       isThere: summary.isStackThere,
+      mayBePending: attempt > 1 || summary.isStackPending === true,
       resource: summary.resource,
       settings: target.settings,
       today: spec.today,
@@ -105,13 +106,16 @@ async function apply(
       version: engine.version,
       environment: plain({
         ...engine.environment(place.environment),
+        NODE_OPTIONS: withParentWatch(place.environment["NODE_OPTIONS"]),
         ...ofTenant(target, key),
         ...grant.environment,
         [PLAN_FILE]: planFile,
         [PLAN_DIGEST]: digest,
       }),
     };
-    const result = await whenUnlocked(claimed, place, signal, options, () => pool.up(request, signal));
+    const result = await whenUnlocked(claimed, place, signal, options, (isUnlocked) =>
+      pool.up({ ...request, mayBePending: request.mayBePending || isUnlocked }, signal),
+    );
     if (!result.ok) throw failureOf(result);
     const permits = (): Permits => office.permits(target.baseUrl, limit);
     const left = await notAsPlanned(target, key, parsePlan(plan, "the plan"), permits);
@@ -128,13 +132,14 @@ async function whenUnlocked(
   place: WorkPlace,
   signal: AbortSignal,
   { journal, lockWaitMs = LOCK_WAIT_MS }: TenantJobOptions,
-  up: () => Promise<UpResult>,
+  up: (isUnlocked: boolean) => Promise<UpResult>,
 ): Promise<UpResult> {
   const { target, takenOverFrom } = claimed;
   const startedAt = Date.now();
   let told: string | undefined;
+  let isUnlocked = false;
   for (;;) {
-    const result = await up();
+    const result = await up(isUnlocked);
     if (result.ok || !result.isLocked) return result;
     const waitedMs = Date.now() - startedAt;
     const owner = lockOwner(result.message);
@@ -146,6 +151,7 @@ async function whenUnlocked(
         `the stack's lock was left behind by ${who}, which is gone; it is taken away`,
       );
       await unlock(target, place);
+      isUnlocked = true;
       continue;
     }
     if (waitedMs >= lockWaitMs) {
@@ -190,6 +196,12 @@ export function limitOf(
   { baseUrl }: Target,
 ): ServiceLimit | undefined {
   return services.find(([address]) => address === baseUrl)?.[1];
+}
+
+/** Options of Node.js, with what ends a provider process whose engine is gone. */
+function withParentWatch(options = ""): string {
+  const file = join(__dirname, "engine", "watch-parent.js").replace(/["\\]/g, "\\$&");
+  return `${options} --require "${file}"`.trim();
 }
 
 function plain(environment: NodeJS.ProcessEnv): Record<string, string> {

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
@@ -148,6 +149,58 @@ it.each(cases)("is killed when %s, and resumed", async (moment) => {
   const preview = await fleet.pulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
   expect(preview).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
 });
+
+const VICTIMS: Readonly<Record<string, RegExp>> = {
+  "the coordinator": /cli\/main\.js/,
+  "an engine": /pulumi .*\bup\b/,
+  "a process that runs engines": /engine-process\.js/,
+  "a provider": /cmd\/dynamic-provider/,
+};
+
+/** About so many requests a run makes. */
+const REQUESTS = 4 * (POSTS + 9);
+const SEED = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
+
+/** Somebody at some request: of many, where the long form of the tests runs; the first of them in every run. */
+const random = Array.from({ length: isLong ? 24 : 1 }, (_, number) => {
+  const draw = createHash("sha256").update(`${SEED} ${number}`).digest();
+  const names = Object.keys(VICTIMS);
+  return {
+    victim: names[(number + 1) % names.length] ?? "",
+    at: 12 + (draw.readUInt32BE(4) % (REQUESTS - 12)),
+  };
+});
+
+it.each(random)(
+  `$victim is killed at request $at (EMAIL_SECURITY_TEST_SEED=${SEED})`,
+  async ({ victim, at }) => {
+    await changeBaseline();
+    let seen = 0;
+    let killed = "";
+    atRequest = async () => {
+      seen += 1;
+      // Between two tenants there is nobody else.
+      if (seen < at || killed !== "") return;
+      const found = fleet.processes().find(({ command }) => VICTIMS[victim]?.test(command));
+      if (found === undefined) return;
+      killed = found.command;
+      process.kill(found.id, "SIGKILL");
+      await sleep(50);
+    };
+    const run = await fleet.begin({}, "rollout", "--yes").ended;
+    atRequest = () => {};
+    expect({ killed, output: run.output }).toMatchObject({
+      killed: expect.stringMatching(VICTIMS[victim] ?? ""),
+    });
+    const { state, counts } = await fleet.report();
+    const isLeft = state !== "done" || counts.failed > 0;
+    if (isLeft) {
+      const resumed = await fleet.rollout("--resume");
+      expect({ code: resumed.code, output: `${run.output}${resumed.output}` }).toMatchObject({ code: 0 });
+    }
+    await expectSettled();
+  },
+);
 
 it("is killed while it plans: nothing was written, and there is nothing to resume", async () => {
   await changeBaseline();

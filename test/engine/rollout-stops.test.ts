@@ -116,14 +116,22 @@ it("does only what is left when it is resumed, and tells what moved meanwhile or
   expect(report.advice.map(({ command }) => command)).toContain("email-security rollout tenants.yaml");
   fleet.take();
 
-  // Planned anew, with the right key: the colleague's entry is moved, since the file says so.
+  // The colleague takes it back: what is left is one tenant, and the one that was never planned.
+  const [{ id = "" } = {}] = fleet.sandbox.allowDenyEntries("t5");
+  await fleet.console("t5", "DELETE", `/allow_deny_entries/${id}`);
+  fleet.take();
+  expect(begun(await fleet.rollout("--resume"))).toEqual(["t5"]);
+  expect(errors(await fleet.report())).toEqual({ t0: ["plan", "ERR_AUTH"] });
+  expect(written(fleet)).toEqual(["t5"]);
+
+  // Planned anew, with the right key; and a mailbox of another organization at another tenant.
   await fleet.write("settings/t4.yaml", settingsOf("t4", "vips:\n  - nobody@elsewhere.example\n"));
   const again = await fleet.rollout("--yes");
   expect({ code: again.code, errors: errors(await fleet.report()) }).toEqual({
     code: 1,
     errors: { t4: ["apply", "ERR_NOT_IN_ORGANIZATION"] },
   });
-  expect(written(fleet)).toEqual(["t0", "t4", "t5"]);
+  expect(written(fleet)).toEqual(["t0", "t4"]);
   await fleet.write("settings/t4.yaml", settingsOf("t4"));
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(declared(name));

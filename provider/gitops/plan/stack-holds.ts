@@ -45,7 +45,7 @@ export function stackHolds(state: unknown, desired: Desired, plan: Plan): boolea
   const { deployment } = state as StackState;
   const resources = deployment?.resources ?? [];
   if (plan.changes.length > 0 || plan.guards.length > 0) return false;
-  if ((deployment?.pending_operations ?? []).length > 0) return false;
+  if (hasPendingOperations(state)) return false;
   if (resources.some((one) => one.delete === true || (one.initErrors ?? []).length > 0)) return false;
   return desired.lists.every(
     (list) =>
@@ -54,6 +54,11 @@ export function stackHolds(state: unknown, desired: Desired, plan: Plan): boolea
         (one) => one.type === LIST_TYPES[list.kind] && isAsDeclared(one, list, plan.tenant.host),
       ),
   );
+}
+
+/** Whether a run was cut short in a way that the state tells of. */
+export function hasPendingOperations(state: unknown): boolean {
+  return ((state as StackState).deployment?.pending_operations ?? []).length > 0;
 }
 
 /**

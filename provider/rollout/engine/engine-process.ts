@@ -43,7 +43,6 @@ async function up(request: UpRequest): Promise<UpResult> {
   const command = new EngineCommand(request);
   current = command;
   const errors = new Set<string>();
-  let isPending = false;
   try {
     process.chdir(folder);
     for (const name of [PLAN_FILE, PLAN_DIGEST]) process.env[name] = environment[name] ?? "";
@@ -55,16 +54,11 @@ async function up(request: UpRequest): Promise<UpResult> {
       },
     });
     const handle = await selectOrCreate(stack, workspace);
-    await handle.up({
-      refresh: true,
-      onEvent: (event) => {
-        take(event, errors);
-        isPending ||= /pending operations/.test(event.diagnosticEvent?.message ?? "");
-      },
-    });
-    // An engine that was killed left them in the state, where they would be warned of, and run for, ever after.
-    if (isPending) {
-      await handle.refresh({ clearPendingCreates: true, onEvent: (event) => take(event, errors) });
+    const onEvent = (event: EngineEvent): void => take(event, errors);
+    await handle.up({ refresh: true, onEvent });
+    // What an engine was killed in stays in the state, where it would be warned of, and run for, ever after.
+    if (request.mayBePending && (await hasPending(handle))) {
+      await handle.refresh({ clearPendingCreates: true, onEvent });
     }
     return { ok: true };
   } catch (error) {
@@ -88,6 +82,13 @@ async function selectOrCreate(stack: string, workspace: LocalWorkspace): Promise
     if (!(error instanceof CliError) || !/no stack named.*found/.test(error.stderr)) throw error;
     return await Stack.create(stack, workspace);
   }
+}
+
+async function hasPending(stack: Stack): Promise<boolean> {
+  const { pending_operations: pending } = (await stack.exportStack()).deployment as {
+    readonly pending_operations?: readonly unknown[];
+  };
+  return (pending ?? []).length > 0;
 }
 
 /** The engine tells each error twice, at its resource and for the whole; and some with Pulumi's own colours. */

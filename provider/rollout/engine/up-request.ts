@@ -3,6 +3,8 @@ export interface UpRequest {
   readonly stack: string;
   /** Whether the stack was there when the rollout was planned. */
   readonly isThere: boolean;
+  /** Whether an engine may have been killed in the middle of the stack, so that its state has to be looked at. */
+  readonly mayBePending: boolean;
   /** The name of the `TenantSettings`. */
   readonly resource: string;
   /** The settings file, relative to `folder`. */

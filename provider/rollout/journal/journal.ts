@@ -42,6 +42,8 @@ export interface TenantSummary {
   /** The name of the `TenantSettings` in the stack, and whether the stack was there when this was planned. */
   readonly resource: string;
   readonly isStackThere: boolean;
+  /** Whether an engine was killed in the middle of it. Default: false. */
+  readonly isStackPending?: boolean;
 }
 
 /** How planning went for one tenant. */
