@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { ensureEngine } from "../engine";
 import { EmailSecurityError } from "../settings/email-security-error";
+import { secretsIn, without } from "../settings/secrets";
 import { harmless, printable } from "../settings/text";
 
 /** A run of the Pulumi CLI failed; its own words are in the message. */
@@ -88,9 +89,12 @@ export async function runPulumi(
   }
 }
 
-/** What the CLI said when it failed, on few lines and as nothing but text. */
+/**
+ * What the CLI said when it failed, on few lines, as nothing but text, and without what the environment holds in secret: it
+ * shows the address of the state backend as it is.
+ */
 export function toldBy({ stdout, stderr }: PulumiRun): string {
-  const text = stderr.trim() || stdout.trim();
+  const text = without(secretsIn(process.env), stderr.trim() || stdout.trim());
   const lines = harmless(withoutColour(text)).split("\n").slice(-20);
   return lines.join("\n");
 }

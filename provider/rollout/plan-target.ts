@@ -15,6 +15,7 @@ import { foreignResources, hasPendingOperations, onlySettings, stackHolds } from
 import { exportStack, knownLists } from "../gitops/plan/stack-state";
 import { hostOf } from "../gitops/plan-tenant";
 import { sameComment } from "../resources/lifecycle/comparable";
+import { secretsIn } from "../settings/secrets";
 import { quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { RolloutError } from "./errors";
@@ -79,7 +80,11 @@ export async function planTarget(target: Target, key: string, context: PlanningC
     };
     return { planned, guards: plan.guards, files: [...files] };
   } catch (error) {
-    return { planned: failedPlan(target, error, [key]), guards: [], files: [...files] };
+    return {
+      planned: failedPlan(target, error, [key, ...secretsIn(context.environment)]),
+      guards: [],
+      files: [...files],
+    };
   }
 }
 

@@ -1,5 +1,6 @@
 import { SettingsFileError } from "../gitops/files/finding";
 import { EmailSecurityError } from "../settings/email-security-error";
+import { without } from "../settings/secrets";
 import { harmless } from "../settings/text";
 import type { TenantError } from "./report/rollout-report";
 
@@ -60,12 +61,6 @@ export function codeIn(error: unknown): string {
   // What was not applied of a list is told first, and why below it.
   const codes = [...text.matchAll(/\[(ERR_[A-Z_]+)\]/g)].map(([, code]) => code ?? "");
   return codes.find((code) => code !== "ERR_LIST_NOT_APPLIED") ?? codes[0] ?? "ERR_PULUMI";
-}
-
-function without(secrets: readonly string[], text: string): string {
-  return secrets
-    .filter((secret) => secret !== "")
-    .reduce((all, secret) => all.replaceAll(secret, "***"), text);
 }
 
 const MAX_CHARACTERS = 4_000;

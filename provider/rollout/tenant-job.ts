@@ -8,6 +8,7 @@ import { parsePlan } from "../gitops/plan/render/json";
 import { runPulumi, toldBy } from "../gitops/pulumi";
 import { PLAN_DIGEST, PLAN_FILE } from "../resources/reviewed-plan";
 import { EmailSecurityError } from "../settings/email-security-error";
+import { secretsIn } from "../settings/secrets";
 import { quote } from "../settings/text";
 import type { EnginePool } from "./engine/engine-pool";
 import type { UpResult } from "./engine/up-request";
@@ -71,7 +72,10 @@ export function tenantJob(options: TenantJobOptions): DoJob {
     } catch (error) {
       // Who stopped it says whether the tenant is given to somebody else, or left to be resumed.
       if (signal.aborted) return;
-      await journal.finish(claimed, tenantError(error, "apply", secrets));
+      await journal.finish(
+        claimed,
+        tenantError(error, "apply", [...secrets, ...secretsIn(options.environment)]),
+      );
     }
   };
 }

@@ -3,6 +3,7 @@ import { open } from "node:fs/promises";
 import { ApiKey } from "../../client/api-key";
 import { lineText } from "../../gitops/files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import { secretsIn } from "../../settings/secrets";
 import { excerpt, quote } from "../../settings/text";
 import type { KeySource, Target } from "./target";
 
@@ -154,14 +155,9 @@ function toldBy(stdout: string, stderr: string, environment: KeyOptions["environ
     .split("\n")
     .find((one) => one.trim() !== "");
   if (line === undefined) return "";
-  const secrets = [
-    ...stdout.slice(0, 10_000).split(/\s+/).slice(0, 20),
-    ...Object.entries(environment).flatMap(([name, value]) => (SECRET.test(name) ? [value ?? ""] : [])),
-  ];
+  const secrets = [...stdout.slice(0, 10_000).split(/\s+/).slice(0, 20), ...secretsIn(environment)];
   const shown = secrets
     .filter((secret) => secret.length >= 6 && /^[\x21-\x7e]+$/.test(secret))
     .reduce((text, secret) => new ApiKey(secret).partsRemovedFrom(text), line.trim());
   return `, and said "${excerpt(shown, 200)}"`;
 }
-
-const SECRET = /key|token|secret|password|passphrase|credential/i;

@@ -1,0 +1,35 @@
+/** What variables are called that hold something secret. */
+const SECRET = /key|token|secret|password|passphrase|credential/i;
+
+/** What is shorter stands in texts by chance. */
+const MIN_CHARACTERS = 6;
+
+/**
+ * What an environment holds in secret, to be masked in what others say: the values of variables that are called so, and
+ * the passwords of addresses, such as that of the state backend, as they are and percent-encoded.
+ */
+export function secretsIn(environment: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const secrets = Object.entries(environment).flatMap(([name, value = ""]) => [
+    ...(SECRET.test(name) ? [value] : []),
+    ...passwordsIn(value),
+  ]);
+  return [...new Set(secrets)].filter((secret) => secret.length >= MIN_CHARACTERS);
+}
+
+function passwordsIn(value: string): readonly string[] {
+  if (!value.includes("://")) return [];
+  const password = URL.parse(value)?.password ?? "";
+  if (password === "") return [];
+  try {
+    return [password, decodeURIComponent(password)];
+  } catch {
+    return [password];
+  }
+}
+
+/** The text without these. */
+export function without(secrets: readonly string[], text: string): string {
+  return secrets
+    .filter((secret) => secret !== "")
+    .reduce((all, secret) => all.replaceAll(secret, "***"), text);
+}
