@@ -270,6 +270,11 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
   const stopping = new AbortController();
   const aborted = new AbortController();
   const screen = await RolloutScreen.start(await rollouts.report(id), options);
+  if (rollouts.isForWorkers) {
+    screen.say(
+      "Workers change the tenants: `email-security worker`, with the same database, on any machine.",
+    );
+  }
   const interrupt = (): void => {
     if (stopping.signal.aborted) {
       screen.say("Stopping at once. What was under way is done again by `email-security rollout --resume`.");

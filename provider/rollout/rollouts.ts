@@ -95,6 +95,11 @@ export class Rollouts {
     await this.journal.close();
   }
 
+  /** Whether tenants are changed by workers, and not by the process that runs a rollout. */
+  get isForWorkers(): boolean {
+    return isPostgres(this.#options.database);
+  }
+
   /**
    * Reads the targets, puts them into waves, and plans each. Writes to the journal alone.
    *
