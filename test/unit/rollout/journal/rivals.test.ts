@@ -1,0 +1,44 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { Journal, type RolloutSpec } from "../../../../provider/rollout/journal/journal";
+import { openDatabase } from "../../../../provider/rollout/journal/open-database";
+import type { Target } from "../../../../provider/rollout/targets/target";
+
+const target: Target = {
+  name: "acme",
+  labels: {},
+  baseUrl: "https://mail-security.example",
+  key: { from: "environment", variable: "ACME_KEY" },
+  settings: "settings/acme.yaml",
+  stack: "acme",
+  allowInsecureHttp: false,
+  place: { file: "tenants.yaml", line: 1, column: 1 },
+};
+
+const spec: RolloutSpec = {
+  source: "tenants.yaml",
+  project: "settings",
+  today: "2026-11-21",
+  waves: [{ name: "all", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false, tenants: ["acme"] }],
+  services: [],
+  backend: "one",
+};
+
+it("takes stacks of one name in another project, or another backend, for other stacks", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "email-security-"));
+  const journal = await Journal.open(await openDatabase(join(folder, "rollouts.db")));
+  try {
+    const first = await journal.create(spec, [target]);
+    await journal.start(first, { retry: false });
+    const rivals = async (of: Partial<RolloutSpec>) =>
+      await journal.rivals(await journal.create({ ...spec, ...of }, [target]));
+    expect(await rivals({})).toEqual([{ id: first, stacks: ["acme"] }]);
+    expect(await rivals({ project: "another" })).toEqual([]);
+    expect(await rivals({ backend: "another" })).toEqual([]);
+  } finally {
+    await journal.close();
+    rmSync(folder, { recursive: true });
+  }
+});
