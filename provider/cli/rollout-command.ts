@@ -97,8 +97,10 @@ export function rolloutCommand(): Command {
   );
   command.addCommand(
     withJournal(new Command("stop"))
-      .description("have a rollout begin nothing more; one that was interrupted is given up")
-      .argument("[id]", "the rollout, or the beginning of its id (default: the newest that is under way)")
+      .description(
+        "have a rollout begin nothing more; one that waits, was stopped or was interrupted is given up",
+      )
+      .argument("[id]", "the rollout, or the beginning of its id (default: the newest that is not through)")
       .action(verb(stop)),
   );
   return command;
@@ -139,7 +141,9 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     return await goOn(options.resume === true ? undefined : options.resume, options, UNFINISHED);
   }
   return await withRollouts(options, async (rollouts) => {
-    const { only, label, maxConcurrent, today, alwaysRunEngine } = options;
+    const { label, maxConcurrent, today, alwaysRunEngine } = options;
+    // No name has a comma in it.
+    const only = options.only?.flatMap((names) => names.split(",")).filter((name) => name !== "");
     const { findingText } = await import("../gitops/files/finding.js");
     const { PlanningProgress } = await import("./rollout-output.js");
     const progress = new PlanningProgress();
@@ -241,7 +245,7 @@ const WAITING: Fitting = {
   retry: false,
 };
 const UNFINISHED: Fitting = {
-  fits: ({ state }) => state !== "planned",
+  fits: ({ state }) => state !== "abandoned",
   called: "that can be resumed",
   retry: true,
 };
@@ -353,8 +357,9 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
 
 async function rollback(id: string | undefined, options: RollbackOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
-    const fits = ({ state, spec }: { state: string; spec: { rollsBack?: string } }): boolean =>
-      state !== "planned" && spec.rollsBack === undefined;
+    // One that was taken back is through, and so is one that took another back.
+    const fits = ({ state, reason = "", spec }: RolloutRecord): boolean =>
+      spec.rollsBack === undefined && !(state === "abandoned" && reason.startsWith("It was taken back"));
     const record = await rollouts.find(id, { fits, called: "that can be taken back" });
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../rollout/files-at-revision.js");
@@ -369,10 +374,14 @@ async function rollback(id: string | undefined, options: RollbackOptions): Promi
 
 async function stop(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
-    const fits = ({ state }: { state: string }): boolean => state === "running" || state === "waiting";
-    const record = await rollouts.find(id, { fits, called: "under way" });
-    await rollouts.stop(record.id);
-    console.error(`The rollout ${record.id} begins nothing more.`);
+    const fits = ({ state }: { state: string }): boolean => ["running", "waiting", "stopped"].includes(state);
+    const record = await rollouts.find(id, { fits, called: "that is not through" });
+    const isGivenUp = await rollouts.stop(record.id);
+    console.error(
+      isGivenUp
+        ? `The rollout ${record.id} is given up. What it did stays; \`email-security rollout rollback ${record.id}\` takes it back.`
+        : `The rollout ${record.id} begins nothing more.`,
+    );
     return EXIT.clean;
   });
 }

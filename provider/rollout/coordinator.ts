@@ -44,6 +44,8 @@ export async function conduct(id: string, options: CoordinatorOptions): Promise<
       await events.tell();
       return view.state;
     }
+    // A tenant that nobody has begun, as where no worker can, is not waited for.
+    if (stopping.aborted) await journal.takeBack(id);
     const left = stopping.aborted ? 0 : Math.max(0, capacity - busy);
     const step = nextStep({ ...view, capacity: left }, Date.now());
     // Ctrl-C begins no soak and no check: they are for who goes on.

@@ -65,28 +65,42 @@ async function commandFailed(
   const child = spawn(program, args, {
     env: environment,
     stdio: ["ignore", "pipe", "pipe"],
-    timeout: timeoutMs,
-    ...(aborted === undefined ? {} : { signal: aborted }),
     // Ctrl-C in the terminal is for the rollout, which finishes the check.
     detached: true,
   });
+  let isLate = false;
+  const end = (): void => {
+    try {
+      // The whole group: what the command has started too.
+      if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+    } catch {
+      child.kill("SIGKILL");
+    }
+  };
+  const timer = setTimeout(() => {
+    isLate = true;
+    end();
+  }, timeoutMs);
+  aborted?.addEventListener("abort", end);
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
       printed = `${printed}${text}`.slice(-MAX_PRINTED);
     });
   }
-  return await new Promise((resolve) => {
+  return await new Promise<readonly string[]>((resolve) => {
     child.once("error", (error) => resolve([`${quote(program)} can't be run: ${printable(error.message)}.`]));
     child.once("close", (code, signal) => {
-      if (code === 0) return resolve([]);
+      if (code === 0 && !isLate) return resolve([]);
       const last = printable(printed.trim().split("\n").at(-1) ?? "");
-      const how =
-        signal === null
-          ? `ended with ${code}`
-          : `was stopped by ${signal}, after ${timeoutMs / 1_000} s at the latest`;
+      const how = isLate
+        ? `took longer than ${timeoutMs / 1_000} s, and was killed`
+        : `ended with ${signal ?? code}`;
       resolve([`${quote(program)} ${how}${last === "" ? "" : `: ${last}`}.`]);
     });
+  }).finally(() => {
+    clearTimeout(timer);
+    aborted?.removeEventListener("abort", end);
   });
 }
 

@@ -111,7 +111,7 @@ export async function planRollout(
       }),
     );
     await write(unwritten);
-    const digest = `r1-${hashOf([...digests].sort(([one], [other]) => (one < other ? -1 : 1)))}`;
+    const digest = digestOfRollout(spec, targets, digests);
     const packed = options.files ?? packFiles(files, stackFilesOf(spec, targets));
     await journal.planningDone(id, digest, packed);
     return { id, digest, guards, ...withoutUndefined({ tolerated: spec.tolerated }) };
@@ -122,6 +122,28 @@ export async function planRollout(
     work.remove();
     old?.remove();
   }
+}
+
+/**
+ * What a review holds for: what becomes of each tenant, and how: the waves with all that they wait for, the limits, and where
+ * each tenant, its stack and its key are.
+ */
+function digestOfRollout(
+  spec: RolloutSpec,
+  targets: readonly Target[],
+  digests: ReadonlyMap<string, string>,
+): string {
+  const { project, waves, tolerated, services, backend, rollsBack } = spec;
+  const tenants = targets.map(({ name, baseUrl, key, stack, resource, settings }) => [
+    name,
+    baseUrl,
+    key,
+    stack,
+    resource,
+    settings,
+    digests.get(name),
+  ]);
+  return `r1-${hashOf([project, waves, tolerated, services, backend, rollsBack, tenants])}`;
 }
 
 /** What a stack is configured with, where the user's project has it: by its name beside the project. */

@@ -5,7 +5,13 @@ import { engineCapacity } from "./capacity";
 import { conduct } from "./coordinator";
 import { EnginePool } from "./engine/engine-pool";
 import { RolloutError } from "./errors";
-import { Journal, type PackedFiles, type RolloutRecord, type RolloutSpec } from "./journal/journal";
+import {
+  Journal,
+  type PackedFiles,
+  type Rival,
+  type RolloutRecord,
+  type RolloutSpec,
+} from "./journal/journal";
 import { isPostgres, openDatabase } from "./journal/open-database";
 import type { Lane } from "./lanes/lane";
 import { LocalLane } from "./lanes/local-lane";
@@ -215,10 +221,18 @@ export class Rollouts {
     return hold === undefined;
   }
 
-  /** Asks whoever is at a rollout to begin nothing more; where nobody is, gives it up. */
-  async stop(id: string): Promise<void> {
-    if (await this.isHeld(id)) await this.journal.requestStop(id);
-    else await this.journal.stop(id, "A person gave it up.");
+  /**
+   * Asks whoever is at a rollout to begin nothing more; where nobody is, gives it up.
+   *
+   * @returns whether it was given up.
+   */
+  async stop(id: string): Promise<boolean> {
+    if (await this.isHeld(id)) {
+      await this.journal.requestStop(id);
+      return false;
+    }
+    await this.journal.abandon(id, "A person gave it up.");
+    return true;
   }
 
   /**
@@ -297,15 +311,16 @@ export class Rollouts {
     }
     try {
       const [rival] = await journal.rivals(id);
-      if (rival !== undefined) {
-        const shown = rival.stacks.slice(0, 5).join(", ");
-        const isHeld = await this.isHeld(rival.id);
-        throw new RolloutError(
-          "ERR_ROLLOUT_BUSY",
-          isHeld
-            ? `The rollout ${rival.id} is under way with the same stacks (${shown}). Wait for it, or stop it with \`email-security rollout stop ${rival.id}\`.`
-            : `The rollout ${rival.id} was interrupted, and has the same stacks (${shown}). Go on with it (\`email-security rollout --resume ${rival.id}\`), or give it up (\`email-security rollout stop ${rival.id}\`).`,
-        );
+      if (rival !== undefined) throw rivalryWith(rival, await this.isHeld(rival.id));
+      const { rollsBack } = spec;
+      if (rollsBack !== undefined) {
+        if (await this.isHeld(rollsBack)) {
+          throw new RolloutError(
+            "ERR_ROLLOUT_BUSY",
+            `The rollout ${rollsBack} is still under way. Stop it with \`email-security rollout stop ${rollsBack}\`, then take it back.`,
+          );
+        }
+        await journal.abandon(rollsBack, `It was taken back by ${id}.`);
       }
       if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
       await journal.start(id, { until, retry });
@@ -376,12 +391,7 @@ export class Rollouts {
 
   async #filesBefore(id: string): Promise<PackedFiles> {
     const record = await this.journal.record(id);
-    const before = (await this.journal.records()).find(
-      (one) =>
-        one.spec.source === record.spec.source &&
-        (one.startedAtMs ?? 0) < (record.startedAtMs ?? 0) &&
-        one.spec.rollsBack !== id,
-    );
+    const before = await this.journal.before(record);
     if (before !== undefined) return await this.journal.files(before.id);
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
@@ -393,4 +403,22 @@ export class Rollouts {
     const { database } = this.#options;
     return isPostgres(database) ? "the database" : database;
   }
+}
+
+/** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */
+function rivalryWith({ id, state, reason = "", stacks }: Rival, isHeld: boolean): RolloutError {
+  const shown = `${stacks.slice(0, 5).join(", ")}${stacks.length > 5 ? `, … and ${stacks.length - 5} more` : ""}`;
+  const resume = `go on with it (\`email-security rollout --resume ${id}\`)`;
+  const giveUp = `take it back (\`email-security rollout rollback ${id}\`), or give it up (\`email-security rollout stop ${id}\`)`;
+  const told = isHeld
+    ? `is under way. Wait for it, or stop it with \`email-security rollout stop ${id}\`.`
+    : state === "waiting"
+      ? `waits for a person. ${reason} Say \`email-security rollout continue ${id}\`, ${giveUp}.`
+      : state === "stopped"
+        ? `was stopped. ${reason} Mend the cause and ${resume}, ${giveUp}.`
+        : `was interrupted. ${resume.replace("go", "Go")}, ${giveUp}.`;
+  return new RolloutError(
+    "ERR_ROLLOUT_BUSY",
+    `The rollout ${id} has not come to these stacks yet (${shown}), and ${told} Nothing was changed.`,
+  );
 }

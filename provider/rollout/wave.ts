@@ -51,5 +51,6 @@ export type WaveState = "pending" | "running" | "soaking" | "checking" | "gated"
 /**
  * What may be said of a rollout. `planned`: nothing was written yet. `running`: under way, or interrupted when nobody
  * holds it. `waiting`: at a gate, or after the wave that `--until` names. `stopped`: by itself or by a person, with a reason.
+ * `abandoned`: given up by a person, or taken back by another rollout; it can't be resumed.
  */
-export type RolloutState = "planned" | "running" | "waiting" | "stopped" | "done";
+export type RolloutState = "planned" | "running" | "waiting" | "stopped" | "abandoned" | "done";

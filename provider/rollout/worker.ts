@@ -33,6 +33,7 @@ export interface WorkerOptions {
  *
  * @throws {DatabaseError} (`ERR_ROLLOUT_DATABASE`) when the database can't be reached or used at the beginning.
  * @throws {JournalError} when a later release has made the journal.
+ * @throws {RolloutError} when a rollout has another state backend than this machine: it would only be in others' way.
  */
 export async function runWorker({
   database,
@@ -51,18 +52,28 @@ export async function runWorker({
   const change = tenantJob({ journal, pool, office, environment, log, worker, workFolder });
   const doJob: DoJob = async (job, signal) => {
     const name = quote(job.tenant);
-    // What this machine lacks is no failure of the tenant: another worker may have it.
-    await workFolder(job.rollout);
+    // What this machine lacks is no failure of the tenant: another worker may have it, and this one is in its way.
+    await workFolder(job.rollout).catch((error: unknown) => {
+      misfit.abort(error);
+      throw error;
+    });
     log(`${name}: begins, for the rollout ${job.rollout}`);
     await change(job, signal);
     if (signal.aborted) log(`${name}: let go of. ${(signal.reason as Error).message}`);
     else log(`${name}: ${toldOf(await journal.stateOf(job))}`);
   };
+  const misfit = new AbortController();
   const kill = (): void => pool.kill();
   aborted.addEventListener("abort", kill);
   try {
     log(`The worker ${worker} takes up to ${concurrency} tenants at once.`);
-    await workOnPgBoss(database, doJob, { concurrency, stopping, aborted, log });
+    await workOnPgBoss(database, doJob, {
+      concurrency,
+      stopping: AbortSignal.any([stopping, misfit.signal]),
+      aborted,
+      log,
+    });
+    misfit.signal.throwIfAborted();
     log("The worker has ended.");
   } finally {
     aborted.removeEventListener("abort", kill);

@@ -162,7 +162,13 @@ export class JournalStory {
         expect(last, name).toMatchObject({ kind: "tenant-finished", state });
     }
     const ending = events.findLast(({ kind }) => ENDINGS.has(kind));
-    const expected = { waiting: "waiting", stopped: "stopped", done: "finished", running: "started" };
+    const expected = {
+      waiting: "waiting",
+      stopped: "stopped",
+      abandoned: "stopped",
+      done: "finished",
+      running: "started",
+    };
     if (virtual.state !== "planned") expect(ending?.kind).toBe(expected[virtual.state]);
   }
 

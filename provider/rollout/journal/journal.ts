@@ -89,6 +89,11 @@ export interface RolloutRecord {
   readonly finishedAtMs: number | undefined;
 }
 
+/** A rollout that is not through, and has the same stacks as another. */
+export interface Rival extends Pick<RolloutRecord, "id" | "state" | "reason"> {
+  readonly stacks: readonly string[];
+}
+
 /** A wave as the journal holds it. */
 export interface WaveRecord {
   readonly state: WaveState;
@@ -241,7 +246,7 @@ export class Journal {
   /**
    * Begins a rollout, or goes on with it.
    *
-   * @param until the wave after which to wait; one that waits there already goes on waiting. All others that wait at
+   * @param until the wave after which to wait, and with `retry` by default that of the last time; one that waits there already goes on waiting. All others that wait at
    * their gate are approved, unless `retry`.
    * @param retry whether tenants that failed are tried again, and waves that were found unwell looked at again. It approves
    * no gate: whoever resumes what was interrupted has not said that a wave is well.
@@ -251,8 +256,8 @@ export class Journal {
     await this.database.transaction(async (transaction) => {
       const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
       await transaction.query(
-        "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = $2, started_at = COALESCE(started_at, $3), finished_at = NULL WHERE id = $1",
-        [id, until ?? null, now],
+        "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = CASE WHEN $4 = 1 THEN COALESCE($2, until_wave) ELSE $2 END, started_at = COALESCE(started_at, $3), finished_at = NULL WHERE id = $1",
+        [id, until ?? null, now, retry ? 1 : 0],
       );
       if (retry) await retryFailed(transaction, id);
       else {
@@ -498,6 +503,25 @@ export class Journal {
     });
   }
 
+  /** The rollout is given up, or was taken back: it can't be resumed. */
+  async abandon(id: string, reason: string): Promise<void> {
+    await this.database.transaction(async (transaction) => {
+      await transaction.query(
+        "UPDATE rollouts SET state = 'abandoned', reason = $2, finished_at = COALESCE(finished_at, $3) WHERE id = $1",
+        [id, reason, this.#now()],
+      );
+      await this.#tell(transaction, id, { kind: "stopped", reason });
+    });
+  }
+
+  /** Takes back what was handed out and nobody has begun. */
+  async takeBack(id: string): Promise<void> {
+    await this.database.query(
+      "UPDATE rollout_tenants SET state = 'pending' WHERE rollout = $1 AND state = 'released'",
+      [id],
+    );
+  }
+
   /** Asks whoever is at the rollout to begin nothing more. */
   async requestStop(id: string): Promise<void> {
     await this.database.query("UPDATE rollouts SET stop_requested = 1 WHERE id = $1", [id]);
@@ -534,6 +558,21 @@ export class Journal {
       `SELECT ${RECORD} FROM rollouts WHERE started_at IS NOT NULL ORDER BY created_at DESC, id DESC`,
     );
     return rows.map(asRecord);
+  }
+
+  /** The rollout of the same targets file before another one: its files are what a rollback goes back to. */
+  async before({
+    id,
+    spec,
+    startedAtMs = Number.POSITIVE_INFINITY,
+  }: RolloutRecord): Promise<RolloutRecord | undefined> {
+    return (await this.records()).find(
+      (one) =>
+        one.id !== id &&
+        one.spec.source === spec.source &&
+        (one.startedAtMs ?? 0) < startedAtMs &&
+        one.spec.rollsBack !== id,
+    );
   }
 
   async waves(id: string): Promise<readonly WaveRecord[]> {
@@ -609,22 +648,25 @@ export class Journal {
     }));
   }
 
-  /** Other rollouts that are under way, and those of the given stacks that they have too. */
-  async rivals(id: string): Promise<readonly { readonly id: string; readonly stacks: readonly string[] }[]> {
+  /**
+   * Other rollouts that are not through, and the stacks of this one that they have not come to yet. What this one takes back
+   * is none of them.
+   */
+  async rivals(id: string): Promise<readonly Rival[]> {
     const rows = await this.database.query(
       `SELECT other.rollout AS id, other.stack AS stack FROM rollout_tenants own
        JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
-       JOIN rollouts r ON r.id = other.rollout AND r.state = 'running'
+       JOIN rollouts r ON r.id = other.rollout AND r.state IN ('running', 'waiting', 'stopped')
        WHERE own.rollout = $1 AND other.state IN ('pending', 'released', 'running') ORDER BY other.rollout, other.stack`,
       [id],
     );
-    const { project, backend } = (await this.record(id)).spec;
-    const found: { id: string; stacks: string[] }[] = [];
+    const { project, backend, rollsBack } = (await this.record(id)).spec;
+    const found: Rival[] = [];
     for (const [other, stacks] of Map.groupBy(rows, (row) => String(row["id"]))) {
       // Stacks of one name in two projects, or in two backends, are two stacks.
-      const { spec } = await this.record(other);
-      if (spec.project !== project || spec.backend !== backend) continue;
-      found.push({ id: other, stacks: stacks.map((row) => String(row["stack"])) });
+      const { spec, state, reason } = await this.record(other);
+      if (spec.project !== project || spec.backend !== backend || other === rollsBack) continue;
+      found.push({ id: other, state, reason, stacks: stacks.map((row) => String(row["stack"])) });
     }
     return found;
   }

@@ -19,8 +19,11 @@ export function overviewText(
 ): string {
   const paper = new Paper(color, width);
   const { counts, tenants, waves } = report;
+  const size = say`${counted(tenants.length, "tenant")} in ${counted(waves.length, "wave")}`;
   paper.text(
-    say`Plan of ${given(report.source)}: ${counted(tenants.length, "tenant")} in ${counted(waves.length, "wave")}`,
+    report.rollsBack === undefined
+      ? say`Plan of ${given(report.source)}: ${size}`
+      : say`Plan of taking back the rollout ${given(report.rollsBack)} of ${given(report.source)}: ${size}`,
     { style: "bold" },
   );
   paper.gap();

@@ -26,7 +26,7 @@ export async function reportOf(journal: Journal, id: string, isHeld: boolean): P
     state,
     isHeld,
     ...(reason === undefined ? {} : { reason }),
-    advice: adviceOn(record, tenants, isHeld),
+    advice: adviceOn(record, tenants, isHeld, (await journal.before(record)) !== undefined),
     digest,
     createdAt: iso(createdAtMs),
     ...(startedAtMs === undefined ? {} : { startedAt: iso(startedAtMs) }),
@@ -89,6 +89,7 @@ function adviceOn(
   { id, state, spec }: RolloutRecord,
   tenants: readonly TenantRecord[],
   isHeld: boolean,
+  hasBefore: boolean,
 ): readonly Advice[] {
   const counts = countsOf(tenants);
   const unplanned = tenants.filter(({ error }) => error?.phase === "plan").length;
@@ -101,7 +102,7 @@ function adviceOn(
   };
   const rollback: Advice = {
     why: "To take back what it did, through the same waves:",
-    command: `email-security rollout rollback ${id}`,
+    command: `email-security rollout rollback ${id}${hasBefore ? "" : " --to REVISION"}`,
   };
   const isTouched = counts.done + counts.failed > 0 && spec.rollsBack === undefined;
   switch (state) {

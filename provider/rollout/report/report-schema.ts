@@ -118,7 +118,7 @@ const schema = z
     id: text("The rollout's id."),
     source: text("The targets file, as it was named."),
     state: z
-      .enum(["planned", "running", "waiting", "stopped", "done"])
+      .enum(["planned", "running", "waiting", "stopped", "abandoned", "done"])
       .describe("running and held by nobody means interrupted."),
     isHeld: z.boolean().describe("Whether somebody is at it now."),
     reason: text("Why it stopped or waits, a sentence.").exactOptional(),

@@ -152,6 +152,8 @@ function verdictOf({ state, isHeld, counts }: RolloutReport): { mood: RolloutMoo
       return { mood: "warning", verdict: "Waiting" };
     case "stopped":
       return { mood: "danger", verdict: "Stopped" };
+    case "abandoned":
+      return { mood: "warning", verdict: "Given up" };
     case "done":
       return counts.failed > 0
         ? { mood: "warning", verdict: "Done, with failures" }

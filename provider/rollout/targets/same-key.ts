@@ -4,7 +4,7 @@ import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import type { Target } from "./target";
 
-/** Several tenants have the same address and the same key: they are one tenant of the service. Nothing was written. */
+/** Several tenants have the same key: they are one tenant of the service. Nothing was written. */
 export class SameKeyError extends EmailSecurityError {
   readonly groups: readonly (readonly Target[])[];
 
@@ -13,7 +13,7 @@ export class SameKeyError extends EmailSecurityError {
     const lines = groups.slice(0, SHOWN).map((group) => `  ${group.slice(0, SHOWN).map(named).join(", ")}`);
     const more = groups.length > SHOWN ? [`  … and ${groups.length - SHOWN} more`] : [];
     const message =
-      "The same address is opened by the same key for several tenants, so that they are one tenant of the service, and what one declares the other would remove. Give each its own key:";
+      "The same key opens several tenants, so that they are one tenant of the service, also where the address is written otherwise, and what one declares the other would remove. Give each its own key:";
     super("ERR_ROLLOUT_SAME_KEY", [message, ...lines, ...more].join("\n"));
     this.groups = groups;
   }
@@ -26,7 +26,7 @@ function named({ name, place }: Target): string {
 }
 
 /**
- * The tenants that have the same address and the same key, each group in the order given; usually none. Keys are compared
+ * The tenants that have the same key, whatever name of the service's host stands in their addresses, each group in the order given; usually none. Keys are compared
  * by hashes with a salt that is thrown away, and are in nothing that is answered.
  *
  * @param keys the key of each tenant whose key could be read.
@@ -38,9 +38,7 @@ export function findSameKeys(
 ): readonly (readonly Target[])[] {
   const groups = new Map<string, Target[]>();
   for (const [target, key] of keys) {
-    const identity = createHmac("sha256", salt)
-      .update(JSON.stringify([target.baseUrl, key]))
-      .digest("base64");
+    const identity = createHmac("sha256", salt).update(key).digest("base64");
     const group = groups.get(identity);
     if (group === undefined) groups.set(identity, [target]);
     else group.push(target);

@@ -34,7 +34,7 @@ it("takes stacks of one name in another project, or another backend, for other s
     await journal.start(first, { retry: false });
     const rivals = async (of: Partial<RolloutSpec>) =>
       await journal.rivals(await journal.create({ ...spec, ...of }, [target]));
-    expect(await rivals({})).toEqual([{ id: first, stacks: ["acme"] }]);
+    expect(await rivals({})).toMatchObject([{ id: first, stacks: ["acme"], state: "running" }]);
     expect(await rivals({ project: "another" })).toEqual([]);
     expect(await rivals({ backend: "another" })).toEqual([]);
   } finally {

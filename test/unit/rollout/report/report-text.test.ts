@@ -11,7 +11,7 @@ describe("a rollout's report for a terminal", () => {
     const order = [
       "Rollout of tenants.yaml",
       'STOPPED  3 tenants of wave "early" failed, and 2 may.',
-      "✗ 3 failed   ✓ 32 changed   = 60 unchanged   – 205 not begun",
+      "✗ 3 failed   ✓ 32 changed   = 60 unchanged   · 205 to do",
       "Failed (3)",
       "✗ hooli-020 (wave early, mail-security-0.example)",
       "Found while planning: nothing of it was touched.",
@@ -20,7 +20,7 @@ describe("a rollout's report for a terminal", () => {
       "Waves (3)",
       "✓ canary    6/6  5 changed and 1 unchanged, took 51 s",
       "✗ early   39/45  stopped; 3 failed (2 tolerated), 27 changed",
-      "· rest   50/249  50 unchanged and 199 not begun",
+      "· rest   50/249  50 unchanged and 199 to do",
       "What to do next",
       "    email-security rollout --resume r-20261121-7f3a\n",
       "Digest sha256:5d3c0f6a",

@@ -185,6 +185,7 @@ describe("telemetry", () => {
       done: counts.done,
       failed: counts.failed,
       unchanged: counts.unchanged,
+      pending: counts.pending,
     });
     const took = metrics.get("email_security.rollout.tenant.duration") ?? [];
     // One failure was found while planning, and took no time.
