@@ -357,9 +357,10 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
 
 async function rollback(id: string | undefined, options: RollbackOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
-    // One that was taken back is through, and so is one that took another back.
+    // One that was taken back is meant only when it is named, as to take it back to other files.
     const fits = ({ state, reason = "", spec }: RolloutRecord): boolean =>
-      spec.rollsBack === undefined && !(state === "abandoned" && reason.startsWith("It was taken back"));
+      spec.rollsBack === undefined &&
+      (id !== undefined || !(state === "abandoned" && reason.startsWith("It was taken back")));
     const record = await rollouts.find(id, { fits, called: "that can be taken back" });
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../rollout/files-at-revision.js");

@@ -55,6 +55,10 @@ const git = (...args: string[]): string =>
 it("waits for a person at a gate and after --until, and stops where a wave is not well", async () => {
   expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
   expect(await fleet.states()).toEqual({ t0: "done", t1: "pending", t2: "pending" });
+  // Nor does who runs it again, for whom the first wave has nothing to wait for any more.
+  const again = await fleet.rollout("--yes");
+  expect(told(again)).toEqual([1, []]);
+  expect(again.output).toMatch(/waits for a person.*rollout continue.*\[ERR_ROLLOUT_BUSY\]/);
   // Who resumes has not looked at the wave.
   expect(told(await fleet.rollout("--resume"))).toEqual([2, []]);
 
@@ -67,6 +71,8 @@ it("waits for a person at a gate and after --until, and stops where a wave is no
   const seen = await fleet.read("seen.txt");
   expect(seen).toMatch(/^EMAIL_SECURITY_TENANTS=t1$/m);
   expect(seen).not.toMatch(/sandbox-t\d|_KEY=/);
+
+  expect((await fleet.rollout("--yes")).output).toMatch(/was stopped\. The wave two is not well/);
 
   // The command is well now, and the threats have risen.
   await fleet.write("well", "");
@@ -101,6 +107,13 @@ it("takes a rollout back, to the files of the one before it and to those of a re
   git("commit", "--quiet", "-m", "the oldest");
 
   await fleet.baseline(["evil0.example", "evil1.example", "evil2.example", "new.example"]);
+  // What was reviewed is also how far it goes before somebody looks.
+  const digest = /--plan-digest (r1-\w+)/.exec((await fleet.rollout()).output)?.[1] ?? "none";
+  await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2, failureTolerance: 100% }\n" });
+  const loosened = await fleet.rollout("--yes", "--plan-digest", digest);
+  expect(told(loosened)).toEqual([3, []]);
+  expect(loosened.output).toContain("[ERR_ROLLOUT_DIGEST]");
+  await fleet.targets({ waves: plain });
   await fleet.write(
     "settings/t1.yaml",
     settingsOf("t1", "  - value: commented.example\n    comment: INC-1\n"),
@@ -116,6 +129,7 @@ it("takes a rollout back, to the files of the one before it and to those of a re
 
   const shown = await fleet.rollout("rollback");
   expect(shown).toMatchObject({ code: 2, events: [] });
+  expect(shown.output).toContain(`Plan of taking back the rollout ${id}`);
   const back = await fleet.rollout("rollback", "--yes");
   expect(told(back)).toEqual([0, ["t0", "t1", "t2"]]);
   const others = (name: string) => (name === "t0" ? ["deny colleague.example"] : []);
@@ -123,6 +137,8 @@ it("takes a rollout back, to the files of the one before it and to those of a re
     expect(fleet.holds(name)).toEqual([...fleet.declared(name), ...others(name)].sort());
   }
   expect(await fleet.report()).toMatchObject({ rollsBack: id, state: "done" });
+  expect(await fleet.report(id)).toMatchObject({ state: "abandoned", advice: [] });
+  expect((await fleet.rollout("--resume", id)).output).toMatch(/is abandoned\. \[ERR_ROLLOUT_NOT_FOUND\]/);
 
   const older = await fleet.rollout("rollback", id, "--to", "HEAD", "--yes");
   expect(told(older)).toEqual([0, ["t0", "t1", "t2"]]);

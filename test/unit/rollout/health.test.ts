@@ -26,3 +26,15 @@ it("ends the command when the rollout is to end at once, and never takes that fo
   aborted.abort();
   expect(await checked).toMatchObject({ isWell: false });
 });
+
+it("kills a command that takes too long with all that it has started, and takes an end that comes after that for no answer", async () => {
+  // A shell that hears no request to end, and whose own child holds its output open.
+  const command = ["sh", "-c", "trap '' TERM; echo begun; sleep 600 & wait; exit 0"];
+  const health = { command, timeoutMs: 300 };
+  expect(await checkHealth({ ...wave, health }, [], { ...context, commandEnvironment: process.env })).toEqual(
+    {
+      isWell: false,
+      message: '"sh" took longer than 0.3 s, and was killed: begun.',
+    },
+  );
+});
