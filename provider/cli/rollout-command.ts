@@ -173,10 +173,10 @@ async function decide(
   const { id, digest } = planned;
   const report = await rollouts.report(id);
   const { printedOverview, writeReportFiles } = await import("./rollout-output.js");
-  const overview = printedOverview(report, planned.guards);
+  const overview = printedOverview(report, planned);
   if (options.events === true) process.stderr.write(overview);
   else process.stdout.write(overview);
-  const code = verdictOn(report, planned, options);
+  const code = untilRefusal(report, options) ?? verdictOn(report, planned, options);
   if (code !== undefined) {
     writeReportFiles(report, options);
     await rollouts.forget(id);
@@ -185,7 +185,22 @@ async function decide(
     }
     return code;
   }
-  return await run(rollouts, id, false, options);
+  try {
+    return await run(rollouts, id, false, options);
+  } catch (error) {
+    // One that could not be begun is none.
+    if ((await rollouts.journal.record(id)).state === "planned") await rollouts.forget(id);
+    throw error;
+  }
+}
+
+function untilRefusal({ waves }: RolloutReport, { until }: RunOptions): ExitCode | undefined {
+  if (until === undefined || waves.some(({ name }) => name === until)) return undefined;
+  const names = waves.map(({ name }) => name).join(", ");
+  console.error(
+    harmless(`error: there is no wave "${until}" for --until; there are ${names}. Nothing was changed.`),
+  );
+  return EXIT.error;
 }
 
 /** Why a planned rollout is not begun, as an exit code; undefined when it is. */
@@ -253,6 +268,15 @@ const UNFINISHED: Fitting = {
 async function goOn(id: string | undefined, options: RunOptions, fitting: Fitting): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
     const record = await rollouts.find(id, fitting);
+    const changed = await rollouts.changedFiles(record);
+    if (changed.length > 0) {
+      const shown = changed.slice(0, 5).join(", ");
+      console.error(
+        harmless(
+          `Changed since the rollout was planned, and not what it goes on with: ${shown}${changed.length > 5 ? ", …" : ""}. To apply them, give it up (\`email-security rollout stop ${record.id}\`) and begin a new one.`,
+        ),
+      );
+    }
     if (id === undefined && (await isThrough(rollouts, record))) {
       throw new RolloutError(
         "ERR_ROLLOUT_NOT_FOUND",
@@ -270,7 +294,10 @@ async function isThrough(rollouts: Rollouts, { id, state }: RolloutRecord): Prom
 async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunOptions): Promise<ExitCode> {
   const { until, maxConcurrent, lockWait } = options;
   const lockWaitMs = lockWait === undefined ? undefined : lockWait * 1_000;
-  const { RolloutScreen, writeReportFiles, printedReport } = await import("./rollout-output.js");
+  const { RolloutScreen, checkReportFiles, writeReportFiles, printedReport } = await import(
+    "./rollout-output.js"
+  );
+  checkReportFiles(options);
   const stopping = new AbortController();
   const aborted = new AbortController();
   const screen = await RolloutScreen.start(await rollouts.report(id), options);
@@ -364,7 +391,7 @@ async function rollback(id: string | undefined, options: RollbackOptions): Promi
     const record = await rollouts.find(id, { fits, called: "that can be taken back" });
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../rollout/files-at-revision.js");
-    const files = to === undefined ? undefined : await filesAt(to);
+    const files = to === undefined ? undefined : { files: await filesAt(to), name: `the revision ${to}` };
     const planned = await untilInterrupted(
       async (stopping) =>
         await rollouts.planRollback(record.id, files, { stopping, ...withoutUndefined({ maxConcurrent }) }),

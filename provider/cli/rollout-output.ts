@@ -1,3 +1,5 @@
+import { closeSync, openSync } from "node:fs";
+import { ConfigurationError } from "../client";
 import type { RolloutRecord } from "../rollout/journal/journal";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import { eventJson } from "../rollout/progress/event-json";
@@ -45,8 +47,8 @@ export class PlanningProgress {
 const EVERY = 50;
 
 /** What a rollout would do, as it is printed. */
-export function printedOverview(report: RolloutReport, guards: PlannedRollout["guards"]): string {
-  return overviewText(report, guards, look());
+export function printedOverview(report: RolloutReport, planned: PlannedRollout): string {
+  return overviewText(report, planned, look());
 }
 
 /** What a rollout did, as it is printed. */
@@ -63,6 +65,22 @@ export function printedList(records: readonly RolloutRecord[]): string {
     return `${id}  ${state.padEnd(7)}  ${tenants} tenants of ${what}${reason === undefined ? "" : `: ${reason}`}`;
   });
   return `${lines.map(printable).join("\n")}\n`;
+}
+
+/**
+ * Told before a rollout begins: at its end it would be too late.
+ *
+ * @throws {ConfigurationError} when a report's file can't be written.
+ */
+export function checkReportFiles({ markdown, html, json }: RolloutOutput): void {
+  for (const file of [markdown, html, json]) {
+    if (file === undefined) continue;
+    try {
+      closeSync(openSync(file, "a"));
+    } catch (cause) {
+      throw new ConfigurationError(`The report can't be written: ${(cause as Error).message}`, { cause });
+    }
+  }
 }
 
 /**

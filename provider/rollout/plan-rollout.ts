@@ -41,6 +41,8 @@ export interface PlannedRollout {
   readonly digest: string;
   /** How many tenants may fail in the whole rollout; absent: no limit but those of the waves. */
   readonly tolerated?: number;
+  /** Where the state of all stacks is, as it may be shown. */
+  readonly backend: string;
   /** What keeps it from beginning, by tenant. */
   readonly guards: readonly { readonly tenant: string; readonly guard: Guard }[];
 }
@@ -114,7 +116,7 @@ export async function planRollout(
     const digest = digestOfRollout(spec, targets, digests);
     const packed = options.files ?? packFiles(files, stackFilesOf(spec, targets));
     await journal.planningDone(id, digest, packed);
-    return { id, digest, guards, ...withoutUndefined({ tolerated: spec.tolerated }) };
+    return { id, digest, guards, backend: backend.shown, ...withoutUndefined({ tolerated: spec.tolerated }) };
   } catch (error) {
     await journal.forget(id);
     throw error;

@@ -1,4 +1,6 @@
+import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { join, relative, resolve } from "node:path";
 import type { Finding } from "../gitops/files/finding";
 import { withoutUndefined } from "../settings/without-undefined";
 import { engineCapacity } from "./capacity";
@@ -77,6 +79,12 @@ export interface RunRequest {
   readonly aborted: AbortSignal;
 }
 
+/** Files of another time, and what they are called: `the rollout 20261121-…`. */
+export interface FilesOf {
+  readonly files: PackedFiles;
+  readonly name: string;
+}
+
 /** Rollouts over many tenants, and their journal. */
 export class Rollouts {
   readonly journal: Journal;
@@ -138,12 +146,13 @@ export class Rollouts {
    * Plans to take a rollout back: the files of the rollout before it, or others, through the same waves, for the tenants that
    * it changed or tried to.
    *
-   * @param files of another time. Default: those of the last rollout before it.
+   * @param to files of another time, and what they are called. Default: those of the last rollout before it that came
+   * through everywhere.
    * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when there was none before it.
    */
   async planRollback(
     id: string,
-    files: PackedFiles | undefined,
+    to: FilesOf | undefined,
     request: Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping"> = {},
   ): Promise<PlannedRollout> {
     const { spec } = await this.journal.record(id);
@@ -166,11 +175,24 @@ export class Rollouts {
       )
       .filter(({ tenants }) => tenants.length > 0);
     const { backend: _backend, folder: _folder, ...rest } = spec;
+    const { files, name } = to ?? (await this.#filesBefore(id));
     return await this.#plan(
-      { ...rest, waves, rollsBack: id },
+      { ...rest, waves, rollsBack: id, rollsBackTo: name },
       touched.map(({ target }) => target),
-      { ...request, files: files ?? (await this.#filesBefore(id)) },
+      { ...request, files },
     );
+  }
+
+  /** The files of the working folder that are not any more as a rollout keeps them; they are not what it goes on with. */
+  async changedFiles({ id, spec }: RolloutRecord): Promise<readonly string[]> {
+    if (spec.rollsBack !== undefined) return [];
+    const { bundle, folder } = await this.journal.files(id);
+    const root = resolve(relative(folder, "."));
+    return [...bundle].flatMap(([path, content]) => {
+      const file = join(root, path);
+      const isChanged = existsSync(file) && !readFileSync(file).equals(content);
+      return isChanged ? [relative("", file)] : [];
+    });
   }
 
   /** Forgets a rollout that was planned and is not to be begun. */
@@ -389,13 +411,15 @@ export class Rollouts {
     }
   }
 
-  async #filesBefore(id: string): Promise<PackedFiles> {
+  async #filesBefore(id: string): Promise<FilesOf> {
     const record = await this.journal.record(id);
     const before = await this.journal.before(record);
-    if (before !== undefined) return await this.journal.files(before.id);
+    if (before !== undefined) {
+      return { files: await this.journal.files(before.id), name: `the rollout ${before.id}` };
+    }
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `${this.#journalName()} has no rollout of ${record.spec.source} before ${id}, so that the files before it are not known. Name a revision of git: \`email-security rollout rollback ${id} --to REVISION\`.`,
+      `${this.#journalName()} has no rollout of ${record.spec.source} before ${id} that came through everywhere, so that it is not known which files to go back to. Name a revision of git: \`email-security rollout rollback ${id} --to REVISION\`.`,
     );
   }
 

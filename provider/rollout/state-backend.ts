@@ -3,11 +3,14 @@ import { dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { ConfigurationError } from "../client";
 import { hashOf } from "../settings/plan-digest";
+import { quote } from "../settings/text";
 
 /** Where the state of all stacks is. */
 export interface StateBackend {
   /** Its address, as Pulumi takes it; undefined: the one that the user is logged in to. */
   readonly url: string | undefined;
+  /** The address as it may be shown: without a password. */
+  readonly shown: string;
   /** Tells it from others; nothing of it, such as a password in the address, can be read out of this. */
   readonly fingerprint: string;
 }
@@ -16,14 +19,29 @@ export interface StateBackend {
  * The state backend: of the environment (`PULUMI_BACKEND_URL`), else of the project beside the targets file.
  *
  * @param project the folder of the project.
+ * @throws {ConfigurationError} when it is no address, or a folder that does not exist.
  */
 export function stateBackend(environment: NodeJS.ProcessEnv, project: string): StateBackend {
   const given = environment["PULUMI_BACKEND_URL"] || projectBackend(project);
-  if (!given) return { url: undefined, fingerprint: hashOf("logged in") };
+  if (!given) {
+    return { url: undefined, shown: "the one that Pulumi is logged in to", fingerprint: hashOf("logged in") };
+  }
+  if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(given)) {
+    throw new ConfigurationError(
+      `PULUMI_BACKEND_URL is ${quote(given, 300)}, which is no address; a folder is written as ${quote(`file://${resolve(project, given)}`, 300)}.`,
+    );
+  }
   // The engine runs in another folder than this.
   const relativePath = /^file:\/\/(\.{1,2}(?:\/.*)?)$/.exec(given)?.[1];
   const url = relativePath === undefined ? given : `file://${resolve(project, relativePath)}`;
-  return { url, fingerprint: hashOf(withoutPassword(url)) };
+  const folder = /^file:\/\/(\/[^?]*)/.exec(url)?.[1];
+  if (folder !== undefined && !existsSync(folder)) {
+    throw new ConfigurationError(
+      `The state backend ${quote(url, 300)} is a folder that does not exist; make it, or mend PULUMI_BACKEND_URL.`,
+    );
+  }
+  const shown = withoutPassword(url);
+  return { url, shown, fingerprint: hashOf(shown) };
 }
 
 /**

@@ -22,12 +22,15 @@ const ADVICE: Readonly<Record<string, string>> = {
   ERR_RATE_LIMITED:
     "Give the service's address a lower `requestsPerSecond` in the targets file, then resume the rollout.",
   ERR_CIRCUIT_OPEN: "See whether the service is down, then resume the rollout.",
+  ERR_NOT_IN_ORGANIZATION:
+    "Mend the settings file, or have the mailbox made; then give this rollout up (`email-security rollout stop`) and begin a new one, since this one keeps the files that it was planned with.",
   ERR_NO_PERMIT: "Resume the rollout: what ran it ended, or lost the tenant, in the middle.",
   ERR_ROLLOUT_STOPPED: "Resume the rollout: it does what is left.",
   ERR_ROLLOUT_NOT_AS_DECLARED: "See who else changes this tenant, then resume the rollout.",
 };
 
-const OTHERWISE = "See the message; once it is mended, resume the rollout, which does what is left.";
+const OTHERWISE =
+  "See the message. Once its cause is mended, resume the rollout; but where it is in a settings file, give this rollout up and begin a new one, since this one keeps the files that it was planned with.";
 
 /**
  * A failure of one tenant as it is kept and told.

@@ -95,7 +95,15 @@ async function hasPending(stack: Stack): Promise<boolean> {
 function take({ diagnosticEvent }: EngineEvent, errors: Set<string>): void {
   if (diagnosticEvent?.severity !== "error") return;
   const text = withoutColour(diagnosticEvent.message.replace(/<\{%[^%]*%\}>/g, "")).trim();
-  if (text !== "") errors.add(text);
+  if (text !== "") errors.add(plainList(text));
+}
+
+/** The engine's own list of errors, `2 errors occurred:` and a tab and a star before each, as lines. */
+function plainList(text: string): string {
+  return text
+    .replace(/^\d+ errors? occurred:\s*/gm, "")
+    .replace(/^\s*\* /gm, "")
+    .replaceAll("\t", "  ");
 }
 
 function lastLines(text: string): string {

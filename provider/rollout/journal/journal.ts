@@ -32,6 +32,8 @@ export interface RolloutSpec {
   readonly backend: string;
   /** The rollout that this one takes back. */
   readonly rollsBack?: string;
+  /** What it goes back to: the files of an earlier rollout, or of a revision of git. */
+  readonly rollsBackTo?: string;
 }
 
 /** What a plan said of a tenant, as far as reports need it. */
@@ -560,19 +562,26 @@ export class Journal {
     return rows.map(asRecord);
   }
 
-  /** The rollout of the same targets file before another one: its files are what a rollback goes back to. */
+  /**
+   * The last rollout of the same targets file before another one that came through everywhere: its files are what a rollback
+   * goes back to. One that stopped, or failed somewhere, is none.
+   */
   async before({
     id,
     spec,
     startedAtMs = Number.POSITIVE_INFINITY,
   }: RolloutRecord): Promise<RolloutRecord | undefined> {
-    return (await this.records()).find(
+    const earlier = (await this.records()).filter(
       (one) =>
         one.id !== id &&
         one.spec.source === spec.source &&
-        (one.startedAtMs ?? 0) < startedAtMs &&
-        one.spec.rollsBack !== id,
+        one.state === "done" &&
+        (one.startedAtMs ?? 0) < startedAtMs,
     );
+    for (const one of earlier) {
+      if (sum((await countsOf(this.database, one.id)).values()).failed === 0) return one;
+    }
+    return undefined;
   }
 
   async waves(id: string): Promise<readonly WaveRecord[]> {

@@ -1,6 +1,6 @@
 import { columnsOf, fitTo } from "../../gitops/plan/render/columns";
 import { Paper } from "../../gitops/plan/render/paper";
-import { counted, given, number, say, sentence, type Words } from "../../gitops/plan/render/words";
+import { counted, given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
 import { printable } from "../../settings/text";
 import type { PlannedRollout } from "../plan-rollout";
 import { duration } from "./duration";
@@ -14,7 +14,7 @@ import { listOf, SIGNS } from "./told-rollout";
  */
 export function overviewText(
   report: RolloutReport,
-  guards: PlannedRollout["guards"],
+  { guards, backend }: Pick<PlannedRollout, "guards" | "backend">,
   { color = false, width = 80, limit = 20 }: ReportTextOptions = {},
 ): string {
   const paper = new Paper(color, width);
@@ -26,6 +26,7 @@ export function overviewText(
       : say`Plan of taking back the rollout ${given(report.rollsBack)} of ${given(report.source)}: ${size}`,
     { style: "bold" },
   );
+  if (report.rollsBackTo !== undefined) paper.text(say`To the files of ${given(report.rollsBackTo)}.`);
   paper.gap();
   paper.text([
     `~ ${number(counts.pending)} to change   = ${number(counts.unchanged)} hold what is declared   ✗ ${number(counts.failed)} can't be planned`,
@@ -44,6 +45,7 @@ export function overviewText(
   risks(paper, tenants, limit);
   wavesOf(paper, report);
   paper.gap();
+  paper.text(say`State of the stacks: ${given(backend)}`, { style: "dim" });
   paper.text(say`Digest ${given(report.digest)}`, { style: "dim" });
   return paper.toString();
 }
@@ -64,19 +66,27 @@ function guardsOf(paper: Paper, guards: PlannedRollout["guards"], limit: number)
   rest(paper, guards.length - limit);
 }
 
+/** Tenants that can't be planned for the same reason, such as a mistake in what all include, are told together. */
 function failures(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
   const failed = tenants.filter(({ error }) => error !== undefined);
   if (failed.length === 0) return;
   paper.heading([`Can't be planned (${number(failed.length)})`], "red");
-  for (const { name, wave, error } of failed.slice(0, limit)) {
+  const alike = Map.groupBy(failed, ({ name, error }) => (error?.message ?? "").replaceAll(name, "…"));
+  for (const group of [...alike.values()].slice(0, limit)) {
+    const [{ name, wave, error } = { name: "", wave: "", error: undefined }, ...others] = group;
     paper.marked("✗", say`${given(name)} (wave ${given(wave)}) [${given(error?.code ?? "")}]`, {
       indent: INDENT,
       style: "red",
     });
     paper.verbatim(error?.message ?? "", INDENT * 2);
+    if (others.length > 0) {
+      const names = others.slice(0, 5).map((other): Words => [given(other.name)]);
+      const more = others.length > 5 ? `, and ${number(others.length - 5)} more` : "";
+      paper.text(say`The same in ${join(names, ", ")}${more}.`, { indent: INDENT * 2 });
+    }
     paper.text([sentence(error?.advice ?? "")], { indent: INDENT * 2, style: "dim" });
   }
-  rest(paper, failed.length - limit);
+  rest(paper, alike.size - limit);
 }
 
 /** A change that several tenants get is told once. */

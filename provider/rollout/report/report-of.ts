@@ -32,6 +32,7 @@ export async function reportOf(journal: Journal, id: string, isHeld: boolean): P
     ...(startedAtMs === undefined ? {} : { startedAt: iso(startedAtMs) }),
     ...(finishedAtMs === undefined ? {} : { finishedAt: iso(finishedAtMs) }),
     ...(spec.rollsBack === undefined ? {} : { rollsBack: spec.rollsBack }),
+    ...(spec.rollsBackTo === undefined ? {} : { rollsBackTo: spec.rollsBackTo }),
     counts,
     waves: waves.map((wave, index): WaveReport => {
       const {

@@ -128,6 +128,9 @@ const schema = z
     startedAt: time("When it began").exactOptional(),
     finishedAt: time("When it ended").exactOptional(),
     rollsBack: text("The id of the rollout that this one takes back.").exactOptional(),
+    rollsBackTo: text(
+      "What it goes back to: the files of an earlier rollout, or of a revision of git.",
+    ).exactOptional(),
     counts,
     waves: z.array(wave).readonly(),
     tenants: z.array(tenant).readonly().describe("In the order of waves, and in each, of its tenants."),

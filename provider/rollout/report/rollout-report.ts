@@ -26,6 +26,8 @@ export interface RolloutReport {
   readonly finishedAt?: string;
   /** The rollout that this one takes back. */
   readonly rollsBack?: string;
+  /** What it goes back to: the files of an earlier rollout, or of a revision of git. */
+  readonly rollsBackTo?: string;
   readonly counts: Readonly<Record<TenantState, number>>;
   readonly waves: readonly WaveReport[];
   /** In the order of waves, and in each, of its tenants. */
