@@ -184,7 +184,7 @@ export class VirtualJournal {
     this.state = "running";
     this.reason = undefined;
     this.isStopping = false;
-    this.until = until;
+    this.until = until ?? (retry ? this.until : undefined);
     for (const wave of this.waves) {
       if (retry) this.#retry(wave);
       else if (wave.state === "gated" && wave.wave.name !== until) wave.isApproved = true;
