@@ -5,6 +5,7 @@
  *   npm run bench:rollouts                                      everything, some two hours; writes rollouts.md
  *   npm run bench:rollouts -- --tenants 10 --concurrent 2       a part, only printed
  *   npm run bench:rollouts -- --tenants 300 --loops 2           the loop at some parallelisms only
+ *   npm run bench:rollouts -- --tenants 10 --unchanged 300      of 300, only the first rollout, and those with nothing to do
  */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -24,6 +25,8 @@ const { values } = parseArgs({
     entries: { type: "string", default: "500" },
     concurrent: { type: "string", default: "1,2,4,8" },
     loops: { type: "string" },
+    unchanged: { type: "string" },
+    "unchanged-loops": { type: "string" },
     date: { type: "string", default: new Date().toISOString().slice(0, 10) },
     write: { type: "boolean", default: false },
   },
@@ -32,6 +35,8 @@ const sizes = numbers(values.tenants);
 const [entries = 500] = numbers(values.entries);
 const concurrencies = numbers(values.concurrent);
 const loops = values.loops === undefined ? concurrencies : numbers(values.loops);
+const unchangedSizes = values.unchanged === undefined ? [] : numbers(values.unchanged);
+const unchangedLoops = values["unchanged-loops"] === undefined ? loops : numbers(values["unchanged-loops"]);
 
 /** One way to the same end, measured once. */
 export interface RolloutMeasurement {
@@ -52,11 +57,12 @@ const engine = await ensureEngine();
 const cli = createRequire(import.meta.url)
   .resolve("pulumi-email-security/package.json")
   .replace(/package\.json$/, "dist/cli/main.js");
-for (const tenants of sizes) await measureFleet(tenants);
+for (const tenants of sizes) await measureFleet(tenants, true, loops);
+for (const tenants of unchangedSizes) await measureFleet(tenants, false, unchangedLoops);
 const facts = await machineFacts(values.date);
 await writeRolloutResults(measurements, { facts, entries, isKept: values.write });
 
-async function measureFleet(tenants: number): Promise<void> {
+async function measureFleet(tenants: number, changes: boolean, loopsAt: readonly number[]): Promise<void> {
   await using service = await Service.start({ tenants });
   const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
   try {
@@ -96,10 +102,13 @@ async function measureFleet(tenants: number): Promise<void> {
     let denies = 0;
     for (const concurrent of concurrencies) {
       await measure("rollout", "nothing to do", concurrent, process.execPath, rollout(concurrent));
+      if (loopsAt.includes(concurrent)) {
+        await measure("loop", "nothing to do", concurrent, "sh", loop(concurrent));
+      }
+      if (!changes) continue;
       await writeBaseline(folder, ++denies);
       await measure("rollout", "one new deny each", concurrent, process.execPath, rollout(concurrent));
-      if (!loops.includes(concurrent)) continue;
-      await measure("loop", "nothing to do", concurrent, "sh", loop(concurrent));
+      if (!loopsAt.includes(concurrent)) continue;
       await writeBaseline(folder, ++denies);
       await measure("loop", "one new deny each", concurrent, "sh", loop(concurrent));
     }
