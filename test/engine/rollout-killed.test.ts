@@ -128,7 +128,7 @@ async function expectSettled(): Promise<void> {
   expect(again).toMatchObject({ code: 0 });
 }
 
-const cases = isLong ? Object.keys(MOMENTS) : ["a list is being written", "two tenants are written to"];
+const cases = isLong ? Object.keys(MOMENTS) : ["two tenants are written to"];
 
 it.each(cases)("is killed when %s, and resumed", async (moment) => {
   await changeBaseline();
