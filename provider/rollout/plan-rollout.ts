@@ -96,20 +96,24 @@ export async function planRollout(
       alwaysRunEngine,
     };
     await write(failed);
-    const waiting = keys.entries();
+    const planOne = async (target: Target, key: string): Promise<void> => {
+      const plan: TargetPlan = await planTarget(target, key, context);
+      goOn();
+      for (const file of plan.files) files.add(file);
+      for (const guard of plan.guards) guards.push({ tenant: target.name, guard });
+      unwritten.push(plan.planned);
+      if (unwritten.length < BATCH) return;
+      const batch = unwritten;
+      unwritten = [];
+      await write(batch);
+    };
+    const [first, ...others] = keys;
+    // By itself: whoever opens a new PostgreSQL backend first makes Pulumi's table there, and fails when two do so at once.
+    if (first !== undefined) await planOne(...first);
+    const waiting = others.values();
     await Promise.all(
       Array.from({ length: concurrency }, async () => {
-        for (const [target, key] of waiting) {
-          const plan: TargetPlan = await planTarget(target, key, context);
-          goOn();
-          for (const file of plan.files) files.add(file);
-          for (const guard of plan.guards) guards.push({ tenant: target.name, guard });
-          unwritten.push(plan.planned);
-          if (unwritten.length < BATCH) continue;
-          const batch = unwritten;
-          unwritten = [];
-          await write(batch);
-        }
+        for (const [target, key] of waiting) await planOne(target, key);
       }),
     );
     await write(unwritten);
