@@ -36,7 +36,6 @@ async function work({ database, concurrency }: WorkerOptions): Promise<ExitCode>
       "A worker needs a journal in PostgreSQL: --database postgres://user:password@host:5432/database, or EMAIL_SECURITY_DATABASE. With a journal in a file, `email-security rollout` does it all.",
     );
   }
-  if (concurrency === 0) throw new ConfigurationError("--concurrency must be 1 or more.");
   const stopping = new AbortController();
   const aborted = new AbortController();
   const interrupt = (): void => {

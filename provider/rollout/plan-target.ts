@@ -1,11 +1,9 @@
-import { existsSync, realpathSync } from "node:fs";
-import { join, relative, sep } from "node:path";
-import { ConfigurationError, SettingsClient } from "../client";
+import { join } from "node:path";
+import { SettingsClient } from "../client";
 import type { Permits } from "../client/permits";
-import { lineText, SettingsFileError } from "../gitops/files/finding";
+import { SettingsFileError } from "../gitops/files/finding";
 import { lintSettings } from "../gitops/files/lint";
 import type { ReadCache } from "../gitops/files/read-settings";
-import { repositoryOf } from "../gitops/files/repository";
 import type { Settings } from "../gitops/files/settings";
 import { type Desired, desiredOf } from "../gitops/plan/desired";
 import { withoutEvidence } from "../gitops/plan/mail-evidence";
@@ -60,7 +58,6 @@ export async function planTarget(target: Target, key: string, context: PlanningC
   const file = root === undefined ? target.settings : join(root, target.settings);
   const files = new Set<string>([file]);
   try {
-    if (root === undefined) requireInside(target);
     const { settings, findings, files: read } = lintSettings(file, { today, cache, ownDomains: [] });
     for (const one of read) files.add(one);
     if (settings === undefined) throw new SettingsFileError(file, findings);
@@ -94,17 +91,6 @@ export async function planTarget(target: Target, key: string, context: PlanningC
 /** A tenant that could not be planned. */
 export function failedPlan({ name }: Target, error: unknown, secrets: readonly string[] = []): PlannedTenant {
   return { name, state: "failed", digest: "", error: tenantError(error, "plan", secrets) };
-}
-
-/** What is reviewed is in the repository, and a link may lead out of it. */
-function requireInside({ name, settings, place }: Target): void {
-  const repository = repositoryOf(process.cwd());
-  if (repository === undefined || !existsSync(settings)) return;
-  const path = relative(repository, realpathSync(settings));
-  if (path !== ".." && !path.startsWith(`..${sep}`)) return;
-  throw new ConfigurationError(
-    `${lineText(place)}: the settings file of ${quote(name)}, ${quote(settings, 300)}, lies outside the repository, where no review sees it. Keep it in the repository.`,
-  );
 }
 
 /** The state of a tenant's stack. @throws {RolloutError} (`ERR_STACK_FOREIGN`) when a run would delete what is not ours. */

@@ -1,4 +1,3 @@
-import { SettingsFileError } from "../gitops/files/finding";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { without } from "../settings/secrets";
 import { harmless } from "../settings/text";
@@ -7,7 +6,6 @@ import type { TenantError } from "./report/rollout-report";
 /** What to do about a failure, by its code; a sentence. */
 const ADVICE: Readonly<Record<string, string>> = {
   ERR_AUTH: "Check that the key is this tenant's and still valid, and that it may change settings.",
-  ERR_CONFIG: "Mend what the message names, in the targets file or the environment.",
   ERR_CONFIGURATION: "Mend what the message names, in the targets file or the environment.",
   ERR_ROLLOUT_KEY: "Make the key readable from where the targets file says that it is.",
   ERR_SETTINGS_FILE:
@@ -44,10 +42,7 @@ export function tenantError(
 ): TenantError {
   const code = error instanceof EmailSecurityError ? error.code : codeIn(error);
   const message = error instanceof Error ? error.message : String(error);
-  const advice =
-    error instanceof SettingsFileError
-      ? (ADVICE["ERR_SETTINGS_FILE"] ?? OTHERWISE)
-      : (ADVICE[code] ?? OTHERWISE);
+  const advice = ADVICE[code] ?? OTHERWISE;
   return {
     code,
     // What makes a text harmless would keep a key from being found in it.

@@ -89,9 +89,7 @@ class EngineProcess {
         signal.removeEventListener("abort", cancel);
         resolve(result);
       };
-      const hear = (message: FromEngineProcess): void => {
-        if (message.kind === "result") settle(message.result);
-      };
+      const hear = ({ result }: FromEngineProcess): void => settle(result);
       const died = (): void =>
         settle({ ok: false, isLocked: false, message: "The process that ran the engine was killed." });
       child.on("message", hear);

@@ -32,7 +32,6 @@ process.on("disconnect", () => {
 // A CLI that was killed takes its connections with it; that is told by its exit code.
 process.on("uncaughtException", () => {});
 process.on("unhandledRejection", () => {});
-tell({ kind: "ready" });
 
 function tell(message: FromEngineProcess): void {
   if (process.connected) process.send?.(message);

@@ -32,10 +32,13 @@ export type UpResult =
       readonly message: string;
     };
 
-/** What an engine process is told, and tells. */
+/** What an engine process is told. */
 export type ToEngineProcess =
   | { readonly kind: "up"; readonly request: UpRequest }
   | { readonly kind: "cancel" };
-export type FromEngineProcess =
-  | { readonly kind: "ready" }
-  | { readonly kind: "result"; readonly result: UpResult };
+
+/** What it tells. */
+export interface FromEngineProcess {
+  readonly kind: "result";
+  readonly result: UpResult;
+}

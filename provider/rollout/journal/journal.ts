@@ -248,8 +248,8 @@ export class Journal {
   /**
    * Begins a rollout, or goes on with it.
    *
-   * @param until the wave after which to wait, and with `retry` by default that of the last time; one that waits there already goes on waiting. All others that wait at
-   * their gate are approved, unless `retry`.
+   * @param until the wave after which to wait, and with `retry` by default that of the last time; one that waits there
+   * already goes on waiting. All others that wait at their gate are approved, unless `retry`.
    * @param retry whether tenants that failed are tried again, and waves that were found unwell looked at again. It approves
    * no gate: whoever resumes what was interrupted has not said that a wave is well.
    */
