@@ -11,7 +11,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
-import { repositoryOf } from "../gitops/files/repository";
+import { isOutside, repositoryOf } from "../gitops/files/repository";
 import type { PackedFiles } from "./journal/journal";
 
 /**
@@ -87,10 +87,7 @@ function linkPackages(folder: string): void {
 function commonFolder(folders: readonly string[]): string {
   const [first = process.cwd(), ...rest] = folders;
   let common = first;
-  const holds = (folder: string): boolean => {
-    const path = relative(common, folder);
-    return path !== ".." && !path.startsWith(`..${sep}`);
-  };
-  while (!rest.every(holds) && dirname(common) !== common) common = dirname(common);
+  while (rest.some((folder) => isOutside(common, folder)) && dirname(common) !== common)
+    common = dirname(common);
   return common;
 }

@@ -1,9 +1,11 @@
 import { spawn } from "node:child_process";
-import { SettingsClient } from "../client";
+import type { SettingsClient } from "../client";
 import type { Permits } from "../client/permits";
+import { eachAtOnce } from "../settings/at-once";
 import { withCode } from "../settings/email-security-error";
 import { printable, quote } from "../settings/text";
 import type { TenantRecord } from "./journal/journal";
+import { withTargetClient } from "./target-client";
 import { readKey } from "./targets/read-key";
 import type { Target } from "./targets/target";
 import type { HealthCheck, ThreatLimit, Wave } from "./wave";
@@ -115,15 +117,10 @@ async function manyThreats(
   context: HealthContext,
 ): Promise<readonly string[]> {
   const found: string[] = [];
-  const waiting = changed.values();
-  await Promise.all(
-    Array.from({ length: AT_ONCE }, async () => {
-      for (const tenant of waiting) {
-        const one = await tooManyThreats(limit, tenant, context);
-        if (one !== undefined) found.push(one);
-      }
-    }),
-  );
+  await eachAtOnce(changed, AT_ONCE, async (tenant) => {
+    const one = await tooManyThreats(limit, tenant, context);
+    if (one !== undefined) found.push(one);
+  });
   return found.sort();
 }
 
@@ -134,19 +131,19 @@ async function tooManyThreats(
   { environment, permits, now }: HealthContext,
 ): Promise<string | undefined> {
   const minutes = Math.max(1, Math.ceil((now() - (finishedAtMs ?? now())) / 60_000));
-  const { baseUrl, allowInsecureHttp } = target;
-  let client: SettingsClient | undefined;
   try {
-    const apiKey = await readKey(target, { environment });
-    client = new SettingsClient({ baseUrl, apiKey, allowInsecureHttp, permits: permits(target) });
-    const [since, both] = [await total(client, minutes), await total(client, 2 * minutes)];
+    const key = await readKey(target, { environment });
+    const [since, both] = await withTargetClient(
+      target,
+      key,
+      permits,
+      async (client) => [await total(client, minutes), await total(client, 2 * minutes)] as const,
+    );
     const before = Math.max(0, both - since);
     if (since - before < min || since <= before * (1 + risePercent / 100)) return undefined;
     return `${quote(target.name)} has ${since} threats in the ${minutes} min since its change, and had ${before} in as long before it.`;
   } catch (error) {
     return `The threats of ${quote(target.name)} can't be counted: ${printable(withCode(error))}.`;
-  } finally {
-    await client?.close();
   }
 }
 

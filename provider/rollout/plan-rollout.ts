@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { ReadCache } from "../gitops/files/read-settings";
 import type { Guard } from "../gitops/plan/plan";
+import { eachAtOnce } from "../settings/at-once";
 import { hashOf } from "../settings/plan-digest";
 import { withoutUndefined } from "../settings/without-undefined";
 import { RolloutError } from "./errors";
@@ -96,7 +97,7 @@ export async function planRollout(
       alwaysRunEngine,
     };
     await write(failed);
-    const planOne = async (target: Target, key: string): Promise<void> => {
+    const planOne = async ([target, key]: readonly [Target, string]): Promise<void> => {
       const plan: TargetPlan = await planTarget(target, key, context);
       goOn();
       for (const file of plan.files) files.add(file);
@@ -109,13 +110,8 @@ export async function planRollout(
     };
     const [first, ...others] = keys;
     // By itself: whoever opens a new PostgreSQL backend first makes Pulumi's table there, and fails when two do so at once.
-    if (first !== undefined) await planOne(...first);
-    const waiting = others.values();
-    await Promise.all(
-      Array.from({ length: concurrency }, async () => {
-        for (const [target, key] of waiting) await planOne(target, key);
-      }),
-    );
+    if (first !== undefined) await planOne(first);
+    await eachAtOnce(others, concurrency, planOne);
     await write(unwritten);
     const digest = digestOfRollout(spec, targets, digests);
     const packed = options.files ?? packFiles(files, stackFilesOf(spec, targets));
@@ -190,18 +186,13 @@ async function readKeys(
 ): Promise<{ readonly keys: ReadonlyMap<Target, string>; readonly failed: readonly PlannedTenant[] }> {
   const keys = new Map<Target, string>();
   const failed: PlannedTenant[] = [];
-  const waiting = targets.values();
-  await Promise.all(
-    Array.from({ length: concurrency }, async () => {
-      for (const target of waiting) {
-        goOn();
-        try {
-          keys.set(target, await readKey(target, { environment }));
-        } catch (error) {
-          failed.push(failedPlan(target, error));
-        }
-      }
-    }),
-  );
+  await eachAtOnce(targets, concurrency, async (target) => {
+    goOn();
+    try {
+      keys.set(target, await readKey(target, { environment }));
+    } catch (error) {
+      failed.push(failedPlan(target, error));
+    }
+  });
   return { keys, failed };
 }

@@ -1,5 +1,4 @@
 import { join } from "node:path";
-import { SettingsClient } from "../client";
 import type { Permits } from "../client/permits";
 import { SettingsFileError } from "../gitops/files/finding";
 import { lintSettings } from "../gitops/files/lint";
@@ -21,6 +20,7 @@ import { withoutUndefined } from "../settings/without-undefined";
 import { RolloutError } from "./errors";
 import type { PlannedTenant, TenantSummary } from "./journal/journal";
 import type { TenantChange } from "./report/rollout-report";
+import { withTargetClient } from "./target-client";
 import type { Target } from "./targets/target";
 import { tenantError } from "./tenant-error";
 
@@ -126,13 +126,10 @@ async function readTenant(
   apiKey: string,
   { permits }: Pick<PlanningContext, "permits">,
 ): Promise<{ readonly observed: Observed; readonly host: string }> {
-  const { baseUrl, allowInsecureHttp } = target;
-  const client = new SettingsClient({ baseUrl, apiKey, allowInsecureHttp, permits: permits(target) });
-  try {
-    return { observed: await observe(client), host: hostOf(client) };
-  } finally {
-    await client.close();
-  }
+  return await withTargetClient(target, apiKey, permits, async (client) => ({
+    observed: await observe(client),
+    host: hostOf(client),
+  }));
 }
 
 function planOf(

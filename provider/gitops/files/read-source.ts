@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { printable, quote } from "../../settings/text";
 import type { Finding, Place } from "./finding";
-import { repositoryOf } from "./repository";
+import { isOutside, repositoryOf } from "./repository";
 import { readYaml, type YamlSource } from "./yaml-source";
 
 /**
@@ -69,11 +69,7 @@ export function readerFrom(top: string): (path: string) => string {
 /** Tells of a path whether it leads out of the repository that a file is in, over links too. */
 export function isBeyondRepositoryOf(file: string): (path: string) => boolean {
   const repository = repositoryOf(dirname(realPath(resolve(file))));
-  return (path) => {
-    if (repository === undefined) return false;
-    const within = relative(repository, realPath(resolve(path)));
-    return within === ".." || within.startsWith(`..${sep}`) || isAbsolute(within);
-  };
+  return (path) => repository !== undefined && isOutside(repository, realPath(resolve(path)));
 }
 
 /** What a path leads to; of what is not there, as far as it is. */

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { relative, resolve, sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Finding, FindingLevel, Place } from "./finding";
+import { isOutside } from "./repository";
 import { ruleOf } from "./rules";
 
 /** What a SARIF log says beside the findings. */
@@ -116,11 +117,8 @@ function descriptor(code: string, told: FindingLevel): Record<string, unknown> {
 /** A file in the repository by its path there, any other by its own address. */
 function artifactOf(file: string, root: string, folder: string): { uri: string; uriBaseId?: string } {
   const path = resolve(folder, file);
-  const within = relative(root, path);
-  if (isAbsolute(within) || within === ".." || within.startsWith(`..${sep}`)) {
-    return { uri: pathToFileURL(path).href };
-  }
-  const uri = within
+  if (isOutside(root, path)) return { uri: pathToFileURL(path).href };
+  const uri = relative(root, path)
     .split(sep)
     .map((step) => encodeURIComponent(step.toWellFormed()))
     .join("/");
