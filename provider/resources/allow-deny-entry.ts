@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
-import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./dynamic-front";
+import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { shell } from "./shell";
 
 /** The arguments of an {@link AllowDenyEntry}. */

@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
 import { ENTRIES } from "../settings/list-arguments";
-import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./dynamic-front";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
+import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { shell } from "./shell";
 
 /** One entry of an {@link AllowDenyList}, as an element of an array or, where its key is the value, of a map. */

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import type { dynamic } from "@pulumi/pulumi";
+import { isReadablePath } from "../settings/property-path";
 import type { Change } from "./lifecycle/lifecycle";
 
 /**
@@ -17,7 +18,8 @@ export function withDetailedDiff(
   changes: readonly Change[],
   modules: Iterable<NodeModule> = loadedModules(),
 ): dynamic.DiffResult {
-  if (result.changes !== true || changes.length === 0 || !changes.every(isReadable)) return result;
+  if (result.changes !== true || changes.length === 0) return result;
+  if (!changes.every(({ property }) => isReadablePath(property))) return result;
   if (!isPrepared(modules)) return result;
   return {
     ...result,
@@ -30,14 +32,6 @@ export function withDetailedDiff(
       return true;
     },
   };
-}
-
-/**
- * A key that ends in a backslash can't be written as a path: Pulumi takes its end for an escaped quote, and fails the
- * whole run.
- */
-function isReadable({ property }: Change): boolean {
-  return !property.endsWith('\\"]');
 }
 
 /** What the host's messages are generated from: `DiffResponse` and `PropertyDiff` of Pulumi's `provider.proto`. */

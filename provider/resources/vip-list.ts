@@ -1,8 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
 import { MEMBERS } from "../settings/list-arguments";
-import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./dynamic-front";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
+import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { shell } from "./shell";
 
 /** One member of a {@link VipList}, as an element of an array or, where its key is the mailbox, of a map. */

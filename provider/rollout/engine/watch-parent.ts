@@ -1,4 +1,4 @@
-import { exitWithParent } from "../../resources/parent-process";
+import { exitWithParent } from "../../resources/provider-process";
 
 /*
  * Loaded into each provider process before anything else: one that the engine has not called yet, when the engine is killed,

@@ -1,4 +1,5 @@
 import type { dynamic } from "@pulumi/pulumi";
+import { PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
 import { readReviewedPlan } from "../../../provider/resources/reviewed-plan";
 import type { HandlerName } from "../../../provider/resources/shell";
 import { InitFailed, type Properties } from "../dynamic-provider";
@@ -33,7 +34,11 @@ export class InProcessProvider implements ServesRuns, AsyncDisposable {
         };
       },
       async diff(id, olds, news) {
-        const { changes = false, replaces = [] } = await front.diff(id, passed(olds), passed(news));
+        const { changes = false, replaces = [] } = await front.diff(
+          id,
+          { ...passed(olds), [PROVIDER_PROPERTY]: handler },
+          passed(news),
+        );
         return { changes, replaces };
       },
       diffDetails: async () => undefined,

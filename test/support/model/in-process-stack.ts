@@ -1,12 +1,10 @@
 import type { dynamic } from "@pulumi/pulumi";
 import { SettingsClient } from "../../../provider/client";
-import { dynamicFront, type FrontOptions } from "../../../provider/resources/dynamic-front";
-import { allowDenyEntry } from "../../../provider/resources/lifecycle/allow-deny-entry";
-import { allowDenyList } from "../../../provider/resources/lifecycle/allow-deny-list";
+import { dynamicFront } from "../../../provider/resources/dynamic-front";
+import type { Session } from "../../../provider/resources/front";
 import type { Declaration as Declared } from "../../../provider/resources/lifecycle/lifecycle";
-import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
-import { vipList } from "../../../provider/resources/lifecycle/vip-list";
 import { Program } from "../../../provider/resources/program";
+import { PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
 import type { ReviewedPlan } from "../../../provider/resources/reviewed-plan";
 import type { HandlerName } from "../../../provider/resources/shell";
 import { NO_OWN_DOMAINS } from "../../../provider/settings/own-domains";
@@ -144,7 +142,8 @@ export class InProcessStack implements Stack {
     if (old === undefined) {
       return isPreview ? noStep : (run) => this.#create(declaration, inputs, front, run);
     }
-    const diff = await front.diff(old.id, passed(old.outputs), inputs);
+    // The host puts the provider into what it passes on to the engine.
+    const diff = await front.diff(old.id, { ...passed(old.outputs), [PROVIDER_PROPERTY]: kind }, inputs);
     if (!diff.changes && !old.hasFailed) {
       if (!isPreview) old.inputs = inputs;
       return noStep;
@@ -259,7 +258,8 @@ export class Provider implements AsyncDisposable {
     const soon = (begin: () => void) => void setTimeout(begin, 1);
     const tenant = new Tenant({ client: this.#client, gather: soon });
     const declared: Declared[] = [];
-    const options: FrontOptions = {
+    const program = new Program();
+    const session: Session = {
       configure: () => {},
       context: () => ({
         tenant,
@@ -269,17 +269,20 @@ export class Provider implements AsyncDisposable {
         isHeldElsewhere: () => false,
         reviewed: () => reviewed,
       }),
-      program: new Program(),
       ownDomains: () => NO_OWN_DOMAINS,
-      declare: (declaration) => void declared.push(declaration),
+      declare: (owner, declaration) => {
+        const collisions = program.declare(owner, declaration);
+        if (collisions.length === 0) declared.push(declaration);
+        return collisions;
+      },
       tenant: () => new URL(url).host,
       say: () => {},
     };
     this.#fronts = {
-      allowDenyEntry: dynamicFront("AllowDenyEntry", allowDenyEntry, options) as Front,
-      allowDenyList: dynamicFront("AllowDenyList", allowDenyList, options) as Front,
-      vipEmployee: dynamicFront("VipEmployee", vipEmployee, options) as Front,
-      vipList: dynamicFront("VipList", vipList, options) as Front,
+      allowDenyEntry: dynamicFront("AllowDenyEntry", session) as Front,
+      allowDenyList: dynamicFront("AllowDenyList", session) as Front,
+      vipEmployee: dynamicFront("VipEmployee", session) as Front,
+      vipList: dynamicFront("VipList", session) as Front,
     };
   }
 

@@ -1,0 +1,29 @@
+import "../settings/node-version";
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
+import { guardProcess } from "../resources/provider-process";
+import { rpcs } from "./rpcs";
+
+/*
+ * The plugin's program. The engine starts it with its own address as the last argument, reads the port from the first line
+ * of the output, and calls it by gRPC. What the calls need is loaded while the engine connects.
+ */
+
+guardProcess();
+// On Windows the process that started this one is the shell of a .cmd file, which outlives an engine that is killed.
+if (process.platform === "win32") process.stdin.on("end", () => process.exit(1)).resume();
+
+const server = new Server({
+  // As many bytes as Pulumi's own servers take: a list of thousands comes in one message.
+  "grpc.max_receive_message_length": 400 * 1024 * 1024,
+  "grpc.max_send_message_length": 400 * 1024 * 1024,
+  "grpc.max_metadata_size": 16 * 1024 * 1024,
+});
+const service = import("./provider-service").then(
+  ({ ProviderService }) => new ProviderService(process.argv.at(-1)),
+);
+server.addService(ResourceProviderService, rpcs(service));
+server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
+  if (error !== null) throw error;
+  process.stdout.write(`${port}\n`);
+});

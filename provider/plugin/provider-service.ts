@@ -1,0 +1,199 @@
+import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
+import messages from "@pulumi/pulumi/proto/provider_pb.js";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
+import { INSTANCE_KEY, NAMESPACE } from "../resources/configuration";
+import { type Front, frontOf } from "../resources/front";
+import { RESOURCE_KINDS } from "../resources/lifecycle/lifecycles";
+import { ProviderSession } from "../resources/session";
+import type { ArgumentFailure } from "../settings/arguments";
+import { EmailSecurityError } from "../settings/email-security-error";
+import { isReadablePath } from "../settings/property-path";
+import { quote } from "../settings/text";
+import { checkConfiguration, configurationOf, movesTenant } from "./provider-configuration";
+import { propertiesOf, structOf } from "./wire";
+
+/** Put in by the build. */
+declare const PLUGIN_VERSION: string;
+declare const PLUGIN_SCHEMA: string;
+
+type Message = typeof messages;
+type Request<Name extends keyof Message> = InstanceType<Message[Name] & (new () => unknown)>;
+
+/**
+ * Pulumi's provider protocol over the same fronts as the dynamic resources: one method a call of `provider.proto`, from
+ * message to message. What a call throws is told to the engine as it is.
+ */
+export class ProviderService {
+  readonly #session: ProviderSession;
+  readonly #fronts: ReadonlyMap<string, Front>;
+
+  /** @param engine where the engine is to be reached. */
+  constructor(engine: string | undefined) {
+    const session = new ProviderSession(engine);
+    this.#session = session;
+    this.#fronts = new Map(
+      RESOURCE_KINDS.map((kind) => [`${NAMESPACE}:index:${kind}`, frontOf(kind, session)]),
+    );
+  }
+
+  getPluginInfo(): unknown {
+    const answer = new plugin.PluginInfo();
+    answer.setVersion(PLUGIN_VERSION);
+    return answer;
+  }
+
+  getSchema(request: Request<"GetSchemaRequest">): unknown {
+    if (request.getVersion() !== 0) {
+      throw new ProtocolError(`There is no schema of version ${request.getVersion()}; ask for version 0.`);
+    }
+    const answer = new messages.GetSchemaResponse();
+    answer.setSchema(PLUGIN_SCHEMA);
+    return answer;
+  }
+
+  checkConfig(request: Request<"CheckRequest">): unknown {
+    const { inputs, failures } = checkConfiguration(propertiesOf(request.getNews()), nameOf(request));
+    return checked(inputs, failures);
+  }
+
+  diffConfig(request: Request<"DiffRequest">): unknown {
+    const olds = propertiesOf(request.getOldInputs() ?? request.getOlds());
+    const news = propertiesOf(request.getNews());
+    const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
+    const answer = new messages.DiffResponse();
+    answer.setChanges(JSON.stringify(olds) === JSON.stringify(news) ? DIFF_NONE : DIFF_SOME);
+    if (movesTenant(olds, news, nameOf(request))) answer.setReplacesList(["baseUrl"]);
+    return answer;
+  }
+
+  configure(request: Request<"ConfigureRequest">): unknown {
+    this.#session.configure(configurationOf(propertiesOf(request.getArgs()), nameOf(request)));
+    // Secrets come in clear, and the engine itself keeps them secret where they go into state.
+    return new messages.ConfigureResponse();
+  }
+
+  check(request: Request<"CheckRequest">): unknown {
+    const named = { id: request.getUrn(), name: nameOf(request) };
+    const { inputs, failures } = this.#frontOf(request).check(
+      propertiesOf(request.getNews()),
+      propertiesOf(request.getOlds()),
+      named,
+    );
+    return checked(inputs, failures);
+  }
+
+  diff(request: Request<"DiffRequest">): unknown {
+    const changes = this.#frontOf(request).diff(
+      propertiesOf(request.getOlds()),
+      propertiesOf(request.getNews()),
+    );
+    const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
+    const answer = new messages.DiffResponse();
+    answer.setChanges(changes.length === 0 ? DIFF_NONE : DIFF_SOME);
+    answer.setReplacesList(changes.filter(({ replace }) => replace).map(({ property }) => property));
+    if (!changes.every(({ property }) => isReadablePath(property))) return answer;
+    const details = answer.getDetaileddiffMap();
+    const { Kind } = messages.PropertyDiff;
+    for (const { property, kind, replace } of changes) {
+      const detail = new messages.PropertyDiff();
+      detail.setKind(Kind[`${kind.toUpperCase()}${replace ? "_REPLACE" : ""}` as keyof typeof Kind]);
+      details.set(property, detail);
+    }
+    answer.setHasdetaileddiff(true);
+    return answer;
+  }
+
+  async create(request: Request<"CreateRequest">): Promise<unknown> {
+    const { id, outputs } = await this.#frontOf(request).create(propertiesOf(request.getProperties()));
+    const answer = new messages.CreateResponse();
+    answer.setId(id);
+    answer.setProperties(structOf(outputs));
+    return answer;
+  }
+
+  async read(request: Request<"ReadRequest">): Promise<unknown> {
+    const front = this.#frontOf(request);
+    const outputs = propertiesOf(request.getProperties());
+    const isImport = Object.keys(outputs).length === 0;
+    const found = isImport ? await front.lookUp(request.getId()) : await front.read(request.getId(), outputs);
+    const answer = new messages.ReadResponse();
+    // An id left out tells the engine that the resource is gone.
+    if (found === undefined) return answer;
+    answer.setId(found.id);
+    answer.setProperties(structOf(found.outputs));
+    if (found.inputs === undefined) answer.setInputs(request.getInputs());
+    else answer.setInputs(structOf(found.inputs));
+    return answer;
+  }
+
+  async update(request: Request<"UpdateRequest">): Promise<unknown> {
+    const outputs = await this.#frontOf(request).update(
+      request.getId(),
+      propertiesOf(request.getOlds()),
+      propertiesOf(request.getNews()),
+    );
+    const answer = new messages.UpdateResponse();
+    answer.setProperties(structOf(outputs));
+    return answer;
+  }
+
+  async delete(request: Request<"DeleteRequest">): Promise<unknown> {
+    await this.#frontOf(request).delete(request.getId(), propertiesOf(request.getProperties()));
+    return new Empty();
+  }
+
+  async invoke(_request: Request<"InvokeRequest">): Promise<unknown> {
+    return new messages.InvokeResponse();
+  }
+
+  /** The run is to end: nothing more is sent to the service. */
+  cancel(): unknown {
+    this.#session.cancel();
+    return new Empty();
+  }
+
+  /** By a debugger, the engine tells where it is only now; there is nothing to ask of it. */
+  attach(): unknown {
+    return new Empty();
+  }
+
+  #frontOf(request: { getUrn(): string }): Front {
+    const type = typeOf(request.getUrn());
+    const front = this.#fronts.get(type);
+    if (front !== undefined) return front;
+    throw new ProtocolError(
+      `There is no resource of type ${quote(type)}; there are ${[...this.#fronts.keys()].join(", ")}.`,
+    );
+  }
+}
+
+/** The engine asked for what this plugin has not. `ERR_PROTOCOL` */
+class ProtocolError extends EmailSecurityError {
+  constructor(message: string) {
+    super("ERR_PROTOCOL", message);
+  }
+}
+
+function checked(inputs: Parameters<typeof structOf>[0], failures: readonly ArgumentFailure[]): unknown {
+  const answer = new messages.CheckResponse();
+  answer.setInputs(structOf(inputs));
+  answer.setFailuresList(
+    failures.map(({ property, reason }) => {
+      const failure = new messages.CheckFailure();
+      failure.setProperty(property);
+      failure.setReason(reason);
+      return failure;
+    }),
+  );
+  return answer;
+}
+
+/** The resource's own type out of a URN, which holds those of its parents before it. */
+function typeOf(urn: string): string {
+  return urn.split("::")[2]?.split("$").at(-1) ?? "";
+}
+
+/** The name out of a URN; it may hold any text, colons too. */
+function nameOf(request: { getUrn(): string | undefined }): string {
+  return (request.getUrn() ?? "").split("::").slice(3).join("::");
+}

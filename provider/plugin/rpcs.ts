@@ -1,0 +1,81 @@
+import {
+  type handleUnaryCall,
+  Metadata,
+  type StatusObject,
+  status,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
+import provider from "@pulumi/pulumi/proto/provider_pb.js";
+import statusMessages from "@pulumi/pulumi/proto/status_pb.js";
+import { Any } from "google-protobuf/google/protobuf/any_pb.js";
+import type { Properties } from "../resources/front";
+import { PartialFailure } from "../resources/lifecycle/lifecycle";
+import { EmailSecurityError, withCode } from "../settings/email-security-error";
+import { printable } from "../settings/text";
+import type { ProviderService } from "./provider-service";
+import { structOf } from "./wire";
+
+/** The calls of Pulumi's protocol that the service answers; of the others gRPC itself says that there are none. */
+const CALLS = [
+  "attach",
+  "cancel",
+  "check",
+  "checkConfig",
+  "configure",
+  "create",
+  "delete",
+  "diff",
+  "diffConfig",
+  "getPluginInfo",
+  "getSchema",
+  "invoke",
+  "read",
+  "update",
+] as const satisfies readonly (keyof ProviderService)[];
+
+/** The service as gRPC serves it. Calls that come before it is loaded wait for it. */
+export function rpcs(service: Promise<ProviderService>): UntypedServiceImplementation {
+  return Object.fromEntries(CALLS.map((name) => [name, rpc(service, name)]));
+}
+
+function rpc(
+  service: Promise<ProviderService>,
+  name: (typeof CALLS)[number],
+): handleUnaryCall<unknown, unknown> {
+  return async ({ request }, answer) => {
+    try {
+      const loaded = await service;
+      const call = loaded[name] as (request: unknown) => unknown;
+      answer(null, await call.call(loaded, request));
+    } catch (error) {
+      answer(failureOf(error));
+    }
+  };
+}
+
+/** The engine tells it at its resource: what is written for people with its code, what nobody expected with its stack. */
+function failureOf(error: unknown): Partial<StatusObject> {
+  if (error instanceof PartialFailure) return partialFailure(error);
+  if (error instanceof EmailSecurityError) {
+    const details = process.env["EMAIL_SECURITY_DEBUG"] ? `${error.stack}` : "";
+    return { code: status.UNKNOWN, details: [withCode(error), details].filter(Boolean).join("\n") };
+  }
+  return { code: status.INTERNAL, details: printable(error instanceof Error ? error.stack : error) };
+}
+
+/** "Created, but failed to initialize", which keeps the resource in state. */
+function partialFailure({ id, state, message, reasons }: PartialFailure<unknown>): Partial<StatusObject> {
+  const failed = new provider.ErrorResourceInitFailed();
+  failed.setId(id);
+  failed.setProperties(structOf(state as Properties));
+  failed.setReasonsList([...reasons]);
+  const detail = new Any();
+  detail.pack(failed.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
+  const told = new statusMessages.Status();
+  told.setCode(status.UNKNOWN);
+  told.setMessage(message);
+  told.addDetails(detail);
+  const metadata = new Metadata();
+  metadata.add("grpc-status-details-bin", Buffer.from(told.serializeBinary()));
+  return { code: status.UNKNOWN, details: message, metadata };
+}

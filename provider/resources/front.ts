@@ -1,0 +1,170 @@
+import type { ArgumentFailure, RawArguments } from "../settings/arguments";
+import type { OwnDomains } from "../settings/own-domains";
+import { isPrintable, printable } from "../settings/text";
+import { UNKNOWN } from "../settings/unknown";
+import type { ConfigSource } from "./configuration";
+import {
+  type Change,
+  type Context,
+  type Declaration,
+  PartialFailure,
+  type ReadResult,
+} from "./lifecycle/lifecycle";
+import { lifecycleOf, type ResourceKind } from "./lifecycle/lifecycles";
+import type { Owner } from "./program";
+
+/** Arguments, inputs or outputs of a resource as plain data; what is not known yet in a preview is `UNKNOWN`. */
+export type Properties = Readonly<Record<string, unknown>>;
+
+/** The output that tells which tenant a resource belongs to. */
+const TENANT_PROPERTY = "tenant";
+
+/** How a move to another tenant shows in a preview; which one it will be is no argument, so only the old one is told. */
+const MOVED: Change = { property: TENANT_PROPERTY, kind: "delete", replace: true };
+
+/** A resource as a program names it. */
+export interface Named {
+  /** What tells it from all others of its kind in the program. */
+  readonly id: string;
+  /** What people call it; undefined where that is not told. */
+  readonly name: string | undefined;
+}
+
+/** What a front was answered about a resource that is there. */
+export interface Found {
+  readonly id: string;
+  readonly outputs: Properties;
+  /** The arguments that declare it; left out where those of the last run still do. */
+  readonly inputs?: Properties;
+}
+
+/**
+ * One kind of resource as Pulumi asks for it, over plain data: what the front of dynamic resources and the one of the
+ * native plugin have in common. What a front adds is how its process is spoken to.
+ *
+ * A change that was done in part is thrown as a {@link PartialFailure}, whose state is what is to be kept.
+ */
+export interface Front {
+  /** @param olds the checked arguments of the run before. */
+  check(
+    args: Properties,
+    olds: Properties,
+    named: Named,
+  ): { readonly inputs: Properties; readonly failures: readonly ArgumentFailure[] };
+  /** What would change, a move to another tenant with it. */
+  diff(olds: Properties, inputs: Properties): readonly Change[];
+  create(inputs: Properties): Promise<{ readonly id: string; readonly outputs: Properties }>;
+  /** What the service holds now; undefined when it is gone. */
+  read(id: string, outputs: Properties): Promise<Found | undefined>;
+  /** What the service holds under an id or a natural key, for a resource that no state knows yet; with its arguments. */
+  lookUp(id: string): Promise<Found | undefined>;
+  update(id: string, olds: Properties, inputs: Properties): Promise<Properties>;
+  delete(id: string, outputs: Properties): Promise<void>;
+}
+
+/** What a front has of the process that it is in. */
+export interface Session {
+  /** Takes the configuration. Called before any other, and done when it returns, so that first calls can't race it. */
+  configure(config: ConfigSource): void;
+  /** What a lifecycle works with. Throws when the configuration is missing. */
+  context(): Context;
+  /**
+   * Remembers what the running program declares, so that nothing of it is deleted; unless it collides with what another
+   * resource declares: then it answers where, on its arguments.
+   */
+  declare(owner: Owner, declaration: Declaration): readonly ArgumentFailure[];
+  /** The tenant's own domains. Throws when their configuration can't be read. */
+  ownDomains(): OwnDomains;
+  /** What tells the tenant of this process from another; undefined while it is not known. */
+  tenant(): string | undefined;
+  /** Says one sentence to the person at the terminal. */
+  say(sentence: string): void;
+}
+
+export function frontOf(kind: ResourceKind, session: Session): Front {
+  const lifecycle = lifecycleOf(kind);
+  const stateOf = ({ [TENANT_PROPERTY]: _tenant, ...state }: Properties): object => state;
+  const withTenant = (state: object): Properties => {
+    const tenant = session.tenant();
+    return { ...state, ...(tenant === undefined ? {} : { [TENANT_PROPERTY]: tenant }) };
+  };
+  const found = (result: ReadResult<object> | undefined): Found | undefined => {
+    if (result === undefined) return undefined;
+    const { id, state, inputs } = result;
+    const answer = { id, outputs: withTenant(state) };
+    return inputs === undefined ? answer : { ...answer, inputs };
+  };
+  const keepingTenant = async <T>(work: Promise<T>): Promise<T> => {
+    try {
+      return await work;
+    } catch (error) {
+      if (!(error instanceof PartialFailure)) throw error;
+      throw new PartialFailure(error.id, withTenant(error.state as object), error.cause, [...error.reasons]);
+    }
+  };
+  return {
+    check(args, olds, { id, name }) {
+      const { inputs, failures } = lifecycle.check(args, olds, () => session.ownDomains());
+      if (failures.length > 0 || Object.values(inputs).includes(UNKNOWN)) {
+        return { inputs, failures: told(failures, args) };
+      }
+      const declaration = lifecycle.declare(lifecycle.complete(inputs));
+      const collisions = session.declare({ kind, id, name }, declaration);
+      return { inputs, failures: told(collisions, args) };
+    },
+
+    diff(olds, news) {
+      const state = stateOf(olds);
+      const inputs = lifecycle.complete(news);
+      const changes = lifecycle.diff(state, inputs);
+      if (changes.length > 0) for (const sentence of lifecycle.warn(state, inputs)) session.say(sentence);
+      const before = olds[TENANT_PROPERTY];
+      const tenant = session.tenant();
+      // What belongs to another tenant is made anew in this one, and deleted there by the process that knows it.
+      const isMoved = before !== undefined && tenant !== undefined && before !== tenant;
+      return isMoved ? [...changes, MOVED] : changes;
+    },
+
+    async create(inputs) {
+      const work = lifecycle.create(lifecycle.complete(inputs), session.context());
+      const { id, state } = await keepingTenant(work);
+      return { id, outputs: withTenant(state) };
+    },
+
+    read: async (id, outputs) => found(await lifecycle.read(id, stateOf(outputs), session.context())),
+
+    lookUp: async (id) => found(await lifecycle.lookUp(id, session.context())),
+
+    async update(id, olds, inputs) {
+      const work = lifecycle.update(id, stateOf(olds), lifecycle.complete(inputs), session.context());
+      return withTenant(await keepingTenant(work));
+    },
+
+    async delete(id, outputs) {
+      await lifecycle.delete(id, stateOf(outputs), session.context());
+    },
+  };
+}
+
+/**
+ * Failures as the engine tells them best. It prints the value of the property beside each, as it is, and the whole of a
+ * list; so what is about a list or a place in it, or about a value that can't be printed, is told without a property, in
+ * one failure, a line each.
+ */
+function told(failures: readonly ArgumentFailure[], args: RawArguments): ArgumentFailure[] {
+  const isAlone = ({ property }: ArgumentFailure): boolean =>
+    isInList(property) || !isPrintable(property) || !isPrintable(args[property]);
+  const alone = failures.filter(isAlone);
+  if (alone.length === 0) return [...failures];
+  const lines = alone.map(
+    ({ property, reason }) => `  ${printable(property)} ${reason.replaceAll("\n", "\n  ")}`,
+  );
+  return [
+    ...failures.filter((failure) => !isAlone(failure)),
+    { property: "", reason: ["these arguments can't be accepted:", ...lines].join("\n") },
+  ];
+}
+
+function isInList(property: string): boolean {
+  return /^(entries|members)\b/.test(property) || property.includes("[");
+}

@@ -1,0 +1,22 @@
+import { allowDenyEntry } from "./allow-deny-entry";
+import { allowDenyList } from "./allow-deny-list";
+import type { Lifecycle } from "./lifecycle";
+import { vipEmployee } from "./vip-employee";
+import { vipList } from "./vip-list";
+
+const lifecycles = {
+  AllowDenyEntry: allowDenyEntry,
+  AllowDenyList: allowDenyList,
+  VipEmployee: vipEmployee,
+  VipList: vipList,
+};
+
+/** What a resource is called in a program. */
+export type ResourceKind = keyof typeof lifecycles;
+
+export const RESOURCE_KINDS = Object.keys(lifecycles) as readonly ResourceKind[];
+
+/** The lifecycle of a kind of resource; a front knows no more of its inputs and its state than that they are objects. */
+export function lifecycleOf(kind: ResourceKind): Lifecycle<object, object> {
+  return lifecycles[kind] as unknown as Lifecycle<object, object>;
+}

@@ -1,0 +1,39 @@
+import { UNKNOWN } from "../settings/unknown";
+import type { Properties } from "./front";
+
+/** What Pulumi puts in the place of a value that is not known yet. It is part of Pulumi's wire protocol. */
+export const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** The property in which Pulumi stores a dynamic resource's provider. */
+export const PROVIDER_PROPERTY = "__provider";
+
+/**
+ * The property by which a dynamic resource tells check its name, which the engine doesn't. It is no argument: check takes it out,
+ * so it is never in state.
+ */
+export const NAME_PROPERTY = "__resourceName";
+
+/** Properties as the engine sends them, as plain data: without the provider of a dynamic resource. */
+export function fromPulumi(properties: Properties): Properties {
+  const { [PROVIDER_PROPERTY]: _provider, ...rest } = properties;
+  return replaced(rest, PULUMI_UNKNOWN, UNKNOWN) as Properties;
+}
+
+/** Plain data as the engine takes it. */
+export function toPulumi(properties: Properties): Record<string, unknown> {
+  return replaced(properties, UNKNOWN, PULUMI_UNKNOWN) as Record<string, unknown>;
+}
+
+/** The same value with one leaf in the place of another, however deep. What holds none is passed on, not copied. */
+function replaced(value: unknown, from: unknown, to: unknown): unknown {
+  if (value === from) return to;
+  if (typeof value !== "object" || value === null || !holds(value, from)) return value;
+  if (Array.isArray(value)) return value.map((one) => replaced(one, from, to));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, replaced(one, from, to)]));
+}
+
+function holds(value: object, leaf: unknown): boolean {
+  return Object.values(value).some(
+    (one) => one === leaf || (typeof one === "object" && one !== null && holds(one, leaf)),
+  );
+}

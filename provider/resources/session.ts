@@ -1,0 +1,119 @@
+import { tmpdir, userInfo } from "node:os";
+import { join } from "node:path";
+import type { SettingsClientOptions } from "../client";
+import { cacheFolder } from "../engine/cache-folder";
+import type { ArgumentFailure } from "../settings/arguments";
+import type { OwnDomains } from "../settings/own-domains";
+import { printable } from "../settings/text";
+import { Tenant } from "../tenant";
+import { type ConfigSource, readConfiguration, readOwnDomains, tenantIdentity } from "./configuration";
+import { connectedClient } from "./connected-client";
+import { Declarations } from "./declarations";
+import type { Session } from "./front";
+import type { Context, Declaration } from "./lifecycle/lifecycle";
+import { type Owner, Program } from "./program";
+import { type ReviewedPlan, readReviewedPlan } from "./reviewed-plan";
+
+/**
+ * What one provider process knows: its configuration, the tenant, what the running program declares. A process serves one
+ * provider instance, so it knows one tenant; all its resources share it.
+ */
+export class ProviderSession implements Session {
+  readonly #program = new Program();
+  readonly #declarations: Declarations;
+  readonly #cancelled = new AbortController();
+  #config: ConfigSource = () => undefined;
+  #ownDomains: OwnDomains | undefined;
+  #reviewed: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
+  #current: { readonly settings: string; readonly tenant: Tenant } | undefined;
+
+  /** @param engine where the engine of the run is to be reached; it tells all provider processes of a run the same. */
+  constructor(engine: string | undefined) {
+    this.#declarations = new Declarations({
+      folders: [cacheFolder(process.env), join(tmpdir(), `pulumi-email-security-${userInfo().uid}`)].map(
+        (folder) => join(folder, "declared"),
+      ),
+      // The engine starts every provider process of a run.
+      run: `${process.ppid}-${engine?.replace(/\W/g, "-")}`,
+    });
+  }
+
+  configure(source: ConfigSource): void {
+    this.#config = source;
+    this.#ownDomains = undefined;
+  }
+
+  context(): Context {
+    const settings = readConfiguration(this.#config, process.env);
+    const tenantKey = fingerprint(settings) ?? "";
+    const described = JSON.stringify(settings);
+    // It may be configured more than once, as for each kind of dynamic resources; they all share one tenant.
+    if (this.#current?.settings !== described) {
+      this.#current = {
+        settings: described,
+        tenant: new Tenant({ client: connectedClient(settings, process.env, this.#cancelled.signal) }),
+      };
+    }
+    return {
+      tenant: this.#current.tenant,
+      say: (sentence) => this.say(sentence),
+      isDeclared: (key) => this.#declarations.has(key, tenantKey),
+      hold: (id) => this.#declarations.hold(id),
+      isHeldElsewhere: (id) => this.#declarations.isHeldElsewhere(id),
+      reviewed: () => this.#reviewedPlan(URL.parse(settings.baseUrl)?.host ?? ""),
+    };
+  }
+
+  declare(owner: Owner, declaration: Declaration): readonly ArgumentFailure[] {
+    const collisions = this.#program.declare(owner, declaration);
+    if (collisions.length > 0) return collisions;
+    const { isList, things, has } = declaration;
+    const tenant = fingerprint(this.#configured());
+    if (isList) this.#declarations.declareList(keysOf(things()), has, tenant);
+    else this.#declarations.declare([...keysOf(things())], tenant);
+    return [];
+  }
+
+  ownDomains(): OwnDomains {
+    this.#ownDomains ??= readOwnDomains(this.#config, process.env);
+    return this.#ownDomains;
+  }
+
+  tenant(): string | undefined {
+    return tenantIdentity(this.#config, process.env);
+  }
+
+  say(sentence: string): void {
+    // The engine shows what a provider process prints on its standard output.
+    process.stdout.write(`${printable(sentence)}\n`);
+  }
+
+  /** From now on nothing more is sent to the service: what is asked for fails with `ERR_NO_PERMIT`. */
+  cancel(): void {
+    this.#cancelled.abort(new Error("the run was cancelled"));
+  }
+
+  /** The configuration, or undefined where it is missing or not known yet: a check must work without. */
+  #configured(): SettingsClientOptions | undefined {
+    try {
+      return readConfiguration(this.#config, process.env);
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Read once: a plan of thousands of changes would be read and hashed anew for each resource. */
+  #reviewedPlan(host: string): ReviewedPlan | undefined {
+    if (this.#reviewed?.host !== host) this.#reviewed = { host, plan: readReviewedPlan(process.env, host) };
+    return this.#reviewed.plan;
+  }
+}
+
+function* keysOf(things: Iterable<{ readonly key: string }>): Iterable<string> {
+  for (const { key } of things) yield key;
+}
+
+/** Tells one tenant from another among the processes of a run; only its hash is ever written. */
+function fingerprint(settings: SettingsClientOptions | undefined): string | undefined {
+  return settings === undefined ? undefined : `${settings.baseUrl} ${settings.apiKey}`;
+}
