@@ -1,17 +1,12 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import type { Declarable, Declared } from "../resources/lifecycle/declarable";
 import type { EntryType } from "../settings/assumptions";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { canonicalMailbox, parseEntryValue } from "../settings/entry-value";
 import { OwnDomains } from "../settings/own-domains";
 import { canonicalComment, printable, quote } from "../settings/text";
-import { isStored } from "../tenant";
-import {
-  type Declarable,
-  declarableEntries,
-  declarableVips,
-  patternsForEntries,
-  patternsForVips,
-} from "./declarable";
+import { isAutomatic } from "../tenant";
+import { entriesForFile, patternsForEntries, patternsForVips, vipsForFile } from "./declarable";
 import { blockElement, type ElementStyle } from "./files/edit-element";
 import { readSettings } from "./files/read-settings";
 import { SETTINGS_VERSION } from "./files/settings-schema";
@@ -72,8 +67,8 @@ export function exportSettings(observed: Observed, options: ExportOptions): Expo
   const { ownDomains = [], includeAutomatic = false } = options;
   const day = observed.at.slice(0, 10);
   const acceptRisk = `It stood at the service before the export of ${day}, and is to be reviewed.`;
-  const entries = declarableEntries(observed, new OwnDomains(ownDomains), acceptRisk);
-  const allVips = declarableVips(observed);
+  const entries = entriesForFile(observed, new OwnDomains(ownDomains), acceptRisk);
+  const allVips = vipsForFile(observed);
   const automatic = includeAutomatic ? [] : allVips.filter(({ row }) => isAutomatic(row));
   const vips = includeAutomatic ? allVips : allVips.filter(({ row }) => !isAutomatic(row));
 
@@ -107,15 +102,8 @@ export function exportSettings(observed: Observed, options: ExportOptions): Expo
   return exported;
 }
 
-type Declared<Row> = Extract<Declarable<Row>, { ok: true }>;
-
 function isDeclarable<Row>(one: Declarable<Row>): one is Declared<Row> {
   return one.ok;
-}
-
-/** Somebody who was neither added nor written of, and of whom the service does not say so either. */
-function isAutomatic(row: VipEmployeeRow): boolean {
-  return !isStored(row) && row.source !== "manual";
 }
 
 function denyFiles(

@@ -1,1 +1,1 @@
-export { type CreatedEntry, type EntryQuery, isStored, Tenant } from "./tenant";
+export { type CreatedEntry, type EntryQuery, isAutomatic, isStored, Tenant } from "./tenant";

@@ -9,7 +9,7 @@ import {
   type VipEmployeeRow,
 } from "../client";
 import { LISTS, type List } from "../settings/assumptions";
-import { canonicalMailbox, naturalKey } from "../settings/entry-value";
+import { canonicalMailbox, type EntryValue, naturalKey } from "../settings/entry-value";
 import { withoutUndefined } from "../settings/without-undefined";
 import { withKnownOutcome } from "./known-outcome";
 import type { Rows } from "./rows";
@@ -134,10 +134,30 @@ export class Tenant {
     return found ?? (await this.#findEntry(wanted, (snapshot) => snapshot.secondOpinion(isMissing)));
   }
 
-  /** All entries of both lists by the shared reading, those of the allow list first. */
-  async allEntries(): Promise<readonly AllowDenyEntryRow[]> {
-    const lists = await this.#bothLists((snapshot) => snapshot.rows());
-    return lists.flatMap((rows) => rows.all());
+  /** All entries of the given lists by the shared reading, in their order; no other list is read. */
+  async allEntries(lists: readonly List[] = LISTS): Promise<readonly AllowDenyEntryRow[]> {
+    const read = await this.#readLists(lists, (snapshot) => snapshot.rows());
+    return read.flatMap((rows) => rows.all());
+  }
+
+  /**
+   * The entry of an id, or else all entries of a value, on the given lists and no other; by the shared reading, and where
+   * that has none surely, as {@link findEntrySurely}.
+   */
+  async entriesNamed(
+    { id, value }: { readonly id: string; readonly value?: EntryValue | undefined },
+    lists: readonly List[],
+  ): Promise<readonly AllowDenyEntryRow[]> {
+    const key = value === undefined ? undefined : naturalKey(value.entryType, value.canonical);
+    const named = (read: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] => {
+      const row = read.map((rows) => rows.get(id)).find((one) => one !== undefined);
+      if (row !== undefined) return [row];
+      return key === undefined ? [] : read.flatMap((rows) => rows.named(key));
+    };
+    const found = named(await this.#readLists(lists, (snapshot) => snapshot.rows()));
+    if (found.length > 0) return found;
+    const isMissing = (rows: Rows<AllowDenyEntryRow>) => named([rows]).length === 0;
+    return named(await this.#readLists(lists, (snapshot) => snapshot.secondOpinion(isMissing)));
   }
 
   /**
@@ -316,7 +336,11 @@ export class Tenant {
   }
 
   async #bothLists(read: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
-    return await Promise.all(LISTS.map(async (list) => await read(this.#entries[list])));
+    return await this.#readLists(LISTS, read);
+  }
+
+  async #readLists(lists: readonly List[], read: ReadSnapshot): Promise<Rows<AllowDenyEntryRow>[]> {
+    return await Promise.all(lists.map(async (list) => await read(this.#entries[list])));
   }
 
   #noteEntry(row: AllowDenyEntryRow): AllowDenyEntryRow {
@@ -394,4 +418,9 @@ function ofValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRow>[]): 
 /** Whether somebody added a VIP, or wrote of it; else only automatic detection holds it. */
 export function isStored(row: VipEmployeeRow): boolean {
   return Boolean(row.added_by || row.comment);
+}
+
+/** Somebody who was neither added nor written of, and of whom the service does not say so either. */
+export function isAutomatic(row: VipEmployeeRow): boolean {
+  return !isStored(row) && row.source !== "manual";
 }

@@ -7,7 +7,11 @@ import {
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { canonicalValue } from "../../settings/entry-value";
 import { entryKey } from "../../settings/keyed-list";
+import { NO_OWN_DOMAINS } from "../../settings/own-domains";
+import { printable } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
 import { comparable, comparableComment } from "./comparable";
+import { declarableEntry } from "./declarable";
 import {
   type AllowDenyEntryState,
   declaredEntry,
@@ -19,9 +23,10 @@ import {
   stateOf,
   takeOver,
 } from "./entry-writes";
-import { describeEntry, MovedError, NotAppliedError } from "./errors";
+import { describeEntry, MovedError, NotAppliedError, NotImportableError } from "./errors";
 import { holdEntryToPlan, isHeld } from "./held-to-plan";
 import { changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
+import { IMPORTED_RISK, lookUpEntry } from "./look-up";
 
 /** One entry of the allow/deny list (reference, section "Allow/deny list"). */
 export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState> = {
@@ -58,6 +63,22 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     }
     const id = resourceId(row);
     return { id, state: stateOf(id, row, inputs) };
+  },
+
+  async lookUp(given, { tenant, ownDomains }) {
+    const row = await lookUpEntry(given, tenant);
+    if (row === undefined) return undefined;
+    const own = ownDomains?.() ?? NO_OWN_DOMAINS;
+    const declared = declarableEntry(row, { own, acceptRisk: IMPORTED_RISK });
+    if (!declared.ok) {
+      throw new NotImportableError(
+        `${describeEntry(row)} can't be imported, for no program can declare it: ${printable(declared.reason)}. It stays as it is.`,
+      );
+    }
+    const { value, scope: verdictScope, comment, acceptRisk } = declared.element;
+    const inputs = withoutUndefined({ list: row.list, value, verdictScope, comment, acceptRisk });
+    const id = resourceId(row);
+    return { id, state: stateOf(id, row, completeAllowDenyEntry(inputs)), inputs };
   },
 
   async read(id, state, { tenant }) {

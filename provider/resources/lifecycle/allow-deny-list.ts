@@ -1,5 +1,5 @@
 import { type AllowDenyEntryRow, ConflictError, NotFoundError } from "../../client";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
 import { naturalKey } from "../../settings/entry-value";
 import {
   asDeclared,
@@ -13,13 +13,16 @@ import {
   textOfEntry,
 } from "../../settings/keyed-list";
 import { type AllowDenyListInputs, ENTRIES } from "../../settings/list-arguments";
+import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { keyPath } from "../../settings/property-path";
 import { AttemptAll } from "./attempt-all";
+import { declarableEntries } from "./declarable";
 import { EntryMatch, keyOfRow } from "./entry-match";
 import { declaredEntry, ensureEntry, keyOf, takeOver } from "./entry-writes";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
-import { type Failure, type ListPlan, listLifecycle, type Observed } from "./list-lifecycle";
+import { type Failure, type ListPlan, type LookedUp, listLifecycle, type Observed } from "./list-lifecycle";
+import { IMPORTED_RISK } from "./look-up";
 
 /** A whole allow/deny list in one resource (reference, section "Allow/deny list"). */
 export const allowDenyList = listLifecycle<AllowDenyListInputs>({
@@ -40,6 +43,13 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
   warnOfRemoval: () => [],
 
   observe,
+
+  importIds: "allow-deny-list, or allow or deny for what is on one of the two",
+
+  lookUp(given, context) {
+    const lists = given === "allow-deny-list" ? LISTS : LISTS.filter((list) => list === given);
+    return lists.length === 0 ? undefined : lookUp(lists, context);
+  },
 
   async apply(plan, inputs, context) {
     const attempts = new AttemptAll<Keyed>();
@@ -328,6 +338,16 @@ async function observe(
   const found = [...match.found].map(([key, row]) => [key, textOfFound(key, known[key] ?? "", row)] as const);
   const others = [...match.others()].map(([key, row]) => [key, textOfEntry(row)] as const);
   return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
+}
+
+async function lookUp(lists: readonly List[], { tenant, ownDomains }: Context): Promise<LookedUp> {
+  const rows = await tenant.allEntries(lists);
+  const own = ownDomains?.() ?? NO_OWN_DOMAINS;
+  const all = declarableEntries(rows, { own, acceptRisk: IMPORTED_RISK });
+  return {
+    content: Object.fromEntries(all.flatMap((one) => (one.ok ? [[one.key, one.text]] : []))),
+    left: all.flatMap((one) => (one.ok ? [] : [`${describeEntry(one.row)}: ${one.reason}`])),
+  };
 }
 
 /** The text of a key that is known, as its row has it now. */

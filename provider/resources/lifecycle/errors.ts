@@ -65,6 +65,13 @@ export class ListNotAppliedError extends EmailSecurityError {
   }
 }
 
+/** An id for an import means nothing, or several things, or something that no program can declare. `ERR_IMPORT` */
+export class NotImportableError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_IMPORT", message, options);
+  }
+}
+
 /** Names an entry of the service as a person would look for it: what, where, who made it, when. */
 export function describeEntry(entry: AllowDenyEntryRow): string {
   const scope = entry.verdict_scope === undefined ? "" : `, scope ${quote(entry.verdict_scope)}`;

@@ -26,6 +26,20 @@ export interface Lifecycle<Inputs, State> {
   /** What would change. Pure; new arguments may be unknown. */
   diff(state: State, inputs: Inputs): readonly Change[];
   create(inputs: Inputs, context: Context): Promise<Created<State>>;
+  /**
+   * What the service holds under an id, or under a name that a person would write, for a resource that no state knows yet;
+   * undefined when there is nothing. With the arguments that declare exactly that: check accepts them, and nothing differs.
+   *
+   * - An allow/deny entry: the service's id, or `deny:evil.example`, `allow:mail.example (graymail)`, `evil.example`.
+   * - A VIP: the mailbox.
+   * - A whole allow/deny list: `allow-deny-list`, or `allow` or `deny` for what is on one of the two.
+   * - A whole VIP list: `vip-list`; VIPs by automatic detection are left out.
+   *
+   * All that ask at about the same time share one reading: ⌈N/200⌉ requests for each list that is asked of.
+   *
+   * @throws {NotImportableError} when the id can't be read or means several things, or no program can declare what is there.
+   */
+  lookUp(id: string, context: Context): Promise<Required<ReadResult<State>> | undefined>;
   /** What the service holds now, or undefined when it is gone. */
   read(id: string, state: State, context: Context): Promise<ReadResult<State> | undefined>;
   update(id: string, state: State, inputs: Inputs, context: Context): Promise<State>;
@@ -46,6 +60,8 @@ export interface Context {
    * another name of its host, and what is to be deleted here is what was declared there.
    */
   readonly isHeldElsewhere: (id: string) => boolean;
+  /** The tenant's own domains, which tell what is risky. Throws when their configuration can't be read. */
+  readonly ownDomains?: () => OwnDomains;
   /** The plan that was reviewed, where the run is held to one. Throws when it can't be read. */
   readonly reviewed?: () => ReviewedPlan | undefined;
 }

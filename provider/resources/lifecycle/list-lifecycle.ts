@@ -12,10 +12,10 @@ import {
 } from "../../settings/list-arguments";
 import type { PatternTarget } from "../../settings/pattern";
 import { keyPath } from "../../settings/property-path";
-import { printable } from "../../settings/text";
+import { printable, quote } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
 import { NotTriedError } from "./attempt-all";
-import { GuardError, ListNotAppliedError } from "./errors";
+import { GuardError, ListNotAppliedError, NotImportableError } from "./errors";
 import { holdToPlan, isHeld } from "./held-to-plan";
 import {
   type Change,
@@ -49,6 +49,10 @@ export interface ListResource<Inputs extends ListInputs> {
   readonly holds: (target: PatternTarget) => boolean;
   /** What a person should know before these are removed, sentence by sentence. */
   readonly warnOfRemoval: (names: readonly string[]) => readonly string[];
+  /** What the tenant holds under an id for an import, as it can be declared; undefined for an id of something else. */
+  readonly lookUp: (id: string, context: Context) => Promise<LookedUp> | undefined;
+  /** The ids that {@link lookUp} takes, as a message tells them. */
+  readonly importIds: string;
   /** What the tenant holds: of the given keys, and beside them. `sure`: a key is only gone when two readings miss it. */
   readonly observe: (
     known: KeyedList,
@@ -64,6 +68,13 @@ export interface Observed {
   readonly known: KeyedList;
   /** What is there beside them. */
   readonly others: KeyedList;
+}
+
+/** What an import finds. */
+export interface LookedUp {
+  readonly content: KeyedList;
+  /** What no program can declare, each with the reason. */
+  readonly left: readonly string[];
 }
 
 /** What one run does to a list. It removes nothing but what the state holds, so nothing that its preview did not show. */
@@ -160,6 +171,23 @@ export function listLifecycle<Inputs extends ListInputs>(
       if (isNothingThere)
         throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
       throw new PartialFailure(id, state, error, [withCode(error), ...reasonsOf(failures)]);
+    },
+
+    async lookUp(given, context) {
+      const looking = resource.lookUp(given.trim(), context);
+      if (looking === undefined) {
+        throw new NotImportableError(
+          `${quote(given)} names no whole list; it is imported by the id ${resource.importIds}. Nothing was imported.`,
+        );
+      }
+      const { content, left } = await looking;
+      if (left.length > 0) {
+        context.say(
+          `Left out of the import, and as before at the service: ${counted(left.length, kind)} that can't be declared: ${fewOf(left)}`,
+        );
+      }
+      const inputs = { [kind.property]: sortedByKey(content) };
+      return { id, state: { ...inputs }, inputs };
     },
 
     async read(_id, { [INCOMPLETE]: isIncomplete, confirmRemovals, ...rest }, context) {

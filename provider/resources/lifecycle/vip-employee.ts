@@ -1,9 +1,10 @@
 import { NotFoundError, type VipEmployeeRow } from "../../client";
 import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../settings/arguments";
-import { canonicalMailbox } from "../../settings/entry-value";
+import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
 import { canonicalComment, harmless, printable, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { comparable, comparableComment, sameComment } from "./comparable";
+import { NotImportableError } from "./errors";
 import { holdVipToPlan, isHeld } from "./held-to-plan";
 import { type Change, changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
 import { declaredVip, ensureVip, keyOfVip, writeComment } from "./vip-writes";
@@ -64,6 +65,22 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       );
     }
     return { id: canonicalMailbox(inputs.email), state: stateOf(row, inputs) };
+  },
+
+  async lookUp(given, { tenant }) {
+    const mailbox = parseMailbox(given.trim());
+    if (!mailbox.ok) {
+      const reason = mailbox.reason.replace(/^is /, "it is ");
+      throw new NotImportableError(
+        `${quote(given)} names no VIP: ${reason}. A VIP is imported by its mailbox. Nothing was imported.`,
+      );
+    }
+    const row = await tenant.findVipSurely(mailbox.value);
+    if (row === undefined) return undefined;
+    const comment = canonicalComment(row.comment);
+    const email = mailbox.value;
+    const inputs = withoutUndefined({ email, comment: comment === "" ? undefined : comment });
+    return { id: email, state: stateOf(row, inputs), inputs };
   },
 
   async read(id, state, { tenant }) {

@@ -11,10 +11,19 @@ import {
 import { MEMBERS, type VipListInputs } from "../../settings/list-arguments";
 import { keyPath } from "../../settings/property-path";
 import { quote } from "../../settings/text";
+import { isAutomatic } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
 import { sameComment } from "./comparable";
+import { declarableVip } from "./declarable";
 import { type Context, PartialFailure } from "./lifecycle";
-import { type Failure, fewOf, type ListPlan, listLifecycle, type Observed } from "./list-lifecycle";
+import {
+  type Failure,
+  fewOf,
+  type ListPlan,
+  type LookedUp,
+  listLifecycle,
+  type Observed,
+} from "./list-lifecycle";
 import { declaredVip, ensureVip, keyOfVip, mailboxOf } from "./vip-writes";
 
 /** A whole VIP list in one resource (reference, section "VIP employees"). */
@@ -41,6 +50,10 @@ export const vipList = listLifecycle<VipListInputs>({
   ],
 
   observe,
+
+  importIds: "vip-list",
+
+  lookUp: (given, context) => (given === "vip-list" ? lookUp(context) : undefined),
 
   async apply(plan, _inputs, context) {
     const { tenant } = context;
@@ -100,6 +113,22 @@ function failureOf(email: string, { known }: ListPlan, error: unknown): Failure 
   // Added, but what came after failed: it is there, with the comment that it got.
   const there = error instanceof PartialFailure ? textOfVip(error.state as ListedVip) : known[email];
   return { key: email, name: email, error, there };
+}
+
+/** VIPs by automatic detection are left to it, which keeps them. */
+async function lookUp({ tenant, say }: Context): Promise<LookedUp> {
+  const rows = await tenant.allVips();
+  const automatic = rows.filter(isAutomatic).length;
+  if (automatic > 0) {
+    const are =
+      automatic === 1 ? "1 VIP by automatic detection is" : `${automatic} VIPs by automatic detection are`;
+    say(`${are} left to it, and not declared: detection keeps them.`);
+  }
+  const all = rows.filter((row) => !isAutomatic(row)).map((row) => declarableVip(row));
+  return {
+    content: Object.fromEntries(all.flatMap((one) => (one.ok ? [[one.key, one.text]] : []))),
+    left: all.flatMap((one) => (one.ok ? [] : [`${quote(one.row.email)}: ${one.reason}`])),
+  };
 }
 
 async function observe(

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { entryArguments, memberArguments, readSettings } from "../../../provider/gitops/files/read-settings";
-import type { SandboxOptions, Scenario, ScenarioEntry } from "../../../provider/sandbox";
+import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
+import { answering, type Row } from "../../support/answering";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { ManagedResource } from "../../support/managed-resource";
 import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
@@ -342,8 +343,6 @@ describe("email-security export", () => {
   });
 });
 
-type Row = Readonly<Record<string, unknown>>;
-
 const entry = (id: string, list: string, value: string, more: Row = {}): Row => ({
   id,
   list,
@@ -378,24 +377,3 @@ const ODD_VIPS: readonly Row[] = [
   { email: "not a mailbox", source: "manual", added_by: "ci" },
   { full_name: "Hiroshi Tanabe", source: "auto" },
 ];
-
-/** A service whose lists answer with these rows, page by page, and that takes writes as ever. */
-function answering(entries: readonly Row[], vips: readonly Row[]): SandboxOptions {
-  return {
-    intercept: ({ method, path, query }) => {
-      if (method !== "GET") return undefined;
-      const isOfList = (row: Row): boolean => {
-        // The unknown lists come with the deny list.
-        const list = row["list"] === "allow" ? "allow" : "deny";
-        return query["list"] === undefined || list === query["list"];
-      };
-      const rows = path.endsWith("/vip_employees") ? vips : entries.filter(isOfList);
-      const [page, size] = [Number(query["page"] ?? 1), Number(query["page_size"] ?? 50)];
-      const items = rows.slice((page - 1) * size, page * size);
-      return {
-        status: 200,
-        body: { status: "success", results: { items, page, page_size: size, total: rows.length } },
-      };
-    },
-  };
-}

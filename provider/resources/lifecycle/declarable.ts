@@ -1,0 +1,171 @@
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
+import { allowDenyEntryArguments, checkEntryArguments, type RawArguments } from "../../settings/arguments";
+import { DEFAULT_VERDICT_SCOPE, LISTS, type List } from "../../settings/assumptions";
+import { canonicalMailbox, canonicalValue, naturalKey, parseEntryValue } from "../../settings/entry-value";
+import { keyOfVip, nameOfKey, textOfEntry, textOfVip } from "../../settings/keyed-list";
+import { ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
+import type { OwnDomains } from "../../settings/own-domains";
+import { refusalOf } from "../../settings/risk";
+import { canonicalComment, quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { keyOfRow } from "./entry-match";
+
+/** What would be declared of a row so that nothing changes at the service; or why nothing can be. */
+export type Declarable<Row> =
+  | Declared<Row>
+  | { readonly row: Row; readonly ok: false; readonly reason: string };
+
+/** What would be declared of a row. */
+export interface Declared<Row> {
+  readonly row: Row;
+  readonly ok: true;
+  /** In a keyed list, as it would be read back. */
+  readonly key: string;
+  readonly text: string;
+  /** As an element of a settings file. */
+  readonly element: Readonly<Record<string, string>>;
+  /** Other rows that this one stands for: the same value a second time. */
+  readonly twins: readonly Row[];
+}
+
+/** What else is asked of an element, as by the format of a file: why it can't be declared, or undefined. */
+export type ElementRefusal = (
+  section: List | "vips",
+  element: Readonly<Record<string, string>>,
+) => string | undefined;
+
+/** How a tenant's entries are declared. */
+export interface DeclarableOptions {
+  readonly own: OwnDomains;
+  /** The reason that a risky entry is declared with. */
+  readonly acceptRisk: string;
+  readonly refusal?: ElementRefusal;
+}
+
+/** The entries of a tenant as one list can declare them, in an order of its own. */
+export function declarableEntries(
+  all: readonly AllowDenyEntryRow[],
+  options: DeclarableOptions,
+): Declarable<AllowDenyEntryRow>[] {
+  // Of two that contradict each other a list can hold one: the one that lets nothing in.
+  const rows = all.toSorted((one, other) => Number(other.list === "deny") - Number(one.list === "deny"));
+  const byKey = Map.groupBy(all, keyOfRow);
+  const byValue = Map.groupBy(rows, (row) => naturalKey(row.entry_type, row.value));
+  const results: Declarable<AllowDenyEntryRow>[] = [];
+  const done = new Set<string>();
+  const denied = new Set<string>();
+  for (const row of rows) {
+    const key = keyOfRow(row);
+    if (done.has(`${row.list} ${key}`)) continue;
+    const one = declarableEntry(row, options);
+    const reason = !one.ok
+      ? one.reason
+      : row.list === "allow" && denied.has(nameOfKey(key))
+        ? CONTRADICTS
+        : isFound(row, byValue)
+          ? undefined
+          : "can't be told from another entry of the same value";
+    if (!one.ok || reason !== undefined) {
+      results.push({ row, ok: false, reason: reason ?? "" });
+      continue;
+    }
+    done.add(`${row.list} ${key}`);
+    if (row.list === "deny") denied.add(nameOfKey(key));
+    const twins = (byKey.get(key) ?? []).filter((other) => other !== row && other.list === row.list);
+    results.push({ ...one, twins });
+  }
+  return results;
+}
+
+const CONTRADICTS =
+  "is on the deny list too, which is declared; a value can't be declared on both, so decide which is meant";
+
+/** One entry as it can be declared, whatever stands beside it. */
+export function declarableEntry(
+  row: AllowDenyEntryRow,
+  { own, acceptRisk, refusal = () => undefined }: DeclarableOptions,
+): Declarable<AllowDenyEntryRow> {
+  const element = entryElement(row, own, acceptRisk);
+  const reason = reasonAgainst(row, element, refusal);
+  if (reason !== undefined) return { row, ok: false, reason };
+  const text = textOfEntry({ list: row.list, comment: row.comment, acceptRisk: element["acceptRisk"] });
+  return { row, ok: true, key: keyOfRow(row), text, element, twins: [] };
+}
+
+/** One VIP with a mailbox as it can be declared. */
+export function declarableVip(
+  row: VipEmployeeRow,
+  refusal: ElementRefusal = () => undefined,
+): Declarable<VipEmployeeRow> {
+  const email = canonicalMailbox(row.email ?? "");
+  const key = keyOfVip(email);
+  const comment = canonicalComment(row.comment);
+  const element = withoutUndefined({ email, comment: comment === "" ? undefined : comment });
+  const reason = refusal("vips", element) ?? listRefusal(MEMBERS, element, key, textOfVip(row));
+  return reason === undefined
+    ? { row, ok: true, key, text: textOfVip(row), element, twins: [] }
+    : { row, ok: false, reason };
+}
+
+function entryElement(row: AllowDenyEntryRow, own: OwnDomains, acceptRisk: string): Record<string, string> {
+  const value = canonicalValue(row.value);
+  const comment = canonicalComment(row.comment);
+  const { verdict_scope: scope } = row;
+  const parsed = parseEntryValue(value);
+  const list = LISTS.find((one) => one === row.list);
+  const isRisky =
+    parsed.ok &&
+    list !== undefined &&
+    refusalOf({ list, value, entryType: parsed.value.entryType }, own) !== undefined;
+  return withoutUndefined({
+    value,
+    comment: comment === "" ? undefined : comment,
+    scope: scope === undefined || scope === DEFAULT_VERDICT_SCOPE ? undefined : scope,
+    acceptRisk: isRisky ? acceptRisk : undefined,
+  });
+}
+
+function reasonAgainst(
+  row: AllowDenyEntryRow,
+  element: Record<string, string>,
+  refusal: ElementRefusal,
+): string | undefined {
+  const list = LISTS.find((one) => one === row.list);
+  if (list === undefined)
+    return `is on a list called ${quote(row.list)}, which is none of ${LISTS.join(" and ")}`;
+  const refused = refusal(list, element);
+  if (refused !== undefined) return refused;
+  const { failures } = checkEntryArguments(
+    { list, value: element["value"], entryType: row.entry_type },
+    allowDenyEntryArguments,
+  );
+  const [failure] = failures;
+  if (failure?.property === "value") return failure.reason;
+  if (failure !== undefined) return `its type ${failure.reason}`.replace(/; leave it out.*$/, "");
+  const { value, comment, scope, acceptRisk } = element;
+  const raw = withoutUndefined({ list, value, verdictScope: scope, comment, acceptRisk });
+  return listRefusal(ENTRIES, raw, keyOfRow(row), textOfEntry({ list, comment: row.comment, acceptRisk }));
+}
+
+/** What the list itself says of it, where nothing else refuses it. */
+function listRefusal(kind: ListKind, raw: RawArguments, key: string, text: string): string | undefined {
+  const read = kind.readElement(raw, undefined);
+  if (Array.isArray(read)) return read.map(told).join(" and ");
+  const isSame = typeof read === "object" && "key" in read && read.key === key && read.text === text;
+  return isSame ? undefined : "would be read as something else";
+}
+
+function told({ property, reason }: { readonly property: string; readonly reason: string }): string {
+  return property === "value" || property === "email" ? reason : `its ${property} ${reason}`;
+}
+
+/** Whether who looks for the entry by what is declared finds this row, and not another one in its place. */
+function isFound(
+  row: AllowDenyEntryRow,
+  byValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]>,
+): boolean {
+  const scope = row.verdict_scope ?? DEFAULT_VERDICT_SCOPE;
+  const rows = byValue.get(naturalKey(row.entry_type, row.value)) ?? [];
+  const found = rows.find((one) => one.list === row.list && (one.verdict_scope ?? scope) === scope);
+  return found === row || canonicalComment(found?.comment) === canonicalComment(row.comment);
+}

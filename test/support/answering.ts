@@ -1,0 +1,32 @@
+import type { SandboxOptions } from "../../provider/sandbox";
+
+/** A row of a list, as it goes over the wire. */
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A service whose lists answer with these rows, page by page, and that takes writes as ever. A function is asked each time. */
+export function answering(
+  entries: readonly Row[] | (() => readonly Row[]),
+  vips: readonly Row[] | (() => readonly Row[]),
+): SandboxOptions & Pick<Required<SandboxOptions>, "intercept"> {
+  return {
+    intercept: ({ method, path, query }) => {
+      if (method !== "GET") return undefined;
+      const isOfList = (row: Row): boolean => {
+        // The unknown lists come with the deny list.
+        const list = row["list"] === "allow" ? "allow" : "deny";
+        return query["list"] === undefined || list === query["list"];
+      };
+      const rows = path.endsWith("/vip_employees") ? now(vips) : now(entries).filter(isOfList);
+      const [page, size] = [Number(query["page"] ?? 1), Number(query["page_size"] ?? 50)];
+      const items = rows.slice((page - 1) * size, page * size);
+      return {
+        status: 200,
+        body: { status: "success", results: { items, page, page_size: size, total: rows.length } },
+      };
+    },
+  };
+}
+
+function now(rows: readonly Row[] | (() => readonly Row[])): readonly Row[] {
+  return typeof rows === "function" ? rows() : rows;
+}

@@ -1,0 +1,168 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type AllowDenyEntryRow, SettingsClient, type VipEmployeeRow } from "../../../provider/client";
+import { allowDenyEntry } from "../../../provider/resources/lifecycle/allow-deny-entry";
+import { allowDenyList } from "../../../provider/resources/lifecycle/allow-deny-list";
+import { nameOfEntry } from "../../../provider/resources/lifecycle/entry-name";
+import { NotImportableError } from "../../../provider/resources/lifecycle/errors";
+import type { Context, Lifecycle, ReadResult } from "../../../provider/resources/lifecycle/lifecycle";
+import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
+import { vipList } from "../../../provider/resources/lifecycle/vip-list";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { naturalKey } from "../../../provider/settings/entry-value";
+import { OwnDomains } from "../../../provider/settings/own-domains";
+import { canonicalComment } from "../../../provider/settings/text";
+import { Tenant } from "../../../provider/tenant";
+import { answering } from "../../support/answering";
+import { anyEntry, anyVip } from "../../support/any-rows";
+import { commandsIn } from "../../support/hostile-text";
+
+interface Held {
+  readonly entries: readonly AllowDenyEntryRow[];
+  readonly vips: readonly VipEmployeeRow[];
+  readonly ownDomains: readonly string[];
+}
+
+const anyTenant: fc.Arbitrary<Held> = fc.record({
+  entries: fc
+    .array(anyEntry, { maxLength: 12 })
+    .map((rows) => rows.map((row, at) => ({ ...row, id: at % 5 === 4 ? `\u001b[3${at}m` : `ade_${at}` }))),
+  // One that comes twice just so is a list that somebody is changing, and no reading is made of it.
+  vips: fc.uniqueArray(anyVip, {
+    maxLength: 6,
+    selector: ({ email, source }) => `${email?.trim().toLowerCase()} ${source}`,
+  }),
+  ownDomains: fc.constantFrom([], ["acme.example"]),
+});
+
+let held: Held;
+let sandbox: Sandbox;
+beforeAll(async () => {
+  const answers = answering(
+    () => held.entries,
+    () => held.vips,
+  );
+  sandbox = await startSandbox({ scenario: "empty", ...answers });
+});
+afterAll(async () => {
+  await sandbox.close();
+});
+
+/** A provider process that has read nothing yet, and what it said. */
+function process({ ownDomains }: Held): Context & { readonly said: string[] } {
+  const said: string[] = [];
+  return {
+    tenant: new Tenant({ client: new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }) }),
+    say: (sentence) => said.push(sentence),
+    isDeclared: () => false,
+    hold: () => undefined,
+    isHeldElsewhere: () => false,
+    ownDomains: () => new OwnDomains(ownDomains),
+    said,
+  };
+}
+
+type LookedUp<State> = Required<ReadResult<State>>;
+
+/** What an id means, or undefined where no program can declare it; what a message says of it is nothing but text. */
+async function lookUp<Inputs, State>(
+  lifecycle: Lifecycle<Inputs, State>,
+  id: string,
+  context: Context,
+): Promise<LookedUp<State> | undefined> {
+  try {
+    return await lifecycle.lookUp(id, context);
+  } catch (error) {
+    if (!(error instanceof NotImportableError)) throw error;
+    expect(commandsIn(error.message)).toEqual([]);
+    return undefined;
+  }
+}
+
+/** What was looked up is accepted as a program's arguments, differs from nothing, and stays so after a refresh. */
+async function expectSettled<Inputs, State>(
+  lifecycle: Lifecycle<Inputs, State>,
+  { id, state, inputs }: LookedUp<State>,
+  context: Context,
+): Promise<void> {
+  const written = JSON.parse(JSON.stringify(inputs));
+  const checked = lifecycle.check(written, {}, context.ownDomains);
+  expect(checked.failures).toEqual([]);
+  const complete = lifecycle.complete(checked.inputs);
+  expect(lifecycle.diff(state, complete)).toEqual([]);
+  expect(commandsIn(JSON.stringify([id, inputs]))).toEqual([]);
+  const refreshed = await lifecycle.read(id, state, context);
+  expect(refreshed?.id).toBe(id);
+  if (refreshed !== undefined) expect(lifecycle.diff(refreshed.state, complete)).toEqual([]);
+}
+
+/** Whether a row is such as the service's reference tells. */
+function isPlain({ list, entry_type, value, verdict_scope, comment }: AllowDenyEntryRow): boolean {
+  const isKnown = list === "allow" || list === "deny";
+  const isDomain = entry_type === "domain" && /^[a-c]+\.(?:example|com)$/.test(value);
+  return (
+    isKnown && isDomain && verdict_scope === "global" && (comment === undefined || comment === "Contract 7")
+  );
+}
+
+describe("lookUp, of any tenant", () => {
+  it("answers an entry by its id and by its name, as the arguments that declare it", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyTenant, async (tenant) => {
+        held = tenant;
+        const context = process(tenant);
+        for (const row of tenant.entries) {
+          const found = await lookUp(allowDenyEntry, row.id, context);
+          if (found === undefined) {
+            expect(isPlain(row)).toBe(false);
+            continue;
+          }
+          expect(found.state.entryId ?? found.id).toBe(row.id);
+          expect(canonicalComment(found.state.comment)).toBe(canonicalComment(row.comment));
+          await expectSettled(allowDenyEntry, found, context);
+          const key = naturalKey(row.entry_type, row.value);
+          const ofValue = tenant.entries.filter((one) => naturalKey(one.entry_type, one.value) === key);
+          expect(await lookUp(allowDenyEntry, nameOfEntry(row, ofValue), context)).toEqual(found);
+        }
+        expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+        sandbox.clearRequests();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("answers whole lists as the arguments that declare them", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyTenant, async (tenant) => {
+        held = tenant;
+        const context = process(tenant);
+        for (const id of ["allow-deny-list", "allow", "deny"]) {
+          const found = await allowDenyList.lookUp(id, context);
+          expect(found?.id).toBe("allow-deny-list");
+          if (found !== undefined) await expectSettled(allowDenyList, found, context);
+        }
+        const found = await vipList.lookUp("vip-list", context);
+        expect(found?.id).toBe("vip-list");
+        if (found !== undefined) await expectSettled(vipList, found, context);
+        expect(commandsIn(context.said.join("\n"))).toEqual([]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("answers a VIP by its mailbox, as the arguments that declare it", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyTenant, async (tenant) => {
+        held = tenant;
+        const context = process(tenant);
+        for (const { email } of tenant.vips) {
+          if (email === undefined) continue;
+          const found = await lookUp(vipEmployee, email.toUpperCase(), context);
+          if (found === undefined) expect(email).not.toMatch(/^[a-d]+@acme\.example$/);
+          else await expectSettled(vipEmployee, found, context);
+        }
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
