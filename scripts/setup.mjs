@@ -23,6 +23,7 @@ const MINIMUM_NODE = [22, 19];
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const modules = path.join(root, "node_modules");
 const dist = path.join(root, "provider", "dist");
+const pluginWordsFile = path.join("scripts", "plugin-words.mts");
 const templateFolder = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";
 
@@ -151,7 +152,14 @@ function sourcesDigest() {
   const digest = createHash("sha256");
   const files = sourceFiles().map((file) => path.join("provider", file));
   const template = templateFiles().map((file) => path.join(templateFolder, file));
-  for (const file of [...files, ...template, "tsconfig.json", "package-lock.json", "scripts/setup.mjs"]) {
+  for (const file of [
+    ...files,
+    ...template,
+    "tsconfig.json",
+    "package-lock.json",
+    "scripts/setup.mjs",
+    pluginWordsFile,
+  ]) {
     digest
       .update(`${file}\0`)
       .update(fs.readFileSync(path.join(root, file)))
@@ -202,6 +210,7 @@ async function build() {
   copyGoModules();
   copyTemplate();
   if (status === 0) writeSchemas();
+  if (status === 0) await writePluginSchema();
   makeCommand();
   if (status === 0) {
     fs.mkdirSync(path.dirname(stampFile()), { recursive: true });
@@ -254,6 +263,17 @@ function writeSchemas() {
   for (const [file, schema] of Object.entries(publishedSchemas())) {
     fs.writeFileSync(path.join(folder, file), `${JSON.stringify(schema, undefined, 2)}\n`);
   }
+}
+
+/** The plugin's schema is made from what checks the arguments, in the words that the sources say of them. */
+async function writePluginSchema() {
+  const { packageSchema } = createRequire(import.meta.url)(
+    path.join(dist, "plugin", "schema", "package-schema.js"),
+  );
+  const { pluginWords } = await import(pathToFileURL(path.join(root, pluginWordsFile)).href);
+  const folder = path.join(root, "provider");
+  const schema = packageSchema(pluginWords(folder), readJson(path.join(folder, "package.json")));
+  fs.writeFileSync(path.join(dist, "plugin", "schema.json"), `${JSON.stringify(schema, undefined, 2)}\n`);
 }
 
 /** npm links the command of a workspace only when its file is there, and it wasn't when npm looked. */

@@ -27,9 +27,11 @@ export interface AllowDenyListEntryArgs {
 /** The arguments of an {@link AllowDenyList}. */
 export interface AllowDenyListArgs extends ListArgs {
   /**
-   * The entries, in any order: an array, or a map keyed by value whose elements may be short,
-   * `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`, with a risk that is accepted behind the list,
-   * `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`.
+   * The entries by value, in any order: `{ "evil.example": "deny: INC-7", "partner.example": "allow" }`. A risk that is
+   * accepted stands behind the list, `{ "gmail.com": "allow (risk accepted: until the fair is over)" }`, and a scope that
+   * is not the default behind the value, `{ "mail.example (graymail)": "deny" }`.
+   *
+   * Their elements may also be {@link AllowDenyListEntryArgs}, and the whole an array of those.
    */
   readonly entries: pulumi.Input<
     | readonly pulumi.Input<AllowDenyListEntryArgs>[]

@@ -16,8 +16,10 @@ export interface VipListMemberArgs {
 /** The arguments of a {@link VipList}. */
 export interface VipListArgs extends ListArgs {
   /**
-   * The members, in any order: an array of mailboxes or of objects, or a map from mailbox to comment,
+   * The members by mailbox, in any order, each with its comment, which may be empty:
    * `{ "ceo@company.example": "Chief executive" }`.
+   *
+   * Their elements may also be {@link VipListMemberArgs}, and the whole an array of those or of mailboxes.
    */
   readonly members: pulumi.Input<
     | readonly pulumi.Input<VipListMemberArgs | string>[]

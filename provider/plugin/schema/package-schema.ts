@@ -1,0 +1,187 @@
+import { z } from "zod";
+import { allowDenyEntryArguments, vipEmployeeArguments } from "../../settings/arguments";
+import { ENTRIES, MEMBERS } from "../../settings/list-arguments";
+import {
+  KEYED,
+  MODULE,
+  type ObjectSpec,
+  type PropertySpec,
+  SchemaTypes,
+  type TypeSpec,
+} from "./schema-types";
+import { type Words, wordsOf, wordsOfEach } from "./words";
+
+/** The part of the package's manifest that its schema repeats. */
+export interface Manifest {
+  readonly version: string;
+  readonly description: string;
+  readonly license: string;
+  readonly keywords: readonly string[];
+}
+
+/** A resource: what it takes and, in `properties`, what its state holds. */
+interface ResourceSpec extends ObjectSpec {
+  readonly inputProperties: Readonly<Record<string, PropertySpec>>;
+  readonly requiredInputs: readonly string[];
+}
+
+/** What Pulumi's package schema says of a package. */
+export interface PackageSpec {
+  readonly name: string;
+  readonly displayName: string;
+  readonly version: string;
+  readonly description: string;
+  readonly keywords: readonly string[];
+  readonly license: string;
+  readonly meta: { readonly moduleFormat: string };
+  readonly config: { readonly variables: Readonly<Record<string, PropertySpec>> };
+  readonly provider: ResourceSpec;
+  readonly resources: Readonly<Record<string, ResourceSpec>>;
+  readonly types: SchemaTypes["named"];
+  readonly language: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Pulumi's schema of the package: the types of the zod schemas that check the arguments, in the words of the JSDoc.
+ *
+ * @throws {Error} when the two tell of different properties.
+ */
+export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
+  const types = new SchemaTypes(words);
+  const resources = {
+    [`${MODULE}:AllowDenyEntry`]: resource("AllowDenyEntry", { schema: allowDenyEntryArguments }),
+    [`${MODULE}:AllowDenyList`]: resource("AllowDenyList", ENTRIES),
+    [`${MODULE}:VipEmployee`]: resource("VipEmployee", { schema: vipEmployeeArguments }),
+    [`${MODULE}:VipList`]: resource("VipList", MEMBERS),
+  };
+  const { version, description, license, keywords } = manifest;
+  const configuration = providerArguments(words);
+  return {
+    name: "email-security",
+    displayName: "Email Security",
+    version,
+    description,
+    keywords: [...new Set([...keywords, "category/utility", "kind/native"])],
+    license,
+    meta: { moduleFormat: "(.*)" },
+    config: { variables: configuration },
+    provider: {
+      description: wordsOf(words, "Provider").text,
+      properties: {},
+      inputProperties: configuration,
+      requiredInputs: [],
+    },
+    resources,
+    types: types.named,
+    language: languages(description),
+  };
+
+  /** A resource by its class and the schema of its arguments; of a list also which argument holds its content. */
+  function resource(
+    name: string,
+    checked: { readonly schema: z.ZodObject; readonly property?: string },
+  ): ResourceSpec {
+    const { schema, property: content } = checked;
+    const inputs = types.propertiesOf(content === undefined ? schema : without(schema, content));
+    const all = content === undefined ? inputs.types : { [content]: KEYED, ...inputs.types };
+    const required = content === undefined ? inputs.required : [content, ...inputs.required];
+    return {
+      description: wordsOf(words, name).text,
+      ...outputs(words, name),
+      inputProperties: described(words, `${name}Args`, all),
+      requiredInputs: required,
+    };
+  }
+}
+
+/**
+ * What the provider takes. Nothing is required: where no address or key is given, the environment's holds. No default
+ * is named here, or a key from the environment would get into the provider's inputs, and so into state.
+ */
+const PROVIDER: Readonly<Record<string, TypeSpec & { readonly secret?: boolean }>> = {
+  baseUrl: { type: "string" },
+  apiKey: { type: "string", secret: true },
+  allowInsecureHttp: { type: "boolean" },
+  timeoutMs: { type: "integer" },
+  ownDomains: { type: "array", items: { type: "string" } },
+};
+
+/** What each generator of SDKs is told. The Node.js one becomes a part of this package. */
+function languages(description: string): Readonly<Record<string, unknown>> {
+  const go = "github.com/pulumi-email-security/pulumi-email-security/sdk/go";
+  return {
+    nodejs: {
+      packageName: "pulumi-email-security",
+      packageDescription: description,
+      respectSchemaVersion: true,
+      dependencies: { "@pulumi/pulumi": ">=3.250.0 <4" },
+    },
+    python: {
+      packageName: "pulumi_email_security",
+      requires: { pulumi: ">=3.165.0,<4.0.0" },
+      pyproject: { enabled: true },
+      pythonRequires: ">=3.9",
+      respectSchemaVersion: true,
+      inputTypes: "classes-and-dicts",
+    },
+    go: {
+      importBasePath: `${go}/emailsecurity`,
+      modulePath: go,
+      rootPackageName: "emailsecurity",
+      generateResourceContainerTypes: true,
+      respectSchemaVersion: true,
+    },
+  };
+}
+
+function providerArguments(words: Words): Record<string, PropertySpec> {
+  return described(words, "ProviderArgs", PROVIDER);
+}
+
+function described(
+  words: Words,
+  name: string,
+  types: Readonly<Record<string, TypeSpec>>,
+): Record<string, PropertySpec> {
+  const said = wordsOfEach(words, name, Object.keys(types));
+  return Object.fromEntries(
+    Object.entries(types).map(([property, type]) => {
+      // Where the SDKs have one form of an argument, only its first paragraph is about that one.
+      const text = said.get(property) ?? "";
+      return [property, { ...type, description: type === KEYED ? firstParagraph(text) : text }];
+    }),
+  );
+}
+
+/** What the state of a resource holds, by the properties of its class: texts, and keyed lists. */
+function outputs(words: Words, name: string): Pick<ObjectSpec, "properties" | "required"> {
+  const members = Object.entries(wordsOf(words, name).members);
+  const said = wordsOfEach(
+    words,
+    name,
+    members.map(([member]) => member),
+  );
+  const isAlways = (type: string): boolean => !/\| undefined>$/.test(type);
+  return {
+    properties: Object.fromEntries(
+      members.map(([member, { type }]) => [
+        member,
+        {
+          ...(type.includes("Record<string, string>") ? KEYED : { type: "string" }),
+          description: said.get(member) ?? "",
+        },
+      ]),
+    ),
+    required: members.filter(([, { type }]) => isAlways(type)).map(([member]) => member),
+  };
+}
+
+/** The schema without the content of a list, which is checked element by element and has one type for the SDKs. */
+function without(schema: z.ZodObject, property: string): z.ZodObject {
+  const { [property]: _content, ...shape } = schema.shape;
+  return z.strictObject(shape);
+}
+
+function firstParagraph(text: string): string {
+  return text.split("\n\n")[0] ?? text;
+}

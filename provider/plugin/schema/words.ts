@@ -1,0 +1,55 @@
+/** What the JSDoc of the sources says, by the name of what they declare. */
+export type Words = Readonly<Record<string, DeclaredWords>>;
+
+/** What the JSDoc says of one interface, class, function, type or constant. */
+export interface DeclaredWords {
+  readonly text: string;
+  readonly members: Readonly<Record<string, DeclaredMember>>;
+  /** Of a function: the type of its first argument, as written. */
+  readonly args?: string;
+  /** Of a function: the type of what it answers, as written. */
+  readonly result?: string;
+}
+
+/** A property of an interface or a class. */
+export interface DeclaredMember {
+  readonly text: string;
+  /** Its type, as written. */
+  readonly type: string;
+}
+
+/**
+ * What is said of a declaration.
+ *
+ * @throws {Error} when nothing is.
+ */
+export function wordsOf(words: Words, name: string): DeclaredWords {
+  const found = words[name];
+  if (found === undefined)
+    throw new Error(`${name} is declared in none of the files that words are read from.`);
+  if (found.text === "") throw new Error(`${name} has no JSDoc, which the schema would say of it.`);
+  return found;
+}
+
+/**
+ * What is said of each property that a schema has, and of no other: so what checks and what tells of it can't drift apart.
+ *
+ * @throws {Error} that names each property of which only one of the two knows, or that has no words.
+ */
+export function wordsOfEach(
+  words: Words,
+  name: string,
+  properties: readonly string[],
+): ReadonlyMap<string, string> {
+  const { members } = wordsOf(words, name);
+  const unsaid = properties.filter((property) => !members[property]?.text);
+  const unchecked = Object.keys(members).filter((member) => !properties.includes(member));
+  if (unsaid.length > 0)
+    throw new Error(`${name} says nothing of ${unsaid.join(", ")}. Give it JSDoc there.`);
+  if (unchecked.length > 0) {
+    throw new Error(
+      `${name} tells of ${unchecked.join(", ")}, which the schema that checks it does not have.`,
+    );
+  }
+  return new Map(properties.map((property) => [property, members[property]?.text ?? ""]));
+}
