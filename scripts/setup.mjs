@@ -211,6 +211,7 @@ async function build() {
   copyTemplate();
   if (status === 0) writeSchemas();
   if (status === 0) await writePluginSchema();
+  if (status === 0) await bundlePlugin();
   makeCommand();
   if (status === 0) {
     fs.mkdirSync(path.dirname(stampFile()), { recursive: true });
@@ -274,6 +275,36 @@ async function writePluginSchema() {
   const folder = path.join(root, "provider");
   const schema = packageSchema(pluginWords(folder), readJson(path.join(folder, "package.json")));
   fs.writeFileSync(path.join(dist, "plugin", "schema.json"), `${JSON.stringify(schema, undefined, 2)}\n`);
+}
+
+/**
+ * The plugin is one file that needs nothing but Node.js: the engine starts it by its name, on Windows by that of a .cmd file
+ * beside it. It holds its own schema.
+ */
+async function bundlePlugin() {
+  const { build: bundle } = await import("esbuild");
+  const folder = path.join(dist, "plugin");
+  const program = path.join(folder, "pulumi-resource-email-security");
+  const { version } = readJson(path.join(root, "provider", "package.json"));
+  const schema = readJson(path.join(folder, "schema.json"));
+  await bundle({
+    entryPoints: [path.join(root, "provider", "plugin", "main.ts")],
+    outfile: program,
+    bundle: true,
+    platform: "node",
+    target: `node${MINIMUM_NODE.join(".")}`,
+    minify: true,
+    keepNames: true,
+    legalComments: "external",
+    banner: { js: "#!/usr/bin/env node" },
+    define: {
+      PLUGIN_VERSION: JSON.stringify(version),
+      PLUGIN_SCHEMA: JSON.stringify(JSON.stringify(schema)),
+    },
+    logLevel: "warning",
+  });
+  fs.chmodSync(program, 0o755);
+  fs.writeFileSync(`${program}.cmd`, '@node "%~dp0pulumi-resource-email-security" %*\r\n');
 }
 
 /** npm links the command of a workspace only when its file is there, and it wasn't when npm looked. */

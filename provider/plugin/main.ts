@@ -2,6 +2,7 @@ import "../settings/node-version";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import { guardProcess } from "../resources/provider-process";
+import type { ProviderService } from "./provider-service";
 import { rpcs } from "./rpcs";
 
 /*
@@ -19,11 +20,14 @@ const server = new Server({
   "grpc.max_send_message_length": 400 * 1024 * 1024,
   "grpc.max_metadata_size": 16 * 1024 * 1024,
 });
-const service = import("./provider-service").then(
-  ({ ProviderService }) => new ProviderService(process.argv.at(-1)),
-);
-server.addService(ResourceProviderService, rpcs(service));
+const service = Promise.withResolvers<ProviderService>();
+server.addService(ResourceProviderService, rpcs(service.promise));
 server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
   if (error !== null) throw error;
-  process.stdout.write(`${port}\n`);
+  process.stdout.write(`${port}\n`, () => service.resolve(loadService()));
 });
+
+async function loadService(): Promise<ProviderService> {
+  const { ProviderService } = await import("./provider-service.js");
+  return new ProviderService(process.argv.at(-1));
+}

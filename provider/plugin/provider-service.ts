@@ -1,7 +1,7 @@
 import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
-import { INSTANCE_KEY, NAMESPACE } from "../resources/configuration";
+import { NAMESPACE } from "../resources/configuration";
 import { type Front, frontOf } from "../resources/front";
 import { RESOURCE_KINDS } from "../resources/lifecycle/lifecycles";
 import { ProviderSession } from "../resources/session";
@@ -16,8 +16,12 @@ import { propertiesOf, structOf } from "./wire";
 declare const PLUGIN_VERSION: string;
 declare const PLUGIN_SCHEMA: string;
 
-type Message = typeof messages;
-type Request<Name extends keyof Message> = InstanceType<Message[Name] & (new () => unknown)>;
+type Messages = typeof messages;
+type Request<Name extends keyof Messages> = Messages[Name] extends new (
+  ...args: never[]
+) => infer Message
+  ? Message
+  : never;
 
 /**
  * Pulumi's provider protocol over the same fronts as the dynamic resources: one method a call of `provider.proto`, from

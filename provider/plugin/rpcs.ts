@@ -60,7 +60,10 @@ function failureOf(error: unknown): Partial<StatusObject> {
     const details = process.env["EMAIL_SECURITY_DEBUG"] ? `${error.stack}` : "";
     return { code: status.UNKNOWN, details: [withCode(error), details].filter(Boolean).join("\n") };
   }
-  return { code: status.INTERNAL, details: printable(error instanceof Error ? error.stack : error) };
+  return {
+    code: status.INTERNAL,
+    details: printable(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+  };
 }
 
 /** "Created, but failed to initialize", which keeps the resource in state. */

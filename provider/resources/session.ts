@@ -60,6 +60,7 @@ export class ProviderSession implements Session {
       isDeclared: (key) => this.#declarations.has(key, tenantKey),
       hold: (id) => this.#declarations.hold(id),
       isHeldElsewhere: (id) => this.#declarations.isHeldElsewhere(id),
+      ownDomains: () => this.ownDomains(),
       reviewed: () => this.#reviewedPlan(URL.parse(settings.baseUrl)?.host ?? ""),
     };
   }
