@@ -32,8 +32,8 @@ function readWords(files: readonly string[]): Words {
     const source = ts.createSourceFile(file, readFileSync(file, "utf8"), ts.ScriptTarget.Latest, true);
     for (const statement of source.statements) {
       for (const [name, declared] of declaredIn(statement)) {
-        // A type that is named like its value says the same in other words; the first one holds.
-        if (!words.has(name)) words.set(name, declared);
+        // A function is defined for every front under the name that it has in programs, where its words are.
+        if (!words.get(name)?.text) words.set(name, declared);
       }
       if (ts.isInterfaceDeclaration(statement)) parents.set(statement.name.text, parentsOf(statement));
     }

@@ -8,24 +8,34 @@ export const optionalCount = z
   .nullish()
   .transform((count) => count ?? undefined);
 
+/** The schema of the items of each {@link arrayOf}, which its own check hides. */
+const items = new WeakMap<z.ZodArray, z.ZodType>();
+
+/** The schema of the items of an array that is made by {@link arrayOf}. */
+export function itemOf(array: z.ZodArray): z.ZodType | undefined {
+  return items.get(array);
+}
+
 /**
  * An array, checked up to its first wrong item. What holds a million wrong ones would otherwise be answered by a million
  * reasons, and they by the memory.
  */
 export function arrayOf<T extends z.ZodType>(item: T) {
-  return z.array(z.unknown()).transform((values, context) => {
-    const items: z.output<T>[] = [];
+  const array = z.array(z.unknown());
+  items.set(array, item);
+  return array.transform((values, context) => {
+    const read: z.output<T>[] = [];
     for (const [at, value] of values.entries()) {
-      const read = item.safeParse(value);
-      if (!read.success) {
-        for (const { message, path } of read.error.issues) {
+      const one = item.safeParse(value);
+      if (!one.success) {
+        for (const { message, path } of one.error.issues) {
           context.addIssue({ code: "custom", message, path: [at, ...path] });
         }
         return z.NEVER;
       }
-      items.push(read.data);
+      read.push(one.data);
     }
-    return items;
+    return read;
   });
 }
 

@@ -3,17 +3,23 @@ import { InvalidArgumentError } from "./errors";
 import { MAX_ID_LENGTH } from "./fields";
 
 /** @throws {InvalidArgumentError} when `value` is no whole number from 1 to `most`. */
-export function checkPositive(name: string, value: number, most = Number.MAX_SAFE_INTEGER): number {
-  if (!Number.isInteger(value) || value < 1 || value > most) {
-    const range = most === Number.MAX_SAFE_INTEGER ? "of 1 or more" : `from 1 to ${most}`;
-    if (Number.isInteger(value) && value > most && most === Number.MAX_SAFE_INTEGER) {
-      throw new InvalidArgumentError(`${name} is too large: ${value} is more than ${most}`);
-    }
-    // "7" and 7 must look different here. JSON has no NaN.
-    const given = typeof value === "number" ? String(value) : quote(value);
-    throw new InvalidArgumentError(`${name} must be a whole number ${range}, not ${given}`);
-  }
+export function checkPositive(name: string, value: number, most?: number): number {
+  const refusal = positiveRefusal(value, most);
+  if (refusal !== undefined) throw new InvalidArgumentError(`${name} ${refusal}`);
   return value;
+}
+
+/** Why a value is no whole number from 1 to `most`; undefined when it is one. */
+export function positiveRefusal(value: unknown, most = Number.MAX_SAFE_INTEGER): string | undefined {
+  const isWhole = Number.isInteger(value);
+  const number = value as number;
+  if (isWhole && number >= 1 && number <= most) return undefined;
+  const isWithoutRange = most === Number.MAX_SAFE_INTEGER;
+  if (isWhole && number > most && isWithoutRange) return `is too large: ${number} is more than ${most}`;
+  const range = isWithoutRange ? "of 1 or more" : `from 1 to ${most}`;
+  // "7" and 7 must look different here. JSON has no NaN.
+  const given = typeof value === "number" ? String(value) : quote(value);
+  return `must be a whole number ${range}, not ${given}`;
 }
 
 /** The same for a value that may be left out. */

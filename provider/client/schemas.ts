@@ -4,7 +4,8 @@ import { arrayOf, id, optionalCount } from "./fields";
 
 /*
  * The shapes of the reference's section "Resources and their fields". Read leniently: unknown fields pass, optional
- * ones may be missing or null; a field that is acted on must be there.
+ * ones may be missing or null; a field that is acted on must be there. The titles and descriptions go into the schema of the
+ * native plugin, and so into the SDKs that are made from it.
  */
 
 /** A string that may be missing or null; both are read as undefined. */
@@ -35,44 +36,55 @@ export type ActionTaken =
 export type Criticality = "high" | (string & {});
 
 /** Why a message was found to be a threat (reference, table "Threat indicator"). */
-export const threatIndicator = z.object({
-  indicator_type: optionalText,
-  explanation: optionalText,
-  grounding: optionalText,
-});
+export const threatIndicator = z
+  .object({
+    indicator_type: optionalText,
+    explanation: optionalText,
+    grounding: optionalText,
+  })
+  .meta({ title: "ThreatIndicator" });
 /** Why a message was found to be a threat (reference, table "Threat indicator"). */
 export type ThreatIndicator = z.infer<typeof threatIndicator>;
 
 /** A detected threat (reference, table "Threat"). Dates are kept as sent. */
-export const threat = z.object({
-  id,
-  action_taken: optionalText.transform((action) => action as ActionTaken | undefined),
-  criticality: optionalText.transform((criticality) => criticality as Criticality | undefined),
-  verdict: optionalText.transform((verdict) => verdict as Verdict | undefined),
-  detection_time: optionalText,
-  time: optionalText,
-  remediation_time: optionalText,
-  reasoning: optionalText,
-  recipient_email: optionalText,
-  recipient_name: optionalText,
-  sender_email: optionalText,
-  sender_name: optionalText,
-  sender_domain: optionalText,
-  sender_registry_date: optionalText,
-  source: optionalText,
-  subject: optionalText,
-  threat_type: optionalText,
-  threat_indicators: arrayOf(threatIndicator)
-    .nullish()
-    .transform((indicators) => indicators ?? []),
-});
+export const threat = z
+  .object({
+    id,
+    action_taken: optionalText
+      .transform((action) => action as ActionTaken | undefined)
+      .describe("What was done with it, such as `quarantined`, `moved_to_trash` or `none`."),
+    criticality: optionalText
+      .transform((criticality) => criticality as Criticality | undefined)
+      .describe("How bad it is, such as `high`."),
+    verdict: optionalText.transform((verdict) => verdict as Verdict | undefined),
+    detection_time: optionalText,
+    time: optionalText,
+    remediation_time: optionalText,
+    reasoning: optionalText,
+    recipient_email: optionalText,
+    recipient_name: optionalText,
+    sender_email: optionalText,
+    sender_name: optionalText,
+    sender_domain: optionalText,
+    sender_registry_date: optionalText,
+    source: optionalText,
+    subject: optionalText,
+    threat_type: optionalText,
+    threat_indicators: arrayOf(threatIndicator)
+      .nullish()
+      .transform((indicators) => indicators ?? [])
+      .describe("Why the message was found to be a threat."),
+  })
+  .meta({ title: "Threat" });
 /** A detected threat (reference, table "Threat"). Dates are kept as sent. */
 export type Threat = z.infer<typeof threat>;
 
 const phishingReportFields = {
   id,
-  original_email_internet_message_id: optionalText,
-  report_internet_message_id: optionalText,
+  original_email_internet_message_id: optionalText.describe("The Internet Message ID of the reported mail."),
+  report_internet_message_id: optionalText.describe(
+    "The Internet Message ID of the report mail that the user sent.",
+  ),
   reasoning: optionalText,
   report_date: optionalText,
   reporter: optionalText,
@@ -82,7 +94,7 @@ const phishingReportFields = {
 };
 
 /** A phishing report as lists hold it (reference, table "Phishing report (list form)"). */
-export const phishingReport = z.object(phishingReportFields);
+export const phishingReport = z.object(phishingReportFields).meta({ title: "PhishingReport" });
 /** A phishing report as lists hold it (reference, table "Phishing report (list form)"). */
 export type PhishingReport = z.infer<typeof phishingReport>;
 
@@ -102,24 +114,30 @@ export const phishingReportDetail = z.object({
 /** A phishing report by itself (reference, table "Phishing report (detail form)"). */
 export type PhishingReportDetail = z.infer<typeof phishingReportDetail>;
 
-const numberOfThreats = z.number().int().nonnegative();
+const numberOfThreats = z.number().int().nonnegative().describe("How many threats there were.");
 
 /** How many threats one day had (reference, table "Other result shapes"). */
-export const threatsOnDay = z.object({ date: z.string(), count_threats: numberOfThreats });
+export const threatsOnDay = z
+  .object({ date: z.string(), count_threats: numberOfThreats })
+  .meta({ title: "ThreatsOnDay" });
 /** How many threats one day had. */
 export type ThreatsOnDay = z.infer<typeof threatsOnDay>;
 
 /** A user or group and how many threats it was the target of (reference, "Other result shapes"). */
-export const targetedEntity = z.object({
-  full_name: optionalText,
-  job_title: optionalText,
-  count_threats: numberOfThreats,
-});
+export const targetedEntity = z
+  .object({
+    full_name: optionalText,
+    job_title: optionalText,
+    count_threats: numberOfThreats,
+  })
+  .meta({ title: "TargetedEntity" });
 /** A user or group and how many threats it was the target of. */
 export type TargetedEntity = z.infer<typeof targetedEntity>;
 
 /** A type of threat and how many there were (reference, "Other result shapes"). */
-export const threatTypeCount = z.object({ type: optionalText, count_threats: numberOfThreats });
+export const threatTypeCount = z
+  .object({ type: optionalText, count_threats: numberOfThreats })
+  .meta({ title: "ThreatTypeCount" });
 /** A type of threat and how many there were. */
 export type ThreatTypeCount = z.infer<typeof threatTypeCount>;
 
@@ -139,31 +157,43 @@ export const meanAnalysisTime = z.object({ analysis_time: z.number().nullable() 
 export type MeanAnalysisTime = z.infer<typeof meanAnalysisTime>;
 
 /** An entry of the allow/deny list (reference, table "Allow/deny entry"). */
-export const allowDenyEntry = z.object({
-  id,
-  list: z.string().transform((list) => list as List | (string & {})),
-  entry_type: z.string().transform((type) => type as EntryType | (string & {})),
-  value: z.string(),
-  verdict_scope: optionalText.transform((scope) => scope as VerdictScope | undefined),
-  comment: optionalText,
-  created_at: optionalText,
-  created_by: optionalText,
-});
+export const allowDenyEntry = z
+  .object({
+    id,
+    list: z
+      .string()
+      .transform((list) => list as List | (string & {}))
+      .describe("`allow` or `deny`."),
+    entry_type: z
+      .string()
+      .transform((type) => type as EntryType | (string & {}))
+      .describe("What the value is."),
+    value: z.string().describe("The domain, IP address or mailbox."),
+    verdict_scope: optionalText
+      .transform((scope) => scope as VerdictScope | undefined)
+      .describe("Which verdicts the entry overrides."),
+    comment: optionalText,
+    created_at: optionalText,
+    created_by: optionalText,
+  })
+  .meta({ title: "AllowDenyEntryRow" });
 /** An entry of the allow/deny list (reference, table "Allow/deny entry"). */
 export type AllowDenyEntryRow = z.infer<typeof allowDenyEntry>;
 
 /** A row of the VIP list (reference, table "VIP employee (list row)"). A row without a mailbox is a real VIP. */
-export const vipEmployee = z.object({
-  email: optionalMailbox,
-  full_name: optionalText,
-  job_title: optionalText,
-  department: optionalText,
-  comment: optionalText,
-  added_by: optionalText,
-  date_added: optionalText,
-  updated_at: optionalText,
-  source: optionalText,
-});
+export const vipEmployee = z
+  .object({
+    email: optionalMailbox,
+    full_name: optionalText.describe("From the directory."),
+    job_title: optionalText.describe("From the directory."),
+    department: optionalText.describe("From the directory."),
+    comment: optionalText,
+    added_by: optionalText,
+    date_added: optionalText,
+    updated_at: optionalText,
+    source: optionalText.describe("How the mailbox became a VIP, in the service's words."),
+  })
+  .meta({ title: "VipEmployeeRow" });
 /** A row of the VIP list (reference, table "VIP employee (list row)"). A row without a mailbox is a real VIP. */
 export type VipEmployeeRow = z.infer<typeof vipEmployee>;
 

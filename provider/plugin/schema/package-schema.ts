@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { definitions } from "../../resources/functions/definitions";
+import type { FunctionDefinition } from "../../resources/functions/function-definition";
 import { allowDenyEntryArguments, vipEmployeeArguments } from "../../settings/arguments";
 import { ENTRIES, MEMBERS } from "../../settings/list-arguments";
 import {
@@ -25,6 +27,13 @@ interface ResourceSpec extends ObjectSpec {
   readonly requiredInputs: readonly string[];
 }
 
+/** A function: what it takes, if anything, and what it answers. */
+interface FunctionSpec {
+  readonly description: string;
+  readonly inputs?: ObjectSpec;
+  readonly outputs: ObjectSpec;
+}
+
 /** What Pulumi's package schema says of a package. */
 export interface PackageSpec {
   readonly name: string;
@@ -37,6 +46,7 @@ export interface PackageSpec {
   readonly config: { readonly variables: Readonly<Record<string, PropertySpec>> };
   readonly provider: ResourceSpec;
   readonly resources: Readonly<Record<string, ResourceSpec>>;
+  readonly functions: Readonly<Record<string, FunctionSpec>>;
   readonly types: SchemaTypes["named"];
   readonly language: Readonly<Record<string, unknown>>;
 }
@@ -54,6 +64,10 @@ export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
     [`${MODULE}:VipEmployee`]: resource("VipEmployee", { schema: vipEmployeeArguments }),
     [`${MODULE}:VipList`]: resource("VipList", MEMBERS),
   };
+  const functions = Object.entries(definitions).map(([name, one]) => [
+    `${MODULE}:${name}`,
+    dataFunction(name, one),
+  ]);
   const { version, description, license, keywords } = manifest;
   const configuration = providerArguments(words);
   return {
@@ -72,6 +86,7 @@ export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
       requiredInputs: [],
     },
     resources,
+    functions: Object.fromEntries(functions),
     types: types.named,
     language: languages(description),
   };
@@ -82,15 +97,40 @@ export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
     checked: { readonly schema: z.ZodObject; readonly property?: string },
   ): ResourceSpec {
     const { schema, property: content } = checked;
-    const inputs = types.propertiesOf(content === undefined ? schema : without(schema, content));
-    const all = content === undefined ? inputs.types : { [content]: KEYED, ...inputs.types };
-    const required = content === undefined ? inputs.required : [content, ...inputs.required];
+    const { properties, required = [] } = types.propertiesOf(
+      content === undefined ? schema : without(schema, content),
+      "arguments",
+    );
     return {
       description: wordsOf(words, name).text,
       ...outputs(words, name),
-      inputProperties: described(words, `${name}Args`, all),
-      requiredInputs: required,
+      inputProperties: described(
+        words,
+        `${name}Args`,
+        content === undefined ? properties : { [content]: KEYED, ...properties },
+      ),
+      requiredInputs: content === undefined ? required : [content, ...required],
     };
+  }
+
+  /** A function by its definition, in the words of the function of that name and of the types it is declared with. */
+  function dataFunction(name: string, definition: FunctionDefinition<object, object>): FunctionSpec {
+    const { text, args = "", result = "" } = wordsOf(words, name);
+    const inputs = types.propertiesOf(definition.args, "arguments");
+    const outputs = types.propertiesOf(definition.result, "answer");
+    return {
+      description: text,
+      ...(Object.keys(inputs.properties).length === 0 ? {} : { inputs: inWords(args, inputs) }),
+      outputs: inWords(/^Promise<(\w+)>$/.exec(result)?.[1] ?? result, outputs),
+    };
+  }
+
+  function inWords(name: string, object: ObjectSpec): ObjectSpec {
+    const { text, members } = wordsOf(words, name);
+    // A type without members of its own is a row of the service, which says what it is itself.
+    const isRow = Object.keys(members).length === 0;
+    const properties = isRow ? object.properties : described(words, name, object.properties);
+    return { description: text, type: "object", ...object, properties };
   }
 }
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ENTITY_TYPES } from "../../resources/functions/definitions";
 import { ON_DELETE } from "../../settings/arguments";
 import { ENTRY_TYPES, KNOWN_VERDICT_SCOPES, LISTS } from "../../settings/assumptions";
 import { LIST_MODES } from "../../settings/list-arguments";
@@ -60,6 +61,7 @@ const CHOICES: Readonly<Record<string, Choice>> = {
   },
   mode: { name: "ListMode", values: LIST_MODES, words: "LIST_MODES" },
   onDelete: { name: "OnDelete", values: ON_DELETE, words: "ON_DELETE" },
+  entityType: { name: "EntityType", values: ENTITY_TYPES, words: "ENTITY_TYPES" },
 };
 
 /** The part of a JSON Schema, as zod makes it, that says what type something has. */
@@ -87,54 +89,73 @@ export class SchemaTypes {
     return Object.fromEntries([...this.#named].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
-  /** The properties of an object in Pulumi's types, and which are required. */
-  propertiesOf(schema: z.ZodObject): {
-    readonly types: Readonly<Record<string, TypeSpec>>;
-    readonly required: readonly string[];
-  } {
+  /**
+   * The properties of an object, which are required, and what the schema itself says of them.
+   *
+   * @param way of arguments, whether other values than the known ones are accepted is told with the type.
+   */
+  propertiesOf(schema: z.ZodObject, way: "arguments" | "answer"): ObjectSpec {
     const json = z.toJSONSchema(schema, { unrepresentable: "any" }) as JsonSchema;
-    const properties = Object.entries(json.properties ?? {});
-    return {
-      types: Object.fromEntries(properties.map(([name, one]) => [name, this.#typeOf(name, one)])),
-      required: json.required ?? [],
-    };
+    return this.#objectOf(
+      json,
+      (name, one) => (way === "arguments" && this.#choice(name, one)) || this.#typeOf(name, one),
+    );
+  }
+
+  #objectOf(json: JsonSchema, typeOf: (name: string, json: JsonSchema) => TypeSpec): ObjectSpec {
+    const properties = Object.entries(json.properties ?? {}).map(([name, one]) => {
+      const { description } = one;
+      return [name, { ...typeOf(name, one), ...(description === undefined ? {} : { description }) }] as const;
+    });
+    return { properties: Object.fromEntries(properties), required: json.required ?? [] };
   }
 
   #typeOf(name: string, json: JsonSchema): TypeSpec {
-    const choice = CHOICES[name];
-    if (json.type === "string" && (choice?.isOpen || json.enum !== undefined)) {
-      return this.#choice(name, json.enum);
-    }
-    if (
-      json.type === "string" ||
-      json.type === "integer" ||
-      json.type === "number" ||
-      json.type === "boolean"
-    ) {
-      return { type: json.type };
-    }
-    if (json.type === "array" && json.items !== undefined) {
-      return { type: "array", items: this.#typeOf(name, json.items) };
-    }
-    throw new Error(`${name} is of a type that Pulumi's schema has no word for: ${JSON.stringify(json)}`);
+    const { type, items, title } = json;
+    if (json.enum === undefined && type !== undefined && PLAIN.includes(type)) return { type };
+    if (type === "array" && items !== undefined) return { type, items: this.#typeOf(name, items) };
+    if (type === "object" && title !== undefined) return this.#object(title, json);
+    throw new Error(`${name} is of a type that the plugin's schema has no word for: ${JSON.stringify(json)}`);
   }
 
-  #choice(property: string, values: readonly string[] | undefined): TypeSpec {
+  #object(name: string, json: JsonSchema): TypeSpec {
+    return this.#name(name, {
+      description: wordsOf(this.#words, name).text,
+      type: "object",
+      ...this.#objectOf(json, (property, one) => this.#typeOf(property, one)),
+    });
+  }
+
+  /** The type of an argument whose values are known, all or some. */
+  #choice(property: string, { enum: values }: JsonSchema): TypeSpec | undefined {
     const choice = CHOICES[property];
+    if (values === undefined && !choice?.isOpen) return undefined;
     if (choice === undefined) throw new Error(`The values of ${property} have no name for the SDKs.`);
     const { name, isOpen } = choice;
     if (values !== undefined && values.join() !== choice.values.join()) {
       throw new Error(`${property} takes ${values.join(", ")}, and ${name} has ${choice.values.join(", ")}.`);
     }
-    this.#named.set(`${MODULE}:${name}`, {
+    const reference = this.#name(name, {
       description: wordsOf(this.#words, choice.words).text,
       type: "string",
       enum: choice.values.map((value) => ({ name: pascalCase(value), value })),
     });
-    const ref = { type: "string", $ref: `#/types/${MODULE}:${name}` };
-    return isOpen ? { oneOf: [{ type: "string" }, ref] } : { $ref: ref.$ref };
+    return isOpen ? { oneOf: [{ type: "string" }, { type: "string", ...reference }] } : reference;
+  }
+
+  /** Gives a type its name. Two of one name must be the same. */
+  #name(name: string, spec: ObjectSpec | EnumSpec): TypeSpec {
+    const token = `${MODULE}:${name}`;
+    const before = this.#named.get(token);
+    if (before !== undefined && JSON.stringify(before) !== JSON.stringify(spec)) {
+      throw new Error(`Two types that differ would be called ${name}.`);
+    }
+    this.#named.set(token, spec);
+    return { $ref: `#/types/${token}` };
   }
 }
+
+const PLAIN = ["string", "integer", "number", "boolean"];
 
 /** `email_address` as SDKs name a value of it: `EmailAddress`. */
 function pascalCase(value: string): string {

@@ -1,8 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { AllowDenyEntryRow, List } from "../../client";
-import { LISTS } from "../../settings/assumptions";
-import { type CamelCased, camelCased } from "./camel-case";
+import type { CamelCased } from "./camel-case";
 import { dataFunction, type FunctionOptions } from "./data-function";
+import * as definitions from "./definitions";
 import type { OutputArgs } from "./output-args";
 
 /** The arguments of {@link getAllowDenyEntries}. */
@@ -13,16 +13,12 @@ export interface GetAllowDenyEntriesArgs {
 
 /** What {@link getAllowDenyEntries} answers. */
 export interface GetAllowDenyEntriesResult {
+  /** The entries of the list, or of both. */
   readonly entries: CamelCased<AllowDenyEntryRow>[];
 }
 
-const allowDenyEntries = dataFunction(
-  ["list"],
-  async (client, args: GetAllowDenyEntriesArgs): Promise<GetAllowDenyEntriesResult> => {
-    const lists = args.list === undefined ? LISTS : [args.list];
-    const rows = await Promise.all(lists.map(async (list) => await client.allowDenyEntries.readAll(list)));
-    return { entries: camelCased(rows.flat()) };
-  },
+const allowDenyEntries = dataFunction<GetAllowDenyEntriesArgs, GetAllowDenyEntriesResult>(
+  definitions.getAllowDenyEntries,
 );
 
 /** The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`. */

@@ -22,6 +22,7 @@ function rename(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, inner]) => [camelCase(name), rename(inner)]));
 }
 
-function camelCase(name: string): string {
+/** `count_threats` as Pulumi programs write it. */
+export function camelCase(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase());
 }

@@ -1,14 +1,9 @@
 import * as pulumi from "@pulumi/pulumi";
-import {
-  ConfigurationError,
-  InvalidArgumentError,
-  type SettingsClient,
-  type SettingsClientOptions,
-} from "../../client";
-import { quote } from "../../settings/text";
+import { ConfigurationError, type SettingsClient, type SettingsClientOptions } from "../../client";
 import { readConfiguration } from "../configuration";
 import { connectedClient } from "../connected-client";
 import { type Provider, settingsOf } from "../provider";
+import type { FunctionDefinition } from "./function-definition";
 
 /** Options of a function that reads from the service. */
 export interface FunctionOptions {
@@ -28,27 +23,15 @@ export interface DataFunction<Args, Result> {
 const clients = new Map<string, SettingsClient>();
 
 /**
- * Makes a function that reads from the service. It runs in the program's own process (dynamic providers have no
- * functions in Pulumi), in previews too, with the same configuration as the resources. An argument that is none of the
- * known ones is an error before any request.
+ * Makes a function of Pulumi programs. It runs in the program's own process (dynamic providers have no functions in
+ * Pulumi), in previews too, with the same configuration as the resources.
  */
-export function dataFunction<Args extends object, Result>(
-  known: readonly (keyof Args & string)[],
-  read: (client: SettingsClient, args: Args) => Promise<Result>,
+export function dataFunction<Args extends object, Result extends object>(
+  definition: FunctionDefinition<Args, Result>,
 ): DataFunction<Args, Result> {
-  const checked = (args: unknown): Args => {
-    if (typeof args !== "object" || args === null) {
-      throw new InvalidArgumentError(`the arguments must be an object, not ${quote(args)}`);
-    }
-    const unknown = Object.keys(args).find((name) => !known.some((one) => one === name));
-    if (unknown === undefined) return args as Args;
-    const those = known.length === 0 ? "there are none" : `there are ${known.join(", ")}`;
-    throw new InvalidArgumentError(`${unknown} is no argument of this function; ${those}`);
-  };
   return {
     plain: async (args, opts) => {
-      const given = checked(args ?? {});
-      return await read(clientOf(await plainSettings(opts?.provider)), given);
+      return await definition.read(clientOf(await plainSettings(opts?.provider)), args ?? ({} as Args));
     },
     output: (args, opts) => {
       const provider = opts?.provider;
@@ -56,7 +39,9 @@ export function dataFunction<Args extends object, Result>(
       const settings = provider === undefined ? undefined : pulumi.unsecret(settingsOf(provider));
       return pulumi
         .all([pulumi.output(args ?? {}), settings])
-        .apply(async ([given, own]) => await read(clientOf(own), checked(given))) as pulumi.Output<Result>;
+        .apply(
+          async ([given, own]) => await definition.read(clientOf(own), given as Args),
+        ) as pulumi.Output<Result>;
     },
   };
 }

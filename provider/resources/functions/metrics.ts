@@ -1,9 +1,9 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { TargetedEntity, Threat, ThreatsOnDay, ThreatTypeCount } from "../../client";
-import { type CamelCased, camelCased } from "./camel-case";
+import type { CamelCased } from "./camel-case";
 import { dataFunction, type FunctionOptions } from "./data-function";
+import * as definitions from "./definitions";
 import type { OutputArgs } from "./output-args";
-import { take } from "./take";
 
 /** The arguments of the functions about metrics. */
 export interface GetMetricsArgs {
@@ -19,6 +19,7 @@ export interface GetTopTargetedEntitiesArgs extends GetMetricsArgs {
 
 /** What {@link getThreatsOverTime} answers. */
 export interface GetThreatsOverTimeResult {
+  /** A day each. */
   readonly days: CamelCased<ThreatsOnDay>[];
 }
 
@@ -42,58 +43,26 @@ export interface GetHighlightedThreatsResult {
 
 /** What {@link getHoursSaved} answers. */
 export interface GetHoursSavedResult {
+  /** The estimated hours that were saved in the period. */
   readonly hoursSaved: number;
 }
 
 /** What {@link getProtectedInboxes} answers. */
 export interface GetProtectedInboxesResult {
+  /** How many inboxes received mail in the period. */
   readonly protectedInboxes: number;
 }
 
-const overTime = dataFunction(
-  ["days"],
-  async (client, args: GetMetricsArgs): Promise<GetThreatsOverTimeResult> => ({
-    days: camelCased(await take(client.metrics.iterateThreatsOverTime(period(args)))),
-  }),
+const overTime = dataFunction<GetMetricsArgs, GetThreatsOverTimeResult>(definitions.getThreatsOverTime);
+const topTargeted = dataFunction<GetTopTargetedEntitiesArgs, GetTopTargetedEntitiesResult>(
+  definitions.getTopTargetedEntities,
 );
-
-const topTargeted = dataFunction(
-  ["days", "entityType"],
-  async (client, args: GetTopTargetedEntitiesArgs): Promise<GetTopTargetedEntitiesResult> => {
-    const entityType = args.entityType === undefined ? {} : { entity_type: args.entityType };
-    return {
-      entities: camelCased(await client.metrics.topTargetedEntities({ ...period(args), ...entityType })),
-    };
-  },
+const topTypes = dataFunction<GetMetricsArgs, GetTopThreatTypesResult>(definitions.getTopThreatTypes);
+const highlighted = dataFunction<GetMetricsArgs, GetHighlightedThreatsResult>(
+  definitions.getHighlightedThreats,
 );
-
-const topTypes = dataFunction(
-  ["days"],
-  async (client, args: GetMetricsArgs): Promise<GetTopThreatTypesResult> => ({
-    types: camelCased(await client.metrics.topThreatTypes(period(args))),
-  }),
-);
-
-const highlighted = dataFunction(
-  ["days"],
-  async (client, args: GetMetricsArgs): Promise<GetHighlightedThreatsResult> => ({
-    threats: camelCased(await client.metrics.highlightedThreats(period(args))),
-  }),
-);
-
-const hours = dataFunction(
-  ["days"],
-  async (client, args: GetMetricsArgs): Promise<GetHoursSavedResult> => ({
-    hoursSaved: await client.metrics.hoursSaved(period(args)),
-  }),
-);
-
-const inboxes = dataFunction(
-  ["days"],
-  async (client, args: GetMetricsArgs): Promise<GetProtectedInboxesResult> => ({
-    protectedInboxes: await client.metrics.protectedInboxes(period(args)),
-  }),
-);
+const hours = dataFunction<GetMetricsArgs, GetHoursSavedResult>(definitions.getHoursSaved);
+const inboxes = dataFunction<GetMetricsArgs, GetProtectedInboxesResult>(definitions.getProtectedInboxes);
 
 /** How many threats each day of the period had, by `GET /api/v1/metrics/threats_over_time`. */
 export function getThreatsOverTime(
@@ -189,9 +158,4 @@ export function getProtectedInboxesOutput(
   opts?: FunctionOptions,
 ): pulumi.Output<GetProtectedInboxesResult> {
   return inboxes.output(args, opts);
-}
-
-/** The period of a metric, as the client takes it. */
-export function period(args: GetMetricsArgs): { days?: number } {
-  return args.days === undefined ? {} : { days: args.days };
 }

@@ -1,10 +1,10 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { PhishingReport, PhishingReportDetail } from "../../client";
-import { type CamelCased, camelCased } from "./camel-case";
+import type { CamelCased } from "./camel-case";
 import { dataFunction, type FunctionOptions } from "./data-function";
-import { type GetMetricsArgs, period } from "./metrics";
+import * as definitions from "./definitions";
+import type { GetMetricsArgs } from "./metrics";
 import type { OutputArgs } from "./output-args";
-import { lookBack, take } from "./take";
 
 /** The arguments of {@link getPhishingReports}. */
 export interface GetPhishingReportsArgs {
@@ -16,6 +16,7 @@ export interface GetPhishingReportsArgs {
 
 /** What the functions about lists of phishing reports answer. */
 export interface GetPhishingReportsResult {
+  /** The reports, in the order of the service. */
   readonly reports: CamelCased<PhishingReport>[];
 }
 
@@ -40,36 +41,15 @@ export interface GetMeanTimeToAnalyzeResult {
   readonly seconds: number | undefined;
 }
 
-const reports = dataFunction(
-  ["minutesAgo", "limit"],
-  async (client, args: GetPhishingReportsArgs): Promise<GetPhishingReportsResult> => {
-    const window = lookBack(args.minutesAgo);
-    return { reports: camelCased(await take(client.phishingReports.iterate(window), args.limit)) };
-  },
+const reports = dataFunction<GetPhishingReportsArgs, GetPhishingReportsResult>(
+  definitions.getPhishingReports,
 );
-
-const report = dataFunction(
-  ["id"],
-  async (client, args: GetPhishingReportArgs): Promise<GetPhishingReportResult> =>
-    camelCased(await client.phishingReports.get(args.id)),
-);
-
-const reportsByMessage = dataFunction(
-  ["internetMessageId"],
-  async (
-    client,
-    args: GetPhishingReportsByReportInternetMessageIdArgs,
-  ): Promise<GetPhishingReportsResult> => ({
-    reports: camelCased(await client.phishingReports.byReportInternetMessageId(args.internetMessageId)),
-  }),
-);
-
-const meanTime = dataFunction(
-  ["days"],
-  async (client, args: GetMetricsArgs): Promise<GetMeanTimeToAnalyzeResult> => ({
-    seconds: await client.phishingReports.meanTimeToAnalyze(period(args)),
-  }),
-);
+const report = dataFunction<GetPhishingReportArgs, GetPhishingReportResult>(definitions.getPhishingReport);
+const reportsByMessage = dataFunction<
+  GetPhishingReportsByReportInternetMessageIdArgs,
+  GetPhishingReportsResult
+>(definitions.getPhishingReportsByReportInternetMessageId);
+const meanTime = dataFunction<GetMetricsArgs, GetMeanTimeToAnalyzeResult>(definitions.getMeanTimeToAnalyze);
 
 /** What users reported as phishing, and what the analysis said, by `GET /api/v1/sonar/phishing-reports`. */
 export function getPhishingReports(

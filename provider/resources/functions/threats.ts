@@ -1,9 +1,9 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { Threat } from "../../client";
-import { type CamelCased, camelCased } from "./camel-case";
+import type { CamelCased } from "./camel-case";
 import { dataFunction, type FunctionOptions } from "./data-function";
+import * as definitions from "./definitions";
 import type { OutputArgs } from "./output-args";
-import { lookBack, take } from "./take";
 
 /** The arguments of {@link getThreats}. */
 export interface GetThreatsArgs {
@@ -21,22 +21,13 @@ export interface GetThreatsByInternetMessageIdArgs {
 
 /** What the functions about threats answer. */
 export interface GetThreatsResult {
+  /** The threats, in the order of the service. */
   readonly threats: CamelCased<Threat>[];
 }
 
-const threats = dataFunction(
-  ["minutesAgo", "limit"],
-  async (client, args: GetThreatsArgs): Promise<GetThreatsResult> => {
-    const window = lookBack(args.minutesAgo);
-    return { threats: camelCased(await take(client.threats.iterate(window), args.limit)) };
-  },
-);
-
-const threatsByMessage = dataFunction(
-  ["internetMessageId"],
-  async (client, args: GetThreatsByInternetMessageIdArgs): Promise<GetThreatsResult> => ({
-    threats: camelCased(await client.threats.byInternetMessageId(args.internetMessageId)),
-  }),
+const threats = dataFunction<GetThreatsArgs, GetThreatsResult>(definitions.getThreats);
+const threatsByMessage = dataFunction<GetThreatsByInternetMessageIdArgs, GetThreatsResult>(
+  definitions.getThreatsByInternetMessageId,
 );
 
 /** The tenant's detected threats of the last time, by `GET /api/v1/threats`. */

@@ -1,7 +1,8 @@
 import type * as pulumi from "@pulumi/pulumi";
 import type { VipEmployeeRow } from "../../client";
-import { type CamelCased, camelCased } from "./camel-case";
+import type { CamelCased } from "./camel-case";
 import { dataFunction, type FunctionOptions } from "./data-function";
+import * as definitions from "./definitions";
 
 /** What {@link getVipEmployees} answers. */
 export interface GetVipEmployeesResult {
@@ -9,12 +10,7 @@ export interface GetVipEmployeesResult {
   readonly vipEmployees: CamelCased<VipEmployeeRow>[];
 }
 
-const vipEmployees = dataFunction(
-  [],
-  async (client): Promise<GetVipEmployeesResult> => ({
-    vipEmployees: camelCased(await client.vipEmployees.readAll()),
-  }),
-);
+const vipEmployees = dataFunction<Record<string, never>, GetVipEmployeesResult>(definitions.getVipEmployees);
 
 /** The tenant's VIP employees, by `GET /api/v1/settings/vip_employees`. */
 export function getVipEmployees(

@@ -1,0 +1,52 @@
+import type { z } from "zod";
+import { InvalidArgumentError, type SettingsClient } from "../../client";
+import { quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+
+/** A function that reads from the service, over plain data and without a word of Pulumi, for every front. */
+export interface FunctionDefinition<Args extends object, Result extends object> {
+  /** What it takes. */
+  readonly args: z.ZodObject;
+  /** What it answers. */
+  readonly result: z.ZodObject;
+  /**
+   * Checks the arguments and reads.
+   *
+   * @throws {InvalidArgumentError} that tells every mistake in the arguments; no request was made.
+   * @throws {EmailSecurityError} when the service refuses, can't be reached, or answers something else.
+   */
+  read(client: SettingsClient, args: Args): Promise<Result>;
+}
+
+/** Makes the definition of a function, whose `read` gets arguments that its schema has found to be right. */
+export function defineFunction<Args extends z.ZodObject, Result extends z.ZodObject>({
+  args: schema,
+  result,
+  read,
+}: {
+  readonly args: Args;
+  readonly result: Result;
+  readonly read: (client: SettingsClient, args: z.output<Args>) => Promise<z.output<Result>>;
+}): FunctionDefinition<z.output<Args>, z.output<Result>> {
+  return {
+    args: schema,
+    result,
+    read: async (client, args) => await read(client, checked(schema, args)),
+  };
+}
+
+function checked<Args extends z.ZodObject>(schema: Args, args: unknown): z.output<Args> {
+  if (typeof args !== "object" || args === null) {
+    throw new InvalidArgumentError(`the arguments must be an object, not ${quote(args)}`);
+  }
+  const checked = schema.safeParse(withoutUndefined(args));
+  if (checked.success) return checked.data;
+  const known = Object.keys(schema.shape);
+  const those = known.length === 0 ? "there are none" : `there are ${known.join(", ")}`;
+  const reasons = checked.error.issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys"
+      ? issue.keys.map((key) => `${key} is no argument of this function; ${those}`)
+      : [`${issue.path.join(".")} ${issue.message}`],
+  );
+  throw new InvalidArgumentError(reasons.join("\n"));
+}
