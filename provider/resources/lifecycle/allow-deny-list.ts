@@ -346,7 +346,13 @@ async function lookUp(lists: readonly List[], { tenant, ownDomains }: Context): 
   const all = declarableEntries(rows, { own, acceptRisk: IMPORTED_RISK });
   return {
     content: Object.fromEntries(all.flatMap((one) => (one.ok ? [[one.key, one.text]] : []))),
-    left: all.flatMap((one) => (one.ok ? [] : [`${describeEntry(one.row)}: ${one.reason}`])),
+    left: all.flatMap((one) =>
+      one.ok
+        ? one.twins.map(
+            (twin) => `${describeEntry(twin)}: is declared already by another of the same value and scope`,
+          )
+        : [`${describeEntry(one.row)}: ${one.reason}`],
+    ),
   };
 }
 

@@ -183,7 +183,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       const { content, left } = await looking;
       if (left.length > 0) {
         context.say(
-          `Left out of the import, and as before at the service: ${counted(left.length, kind)} that can't be declared: ${fewOf(left)}`,
+          `Left out of the import, and as before at the service: ${counted(left.length, kind)} that can't be declared: ${fewOf(left, " | ")}`,
         );
       }
       const inputs = { [kind.property]: sortedByKey(content) };
@@ -397,7 +397,7 @@ function counted(count: number, kind: ListKind): string {
   return `${count} ${count === 1 ? kind.noun[0] : kind.noun[1]}`;
 }
 
-export function fewOf(names: readonly string[]): string {
-  const shown = names.slice(0, 5).map(printable).join(", ");
-  return names.length > 5 ? `${shown}, … and ${names.length - 5} more` : shown;
+export function fewOf(names: readonly string[], between = ", "): string {
+  const shown = names.slice(0, 5).map(printable).join(between);
+  return names.length > 5 ? `${shown}${between}… and ${names.length - 5} more` : shown;
 }

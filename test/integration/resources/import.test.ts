@@ -1,0 +1,360 @@
+import { describe, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { allowDenyEntry } from "../../../provider/resources/lifecycle/allow-deny-entry";
+import { allowDenyList } from "../../../provider/resources/lifecycle/allow-deny-list";
+import type { Context } from "../../../provider/resources/lifecycle/lifecycle";
+import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
+import { vipList } from "../../../provider/resources/lifecycle/vip-list";
+import {
+  type Sandbox,
+  type SandboxOptions,
+  type Scenario,
+  type ScenarioEntry,
+  type ServiceRequest,
+  type ServiceResponse,
+  startSandbox,
+} from "../../../provider/sandbox";
+import { OwnDomains } from "../../../provider/settings/own-domains";
+import { Tenant } from "../../../provider/tenant";
+import { answering } from "../../support/answering";
+
+/** One provider process on a tenant, and what went over the wire. */
+interface Process extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly context: Context;
+  readonly said: readonly string[];
+  /** The requests since the last call, as `GET deny 1`: the list and its page. */
+  trace(): string[];
+}
+
+async function processOn(options: SandboxOptions, ownDomains: readonly string[] = []): Promise<Process> {
+  const sandbox = await startSandbox(options);
+  const said: string[] = [];
+  const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+  return {
+    sandbox,
+    said,
+    context: {
+      tenant: new Tenant({ client }),
+      say: (sentence) => said.push(sentence),
+      isDeclared: () => false,
+      hold: () => undefined,
+      isHeldElsewhere: () => false,
+      ownDomains: () => new OwnDomains(ownDomains),
+    },
+    trace() {
+      const lines = sandbox.requests.map(
+        ({ method, path, query }) =>
+          `${method} ${query["list"] ?? path.slice(path.lastIndexOf("/") + 1)} ${query["page"]}`,
+      );
+      sandbox.clearRequests();
+      return lines.sort();
+    },
+    [Symbol.asyncDispose]: () => sandbox.close(),
+  };
+}
+
+const pages = (list: string, count: number): string[] =>
+  Array.from({ length: count }, (_, at) => `GET ${list} ${at + 1}`).sort();
+
+const added = { createdBy: "Dana Reyes (console)", createdAt: "2016-03-01T08:00:00.000Z" };
+
+function scenario(entries: readonly Partial<ScenarioEntry>[], vips = 0): Scenario {
+  const mailbox = (at: number): string => `vip-${at}@acme.example`;
+  const tenant = {
+    name: "acme",
+    keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },
+    detectedAt: "2025-01-13T06:00:00.000Z",
+    employees: [
+      {
+        email: "ruth.castellan@acme.example",
+        fullName: "Ruth Castellan",
+        jobTitle: "Chief Executive Officer",
+        department: "Executive Office",
+      },
+      ...Array.from({ length: vips }, (_, at) => ({
+        email: mailbox(at),
+        fullName: `Person ${at}`,
+        jobTitle: "Staff Engineer",
+        department: "Engineering",
+      })),
+    ],
+    manualVips: Array.from({ length: vips }, (_, at) => ({
+      email: mailbox(at),
+      comment: at % 2 === 0 ? "" : "Talks to\nthe press: daily",
+      addedBy: "Dana Reyes (console)",
+      dateAdded: "2025-02-03T09:00:00.000Z",
+    })),
+    exclusions: [],
+    entries: entries.map(
+      (entry) =>
+        ({ list: "deny", entryType: "domain", value: "", comment: "", ...added, ...entry }) as ScenarioEntry,
+    ),
+  };
+  return { name: "import", tenants: [tenant] };
+}
+
+const evil = (at: number): string => `evil-${at}.example`;
+const EVIL = Array.from({ length: 5_000 }, (_, at) => ({ value: evil(at), comment: `INC-${at}` }));
+
+async function reasonOf(looking: Promise<unknown>): Promise<string> {
+  return await looking.then(
+    (found) => `found ${JSON.stringify(found)}`,
+    (error: Error & { code: string }) => `${error.message} [${error.code}]`,
+  );
+}
+
+describe("an import of thousands, asked for at once", () => {
+  it("reads the list that the names name, once: 25 requests for 5,000", async () => {
+    await using process = await processOn({
+      scenario: scenario([...EVIL, { list: "allow", value: "a.example" }]),
+    });
+    const found = await Promise.all(
+      EVIL.map(({ value }) => allowDenyEntry.lookUp(`deny:${value}`, process.context)),
+    );
+    expect(process.trace()).toEqual(pages("deny", 25));
+    const rows = process.sandbox.allowDenyEntries("acme").filter(({ list }) => list === "deny");
+    expect(found.map((one) => one?.id).sort()).toEqual(rows.map(({ id }) => id).sort());
+    expect(found[7]?.inputs).toEqual({ list: "deny", value: evil(7), comment: "INC-7" });
+
+    // Ids tell nothing of the list; the one that was read is not read again.
+    const byId = await Promise.all(rows.map(({ id }) => allowDenyEntry.lookUp(id, process.context)));
+    expect(process.trace()).toEqual(pages("allow", 1));
+    expect(byId.map((one) => one?.state.value)).toEqual(rows.map(({ value }) => value));
+    // One that is missing costs one reading more, for all that are.
+    const gone = await Promise.all(
+      [0, 1, 2].map((at) => allowDenyEntry.lookUp(`deny:gone-${at}.example`, process.context)),
+    );
+    expect(gone).toEqual([undefined, undefined, undefined]);
+    expect(process.trace()).toEqual(pages("deny", 25));
+  });
+
+  it("reads the VIPs once, whatever case their mailboxes are written in", async () => {
+    await using process = await processOn({ scenario: scenario([], 450) });
+    const found = await Promise.all(
+      Array.from({ length: 450 }, (_, at) =>
+        vipEmployee.lookUp(
+          at % 2 === 0 ? `vip-${at}@acme.example` : `VIP-${at}@Acme.Example`,
+          process.context,
+        ),
+      ),
+    );
+    expect(process.trace()).toEqual(pages("vip_employees", 3));
+    expect(found[3]).toMatchObject({
+      id: "vip-3@acme.example",
+      state: { fullName: "Person 3", source: "manual" },
+      inputs: { email: "vip-3@acme.example", comment: "Talks to\nthe press: daily" },
+    });
+    expect(found[4]?.inputs).toEqual({ email: "vip-4@acme.example" });
+    const automatic = await vipEmployee.lookUp("ruth.castellan@acme.example", process.context);
+    expect(automatic).toMatchObject({
+      inputs: { email: "ruth.castellan@acme.example" },
+      state: { source: "auto" },
+    });
+    expect(process.trace()).toEqual([]);
+    expect(await vipEmployee.lookUp("nobody@acme.example", process.context)).toBeUndefined();
+    expect(process.trace()).toEqual(pages("vip_employees", 3));
+    expect(await reasonOf(vipEmployee.lookUp("Ruth Castellan", process.context))).toBe(
+      '"Ruth Castellan" names no VIP: "Ruth Castellan" is not a mailbox: it has no @. A VIP is imported by its mailbox. Nothing was imported. [ERR_IMPORT]',
+    );
+    expect(process.trace()).toEqual([]);
+  });
+
+  it("finds what one reading of several pages missed while another writer was at work", async () => {
+    let hidden = 1;
+    const shift = (request: ServiceRequest, response: ServiceResponse): ServiceResponse | undefined => {
+      const text = JSON.stringify(response.body);
+      if (request.method !== "GET" || hidden === 0 || !text.includes(`"${evil(3)}"`)) return undefined;
+      hidden -= 1;
+      return { ...response, body: JSON.parse(text.replace(`"${evil(3)}"`, '"another.example"')) };
+    };
+    await using process = await processOn({ scenario: scenario(EVIL.slice(0, 250)), afterHandle: shift });
+    const found = await allowDenyEntry.lookUp(`deny:${evil(3)}`, process.context);
+    expect([found?.state.value, hidden]).toEqual([evil(3), 0]);
+  });
+});
+
+/** A service that holds a value on both lists, in several scopes, and twice. */
+const ODD = [
+  ["1", "deny", "evil.example", "global", "first"],
+  ["2", "deny", "evil.example", "graymail", ""],
+  ["3", "allow", "mail.example", "graymail", ""],
+  ["4", "allow", "both.example", "global", "Goes?"],
+  ["5", "deny", "both.example", "global", "Stays"],
+  ["6", "deny", "twice.example", "global", "one"],
+  ["7", "deny", "Twice.example", "global", "two"],
+  ["8", "deny", "xn--bcher-kva.example", "global", ""],
+  ["deny:evil.example (graymail)", "deny", "hidden.example", "global", ""],
+  ["allow:nothing.example", "deny", "id.example", "global", ""],
+  ["\u001b[31m", "deny", "red.example", "global", "\u001b[31mred"],
+  ["12", "deny", "*.evil.example", "global", ""],
+  ["13", "blocked", "elsewhere.example", "global", ""],
+  ["14", "deny", "untold.example", undefined, ""],
+].map(([id, list, value, verdict_scope, comment]) => ({
+  id,
+  list,
+  entry_type: "domain",
+  value,
+  verdict_scope,
+  comment,
+}));
+
+describe("the import of an entry", () => {
+  it("takes an id before a name, and a name in any spelling", async () => {
+    await using process = await processOn(answering(ODD, []));
+    const idOf = async (name: string): Promise<string | undefined> => {
+      const found = await allowDenyEntry.lookUp(name, process.context);
+      return found === undefined ? undefined : (found.state.entryId ?? found.id);
+    };
+    for (const [name, id] of [
+      ["2", "2"],
+      ["deny:evil.example (global)", "1"],
+      ["Evil.Example (Global)", "1"],
+      ["mail.example", "3"],
+      ["ALLOW: Mail.Example (graymail)", "3"],
+      ["deny:mail.example", undefined],
+      ["allow:mail.example (global)", undefined],
+      ["allow:both.example", "4"],
+      ["bücher.example", "8"],
+      ["deny:BÜCHER.example.", "8"],
+      // Whatever it looks like, it is an id.
+      ["deny:evil.example (graymail)", "deny:evil.example (graymail)"],
+      ["allow:nothing.example", "allow:nothing.example"],
+      ["\u001b[31m", "\u001b[31m"],
+      ["\\u{1b}[31m", "\u001b[31m"],
+      ["untold.example", "14"],
+      ["deny:untold.example (graymail)", "14"],
+      ["gone.example", undefined],
+    ] as const) {
+      expect([name, await idOf(name)]).toEqual([name, id]);
+    }
+    expect(process.trace()).toEqual(["GET allow 1", "GET deny 1"]);
+    const { id, state, inputs } = (await allowDenyEntry.lookUp("red.example", process.context)) ?? {};
+    expect([id, state?.comment, inputs]).toEqual([
+      "\\u{1b}[31m",
+      "\\u{1b}[31mred",
+      { list: "deny", value: "red.example", comment: "\\u{1b}[31mred" },
+    ]);
+  });
+
+  it("says of what names several how to write each, and of what names none what can be written", async () => {
+    await using process = await processOn(answering(ODD, []));
+    const reason = (name: string) => reasonOf(allowDenyEntry.lookUp(name, process.context));
+    const SEVERAL =
+      "and an import is of one. Nothing was imported. Write what stands first on the line of the one that is meant:";
+    expect(await reason("evil.example")).toBe(
+      `"evil.example" names 2 entries, ${SEVERAL}
+  deny:evil.example (global)   evil.example on the deny list (id 1, scope "global", comment "first")
+  deny:evil.example (graymail)   evil.example on the deny list (id 2, scope "graymail", no comment) [ERR_IMPORT]`,
+    );
+    expect(await reason("both.example")).toContain(
+      "\n  allow:both.example   both.example on the allow list (id 4",
+    );
+    expect(await reason("deny:twice.example")).toBe(
+      `"deny:twice.example" names 2 entries, ${SEVERAL}
+  6   twice.example on the deny list (id 6, scope "global", comment "one")
+  7   Twice.example on the deny list (id 7, scope "global", comment "two") [ERR_IMPORT]`,
+    );
+    expect(await reason("deny:evil[.]example")).toBe(
+      '"deny:evil[.]example" names no entry: none has that id, and read as a value, "evil[.]example" is not a domain: it holds "["; write "evil.example". Write the id that the service gave, or the value with its list before it and its scope behind: deny:evil.example, allow:mail.example (graymail). Nothing was imported. [ERR_IMPORT]',
+    );
+    expect(await reason("ade_404")).toMatch(
+      /^"ade_404" names no entry: none has that id, and read as a value, /,
+    );
+    expect(await reason("12")).toBe(
+      '*.evil.example on the deny list (id 12, scope "global", no comment) can\'t be imported, for no program can declare it: "*.evil.example" is a pattern; the service\'s list holds plain domains; write "evil.example". It stays as it is. [ERR_IMPORT]',
+    );
+    expect(await reason("elsewhere.example")).toContain('is on a list called "blocked"');
+  });
+
+  it("declares what is risky as to be reviewed, by the tenant's own domains too", async () => {
+    const entries = [
+      { list: "allow", value: "gmail.com", comment: "Applicants" },
+      { list: "deny", value: "acme.example" },
+    ] as const;
+    const acceptRisk = "It stood at the service before the import, and is to be reviewed.";
+    await using process = await processOn({ scenario: scenario(entries) }, ["acme.example"]);
+    const gmail = await allowDenyEntry.lookUp("allow:gmail.com", process.context);
+    const own = await allowDenyEntry.lookUp("deny:acme.example", process.context);
+    expect([gmail?.inputs, gmail?.state.acceptRisk]).toEqual([
+      { list: "allow", value: "gmail.com", comment: "Applicants", acceptRisk },
+      acceptRisk,
+    ]);
+    expect(own?.inputs).toEqual({ list: "deny", value: "acme.example", acceptRisk });
+    expect((await allowDenyList.lookUp("allow-deny-list", process.context))?.inputs).toEqual({
+      entries: {
+        "acme.example": `deny (risk accepted: ${acceptRisk})`,
+        "gmail.com": `allow (risk accepted: ${acceptRisk}): Applicants`,
+      },
+    });
+  });
+
+  it("fails as the service does when it can't be asked", async () => {
+    await using process = await processOn({
+      intercept: () => ({ status: 403, body: { error: "The key was taken back." } }),
+    });
+    expect(await reasonOf(allowDenyEntry.lookUp("deny:evil.example", process.context))).toMatch(
+      /The key was taken back\..*\[ERR_AUTH\]$/s,
+    );
+    expect(await reasonOf(vipList.lookUp("vip-list", process.context))).toMatch(/\[ERR_AUTH\]$/);
+  });
+});
+
+describe("the import of a whole list", () => {
+  it("declares all that can be, reads each list once, and says what it left out", async () => {
+    await using process = await processOn(answering(ODD, []));
+    const found = await allowDenyList.lookUp("allow-deny-list", process.context);
+    expect(process.trace()).toEqual(["GET allow 1", "GET deny 1"]);
+    const entries = {
+      "both.example": "deny: Stays",
+      "evil.example": "deny: first",
+      "evil.example (graymail)": "deny",
+      "hidden.example": "deny",
+      "id.example": "deny",
+      "mail.example (graymail)": "allow",
+      "red.example": "deny: \\u{1b}[31mred",
+      "twice.example": "deny: one",
+      "untold.example": "deny",
+      "xn--bcher-kva.example": "deny",
+    };
+    expect(found).toEqual({ id: "allow-deny-list", state: { entries }, inputs: { entries } });
+    expect(process.said).toEqual([
+      [
+        'Left out of the import, and as before at the service: 4 entries that can\'t be declared: Twice.example on the deny list (id 7, scope "global", comment "two"): is declared already by another of the same value and scope',
+        '*.evil.example on the deny list (id 12, scope "global", no comment): "*.evil.example" is a pattern; the service\'s list holds plain domains; write "evil.example"',
+        'both.example on the allow list (id 4, scope "global", comment "Goes?"): is on the deny list too, which is declared; a value can\'t be declared on both, so decide which is meant',
+        'elsewhere.example on the blocked list (id 13, scope "global", no comment): is on a list called "blocked", which is none of allow and deny',
+      ].join(" | "),
+    ]);
+  });
+
+  it("declares one of the two lists by its name, and reads no other", async () => {
+    await using process = await processOn(answering(ODD, []));
+    const found = await allowDenyList.lookUp("allow", process.context);
+    expect([found?.id, found?.inputs]).toEqual([
+      "allow-deny-list",
+      { entries: { "both.example": "allow: Goes?", "mail.example (graymail)": "allow" } },
+    ]);
+    expect(process.trace()).toEqual(["GET allow 1"]);
+    expect(await reasonOf(allowDenyList.lookUp("deny-list", process.context))).toBe(
+      '"deny-list" names no whole list; it is imported by the id allow-deny-list, or allow or deny for what is on one of the two. Nothing was imported. [ERR_IMPORT]',
+    );
+  });
+
+  it("leaves VIPs by automatic detection to it, and says so", async () => {
+    await using process = await processOn({ scenario: scenario([], 2) });
+    const found = await vipList.lookUp("vip-list", process.context);
+    expect(found?.inputs).toEqual({
+      members: { "vip-0@acme.example": "", "vip-1@acme.example": "Talks to\nthe press: daily" },
+    });
+    expect(process.said).toEqual([
+      "1 VIP by automatic detection is left to it, and not declared: detection keeps them.",
+    ]);
+    expect(process.trace()).toEqual(pages("vip_employees", 1));
+  });
+
+  it("is of an empty list too", async () => {
+    await using process = await processOn({ scenario: scenario([]) });
+    expect((await allowDenyList.lookUp("allow-deny-list", process.context))?.inputs).toEqual({ entries: {} });
+  });
+});
