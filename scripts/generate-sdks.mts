@@ -32,10 +32,7 @@ export async function generateSdks(schemaFile: string, folder: string): Promise<
     };
     for (const language of SDK_LANGUAGES) {
       const args = ["package", "gen-sdk", resolve(schemaFile), "--language", language, "--out", "made"];
-      // The CLI ends with 0 after an error in the schema too, and writes nothing then: the copy below fails.
-      const { stderr } = await run(engine.command, [...args, "--color", "never"], { cwd: scratch, env });
-      const problems = stderr.split("\n").filter((line) => line !== "" && !/ from \$PATH at /.test(line));
-      if (problems.length > 0) throw new Error(`The SDK for ${language}:\n${problems.join("\n")}`);
+      await run(engine.command, [...args, "--color", "never"], { cwd: scratch, env });
     }
     for (const language of SDK_LANGUAGES) {
       await rm(join(folder, language), { recursive: true, force: true });
