@@ -24,6 +24,7 @@ const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const modules = path.join(root, "node_modules");
 const dist = path.join(root, "provider", "dist");
 const pluginWordsFile = path.join("scripts", "plugin-words.mts");
+const sdkFolder = path.join("sdk", "nodejs");
 const templateFolder = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";
 
@@ -152,9 +153,12 @@ function sourcesDigest() {
   const digest = createHash("sha256");
   const files = sourceFiles().map((file) => path.join("provider", file));
   const template = templateFiles().map((file) => path.join(templateFolder, file));
+  const sdk = sdkFiles().map((file) => path.join(sdkFolder, file));
   for (const file of [
     ...files,
     ...template,
+    ...sdk,
+    path.join("sdk", "tsconfig.json"),
     "tsconfig.json",
     "package-lock.json",
     "scripts/setup.mjs",
@@ -171,6 +175,11 @@ function sourcesDigest() {
 /** All files of the package but what is installed or built, relative to its folder. */
 function sourceFiles() {
   return filesUnder("provider", (name) => name !== "node_modules" && name !== "dist");
+}
+
+/** The generated SDK for Node.js programs over the native plugin, relative to its folder. */
+function sdkFiles() {
+  return filesUnder(sdkFolder, (name) => name !== "node_modules" && name !== "bin");
 }
 
 /** The files of the repository that `email-security init` writes, without what somebody's trial left there. */
@@ -203,10 +212,12 @@ async function build() {
   const output = buildFiles();
   // Without its outputs the compiler's own record of them is wrong.
   if ([...output].some((file) => file.endsWith(".js") && !fs.existsSync(path.join(dist, file)))) {
-    fs.rmSync(path.join(dist, ".tsbuildinfo"), { force: true });
+    for (const file of [".tsbuildinfo", ".native.tsbuildinfo"])
+      fs.rmSync(path.join(dist, file), { force: true });
   }
-  const status = await run(process.execPath, [compiler(), "-p", path.join(root, "provider")], process.stderr);
+  const status = Math.max(await compile("provider"), await compile("sdk"));
   removeStale(output);
+  writeSdkManifest();
   copyGoModules();
   copyTemplate();
   if (status === 0) writeSchemas();
@@ -223,9 +234,15 @@ async function build() {
   }
 }
 
+/** @param {string} folder with a tsconfig.json */
+function compile(folder) {
+  return run(process.execPath, [compiler(), "-p", path.join(root, folder)], process.stderr);
+}
+
 /** What the compiler makes of the sources, relative to dist. */
 function buildFiles() {
-  const stems = sourceFiles().flatMap((file) => /^(?!.*\.d\.ts$)(.*)\.[jt]s$/.exec(file)?.[1] ?? []);
+  const files = [...sourceFiles(), ...sdkFiles().map((file) => path.join("native", file))];
+  const stems = files.flatMap((file) => /^(?!.*\.d\.ts$)(.*)\.[jt]s$/.exec(file)?.[1] ?? []);
   return new Set(stems.flatMap((stem) => [`${stem}.js`, `${stem}.d.ts`]));
 }
 
@@ -234,6 +251,17 @@ function removeStale(/** @type {Set<string>} */ output) {
   for (const file of fs.readdirSync(dist, { recursive: true, encoding: "utf8" })) {
     if (/\.(js|d\.ts)$/.test(file) && !output.has(file)) fs.rmSync(path.join(dist, file));
   }
+}
+
+/**
+ * The generated SDK reads its version from a package.json beside it. It has nothing else of a package: a Pulumi program that
+ * finds one there that tells of a plugin wants the plugin, though it may use dynamic resources alone.
+ */
+function writeSdkManifest() {
+  const { version } = readJson(path.join(root, "provider", "package.json"));
+  const manifest = { version, private: true, type: "commonjs" };
+  fs.mkdirSync(path.join(dist, "native"), { recursive: true });
+  fs.writeFileSync(path.join(dist, "native", "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
 }
 
 /** The Go modules that the engine is built from are part of the package. */

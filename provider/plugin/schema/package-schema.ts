@@ -42,7 +42,7 @@ export interface PackageSpec {
   readonly description: string;
   readonly keywords: readonly string[];
   readonly license: string;
-  readonly meta: { readonly moduleFormat: string };
+  readonly meta: { readonly moduleFormat: string; readonly supportPack: boolean };
   readonly config: { readonly variables: Readonly<Record<string, PropertySpec>> };
   readonly provider: ResourceSpec;
   readonly resources: Readonly<Record<string, ResourceSpec>>;
@@ -77,7 +77,8 @@ export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
     description,
     keywords: [...new Set([...keywords, "category/utility", "kind/native"])],
     license,
-    meta: { moduleFormat: "(.*)" },
+    // The Go SDK is a module with a go.mod of its own only where packing is supported.
+    meta: { moduleFormat: "(.*)", supportPack: true },
     config: { variables: configuration },
     provider: {
       description: wordsOf(words, "Provider").text,

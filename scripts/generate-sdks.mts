@@ -1,0 +1,56 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { ensureEngine } from "pulumi-email-security/engine";
+import { goProgram } from "./go-program.mts";
+
+const run = promisify(execFile);
+
+/** The languages that programs over the native plugin are written in, by Pulumi's names of them. */
+export const SDK_LANGUAGES = ["nodejs", "python", "go"] as const;
+
+/**
+ * Generates the SDKs of the native plugin with `pulumi package gen-sdk`. The same schema gives the same files.
+ *
+ * @param schemaFile the plugin's schema, as JSON
+ * @param folder gets a folder a language. What was in those is gone then; the rest of it stays.
+ */
+export async function generateSdks(schemaFile: string, folder: string): Promise<void> {
+  const [engine, generator] = await Promise.all([ensureEngine(), generatorHost()]);
+  const scratch = await mkdtemp(join(tmpdir(), "email-security-sdks-"));
+  try {
+    for (const language of SDK_LANGUAGES) await symlink(generator, join(scratch, hostName(language)));
+    const environment = engine.environment();
+    const path = Object.keys(environment).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
+    const env = {
+      ...environment,
+      [path]: [scratch, environment[path]].join(delimiter),
+      PULUMI_HOME: join(scratch, "home"),
+    };
+    for (const language of SDK_LANGUAGES) {
+      const args = ["package", "gen-sdk", resolve(schemaFile), "--language", language, "--out", "made"];
+      await run(engine.command, [...args, "--color", "never"], { cwd: scratch, env });
+    }
+    for (const language of SDK_LANGUAGES) {
+      await rm(join(folder, language), { recursive: true, force: true });
+      await cp(join(scratch, "made", language), join(folder, language), { recursive: true });
+    }
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Pulumi's generators as a language host: see the program itself. */
+async function generatorHost(): Promise<string> {
+  return await goProgram({
+    name: "pulumi-language-generator",
+    folder: join(dirname(fileURLToPath(import.meta.url)), "sdk-languages"),
+  });
+}
+
+function hostName(language: string): string {
+  return `pulumi-language-${language}${process.platform === "win32" ? ".exe" : ""}`;
+}

@@ -1,0 +1,54 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { cacheFolder } from "pulumi-email-security/engine";
+
+const run = promisify(execFile);
+
+/** A program that is built from Go modules. */
+export interface GoProgram {
+  /** Its command's name, without `.exe`. */
+  readonly name: string;
+  /** The folder with the go.mod and go.sum that pin all it is built from. */
+  readonly folder: string;
+  /** The package with its `main`. Default: the folder's own. */
+  readonly package?: string;
+  /** The variables that the linker sets, by their full name. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A Go program from the user's cache folder; built where it isn't there yet, or was built from something else.
+ *
+ * @returns the absolute path of the command, alone in its folder.
+ */
+export async function goProgram(program: GoProgram): Promise<string> {
+  const { name, folder, variables = {} } = program;
+  const built = `${name}-${await sourcesDigest(program)}-${process.platform}-${process.arch}`;
+  const target = join(cacheFolder(), "test", built);
+  const command = join(target, process.platform === "win32" ? `${name}.exe` : name);
+  if (existsSync(command)) return command;
+  await mkdir(target, { recursive: true });
+  const unfinished = join(cacheFolder(), "test", `${built}.${process.pid}`);
+  const linked = Object.entries(variables).map(([variable, value]) => ` -X ${variable}=${value}`);
+  const flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", `-ldflags=-s -w${linked.join("")}`];
+  await run("go", ["build", ...flags, "-o", unfinished, program.package ?? "."], {
+    cwd: folder,
+    env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off" },
+    maxBuffer: 64 * 2 ** 20,
+  });
+  await rename(unfinished, command);
+  return command;
+}
+
+/** Of all that the program is built from but Go itself. */
+async function sourcesDigest(program: GoProgram): Promise<string> {
+  const { folder, variables } = program;
+  const digest = createHash("sha256").update(JSON.stringify([program.package, variables]));
+  const sources = (await readdir(folder)).filter((file) => /^go\.(mod|sum)$|\.go$/.test(file));
+  for (const file of sources.sort()) digest.update(`\0${file}\0`).update(await readFile(join(folder, file)));
+  return digest.digest("hex").slice(0, 12);
+}

@@ -1,0 +1,121 @@
+// A Pulumi language host that can do one thing, generate a package, with the generators that Pulumi's own hosts have.
+//
+// `pulumi package gen-sdk` leaves the work to the host of the language, `pulumi-language-<name>` on PATH. The hosts of
+// today's releases are not published as Go modules, but their generators are, in the module of the CLI. So this is what
+// stands between the two. Which language is meant is told by the name it is started under.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	golang "github.com/pulumi/pulumi/pkg/v3/codegen/go"
+	"github.com/pulumi/pulumi/pkg/v3/codegen/nodejs"
+	"github.com/pulumi/pulumi/pkg/v3/codegen/python"
+	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
+	"github.com/pulumi/pulumi/pkg/v3/resource/plugin"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/util/rpcutil"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/version"
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+const prefix = "pulumi-language-"
+
+func main() {
+	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
+	host := &generator{language: strings.TrimPrefix(name, prefix)}
+	if err := serve(host); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
+		os.Exit(1)
+	}
+}
+
+// serve prints the port, as the CLI wants it, and goes on until the CLI ends this process.
+func serve(host *generator) error {
+	handle, err := rpcutil.ServeWithOptions(rpcutil.ServeOptions{
+		Init: func(server *grpc.Server) error {
+			pulumirpc.RegisterLanguageRuntimeServer(server, host)
+			return nil
+		},
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println(handle.Port)
+	return <-handle.Done
+}
+
+type generator struct {
+	pulumirpc.UnimplementedLanguageRuntimeServer
+	language string
+}
+
+func (host *generator) GetPluginInfo(context.Context, *emptypb.Empty) (*pulumirpc.PluginInfo, error) {
+	return &pulumirpc.PluginInfo{Version: version.Version}, nil
+}
+
+func (host *generator) GeneratePackage(
+	_ context.Context, request *pulumirpc.GeneratePackageRequest,
+) (*pulumirpc.GeneratePackageResponse, error) {
+	loader, err := schema.NewLoaderClient(request.LoaderTarget)
+	if err != nil {
+		return nil, err
+	}
+	defer loader.Close()
+	cached := schema.NewCachedLoader(loader)
+
+	var spec schema.PackageSpec
+	if err := json.Unmarshal([]byte(request.Schema), &spec); err != nil {
+		return nil, err
+	}
+	pkg, diagnostics, err := schema.BindSpec(spec, cached, schema.ValidationOptions{})
+	if err != nil {
+		return nil, err
+	}
+	response := &pulumirpc.GeneratePackageResponse{}
+	for _, diagnostic := range diagnostics {
+		response.Diagnostics = append(response.Diagnostics, plugin.HclDiagnosticToRPCDiagnostic(diagnostic))
+	}
+	if diagnostics.HasErrors() {
+		return response, nil
+	}
+
+	files, err := host.generate(pkg, request, cached)
+	if err != nil {
+		return nil, err
+	}
+	for name, content := range files {
+		file := filepath.Join(request.Directory, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return response, nil
+}
+
+// generate calls the generator of the language under the name of its host, which the heads of the files repeat.
+func (host *generator) generate(
+	pkg *schema.Package, request *pulumirpc.GeneratePackageRequest, loader schema.ReferenceLoader,
+) (map[string][]byte, error) {
+	tool := prefix + host.language
+	switch host.language {
+	case "nodejs":
+		return nodejs.GeneratePackage(
+			tool, pkg, request.ExtraFiles, request.LocalDependencies, request.Local, loader)
+	case "python":
+		return python.GeneratePackage(tool, pkg, request.ExtraFiles, loader)
+	case "go":
+		return golang.GeneratePackage(tool, pkg, request.LocalDependencies)
+	default:
+		return nil, fmt.Errorf("there is no generator for %q here", host.language)
+	}
+}
