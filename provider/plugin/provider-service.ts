@@ -2,7 +2,8 @@ import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
 import { NAMESPACE } from "../resources/configuration";
-import { type Front, frontOf } from "../resources/front";
+import { type Front, frontOf, type Properties } from "../resources/front";
+import { definitions } from "../resources/functions/definitions";
 import { RESOURCE_KINDS } from "../resources/lifecycle/lifecycles";
 import { ProviderSession } from "../resources/session";
 import type { ArgumentFailure } from "../settings/arguments";
@@ -22,6 +23,10 @@ type Request<Name extends keyof Messages> = Messages[Name] extends new (
 ) => infer Message
   ? Message
   : never;
+
+const FUNCTIONS = new Map(
+  Object.entries(definitions).map(([name, definition]) => [`${NAMESPACE}:index:${name}`, definition]),
+);
 
 /**
  * Pulumi's provider protocol over the same fronts as the dynamic resources: one method a call of `provider.proto`, from
@@ -146,8 +151,14 @@ export class ProviderService {
     return new Empty();
   }
 
-  async invoke(_request: Request<"InvokeRequest">): Promise<unknown> {
-    return new messages.InvokeResponse();
+  async invoke(request: Request<"InvokeRequest">): Promise<unknown> {
+    const token = request.getTok();
+    const definition = FUNCTIONS.get(token);
+    if (definition === undefined) throw new ProtocolError(`There is no function ${quote(token)}.`);
+    const result = await definition.read(this.#session.client(), propertiesOf(request.getArgs()));
+    const answer = new messages.InvokeResponse();
+    answer.setReturn(structOf(result as Properties));
+    return answer;
   }
 
   /** The run is to end: nothing more is sent to the service. */

@@ -1,6 +1,6 @@
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import type { SettingsClientOptions } from "../client";
+import type { SettingsClient, SettingsClientOptions } from "../client";
 import { cacheFolder } from "../engine/cache-folder";
 import type { ArgumentFailure } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
@@ -25,7 +25,7 @@ export class ProviderSession implements Session {
   #config: ConfigSource = () => undefined;
   #ownDomains: OwnDomains | undefined;
   #reviewed: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
-  #current: { readonly settings: string; readonly tenant: Tenant } | undefined;
+  #current: Connected | undefined;
 
   /** @param engine where the engine of the run is to be reached; it tells all provider processes of a run the same. */
   constructor(engine: string | undefined) {
@@ -44,18 +44,10 @@ export class ProviderSession implements Session {
   }
 
   context(): Context {
-    const settings = readConfiguration(this.#config, process.env);
+    const { settings, tenant } = this.#connected();
     const tenantKey = fingerprint(settings) ?? "";
-    const described = JSON.stringify(settings);
-    // It may be configured more than once, as for each kind of dynamic resources; they all share one tenant.
-    if (this.#current?.settings !== described) {
-      this.#current = {
-        settings: described,
-        tenant: new Tenant({ client: connectedClient(settings, process.env, this.#cancelled.signal) }),
-      };
-    }
     return {
-      tenant: this.#current.tenant,
+      tenant,
       say: (sentence) => this.say(sentence),
       isDeclared: (key) => this.#declarations.has(key, tenantKey),
       hold: (id) => this.#declarations.hold(id),
@@ -63,6 +55,11 @@ export class ProviderSession implements Session {
       ownDomains: () => this.ownDomains(),
       reviewed: () => this.#reviewedPlan(URL.parse(settings.baseUrl)?.host ?? ""),
     };
+  }
+
+  /** The tenant's client. Throws when the configuration is missing. */
+  client(): SettingsClient {
+    return this.#connected().client;
   }
 
   declare(owner: Owner, declaration: Declaration): readonly ArgumentFailure[] {
@@ -103,11 +100,27 @@ export class ProviderSession implements Session {
     }
   }
 
+  /** It may be configured more than once, as for each kind of dynamic resources; they all share one tenant. */
+  #connected(): Connected {
+    const settings = readConfiguration(this.#config, process.env);
+    if (JSON.stringify(this.#current?.settings) !== JSON.stringify(settings)) {
+      const client = connectedClient(settings, process.env, this.#cancelled.signal);
+      this.#current = { settings, client, tenant: new Tenant({ client }) };
+    }
+    return this.#current as Connected;
+  }
+
   /** Read once: a plan of thousands of changes would be read and hashed anew for each resource. */
   #reviewedPlan(host: string): ReviewedPlan | undefined {
     if (this.#reviewed?.host !== host) this.#reviewed = { host, plan: readReviewedPlan(process.env, host) };
     return this.#reviewed.plan;
   }
+}
+
+interface Connected {
+  readonly settings: SettingsClientOptions;
+  readonly client: SettingsClient;
+  readonly tenant: Tenant;
 }
 
 function* keysOf(things: Iterable<{ readonly key: string }>): Iterable<string> {

@@ -84,7 +84,7 @@ export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
       description: wordsOf(words, "Provider").text,
       properties: {},
       inputProperties: configuration,
-      requiredInputs: [],
+      requiredInputs: ["apiKey", "baseUrl"],
     },
     resources,
     functions: Object.fromEntries(functions),
@@ -136,8 +136,8 @@ export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
 }
 
 /**
- * What the provider takes. Nothing is required: where no address or key is given, the environment's holds. No default
- * is named here, or a key from the environment would get into the provider's inputs, and so into state.
+ * What the provider takes. No default from the environment is named here, or its key would get into the provider's inputs,
+ * and so into state: the plugin reads the environment itself, for the default provider alone.
  */
 const PROVIDER: Readonly<Record<string, TypeSpec & { readonly secret?: boolean }>> = {
   baseUrl: { type: "string" },
