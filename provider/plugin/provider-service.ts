@@ -116,7 +116,7 @@ export class ProviderService {
     const { id, outputs } = await this.#frontOf(request).create(propertiesOf(request.getProperties()));
     const answer = new messages.CreateResponse();
     answer.setId(id);
-    answer.setProperties(structOf(outputs));
+    answer.setProperties(structOf(withEntryId(id, request, outputs)));
     return answer;
   }
 
@@ -129,7 +129,7 @@ export class ProviderService {
     // An id left out tells the engine that the resource is gone.
     if (found === undefined) return answer;
     answer.setId(found.id);
-    answer.setProperties(structOf(found.outputs));
+    answer.setProperties(structOf(withEntryId(found.id, request, found.outputs)));
     if (found.inputs === undefined) answer.setInputs(request.getInputs());
     else answer.setInputs(structOf(found.inputs));
     return answer;
@@ -142,7 +142,7 @@ export class ProviderService {
       propertiesOf(request.getNews()),
     );
     const answer = new messages.UpdateResponse();
-    answer.setProperties(structOf(outputs));
+    answer.setProperties(structOf(withEntryId(request.getId(), request, outputs)));
     return answer;
   }
 
@@ -201,6 +201,11 @@ function checked(inputs: Parameters<typeof structOf>[0], failures: readonly Argu
     }),
   );
   return answer;
+}
+
+/** The core keeps an entry's id only where it is not the resource's own; programs read it in any case. */
+function withEntryId(id: string, request: { getUrn(): string }, outputs: Properties): Properties {
+  return typeOf(request.getUrn()).endsWith(":AllowDenyEntry") ? { entryId: id, ...outputs } : outputs;
 }
 
 /** The resource's own type out of a URN, which holds those of its parents before it. */
