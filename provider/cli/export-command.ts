@@ -1,19 +1,29 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Command } from "commander";
+import type { SettingsClient } from "../client";
+import type { Observed } from "../gitops/plan/observed";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { parseOwnDomains } from "../settings/own-domains";
 import { harmless, printable, quote } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
 
-/** `email-security export`: a tenant into settings files that declare what is there, so that a first run changes nothing. */
+/**
+ * `email-security export`: a tenant into settings files that declare what is there, so that a first run changes nothing;
+ * or into the file by which `pulumi import` brings it into a stack.
+ */
 export function exportCommand(): Command {
   return new Command("export")
     .configureOutput({ outputError: (text, write) => write(harmless(text)) })
     .description(
       "write what the tenant holds into settings files; a first `pulumi up` with them changes nothing",
     )
-    .requiredOption("--to <folder>", "the folder for the files; it is made where it is missing")
+    .option("--to <folder>", "the folder for the files; it is made where it is missing")
+    .option(
+      "--pulumi-import <file>",
+      "write the file that `pulumi import --file` takes, in place of settings files or beside them",
+    )
+    .option("--whole-lists", "in that file, import the two whole lists, and not each entry and VIP", false)
     .option(
       "--own-domains <domains>",
       "the tenant's own domains, with commas between (default: EMAIL_SECURITY_OWN_DOMAINS)",
@@ -24,23 +34,58 @@ export function exportCommand(): Command {
 }
 
 interface CommandOptions {
-  readonly to: string;
+  readonly to?: string;
+  readonly pulumiImport?: string;
+  readonly wholeLists: boolean;
   readonly ownDomains?: string;
   readonly includeAutomatic: boolean;
   readonly force: boolean;
 }
 
-/** How many lines of what can't be declared are shown; all of them stand in the files. */
-const SHOWN = 200;
+/** What is written, from a reading of the tenant. */
+type Write = (observed: Observed, client: SettingsClient) => Promise<void>;
 
-async function run({ to, ownDomains, includeAutomatic, force }: CommandOptions): Promise<ExitCode> {
-  const own = parseOwnDomains(ownDomains ?? process.env["EMAIL_SECURITY_OWN_DOMAINS"] ?? "");
-  if (!own.ok) {
-    const from = ownDomains === undefined ? "EMAIL_SECURITY_OWN_DOMAINS" : "--own-domains";
-    throw new EmailSecurityError("ERR_EXPORT_OPTION", `${from} ${own.reason}.`);
-  }
-  const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../gitops/export.js");
+async function run(options: CommandOptions): Promise<ExitCode> {
+  const { to, pulumiImport } = options;
+  refuseOptions(options);
+  const ownDomains = readOwnDomains(options);
   const { observe } = await import("../gitops/plan/observed.js");
+  // What can't be written is told before anything is asked of the service.
+  const writes = [
+    to === undefined ? undefined : await settingsFiles(to, ownDomains, options),
+    pulumiImport === undefined ? undefined : await importFile(pulumiImport, ownDomains, options),
+  ];
+  const client = connect();
+  const observed = await observe(client);
+  for (const write of writes) await write?.(observed, client);
+  return EXIT.clean;
+}
+
+function refuseOptions({ to, pulumiImport, wholeLists, includeAutomatic }: CommandOptions): void {
+  const refusal =
+    to === undefined && pulumiImport === undefined
+      ? "Say what to write: --to <folder> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both."
+      : wholeLists && pulumiImport === undefined
+        ? "--whole-lists says what --pulumi-import <file> writes; give that too."
+        : wholeLists && includeAutomatic && to === undefined
+          ? "--include-automatic can't go with --whole-lists: the import of a whole VIP list leaves VIPs by automatic detection to it."
+          : undefined;
+  if (refusal !== undefined) throw new EmailSecurityError("ERR_EXPORT_OPTION", refusal);
+}
+
+function readOwnDomains({ ownDomains }: CommandOptions): readonly string[] {
+  const own = parseOwnDomains(ownDomains ?? process.env["EMAIL_SECURITY_OWN_DOMAINS"] ?? "");
+  if (own.ok) return own.value;
+  const from = ownDomains === undefined ? "EMAIL_SECURITY_OWN_DOMAINS" : "--own-domains";
+  throw new EmailSecurityError("ERR_EXPORT_OPTION", `${from} ${own.reason}.`);
+}
+
+async function settingsFiles(
+  to: string,
+  ownDomains: readonly string[],
+  { includeAutomatic, force }: CommandOptions,
+): Promise<Write> {
+  const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../gitops/export.js");
   const { writeFolder } = await import("../gitops/files/write-settings.js");
   const there = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
   if (there.length > 0 && !force) {
@@ -49,37 +94,92 @@ async function run({ to, ownDomains, includeAutomatic, force }: CommandOptions):
       `${quote(to, 300)} has ${there.join(", ")} already, and nothing was written. Give another folder, or --force to write over them.`,
     );
   }
-  const client = connect();
-  const { host } = new URL(client.baseUrl);
-  const exported = exportSettings(await observe(client), { host, ownDomains: own.value, includeAutomatic });
-  writeFolder(to, exported.files);
+  return async (observed, client) => {
+    const { host } = new URL(client.baseUrl);
+    const exported = exportSettings(observed, { host, ownDomains, includeAutomatic });
+    writeFolder(to, exported.files);
 
-  const { files, entries, vips, risky, automatic, left } = exported;
-  const stale = there.filter((name) => !files.has(name));
-  console.log(
-    `Wrote ${count(entries, "allow/deny entry", "allow/deny entries")} and ${count(vips, "VIP", "VIPs")} to ${printable(to)}: ${[...files.keys()].join(", ")}.`,
-  );
-  if (risky > 0) {
+    const { files, entries, vips, risky, automatic, left } = exported;
+    const stale = there.filter((name) => !files.has(name));
     console.log(
-      `${count(risky, "entry is", "entries are")} risky, and declared as to be reviewed: look for acceptRisk.`,
+      `Wrote ${count(entries, "allow/deny entry", "allow/deny entries")} and ${count(vips, "VIP", "VIPs")} to ${printable(to)}: ${[...files.keys()].join(", ")}.`,
+    );
+    if (risky > 0) {
+      console.log(
+        `${count(risky, "entry is", "entries are")} risky, and declared as to be reviewed: look for acceptRisk.`,
+      );
+    }
+    tellAutomatic(automatic, "and named in vips.yaml");
+    console.log(
+      `Next: new TenantSettings("…", { file: ${quote(join(to, SETTINGS_FILE), 300)} }) in a Pulumi program; its first \`pulumi up\` changes nothing.`,
+    );
+    tellLeft(left, "all in the files");
+    if (stale.length > 0) {
+      console.error(
+        `note: ${stale.join(", ")} of an earlier export ${stale.length === 1 ? "is" : "are"} included no more; remove ${stale.length === 1 ? "it" : "them"}`,
+      );
+    }
+  };
+}
+
+async function importFile(
+  file: string,
+  ownDomains: readonly string[],
+  { includeAutomatic, wholeLists, force }: CommandOptions,
+): Promise<Write> {
+  const made = await import("../gitops/export-import-file.js");
+  const { writeFolder } = await import("../gitops/files/write-settings.js");
+  if (existsSync(file) && !force) {
+    throw new EmailSecurityError(
+      "ERR_EXPORT_EXISTS",
+      `${quote(file, 300)} is there already, and nothing was written. Give another name, or --force to write over it.`,
     );
   }
-  if (automatic > 0) {
+  return async (observed) => {
+    const automaticToo = includeAutomatic && !wholeLists;
+    const { text, resources, entries, vips, risky, automatic, left } = made.importFile(observed, {
+      ownDomains,
+      includeAutomatic: automaticToo,
+      wholeLists,
+    });
+    writeFolder(dirname(file), new Map([[basename(file), text]]));
+
+    const what = `${count(entries, "allow/deny entry", "allow/deny entries")} and ${count(vips, "VIP", "VIPs")}`;
     console.log(
-      `${count(automatic, "VIP", "VIPs")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it, and named in vips.yaml.`,
+      `Wrote the import of ${what} to ${printable(file)}, as ${count(resources, "resource", "resources")}.`,
     );
-  }
+    if (risky > 0) {
+      console.log(
+        `${count(risky, "entry is", "entries are")} risky, and will be imported as to be reviewed: look for acceptRisk.`,
+      );
+    }
+    tellAutomatic(automatic, "and not imported");
+    console.log(
+      `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${PLUGIN_LINES}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n\nand put what that wrote into the program; the next \`pulumi up\` changes nothing.`,
+    );
+    tellLeft(left, "none of which the file names");
+  };
+}
+
+/** By which the engine finds the plugin. */
+const PLUGIN_LINES = `  plugins:
+    providers:
+      - name: email-security
+        path: node_modules/pulumi-email-security/dist/plugin`;
+
+function tellAutomatic(automatic: number, how: string): void {
+  if (automatic === 0) return;
   console.log(
-    `Next: new TenantSettings("…", { file: ${quote(join(to, SETTINGS_FILE), 300)} }) in a Pulumi program; its first \`pulumi up\` changes nothing.`,
+    `${count(automatic, "VIP", "VIPs")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it, ${how}.`,
   );
+}
+
+/** How many lines of what can't be declared are shown. */
+const SHOWN = 200;
+
+function tellLeft(left: readonly string[], rest: string): void {
   for (const text of left.slice(0, SHOWN)) console.error(harmless(`note: ${printable(text)}`));
-  if (left.length > SHOWN) console.error(`note: and ${left.length - SHOWN} more, all in the files`);
-  if (stale.length > 0) {
-    console.error(
-      `note: ${stale.join(", ")} of an earlier export ${stale.length === 1 ? "is" : "are"} included no more; remove ${stale.length === 1 ? "it" : "them"}`,
-    );
-  }
-  return EXIT.clean;
+  if (left.length > SHOWN) console.error(`note: and ${left.length - SHOWN} more, ${rest}`);
 }
 
 function count(number: number, one: string, many: string): string {

@@ -263,14 +263,16 @@ function ignoreText(list: "entries" | "vips", left: readonly Left[]): string {
   return `  ${list}:\n    # At the service, and not declared: no file can.\n    ignore:\n${patterns.join("")}`;
 }
 
-function describeEntry(row: AllowDenyEntryRow): string {
+/** An entry in words, with what a person would look for it by. */
+export function describeEntry(row: AllowDenyEntryRow): string {
   const { list, value, entry_type, verdict_scope } = row;
   const scope = verdict_scope === undefined ? "" : `, scope ${quote(verdict_scope)}`;
   const made = madeBy("added", row.created_at, row.created_by);
   return `${quote(list)} ${quote(value, LONGEST_SHOWN)} (type ${quote(entry_type)}${scope}${commentOf(row)}${made === "" ? "" : `, ${made}`})`;
 }
 
-function describeVip(row: VipEmployeeRow): string {
+/** The same of a VIP. */
+export function describeVip(row: VipEmployeeRow): string {
   const made = madeBy("added", row.date_added, row.added_by);
   const about = [person(row), `source ${quote(row.source ?? "not told")}`, made]
     .filter((text) => text !== "")

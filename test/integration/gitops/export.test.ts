@@ -3,8 +3,13 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
 import { entryArguments, memberArguments, readSettings } from "../../../provider/gitops/files/read-settings";
+import { allowDenyEntry } from "../../../provider/resources/lifecycle/allow-deny-entry";
+import type { Context } from "../../../provider/resources/lifecycle/lifecycle";
+import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
 import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
+import { Tenant } from "../../../provider/tenant";
 import { answering, type Row } from "../../support/answering";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { ManagedResource } from "../../support/managed-resource";
@@ -27,8 +32,12 @@ interface Ran {
   readonly stderr: string;
 }
 
-async function runExport({ sandbox }: SandboxTenant, ...args: string[]): Promise<Ran> {
-  const child = spawn(process.execPath, [COMMAND, "export", "--to", folder, ...args], {
+async function runExport(tenant: SandboxTenant, ...args: string[]): Promise<Ran> {
+  return await runCommand(tenant, "--to", folder, ...args);
+}
+
+async function runCommand({ sandbox }: SandboxTenant, ...args: string[]): Promise<Ran> {
+  const child = spawn(process.execPath, [COMMAND, "export", ...args], {
     env: {
       ...process.env,
       EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -340,6 +349,188 @@ describe("email-security export", () => {
     expect(settings.entries.filter(({ list }) => list === "allow")).toHaveLength(Object.keys(HOSTILE).length);
     expect(settings.vips).toHaveLength(Object.keys(HOSTILE).length);
     expect(await firstUp(tenant)).toEqual([]);
+  });
+});
+
+describe("email-security export --pulumi-import", () => {
+  const file = () => join(folder, "import.json");
+  const resources = (): { type: string; name: string; id: string }[] =>
+    JSON.parse(readFileSync(file(), "utf8")).resources;
+  const lines = () => resources().map(({ type, name, id }) => `${type.replace(/.*:/, "")} ${name} ${id}`);
+
+  /** What an import of the file brings into a stack: each id is asked for as the plugin is asked. */
+  async function imported({ sandbox }: SandboxTenant): Promise<Record<string, unknown>[]> {
+    const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+    const context: Context = {
+      tenant: new Tenant({ client }),
+      say: () => undefined,
+      isDeclared: () => false,
+      hold: () => undefined,
+      isHeldElsewhere: () => false,
+    };
+    return await Promise.all(
+      resources().map(async ({ type, id }) => {
+        const lifecycle = { AllowDenyEntry: allowDenyEntry, VipEmployee: vipEmployee }[
+          type.replace(/.*:/, "")
+        ];
+        return (await lifecycle?.lookUp(id, context))?.inputs ?? {};
+      }),
+    );
+  }
+
+  it("names every entry and VIP, each with a name of its own, and says what to do with it", async () => {
+    const entries: Partial<ScenarioEntry>[] = [
+      { value: "evil.example", comment: "INC-7" },
+      { value: "a-b.example" },
+      { value: "a.b.example" },
+      { value: "mail.example", verdictScope: "graymail" },
+      { value: "mixed.example" },
+      { value: "mixed.example", verdictScope: "graymail" },
+      { list: "allow", value: "gmail.com" },
+      { entryType: "ip", value: "2001:db8::1" },
+      { entryType: "email_address", value: "billing@evil.example" },
+    ];
+    await using tenant = await sandboxTenant({ scenario: scenarioWith(entries) });
+    const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", file());
+    expect(tenant.trace()).toHaveLength(3);
+    expect([code, stdout]).toEqual([
+      0,
+      `Wrote the import of 9 allow/deny entries and 1 VIP to ${file()}, as 10 resources.
+1 entry is risky, and will be imported as to be reviewed: look for acceptRisk.
+1 VIP by automatic detection is left to it, and not imported.
+Next, in a Pulumi program with these lines in its Pulumi.yaml:
+
+  plugins:
+    providers:
+      - name: email-security
+        path: node_modules/pulumi-email-security/dist/plugin
+
+  pulumi import --file "${file()}" --out imported.txt
+
+and put what that wrote into the program; the next \`pulumi up\` changes nothing.
+`,
+    ]);
+    expect(stderr).toMatch(/^note: VIP without a mailbox \(Hiroshi Tanabe, .*\n$/);
+    expect(lines()).toEqual([
+      "AllowDenyEntry allow-gmail-com allow:gmail.com",
+      "AllowDenyEntry deny-2001-db8-1 deny:2001:db8::1",
+      "AllowDenyEntry deny-a-b-example-17bbc80d deny:a.b.example",
+      "AllowDenyEntry deny-a-b-example-5302d826 deny:a-b.example",
+      "AllowDenyEntry deny-billing-evil-example deny:billing@evil.example",
+      "AllowDenyEntry deny-evil-example deny:evil.example",
+      "AllowDenyEntry deny-mail-example-graymail deny:mail.example (graymail)",
+      "AllowDenyEntry deny-mixed-example deny:mixed.example (global)",
+      "AllowDenyEntry deny-mixed-example-graymail deny:mixed.example (graymail)",
+      "VipEmployee vip-ben-adeyemi-acme-example ben.adeyemi@acme.example",
+    ]);
+    const inputs = await imported(tenant);
+    expect(inputs.map(({ value, email }) => value ?? email).sort()).toEqual(
+      [...entries.map(({ value }) => value), "ben.adeyemi@acme.example"].sort(),
+    );
+    expect(inputs).toContainEqual({ list: "deny", value: "evil.example", comment: "INC-7" });
+  });
+
+  it("names the two whole lists where it is asked to, beside settings files too", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    const { code, stdout } = await runExport(tenant, "--pulumi-import", file(), "--whole-lists");
+    expect([code, lines()]).toEqual([
+      0,
+      ["AllowDenyList allow-deny-list allow-deny-list", "VipList vip-list vip-list"],
+    ]);
+    expect(stdout).toContain(
+      `Wrote the import of 1 allow/deny entry and 1 VIP to ${file()}, as 2 resources.`,
+    );
+    expect(Object.keys(texts()).sort()).toEqual([
+      "allow.yaml",
+      "deny.yaml",
+      "import.json",
+      "settings.yaml",
+      "vips.yaml",
+    ]);
+    expect(tenant.trace()).toHaveLength(3);
+  });
+
+  it("imports VIPs by automatic detection where it is asked to", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([]) });
+    expect((await runCommand(tenant, "--pulumi-import", file(), "--include-automatic")).code).toBe(0);
+    expect(lines()).toEqual([
+      "VipEmployee vip-ben-adeyemi-acme-example ben.adeyemi@acme.example",
+      "VipEmployee vip-ruth-castellan-acme-example ruth.castellan@acme.example",
+    ]);
+  });
+
+  it("writes over a file only when told to, asks nothing before, and refuses options that say nothing", async () => {
+    await using tenant = await sandboxTenant({ scenario: scenarioWith([{ value: "evil.example" }]) });
+    expect((await runCommand(tenant, "--pulumi-import", file())).code).toBe(0);
+    const first = readFileSync(file(), "utf8");
+    writeFileSync(file(), "mine");
+    tenant.trace();
+    for (const [args, error] of [
+      [
+        ["--pulumi-import", file()],
+        `"${file()}" is there already, and nothing was written. Give another name, or --force to write over it. [ERR_EXPORT_EXISTS]`,
+      ],
+      [
+        [],
+        "Say what to write: --to <folder> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both. [ERR_EXPORT_OPTION]",
+      ],
+      [
+        ["--to", join(folder, "new"), "--whole-lists"],
+        "--whole-lists says what --pulumi-import <file> writes; give that too. [ERR_EXPORT_OPTION]",
+      ],
+      [
+        ["--pulumi-import", join(folder, "new.json"), "--whole-lists", "--include-automatic"],
+        "--include-automatic can't go with --whole-lists: the import of a whole VIP list leaves VIPs by automatic detection to it. [ERR_EXPORT_OPTION]",
+      ],
+    ] as const) {
+      const { code, stderr } = await runCommand(tenant, ...args);
+      expect([code, stderr]).toEqual([1, `error: ${error}\n`]);
+    }
+    expect([texts(), tenant.trace()]).toEqual([{ "import.json": "mine" }, []]);
+    expect((await runCommand(tenant, "--pulumi-import", file(), "--force")).code).toBe(0);
+    expect(readFileSync(file(), "utf8")).toBe(first);
+  });
+
+  it("takes every hostile text as text, and each resource for what it is", async () => {
+    const hostile = Object.values(HOSTILE);
+    const rows = [
+      ...ODD_ENTRIES,
+      ...hostile.flatMap((text, at) => [
+        entry(`v${at}`, "deny", text, { comment: text }),
+        entry(`c${at}`, "allow", `h${at}.example`, { comment: text, created_by: text }),
+        entry(
+          `${text.slice(0, 900)} ${at}`.toWellFormed().replaceAll("\uFFFD", "?"),
+          "deny",
+          `twice-${at}.example`,
+          {
+            comment: "one",
+          },
+        ),
+        entry(`t${at}`, "deny", `Twice-${at}.example`, { comment: "two" }),
+      ]),
+    ];
+    const vips = [
+      ...ODD_VIPS,
+      ...hostile.map((text, at) => ({ email: `h${at}@acme.example`, comment: text })),
+    ];
+    await using tenant = await sandboxTenant(answering(rows, vips));
+    const { code, stdout, stderr } = await runCommand(tenant, "--pulumi-import", file());
+    expect([code, commandsIn(stdout + stderr)], stderr).toEqual([0, []]);
+    expect(commandsIn(readFileSync(file(), "utf8"))).toEqual([]);
+    const names = resources().map(({ name }) => name);
+    expect(names.filter((name) => !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name))).toEqual([]);
+    expect(new Set(names).size).toBe(names.length);
+    const inputs = await imported(tenant);
+    expect(inputs.filter((one) => one["value"] === undefined && one["email"] === undefined)).toEqual([]);
+    expect(
+      new Set(
+        inputs.map(({ list, value, verdictScope, email }) => `${list} ${value} ${verdictScope} ${email}`),
+      ).size,
+    ).toBe(names.length);
+    for (const at of hostile.keys()) {
+      expect(inputs).toContainEqual({ list: "deny", value: `twice-${at}.example`, comment: "one" });
+      expect(stderr).toContain(`"deny" "Twice-${at}.example"`);
+    }
   });
 });
 
