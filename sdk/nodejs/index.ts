@@ -15,6 +15,76 @@ export type AllowDenyList = import("./allowDenyList").AllowDenyList;
 export const AllowDenyList: typeof import("./allowDenyList").AllowDenyList = null as any;
 utilities.lazyLoad(exports, ["AllowDenyList"], () => require("./allowDenyList"));
 
+export { GetAllowDenyEntriesArgs, GetAllowDenyEntriesResult, GetAllowDenyEntriesOutputArgs } from "./getAllowDenyEntries";
+export const getAllowDenyEntries: typeof import("./getAllowDenyEntries").getAllowDenyEntries = null as any;
+export const getAllowDenyEntriesOutput: typeof import("./getAllowDenyEntries").getAllowDenyEntriesOutput = null as any;
+utilities.lazyLoad(exports, ["getAllowDenyEntries","getAllowDenyEntriesOutput"], () => require("./getAllowDenyEntries"));
+
+export { GetHighlightedThreatsArgs, GetHighlightedThreatsResult, GetHighlightedThreatsOutputArgs } from "./getHighlightedThreats";
+export const getHighlightedThreats: typeof import("./getHighlightedThreats").getHighlightedThreats = null as any;
+export const getHighlightedThreatsOutput: typeof import("./getHighlightedThreats").getHighlightedThreatsOutput = null as any;
+utilities.lazyLoad(exports, ["getHighlightedThreats","getHighlightedThreatsOutput"], () => require("./getHighlightedThreats"));
+
+export { GetHoursSavedArgs, GetHoursSavedResult, GetHoursSavedOutputArgs } from "./getHoursSaved";
+export const getHoursSaved: typeof import("./getHoursSaved").getHoursSaved = null as any;
+export const getHoursSavedOutput: typeof import("./getHoursSaved").getHoursSavedOutput = null as any;
+utilities.lazyLoad(exports, ["getHoursSaved","getHoursSavedOutput"], () => require("./getHoursSaved"));
+
+export { GetMeanTimeToAnalyzeArgs, GetMeanTimeToAnalyzeResult, GetMeanTimeToAnalyzeOutputArgs } from "./getMeanTimeToAnalyze";
+export const getMeanTimeToAnalyze: typeof import("./getMeanTimeToAnalyze").getMeanTimeToAnalyze = null as any;
+export const getMeanTimeToAnalyzeOutput: typeof import("./getMeanTimeToAnalyze").getMeanTimeToAnalyzeOutput = null as any;
+utilities.lazyLoad(exports, ["getMeanTimeToAnalyze","getMeanTimeToAnalyzeOutput"], () => require("./getMeanTimeToAnalyze"));
+
+export { GetPhishingReportArgs, GetPhishingReportResult, GetPhishingReportOutputArgs } from "./getPhishingReport";
+export const getPhishingReport: typeof import("./getPhishingReport").getPhishingReport = null as any;
+export const getPhishingReportOutput: typeof import("./getPhishingReport").getPhishingReportOutput = null as any;
+utilities.lazyLoad(exports, ["getPhishingReport","getPhishingReportOutput"], () => require("./getPhishingReport"));
+
+export { GetPhishingReportsArgs, GetPhishingReportsResult, GetPhishingReportsOutputArgs } from "./getPhishingReports";
+export const getPhishingReports: typeof import("./getPhishingReports").getPhishingReports = null as any;
+export const getPhishingReportsOutput: typeof import("./getPhishingReports").getPhishingReportsOutput = null as any;
+utilities.lazyLoad(exports, ["getPhishingReports","getPhishingReportsOutput"], () => require("./getPhishingReports"));
+
+export { GetPhishingReportsByReportInternetMessageIdArgs, GetPhishingReportsByReportInternetMessageIdResult, GetPhishingReportsByReportInternetMessageIdOutputArgs } from "./getPhishingReportsByReportInternetMessageId";
+export const getPhishingReportsByReportInternetMessageId: typeof import("./getPhishingReportsByReportInternetMessageId").getPhishingReportsByReportInternetMessageId = null as any;
+export const getPhishingReportsByReportInternetMessageIdOutput: typeof import("./getPhishingReportsByReportInternetMessageId").getPhishingReportsByReportInternetMessageIdOutput = null as any;
+utilities.lazyLoad(exports, ["getPhishingReportsByReportInternetMessageId","getPhishingReportsByReportInternetMessageIdOutput"], () => require("./getPhishingReportsByReportInternetMessageId"));
+
+export { GetProtectedInboxesArgs, GetProtectedInboxesResult, GetProtectedInboxesOutputArgs } from "./getProtectedInboxes";
+export const getProtectedInboxes: typeof import("./getProtectedInboxes").getProtectedInboxes = null as any;
+export const getProtectedInboxesOutput: typeof import("./getProtectedInboxes").getProtectedInboxesOutput = null as any;
+utilities.lazyLoad(exports, ["getProtectedInboxes","getProtectedInboxesOutput"], () => require("./getProtectedInboxes"));
+
+export { GetThreatsArgs, GetThreatsResult, GetThreatsOutputArgs } from "./getThreats";
+export const getThreats: typeof import("./getThreats").getThreats = null as any;
+export const getThreatsOutput: typeof import("./getThreats").getThreatsOutput = null as any;
+utilities.lazyLoad(exports, ["getThreats","getThreatsOutput"], () => require("./getThreats"));
+
+export { GetThreatsByInternetMessageIdArgs, GetThreatsByInternetMessageIdResult, GetThreatsByInternetMessageIdOutputArgs } from "./getThreatsByInternetMessageId";
+export const getThreatsByInternetMessageId: typeof import("./getThreatsByInternetMessageId").getThreatsByInternetMessageId = null as any;
+export const getThreatsByInternetMessageIdOutput: typeof import("./getThreatsByInternetMessageId").getThreatsByInternetMessageIdOutput = null as any;
+utilities.lazyLoad(exports, ["getThreatsByInternetMessageId","getThreatsByInternetMessageIdOutput"], () => require("./getThreatsByInternetMessageId"));
+
+export { GetThreatsOverTimeArgs, GetThreatsOverTimeResult, GetThreatsOverTimeOutputArgs } from "./getThreatsOverTime";
+export const getThreatsOverTime: typeof import("./getThreatsOverTime").getThreatsOverTime = null as any;
+export const getThreatsOverTimeOutput: typeof import("./getThreatsOverTime").getThreatsOverTimeOutput = null as any;
+utilities.lazyLoad(exports, ["getThreatsOverTime","getThreatsOverTimeOutput"], () => require("./getThreatsOverTime"));
+
+export { GetTopTargetedEntitiesArgs, GetTopTargetedEntitiesResult, GetTopTargetedEntitiesOutputArgs } from "./getTopTargetedEntities";
+export const getTopTargetedEntities: typeof import("./getTopTargetedEntities").getTopTargetedEntities = null as any;
+export const getTopTargetedEntitiesOutput: typeof import("./getTopTargetedEntities").getTopTargetedEntitiesOutput = null as any;
+utilities.lazyLoad(exports, ["getTopTargetedEntities","getTopTargetedEntitiesOutput"], () => require("./getTopTargetedEntities"));
+
+export { GetTopThreatTypesArgs, GetTopThreatTypesResult, GetTopThreatTypesOutputArgs } from "./getTopThreatTypes";
+export const getTopThreatTypes: typeof import("./getTopThreatTypes").getTopThreatTypes = null as any;
+export const getTopThreatTypesOutput: typeof import("./getTopThreatTypes").getTopThreatTypesOutput = null as any;
+utilities.lazyLoad(exports, ["getTopThreatTypes","getTopThreatTypesOutput"], () => require("./getTopThreatTypes"));
+
+export { GetVipEmployeesResult } from "./getVipEmployees";
+export const getVipEmployees: typeof import("./getVipEmployees").getVipEmployees = null as any;
+export const getVipEmployeesOutput: typeof import("./getVipEmployees").getVipEmployeesOutput = null as any;
+utilities.lazyLoad(exports, ["getVipEmployees","getVipEmployeesOutput"], () => require("./getVipEmployees"));
+
 export { ProviderArgs } from "./provider";
 export type Provider = import("./provider").Provider;
 export const Provider: typeof import("./provider").Provider = null as any;

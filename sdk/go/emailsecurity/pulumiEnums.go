@@ -10,6 +10,172 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
 
+// Whom threats are counted for: users or groups.
+type EntityType string
+
+const (
+	EntityTypeUser  = EntityType("user")
+	EntityTypeGroup = EntityType("group")
+)
+
+func (EntityType) ElementType() reflect.Type {
+	return reflect.TypeOf((*EntityType)(nil)).Elem()
+}
+
+func (e EntityType) ToEntityTypeOutput() EntityTypeOutput {
+	return pulumi.ToOutput(e).(EntityTypeOutput)
+}
+
+func (e EntityType) ToEntityTypeOutputWithContext(ctx context.Context) EntityTypeOutput {
+	return pulumi.ToOutputWithContext(ctx, e).(EntityTypeOutput)
+}
+
+func (e EntityType) ToEntityTypePtrOutput() EntityTypePtrOutput {
+	return e.ToEntityTypePtrOutputWithContext(context.Background())
+}
+
+func (e EntityType) ToEntityTypePtrOutputWithContext(ctx context.Context) EntityTypePtrOutput {
+	return EntityType(e).ToEntityTypeOutputWithContext(ctx).ToEntityTypePtrOutputWithContext(ctx)
+}
+
+func (e EntityType) ToStringOutput() pulumi.StringOutput {
+	return pulumi.ToOutput(pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e EntityType) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return pulumi.ToOutputWithContext(ctx, pulumi.String(e)).(pulumi.StringOutput)
+}
+
+func (e EntityType) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringPtrOutputWithContext(context.Background())
+}
+
+func (e EntityType) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return pulumi.String(e).ToStringOutputWithContext(ctx).ToStringPtrOutputWithContext(ctx)
+}
+
+type EntityTypeOutput struct{ *pulumi.OutputState }
+
+func (EntityTypeOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((*EntityType)(nil)).Elem()
+}
+
+func (o EntityTypeOutput) ToEntityTypeOutput() EntityTypeOutput {
+	return o
+}
+
+func (o EntityTypeOutput) ToEntityTypeOutputWithContext(ctx context.Context) EntityTypeOutput {
+	return o
+}
+
+func (o EntityTypeOutput) ToEntityTypePtrOutput() EntityTypePtrOutput {
+	return o.ToEntityTypePtrOutputWithContext(context.Background())
+}
+
+func (o EntityTypeOutput) ToEntityTypePtrOutputWithContext(ctx context.Context) EntityTypePtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, v EntityType) *EntityType {
+		return &v
+	}).(EntityTypePtrOutput)
+}
+
+func (o EntityTypeOutput) ToStringOutput() pulumi.StringOutput {
+	return o.ToStringOutputWithContext(context.Background())
+}
+
+func (o EntityTypeOutput) ToStringOutputWithContext(ctx context.Context) pulumi.StringOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e EntityType) string {
+		return string(e)
+	}).(pulumi.StringOutput)
+}
+
+func (o EntityTypeOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o EntityTypeOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e EntityType) *string {
+		v := string(e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+type EntityTypePtrOutput struct{ *pulumi.OutputState }
+
+func (EntityTypePtrOutput) ElementType() reflect.Type {
+	return reflect.TypeOf((**EntityType)(nil)).Elem()
+}
+
+func (o EntityTypePtrOutput) ToEntityTypePtrOutput() EntityTypePtrOutput {
+	return o
+}
+
+func (o EntityTypePtrOutput) ToEntityTypePtrOutputWithContext(ctx context.Context) EntityTypePtrOutput {
+	return o
+}
+
+func (o EntityTypePtrOutput) Elem() EntityTypeOutput {
+	return o.ApplyT(func(v *EntityType) EntityType {
+		if v != nil {
+			return *v
+		}
+		var ret EntityType
+		return ret
+	}).(EntityTypeOutput)
+}
+
+func (o EntityTypePtrOutput) ToStringPtrOutput() pulumi.StringPtrOutput {
+	return o.ToStringPtrOutputWithContext(context.Background())
+}
+
+func (o EntityTypePtrOutput) ToStringPtrOutputWithContext(ctx context.Context) pulumi.StringPtrOutput {
+	return o.ApplyTWithContext(ctx, func(_ context.Context, e *EntityType) *string {
+		if e == nil {
+			return nil
+		}
+		v := string(*e)
+		return &v
+	}).(pulumi.StringPtrOutput)
+}
+
+// EntityTypeInput is an input type that accepts values of the EntityType enum
+// A concrete instance of `EntityTypeInput` can be one of the following:
+//
+//	EntityTypeUser
+//	EntityTypeGroup
+type EntityTypeInput interface {
+	pulumi.Input
+
+	ToEntityTypeOutput() EntityTypeOutput
+	ToEntityTypeOutputWithContext(context.Context) EntityTypeOutput
+}
+
+var entityTypePtrType = reflect.TypeOf((**EntityType)(nil)).Elem()
+
+type EntityTypePtrInput interface {
+	pulumi.Input
+
+	ToEntityTypePtrOutput() EntityTypePtrOutput
+	ToEntityTypePtrOutputWithContext(context.Context) EntityTypePtrOutput
+}
+
+type entityTypePtr string
+
+func EntityTypePtr(v string) EntityTypePtrInput {
+	return (*entityTypePtr)(&v)
+}
+
+func (*entityTypePtr) ElementType() reflect.Type {
+	return entityTypePtrType
+}
+
+func (in *entityTypePtr) ToEntityTypePtrOutput() EntityTypePtrOutput {
+	return pulumi.ToOutput(in).(EntityTypePtrOutput)
+}
+
+func (in *entityTypePtr) ToEntityTypePtrOutputWithContext(ctx context.Context) EntityTypePtrOutput {
+	return pulumi.ToOutputWithContext(ctx, in).(EntityTypePtrOutput)
+}
+
 // The allow list or the deny list.
 type EntryList string
 
@@ -843,6 +1009,8 @@ func (in *verdictScopePtr) ToVerdictScopePtrOutputWithContext(ctx context.Contex
 }
 
 func init() {
+	pulumi.RegisterInputType(reflect.TypeOf((*EntityTypeInput)(nil)).Elem(), EntityType("user"))
+	pulumi.RegisterInputType(reflect.TypeOf((*EntityTypePtrInput)(nil)).Elem(), EntityType("user"))
 	pulumi.RegisterInputType(reflect.TypeOf((*EntryListInput)(nil)).Elem(), EntryList("allow"))
 	pulumi.RegisterInputType(reflect.TypeOf((*EntryListPtrInput)(nil)).Elem(), EntryList("allow"))
 	pulumi.RegisterInputType(reflect.TypeOf((*EntryTypeInput)(nil)).Elem(), EntryType("domain"))
@@ -853,6 +1021,8 @@ func init() {
 	pulumi.RegisterInputType(reflect.TypeOf((*OnDeletePtrInput)(nil)).Elem(), OnDelete("exclude"))
 	pulumi.RegisterInputType(reflect.TypeOf((*VerdictScopeInput)(nil)).Elem(), VerdictScope("global"))
 	pulumi.RegisterInputType(reflect.TypeOf((*VerdictScopePtrInput)(nil)).Elem(), VerdictScope("global"))
+	pulumi.RegisterOutputType(EntityTypeOutput{})
+	pulumi.RegisterOutputType(EntityTypePtrOutput{})
 	pulumi.RegisterOutputType(EntryListOutput{})
 	pulumi.RegisterOutputType(EntryListPtrOutput{})
 	pulumi.RegisterOutputType(EntryTypeOutput{})

@@ -6,3 +6,153 @@ import * as inputs from "../types/input";
 import * as outputs from "../types/output";
 import * as enums from "../types/enums";
 
+/**
+ * An entry of the allow/deny list (reference, table "Allow/deny entry").
+ */
+export interface AllowDenyEntryRow {
+    comment?: string;
+    createdAt?: string;
+    createdBy?: string;
+    /**
+     * What the value is.
+     */
+    entryType: string;
+    id: string;
+    /**
+     * `allow` or `deny`.
+     */
+    list: string;
+    /**
+     * The domain, IP address or mailbox.
+     */
+    value: string;
+    /**
+     * Which verdicts the entry overrides.
+     */
+    verdictScope?: string;
+}
+
+/**
+ * A phishing report as lists hold it (reference, table "Phishing report (list form)").
+ */
+export interface PhishingReport {
+    id: string;
+    /**
+     * The Internet Message ID of the reported mail.
+     */
+    originalEmailInternetMessageId?: string;
+    reasoning?: string;
+    reportDate?: string;
+    /**
+     * The Internet Message ID of the report mail that the user sent.
+     */
+    reportInternetMessageId?: string;
+    reporter?: string;
+    sender?: string;
+    subject?: string;
+    verdict?: string;
+}
+
+/**
+ * A user or group and how many threats it was the target of.
+ */
+export interface TargetedEntity {
+    /**
+     * How many threats there were.
+     */
+    countThreats: number;
+    fullName?: string;
+    jobTitle?: string;
+}
+
+/**
+ * A detected threat (reference, table "Threat"). Dates are kept as sent.
+ */
+export interface Threat {
+    /**
+     * What was done with it, such as `quarantined`, `moved_to_trash` or `none`.
+     */
+    actionTaken?: string;
+    /**
+     * How bad it is, such as `high`.
+     */
+    criticality?: string;
+    detectionTime?: string;
+    id: string;
+    reasoning?: string;
+    recipientEmail?: string;
+    recipientName?: string;
+    remediationTime?: string;
+    senderDomain?: string;
+    senderEmail?: string;
+    senderName?: string;
+    senderRegistryDate?: string;
+    source?: string;
+    subject?: string;
+    /**
+     * Why the message was found to be a threat.
+     */
+    threatIndicators: outputs.ThreatIndicator[];
+    threatType?: string;
+    time?: string;
+    verdict?: string;
+}
+
+/**
+ * Why a message was found to be a threat (reference, table "Threat indicator").
+ */
+export interface ThreatIndicator {
+    explanation?: string;
+    grounding?: string;
+    indicatorType?: string;
+}
+
+/**
+ * A type of threat and how many there were.
+ */
+export interface ThreatTypeCount {
+    /**
+     * How many threats there were.
+     */
+    countThreats: number;
+    type?: string;
+}
+
+/**
+ * How many threats one day had.
+ */
+export interface ThreatsOnDay {
+    /**
+     * How many threats there were.
+     */
+    countThreats: number;
+    date: string;
+}
+
+/**
+ * A row of the VIP list (reference, table "VIP employee (list row)"). A row without a mailbox is a real VIP.
+ */
+export interface VipEmployeeRow {
+    addedBy?: string;
+    comment?: string;
+    dateAdded?: string;
+    /**
+     * From the directory.
+     */
+    department?: string;
+    email?: string;
+    /**
+     * From the directory.
+     */
+    fullName?: string;
+    /**
+     * From the directory.
+     */
+    jobTitle?: string;
+    /**
+     * How the mailbox became a VIP, in the service's words.
+     */
+    source?: string;
+    updatedAt?: string;
+}
+

@@ -9,9 +9,24 @@ import typing
 from ._enums import *
 from .allow_deny_entry import *
 from .allow_deny_list import *
+from .get_allow_deny_entries import *
+from .get_highlighted_threats import *
+from .get_hours_saved import *
+from .get_mean_time_to_analyze import *
+from .get_phishing_report import *
+from .get_phishing_reports import *
+from .get_phishing_reports_by_report_internet_message_id import *
+from .get_protected_inboxes import *
+from .get_threats import *
+from .get_threats_by_internet_message_id import *
+from .get_threats_over_time import *
+from .get_top_targeted_entities import *
+from .get_top_threat_types import *
+from .get_vip_employees import *
 from .provider import *
 from .vip_employee import *
 from .vip_list import *
+from . import outputs
 
 # Make subpackages available:
 if typing.TYPE_CHECKING:

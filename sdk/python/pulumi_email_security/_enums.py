@@ -7,12 +7,22 @@ import pulumi
 from enum import Enum
 
 __all__ = [
+    'EntityType',
     'EntryList',
     'EntryType',
     'ListMode',
     'OnDelete',
     'VerdictScope',
 ]
+
+
+@pulumi.type_token("email-security:index:EntityType")
+class EntityType(_builtins.str, Enum):
+    """
+    Whom threats are counted for: users or groups.
+    """
+    USER = "user"
+    GROUP = "group"
 
 
 @pulumi.type_token("email-security:index:EntryList")

@@ -2,6 +2,16 @@
 // *** Do not edit by hand unless you're certain you know what you are doing! ***
 
 
+export const EntityType = {
+    User: "user",
+    Group: "group",
+} as const;
+
+/**
+ * Whom threats are counted for: users or groups.
+ */
+export type EntityType = (typeof EntityType)[keyof typeof EntityType];
+
 export const EntryList = {
     Allow: "allow",
     Deny: "deny",
