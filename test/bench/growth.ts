@@ -29,7 +29,7 @@ export const growth: Peer = {
       await measure("first up", () => project.up(memory));
       await measure("no-op up", () => project.upWithNothingToDo(memory));
       await measure("refresh", () => project.refresh(memory));
-      await project.write(listProgram(count, "short", THREE_CHANGES));
+      await project.write(listProgram(count, { changes: THREE_CHANGES }));
       await measure("three changes", () => project.up(memory));
     }
   },

@@ -1,15 +1,29 @@
 import { type Comments, entriesSource } from "#bench/entries";
+import { type Front, packageOf } from "#bench/front";
 import type { Peer } from "#bench/observation";
 import { measureOperations, measureState } from "#bench/operations";
 
-/** @param changes statements that change `entries` before they are declared */
-export function listProgram(count: number, comments: Comments = "short", changes = ""): string {
+export interface ListProgramOptions {
+  /** Default: the dynamic resources. */
+  readonly front?: Front;
+  readonly comments?: Comments;
+  /** Statements that change `entries` before they are declared. */
+  readonly changes?: string;
+}
+
+export function listProgram(count: number, options: ListProgramOptions = {}): string {
+  const { front = "dynamic", comments = "short", changes = "" } = options;
+  // What the native resource takes is the keyed form alone.
+  const declared =
+    front === "dynamic"
+      ? "entries"
+      : `entries: Object.fromEntries(entries.map(({ list, value, comment }) => [value, \`\${list}: \${comment}\`]))`;
   return `
-import { AllowDenyList } from "pulumi-email-security";
+import { AllowDenyList } from "${packageOf(front)}";
 
 const entries = ${entriesSource(count, comments)};
 ${changes}
-new AllowDenyList("list", { entries });
+new AllowDenyList("list", { ${declared} });
 `;
 }
 
@@ -22,6 +36,18 @@ export const listResource: Peer = {
     const count = bench.manyEntries;
     await measureOperations(bench, { count, program: (size) => listProgram(size) });
     const variant = "comments of 40 characters";
-    await measureState(bench, { count, variant, program: (size) => listProgram(size, "40 characters") });
+    const program = (size: number): string => listProgram(size, { comments: "40 characters" });
+    await measureState(bench, { count, variant, program });
+  },
+};
+
+/** The same by the native plugin. */
+export const nativeListResource: Peer = {
+  name: "native-list",
+  title: "one `AllowDenyList`, native plugin",
+  isSlow: false,
+  async measure(bench) {
+    const program = (size: number): string => listProgram(size, { front: "native" });
+    await measureOperations(bench, { count: bench.manyEntries, program });
   },
 };

@@ -2,7 +2,7 @@ import type { Peaks } from "#bench/memory";
 import type { Requests } from "#bench/service";
 
 /** What is done. */
-export type Operation = "first up" | "no-op up" | "refresh" | "three changes" | "state";
+export type Operation = "first up" | "no-op up" | "refresh" | "three changes" | "import" | "state" | "start";
 
 /** One measurement. */
 export interface Measured {

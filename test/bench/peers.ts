@@ -1,9 +1,16 @@
 import { floor } from "#bench/floor";
 import { growth } from "#bench/growth";
-import { listResource } from "#bench/list-resource";
+import { listResource, nativeListResource } from "#bench/list-resource";
+import { nativeImport } from "#bench/native-import";
 import type { Peer } from "#bench/observation";
 import { obviousProvider } from "#bench/obvious-provider";
-import { singleEntries, singleEntriesWithoutCheckpoints } from "#bench/single-entries";
+import { dynamicStart, nativeStart } from "#bench/provider-start";
+import {
+  nativeSingleEntries,
+  nativeSingleEntriesWithoutCheckpoints,
+  singleEntries,
+  singleEntriesWithoutCheckpoints,
+} from "#bench/single-entries";
 import { terraform } from "#bench/terraform";
 import { vipList } from "#bench/vip-list";
 
@@ -11,10 +18,16 @@ import { vipList } from "#bench/vip-list";
 export const peers: readonly Peer[] = [
   floor,
   listResource,
+  nativeListResource,
   vipList,
   singleEntries,
+  nativeSingleEntries,
   singleEntriesWithoutCheckpoints,
+  nativeSingleEntriesWithoutCheckpoints,
+  nativeImport,
   obviousProvider,
   terraform,
   growth,
+  dynamicStart,
+  nativeStart,
 ];

@@ -12,6 +12,14 @@ interface RunOptions {
   readonly memory?: boolean;
 }
 
+const PROJECT = `name: settings
+runtime: nodejs
+plugins:
+  providers:
+    - name: email-security
+      path: node_modules/pulumi-email-security/dist/plugin
+`;
+
 /** A Pulumi program in a temporary folder with a file backend and one stack, driven through the real CLI. */
 export class PulumiProject implements AsyncDisposable {
   readonly #folder: string;
@@ -29,7 +37,7 @@ export class PulumiProject implements AsyncDisposable {
     const engine = await ensureEngine();
     const folder = await mkdtemp(join(tmpdir(), "email-security-bench-"));
     await symlink(resolve("node_modules"), join(folder, "node_modules"));
-    await writeFile(join(folder, "Pulumi.yaml"), "name: settings\nruntime: nodejs\n");
+    await writeFile(join(folder, "Pulumi.yaml"), PROJECT);
     await writeFile(
       join(folder, "package.json"),
       '{ "name": "settings", "private": true, "main": "index.ts" }',
@@ -64,6 +72,13 @@ export class PulumiProject implements AsyncDisposable {
 
   async refresh(options: RunOptions = {}): Promise<Finished> {
     return await this.#run(["refresh", "--yes", "--skip-preview"], options);
+  }
+
+  /** @param file what `pulumi import --file` takes */
+  async importAll(file: object, options: RunOptions = {}): Promise<Finished> {
+    await writeFile(join(this.#folder, "import.json"), JSON.stringify(file));
+    const quiet = ["--generate-code=false", "--protect=false"];
+    return await this.#run(["import", "--file", "import.json", "--yes", "--skip-preview", ...quiet], options);
   }
 
   async stateSize(): Promise<StateSize> {

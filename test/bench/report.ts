@@ -9,6 +9,8 @@ import { type Verdict, verdictsOf } from "#bench/targets";
 
 const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 const README = fileURLToPath(new URL("../../README.md", import.meta.url));
+/** What has no column in the main table. */
+const APART: readonly Operation[] = ["import", "start"];
 const MARKED = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
 
 /** The results as Markdown. */
@@ -21,7 +23,7 @@ export interface Report {
 export function reportOf(observations: readonly Observation[], facts: MachineFacts, runs: number): Report {
   const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
   const rest = rows.filter(({ peer }) => peer !== "growth");
-  const main = `${mainTable(rest)}\n\n${factsLine(facts)}`;
+  const main = `${mainTable(rest.filter(({ operation }) => !APART.includes(operation)))}\n\n${factsLine(facts)}`;
   const parts = [
     "# What it costs",
     explanation(runs),

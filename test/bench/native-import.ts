@@ -1,0 +1,32 @@
+import { type Entry, entries } from "#bench/entries";
+import type { Peer } from "#bench/observation";
+import { counted } from "#bench/operations";
+import { PulumiProject } from "#bench/pulumi-project";
+import { Service } from "#bench/service";
+import { entriesProgram, WITHOUT_CHECKPOINTS } from "#bench/single-entries";
+
+/** Entries that are there already, brought into a stack that is new: a resource each, all in one `pulumi import`. */
+export const nativeImport: Peer = {
+  name: "native-import",
+  title:
+    "`pulumi import --file` of an `AllowDenyEntry` an entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",
+  isSlow: false,
+  async measure(bench) {
+    const count = bench.singleEntries;
+    await using service = await Service.start();
+    const program = entriesProgram(count, "native");
+    await using maker = await PulumiProject.create(program, service.environment);
+    await maker.up({ environment: WITHOUT_CHECKPOINTS });
+    await using project = await PulumiProject.create(program, service.environment);
+    const file = { resources: entries(count).map(importOf) };
+    const options = { environment: WITHOUT_CHECKPOINTS };
+    const { seconds, requests } = await counted(service, () => project.importAll(file, options));
+    bench.record({ operation: "import", count, seconds, requests });
+    const { seconds: after, requests: none } = await counted(service, () => project.upWithNothingToDo());
+    bench.record({ operation: "no-op up", count, seconds: after, requests: none });
+  },
+};
+
+function importOf({ value }: Entry): object {
+  return { type: "email-security:index:AllowDenyEntry", name: value, id: `deny:${value}` };
+}

@@ -1,0 +1,36 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createRequire } from "node:module";
+import type { Peer } from "#bench/observation";
+
+const host = createRequire(import.meta.url).resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js");
+
+/** How long Pulumi's host of dynamic resources takes from its start until it listens; our part of it is loaded later. */
+export const dynamicStart: Peer = startOf("dynamic-start", "until the dynamic host listens", [
+  process.execPath,
+  host,
+]);
+
+/** The same of the native plugin. */
+export const nativeStart: Peer = startOf("native-start", "until the native plugin listens", [
+  process.execPath,
+  "provider/dist/plugin/pulumi-resource-email-security",
+]);
+
+function startOf(name: string, title: string, [command = "", ...args]: readonly string[]): Peer {
+  return {
+    name,
+    title,
+    isSlow: false,
+    async measure({ record }) {
+      const startedAt = performance.now();
+      const child = spawn(command, [...args, "127.0.0.1:1"], { stdio: ["pipe", "pipe", "inherit"] });
+      try {
+        await once(child.stdout, "data");
+        record({ operation: "start", count: 1, seconds: (performance.now() - startedAt) / 1_000 });
+      } finally {
+        child.kill("SIGKILL");
+      }
+    },
+  };
+}
