@@ -1,0 +1,164 @@
+import { expect, it } from "vitest";
+import manifest from "../../../provider/package.json";
+import { packageSchema } from "../../../provider/plugin/schema/package-schema";
+import type { Words } from "../../../provider/plugin/schema/words";
+import { definitions } from "../../../provider/resources/functions/definitions";
+import {
+  allowDenyEntryArguments,
+  checkAllowDenyEntry,
+  checkVipEmployee,
+  type RawArguments,
+  vipEmployeeArguments,
+} from "../../../provider/settings/arguments";
+import {
+  allowDenyListArguments,
+  checkList,
+  ENTRIES,
+  MEMBERS,
+  vipListArguments,
+} from "../../../provider/settings/list-arguments";
+import { pluginWords } from "../../../scripts/plugin-words.mjs";
+
+const words = pluginWords("provider");
+const schema = packageSchema(words, manifest);
+
+/** What each resource is checked by. */
+const RESOURCES: [
+  name: string,
+  arguments_: { readonly shape: object },
+  check: (raw: RawArguments) => { failures: readonly { property: string }[] },
+][] = [
+  ["AllowDenyEntry", allowDenyEntryArguments, checkAllowDenyEntry],
+  ["VipEmployee", vipEmployeeArguments, checkVipEmployee],
+  ["AllowDenyList", allowDenyListArguments, (raw) => checkList(ENTRIES, raw)],
+  ["VipList", vipListArguments, (raw) => checkList(MEMBERS, raw)],
+];
+
+it.each(RESOURCES)(
+  "%s takes what its check knows, and requires what that requires",
+  (name, { shape }, check) => {
+    const resource = schema.resources[`email-security:index:${name}`];
+    expect(Object.keys(resource?.inputProperties ?? {}).sort()).toEqual(Object.keys(shape).sort());
+    const missing = check({}).failures.map(({ property }) => property);
+    expect([...(resource?.requiredInputs ?? [])].sort()).toEqual(missing.sort());
+    expect(missing).not.toEqual([]);
+  },
+);
+
+it("says the JSDoc's words of every argument and every output, in one form of text", () => {
+  for (const [name] of RESOURCES) {
+    const resource = schema.resources[`email-security:index:${name}`];
+    expect(resource?.description).toBe(words[name]?.text);
+    for (const [property, { description }] of Object.entries(resource?.properties ?? {})) {
+      expect(description).toBe(words[name]?.members[property]?.text);
+    }
+    for (const [property, { description = "" }] of Object.entries(resource?.inputProperties ?? {})) {
+      expect(words[`${name}Args`]?.members[property]?.text.split("\n\n")[0]).toBe(description);
+      expect(description).toMatch(/^[^{]/);
+      expect(description).not.toMatch(/\{@link|\*\/|\n/);
+    }
+  }
+  expect(words["AllowDenyEntryArgs"]?.members["value"]?.text).toBe(
+    "The domain, IP address or mailbox. Compared in canonical form (case, IDN, trailing dot, IPv6 text), kept as written. Changing it replaces the entry.",
+  );
+  expect(words["GetThreatsArgs"]?.text).toBe("The arguments of getThreats.");
+});
+
+it("keeps a list as state does, one text a key, and takes any verdict scope", () => {
+  const keyed = { type: "object", additionalProperties: { type: "string" } };
+  for (const [name, content] of [
+    ["AllowDenyList", "entries"],
+    ["VipList", "members"],
+  ] as const) {
+    const { inputProperties, properties } = schema.resources[`email-security:index:${name}`] ?? {};
+    expect(inputProperties?.[content]).toMatchObject(keyed);
+    expect(properties?.[content]).toMatchObject(keyed);
+  }
+  const entry = schema.resources["email-security:index:AllowDenyEntry"];
+  expect(entry?.inputProperties["verdictScope"]).toMatchObject({
+    oneOf: [{ type: "string" }, { $ref: "#/types/email-security:index:VerdictScope" }],
+  });
+  expect(entry?.inputProperties["list"]).toMatchObject({ $ref: "#/types/email-security:index:EntryList" });
+  // What the service tells may be none of the known values.
+  expect(entry?.properties["list"]).toMatchObject({ type: "string" });
+  expect(entry?.required).toEqual(["list", "value", "entryType", "verdictScope", "entryId"]);
+});
+
+it("has nothing secret but the key, and no default that would bring a key into the inputs", () => {
+  const secrets = [...JSON.stringify(schema).matchAll(/"(\w+)":\{"type":"string","secret":true/g)];
+  expect(secrets.map(([, name]) => name)).toEqual(["apiKey", "apiKey"]);
+  expect(JSON.stringify(schema)).not.toMatch(/"default(Info)?":/);
+  expect(schema.provider.requiredInputs).toEqual(["apiKey", "baseUrl"]);
+});
+
+it("has every function, with its arguments and what it answers", () => {
+  expect(Object.keys(schema.functions).sort()).toEqual(
+    Object.keys(definitions)
+      .map((name) => `email-security:index:${name}`)
+      .sort(),
+  );
+  for (const [name, { args }] of Object.entries(definitions)) {
+    const { inputs, outputs } = schema.functions[`email-security:index:${name}`] ?? {};
+    expect(Object.keys(inputs?.properties ?? {})).toEqual(Object.keys(args.shape));
+    expect(Object.keys(outputs?.properties ?? {})).not.toEqual([]);
+  }
+  expect(schema.functions["email-security:index:getThreats"]).toMatchObject({
+    inputs: { properties: { minutesAgo: { type: "integer" } }, required: [] },
+    outputs: {
+      properties: { threats: { type: "array", items: { $ref: "#/types/email-security:index:Threat" } } },
+      required: ["threats"],
+    },
+  });
+  expect(schema.types["email-security:index:Threat"]).toMatchObject({
+    type: "object",
+    description: words["Threat"]?.text,
+    properties: {
+      actionTaken: { type: "string" },
+      threatIndicators: { type: "array", items: { $ref: "#/types/email-security:index:ThreatIndicator" } },
+    },
+    required: ["id", "threatIndicators"],
+  });
+});
+
+it("refers to no type that it does not have", () => {
+  const referred = [...JSON.stringify(schema).matchAll(/"#\/types\/([^"]+)"/g)].map(([, token]) => token);
+  expect([...new Set(referred)].sort()).toEqual(Object.keys(schema.types).sort());
+});
+
+/** The words, with the members of one declaration changed. */
+function changed(
+  name: string,
+  change: (members: Record<string, { text: string; type: string }>) => void,
+): Words {
+  const copy = structuredClone(words) as Record<string, { text: string; members: never }>;
+  change(copy[name]?.members ?? ({} as never));
+  return copy;
+}
+
+it.each<[what: string, words: () => Words, message: string]>([
+  [
+    "an argument that nothing is said of",
+    () => changed("VipEmployeeArgs", (members) => delete members["onDelete"]),
+    "VipEmployeeArgs says nothing of onDelete. Give it JSDoc there.",
+  ],
+  [
+    "an argument without words",
+    () => changed("ProviderArgs", (members) => Object.assign(members["apiKey"] ?? {}, { text: "" })),
+    "ProviderArgs says nothing of apiKey. Give it JSDoc there.",
+  ],
+  [
+    "words of what no check knows",
+    () =>
+      changed("AllowDenyListArgs", (members) =>
+        Object.assign(members, { color: { text: "A color.", type: "" } }),
+      ),
+    "AllowDenyListArgs tells of color, which the schema that checks it does not have.",
+  ],
+  [
+    "a function without words",
+    () => ({ ...words, getThreats: { text: "", members: {} } }),
+    "getThreats has no JSDoc, which the schema would say of it.",
+  ],
+])("%s ends the build", (_what, told, message) => {
+  expect(() => packageSchema(told(), manifest)).toThrow(message);
+});

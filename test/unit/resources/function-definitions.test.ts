@@ -1,0 +1,75 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { threat, vipEmployee } from "../../../provider/client/schemas";
+import { camelCased } from "../../../provider/resources/functions/camel-case";
+import { camelCasedSchema } from "../../../provider/resources/functions/camel-cased-schema";
+import { definitions } from "../../../provider/resources/functions/definitions";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ scenario: "acme" });
+});
+afterAll(async () => await sandbox.close());
+beforeEach(() => sandbox.clearRequests());
+
+async function read(name: string, args: object): Promise<object | undefined> {
+  const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+  return await definitions[name]?.read(client, args);
+}
+
+it.each<[name: string, args: unknown, message: string]>([
+  ["getThreats", { minutesAgo: -5 }, "minutesAgo must be a whole number of 1 or more, not -5"],
+  ["getThreats", { limit: "7" }, 'limit must be a whole number of 1 or more, not "7"'],
+  [
+    "getThreats",
+    { minutesAgo: 2 ** 60 },
+    "minutesAgo is too large: 1152921504606847000 is more than 9007199254740991",
+  ],
+  [
+    "getThreats",
+    { minutesAgo: 1.5, limit: 0 },
+    "minutesAgo must be a whole number of 1 or more, not 1.5\nlimit must be",
+  ],
+  ["getHoursSaved", { days: null }, "days must be a whole number of 1 or more, not null"],
+  ["getHoursSaved", { month: 1 }, "month is no argument of this function; there are days"],
+  ["getVipEmployees", { page: 1 }, "page is no argument of this function; there are none"],
+  ["getVipEmployees", "all", 'the arguments must be an object, not "all"'],
+  ["getPhishingReport", {}, "id must be a text, not undefined"],
+  ["getTopTargetedEntities", { entityType: "team" }, 'entityType must be "user" or "group", not "team"'],
+  ["getAllowDenyEntries", { list: "Deny" }, 'list must be "allow" or "deny", not "Deny"'],
+])("%s of %j is refused before any request", async (name, args, message) => {
+  const refusal = read(name, args as object);
+  await expect(refusal).rejects.toMatchObject({
+    code: "ERR_INVALID_ARGUMENT",
+    message: expect.stringContaining(message),
+  });
+  expect(sandbox.requests).toEqual([]);
+});
+
+it("answers what the schema of its result says, and no field more", async () => {
+  const { reports } = (await read("getPhishingReports", { limit: 1 })) as { reports: { id: string }[] };
+  const given: Record<string, object> = {
+    getPhishingReport: { id: reports[0]?.id },
+    getPhishingReportsByReportInternetMessageId: { internetMessageId: "<no@message.example>" },
+    getThreatsByInternetMessageId: { internetMessageId: "<no@message.example>" },
+    getTopTargetedEntities: { entityType: "group", days: 30 },
+    getAllowDenyEntries: { list: undefined },
+  };
+  for (const [name, { result }] of Object.entries(definitions)) {
+    const answer = await read(name, given[name] ?? {});
+    expect(result.strict().safeParse(answer), name).toMatchObject({ success: true });
+    expect(answer, name).toEqual(result.parse(answer));
+  }
+});
+
+it("describes a row as it is read: in camel case, without what may be missing, with its items", () => {
+  const row = { id: "t1", action_taken: null, threat_indicators: [{ indicator_type: "link" }], later: 1 };
+  const schema = camelCasedSchema(threat);
+  const read = camelCased(threat.parse(row));
+  expect(schema.strict().parse(read)).toEqual({ id: "t1", threatIndicators: [{ indicatorType: "link" }] });
+  expect(schema.safeParse({ ...read, threatIndicators: [{ indicatorType: 1 }] }).success).toBe(false);
+  expect(schema.safeParse({ ...read, threatIndicators: undefined }).success).toBe(false);
+  expect(Object.keys(camelCasedSchema(vipEmployee).shape)).toContain("fullName");
+  expect(schema.meta()).toMatchObject({ title: "Threat" });
+});
