@@ -64,6 +64,20 @@ module.exports = {
       to: { path: inside(["sandbox"]) },
     },
     {
+      name: "plugin-is-a-front-of-the-resources",
+      comment: "It stands beside gitops, over the same core as the dynamic resources, and nobody needs it",
+      severity: "error",
+      from: { path: inside(["plugin"]) },
+      to: { path: inside(["cli", "rollout", "gitops", "sandbox"]) },
+    },
+    {
+      name: "product-imports-no-plugin",
+      comment: "The plugin is a program of its own",
+      severity: "error",
+      from: { path: "^provider/[^/]+/", pathNot: inside(["plugin"]) },
+      to: { path: inside(["plugin"]) },
+    },
+    {
       name: "product-imports-no-test",
       comment: "What is published can't need what isn't",
       severity: "error",

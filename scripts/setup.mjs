@@ -315,15 +315,17 @@ async function bundlePlugin() {
   const program = path.join(folder, "pulumi-resource-email-security");
   const { version } = readJson(path.join(root, "provider", "package.json"));
   const schema = readJson(path.join(folder, "schema.json"));
-  await bundle({
-    entryPoints: [path.join(root, "provider", "plugin", "main.ts")],
+  const { metafile } = await bundle({
+    absWorkingDir: root,
+    entryPoints: [path.join("provider", "plugin", "main.ts")],
     outfile: program,
     bundle: true,
     platform: "node",
     target: `node${MINIMUM_NODE.join(".")}`,
     minify: true,
     keepNames: true,
-    legalComments: "external",
+    metafile: true,
+    legalComments: "none",
     banner: { js: "#!/usr/bin/env node" },
     define: {
       PLUGIN_VERSION: JSON.stringify(version),
@@ -333,6 +335,24 @@ async function bundlePlugin() {
   });
   fs.chmodSync(program, 0o755);
   fs.writeFileSync(`${program}.cmd`, '@node "%~dp0pulumi-resource-email-security" %*\r\n');
+  fs.writeFileSync(`${program}.licenses.txt`, licensesOf(Object.keys(metafile.inputs)));
+}
+
+/**
+ * The licenses of the packages that files are from.
+ *
+ * @param {string[]} files relative to the root
+ */
+function licensesOf(files) {
+  const folders = files.flatMap((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
+  const texts = [...new Set(folders)].sort().map((folder) => {
+    const { name, version, license } = readJson(path.join(root, folder, "package.json"));
+    const file = fs.readdirSync(path.join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry));
+    const text =
+      file === undefined ? "" : `\n\n${fs.readFileSync(path.join(root, folder, file), "utf8").trim()}`;
+    return `${name} ${version}, ${license}${text}\n`;
+  });
+  return texts.join(`\n${"-".repeat(80)}\n\n`);
 }
 
 /** npm links the command of a workspace only when its file is there, and it wasn't when npm looked. */

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import "./node-version";
+import "../settings/program-node-version";
 import { Command } from "commander";
 import { harmless } from "../settings/text";
 import { applyCommand } from "./apply-command";

@@ -1,4 +1,4 @@
-import "../settings/node-version";
+import "../settings/program-node-version";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import { guardProcess } from "../resources/provider-process";

@@ -21,7 +21,8 @@ import {
 } from "../support/packed-package";
 
 const KEY = "sandbox-acme-ci";
-const MAX_UNPACKED_BYTES = 2_500_000;
+/** Half of it is the plugin, which holds all that it needs. */
+const MAX_UNPACKED_BYTES = 5_500_000;
 
 const esm = `
   import { AllowDenyEntry, Provider, VipEmployee } from "${PACKAGE}";
