@@ -3,6 +3,7 @@ import { checkBaseUrl } from "../client/address";
 import {
   type ConfigSource,
   INSTANCE_KEY,
+  isDefaultProvider,
   NAMESPACE,
   readConfiguration,
   readOwnDomains,
@@ -30,13 +31,16 @@ export function checkConfiguration(
   const { apiKey } = args;
   const inputs = apiKey === undefined || apiKey === UNKNOWN ? args : { ...args, apiKey: asSecret(apiKey) };
   const isKnown = !Object.values(args).includes(UNKNOWN);
-  return { inputs, failures: isDefault(name) || !isKnown ? [] : failuresOf(configurationOf(args, name)) };
+  return {
+    inputs,
+    failures: isDefaultProvider(name) || !isKnown ? [] : failuresOf(configurationOf(args, name)),
+  };
 }
 
 /** What a session reads its configuration from. */
 export function configurationOf(args: Properties, name: string): ConfigSource {
   return (key) => {
-    if (key === INSTANCE_KEY) return isDefault(name) ? undefined : name;
+    if (key === INSTANCE_KEY) return isDefaultProvider(name) ? undefined : name;
     const value = unwrapped(args[key.slice(NAMESPACE.length + 1)]);
     if (value === undefined || value === null || value === UNKNOWN) return undefined;
     return typeof value === "string" ? value : JSON.stringify(value);
@@ -48,14 +52,9 @@ export function configurationOf(args: Properties, name: string): ConfigSource {
  * as it was. Where one of the two addresses is not among the arguments, nothing is known of it.
  */
 export function movesTenant(olds: Properties, news: Properties, name: string): boolean {
-  if (isDefault(name) && process.env["EMAIL_SECURITY_BASE_URL"]) return false;
+  if (isDefaultProvider(name) && process.env["EMAIL_SECURITY_BASE_URL"]) return false;
   const [before, after] = [hostOf(olds), hostOf(news)];
   return before !== undefined && after !== undefined && before !== after;
-}
-
-/** As the engine names the instance that it makes itself: `default`, and with a version `default_1_2_3`. */
-function isDefault(name: string): boolean {
-  return /^default(_|$)/.test(name);
 }
 
 function failuresOf(config: ConfigSource): ArgumentFailure[] {

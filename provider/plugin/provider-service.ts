@@ -5,6 +5,7 @@ import { NAMESPACE } from "../resources/configuration";
 import { type Front, frontOf, type Properties } from "../resources/front";
 import { definitions } from "../resources/functions/definitions";
 import { RESOURCE_KINDS } from "../resources/lifecycle/lifecycles";
+import { nativeType } from "../resources/resource-type";
 import { ProviderSession } from "../resources/session";
 import type { ArgumentFailure } from "../settings/arguments";
 import { EmailSecurityError } from "../settings/email-security-error";
@@ -40,9 +41,7 @@ export class ProviderService {
   constructor(engine: string | undefined) {
     const session = new ProviderSession(engine);
     this.#session = session;
-    this.#fronts = new Map(
-      RESOURCE_KINDS.map((kind) => [`${NAMESPACE}:index:${kind}`, frontOf(kind, session)]),
-    );
+    this.#fronts = new Map(RESOURCE_KINDS.map((kind) => [nativeType(kind), frontOf(kind, session)]));
   }
 
   getPluginInfo(): unknown {
@@ -205,7 +204,7 @@ function checked(inputs: Parameters<typeof structOf>[0], failures: readonly Argu
 
 /** The core keeps an entry's id only where it is not the resource's own; programs read it in any case. */
 function withEntryId(id: string, request: { getUrn(): string }, outputs: Properties): Properties {
-  return typeOf(request.getUrn()).endsWith(":AllowDenyEntry") ? { entryId: id, ...outputs } : outputs;
+  return typeOf(request.getUrn()) === nativeType("AllowDenyEntry") ? { entryId: id, ...outputs } : outputs;
 }
 
 /** The resource's own type out of a URN, which holds those of its parents before it. */

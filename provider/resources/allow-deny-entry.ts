@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
+import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
 
 /** The arguments of an {@link AllowDenyEntry}. */
@@ -63,7 +64,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
     const outputs = { entryId: undefined, createdAt: undefined, createdBy: undefined, tenant: undefined };
     // Named one by one: a property that is no argument is a mistake of the caller's, and reaches check to be told.
     super(
-      "pulumi-nodejs:dynamic/email-security:AllowDenyEntry",
+      dynamicType("AllowDenyEntry"),
       name,
       {
         entryType: undefined,

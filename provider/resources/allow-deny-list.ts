@@ -3,6 +3,7 @@ import type { EntryType, List, VerdictScope } from "../settings/assumptions";
 import { ENTRIES } from "../settings/list-arguments";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
+import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
 
 /** One entry of an {@link AllowDenyList}, as an element of an array or, where its key is the value, of a map. */
@@ -70,7 +71,7 @@ export class AllowDenyList extends pulumi.CustomResource {
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyListArgs, opts?: pulumi.CustomResourceOptions) {
     super(
-      "pulumi-nodejs:dynamic/email-security:AllowDenyList",
+      dynamicType("AllowDenyList"),
       name,
       {
         mode: undefined,

@@ -8,6 +8,11 @@ export type ConfigSource = (key: string) => string | undefined;
 /** The namespace of the configuration's keys, as in `email-security:baseUrl`. */
 export const NAMESPACE = "email-security";
 
+/** Whether a provider instance is the one that the engine makes itself: `default`, and with a version `default_1_2_3`. */
+export function isDefaultProvider(name: string): boolean {
+  return /^default(?:_|$)/.test(name);
+}
+
 /** Tells the configuration of an explicit provider instance, over which the environment does not win. */
 export const INSTANCE_KEY = `${NAMESPACE}:instance`;
 

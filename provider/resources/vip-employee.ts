@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
+import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
 
 /** The arguments of a {@link VipEmployee}. */
@@ -54,7 +55,7 @@ export class VipEmployee extends pulumi.CustomResource {
       tenant: undefined,
     };
     super(
-      "pulumi-nodejs:dynamic/email-security:VipEmployee",
+      dynamicType("VipEmployee"),
       name,
       {
         comment: undefined,

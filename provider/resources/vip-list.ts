@@ -3,6 +3,7 @@ import type { ON_DELETE } from "../settings/arguments";
 import { MEMBERS } from "../settings/list-arguments";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
+import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
 
 /** One member of a {@link VipList}, as an element of an array or, where its key is the mailbox, of a map. */
@@ -50,7 +51,7 @@ export class VipList extends pulumi.CustomResource {
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipListArgs, opts?: pulumi.CustomResourceOptions) {
     super(
-      "pulumi-nodejs:dynamic/email-security:VipList",
+      dynamicType("VipList"),
       name,
       {
         mode: undefined,

@@ -1,8 +1,8 @@
 import { nodeTooOld } from "./node-requirement";
 
 /*
- * Imported first by each program, the command and the plugin: a person is told in one line what is missing, before anything is loaded that an older
- * Node.js can't.
+ * Imported first by each program, the command and the plugin: a person is told in one line what is missing, before
+ * anything is loaded that an older Node.js can't.
  */
 
 const refusal = nodeTooOld();

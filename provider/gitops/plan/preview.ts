@@ -1,4 +1,7 @@
 import { z } from "zod";
+import { isDefaultProvider } from "../../resources/configuration";
+import type { ResourceKind } from "../../resources/lifecycle/lifecycles";
+import { resourceKind } from "../../resources/resource-type";
 import { completeAllowDenyEntry } from "../../settings/arguments";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { type KeyedList, keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../../settings/keyed-list";
@@ -6,7 +9,6 @@ import { harmless, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Place } from "../files/finding";
 import { jsonOf, PulumiError, withoutColour } from "../pulumi";
-import { type ResourceKind, resourceKind } from "../resource-kind";
 import type { Desired, DesiredList } from "./desired";
 import type { Guard } from "./plan";
 import { isKeyed, nameIn } from "./stack-state";
@@ -173,5 +175,5 @@ function typeIn(urn: string): string {
 /** The name of the provider instance that a resource belongs to. */
 function providerOf(one: State | undefined): string {
   const name = one?.provider?.split("::").at(-2) ?? "default";
-  return /^default(?:_|$)/.test(name) ? "default" : name;
+  return isDefaultProvider(name) ? "default" : name;
 }

@@ -1,6 +1,7 @@
 import { allowDenyList } from "../../resources/lifecycle/allow-deny-list";
 import type { Lifecycle } from "../../resources/lifecycle/lifecycle";
 import { vipList } from "../../resources/lifecycle/vip-list";
+import { dynamicType } from "../../resources/resource-type";
 import type { RawArguments } from "../../settings/arguments";
 import { textOfEntry } from "../../settings/keyed-list";
 import { ignoring } from "../../settings/list-arguments";
@@ -27,8 +28,8 @@ interface StackState {
 }
 
 const LIST_TYPES = {
-  entry: "pulumi-nodejs:dynamic/email-security:AllowDenyList",
-  vip: "pulumi-nodejs:dynamic/email-security:VipList",
+  entry: dynamicType("AllowDenyList"),
+  vip: dynamicType("VipList"),
 } as const;
 
 /** What every stack of a program has beside its resources. */

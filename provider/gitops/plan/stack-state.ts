@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { dynamicType } from "../../resources/resource-type";
 import type { KeyedList } from "../../settings/keyed-list";
 import { quote } from "../../settings/text";
 import { jsonOf, PulumiError, type PulumiOptions, runPulumi, toldBy } from "../pulumi";
@@ -77,12 +78,10 @@ export function knownLists(state: unknown, stack: string, resource: string | und
       `The stack ${quote(stack)} has several TenantSettings (${components.map((one) => quote(one)).join(", ")}); say which is meant with --resource.`,
     );
   }
-  const listOf = (kind: string, property: string): KnownList => {
+  const listOf = (kind: "AllowDenyList" | "VipList", property: string): KnownList => {
     const found = resources.find(
       ({ urn, type }) =>
-        type === `pulumi-nodejs:dynamic/email-security:${kind}` &&
-        urn.includes(`${TENANT_SETTINGS_TYPE}$`) &&
-        nameIn(urn) === name,
+        type === dynamicType(kind) && urn.includes(`${TENANT_SETTINGS_TYPE}$`) && nameIn(urn) === name,
     );
     const { [property]: content = {}, ...options } = found?.outputs ?? {};
     const confirmed = found?.inputs?.["confirmRemovals"];

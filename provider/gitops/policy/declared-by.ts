@@ -1,3 +1,4 @@
+import { resourceKind } from "../../resources/resource-type";
 import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
 import { parseEntryValue } from "../../settings/entry-value";
 import {
@@ -10,12 +11,11 @@ import {
   readVip,
 } from "../../settings/keyed-list";
 import { canonicalComment } from "../../settings/text";
-import { resourceKind } from "../resource-kind";
 import { TENANT_SETTINGS_TYPE } from "../tenant-settings-type";
 
 /** A resource as Pulumi's engine shows it to a policy pack. */
 export interface PolicyResource {
-  /** `pulumi-nodejs:dynamic/email-security:AllowDenyList`, or what another resource is. */
+  /** `pulumi-nodejs:dynamic/email-security:AllowDenyList`, `email-security:index:AllowDenyList`, or what another resource is. */
   readonly type: string;
   readonly urn: string;
   /** Its arguments after check; secrets stand here in the clear. */

@@ -52,6 +52,18 @@ const read = (steps: readonly object[], diagnostics: readonly object[] = [], pro
   readPreview(JSON.stringify({ steps, diagnostics, changeSummary: {}, duration: 1 }), [], provider);
 
 describe("a preview", () => {
+  it("is read alike where the native plugin's resources are in it", () => {
+    const inputs = { entries: { "a.example": "deny: INC-1" } };
+    const steps = [step({ inputs, old: { entries: {} } })];
+    const native = JSON.parse(
+      JSON.stringify(steps)
+        .replaceAll(TYPE, "email-security:index:")
+        .replaceAll("pulumi-nodejs::default", "email-security::default_0_1_0"),
+    ) as object[];
+    expect(read(native)).toEqual(read(steps));
+    expect(read(native).desired.lists).toHaveLength(1);
+  });
+
   it("tells what lists and single resources declare, and what the state holds of them", () => {
     const { desired, guards } = read([
       step({

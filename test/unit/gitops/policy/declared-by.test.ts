@@ -52,6 +52,14 @@ it("reads each entry of a list, with its scope, its risk and its comment", () =>
   ]);
 });
 
+it("reads the native plugin's resources alike", () => {
+  const props = { entries: { "192.0.2.7": "deny" } };
+  const urn = "urn:pulumi:dev::settings::email-security:index:AllowDenyList::it";
+  const native = declaredBy({ type: "email-security:index:AllowDenyList", urn, props });
+  expect(native).toEqual(declared("AllowDenyList", props));
+  expect(native).toHaveLength(1);
+});
+
 it("reads a single entry as one of a list", () => {
   const props = { list: "allow", value: "Partner.EXAMPLE.", comment: " Contract ", acceptRisk: "All write" };
   expect(declared("AllowDenyEntry", { ...props, verdictScope: "graymail" })).toEqual(

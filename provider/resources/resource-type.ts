@@ -1,0 +1,19 @@
+import { NAMESPACE } from "./configuration";
+import type { ResourceKind } from "./lifecycle/lifecycles";
+
+const KINDS: readonly ResourceKind[] = ["AllowDenyList", "VipList", "AllowDenyEntry", "VipEmployee"];
+
+/** The type in state of a dynamic resource. */
+export function dynamicType<Kind extends ResourceKind>(kind: Kind) {
+  return `pulumi-nodejs:dynamic/${NAMESPACE}:${kind}` as const;
+}
+
+/** The type in state of a resource of the native plugin. */
+export function nativeType<Kind extends ResourceKind>(kind: Kind) {
+  return `${NAMESPACE}:index:${kind}` as const;
+}
+
+/** The kind of resource that a type in state names, of either front; undefined for the resources of others. */
+export function resourceKind(type: string): ResourceKind | undefined {
+  return KINDS.find((kind) => type === dynamicType(kind) || type === nativeType(kind));
+}
