@@ -5,7 +5,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ensureEngine } from "pulumi-email-security/engine";
-import { goProgram } from "./go-program.mts";
+import { goProgram } from "#scripts/go-program";
 
 const run = promisify(execFile);
 
