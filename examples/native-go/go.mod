@@ -116,5 +116,5 @@ require (
 	lukechampine.com/frand v1.5.1 // indirect
 )
 
-// In this repository; leave it out of a copy.
+// In this repository; see the README for elsewhere.
 replace github.com/pulumi-email-security/pulumi-email-security/sdk/go => ../../sdk/go

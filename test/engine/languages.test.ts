@@ -27,6 +27,12 @@ const WRITTEN = [
   'POST /vip_employees {"emails":["lena.hartmann@acme.example"],"comment":"Releases payments; often impersonated"}',
 ];
 
+/** The same of `destroy`; a VIP is taken away by an exclusion. */
+const TAKEN_AWAY = [
+  ...Array<string>(3).fill("DELETE /allow_deny_entries/…"),
+  'POST /vip_employees/remove {"emails":["lena.hartmann@acme.example"]}',
+];
+
 /** A language: what keeps it from being run here, and what it needs beside the example's files. */
 interface Language {
   readonly name: string;
@@ -101,14 +107,13 @@ describe.each(languages)("the native plugin, from a program in $name", ({ name, 
       expect(writes()).toEqual([]);
 
       await project.destroy();
-      const taken = writes();
-      expect(taken.filter((line) => line.startsWith("DELETE /allow_deny_entries/"))).toHaveLength(3);
-      expect(taken).toContain('POST /vip_employees/exclude {"emails":["lena.hartmann@acme.example"]}');
-      expect(taken).toHaveLength(4);
+      const taken = writes().map((line) => line.replace(/(?<=entries\/)\S+/, "…"));
+      expect(taken).toEqual(TAKEN_AWAY);
     },
   );
 
-  it.skipIf(missing || name !== "yaml")(
+  if (name !== "yaml") return;
+  it.skipIf(missing)(
     `names a misspelt property, before anything is written${missing ? ` (skipped: ${missing})` : ""}`,
     async () => {
       await using project = await open();
@@ -150,8 +155,9 @@ describe.each(languages)("the native plugin, from a program in $name", ({ name, 
     const response = await fetch(`${sandbox.url}/api/v1/metrics/top_targeted_entities?days=30`, {
       headers: { "x-api-key": KEY },
     });
-    const { results } = (await response.json()) as { results: { full_name: string }[] };
-    expect(results.length).toBeGreaterThan(0);
-    return results[0]?.full_name ?? "";
+    const { results } = (await response.json()) as { results: { items: { full_name: string }[] } };
+    const [first] = results.items;
+    if (first === undefined) throw new Error("the sandbox names nobody");
+    return first.full_name;
   }
 });
