@@ -1,11 +1,11 @@
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
+import { copyFile, cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { ensureEngine } from "pulumi-email-security/engine";
-import { goProgram } from "./go-program.mts";
+import { goProgram } from "#scripts/go-program";
 
 const run = promisify(execFile);
 
@@ -22,7 +22,8 @@ export async function generateSdks(schemaFile: string, folder: string): Promise<
   const [engine, generator] = await Promise.all([ensureEngine(), generatorHost()]);
   const scratch = await mkdtemp(join(tmpdir(), "email-security-sdks-"));
   try {
-    for (const language of SDK_LANGUAGES) await symlink(generator, join(scratch, hostName(language)));
+    // The program goes by the name it is started under.
+    for (const language of SDK_LANGUAGES) await copyFile(generator, join(scratch, hostName(language)));
     const environment = engine.environment();
     const path = Object.keys(environment).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
     const env = {

@@ -11,7 +11,7 @@ func main() {
 			Entries: pulumi.StringMap{
 				"trade-fair.example": pulumi.String("allow: Exhibitor portal, until the fair in May"),
 				"acme-login.example": pulumi.String("deny: Look-alike of our own domain, INC-1042"),
-				"203.0.113.0/24":     pulumi.String("deny: Bulletproof hoster, INC-1051"),
+				"192.0.2.66":         pulumi.String("deny: Bulletproof hoster, INC-1051"),
 			},
 		}); err != nil {
 			return err

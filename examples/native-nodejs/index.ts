@@ -4,7 +4,7 @@ new AllowDenyList("lists", {
   entries: {
     "trade-fair.example": "allow: Exhibitor portal, until the fair in May",
     "acme-login.example": "deny: Look-alike of our own domain, INC-1042",
-    "203.0.113.0/24": "deny: Bulletproof hoster, INC-1051",
+    "192.0.2.66": "deny: Bulletproof hoster, INC-1051",
   },
 });
 
