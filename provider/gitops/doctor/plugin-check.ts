@@ -136,7 +136,7 @@ async function versionOf(
   const result = await runCommand(start, args, { env: environment, timeoutMs: START_TIMEOUT_MS });
   const version = result.stdout.trim();
   if (result.exitCode === 0 && /^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return { version };
-  const said = /^Error: (.+)$/m.exec(result.stderr)?.[1];
+  const said = /^error: (.+)$/im.exec(result.stderr)?.[1];
   return { failure: excerpt(said ?? describeFailure(result), 300) };
 }
 
