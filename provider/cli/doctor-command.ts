@@ -36,8 +36,13 @@ async function run(files: string[], { json = false }: { json?: boolean }): Promi
 const WORDS = { ok: "ok", warn: "warn", fail: "fail", skipped: "-" } as const;
 const COLOURS = { ok: "green", warn: "yellow", fail: "red", skipped: "dim" } as const;
 
+const INDENT = " ".repeat(21);
+
 function lines({ check, health, found, advice }: Diagnosis): string {
   const word = styleText(COLOURS[health], WORDS[health].padEnd(6));
   const line = `${word}${check.padEnd(15)}${harmless(found)}`;
-  return advice === undefined ? line : `${line}\n${" ".repeat(21)}→ ${harmless(advice)}`;
+  if (advice === undefined) return line;
+  // Lines to write into a file stand as they are to be, below the sentence.
+  const [first = "", ...more] = harmless(advice).split("\n");
+  return [line, `${INDENT}→ ${first}`, ...more.map((one) => `${INDENT}  ${one}`)].join("\n");
 }

@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { Command } from "commander";
 import type { SettingsClient } from "../client";
 import type { Observed } from "../gitops/plan/observed";
+import { pluginLines } from "../gitops/plugin-lines";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { parseOwnDomains } from "../settings/own-domains";
 import { harmless, printable, quote } from "../settings/text";
@@ -155,17 +156,11 @@ async function importFile(
     }
     tellAutomatic(automatic, "and not imported");
     console.log(
-      `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${PLUGIN_LINES}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n\nand put what that wrote into the program; the next \`pulumi up\` changes nothing.`,
+      `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${pluginLines().replace(/^/gm, "  ")}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n\nand put what that wrote into the program; the next \`pulumi up\` changes nothing.`,
     );
     tellLeft(left, "none of which the file names");
   };
 }
-
-/** By which the engine finds the plugin. */
-const PLUGIN_LINES = `  plugins:
-    providers:
-      - name: email-security
-        path: node_modules/pulumi-email-security/dist/plugin`;
 
 function tellAutomatic(automatic: number, how: string): void {
   if (automatic === 0) return;

@@ -64,7 +64,8 @@ export function pathKey(env: NodeJS.ProcessEnv): string {
   return Object.keys(env).find((key) => key.toUpperCase() === "PATH") ?? "PATH";
 }
 
-function programsIn(folders: readonly string[], name: string): string[] {
+/** The programs of a name in these folders, in order, with the extensions that Windows wants. */
+export function programsIn(folders: readonly string[], name: string): string[] {
   const extensions = process.platform === "win32" ? [".exe", ".cmd"] : [""];
   return folders
     .flatMap((folder) => extensions.map((extension) => join(folder, name + extension)))

@@ -2,6 +2,7 @@ import type { Check, Observation, Patient } from "./doctor/check";
 import { addressOf, connectionChecks } from "./doctor/connection-checks";
 import { type Contact, makeContact } from "./doctor/contact";
 import { engineChecks, programChecks, settingsChecks } from "./doctor/local-checks";
+import { pluginChecks } from "./doctor/plugin-check";
 import { serviceChecks } from "./doctor/service-checks";
 
 /** What was found of one thing, and which. */
@@ -27,6 +28,7 @@ const CHECKS: readonly Check[] = [
   ...connectionChecks,
   ...serviceChecks,
   ...engineChecks,
+  ...pluginChecks,
   ...settingsChecks,
 ];
 
@@ -35,7 +37,7 @@ export const CHECK_NAMES: readonly string[] = CHECKS.map(({ name }) => name);
 
 /**
  * Examines what is needed to manage a tenant from here: programs, address, connection, key and its rights, clock, engine,
- * state, settings files. Reads only, and shows no part of the key. What rests on something that has failed is left out.
+ * state, native plugin, settings files. Reads only, and shows no part of the key. What rests on something that has failed is left out.
  */
 export async function* examine(options: DoctorOptions): AsyncGenerator<Diagnosis, void, undefined> {
   const { environment, packageVersion, files, now = Date.now } = options;
@@ -43,6 +45,7 @@ export async function* examine(options: DoctorOptions): AsyncGenerator<Diagnosis
   const patient: Patient = {
     environment,
     packageVersion,
+    folder: process.cwd(),
     files,
     now,
     contact() {

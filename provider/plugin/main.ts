@@ -1,4 +1,5 @@
 import "../settings/program-node-version";
+import "./version-argument";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import { guardProcess } from "../resources/provider-process";

@@ -25,6 +25,8 @@ export interface Check {
 export interface Patient {
   readonly environment: NodeJS.ProcessEnv;
   readonly packageVersion: string;
+  /** The working folder. */
+  readonly folder: string;
   /** Settings files or folders; undefined for those that lint looks for by itself. */
   readonly files: readonly string[] | undefined;
   /** Milliseconds since 1970, as this machine has it. */

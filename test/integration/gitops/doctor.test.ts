@@ -106,7 +106,7 @@ describe("email-security doctor", () => {
     };
     const examination = await Examination.of(environment, { files: settings });
     expect(examination.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
-    expect(examination.with("skipped")).toEqual(["tls"]);
+    expect(examination.with("skipped")).toEqual(["tls", "plugin"]);
     expect(examination.with("warn")).toEqual([]);
     expect(examination.with("fail")).toEqual([]);
     expect(examination.code).toBe(0);
@@ -380,6 +380,26 @@ describe("email-security doctor", () => {
       found: expect.stringContaining("the place of Pulumi's state can't be used: "),
       advice: expect.stringContaining("PULUMI_BACKEND_URL"),
     });
+  });
+
+  it("shows the lines by which the engine finds the native plugin as they are to be written", async () => {
+    const files = {
+      "Pulumi.yaml": "name: native\nruntime: nodejs\n",
+      "index.ts": 'import { VipList } from "pulumi-email-security/native";\n',
+      "node_modules/pulumi-email-security/dist/plugin/schema.json": "{}",
+    };
+    const { code, output } = await Examination.of({}, { files, args: [] });
+    expect(code).toBe(1);
+    const [told = ""] = /^fail +plugin[\s\S]*?(?=^\S+ +settings)/m.exec(output) ?? [];
+    expect(told.split("\n").map((line) => line.replace(/^ {23}/, ""))).toEqual([
+      'fail  plugin         "index.ts" uses the native plugin, and Pulumi.yaml doesn\'t say where it is',
+      "                     → Add to Pulumi.yaml:",
+      "plugins:",
+      "  providers:",
+      "    - name: email-security",
+      "      path: node_modules/pulumi-email-security/dist/plugin",
+      "",
+    ]);
   });
 
   it("finds the mistakes in settings files of any depth, each once", async () => {

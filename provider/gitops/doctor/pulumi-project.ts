@@ -1,0 +1,70 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { parse } from "yaml";
+import { z } from "zod";
+
+/** What a Pulumi.yaml says that has to do with plugins. */
+export interface PulumiProject {
+  /** Its name: `Pulumi.yaml`. */
+  readonly file: string;
+  /** Its folder, from which the engine takes the paths in it. */
+  readonly folder: string;
+  readonly text: string;
+  readonly runtime: string;
+  /** The program's folder or file, where it says so. */
+  readonly main: string | undefined;
+  /** `plugins.providers`; undefined where there is no such list. */
+  readonly providers: readonly PluginEntry[] | undefined;
+  readonly hasPlugins: boolean;
+  /** `packages`, by their name. */
+  readonly packages: Readonly<Record<string, string>>;
+}
+
+/** One of `plugins.providers`. */
+export interface PluginEntry {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** In the order in which the engine looks for them. */
+export const PROJECT_FILES: readonly string[] = ["Pulumi.json", "Pulumi.yaml", "Pulumi.yml"];
+
+/**
+ * The Pulumi project of a folder: its own, or that of the nearest folder above. Undefined when there is none.
+ *
+ * @throws {Error} when its file can't be read, or is no YAML with what a project has.
+ */
+export function findProject(start: string): PulumiProject | undefined {
+  for (let folder = resolve(start); ; folder = dirname(folder)) {
+    const file = PROJECT_FILES.find((name) => existsSync(join(folder, name)));
+    if (file !== undefined) return readProject(folder, file);
+    if (dirname(folder) === folder) return undefined;
+  }
+}
+
+const packageSource = z.union([z.string(), z.looseObject({ source: z.string() })]);
+const pluginEntry = z.looseObject({ name: z.string().default(""), path: z.string().default("") });
+const projectFile = z.looseObject({
+  runtime: z.union([z.string(), z.looseObject({ name: z.string() })]),
+  main: z.string().optional(),
+  plugins: z.looseObject({ providers: z.array(pluginEntry).nullish() }).nullish(),
+  packages: z.record(z.string(), packageSource).nullish(),
+});
+
+function readProject(folder: string, file: string): PulumiProject {
+  const text = readFileSync(join(folder, file), "utf8");
+  const { runtime, main, plugins, packages } = projectFile.parse(parse(text));
+  return {
+    file,
+    folder,
+    text,
+    runtime: typeof runtime === "string" ? runtime : runtime.name,
+    main,
+    // A key with nothing below it is there all the same.
+    providers: plugins?.providers === null ? [] : plugins?.providers,
+    hasPlugins: plugins !== undefined,
+    packages: Object.fromEntries(
+      Object.entries(packages ?? {}).map(([name, one]) => [name, typeof one === "string" ? one : one.source]),
+    ),
+  };
+}

@@ -1,0 +1,271 @@
+import { appendFile, mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { Observation, Patient } from "../../../provider/gitops/doctor/check";
+import { pluginChecks } from "../../../provider/gitops/doctor/plugin-check";
+import manifest from "../../../provider/package.json";
+import { EmptyFolder } from "../../support/packed-package";
+
+const PLUGIN = resolve("provider/dist/plugin");
+const PROGRAM = "pulumi-resource-email-security";
+const PROJECT = "name: native\nruntime: nodejs\n";
+const NATIVE = 'import { VipList } from "pulumi-email-security/native";\n';
+const LINES = (path: string) =>
+  `plugins:\n  providers:\n    - name: email-security\n      path: ${JSON.stringify(path)}\n`;
+
+/** A Pulumi project, and what the doctor says of its plugin. */
+class Project implements AsyncDisposable {
+  readonly folder: EmptyFolder;
+
+  private constructor(folder: EmptyFolder) {
+    this.folder = folder;
+  }
+
+  static async of(files: Record<string, string>): Promise<Project> {
+    const project = new Project(await EmptyFolder.create());
+    for (const [path, text] of Object.entries(files)) await project.write(path, text);
+    return project;
+  }
+
+  async write(path: string, text: string, mode = 0o644): Promise<string> {
+    const file = join(this.folder.path, path);
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, text, { mode });
+    return file;
+  }
+
+  /** Puts the package as it is built into a node_modules of it. */
+  async install(folder = "."): Promise<void> {
+    const modules = join(this.folder.path, folder, "node_modules");
+    await mkdir(modules, { recursive: true });
+    await symlink(resolve("provider"), join(modules, "pulumi-email-security"));
+  }
+
+  async look(
+    environment: NodeJS.ProcessEnv = {},
+    { folder = ".", packageVersion = manifest.version } = {},
+  ): Promise<Observation> {
+    const [check] = pluginChecks;
+    const patient: Patient = {
+      environment: {
+        PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
+        PULUMI_HOME: join(this.folder.path, ".pulumi"),
+        ...environment,
+      },
+      packageVersion,
+      folder: join(this.folder.path, folder),
+      files: undefined,
+      now: Date.now,
+      contact: () => Promise.reject(new Error("nothing is asked of the service")),
+    };
+    return (await check?.look(patient)) as Observation;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.folder[Symbol.asyncDispose]();
+  }
+}
+
+describe("doctor: the native plugin", () => {
+  it.each([
+    ["TypeScript", "index.ts", PROJECT, { "index.ts": NATIVE }],
+    [
+      "JavaScript in a folder",
+      join("src", "vips.cjs"),
+      PROJECT,
+      { "src/vips.cjs": `require('pulumi-email-security/native')` },
+    ],
+    [
+      "a program elsewhere",
+      join("app", "main.mts"),
+      `${PROJECT}main: app/main.mts\n`,
+      { "app/main.mts": NATIVE },
+    ],
+    [
+      "Python",
+      "__main__.py",
+      "name: x\nruntime: python\n",
+      { "__main__.py": "import pulumi_email_security as es\n" },
+    ],
+    [
+      "Python's requirements",
+      "requirements.txt",
+      "name: x\nruntime:\n  name: python\n",
+      { "requirements.txt": "pulumi>=3\npulumi-email-security>=0.1\n" },
+    ],
+    [
+      "Go",
+      "go.mod",
+      "name: x\nruntime: go\n",
+      {
+        "go.mod": "module x\nrequire github.com/pulumi-email-security/pulumi-email-security/sdk/go v0.1.0\n",
+      },
+    ],
+    [
+      "Pulumi YAML",
+      "Pulumi.yaml",
+      "name: x\nruntime: yaml\nresources:\n  a:\n    type: email-security:VipList\n",
+      {},
+    ],
+    [
+      "Pulumi YAML beside it",
+      "Main.yaml",
+      "name: x\nruntime: yaml\n",
+      { "Main.yaml": "variables:\n  a:\n    fn::invoke:\n      function: email-security:getThreats\n" },
+    ],
+    ["a package", "Pulumi.yaml", `${PROJECT}packages:\n  email-security: 0.1.0\n`, {}],
+  ])("sees that it is used: %s", async (_what, file, text, files: Record<string, string>) => {
+    await using project = await Project.of({ "Pulumi.yaml": text, ...files });
+    await project.install();
+    expect(await project.look()).toMatchObject({
+      health: "fail",
+      found: `${JSON.stringify(file)} uses the native plugin, and Pulumi.yaml doesn't say where it is`,
+      advice: expect.stringMatching(/\n +path: node_modules\/pulumi-email-security\/dist\/plugin$/),
+    });
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ["dynamic resources", { "index.ts": 'import { VipList } from "pulumi-email-security";\n' }],
+    [
+      "a package's own files",
+      { "node_modules/x/index.ts": NATIVE, "venv/x.py": "import pulumi_email_security\n" },
+    ],
+    ["another project's", { "native/Pulumi.yaml": PROJECT, "native/index.ts": NATIVE }],
+    ["a YAML file of another kind", { "settings/acme.yaml": "type: email-security:VipList\n" }],
+  ])("sees that it is not used: %s", async (_what, files) => {
+    await using project = await Project.of({ "Pulumi.yaml": PROJECT, ...files });
+    expect(await project.look()).toEqual({ health: "ok", found: "the program does without it" });
+  });
+
+  it("says nothing where there is no project", async () => {
+    await using project = await Project.of({ "index.ts": NATIVE });
+    expect((await project.look()).health).toBe("skipped");
+  });
+
+  it("gives lines that put it right, from the nearest node_modules, whatever Pulumi.yaml has already", async () => {
+    await using project = await Project.of({
+      "stacks/acme/Pulumi.yaml": PROJECT,
+      "stacks/acme/index.ts": NATIVE,
+    });
+    const folder = "stacks/acme";
+    expect((await project.look({}, { folder })).advice).toBe(
+      "Run `npm install pulumi-email-security` beside it, and add to Pulumi.yaml:\n" +
+        "plugins:\n  providers:\n    - name: email-security\n      path: node_modules/pulumi-email-security/dist/plugin",
+    );
+    await project.install();
+    const beginnings = [PROJECT, `${PROJECT}plugins:\n`, `${PROJECT}plugins:\n  providers:\n`];
+    const others = `${PROJECT}plugins:\n  providers:\n  - name: other\n    path: other\n`;
+    for (const text of [...beginnings, others]) {
+      const file = await project.write(`${folder}/Pulumi.yaml`, text);
+      const { advice = "" } = await project.look({}, { folder });
+      const [sentence, ...lines] = advice.split("\n");
+      expect(sentence).toMatch(/^Add to /);
+      expect(lines.at(-1)).toMatch(/path: \.\.\/\.\.\/node_modules\/pulumi-email-security\/dist\/plugin$/);
+      // What is added below a key stands deeper than it.
+      const depth = text.endsWith("providers:\n") || text === others ? "  " : "";
+      const indent = text === `${PROJECT}plugins:\n` ? "  " : depth;
+      await appendFile(file, lines.map((line) => `${indent}${line}\n`).join(""));
+      expect(await project.look({}, { folder })).toEqual({
+        health: "ok",
+        found: `email-security ${manifest.version}, in ../../node_modules/pulumi-email-security/dist/plugin`,
+      });
+    }
+  });
+
+  it("starts the plugin that Pulumi.yaml names, from a folder below too, and compares the versions", async () => {
+    await using project = await Project.of({
+      "Pulumi.yaml": PROJECT + LINES(PLUGIN),
+      "src/index.ts": NATIVE,
+    });
+    expect(await project.look({}, { folder: "src" })).toEqual({
+      health: "ok",
+      found: `email-security ${manifest.version}, in ${PLUGIN}`,
+    });
+    expect(await project.look({}, { packageVersion: "7.0.0" })).toMatchObject({
+      health: "warn",
+      found: `email-security ${manifest.version}, in ${PLUGIN}`,
+      advice: expect.stringContaining("This is pulumi-email-security 7.0.0."),
+    });
+  });
+
+  it("takes a package of the project's that is a folder for it", async () => {
+    const text = `${PROJECT}packages:\n  email-security:\n    source: ./node_modules/pulumi-email-security/dist/plugin\n`;
+    await using project = await Project.of({ "Pulumi.yaml": text });
+    await project.install();
+    expect((await project.look()).health).toBe("ok");
+  });
+
+  it("says why a path leads nowhere", async () => {
+    await using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES("dist/plugin") });
+    expect(await project.look()).toEqual({
+      health: "fail",
+      found: 'there is no folder "dist/plugin", which Pulumi.yaml names',
+      advice: "Run `npm install pulumi-email-security` beside Pulumi.yaml.",
+    });
+    await project.install();
+    expect((await project.look()).advice).toBe(
+      "The package is installed; write\n- name: email-security\n  path: node_modules/pulumi-email-security/dist/plugin",
+    );
+    await project.write(`dist/plugin/${PROGRAM}`, "#!/bin/sh\nexit 7\n");
+    const noProgram = `there is no ${PROGRAM} that can be executed in "dist/plugin", which Pulumi.yaml names`;
+    expect((await project.look()).found).toBe(noProgram);
+    await project.write("Pulumi.yaml", PROJECT + LINES(`dist/plugin/${PROGRAM}`));
+    expect((await project.look()).advice).toBe("Name the folder that the plugin is in, not the plugin.");
+  });
+
+  it("says why a plugin doesn't start", async () => {
+    await using project = await Project.of({ "Pulumi.yaml": PROJECT + LINES(PLUGIN) });
+    const advice = "It needs a `node` on PATH, of Node.js 22.19 or later.";
+    expect(await project.look({ PATH: project.folder.path })).toEqual({
+      health: "fail",
+      found: expect.stringMatching(/^".+" has a plugin that doesn't start: .*node.*No such file/),
+      advice,
+    });
+    const older = join(project.folder.path, "old");
+    const pretend = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.1.0" } });`;
+    await project.write("old/pretend.cjs", pretend);
+    await project.write(
+      "old/node",
+      `#!/bin/sh\nexec ${process.execPath} -r ${join(older, "pretend.cjs")} "$@"\n`,
+      0o755,
+    );
+    expect(await project.look({ PATH: `${older}:/usr/bin:/bin` })).toEqual({
+      health: "fail",
+      found: expect.stringContaining(
+        "doesn't start: pulumi-email-security needs Node.js 22.19 or later; this is 20.1.0",
+      ),
+      advice,
+    });
+  });
+
+  it("warns of one that the engine finds without the project's saying so", async () => {
+    await using project = await Project.of({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
+    const PATH = `${PLUGIN}:${process.env["PATH"]}`;
+    const lines = expect.stringContaining("plugins:\n  providers:\n");
+    expect(await project.look({ PATH })).toEqual({
+      health: "warn",
+      found: `the engine uses the one on PATH, ${JSON.stringify(join(PLUGIN, PROGRAM))}, and warns of it`,
+      advice: lines,
+    });
+    expect((await project.look({ PATH, PULUMI_IGNORE_AMBIENT_PLUGINS: "true" })).health).toBe("fail");
+    await project.write(`.pulumi/plugins/resource-email-security-v${manifest.version}/${PROGRAM}`, "");
+    expect(await project.look()).toEqual({
+      health: "warn",
+      found: "the engine uses the one that was installed as a plugin, which no update of the package reaches",
+      advice: lines,
+    });
+  });
+
+  it("says that Pulumi.yaml can't be read", async () => {
+    await using project = await Project.of({ "Pulumi.yaml": "name: x\nruntime: [\n" });
+    expect(await project.look()).toMatchObject({ health: "fail", advice: expect.stringContaining("line 3") });
+    await project.write(
+      "Pulumi.yaml",
+      "name: x\nruntime: nodejs\nplugins:\n  providers:\n    email-security: here\n",
+    );
+    expect(await project.look()).toMatchObject({
+      health: "fail",
+      advice: expect.stringContaining("plugins.providers: "),
+    });
+  });
+});
