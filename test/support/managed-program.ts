@@ -1,10 +1,6 @@
 import type { HandlerName } from "../../provider/resources/shell";
-import {
-  InitFailed,
-  type Properties,
-  ProviderProcess,
-  type ProviderProcessOptions,
-} from "./provider-process";
+import { InitFailed, type Properties } from "./provider-call";
+import { ProviderProcess, type ProviderProcessOptions } from "./provider-process";
 
 /** One resource of a program. */
 export interface Declared {

@@ -1,5 +1,6 @@
 import type { HandlerName } from "../../provider/resources/shell";
-import { InitFailed, type Properties, ProviderProcess, type ProviderResource } from "./provider-process";
+import { InitFailed, type Properties } from "./provider-call";
+import { ProviderProcess, type ProviderResource } from "./provider-process";
 
 /** What serves the resources of a run. */
 export interface ServesRuns extends Pick<ProviderProcess, "nextRun" | "printed"> {

@@ -1,30 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { createInterface } from "node:readline";
-import { credentials, type ServiceError } from "@grpc/grpc-js";
+import { credentials } from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
-import status from "@pulumi/pulumi/proto/status_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { type HandlerName, shell } from "../../provider/resources/shell";
 import { compiled } from "./compile-cache";
-
-export type Properties = Record<string, unknown>;
-
-/** What a create or an update that failed halfway left behind, for the engine to keep in state. */
-export class InitFailed extends Error {
-  readonly id: string;
-  readonly properties: Properties;
-  readonly reasons: readonly string[];
-
-  constructor(message: string, id: string, properties: Properties, reasons: readonly string[]) {
-    super(message);
-    this.id = id;
-    this.properties = properties;
-    this.reasons = reasons;
-  }
-}
+import { call, type Properties, plain, type Start, urnOf } from "./provider-call";
+import { ProviderInstance } from "./provider-instance";
 
 /** What the core is driven by: Pulumi's host of dynamic resources, or the native plugin. */
 export type FrontName = "dynamic" | "native";
@@ -43,6 +28,8 @@ export interface ProviderProcessOptions {
   /** The name of an explicit provider instance. Default: the process serves the default one. */
   readonly instance?: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** A copy of the native plugin to run as a program, in its folder. Default: the one that was built. */
+  readonly copy?: string;
   /** Whether it is configured before {@link ProviderProcess.start} answers. Default: true. */
   readonly isConfigured?: boolean;
 }
@@ -77,25 +64,12 @@ const FRONTS: Readonly<Record<FrontName, Front>> = {
     types: "email-security:index",
     extra: () => ({}),
     told: () => ({}),
-    async configure(client, { config = {}, instance = "default" }) {
+    async configure(client, { config = {}, instance: name }) {
+      const instance = new ProviderInstance(client, name);
       const args = Object.entries(config).map(([key, value]) => [key.slice("email-security:".length), value]);
-      const urn = urnOf("pulumi:providers:email-security", instance);
-      const check = new provider.CheckRequest();
-      check.setUrn(urn);
-      check.setNews(Struct.fromJavaScript(Object.fromEntries(args)));
-      const checked = await call<InstanceType<typeof provider.CheckResponse>>((done) =>
-        client.checkConfig(check, done),
-      );
-      const reasons = checked.getFailuresList().map((failure) => failure.getReason());
-      if (reasons.length > 0) throw new Error(reasons.join("\n"));
-      const request = new provider.ConfigureRequest();
-      request.setUrn(urn);
-      request.setName(instance);
-      request.setType("pulumi:providers:email-security");
-      request.setAcceptsecrets(true);
-      // As checked: with the key as a secret.
-      request.setArgs(checked.getInputs());
-      await call((done) => client.configure(request, done));
+      const { inputs, failures } = await instance.check(Object.fromEntries(args));
+      if (failures.length > 0) throw new Error(failures.join("\n"));
+      await instance.configure(inputs);
     },
   },
 };
@@ -127,8 +101,11 @@ export class ProviderProcess implements AsyncDisposable {
   }
 
   static async start(options: ProviderProcessOptions = {}): Promise<ProviderProcess> {
-    const program = FRONTS[options.front ?? FRONT].program();
-    const child = spawn(process.execPath, [program, engineAddress()], {
+    const { copy, front = FRONT } = options;
+    const program = copy === undefined ? [process.execPath, FRONTS[front].program()] : [copy];
+    const [command = "", ...args] = [...program, engineAddress()];
+    const child = spawn(command, args, {
+      cwd: copy === undefined ? process.cwd() : dirname(copy),
       stdio: ["pipe", "pipe", "pipe"],
       env: { PATH: process.env["PATH"], ...compiled(), ...options.environment },
     });
@@ -144,6 +121,7 @@ export class ProviderProcess implements AsyncDisposable {
       );
     });
     const client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), {
+      "grpc.max_receive_message_length": 400 * 1024 * 1024,
       // What failed halfway comes in the trailers, with its whole state. The engine takes as much.
       "grpc.max_metadata_size": 16 * 1024 * 1024,
     });
@@ -397,44 +375,7 @@ export class ProviderResource {
   }
 }
 
-function urnOf(type: string, name: string): string {
-  return `urn:pulumi:dev::settings::${type}::${name}`;
-}
-
 /** Where the engine of a run would be reached; the processes of one run are told the same, those of another are not. */
 function engineAddress(): string {
   return `127.0.0.1:${Math.floor(Math.random() * 1e9)}`;
-}
-
-function plain(struct: Struct | undefined): Properties {
-  const { __provider: _shell, ...rest } = (struct?.toJavaScript() ?? {}) as Properties;
-  return rest;
-}
-
-type Start<Answer> = (done: (error: ServiceError | null, answer: Answer) => void) => void;
-
-/** @param needed what the engine must get back with what failed halfway, to go on with it. */
-async function call<Answer>(start: Start<Answer>, needed: readonly string[] = []): Promise<Answer> {
-  return await new Promise<Answer>((resolve, reject) => {
-    start((error, answer) =>
-      error === null ? resolve(answer) : reject(initFailure(error, needed) ?? new Error(error.details)),
-    );
-  });
-}
-
-function initFailure(error: ServiceError, needed: readonly string[]): InitFailed | undefined {
-  const bytes = error.metadata.get("grpc-status-details-bin")[0];
-  if (!(bytes instanceof Buffer)) return undefined;
-  const detail = status.Status.deserializeBinary(bytes).getDetailsList()[0];
-  if (detail === undefined) return undefined;
-  const failed = provider.ErrorResourceInitFailed.deserializeBinary(detail.getValue_asU8());
-  const properties = failed.getProperties()?.toJavaScript() ?? {};
-  const lost = needed.filter((name) => !(name in properties));
-  if (lost.length > 0) throw new Error(`the half-made resource lost its ${lost}`);
-  return new InitFailed(
-    error.details,
-    failed.getId(),
-    plain(failed.getProperties()),
-    failed.getReasonsList(),
-  );
 }

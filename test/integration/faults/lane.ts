@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type FaultyProxy, type ProxiedRequest, startFaultyProxy } from "../../support/faulty-proxy";
 import { ManagedProgram, type ProgramUp, type Stack } from "../../support/managed-program";
-import type { Properties } from "../../support/provider-process";
+import type { Properties } from "../../support/provider-call";
 import { type Certificate, makeCertificate } from "../client/certificate";
 import type { Case, Endpoint } from "./faults";
 import { AFTER, BEFORE, COMPANY } from "./program";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { InitFailed, ProviderProcess } from "../../support/provider-process";
+import { InitFailed } from "../../support/provider-call";
+import { ProviderProcess } from "../../support/provider-process";
 import { laterRun, READ_BOTH_LISTS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
 
 const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxOptions } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
-import type { Properties } from "../../support/provider-process";
+import type { Properties } from "../../support/provider-call";
 import { laterRun, READ_BOTH_LISTS, type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 async function listTenant(options: SandboxOptions = {}) {

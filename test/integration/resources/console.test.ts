@@ -3,7 +3,7 @@ import type { HandlerName } from "../../../provider/resources/shell";
 import type { ServiceRequest } from "../../../provider/sandbox";
 import { holdsOf } from "../../support/holds-of";
 import { ManagedResource, type Up } from "../../support/managed-resource";
-import type { Properties } from "../../support/provider-process";
+import type { Properties } from "../../support/provider-call";
 import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 /*

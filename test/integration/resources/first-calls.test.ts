@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/shell";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { type Properties, ProviderProcess } from "../../support/provider-process";
+import type { Properties } from "../../support/provider-call";
+import { ProviderProcess } from "../../support/provider-process";
 import { isLong } from "../../support/scale";
 
 /*

@@ -5,7 +5,8 @@ import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
 import { holdsOf } from "../../support/holds-of";
 import { Interleaving } from "../../support/interleaving";
 import { ManagedResource, type Up } from "../../support/managed-resource";
-import { type Properties, ProviderProcess } from "../../support/provider-process";
+import type { Properties } from "../../support/provider-call";
+import { ProviderProcess } from "../../support/provider-process";
 import { isLong } from "../../support/scale";
 
 /*

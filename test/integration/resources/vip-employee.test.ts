@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { InitFailed, ProviderProcess } from "../../support/provider-process";
+import { InitFailed } from "../../support/provider-call";
+import { ProviderProcess } from "../../support/provider-process";
 import { laterRun, READ_VIPS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
 
 const cfo = { email: "Yuki.Sato@acme.example", comment: "Signs payments" };

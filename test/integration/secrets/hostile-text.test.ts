@@ -8,7 +8,8 @@ import {
   startSandbox,
 } from "../../../provider/sandbox";
 import { commandsIn, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
-import { InitFailed, type Properties, ProviderProcess } from "../../support/provider-process";
+import { InitFailed, type Properties } from "../../support/provider-call";
+import { ProviderProcess } from "../../support/provider-process";
 import { isLong } from "../../support/scale";
 
 /*

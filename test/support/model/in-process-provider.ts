@@ -3,7 +3,7 @@ import { NAME_PROPERTY, PROVIDER_PROPERTY } from "../../../provider/resources/pu
 import { readReviewedPlan } from "../../../provider/resources/reviewed-plan";
 import type { HandlerName } from "../../../provider/resources/shell";
 import type { Served, ServesRuns } from "../managed-resource";
-import { InitFailed, type Properties } from "../provider-process";
+import { InitFailed, type Properties } from "../provider-call";
 import { Provider } from "./in-process-stack";
 
 /** What the provider process of one run is to a managed resource, in this process: for many runs. */
