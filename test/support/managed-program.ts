@@ -1,10 +1,6 @@
 import type { HandlerName } from "../../provider/resources/shell";
-import {
-  DynamicProvider,
-  type DynamicProviderOptions,
-  InitFailed,
-  type Properties,
-} from "./dynamic-provider";
+import { InitFailed, type Properties } from "./provider-call";
+import { ProviderProcess, type ProviderProcessOptions } from "./provider-process";
 
 /** One resource of a program. */
 export interface Declared {
@@ -55,13 +51,13 @@ const EMPTY: Stack = { resources: new Map(), doomed: [] };
  * by side or one after the other, and what is declared no more is deleted last, when nothing has failed.
  */
 export class ManagedProgram implements AsyncDisposable {
-  readonly #options: DynamicProviderOptions;
+  readonly #options: ProviderProcessOptions;
   readonly #resources: Map<string, Kept>;
   #doomed: readonly Kept[];
-  #process: DynamicProvider | undefined;
+  #process: ProviderProcess | undefined;
 
   /** @param stack what runs of another instance have left behind. */
-  constructor(options: DynamicProviderOptions, stack: Stack = EMPTY) {
+  constructor(options: ProviderProcessOptions, stack: Stack = EMPTY) {
     this.#options = options;
     this.#resources = new Map(stack.resources);
     this.#doomed = stack.doomed;
@@ -106,7 +102,7 @@ export class ManagedProgram implements AsyncDisposable {
           () =>
             attempt(name, async () => {
               onStep();
-              await provider.resource(kept.handler).delete(kept.id, kept.properties);
+              await provider.resource(kept.handler, name).delete(kept.id, kept.properties, kept.inputs);
               this.#resources.delete(name);
               return "deleted";
             }),
@@ -115,7 +111,7 @@ export class ManagedProgram implements AsyncDisposable {
         (kept) => () =>
           attempt(`the replaced ${kept.id}`, async () => {
             onStep();
-            await provider.resource(kept.handler).delete(kept.id, kept.properties);
+            await provider.resource(kept.handler).delete(kept.id, kept.properties, kept.inputs);
             this.#doomed = this.#doomed.filter((other) => other !== kept);
             return "deleted";
           }),
@@ -129,8 +125,9 @@ export class ManagedProgram implements AsyncDisposable {
     const found = new Map<string, Properties | undefined>();
     const provider = this.#process ?? (await this.#nextRun());
     await Promise.all(
-      [...this.#resources].map(async ([name, { handler, id, properties }]) => {
-        found.set(name, (await provider.resource(handler).read(id, properties))?.properties);
+      [...this.#resources].map(async ([name, { handler, id, properties, inputs }]) => {
+        const resource = provider.resource(handler, name);
+        found.set(name, (await resource.read(id, properties, inputs))?.properties);
       }),
     );
     return found;
@@ -140,20 +137,20 @@ export class ManagedProgram implements AsyncDisposable {
     await this.#process?.[Symbol.asyncDispose]();
   }
 
-  async #nextRun(): Promise<DynamicProvider> {
+  async #nextRun(): Promise<ProviderProcess> {
     await this.#process?.[Symbol.asyncDispose]();
-    this.#process = await DynamicProvider.start(this.#options);
+    this.#process = await ProviderProcess.start(this.#options);
     return this.#process;
   }
 
   async #bring(
     name: string,
     { handler, args }: Declared,
-    { provider, onStep }: { provider: DynamicProvider; onStep: () => void },
+    { provider, onStep }: { provider: ProviderProcess; onStep: () => void },
   ): Promise<Outcome> {
-    const resource = provider.resource(handler);
+    const resource = provider.resource(handler, name);
     const check = async (olds?: Properties): Promise<Properties> => {
-      const { inputs, failures } = await resource.check({ __resourceName: name, ...args }, olds);
+      const { inputs, failures } = await resource.check(args, olds);
       if (Object.keys(failures).length > 0) throw new Error(JSON.stringify(failures));
       return inputs;
     };
@@ -176,7 +173,7 @@ export class ManagedProgram implements AsyncDisposable {
       return "created";
     }
     const inputs = await check(before.inputs);
-    const { changes, replaces } = await resource.diff(before.id, before.properties, inputs);
+    const { changes, replaces } = await resource.diff(before.id, before.properties, inputs, before.inputs);
     if (replaces.length > 0) {
       try {
         await create(await check());
@@ -191,7 +188,7 @@ export class ManagedProgram implements AsyncDisposable {
     }
     onStep();
     try {
-      const properties = await resource.update(before.id, before.properties, inputs);
+      const properties = await resource.update(before.id, before.properties, inputs, before.inputs);
       this.#resources.set(name, { ...before, inputs, properties, isHalfMade: false });
       return "updated";
     } catch (error) {

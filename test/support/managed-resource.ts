@@ -1,14 +1,15 @@
 import type { HandlerName } from "../../provider/resources/shell";
-import { DynamicProvider, type DynamicResource, InitFailed, type Properties } from "./dynamic-provider";
+import { InitFailed, type Properties } from "./provider-call";
+import { ProviderProcess, type ProviderResource } from "./provider-process";
 
 /** What serves the resources of a run. */
-export interface ServesRuns extends Pick<DynamicProvider, "nextRun" | "printed"> {
-  resource(handler: HandlerName): Served;
+export interface ServesRuns extends Pick<ProviderProcess, "nextRun" | "printed"> {
+  resource(handler: HandlerName, name?: string): Served;
 }
 
 /** The engine's calls for one kind of resource. */
 export type Served = Pick<
-  DynamicResource,
+  ProviderResource,
   "check" | "diff" | "diffDetails" | "create" | "read" | "update" | "delete"
 >;
 
@@ -35,23 +36,29 @@ export class ManagedResource {
   id = "";
   readonly #tenant: { readonly provider: ServesRuns };
   readonly #handler: HandlerName;
+  readonly #name: string;
   readonly #sharesRuns: boolean;
   #hasFailed = false;
 
   /** @param options with `sharesRuns`, whoever has several resources begins each run of theirs (`provider.nextRun`). */
-  constructor(tenant: { readonly provider: ServesRuns }, handler: HandlerName, { sharesRuns = false } = {}) {
+  constructor(
+    tenant: { readonly provider: ServesRuns },
+    handler: HandlerName,
+    { name = "list", sharesRuns = false } = {},
+  ) {
     this.#tenant = tenant;
     this.#handler = handler;
+    this.#name = name;
     this.#sharesRuns = sharesRuns;
   }
 
   /** `pulumi up --skip-preview`. */
   async up(args: Properties): Promise<Up> {
     return await this.#run(async () => {
-      const resource = this.#tenant.provider.resource(this.#handler);
+      const resource = this.#resource;
       const before = this.inputs;
       const isUpdate = this.properties !== undefined;
-      const { inputs, failures } = await resource.check({ __resourceName: "list", ...args }, this.inputs);
+      const { inputs, failures } = await resource.check(args, before);
       if (Object.keys(failures).length > 0) return { outcome: "refused", failures };
       try {
         if (this.properties === undefined) {
@@ -59,11 +66,11 @@ export class ManagedResource {
           Object.assign(this, { id: created.id, properties: created.properties, inputs });
           return { outcome: "created", failures };
         }
-        const { changes } = await resource.diff(this.id, this.properties, inputs);
-        const details = (await resource.diffDetails(this.id, this.properties, inputs)) ?? {};
+        const { changes } = await resource.diff(this.id, this.properties, inputs, before);
+        const details = (await resource.diffDetails(this.id, this.properties, inputs, before)) ?? {};
         // The engine updates what failed halfway before, whatever the diff says.
         if (changes || this.#hasFailed) {
-          this.properties = await resource.update(this.id, this.properties, inputs);
+          this.properties = await resource.update(this.id, this.properties, inputs, before);
           this.inputs = inputs;
           this.#hasFailed = false;
           return { outcome: "updated", failures, details };
@@ -85,7 +92,7 @@ export class ManagedResource {
   /** `pulumi refresh`. What is gone is made again by the next `up`. */
   async refresh(): Promise<void> {
     await this.#run(async () => {
-      const found = await this.#tenant.provider.resource(this.#handler).read(this.id, this.properties ?? {});
+      const found = await this.#resource.read(this.id, this.properties ?? {}, this.inputs);
       if (found === undefined) {
         this.properties = undefined;
         return { outcome: "same", failures: {} };
@@ -102,7 +109,7 @@ export class ManagedResource {
   async destroy(): Promise<Up> {
     return await this.#run(async () => {
       try {
-        await this.#tenant.provider.resource(this.#handler).delete(this.id, this.properties ?? {});
+        await this.#resource.delete(this.id, this.properties ?? {}, this.inputs);
         this.properties = undefined;
         this.inputs = {};
         return { outcome: "updated", failures: {} };
@@ -112,13 +119,17 @@ export class ManagedResource {
     });
   }
 
+  get #resource(): Served {
+    return this.#tenant.provider.resource(this.#handler, this.#name);
+  }
+
   async #run(work: () => Promise<Omit<Up, "printed" | "reasons" | "details"> & Partial<Up>>): Promise<Up> {
     const { provider } = this.#tenant;
     if (!this.#sharesRuns) await provider.nextRun();
     const before = provider.printed.length;
     const up = await work();
     // What the process prints comes over a pipe, after its answer.
-    if (provider instanceof DynamicProvider) await new Promise((resolve) => setTimeout(resolve, 30));
+    if (provider instanceof ProviderProcess) await new Promise((resolve) => setTimeout(resolve, 30));
     return { reasons: [], details: {}, ...up, printed: provider.printed.slice(before).join("\n") };
   }
 }

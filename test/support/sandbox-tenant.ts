@@ -1,11 +1,11 @@
 import { afterAll, beforeAll } from "vitest";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/sandbox";
-import { DynamicProvider } from "./dynamic-provider";
+import { ProviderProcess } from "./provider-process";
 
 /** A sandbox and a provider process that manages its tenant "acme" with the CI key. */
 export interface SandboxTenant extends AsyncDisposable {
   readonly sandbox: Sandbox;
-  readonly provider: DynamicProvider;
+  readonly provider: ProviderProcess;
   /** The requests since the last call, as "GET /api/v1/… ?query {body} 200", oldest first. */
   trace(): string[];
   /** The same without reads. */
@@ -20,7 +20,7 @@ export async function sandboxTenant(
   environment: Record<string, string> = {},
 ): Promise<SandboxTenant> {
   const sandbox = await startSandbox({ scenario: "empty", ...options });
-  const provider = await DynamicProvider.start({
+  const provider = await ProviderProcess.start({
     environment: {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
@@ -79,8 +79,8 @@ export function sharedTenant(): () => SandboxTenant {
 }
 
 /** A later run of the engine: another provider process on the same tenant, that has read nothing yet. */
-export async function laterRun(tenant: SandboxTenant): Promise<DynamicProvider> {
-  return await DynamicProvider.start({
+export async function laterRun(tenant: SandboxTenant): Promise<ProviderProcess> {
+  return await ProviderProcess.start({
     environment: { EMAIL_SECURITY_BASE_URL: tenant.sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
 }

@@ -1,6 +1,9 @@
 import fc from "fast-check";
 import type { Told } from "../../support/faulty-proxy";
+import { isLong } from "../../support/scale";
 import table from "./faults.json";
+
+const SEED = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
 
 /** What is promised of a request that fails: */
 export type Promised =
@@ -54,8 +57,23 @@ export interface Case<E extends Endpoint> {
   readonly tries: Tries;
 }
 
+/** The cases of this run, with their names. */
+export function chosen<E extends Endpoint>(
+  endpoints: readonly E[],
+): (readonly [name: string, one: Case<E>])[] {
+  const all = matrix(endpoints);
+  const cases = isLong ? all : sample(all, SEED);
+  console.info(`${cases.length} of ${all.length} cases, EMAIL_SECURITY_TEST_SEED=${SEED}`);
+  return cases.map((one) => [nameOf(one), one] as const);
+}
+
+function nameOf({ fault, moment, endpoint, tries }: Case<Endpoint>): string {
+  const when = moment === undefined ? "" : `, ${moment} the commit`;
+  return `${fault.name}${when}: ${tries} ${endpoint.method} ${endpoint.path.source.replaceAll("\\", "")}`;
+}
+
 /** The whole matrix over some endpoints. */
-export function matrix<E extends Endpoint>(endpoints: readonly E[]): Case<E>[] {
+function matrix<E extends Endpoint>(endpoints: readonly E[]): Case<E>[] {
   return FAULTS.flatMap((fault) =>
     (fault.moments ?? [undefined]).flatMap((moment) =>
       endpoints.flatMap((endpoint) => TRIES.map((tries) => ({ fault, moment, endpoint, tries }))),
@@ -112,7 +130,7 @@ export function toldAs({ code }: FaultRow): RegExp {
  * Some of the cases: every fault, every endpoint on every kind of try, and the same ones for the same seed. Those that
  * wait until the client has given up waiting are left to the whole matrix.
  */
-export function sample<E extends Endpoint>(cases: readonly Case<E>[], seed: number): Case<E>[] {
+function sample<E extends Endpoint>(cases: readonly Case<E>[], seed: number): Case<E>[] {
   const left = new Set(cases.flatMap(aspectsOf));
   const isLengthy = ({ fault, endpoint, tries }: Case<E>) =>
     tries === "every" && promisedFor(fault, endpoint) === "wait";

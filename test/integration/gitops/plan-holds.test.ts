@@ -12,7 +12,6 @@ import type { Change, Plan, Standing } from "../../../provider/gitops/plan/plan"
 import { planJson } from "../../../provider/gitops/plan/render/json";
 import { hostOf } from "../../../provider/gitops/plan-tenant";
 import { parsePattern } from "../../../provider/settings/pattern";
-import { DynamicProvider } from "../../support/dynamic-provider";
 import { ManagedResource, type ServesRuns, type Up } from "../../support/managed-resource";
 import { aConsoleEdit, type ConsoleEdit, doInConsole } from "../../support/model/colleague";
 import { Companies, type Company } from "../../support/model/company";
@@ -28,6 +27,7 @@ import {
   settingsText,
 } from "../../support/model/settings-edit";
 import { canonical, entryTypeOf } from "../../support/model/world";
+import { ProviderProcess } from "../../support/provider-process";
 import { isLong } from "../../support/scale";
 import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
 
@@ -114,7 +114,7 @@ type Begin = (company: Company, environment: Record<string, string>) => Promise<
 const inThisProcess: Begin = async (company, environment) => new InProcessProvider(company, environment);
 
 const inItsOwn: Begin = async ({ url, apiKey }, environment) =>
-  await DynamicProvider.start({
+  await ProviderProcess.start({
     environment: { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: apiKey, ...environment },
   });
 

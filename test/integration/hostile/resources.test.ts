@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DynamicProvider } from "../../support/dynamic-provider";
+import { ProviderProcess } from "../../support/provider-process";
 import { failure } from "../client/service";
 import { pour } from "./hostile-service";
 
@@ -63,10 +63,10 @@ class HostileTenant implements AsyncDisposable {
   nextId: () => string = () => `e-${this.entries.length + 1}`;
   /** What an entry's creation is answered with, where that is not the new entry. */
   created: (() => Row) | undefined;
-  readonly provider: DynamicProvider;
+  readonly provider: ProviderProcess;
   readonly #server;
 
-  private constructor(server: ReturnType<typeof createServer>, provider: DynamicProvider) {
+  private constructor(server: ReturnType<typeof createServer>, provider: ProviderProcess) {
     this.#server = server;
     this.provider = provider;
   }
@@ -79,7 +79,7 @@ class HostileTenant implements AsyncDisposable {
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const provider = await DynamicProvider.start({
+    const provider = await ProviderProcess.start({
       environment: { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: "key" },
     });
     const tenant = new HostileTenant(server, provider);
@@ -156,7 +156,7 @@ const DECLARED = {
 };
 
 /** A resource of every kind. */
-function resourcesOf(provider: DynamicProvider) {
+function resourcesOf(provider: ProviderProcess) {
   return {
     entry: provider.resource("allowDenyEntry"),
     list: provider.resource("allowDenyList"),
@@ -165,7 +165,7 @@ function resourcesOf(provider: DynamicProvider) {
   };
 }
 
-async function declareAll(provider: DynamicProvider) {
+async function declareAll(provider: ProviderProcess) {
   const { entry, list, vip, vips } = resourcesOf(provider);
   return {
     entry: await entry.declare(DECLARED.entry),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { inspect } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { DynamicProvider, type DynamicProviderOptions } from "../../support/dynamic-provider";
+import { ProviderProcess, type ProviderProcessOptions } from "../../support/provider-process";
 import { type Certificate, makeCertificate } from "../client/certificate";
 import { endpointOf } from "../client/endpoints";
 import { always, failure, page, Service, TestClient } from "../client/service";
@@ -77,7 +77,7 @@ async function startCompany({ proxy: options, service: certificate = ofService, 
 async function byProviderProcess(setting: Setting) {
   await using company = await startCompany(setting);
   const { trusted = [] } = setting;
-  await using provider = await DynamicProvider.start({
+  await using provider = await ProviderProcess.start({
     environment: {
       ...company.environment,
       ...(trusted.length === 0 ? {} : { NODE_EXTRA_CA_CERTS: await authorities(...trusted) }),
@@ -267,8 +267,8 @@ describe("a company's proxy and its own authorities", () => {
 });
 
 /** What looking for a VIP comes to in a provider process. */
-async function lookedFor(options: DynamicProviderOptions): Promise<string> {
-  await using provider = await DynamicProvider.start(options);
+async function lookedFor(options: ProviderProcessOptions): Promise<string> {
+  await using provider = await ProviderProcess.start(options);
   const read = provider
     .resource("vipEmployee")
     .read("jane@company.example", { email: "jane@company.example" });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { DynamicProvider, InitFailed } from "../../support/dynamic-provider";
+import { InitFailed } from "../../support/provider-call";
+import { ProviderProcess } from "../../support/provider-process";
 import { laterRun, READ_BOTH_LISTS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
 
 const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -641,7 +642,7 @@ describe("what belongs to others", () => {
   it("is said when a deletion finds nothing: the key may be another tenant's", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
-    await using other = await DynamicProvider.start({
+    await using other = await ProviderProcess.start({
       environment: {
         EMAIL_SECURITY_BASE_URL: tenant.sandbox.url,
         EMAIL_SECURITY_API_KEY: "sandbox-globex-ci",
@@ -657,9 +658,9 @@ describe("what belongs to others", () => {
   it("is another tenant's: a resource that moves to it is replaced", async () => {
     await using tenant = await sandboxTenant();
     const made = await tenant.provider.resource("allowDenyEntry").declare(evil);
-    await using other = await DynamicProvider.start({
+    await using other = await ProviderProcess.start({
+      instance: "globex",
       config: {
-        "email-security:instance": "globex",
         "email-security:baseUrl": tenant.sandbox.url,
         "email-security:apiKey": "sandbox-globex-ci",
       },
@@ -703,12 +704,12 @@ describe("configuration", () => {
   it("takes the stack's configuration where the environment says nothing, and the environment wins", async () => {
     await using tenant = await sandboxTenant();
 
-    await using fromConfig = await DynamicProvider.start({
+    await using fromConfig = await ProviderProcess.start({
       config: { "email-security:baseUrl": tenant.sandbox.url, "email-security:apiKey": "sandbox-globex-ci" },
     });
     await fromConfig.resource("allowDenyEntry").declare(evil);
     expect(tenant.sandbox.allowDenyEntries("globex")).toHaveLength(1);
-    await using both = await DynamicProvider.start({
+    await using both = await ProviderProcess.start({
       config: {
         "email-security:baseUrl": "https://nowhere.invalid",
         "email-security:apiKey": "sandbox-globex-ci",
@@ -720,7 +721,7 @@ describe("configuration", () => {
   });
 
   it("names what is missing and where to give it", async () => {
-    await using bare = await DynamicProvider.start();
+    await using bare = await ProviderProcess.start();
     const create = bare.resource("allowDenyEntry").declare(evil);
     await expect(create).rejects.toThrow(/EMAIL_SECURITY_BASE_URL.*pulumi config set email-security:baseUrl/);
   });
@@ -728,7 +729,7 @@ describe("configuration", () => {
   it("serves first calls of two resource kinds that race", async () => {
     await using tenant = await sandboxTenant({ scenario: "acme" });
 
-    await using fromConfig = await DynamicProvider.start({
+    await using fromConfig = await ProviderProcess.start({
       config: { "email-security:baseUrl": tenant.sandbox.url, "email-security:apiKey": "sandbox-acme-ci" },
     });
     const entry = fromConfig.resource("allowDenyEntry");

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { SandboxOptions } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
+import type { Properties } from "../../support/provider-call";
 import { laterRun, READ_BOTH_LISTS, type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 async function listTenant(options: SandboxOptions = {}) {
@@ -525,10 +526,10 @@ describe("no hole is opened", () => {
 describe("one program", () => {
   it("catches where lists and single entries collide", async () => {
     await using tenant = await sandboxTenant();
-    const list = tenant.provider.resource("allowDenyList");
-    const entry = tenant.provider.resource("allowDenyEntry");
-    const check = async (name: string, args: object) =>
-      (await list.check({ __resourceName: name, ...args })).failures;
+    const check = async (name: string, args: Properties) =>
+      (await tenant.provider.resource("allowDenyList", name).check(args)).failures;
+    const checkEntry = async (name: string, args: Properties) =>
+      (await tenant.provider.resource("allowDenyEntry", name).check(args)).failures;
     expect(await check("blocklist", { entries: { "evil.example": "deny", "x.example": "deny" } })).toEqual(
       {},
     );
@@ -542,15 +543,11 @@ describe("one program", () => {
     expect(await check("third", { entries: { "evil.example": "allow" } })).toEqual({
       "": expect.stringContaining('AllowDenyList "blocklist" too'),
     });
-    expect(
-      (await entry.check({ __resourceName: "single", list: "deny", value: "x.example" })).failures,
-    ).toEqual({
+    expect(await checkEntry("single", { list: "deny", value: "x.example" })).toEqual({
       value:
         '"deny x.example" is declared at entries["x.example"] of AllowDenyList "blocklist" too; keep one of the two',
     });
-    expect(
-      (await entry.check({ __resourceName: "free", list: "deny", value: "free.example" })).failures,
-    ).toEqual({});
+    expect(await checkEntry("free", { list: "deny", value: "free.example" })).toEqual({});
     expect(await check("fourth", { entries: { "free.example": "deny" } })).toEqual({
       "": expect.stringContaining(
         '"deny free.example" is declared at value of AllowDenyEntry "free" too; keep one of the two',
@@ -562,32 +559,23 @@ describe("one program", () => {
 
   it("an exclusive list suffers none beside it, whichever is checked first", async () => {
     await using tenant = await sandboxTenant();
-    const list = tenant.provider.resource("allowDenyList");
-    const entry = tenant.provider.resource("allowDenyEntry");
-    await entry.check({ __resourceName: "single", list: "deny", value: "x.example" });
-    const exclusive = { __resourceName: "all", mode: "exclusive", entries: { "evil.example": "deny" } };
+    const list = tenant.provider.resource("allowDenyList", "all");
+    const entry = (name: string) => tenant.provider.resource("allowDenyEntry", name);
+    await entry("single").check({ list: "deny", value: "x.example" });
+    const exclusive = { mode: "exclusive", entries: { "evil.example": "deny" } };
     expect((await list.check(exclusive)).failures).toEqual({
       mode: 'is "exclusive", so this list would remove deny x.example, which AllowDenyEntry "single" declares: declare it here, or name it in `ignore`',
     });
     expect((await list.check({ ...exclusive, ignore: ["x.example", "*.corp.example"] })).failures).toEqual(
       {},
     );
-    expect(
-      (await entry.check({ __resourceName: "late", list: "allow", value: "y.example" })).failures,
-    ).toEqual({
+    expect((await entry("late").check({ list: "allow", value: "y.example" })).failures).toEqual({
       value:
         '"allow y.example" would be removed again by AllowDenyList "all", which is exclusive: declare it there, or name it in the `ignore` of that list',
     });
-    expect(
-      (await entry.check({ __resourceName: "fine", list: "allow", value: "y.corp.example" })).failures,
-    ).toEqual({});
-    expect(
-      (
-        await tenant.provider
-          .resource("vipEmployee")
-          .check({ __resourceName: "v", email: "yuki.sato@acme.example" })
-      ).failures,
-    ).toEqual({});
+    expect((await entry("fine").check({ list: "allow", value: "y.corp.example" })).failures).toEqual({});
+    const vip = tenant.provider.resource("vipEmployee");
+    expect((await vip.check({ email: "yuki.sato@acme.example" })).failures).toEqual({});
   });
 
   it("an entry that goes from a list to a resource of its own stays all the time", async () => {
@@ -600,7 +588,7 @@ describe("one program", () => {
     const args = { list: "deny", value: "evil.example", comment: "x" };
     const { inputs } = await next
       .resource("allowDenyList")
-      .check({ __resourceName: "list", entries: { "b.example": "deny" } }, list.inputs);
+      .check({ entries: { "b.example": "deny" } }, list.inputs);
     expect((await entry.check(args)).failures).toEqual({});
     await Promise.all([
       next.resource("allowDenyList").update(list.id, list.properties ?? {}, inputs),

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/shell";
 import type { ServiceRequest } from "../../../provider/sandbox";
-import type { Properties } from "../../support/dynamic-provider";
 import { holdsOf } from "../../support/holds-of";
 import { ManagedResource, type Up } from "../../support/managed-resource";
+import type { Properties } from "../../support/provider-call";
 import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
@@ -45,13 +45,11 @@ const evil = (more: Properties) => (value: string) => ({ list: "deny", value, co
 const entries =
   (text: string, more: Properties = {}) =>
   (value: string) => ({
-    __resourceName: value,
     entries: { [value]: text, [`beside.${value}`]: "deny" },
     ...more,
   });
 const vip = (comment: string) => (email: string) => ({ email, comment });
 const members = (comment: string) => (email: string) => ({
-  __resourceName: email,
   members: { [email]: comment },
 });
 
@@ -215,7 +213,7 @@ const listCases: Record<string, Case> = {
   "a list's entry is removed": {
     kind: "allowDenyList",
     before: entries("deny: ours"),
-    args: (value) => ({ __resourceName: value, entries: { [`beside.${value}`]: "deny" } }),
+    args: (value) => ({ entries: { [`beside.${value}`]: "deny" } }),
     held: isDelete,
     rows: [
       { colleague: "deletes it", acts: deletes, outcome: "updated", holds: "nothing" },
@@ -280,7 +278,7 @@ const vipCases: Record<string, Case> = {
   "a list's VIP is removed": {
     kind: "vipList",
     before: members("ours"),
-    args: (email) => ({ __resourceName: email, members: {}, confirmRemovals: 1 }),
+    args: () => ({ members: {}, confirmRemovals: 1 }),
     held: isVipRemove,
     rows: [{ colleague: "removes it", acts: removesVip, outcome: "updated", holds: "excluded" }],
   },
@@ -331,7 +329,7 @@ beforeAll(async () => {
   });
   const resources = rows.map((row) => ({
     ...row,
-    resource: new ManagedResource(tenant, row.kind, { sharesRuns: true }),
+    resource: new ManagedResource(tenant, row.kind, { name: row.subject, sharesRuns: true }),
   }));
   const inOneRun = async <Result>(work: (one: (typeof resources)[number]) => Promise<Result>) => {
     await tenant.provider.nextRun();

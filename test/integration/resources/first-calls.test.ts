@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/shell";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
-import { DynamicProvider, type Properties } from "../../support/dynamic-provider";
+import type { Properties } from "../../support/provider-call";
+import { ProviderProcess } from "../../support/provider-process";
 import { isLong } from "../../support/scale";
 
 /*
@@ -19,7 +20,7 @@ function configured(sandbox: Sandbox, tenant: string): Record<string, string> {
 }
 
 /** Several resources of every kind at once: checked first, or created without, as the engine may call in any order. */
-function makeAll(provider: DynamicProvider): Promise<{ id: string; properties: Properties }>[] {
+function makeAll(provider: ProviderProcess): Promise<{ id: string; properties: Properties }>[] {
   const create = (kind: HandlerName, args: Properties) => provider.resource(kind).create(args);
   const declare = (kind: HandlerName, args: Properties) => provider.resource(kind).declare(args);
   const entries = Array.from({ length: 6 }, (_, at) =>
@@ -31,17 +32,16 @@ function makeAll(provider: DynamicProvider): Promise<{ id: string; properties: P
     create("vipEmployee", { email: one }),
     declare("vipEmployee", { email: two }),
     declare("allowDenyList", {
-      __resourceName: "list",
       entries: { "worse.example": "deny", "fine.example": "allow" },
     }),
-    declare("vipList", { __resourceName: "vips", members: { [String(three)]: "", [String(four)]: "" } }),
+    declare("vipList", { members: { [String(three)]: "", [String(four)]: "" } }),
   ];
 }
 
 it("serves calls of every kind that come in together with the configuration", async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     await using sandbox = await startSandbox({ scenario: "empty" });
-    await using provider = await DynamicProvider.start({
+    await using provider = await ProviderProcess.start({
       config: configured(sandbox, "acme"),
       isConfigured: false,
     });
@@ -68,7 +68,7 @@ it("keeps two provider instances apart, each by its own configuration, from the 
   for (let round = 0; round < ROUNDS / 2; round += 1) {
     await using sandbox = await startSandbox({ scenario: "empty" });
     const instance = (name: string) =>
-      DynamicProvider.start({
+      ProviderProcess.start({
         config: { ...configured(sandbox, name), "email-security:instance": name },
         // Neither may reach an explicit instance.
         environment: { EMAIL_SECURITY_BASE_URL: "https://nowhere.invalid", EMAIL_SECURITY_API_KEY: "other" },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { DynamicProvider } from "../../support/dynamic-provider";
 import { ManagedResource } from "../../support/managed-resource";
+import { ProviderProcess } from "../../support/provider-process";
 import { READ_BOTH_LISTS, type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 const REASON = "They write from there, until May";
@@ -162,7 +162,7 @@ describe("a list", () => {
 });
 
 it("own domains that can't be read are an error that names their place, and only where they are asked for", async () => {
-  await using provider = await DynamicProvider.start({ config: { "email-security:ownDomains": "acme" } });
+  await using provider = await ProviderProcess.start({ config: { "email-security:ownDomains": "acme" } });
   const deny = { list: "deny", value: "evil.example" };
   const message = /email-security:ownDomains holds a mistake: "acme" is not a whole domain/;
   await expect(provider.resource("allowDenyEntry").check(deny)).rejects.toThrow(message);
@@ -174,7 +174,7 @@ it("own domains that can't be read are an error that names their place, and only
 
 it("own domains that a preview does not know yet are as none", async () => {
   const unknown = { "email-security:ownDomains": "04da6b54-80e4-46f7-96ec-b56ff0331ba9" };
-  await using provider = await DynamicProvider.start({ config: unknown });
+  await using provider = await ProviderProcess.start({ config: unknown });
   const entry = provider.resource("allowDenyEntry");
   expect(await entry.check({ list: "allow", value: "acme.example" })).toMatchObject({ failures: {} });
   expect(Object.keys((await entry.check({ list: "allow", value: "gmail.com" })).failures)).toEqual(["value"]);

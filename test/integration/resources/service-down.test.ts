@@ -40,7 +40,7 @@ async function whole(respond: (request: ServiceRequest, writes: number) => boole
       create("allowDenyEntry", { list: "deny", value: `single-${at}.example` }),
     ),
     create("vipEmployee", { email: "lena.hartmann@acme.example" }),
-    create("allowDenyList", { __resourceName: "list", entries: list(500) }),
+    create("allowDenyList", { entries: list(500) }),
   ]);
   const done = tenant.sandbox.allowDenyEntries("acme").length;
   await tenant[Symbol.asyncDispose]();

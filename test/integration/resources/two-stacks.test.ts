@@ -1,11 +1,12 @@
 import { afterEach, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/shell";
 import { startSandbox } from "../../../provider/sandbox";
-import { DynamicProvider, type Properties } from "../../support/dynamic-provider";
 import { type FaultyProxy, startFaultyProxy } from "../../support/faulty-proxy";
 import { holdsOf } from "../../support/holds-of";
 import { Interleaving } from "../../support/interleaving";
 import { ManagedResource, type Up } from "../../support/managed-resource";
+import type { Properties } from "../../support/provider-call";
+import { ProviderProcess } from "../../support/provider-process";
 import { isLong } from "../../support/scale";
 
 /*
@@ -44,11 +45,9 @@ const deny =
 const allow = (comment: string) => (value: string) => ({ list: "allow", value, comment });
 const vip = (comment: string) => (email: string) => ({ email, comment });
 const list = (text: string | undefined) => (value: string) => ({
-  __resourceName: value,
   entries: { ...(text === undefined ? {} : { [value]: text }), [`beside.${value}`]: "deny" },
 });
 const members = (comment: string) => (email: string) => ({
-  __resourceName: email,
   members: { [email]: comment },
 });
 
@@ -186,23 +185,26 @@ function subjects(): readonly (Case & { subject: string })[] {
 /** One stack: a provider process behind a proxy, and its resources. */
 class Stack implements AsyncDisposable {
   readonly proxy: FaultyProxy;
-  readonly provider: DynamicProvider;
+  readonly provider: ProviderProcess;
   readonly resources: ReadonlyMap<string, ManagedResource>;
 
-  private constructor(proxy: FaultyProxy, provider: DynamicProvider, at: number) {
+  private constructor(proxy: FaultyProxy, provider: ProviderProcess, at: number) {
     this.proxy = proxy;
     this.provider = provider;
     this.resources = new Map(
       subjects().map(({ kind, subject }) => {
         const handler = typeof kind === "string" ? kind : kind[at];
-        return [subject, new ManagedResource({ provider }, handler as HandlerName, { sharesRuns: true })];
+        return [
+          subject,
+          new ManagedResource({ provider }, handler as HandlerName, { name: subject, sharesRuns: true }),
+        ];
       }),
     );
   }
 
   static async start(target: string, at: number): Promise<Stack> {
     const proxy = await startFaultyProxy({ target });
-    const provider = await DynamicProvider.start({
+    const provider = await ProviderProcess.start({
       environment: { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     });
     return new Stack(proxy, provider, at);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { DynamicProvider, InitFailed } from "../../support/dynamic-provider";
+import { InitFailed } from "../../support/provider-call";
+import { ProviderProcess } from "../../support/provider-process";
 import { laterRun, READ_VIPS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
 
 const cfo = { email: "Yuki.Sato@acme.example", comment: "Signs payments" };
@@ -318,7 +319,7 @@ describe("delete", () => {
   });
 
   it("needs no configuration to be checked or compared", async () => {
-    await using bare = await DynamicProvider.start();
+    await using bare = await ProviderProcess.start();
     const { failures } = await bare.resource("vipEmployee").check(cfo);
     expect(failures).toEqual({});
   });

@@ -7,8 +7,9 @@ import {
   type ServiceResponse,
   startSandbox,
 } from "../../../provider/sandbox";
-import { DynamicProvider, InitFailed, type Properties } from "../../support/dynamic-provider";
 import { commandsIn, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
+import { InitFailed, type Properties } from "../../support/provider-call";
+import { ProviderProcess } from "../../support/provider-process";
 import { isLong } from "../../support/scale";
 
 /*
@@ -31,7 +32,7 @@ const COMMANDS = Object.entries(HOSTILE).filter(([, text]) => commandsIn(text).l
 
 let answer: (request: ServiceRequest, response: ServiceResponse) => ServiceResponse | undefined;
 let sandbox: Sandbox;
-let provider: DynamicProvider;
+let provider: ProviderProcess;
 
 beforeAll(async () => {
   let ids = 0;
@@ -41,7 +42,7 @@ beforeAll(async () => {
     // An id may hold any characters.
     newId: () => `id${ids++}${HOSTILE_ID}`,
   });
-  provider = await DynamicProvider.start({
+  provider = await ProviderProcess.start({
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
 });
@@ -108,9 +109,7 @@ describe("check", () => {
     async (handler, make) => {
       for (const text of SENDABLE) {
         for (const args of make(text)) {
-          const { failures } = await provider
-            .resource(handler as HandlerName)
-            .check({ __resourceName: "x", ...args });
+          const { failures } = await provider.resource(handler as HandlerName).check(args);
           expectNothingButText(failures);
           for (const property of Object.keys(failures)) {
             // The engine prints the value of a property beside its failure, as it is.
@@ -125,7 +124,7 @@ describe("check", () => {
     "refuses a comment that holds %s, and shows where",
     async (_name, text) => {
       const of = async (handler: HandlerName, args: Properties) =>
-        (await provider.resource(handler).check({ __resourceName: "x", ...args })).failures;
+        (await provider.resource(handler).check(args)).failures;
       const comment = `See ${"the wiki ".repeat(20)}\n${text}`;
       const told = [
         await of("allowDenyEntry", { list: "deny", value: "a.example", comment }),
@@ -249,7 +248,7 @@ describe("what the service says reaches neither the terminal nor the state as an
       const content = handler === "vipList" ? { members: {} } : { entries: {} };
       const { failures } = await provider
         .resource(handler)
-        .check({ __resourceName: "x", mode: "exclusive", ...content }, state?.properties);
+        .check({ mode: "exclusive", ...content }, state?.properties);
       expect(failures[""]).toContain("would lose");
       expectNothingButText(failures);
       const inputs = { mode: "exclusive", maxRemovalFraction: 1, ...content };

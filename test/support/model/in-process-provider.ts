@@ -1,9 +1,9 @@
 import type { dynamic } from "@pulumi/pulumi";
-import { PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
+import { NAME_PROPERTY, PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
 import { readReviewedPlan } from "../../../provider/resources/reviewed-plan";
 import type { HandlerName } from "../../../provider/resources/shell";
-import { InitFailed, type Properties } from "../dynamic-provider";
 import type { Served, ServesRuns } from "../managed-resource";
+import { InitFailed, type Properties } from "../provider-call";
 import { Provider } from "./in-process-stack";
 
 /** What the provider process of one run is to a managed resource, in this process: for many runs. */
@@ -20,13 +20,13 @@ export class InProcessProvider implements ServesRuns, AsyncDisposable {
     throw new Error("a run has a provider of its own");
   }
 
-  resource(handler: HandlerName): Served {
+  resource(handler: HandlerName, name = "one"): Served {
     const front = this.#provider.of(handler);
     return {
       async check(news, olds = {}) {
         const { inputs, failures = [] } = (await front.check(
           passed(olds),
-          passed(news),
+          passed({ ...news, [NAME_PROPERTY]: name }),
         )) as dynamic.CheckResult;
         return {
           inputs: passed(inputs),
@@ -47,7 +47,7 @@ export class InProcessProvider implements ServesRuns, AsyncDisposable {
           const { id, outs } = await front.create(passed(inputs));
           return { id, properties: passed(outs ?? {}) };
         }),
-      async read(id, properties) {
+      async read(id, properties = {}) {
         const found = (await front.read(id, passed(properties))) as dynamic.ReadResult & {
           inputs?: Properties;
         };

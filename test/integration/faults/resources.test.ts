@@ -1,12 +1,7 @@
-import { readFile } from "node:fs/promises";
-import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { SettingsClient } from "../../../provider/client";
-import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import type { ProxiedRequest } from "../../support/faulty-proxy";
 import { isLong } from "../../support/scale";
-import { makeCertificate } from "../client/certificate";
-import { asMarkdown, type Case, type Endpoint, matrix, promiseOf, sample, toldAs } from "./faults";
+import { type Case, chosen, type Endpoint, promiseOf, toldAs } from "./faults";
 import { Lane, type Observed, type Outcome } from "./lane";
 import { Pool } from "./pool";
 import {
@@ -17,10 +12,7 @@ import {
   STAYING_ENTRIES,
   STAYING_VIPS,
 } from "./program";
-import { askTwice, type KnownIds, READING } from "./reading";
 import type { TenantContent } from "./tenant-content";
-
-const SEED = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
 
 /** How many lanes there are side by side: most of a case is waiting. */
 const LANES = isLong ? 4 : 2;
@@ -43,12 +35,6 @@ const SETTINGS: readonly Endpoint[] = [
   { method: "PATCH", path: VIPS },
   { method: "POST", path: /\/vip_employees\/remove$/ },
 ];
-
-test("the README's table of failures is the one that is tested here", async () => {
-  expect(await readFile("README.md", "utf8")).toContain(
-    `<!-- faults:start -->\n${asMarkdown()}\n<!-- faults:end -->`,
-  );
-});
 
 describe.concurrent("a fault between the provider process and the service", () => {
   const lanes = new Pool<Lane>();
@@ -75,52 +61,6 @@ describe.concurrent("a fault between the provider process and the service", () =
     verify(one, await pool.use((lane) => lane.run(one, serial)), clean);
   });
 });
-
-describe.concurrent("a fault between the client and the service, at the endpoints that only read", () => {
-  const [trusted, untrusted] = [makeCertificate("localhost"), makeCertificate("localhost")];
-  const usualAuthorities = getCACertificates("default");
-  let sandbox: Sandbox;
-  let client: SettingsClient;
-  let ids: KnownIds;
-
-  beforeAll(async () => {
-    setDefaultCACertificates([...usualAuthorities, trusted.cert]);
-    // Its clock stands still, so that the same question is answered the same.
-    const now = new Date();
-    sandbox = await startSandbox({ clock: () => now });
-    client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
-    const [report] = sandbox.phishingReports("acme");
-    ids = { report: report?.id ?? "", internetMessage: report?.report_internet_message_id ?? "" };
-  });
-
-  afterAll(async () => {
-    setDefaultCACertificates(usualAuthorities);
-    await client.close();
-    await sandbox.close();
-  });
-
-  test.for(chosen(READING))("%s", { timeout: 600_000 }, async ([, one]) => {
-    const answer = await one.endpoint.ask(client, ids);
-    const broken = promiseOf(one) === "recovers" ? answer : one.fault.code;
-    const { answers, hits } = await askTwice(one, { target: sandbox.url, ids, trusted, untrusted });
-    const expected = { first: [broken, answer], second: [answer, broken], every: [broken] };
-    expect(answers).toEqual(expected[one.tries]);
-    if (hits !== undefined) expect(hits).toBeGreaterThan(0);
-  });
-});
-
-/** The cases of this run, with their names. */
-function chosen<E extends Endpoint>(endpoints: readonly E[]): (readonly [name: string, one: Case<E>])[] {
-  const all = matrix(endpoints);
-  const cases = isLong ? all : sample(all, SEED);
-  console.info(`${cases.length} of ${all.length} cases, EMAIL_SECURITY_TEST_SEED=${SEED}`);
-  return cases.map((one) => [nameOf(one), one] as const);
-}
-
-function nameOf({ fault, moment, endpoint, tries }: Case<Endpoint>): string {
-  const when = moment === undefined ? "" : `, ${moment} the commit`;
-  return `${fault.name}${when}: ${tries} ${endpoint.method} ${endpoint.path.source.replaceAll("\\", "")}`;
-}
 
 function verify(
   one: Case<Endpoint>,

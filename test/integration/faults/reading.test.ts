@@ -1,0 +1,47 @@
+import { readFile } from "node:fs/promises";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { makeCertificate } from "../client/certificate";
+import { asMarkdown, chosen, promiseOf } from "./faults";
+import { askTwice, type KnownIds, READING } from "./reading";
+
+test("the README's table of failures is the one that is tested here", async () => {
+  expect(await readFile("README.md", "utf8")).toContain(
+    `<!-- faults:start -->\n${asMarkdown()}\n<!-- faults:end -->`,
+  );
+});
+
+describe.concurrent("a fault between the client and the service, at the endpoints that only read", () => {
+  const [trusted, untrusted] = [makeCertificate("localhost"), makeCertificate("localhost")];
+  const usualAuthorities = getCACertificates("default");
+  let sandbox: Sandbox;
+  let client: SettingsClient;
+  let ids: KnownIds;
+
+  beforeAll(async () => {
+    setDefaultCACertificates([...usualAuthorities, trusted.cert]);
+    // Its clock stands still, so that the same question is answered the same.
+    const now = new Date();
+    sandbox = await startSandbox({ clock: () => now });
+    client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+    const [report] = sandbox.phishingReports("acme");
+    ids = { report: report?.id ?? "", internetMessage: report?.report_internet_message_id ?? "" };
+  });
+
+  afterAll(async () => {
+    setDefaultCACertificates(usualAuthorities);
+    await client.close();
+    await sandbox.close();
+  });
+
+  test.for(chosen(READING))("%s", { timeout: 600_000 }, async ([, one]) => {
+    const answer = await one.endpoint.ask(client, ids);
+    const broken = promiseOf(one) === "recovers" ? answer : one.fault.code;
+    const { answers, hits } = await askTwice(one, { target: sandbox.url, ids, trusted, untrusted });
+    const expected = { first: [broken, answer], second: [answer, broken], every: [broken] };
+    expect(answers).toEqual(expected[one.tries]);
+    if (hits !== undefined) expect(hits).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,64 @@
+import type { ServiceError } from "@grpc/grpc-js";
+import provider from "@pulumi/pulumi/proto/provider_pb.js";
+import status from "@pulumi/pulumi/proto/status_pb.js";
+import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
+
+export type Properties = Record<string, unknown>;
+
+/** A name as the engine gives it to a provider. */
+export function urnOf(type: string, name: string): string {
+  return `urn:pulumi:dev::settings::${type}::${name}`;
+}
+
+/** Properties of a message. */
+export function plain(struct: Struct | undefined): Properties {
+  const { __provider: _shell, ...rest } = (struct?.toJavaScript() ?? {}) as Properties;
+  return rest;
+}
+
+/** What a create or an update that failed halfway left behind, for the engine to keep in state. */
+export class InitFailed extends Error {
+  readonly id: string;
+  readonly properties: Properties;
+  readonly reasons: readonly string[];
+
+  constructor(message: string, id: string, properties: Properties, reasons: readonly string[]) {
+    super(message);
+    this.id = id;
+    this.properties = properties;
+    this.reasons = reasons;
+  }
+}
+
+export type Start<Answer> = (done: (error: ServiceError | null, answer: Answer) => void) => void;
+
+/**
+ * A call of a provider, as a promise.
+ *
+ * @param needed what the engine must get back with what failed halfway, to go on with it.
+ * @throws {InitFailed} when what was to be made or changed was done in part.
+ */
+export async function call<Answer>(start: Start<Answer>, needed: readonly string[] = []): Promise<Answer> {
+  return await new Promise<Answer>((resolve, reject) => {
+    start((error, answer) =>
+      error === null ? resolve(answer) : reject(initFailure(error, needed) ?? new Error(error.details)),
+    );
+  });
+}
+
+function initFailure(error: ServiceError, needed: readonly string[]): InitFailed | undefined {
+  const bytes = error.metadata.get("grpc-status-details-bin")[0];
+  if (!(bytes instanceof Buffer)) return undefined;
+  const detail = status.Status.deserializeBinary(bytes).getDetailsList()[0];
+  if (detail === undefined) return undefined;
+  const failed = provider.ErrorResourceInitFailed.deserializeBinary(detail.getValue_asU8());
+  const properties = failed.getProperties()?.toJavaScript() ?? {};
+  const lost = needed.filter((name) => !(name in properties));
+  if (lost.length > 0) throw new Error(`the half-made resource lost its ${lost}`);
+  return new InitFailed(
+    error.details,
+    failed.getId(),
+    plain(failed.getProperties()),
+    failed.getReasonsList(),
+  );
+}

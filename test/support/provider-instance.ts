@@ -1,0 +1,61 @@
+import type { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
+import provider from "@pulumi/pulumi/proto/provider_pb.js";
+import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
+import { call, type Properties, plain, urnOf } from "./provider-call";
+
+const TYPE = "pulumi:providers:email-security";
+
+/** The engine's calls of the native plugin for one provider instance: the default one, or one that a program makes. */
+export class ProviderInstance {
+  readonly #client: ResourceProviderClient;
+  readonly #name: string;
+  readonly #urn: string;
+
+  constructor(client: ResourceProviderClient, name = "default") {
+    this.#client = client;
+    this.#name = name;
+    this.#urn = urnOf(TYPE, name);
+  }
+
+  async check(args: Properties): Promise<{ inputs: Properties; failures: string[] }> {
+    const request = new provider.CheckRequest();
+    request.setUrn(this.#urn);
+    request.setName(this.#name);
+    request.setType(TYPE);
+    request.setOlds(Struct.fromJavaScript({}));
+    request.setNews(Struct.fromJavaScript(args as never));
+    const answer = await call<InstanceType<typeof provider.CheckResponse>>((done) =>
+      this.#client.checkConfig(request, done),
+    );
+    const failures = answer.getFailuresList().map((failure) => failure.getReason());
+    return { inputs: plain(answer.getInputs()), failures };
+  }
+
+  /** Secrets come in the clear, as the engine sends them here. */
+  async diff(olds: Properties, news: Properties): Promise<{ changes: boolean; replaces: string[] }> {
+    const request = new provider.DiffRequest();
+    request.setUrn(this.#urn);
+    request.setName(this.#name);
+    request.setType(TYPE);
+    request.setId("0e8ae4ae-1b4d-4b57-8d2c-3c5f3a1c6b6e");
+    request.setOldInputs(Struct.fromJavaScript(olds as never));
+    request.setOlds(Struct.fromJavaScript(olds as never));
+    request.setNews(Struct.fromJavaScript(news as never));
+    const answer = await call<InstanceType<typeof provider.DiffResponse>>((done) =>
+      this.#client.diffConfig(request, done),
+    );
+    const some = provider.DiffResponse.DiffChanges.DIFF_SOME;
+    return { changes: answer.getChanges() === some, replaces: answer.getReplacesList() };
+  }
+
+  /** @param inputs as checked: with the key as a secret. */
+  async configure(inputs: Properties): Promise<void> {
+    const request = new provider.ConfigureRequest();
+    request.setUrn(this.#urn);
+    request.setName(this.#name);
+    request.setType(TYPE);
+    request.setAcceptsecrets(true);
+    request.setArgs(Struct.fromJavaScript(inputs as never));
+    await call((done) => this.#client.configure(request, done));
+  }
+}

@@ -1,0 +1,381 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { dirname, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { credentials } from "@grpc/grpc-js";
+import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
+import provider from "@pulumi/pulumi/proto/provider_pb.js";
+import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
+import { type HandlerName, shell } from "../../provider/resources/shell";
+import { compiled } from "./compile-cache";
+import { call, type Properties, plain, type Start, urnOf } from "./provider-call";
+import { ProviderInstance } from "./provider-instance";
+
+/** What the core is driven by: Pulumi's host of dynamic resources, or the native plugin. */
+export type FrontName = "dynamic" | "native";
+
+/** The front that the tests of this run are about, where they don't say: each has a project of its own. */
+export const FRONT: FrontName = process.env["EMAIL_SECURITY_TEST_FRONT"] === "native" ? "native" : "dynamic";
+
+/** The native plugin, as it is published: one file. */
+export const PLUGIN = resolve(__dirname, "../../provider/dist/plugin/pulumi-resource-email-security");
+
+export interface ProviderProcessOptions {
+  /** Default: {@link FRONT}. */
+  readonly front?: FrontName;
+  /** Configuration of the stack, or with `instance` that provider's own arguments, with the namespace before each key. */
+  readonly config?: Readonly<Record<string, string>>;
+  /** The name of an explicit provider instance. Default: the process serves the default one. */
+  readonly instance?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** A copy of the native plugin to run as a program, in its folder. Default: the one that was built. */
+  readonly copy?: string;
+  /** Whether it is configured before {@link ProviderProcess.start} answers. Default: true. */
+  readonly isConfigured?: boolean;
+}
+
+/** How the two fronts are spoken to, where that differs. */
+interface Front {
+  readonly program: () => string;
+  /** The package of its resources' types. */
+  readonly types: string;
+  /** What the engine sends besides, with all properties of a resource. */
+  readonly extra: (handler: HandlerName) => Properties;
+  /** What a resource tells check of its name, which otherwise stands in its URN alone. */
+  readonly told: (name: string) => Properties;
+  readonly configure: (client: ResourceProviderClient, options: ProviderProcessOptions) => Promise<void>;
+}
+
+const FRONTS: Readonly<Record<FrontName, Front>> = {
+  dynamic: {
+    program: () => createRequire(`${process.cwd()}/`).resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js"),
+    types: "pulumi-nodejs:dynamic/email-security",
+    extra: (handler) => ({ __provider: shell(handler) }),
+    told: (name) => ({ __resourceName: name }),
+    async configure(client, { config = {}, instance }) {
+      const request = new provider.ConfigureRequest();
+      const own = instance === undefined ? {} : { "email-security:instance": instance };
+      request.setArgs(Struct.fromJavaScript({ ...config, ...own }));
+      await call((done) => client.configure(request, done));
+    },
+  },
+  native: {
+    program: () => PLUGIN,
+    types: "email-security:index",
+    extra: () => ({}),
+    told: () => ({}),
+    async configure(client, { config = {}, instance: name }) {
+      const instance = new ProviderInstance(client, name);
+      const args = Object.entries(config).map(([key, value]) => [key.slice("email-security:".length), value]);
+      const { inputs, failures } = await instance.check(Object.fromEntries(args));
+      if (failures.length > 0) throw new Error(failures.join("\n"));
+      await instance.configure(inputs);
+    },
+  },
+};
+
+/**
+ * A real provider process, spoken to over gRPC as the engine does: Pulumi's host of dynamic resources
+ * (`@pulumi/pulumi/cmd/dynamic-provider`), in which every resource is given by its serialized shell, so that it loads the
+ * built package; or the native plugin as it is built.
+ */
+export class ProviderProcess implements AsyncDisposable {
+  /** What the process has printed for the person at the terminal. */
+  readonly printed: string[] = [];
+  readonly front: FrontName;
+  readonly #options: ProviderProcessOptions;
+  #process: ChildProcess;
+  #client: ResourceProviderClient;
+  /** Whether the process that runs now was asked for anything. */
+  #hasServed = false;
+
+  private constructor(
+    options: ProviderProcessOptions,
+    process: ChildProcess,
+    client: ResourceProviderClient,
+  ) {
+    this.front = options.front ?? FRONT;
+    this.#options = options;
+    this.#process = process;
+    this.#client = client;
+  }
+
+  static async start(options: ProviderProcessOptions = {}): Promise<ProviderProcess> {
+    const { copy, front = FRONT } = options;
+    const program = copy === undefined ? [process.execPath, FRONTS[front].program()] : [copy];
+    const [command = "", ...args] = [...program, engineAddress()];
+    const child = spawn(command, args, {
+      cwd: copy === undefined ? process.cwd() : dirname(copy),
+      stdio: ["pipe", "pipe", "pipe"],
+      env: { PATH: process.env["PATH"], ...compiled(), ...options.environment },
+    });
+    const lines: string[] = [];
+    const port = await new Promise<string>((found, reject) => {
+      createInterface({ input: child.stdout }).on("line", (line) => {
+        if (/^\d+$/.test(line)) found(line);
+        else lines.push(line);
+      });
+      createInterface({ input: child.stderr }).on("line", (line) => lines.push(line));
+      child.once("exit", (code) =>
+        reject(new Error(`the provider process ended with ${code}: ${lines.join("\n")}`)),
+      );
+    });
+    const client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), {
+      "grpc.max_receive_message_length": 400 * 1024 * 1024,
+      // What failed halfway comes in the trailers, with its whole state. The engine takes as much.
+      "grpc.max_metadata_size": 16 * 1024 * 1024,
+    });
+    const started = new ProviderProcess(options, child, client);
+    started.printed.push(...lines);
+    lines.push = (...more) => started.printed.push(...more);
+    if (options.isConfigured !== false) await started.configure();
+    return started;
+  }
+
+  /** The engine's first call, with the configuration of the stack. */
+  async configure(): Promise<void> {
+    await FRONTS[this.front].configure(this.#client, this.#options);
+  }
+
+  /** One resource of the process, or several that nothing has to tell apart. */
+  resource(handler: HandlerName, name = "one"): ProviderResource {
+    const { types, extra, told } = FRONTS[this.front];
+    const urn = urnOf(`${types}:${handler[0]?.toUpperCase()}${handler.slice(1)}`, name);
+    return new ProviderResource(this, { urn, extra: extra(handler), told: told(name) });
+  }
+
+  /** A resource of another dynamic provider that the process serves too, by its serialized text. */
+  foreign(text: string): ProviderResource {
+    const urn = urnOf("pulumi-nodejs:dynamic:Resource", "one");
+    return new ProviderResource(this, { urn, extra: { __provider: text }, told: {} });
+  }
+
+  /** The gRPC client of the process that runs now. */
+  get client(): ResourceProviderClient {
+    this.#hasServed = true;
+    return this.#client;
+  }
+
+  /**
+   * Ends the process and starts another, as the engine does between two runs. One that has served nothing is as good as
+   * another, and stays.
+   */
+  async nextRun(): Promise<void> {
+    if (!this.#hasServed) return;
+    await this.#stop();
+    const next = await ProviderProcess.start(this.#options);
+    this.#process = next.#process;
+    this.#client = next.#client;
+    this.#hasServed = false;
+    next.printed.push = (...lines) => this.printed.push(...lines);
+  }
+
+  kill(): void {
+    this.#process.kill("SIGKILL");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stop();
+  }
+
+  async #stop(): Promise<void> {
+    this.#client.close();
+    const ended = new Promise((resolve) => this.#process.once("exit", resolve));
+    if (this.#process.exitCode === null && this.#process.signalCode === null) {
+      this.kill();
+      await ended;
+    }
+  }
+}
+
+/** What the engine knows of a resource that is in state. */
+interface Known {
+  readonly id: string;
+  readonly properties: Properties;
+  /** The checked arguments of the last run. */
+  readonly inputs?: Properties;
+}
+
+/**
+ * The engine's calls for a resource, with plain objects. What it sends beside is added: the URN, for dynamic resources
+ * their provider, and the inputs of the run before, where those who call know them.
+ */
+export class ProviderResource {
+  readonly #provider: ProviderProcess;
+  readonly #urn: string;
+  readonly #extra: Properties;
+  readonly #told: Properties;
+
+  constructor(
+    provider: ProviderProcess,
+    { urn, extra, told }: { readonly urn: string; readonly extra: Properties; readonly told: Properties },
+  ) {
+    this.#provider = provider;
+    this.#urn = urn;
+    this.#extra = extra;
+    this.#told = told;
+  }
+
+  get #client(): ResourceProviderClient {
+    return this.#provider.client;
+  }
+
+  async check(
+    news: Properties,
+    olds: Properties = {},
+  ): Promise<{ inputs: Properties; failures: Record<string, string> }> {
+    const request = new provider.CheckRequest();
+    request.setUrn(this.#urn);
+    request.setOlds(this.#struct(olds));
+    request.setNews(this.#struct({ ...this.#told, ...news }));
+    const answer = await this.#call<InstanceType<typeof provider.CheckResponse>>((done) =>
+      this.#client.check(request, done),
+    );
+    const failures = Object.fromEntries(
+      answer.getFailuresList().map((one) => [one.getProperty(), one.getReason()]),
+    );
+    return { inputs: plain(answer.getInputs()), failures };
+  }
+
+  async diff(
+    id: string,
+    olds: Properties,
+    news: Properties,
+    oldInputs: Properties = {},
+  ): Promise<{ changes: boolean; replaces: string[] }> {
+    const answer = await this.#diff(id, olds, news, oldInputs);
+    const some = provider.DiffResponse.DiffChanges.DIFF_SOME;
+    return { changes: answer.getChanges() === some, replaces: answer.getReplacesList() };
+  }
+
+  /** What a diff tells of each property that changes, as in `{ comment: "UPDATE" }`; undefined when it has no details. */
+  async diffDetails(
+    id: string,
+    olds: Properties,
+    news: Properties,
+    oldInputs: Properties = {},
+  ): Promise<Record<string, string> | undefined> {
+    const answer = await this.#diff(id, olds, news, oldInputs);
+    if (!answer.getHasdetaileddiff()) return undefined;
+    const kinds = Object.entries(provider.PropertyDiff.Kind);
+    const nameOf = (kind: number): string => kinds.find(([, value]) => value === kind)?.[0] ?? "";
+    const details: Record<string, string> = {};
+    answer.getDetaileddiffMap().forEach((detail, path) => {
+      details[path] = nameOf(detail.getKind());
+    });
+    return details;
+  }
+
+  async #diff(
+    id: string,
+    olds: Properties,
+    news: Properties,
+    oldInputs: Properties,
+  ): Promise<InstanceType<typeof provider.DiffResponse>> {
+    const request = new provider.DiffRequest();
+    request.setUrn(this.#urn);
+    request.setId(id);
+    request.setOldInputs(this.#struct(oldInputs));
+    request.setOlds(this.#struct(olds));
+    request.setNews(this.#struct(news));
+    return await this.#call((done) => this.#client.diff(request, done));
+  }
+
+  async create(inputs: Properties): Promise<{ id: string; properties: Properties }> {
+    const request = new provider.CreateRequest();
+    request.setUrn(this.#urn);
+    request.setProperties(this.#struct(inputs));
+    const answer = await this.#call<InstanceType<typeof provider.CreateResponse>>((done) =>
+      this.#client.create(request, done),
+    );
+    return { id: answer.getId(), properties: plain(answer.getProperties()) };
+  }
+
+  /** Undefined when the provider says that the resource is gone. Without properties, it is an import. */
+  async read(
+    id: string,
+    properties?: Properties,
+    inputs?: Properties,
+  ): Promise<{ id: string; properties: Properties; inputs: Properties } | undefined> {
+    const request = new provider.ReadRequest();
+    request.setUrn(this.#urn);
+    request.setId(id);
+    if (properties !== undefined) request.setProperties(this.#struct(properties));
+    if (inputs !== undefined) request.setInputs(this.#struct(inputs));
+    const answer = await this.#call<InstanceType<typeof provider.ReadResponse>>((done) =>
+      this.#client.read(request, done),
+    );
+    if (answer.getId() === "") return undefined;
+    return {
+      id: answer.getId(),
+      properties: plain(answer.getProperties()),
+      inputs: plain(answer.getInputs()),
+    };
+  }
+
+  async update(
+    id: string,
+    olds: Properties,
+    news: Properties,
+    oldInputs: Properties = {},
+  ): Promise<Properties> {
+    const request = new provider.UpdateRequest();
+    request.setUrn(this.#urn);
+    request.setId(id);
+    request.setOldInputs(this.#struct(oldInputs));
+    request.setOlds(this.#struct(olds));
+    request.setNews(this.#struct(news));
+    const answer = await this.#call<InstanceType<typeof provider.UpdateResponse>>((done) =>
+      this.#client.update(request, done),
+    );
+    return plain(answer.getProperties());
+  }
+
+  async delete(id: string, properties: Properties, inputs: Properties = {}): Promise<void> {
+    const request = new provider.DeleteRequest();
+    request.setUrn(this.#urn);
+    request.setId(id);
+    request.setOldInputs(this.#struct(inputs));
+    request.setProperties(this.#struct(properties));
+    await this.#call((done) => this.#client.delete(request, done));
+  }
+
+  /** What the engine does for a declared resource that is not in state: check, then create. */
+  async declare(args: Properties): Promise<{ id: string; properties: Properties; inputs: Properties }> {
+    const { inputs, failures } = await this.check(args);
+    if (Object.keys(failures).length > 0) throw new Error(`check failed: ${JSON.stringify(failures)}`);
+    return { ...(await this.create(inputs)), inputs };
+  }
+
+  /**
+   * What the engine does in its next run, so in another process, for a declared resource that is in state: check, diff,
+   * and an update when there is a change.
+   */
+  async change(
+    resource: Known,
+    args: Properties,
+  ): Promise<Known & { readonly changed: boolean; readonly replaces: string[] }> {
+    await this.#provider.nextRun();
+    const before = resource.inputs ?? {};
+    const { inputs, failures } = await this.check(args, resource.inputs ?? resource.properties);
+    if (Object.keys(failures).length > 0) throw new Error(`check failed: ${JSON.stringify(failures)}`);
+    const { id, properties: olds } = resource;
+    const { changes, replaces } = await this.diff(id, olds, inputs, before);
+    if (!changes || replaces.length > 0) return { ...resource, changed: changes, replaces };
+    const properties = await this.update(id, olds, inputs, before);
+    return { id, properties, inputs, changed: true, replaces };
+  }
+
+  async #call<Answer>(start: Start<Answer>): Promise<Answer> {
+    return await call(start, Object.keys(this.#extra));
+  }
+
+  #struct(properties: Properties): Struct {
+    return Struct.fromJavaScript({ ...properties, ...this.#extra } as never);
+  }
+}
+
+/** Where the engine of a run would be reached; the processes of one run are told the same, those of another are not. */
+function engineAddress(): string {
+  return `127.0.0.1:${Math.floor(Math.random() * 1e9)}`;
+}
