@@ -30,6 +30,7 @@ export async function generateSdks(schemaFile: string, folder: string): Promise<
       ...environment,
       [path]: [scratch, environment[path]].join(delimiter),
       PULUMI_HOME: join(scratch, "home"),
+      PULUMI_IGNORE_AMBIENT_PLUGINS: "false",
     };
     for (const language of SDK_LANGUAGES) {
       const args = ["package", "gen-sdk", resolve(schemaFile), "--language", language, "--out", "made"];
