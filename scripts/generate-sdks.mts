@@ -40,6 +40,9 @@ export async function generateSdks(schemaFile: string, folder: string): Promise<
       await rm(join(folder, language), { recursive: true, force: true });
       await cp(join(scratch, "made", language), join(folder, language), { recursive: true });
     }
+    // Where pyproject.toml names it.
+    const python = join(folder, "python");
+    await copyFile(join(python, "pulumi_email_security", "README.md"), join(python, "README.md"));
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
