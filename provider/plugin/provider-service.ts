@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
@@ -69,7 +70,7 @@ export class ProviderService {
     const news = propertiesOf(request.getNews());
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const answer = new messages.DiffResponse();
-    answer.setChanges(JSON.stringify(olds) === JSON.stringify(news) ? DIFF_NONE : DIFF_SOME);
+    answer.setChanges(isDeepStrictEqual(olds, news) ? DIFF_NONE : DIFF_SOME);
     if (movesTenant(olds, news, nameOf(request))) answer.setReplacesList(["baseUrl"]);
     return answer;
   }

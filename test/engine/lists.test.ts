@@ -7,45 +7,60 @@ import { EngineProject } from "../support/engine-project";
 const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
 
 /** A program with one list whose content is in a file beside it. */
-const PROGRAM = `
+const programOf = (front: string): string => `
 import { readFileSync } from "node:fs";
-import { AllowDenyList } from "pulumi-email-security";
+import { AllowDenyList } from "${front}";
 new AllowDenyList("blocklist", JSON.parse(readFileSync("list.json", "utf8")));
+`;
+const PROGRAM = programOf("pulumi-email-security");
+
+/** By which the engine finds the native plugin. */
+const WITH_PLUGIN = `name: settings
+runtime: nodejs
+plugins:
+  providers:
+    - name: email-security
+      path: node_modules/pulumi-email-security/dist/plugin
 `;
 
 describe("a partial failure of thousands", () => {
-  it("puts what was applied into state, names the rest, and the next up does just that", async () => {
-    let isBroken = true;
-    await using sandbox = await startSandbox({
-      scenario: "empty",
-      intercept: ({ method, body }) =>
-        isBroken && method === "POST" && /bad-0[012]00/.test((body as { value: string }).value)
-          ? { status: 400, body: { error: "no such registry" } }
-          : undefined,
-    });
-    const entries = Array.from({ length: 5_000 }, (_, at) => ({
-      list: "deny",
-      value: bad(at),
-      comment: "INC-1",
-    }));
-    await using project = await EngineProject.create({
-      program: PROGRAM,
-      environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
-      files: { "list.json": JSON.stringify({ entries }) },
-    });
-    const { code, output } = await project.run("up", "--yes", "--skip-preview");
-    expect(code).not.toBe(0);
-    expect(output).toContain("deny bad-0100.example: ");
-    const [list] = (await project.state()).resources;
-    expect(Object.keys(list?.outputs?.["entries"] as object)).toHaveLength(4_997);
-    isBroken = false;
-    sandbox.clearRequests();
-    await project.up();
-    expect(sandbox.requests.filter(({ method }) => method !== "GET")).toHaveLength(3);
-    sandbox.clearRequests();
-    await project.up();
-    expect(sandbox.requests).toHaveLength(0);
-  });
+  // What failed halfway is told in the trailers of an answer, with the whole state.
+  it.each(["pulumi-email-security", "pulumi-email-security/native"])(
+    "of %s puts what was applied into state, names the rest, and the next up does just that",
+    async (front) => {
+      let isBroken = true;
+      await using sandbox = await startSandbox({
+        scenario: "empty",
+        intercept: ({ method, body }) =>
+          isBroken && method === "POST" && /bad-0[012]00/.test((body as { value: string }).value)
+            ? { status: 400, body: { error: "no such registry" } }
+            : undefined,
+      });
+      const texts = Array.from({ length: 5_000 }, (_, at) => [bad(at), `deny: INC-1 ${"x".repeat(200)}`]);
+      const entries = Object.fromEntries(texts) as Record<string, string>;
+      await using project = await EngineProject.create({
+        program: programOf(front),
+        environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+        files: {
+          "list.json": JSON.stringify({ entries }),
+          ...(front.endsWith("/native") ? { "Pulumi.yaml": WITH_PLUGIN } : {}),
+        },
+      });
+      const { code, output } = await project.run("up", "--yes", "--skip-preview");
+      expect(code).not.toBe(0);
+      expect(output).toContain("deny bad-0100.example: ");
+      const { resources } = await project.state();
+      const list = resources.find(({ type }) => type.endsWith("AllowDenyList"));
+      expect(Object.keys(list?.outputs?.["entries"] as object)).toHaveLength(4_997);
+      isBroken = false;
+      sandbox.clearRequests();
+      await project.up();
+      expect(sandbox.requests.filter(({ method }) => method !== "GET")).toHaveLength(3);
+      sandbox.clearRequests();
+      await project.up();
+      expect(sandbox.requests).toHaveLength(0);
+    },
+  );
 });
 
 describe("a list in a preview", () => {

@@ -170,8 +170,8 @@ export class ProviderProcess implements AsyncDisposable {
     next.printed.push = (...lines) => this.printed.push(...lines);
   }
 
-  kill(): void {
-    this.#process.kill("SIGKILL");
+  kill(signal: NodeJS.Signals = "SIGKILL"): void {
+    this.#process.kill(signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

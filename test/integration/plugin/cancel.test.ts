@@ -1,0 +1,69 @@
+import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
+import { expect, it } from "vitest";
+import { ManagedResource } from "../../support/managed-resource";
+import { call } from "../../support/provider-call";
+import type { ProviderProcess } from "../../support/provider-process";
+import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+
+/** As on Ctrl-C: what is under way may end, and nothing more is to be begun. */
+async function cancel(provider: ProviderProcess): Promise<void> {
+  await call((done) => provider.client.cancel(new Empty(), done));
+}
+
+const entries = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`bad-${at}.example`, "deny: x"]));
+
+it("a list in the middle ends as a partial failure that keeps what is there, and the next run does the rest", async () => {
+  const release = Promise.withResolvers<void>();
+  let isHolding = true;
+  let posts = 0;
+  await using tenant: SandboxTenant = await sandboxTenant({
+    async intercept({ method }) {
+      if (method !== "POST") return undefined;
+      posts += 1;
+      if (isHolding && posts > 40) await release.promise;
+      return undefined;
+    },
+  });
+  const list = new ManagedResource(tenant, "allowDenyList");
+  const running = list.up({ entries });
+  // All that is under way is held: more comes only when some of it is answered.
+  await expect.poll(() => posts).toBeGreaterThan(40);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const sent = posts;
+  await cancel(tenant.provider);
+  isHolding = false;
+  release.resolve();
+
+  const up = await running;
+  expect(up.outcome).toBe("partial");
+  expect(up.reasons.join("\n")).toMatch(/the run was cancelled/);
+  expect(posts).toBe(sent);
+  const rows = tenant.sandbox.allowDenyEntries("acme").map(({ value }) => [value, "deny: x"]);
+  expect(rows).toHaveLength(sent);
+  expect(list.properties?.["entries"]).toEqual(Object.fromEntries(rows));
+
+  tenant.trace();
+  expect((await list.up({ entries })).outcome).toBe("updated");
+  expect(tenant.writes()).toHaveLength(300 - sent);
+  expect((await list.up({ entries })).outcome).toBe("same");
+});
+
+it("nothing is asked any more, of any kind, and each call says why", async () => {
+  await using tenant = await sandboxTenant({ scenario: "acme" });
+  const { provider } = tenant;
+  await cancel(provider);
+  const calls = [
+    provider.resource("allowDenyEntry").create({ list: "deny", value: "evil.example" }),
+    provider.resource("allowDenyEntry").delete("ade_1", { list: "deny", value: "evil.example" }),
+    provider.resource("allowDenyList").read("allow-deny-list", { entries }),
+    provider.resource("vipEmployee").create({ email: "yuki.sato@acme.example" }),
+    provider.resource("vipList").read("vip-list"),
+  ];
+  for (const outcome of await Promise.allSettled(calls)) {
+    expect(outcome).toMatchObject({
+      status: "rejected",
+      reason: { message: expect.stringMatching(/the run was cancelled.*\[ERR_NO_PERMIT\]/s) },
+    });
+  }
+  expect(tenant.trace()).toEqual([]);
+});

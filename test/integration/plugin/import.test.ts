@@ -1,0 +1,93 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { HandlerName } from "../../../provider/resources/shell";
+import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+
+/*
+ * An import, as the plugin is asked for it: a Read without properties. What it answers declares the resource as it is, so
+ * that check takes it, and nothing is left to change.
+ */
+
+let tenant: SandboxTenant;
+const ids = new Map<string, string>();
+
+beforeAll(async () => {
+  tenant = await sandboxTenant({ scenario: "acme" });
+  for (const [value, comment] of [
+    ["evil.example", "INC-7"],
+    ["Bücher.example", ""],
+    ["192.0.2.7", "a scanner"],
+  ] as const) {
+    const entry_type = value.startsWith("1") ? "ip" : "domain";
+    const entry = { list: "deny", entry_type, value, comment };
+    const { results } = await tenant.console("POST", "/allow_deny_entries", entry);
+    ids.set(value, results["id"] as string);
+  }
+  const graymail = { list: "allow", entry_type: "domain", value: "mail.example", verdict_scope: "graymail" };
+  await tenant.console("POST", "/allow_deny_entries", graymail);
+  const risky = { list: "allow", entry_type: "domain", value: "gmail.com", comment: "Applicants" };
+  await tenant.console("POST", "/allow_deny_entries", risky);
+  tenant.trace();
+});
+
+afterAll(async () => {
+  await tenant[Symbol.asyncDispose]();
+});
+
+const RISK = "It stood at the service before the import, and is to be reviewed.";
+
+/** What is imported by which id, and the arguments that declare it then. */
+const IMPORTS: Readonly<Record<HandlerName, Readonly<Record<string, object>>>> = {
+  allowDenyEntry: {
+    "the id of evil.example": { list: "deny", value: "evil.example", comment: "INC-7" },
+    "deny:EVIL.example": { list: "deny", value: "evil.example", comment: "INC-7" },
+    "bücher.example": { list: "deny", value: "xn--bcher-kva.example" },
+    "192.0.2.7": { list: "deny", value: "192.0.2.7", comment: "a scanner" },
+    "allow:mail.example (graymail)": { list: "allow", value: "mail.example", verdictScope: "graymail" },
+    "allow:gmail.com": { list: "allow", value: "gmail.com", comment: "Applicants", acceptRisk: RISK },
+  },
+  allowDenyList: {
+    "allow-deny-list": { entries: expect.objectContaining({ "evil.example": "deny: INC-7" }) },
+    deny: { entries: expect.not.objectContaining({ "gmail.com": expect.anything() }) },
+  },
+  vipEmployee: {
+    "Oskar.Kowalski@acme.example": { email: "oskar.kowalski@acme.example", comment: "Domain administrator" },
+    "ruth.castellan@acme.example": { email: "ruth.castellan@acme.example" },
+  },
+  vipList: {
+    "vip-list": {
+      members: expect.objectContaining({ "oskar.kowalski@acme.example": "Domain administrator" }),
+    },
+  },
+};
+
+it.each(Object.entries(IMPORTS))("%s, by each of its names", async (handler, imports) => {
+  // Each kind in a run of its own: in one program, they would collide.
+  await tenant.provider.nextRun();
+  const resource = tenant.provider.resource(handler as HandlerName);
+  const known = [];
+  for (const [name, declares] of Object.entries(imports)) {
+    const id = name.replace(/^the id of (.*)$/, (_all, value: string) => ids.get(value) ?? "");
+    const found = (await resource.read(id)) ?? expect.fail(`${name} is not there`);
+    expect(found.inputs).toEqual(declares);
+    const checked = await resource.check(found.inputs, found.inputs);
+    expect(checked).toEqual({ inputs: found.inputs, failures: {} });
+    const diff = await resource.diff(found.id, found.properties, checked.inputs, found.inputs);
+    expect(diff).toEqual({ changes: false, replaces: [] });
+    // An empty state, as a program's `get` sends it, is none.
+    expect(await resource.read(id, {}, {})).toEqual(found);
+    known.push(found);
+  }
+  await tenant.provider.nextRun();
+  for (const found of known) {
+    expect(await resource.read(found.id, found.properties, found.inputs)).toEqual(found);
+  }
+  expect(tenant.writes()).toEqual([]);
+});
+
+it("of what is not there says so, and of what can't be meant why", async () => {
+  const entry = tenant.provider.resource("allowDenyEntry");
+  expect(await entry.read("deny:nowhere.example")).toBeUndefined();
+  expect(await tenant.provider.resource("vipEmployee").read("nobody@acme.example")).toBeUndefined();
+  await expect(entry.read("https://evil.example/")).rejects.toThrow(/names no entry.*\[ERR_IMPORT\]/);
+  await expect(tenant.provider.resource("allowDenyList").read("blocklist")).rejects.toThrow(/\[ERR_IMPORT\]/);
+});

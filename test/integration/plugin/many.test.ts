@@ -1,0 +1,99 @@
+import { expect, it } from "vitest";
+import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
+import type { Properties } from "../../support/provider-call";
+import { READ_BOTH_LISTS, READ_VIPS, sandboxTenant } from "../../support/sandbox-tenant";
+
+const COUNT = 5_000;
+const evil = (at: number): string => `evil-${at}.example`;
+
+const pages = (list: string, count: number): string[] =>
+  Array.from(
+    { length: count },
+    (_, at) => `GET /allow_deny_entries?list=${list}&page=${at + 1}&page_size=200 200`,
+  );
+
+/** A company that denies thousands of domains. */
+function bigCompany(): Scenario {
+  const entries = Array.from({ length: COUNT }, (_, at) => ({
+    list: "deny",
+    entryType: "domain",
+    value: evil(at),
+    comment: `INC-${at}`,
+    createdBy: "Dana Reyes (console)",
+    createdAt: "2025-03-01T08:00:00.000Z",
+  })) satisfies ScenarioEntry[];
+  return {
+    name: "big",
+    tenants: [
+      {
+        name: "acme",
+        keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },
+        detectedAt: "2025-01-13T06:00:00.000Z",
+        employees: [],
+        manualVips: [],
+        exclusions: [],
+        entries,
+        threats: 0,
+      },
+    ],
+  };
+}
+
+it("a list of 5,000 is imported in ceil(N/200) requests, and three changes of it are three, after a refresh too", async () => {
+  await using tenant = await sandboxTenant({ scenario: bigCompany() });
+  const { provider } = tenant;
+  const list = provider.resource("allowDenyList");
+  const imported = await list.read("allow-deny-list");
+  expect(tenant.trace().sort()).toEqual([...pages("allow", 1), ...pages("deny", COUNT / 200)].sort());
+  const { id, properties, inputs } = imported ?? expect.fail("nothing was imported");
+  const entries = inputs["entries"] as Record<string, string>;
+  expect(Object.keys(entries)).toHaveLength(COUNT);
+
+  const declared = await list.check(inputs, inputs);
+  expect(declared).toEqual({ inputs, failures: {} });
+  expect(await list.diff(id, properties, inputs, inputs)).toEqual({ changes: false, replaces: [] });
+
+  const { [evil(7)]: _gone, ...others } = entries;
+  const changed = { ...inputs, entries: { ...others, [evil(8)]: "allow: INC-8", "new.example": "deny" } };
+  const three = {
+    [`entries["${evil(7)}"]`]: "DELETE",
+    [`entries["${evil(8)}"]`]: "UPDATE",
+    'entries["new.example"]': "ADD",
+  };
+  const { inputs: news, failures } = await list.check(changed, inputs);
+  expect(failures).toEqual({});
+  expect(await list.diffDetails(id, properties, news, inputs)).toEqual(three);
+
+  await provider.nextRun();
+  const read = await list.read(id, properties, inputs);
+  expect(tenant.trace()).toHaveLength(1 + COUNT / 200);
+  expect(read).toEqual(imported);
+  expect(await list.diffDetails(id, read?.properties ?? {}, news, inputs)).toEqual(three);
+  expect(tenant.trace()).toEqual([]);
+});
+
+it("many calls at once share one reading of each list, whatever they are", async () => {
+  await using tenant = await sandboxTenant({ scenario: "acme" });
+  const { provider } = tenant;
+  const single = (at: number): Properties => ({ list: "deny", value: `single-${at}.example` });
+  const numbers = Array.from({ length: 60 }, (_, at) => at);
+  const entry = provider.resource("allowDenyEntry");
+  const made = await Promise.all(numbers.map((at) => entry.declare(single(at))));
+  expect(tenant.trace().filter((line) => line.startsWith("GET"))).toEqual(READ_BOTH_LISTS);
+
+  await provider.nextRun();
+  const [found, ...rest] = await Promise.all([
+    Promise.all(
+      made.map(({ id, properties, inputs }, at) =>
+        provider.resource("allowDenyEntry", `single-${at}`).read(id, properties, inputs),
+      ),
+    ),
+    provider.resource("allowDenyEntry").read("deny:single-7.example"),
+    provider.resource("allowDenyList").read("allow-deny-list"),
+    provider.resource("vipList").read("vip-list"),
+    provider.resource("vipEmployee").read("ruth.castellan@acme.example"),
+  ]);
+  expect(found.map((one) => one?.id)).toEqual(made.map(({ id }) => id));
+  expect(rest).not.toContain(undefined);
+  expect(tenant.trace().sort()).toEqual([...READ_BOTH_LISTS, ...READ_VIPS].sort());
+});

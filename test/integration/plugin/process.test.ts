@@ -1,0 +1,110 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFile, readdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, it } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
+import { Canary } from "../../support/canary";
+import { EmptyFolder } from "../../support/packed-package";
+import { ProviderInstance } from "../../support/provider-instance";
+import { PLUGIN, ProviderProcess } from "../../support/provider-process";
+
+const evil = { list: "deny", value: "evil.example" };
+
+it("tells its port in the first line, and ends with an engine that is killed", async () => {
+  // In place of the engine. The plugin is started as the engine starts it, with pipes that close with whoever holds them.
+  const program = `
+    const { spawn } = require("node:child_process");
+    const plugin = spawn(process.execPath, [${JSON.stringify(PLUGIN)}, "127.0.0.1:1"]);
+    plugin.stdout.once("data", (text) => console.log(plugin.pid + " " + JSON.stringify(String(text))));
+  `;
+  const engine = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = (await once(createInterface({ input: engine.stdout }), "line")) as [string];
+  const [, pid = "", printed = ""] = /^(\d+) (.*)$/.exec(line) ?? [];
+  expect(JSON.parse(printed)).toMatch(/^\d+\n$/);
+  expect(await isRunning(pid)).toBe(true);
+  engine.kill("SIGKILL");
+  await expect.poll(() => isRunning(pid), { timeout: 5_000, interval: 50 }).toBe(false);
+});
+
+it("is one file that needs nothing beside it", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using folder = await EmptyFolder.create();
+  const copy = join(folder.path, "pulumi-resource-email-security");
+  await copyFile(PLUGIN, copy);
+  await using provider = await ProviderProcess.start({
+    copy,
+    environment: {
+      PATH: `${dirname(process.execPath)}:/usr/bin:/bin`,
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    },
+  });
+  const entry = provider.resource("allowDenyEntry");
+  const { id, properties, inputs } = await entry.declare(evil);
+  expect(sandbox.allowDenyEntries("acme")).toMatchObject([{ id, value: "evil.example" }]);
+  await provider.nextRun();
+  await entry.delete(id, properties, inputs);
+  expect(sandbox.allowDenyEntries("acme")).toEqual([]);
+  expect(provider.printed).toEqual([]);
+  expect(await readdir(folder.path)).toEqual(["pulumi-resource-email-security"]);
+});
+
+it("shows the key in nothing that it prints, answers or leaves behind", async () => {
+  const canary = new Canary();
+  const { key } = canary;
+  await using sandbox = await startSandbox({
+    scenario: "empty",
+    intercept: () => ({ status: 401, body: { error: `The key ${key} was taken back` } }),
+  });
+  await using folder = await EmptyFolder.create();
+  const shown: unknown[] = [];
+  const attempt = async (work: () => Promise<unknown>): Promise<void> => {
+    shown.push(await work().catch((error: Error) => [error.message, { ...error }]));
+  };
+  await using provider = await ProviderProcess.start({
+    isConfigured: false,
+    environment: {
+      EMAIL_SECURITY_API_KEY: key,
+      EMAIL_SECURITY_DEBUG: "1",
+      EMAIL_SECURITY_CACHE_DIR: folder.path,
+      NODE_OPTIONS: `--report-on-signal --report-signal=SIGUSR2 --report-directory=${folder.path} --report-filename=report.json`,
+    },
+  });
+  const instances = ["default", "mine"].map((name) => new ProviderInstance(provider.client, name));
+  for (const instance of instances) {
+    for (const baseUrl of [sandbox.url, "not an address", "http://api.example"]) {
+      // What is answered to the check is for the state, and a secret there; its reasons are told to people.
+      await attempt(async () => (await instance.check({ baseUrl, apiKey: key })).failures);
+      await attempt(() => instance.diff({ baseUrl, apiKey: "old" }, { baseUrl, apiKey: key }));
+      await attempt(() => instance.configure({ baseUrl, apiKey: key }));
+      const entry = provider.resource("allowDenyEntry");
+      await attempt(() => entry.check(evil));
+      await attempt(() => entry.declare(evil));
+      await attempt(() => entry.read("deny:evil.example"));
+      await attempt(() => provider.resource("allowDenyList").create({ entries: { "evil.example": "deny" } }));
+      await attempt(() => provider.resource("vipEmployee").create({ email: "a@b.example" }));
+    }
+  }
+  expect(JSON.stringify(shown)).toContain("was taken back");
+  expect(JSON.stringify(shown)).toContain("[ERR_AUTH]");
+  provider.kill("SIGUSR2");
+  const report = () => readFile(join(folder.path, "report.json"), "utf8").catch(() => "");
+  await expect.poll(report, { timeout: 30_000 }).toContain("javascriptHeap");
+  shown.push(provider.printed);
+  expect(canary.find("what it told", JSON.stringify(shown))).toEqual([]);
+  expect(await canary.findInFolder(folder.path)).toEqual([]);
+});
+
+/** Whether there is such a process that has not ended. */
+async function isRunning(pid: string): Promise<boolean> {
+  try {
+    process.kill(Number(pid), 0);
+  } catch {
+    return false;
+  }
+  // One that has ended stays listed until somebody asks for its outcome; nobody may, when its parent was killed.
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  return !/^\d+ \(.*\) Z /s.test(stat);
+}

@@ -1,0 +1,182 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type plugin from "@pulumi/pulumi/proto/plugin_pb.js";
+import provider from "@pulumi/pulumi/proto/provider_pb.js";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
+import { call, urnOf } from "../../support/provider-call";
+import { ProviderInstance } from "../../support/provider-instance";
+import { PLUGIN, ProviderProcess } from "../../support/provider-process";
+
+/*
+ * Pulumi's provider protocol as the plugin speaks it: what the engine asks of a provider rather than of a resource.
+ */
+
+const SECRET = (value: string) => ({
+  "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+  value,
+});
+const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+const HOST = "https://api.example";
+
+/** Nothing is asked of a service here. */
+let bare: ProviderProcess;
+beforeAll(async () => {
+  bare = await ProviderProcess.start({ isConfigured: false });
+});
+afterAll(async () => {
+  await bare[Symbol.asyncDispose]();
+});
+
+const explicit = (): ProviderInstance => new ProviderInstance(bare.client, "mine");
+const byDefault = (version = ""): ProviderInstance => new ProviderInstance(bare.client, `default${version}`);
+
+describe("what the plugin tells of itself", () => {
+  it("is the version of its package", async () => {
+    const info = await call<InstanceType<typeof plugin.PluginInfo>>((done) =>
+      bare.client.getPluginInfo(new Empty(), done),
+    );
+    const { version } = JSON.parse(readFileSync("provider/package.json", "utf8")) as { version: string };
+    expect(info.getVersion()).toBe(version);
+  });
+
+  it("is its schema, in version 0 and in no other", async () => {
+    const schemaOf = async (version: number): Promise<unknown> => {
+      const request = new provider.GetSchemaRequest();
+      request.setVersion(version);
+      const answer = await call<InstanceType<typeof provider.GetSchemaResponse>>((done) =>
+        bare.client.getSchema(request, done),
+      );
+      return JSON.parse(answer.getSchema());
+    };
+    const built: unknown = JSON.parse(readFileSync(join(PLUGIN, "../schema.json"), "utf8"));
+    expect(await schemaOf(0)).toEqual(built);
+    await expect(schemaOf(1)).rejects.toThrow(/no schema of version 1.*\[ERR_PROTOCOL\]/);
+  });
+
+  it("is which resources there are, when it is asked for another", async () => {
+    const request = new provider.CheckRequest();
+    request.setUrn(urnOf("email-security:index:Allowlist", "typo"));
+    await expect(call((done) => bare.client.check(request, done))).rejects.toThrow(
+      'There is no resource of type "email-security:index:Allowlist"; there are email-security:index:AllowDenyEntry, email-security:index:AllowDenyList, email-security:index:VipEmployee, email-security:index:VipList. [ERR_PROTOCOL]',
+    );
+  });
+});
+
+describe("the check of a provider instance", () => {
+  it("makes a plain key a secret, so that none is in state in the clear, and takes a secret as it is", async () => {
+    const args = { baseUrl: HOST, apiKey: "key" };
+    const checked = { inputs: { baseUrl: HOST, apiKey: SECRET("key") }, failures: [] };
+    expect(await explicit().check(args)).toEqual(checked);
+    expect(await byDefault().check(args)).toEqual(checked);
+    expect(await explicit().check({ ...args, apiKey: SECRET("key") })).toEqual(checked);
+  });
+
+  it.each([
+    ["an address that is none", { baseUrl: "api.example" }, /is not a URL/],
+    ["plain http to another host", { baseUrl: "http://api.example" }, /plain http/],
+    ["no address", { baseUrl: null }, /Give baseUrl to the Provider "mine"/],
+    ["no key", { apiKey: null }, /Give apiKey to the Provider "mine"/],
+    ["own domains that are none", { ownDomains: "acme" }, /"acme" is not a whole domain/],
+  ])("refuses %s of an explicit one, and no other's", async (_name, wrong, reason) => {
+    const given = Object.entries({ baseUrl: HOST, apiKey: "key", ...wrong });
+    const args = Object.fromEntries(given.filter(([, value]) => value !== null));
+    const { failures } = await explicit().check(args);
+    expect(failures).toHaveLength(1);
+    expect(failures[0]).toMatch(reason);
+    // The environment may have what counts, or no resource may need it.
+    expect((await byDefault().check(args)).failures).toEqual([]);
+    expect((await byDefault("_1_2_3").check(args)).failures).toEqual([]);
+  });
+
+  it("passes what a preview does not know yet", async () => {
+    const args = { baseUrl: UNKNOWN, apiKey: UNKNOWN };
+    expect(await explicit().check(args)).toEqual({ inputs: args, failures: [] });
+  });
+});
+
+describe("the diff of a provider instance", () => {
+  const args = { baseUrl: HOST, apiKey: "key" };
+
+  it.each([
+    ["nothing", args, args, false, []],
+    ["another key", args, { ...args, apiKey: "next" }, true, []],
+    ["a key that the old one had not", { baseUrl: HOST }, args, true, []],
+    ["a key that is not known yet", { baseUrl: HOST }, { ...args, apiKey: UNKNOWN }, true, []],
+    ["a key that the new one has not", args, { baseUrl: HOST }, true, []],
+    ["an address that the old one had not", {}, args, true, []],
+    ["an address that is not known yet", args, { ...args, baseUrl: UNKNOWN }, true, []],
+    ["another path of the address", args, { ...args, baseUrl: `${HOST}/v1` }, true, []],
+    ["another host", args, { ...args, baseUrl: "https://eu.example" }, true, ["baseUrl"]],
+  ])("of %s", async (_name, olds, news, changes, replaces) => {
+    expect(await explicit().diff(olds, news)).toEqual({ changes, replaces });
+  });
+
+  it("of the default one's host replaces nothing where the environment decides which it is", async () => {
+    const other = { ...args, baseUrl: "https://eu.example" };
+    expect(await byDefault().diff(args, other)).toEqual({ changes: true, replaces: ["baseUrl"] });
+    await using decided = await ProviderProcess.start({
+      environment: { EMAIL_SECURITY_BASE_URL: HOST },
+      isConfigured: false,
+    });
+    expect(await new ProviderInstance(decided.client).diff(args, other)).toEqual({
+      changes: true,
+      replaces: [],
+    });
+  });
+});
+
+describe("the configuration", () => {
+  const evil = { list: "deny", value: "evil.example" };
+  const stack = (url: string, tenant: string) => ({
+    "email-security:baseUrl": url,
+    "email-security:apiKey": `sandbox-${tenant}-ci`,
+  });
+
+  it("of the default instance gives way to the environment, that of an explicit one does not", async () => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    const environment = {
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    };
+    const held = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
+    await using usual = await ProviderProcess.start({ config: stack(sandbox.url, "globex"), environment });
+    await usual.resource("allowDenyEntry").declare(evil);
+    expect(held()).toEqual([1, 0]);
+    await using own = await ProviderProcess.start({
+      instance: "mine",
+      config: stack(sandbox.url, "globex"),
+      environment,
+    });
+    const { properties } = await own.resource("allowDenyEntry").declare(evil);
+    expect(held()).toEqual([1, 1]);
+    expect(properties["tenant"]).toBe(`mine at ${new URL(sandbox.url).host}`);
+  });
+
+  it("without a key makes no request, and says where to give one", async () => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    await using usual = await ProviderProcess.start({ config: { "email-security:baseUrl": sandbox.url } });
+    const entry = usual.resource("allowDenyEntry");
+    const asked = [entry.declare(evil), entry.read("deny:evil.example"), entry.delete("ade_1", evil)];
+    for (const outcome of await Promise.allSettled(asked)) {
+      expect(outcome).toMatchObject({
+        status: "rejected",
+        reason: { message: expect.stringMatching(/EMAIL_SECURITY_API_KEY.*\[ERR_CONFIGURATION\]/) },
+      });
+    }
+    expect(sandbox.requests).toEqual([]);
+  });
+
+  it("that comes more than once is the last one", async () => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    await using usual = await ProviderProcess.start({ config: stack(sandbox.url, "acme") });
+    const { inputs } = await new ProviderInstance(usual.client).check({
+      baseUrl: sandbox.url,
+      apiKey: "sandbox-globex-ci",
+    });
+    await new ProviderInstance(usual.client).configure(inputs);
+    await usual.resource("allowDenyEntry").declare(evil);
+    expect(sandbox.allowDenyEntries("globex")).toHaveLength(1);
+  });
+});
