@@ -62,8 +62,12 @@ function failureOf(error: unknown): Partial<StatusObject> {
   }
   return {
     code: status.INTERNAL,
-    details: printable(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+    details: stackOf(error).split("\n").map(printable).join("\n"),
   };
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 /** "Created, but failed to initialize", which keeps the resource in state. */

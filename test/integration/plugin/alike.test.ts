@@ -1,0 +1,140 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { HandlerName } from "../../../provider/resources/shell";
+import type { Properties } from "../../support/provider-call";
+import { ProviderProcess, type ProviderResource } from "../../support/provider-process";
+import { isLong } from "../../support/scale";
+
+/*
+ * The same arguments to both fronts: they answer alike, to the letter, whatever is given. No service is asked.
+ */
+
+const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+
+/** What may stand where a text should. */
+const odd = fc.oneof(
+  fc.constantFrom<unknown>(null, true, 0, -1.5, "", " ", "constructor", "\u001b[31m"),
+  fc.constantFrom<unknown>([], {}, { constructor: "x" }, [[null]]),
+  fc.constantFrom<unknown>(UNKNOWN, [UNKNOWN], { x: UNKNOWN }),
+);
+const mostly = (...texts: unknown[]): fc.Arbitrary<unknown> =>
+  fc.oneof({ weight: 40, arbitrary: fc.constantFrom(...texts) }, { weight: 1, arbitrary: odd });
+const some = (model: Record<string, fc.Arbitrary<unknown>>, ...requiredKeys: string[]) =>
+  fc.record(model, { requiredKeys }) as fc.Arbitrary<Properties>;
+
+const rarely = (...texts: string[]) => ({ weight: 1, arbitrary: fc.constantFrom<unknown>(...texts) });
+const list = mostly("allow", "deny");
+const value = fc.oneof(
+  {
+    weight: 30,
+    arbitrary: mostly("evil.example", "Evil.Example.", "192.0.2.7", "a@b.example", "bücher.example"),
+  },
+  rarely("gmail.com", "com", "evil.example/login"),
+);
+const comment = mostly("INC-1", "INC-2", "two\nlines", " x ");
+const mailbox = fc.oneof(
+  { weight: 30, arbitrary: mostly("a@acme.example", "B@acme.example", "a@ACME.example") },
+  rarely("acme.example"),
+);
+const listed = some(
+  {
+    list,
+    value,
+    comment,
+    verdictScope: mostly("global", "graymail"),
+    acceptRisk: mostly("They write from there"),
+  },
+  "list",
+  "value",
+);
+const key = fc.oneof(
+  {
+    weight: 30,
+    arbitrary: fc.constantFrom("evil.example", "x.example", "x.example (graymail)", "192.0.2.7"),
+  },
+  { weight: 1, arbitrary: fc.constantFrom("constructor", "com", "a b") },
+);
+const text = fc.oneof(
+  { weight: 30, arbitrary: mostly("deny", "allow", "deny: INC-1", "allow: INC-2") },
+  rarely("(unmanaged) deny", "block"),
+);
+const options = { mode: mostly("additive"), maxRemovals: mostly(5), maxRemovalFraction: mostly(1) };
+const content = (keyed: fc.Arbitrary<unknown>, rows: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    { weight: 20, arbitrary: keyed },
+    { weight: 10, arbitrary: fc.array(rows, { maxLength: 3 }) },
+    { weight: 1, arbitrary: odd },
+  );
+
+const KINDS: Readonly<Record<HandlerName, fc.Arbitrary<Properties>>> = {
+  allowDenyEntry: fc.oneof(
+    { weight: 20, arbitrary: listed },
+    {
+      weight: 1,
+      arbitrary: some({ list, value, entryType: mostly("domain", "ip"), adopt: mostly(true), typo: odd }),
+    },
+  ),
+  vipEmployee: some({ email: mailbox, comment, onDelete: mostly("keep", "exclude") }, "email"),
+  allowDenyList: some(
+    {
+      entries: content(fc.dictionary(key, text, { maxKeys: 4 }), listed),
+      ...options,
+      ignore: mostly(["*.ignored.example"], ["allow:*.ignored.example"]),
+    },
+    "entries",
+  ),
+  vipList: some(
+    {
+      members: content(
+        fc.dictionary(fc.constantFrom("a@acme.example", "B@acme.example", "c@acme.example"), comment),
+        fc.oneof(mailbox, some({ email: mailbox, comment }, "email")),
+      ),
+      ...options,
+      onDelete: mostly("keep"),
+    },
+    "members",
+  ),
+};
+
+const config = { "email-security:ownDomains": "acme.example" };
+const NAMES = ["dynamic", "native"] as const;
+
+it.each(Object.entries(KINDS))("%s is checked, and told from another, alike", async (handler, args) => {
+  await using dynamic = await ProviderProcess.start({ front: NAMES[0], config });
+  await using native = await ProviderProcess.start({ front: NAMES[1], config });
+  /** What both answer, or throw. */
+  const both = async <Answer>(ask: (resource: ProviderResource) => Promise<Answer>): Promise<Answer> => {
+    const [one, other] = await Promise.all(
+      [dynamic, native].map((front) =>
+        ask(front.resource(handler as HandlerName)).catch((error: Error) => ({ thrown: error.message })),
+      ),
+    );
+    expect(other).toEqual(one);
+    return one as Answer;
+  };
+  let compared = 0;
+  await fc.assert(
+    fc.asyncProperty(args, args, async (olds, news) => {
+      const before = await both((resource) => resource.check(olds));
+      // What is not known yet is never in a state.
+      if (!isAccepted(before.failures) || JSON.stringify(before.inputs).includes(UNKNOWN)) return;
+      const next = await both((resource) => resource.check(news, before.inputs));
+      if (!isAccepted(next.failures)) return;
+      await both((resource) => resource.diff("id", before.inputs, next.inputs, before.inputs));
+      // Where nothing changes, the dynamic host has nothing to add details to.
+      await both(
+        async (resource) =>
+          (await resource.diffDetails("id", before.inputs, next.inputs, before.inputs)) ?? {},
+      );
+      compared += 1;
+    }),
+    { numRuns: isLong ? 20_000 : 150 },
+  );
+  expect(compared).toBeGreaterThan(30);
+});
+
+/** Whether there was nothing against it but what else the program declares: here, all that came before. */
+function isAccepted(failures: Readonly<Record<string, string>>): boolean {
+  const others = /is declared twice in this program|a value can't be on both lists, whatever its scopes/;
+  return Object.values(failures).every((reason) => others.test(reason));
+}
