@@ -174,6 +174,7 @@ it("deletes nothing when one front's resources are dropped in the run that decla
     await project.write(program(front));
     const { code, output } = await project.runWith(environment, "up", "--yes", "--skip-preview");
     expect(code, output).toBe(0);
+    expect(output).toContain(`using pulumi-resource-pulumi-nodejs from $PATH at ${launchers}`);
     for (const sentence of [
       `${ENTRY} on the deny list stays: the program declares it under another name.`,
       `${VIP} stays a VIP: the program declares it under another name.`,
