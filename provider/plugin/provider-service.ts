@@ -12,6 +12,7 @@ import type { ArgumentFailure } from "../settings/arguments";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { isReadablePath } from "../settings/property-path";
 import { quote } from "../settings/text";
+import { EngineLog } from "./engine-log";
 import { checkConfiguration, configurationOf, movesTenant } from "./provider-configuration";
 import { propertiesOf, structOf } from "./wire";
 
@@ -35,12 +36,14 @@ const FUNCTIONS = new Map(
  * message to message. What a call throws is told to the engine as it is.
  */
 export class ProviderService {
+  readonly #log: EngineLog;
   readonly #session: ProviderSession;
   readonly #fronts: ReadonlyMap<string, Front>;
 
   /** @param engine where the engine is to be reached. */
   constructor(engine: string | undefined) {
-    const session = new ProviderSession(engine);
+    const session = new ProviderSession(engine, (sentence) => this.#log.say(sentence));
+    this.#log = new EngineLog(engine);
     this.#session = session;
     this.#fronts = new Map(RESOURCE_KINDS.map((kind) => [nativeType(kind), frontOf(kind, session)]));
   }
@@ -165,6 +168,11 @@ export class ProviderService {
   cancel(): unknown {
     this.#session.cancel();
     return new Empty();
+  }
+
+  /** Done when the person was told all that the calls so far had to say. */
+  async told(): Promise<void> {
+    await this.#log.told();
   }
 
   /** By a debugger, the engine tells where it is only now; there is nothing to ask of it. */

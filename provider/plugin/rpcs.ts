@@ -44,13 +44,24 @@ function rpc(
 ): handleUnaryCall<unknown, unknown> {
   return async ({ request }, answer) => {
     try {
-      const loaded = await service;
-      const call = loaded[name] as (request: unknown) => unknown;
-      answer(null, await call.call(loaded, request));
+      answer(null, await called(await service, name, request));
     } catch (error) {
       answer(failureOf(error));
     }
   };
+}
+
+async function called(
+  service: ProviderService,
+  name: (typeof CALLS)[number],
+  request: unknown,
+): Promise<unknown> {
+  const call = service[name] as (request: unknown) => unknown;
+  try {
+    return await call.call(service, request);
+  } finally {
+    await service.told();
+  }
 }
 
 /** The engine tells it at its resource: what is written for people with its code, what nobody expected with its stack. */

@@ -15,11 +15,10 @@ import { join } from "node:path";
 export interface DeclarationsOptions {
   /** Folders that only this user can write to, the first choice first. */
   readonly folders: readonly string[];
-  /**
-   * What the processes of one run of the engine have in common, and those of another have not. It begins with the number
-   * of the engine's process.
-   */
+  /** What the processes of one run of the engine have in common, and those of another that runs now have not. */
   readonly run: string;
+  /** The process that started this one: the engine, or the shell in which a launcher of Pulumi's stays between the two. */
+  readonly parent: number;
 }
 
 /**
@@ -27,7 +26,7 @@ export interface DeclarationsOptions {
  *
  * A stack may have several provider processes on one tenant: the default one, and one for each explicit instance. When
  * a resource moves from one to another under a new name, the one process adopts what the other is told to delete. So
- * the keys of a tenant are shared by a file among the processes of one run; it holds hashes only. Where no file can be
+ * the keys of a tenant are shared by files among the processes of one run; they hold hashes only. Where no file can be
  * written, each process knows its own.
  *
  * By another key, or another name of its host, one tenant looks like two. What a process of the run has taken or made is
@@ -86,17 +85,16 @@ export class Declarations {
   }
 }
 
-/** A set of texts that the processes of a run share by a file of their hashes. */
+/** A set of texts that the processes of a run share by files of their hashes, one for those that have one parent. */
 class SharedSet {
   readonly #options: DeclarationsOptions;
   readonly #name: string;
-  #shared = new Set<string>();
-  #sharedSize = 0;
-  #file: string | undefined;
+  readonly #read = new Map<string, { readonly size: number; readonly hashes: ReadonlySet<string> }>();
+  #folder: string | undefined;
 
   constructor(options: DeclarationsOptions, name: string) {
     this.#options = options;
-    this.#name = name;
+    this.#name = `${options.run}-${name}`;
   }
 
   add(texts: Iterable<string>): void {
@@ -107,25 +105,34 @@ class SharedSet {
 
   has(text: string): boolean {
     quietly(() => {
-      const file = this.#path();
-      const { size } = statSync(file);
-      if (size === this.#sharedSize) return;
-      this.#shared = new Set(readFileSync(file, "utf8").split("\n"));
-      this.#sharedSize = size;
+      const folder = this.#shared();
+      // By the parent before the name, a file is known as that of a process that is gone.
+      const files = readdirSync(folder).filter((file) => file.replace(/^\d+-/, "") === this.#name);
+      for (const file of files) quietly(() => this.#readAgain(join(folder, file)));
     });
-    return this.#shared.has(hash(text));
+    const wanted = hash(text);
+    return [...this.#read.values()].some(({ hashes }) => hashes.has(wanted));
+  }
+
+  #readAgain(file: string): void {
+    const { size } = statSync(file);
+    if (this.#read.get(file)?.size === size) return;
+    this.#read.set(file, { size, hashes: new Set(readFileSync(file, "utf8").split("\n")) });
   }
 
   #path(): string {
-    if (this.#file !== undefined) return this.#file;
-    const { folders, run } = this.#options;
-    const folder = folders.find(isUsable);
+    return join(this.#shared(), `${this.#options.parent}-${this.#name}`);
+  }
+
+  #shared(): string {
+    if (this.#folder !== undefined) return this.#folder;
+    const folder = this.#options.folders.find(isUsable);
     if (folder === undefined) throw new Error("there is no folder to share a file in");
     removeForgotten(folder);
-    const file = join(folder, `${run}-${this.#name}`);
-    this.#file = file;
+    this.#folder = folder;
+    const file = this.#path();
     process.once("exit", () => quietly(() => rmSync(file, { force: true })));
-    return file;
+    return folder;
   }
 }
 

@@ -12,7 +12,10 @@ import { ProviderSession } from "./session";
 guardProcess();
 keepCompiled();
 
-const session = new ProviderSession(process.argv[2]);
+// The engine shows what its process of dynamic providers prints.
+const session = new ProviderSession(process.argv.at(-1), (sentence) => {
+  process.stdout.write(`${sentence}\n`);
+});
 
 /** Pulumi's dynamic provider of `AllowDenyEntry`. */
 export const allowDenyEntry: dynamic.ResourceProvider = dynamicFront("AllowDenyEntry", session);

@@ -21,20 +21,25 @@ import { type ReviewedPlan, readReviewedPlan } from "./reviewed-plan";
 export class ProviderSession implements Session {
   readonly #program = new Program();
   readonly #declarations: Declarations;
+  readonly #tell: (sentence: string) => void;
   readonly #cancelled = new AbortController();
   #config: ConfigSource = () => undefined;
   #ownDomains: OwnDomains | undefined;
   #reviewed: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
   #current: Connected | undefined;
 
-  /** @param engine where the engine of the run is to be reached; it tells all provider processes of a run the same. */
-  constructor(engine: string | undefined) {
+  /**
+   * @param engine where the engine of the run is to be reached; it tells all provider processes of a run the same.
+   * @param tell tells a sentence to the person at the terminal.
+   */
+  constructor(engine: string | undefined, tell: (sentence: string) => void) {
+    this.#tell = tell;
     this.#declarations = new Declarations({
       folders: [cacheFolder(process.env), join(tmpdir(), `pulumi-email-security-${userInfo().uid}`)].map(
         (folder) => join(folder, "declared"),
       ),
-      // The engine starts every provider process of a run.
-      run: `${process.ppid}-${engine?.replace(/\W/g, "-")}`,
+      run: `${engine?.replace(/\W/g, "-")}`,
+      parent: process.ppid,
     });
   }
 
@@ -82,8 +87,7 @@ export class ProviderSession implements Session {
   }
 
   say(sentence: string): void {
-    // The engine shows what a provider process prints on its standard output.
-    process.stdout.write(`${printable(sentence)}\n`);
+    this.#tell(printable(sentence));
   }
 
   /** From now on nothing more is sent to the service: what is asked for fails with `ERR_NO_PERMIT`. */

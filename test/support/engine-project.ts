@@ -38,6 +38,8 @@ export interface EngineProjectOptions {
   readonly environment?: Record<string, string>;
   /** Files beside the program, by their path. */
   readonly files?: Record<string, string>;
+  /** Whether the project tells the engine where the native plugin is. Default: false. */
+  readonly plugin?: boolean;
   /** Default: `dev`. */
   readonly stack?: string;
   /** Where the program finds its packages. Default: those of this repository. */
@@ -48,6 +50,13 @@ export interface EngineProjectOptions {
    */
   readonly checksTypes?: boolean;
 }
+
+/** By which the engine finds the native plugin. */
+export const PLUGIN_LINES = `plugins:
+  providers:
+    - name: email-security
+      path: node_modules/pulumi-email-security/dist/plugin
+`;
 
 /**
  * A Pulumi project in a folder of its own outside the repository, with a file backend of its own, driven through the
@@ -71,7 +80,7 @@ export class EngineProject implements AsyncDisposable {
     const folder = await mkdtemp(join(tmpdir(), "email-security-"));
     await symlink(options.nodeModules ?? resolve("node_modules"), join(folder, "node_modules"));
     const files = {
-      "Pulumi.yaml": "name: settings\nruntime: nodejs\n",
+      "Pulumi.yaml": `name: settings\nruntime: nodejs\n${options.plugin === true ? PLUGIN_LINES : ""}`,
       "package.json": '{ "name": "settings", "private": true, "main": "index.ts" }',
       "index.ts": options.program,
       ...options.files,

@@ -227,6 +227,7 @@ export function listLifecycle<Inputs extends ListInputs>(
         sayKept(own, {}, context);
         return;
       }
+      sayDeclaredElsewhere(own, inputs, context);
       const plan = { declared: {}, known: content, removed: Object.entries(own) };
       if (isHeld(context)) await refuseUnreviewed(plan, inputs, context);
       const failures = await resource.apply(plan, inputs, context);
@@ -291,6 +292,16 @@ export function listLifecycle<Inputs extends ListInputs>(
     if (kept.length === 0) return;
     const forgets = kept.length === 1 ? "forgets it" : "forgets them";
     say(`${counted(kept.length, kind)} stay (onDelete: "keep"): only the stack ${forgets}.`);
+  }
+
+  function sayDeclaredElsewhere(content: KeyedList, inputs: Inputs, { say, isDeclared }: Context): void {
+    const staying = Object.entries(content).filter(([key, text]) =>
+      isDeclared(resource.thing(key, text, inputs)?.key ?? ""),
+    );
+    if (staying.length === 0) return;
+    const names = staying.map(([key, text]) => kind.describe(key, text));
+    const stays = staying.length === 1 ? "stays: the program declares it" : "stay: the program declares them";
+    say(`${counted(staying.length, kind)} ${stays} elsewhere (${fewOf(names)}).`);
   }
 
   /** What was found at the tenant and neither the state nor the program knows is left, and said. */

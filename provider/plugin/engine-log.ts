@@ -1,0 +1,51 @@
+import { credentials, Metadata } from "@grpc/grpc-js";
+import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb.js";
+import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb.js";
+
+const TIMEOUT_MS = 5_000;
+
+/**
+ * Says sentences to the person at the terminal, by way of the engine, which shows nothing of what a plugin prints. Where
+ * the engine is not to be reached they are printed all the same, a line each.
+ */
+export class EngineLog {
+  readonly #address: string | undefined;
+  readonly #untold = new Set<Promise<void>>();
+  #client: EngineClient | undefined;
+
+  /** @param address where the engine is to be reached. */
+  constructor(address: string | undefined) {
+    this.#address = address;
+  }
+
+  /** @param sentence on one line. */
+  say(sentence: string): void {
+    const telling = this.#tell(sentence)
+      .catch(() => void process.stdout.write(`${sentence}\n`))
+      .finally(() => this.#untold.delete(telling));
+    this.#untold.add(telling);
+  }
+
+  /** Done when all that was said so far is told: after its last answer, the engine may take no more. */
+  async told(): Promise<void> {
+    await Promise.all(this.#untold);
+  }
+
+  async #tell(sentence: string): Promise<void> {
+    if (this.#address === undefined) throw new Error("no engine has started this process");
+    // A proxy in the environment is for what is elsewhere.
+    this.#client ??= new EngineClient(this.#address, credentials.createInsecure(), {
+      "grpc.enable_http_proxy": 0,
+    });
+    const client = this.#client;
+    const request = new LogRequest();
+    request.setSeverity(LogSeverity.INFO);
+    request.setMessage(sentence);
+    await new Promise<void>((resolve, reject) => {
+      const deadline = Date.now() + TIMEOUT_MS;
+      client.log(request, new Metadata(), { deadline }, (error) =>
+        error === null ? resolve() : reject(error),
+      );
+    });
+  }
+}
