@@ -6,6 +6,8 @@
  *   npm run bench -- --resume                        goes on where an interrupted bench stopped
  *   npm run bench -- --only floor,list --runs 1      a part, only printed
  *   npm run bench -- --entries 100 --growth 100,500  with other sizes, only printed
+ *   npm run bench -- fronts                          dynamic resources and the native plugin alone, some 20 minutes; writes the
+ *                                                    README's table of the two
  *   npm run bench -- rollout-simulation              rollouts of up to 10,000 tenants in virtual time, in seconds; only printed
  */
 import { parseArgs } from "node:util";
@@ -13,8 +15,8 @@ import { areCommandsStopped, stopCommands } from "#bench/command";
 import { Journal } from "#bench/journal";
 import { machineFacts } from "#bench/machine";
 import type { Bench, Measured, Observation, Peer } from "#bench/observation";
-import { peers } from "#bench/peers";
-import { reportOf, writeReport } from "#bench/report";
+import { frontPeers, peers } from "#bench/peers";
+import { frontsReport, reportOf, writeFrontsReport, writeReport } from "#bench/report";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -28,13 +30,13 @@ const { values, positionals } = parseArgs({
     growth: { type: "string" },
   },
 });
-if (positionals.length > 0) {
-  const [part, ...others] = positionals;
-  if (part !== "rollout-simulation" || others.length > 0) {
-    throw new Error(
-      `The parts by name are rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
-    );
-  }
+const [part, ...others] = positionals;
+if ((part !== undefined && part !== "fronts" && part !== "rollout-simulation") || others.length > 0) {
+  throw new Error(
+    `The parts by name are fronts and rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
+  );
+}
+if (part === "rollout-simulation") {
   const { simulationReport } = await import("#bench/simulation-report");
   console.log(await simulationReport());
   process.exit();
@@ -47,8 +49,8 @@ const sizes = {
   members: wholeNumber(values.members, 2_000),
   growth: (values.growth ?? "1000,10000,50000").split(",").map((size) => wholeNumber(size, 0)),
 };
-const selected = selectedPeers(values.only);
-// Only a whole bench of the usual sizes is worth keeping.
+const selected = part === "fronts" ? frontPeers : selectedPeers(values.only);
+// Only a whole bench, or a whole part, of the usual sizes is worth keeping.
 const isWhole = [values.only, values.runs, values.entries, values.members, values.growth].every(
   (option) => option === undefined,
 );
@@ -58,7 +60,10 @@ for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
 const startedAt = performance.now();
 const minutes = (): number => (performance.now() - startedAt) / 60_000;
 const facts = await machineFacts(values.date);
-const journal = new Journal(JSON.stringify({ sizes, pulumi: facts.pulumi, cpu: facts.cpu }), values.resume);
+const journal = new Journal(
+  JSON.stringify({ part, sizes, pulumi: facts.pulumi, cpu: facts.cpu }),
+  values.resume,
+);
 
 try {
   // The fast ones take turns, so that a machine that becomes slower becomes so for all of them.
@@ -68,9 +73,15 @@ try {
   for (const peer of selected) if (peer.isSlow) await measure(peer, 1);
 
   const observations = journal.observations.filter(({ peer }) => selected.some(({ name }) => name === peer));
-  const report = reportOf(observations, facts, runs);
-  console.log(`\n${report.all}\nIt took ${minutes().toFixed(1)} minutes.`);
-  if (isWhole) await writeReport(report);
+  if (part === "fronts") {
+    const table = frontsReport(observations, facts, runs);
+    console.log(`\n${table}\n\nIt took ${minutes().toFixed(1)} minutes.`);
+    if (isWhole) await writeFrontsReport(table);
+  } else {
+    const report = reportOf(observations, facts, runs);
+    console.log(`\n${report.all}\nIt took ${minutes().toFixed(1)} minutes.`);
+    if (isWhole) await writeReport(report);
+  }
 } catch (error) {
   if (!areCommandsStopped()) throw error;
   console.error("\nStopped. `npm run bench -- --resume` goes on.");

@@ -14,7 +14,7 @@ import {
 import { terraform } from "#bench/terraform";
 import { vipList } from "#bench/vip-list";
 
-/** All of them, in the order of the table. */
+/** All of the whole bench, in the order of the table. */
 export const peers: readonly Peer[] = [
   floor,
   listResource,
@@ -28,6 +28,20 @@ export const peers: readonly Peer[] = [
   obviousProvider,
   terraform,
   growth,
+  dynamicStart,
+  nativeStart,
+];
+
+/** Those that show the dynamic resources beside the native plugin. */
+export const frontPeers: readonly Peer[] = [
+  floor,
+  listResource,
+  nativeListResource,
+  singleEntries,
+  nativeSingleEntries,
+  singleEntriesWithoutCheckpoints,
+  nativeSingleEntriesWithoutCheckpoints,
+  nativeImport,
   dynamicStart,
   nativeStart,
 ];

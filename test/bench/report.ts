@@ -11,6 +11,7 @@ const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 const README = fileURLToPath(new URL("../../README.md", import.meta.url));
 /** What has no column in the main table. */
 const APART: readonly Operation[] = ["import", "start"];
+const FRONTS = /(<!-- bench-fronts:start -->\n)[\s\S]*?(<!-- bench-fronts:end -->)/;
 const MARKED = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
 
 /** The results as Markdown. */
@@ -55,11 +56,43 @@ tables say.`,
   ].join("\n\n");
 }
 
+/** Both fronts side by side, for the README. */
+export function frontsReport(
+  observations: readonly Observation[],
+  facts: MachineFacts,
+  runs: number,
+): string {
+  const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
+  const seconds = (row: Row): string => row.seconds?.median.toFixed(2) ?? "";
+  const alone = rows
+    .filter(({ operation }) => APART.includes(operation))
+    .map((row) => [
+      titleOf(row.peer),
+      row.operation === "start" ? "" : whole(row.count),
+      `${seconds(row)} s${row.requests === undefined ? "" : `, ${row.requests.reads} requests`}`,
+    ]);
+  return [
+    mainTable(rows.filter(({ operation, peer }) => !APART.includes(operation) && peer !== "native-import")),
+    table(["", "entries", "time"], alone),
+    `The median of ${runs}; an \`AllowDenyEntry\` an entry, with checkpoints, once. ${factsLine(facts)}`,
+    ...failures(observations),
+  ].join("\n\n");
+}
+
+/** Writes the README's table of both fronts. */
+export async function writeFrontsReport(fronts: string): Promise<void> {
+  await rewriteReadme(FRONTS, fronts);
+}
+
 /** Writes results.md, and the main table between the README's marks, where it has them. */
 export async function writeReport({ main, all }: Report): Promise<void> {
   await writeFile(RESULTS, all);
+  await rewriteReadme(MARKED, main);
+}
+
+async function rewriteReadme(marked: RegExp, text: string): Promise<void> {
   const readme = await readFile(README, "utf8");
-  const updated = readme.replace(MARKED, (_all, start: string, end: string) => `${start}${main}\n${end}`);
+  const updated = readme.replace(marked, (_all, start: string, end: string) => `${start}${text}\n${end}`);
   if (updated !== readme) await writeFile(README, updated);
 }
 
