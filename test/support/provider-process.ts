@@ -15,7 +15,7 @@ import { ProviderInstance } from "./provider-instance";
 export type FrontName = "dynamic" | "native";
 
 /** The front that the tests of this run are about, where they don't say: each has a project of its own. */
-export const FRONT: FrontName = process.env["EMAIL_SECURITY_TEST_FRONT"] === "native" ? "native" : "dynamic";
+const FRONT: FrontName = process.env["EMAIL_SECURITY_TEST_FRONT"] === "native" ? "native" : "dynamic";
 
 /** The native plugin, as it is published: one file. */
 export const PLUGIN = resolve(__dirname, "../../provider/dist/plugin/pulumi-resource-email-security");
@@ -82,7 +82,7 @@ const FRONTS: Readonly<Record<FrontName, Front>> = {
 export class ProviderProcess implements AsyncDisposable {
   /** What the process has printed for the person at the terminal. */
   readonly printed: string[] = [];
-  readonly front: FrontName;
+  readonly #front: FrontName;
   readonly #options: ProviderProcessOptions;
   #process: ChildProcess;
   #client: ResourceProviderClient;
@@ -94,7 +94,7 @@ export class ProviderProcess implements AsyncDisposable {
     process: ChildProcess,
     client: ResourceProviderClient,
   ) {
-    this.front = options.front ?? FRONT;
+    this.#front = options.front ?? FRONT;
     this.#options = options;
     this.#process = process;
     this.#client = client;
@@ -134,12 +134,12 @@ export class ProviderProcess implements AsyncDisposable {
 
   /** The engine's first call, with the configuration of the stack. */
   async configure(): Promise<void> {
-    await FRONTS[this.front].configure(this.#client, this.#options);
+    await FRONTS[this.#front].configure(this.#client, this.#options);
   }
 
   /** One resource of the process, or several that nothing has to tell apart. */
   resource(handler: HandlerName, name = "one"): ProviderResource {
-    const { types, extra, told } = FRONTS[this.front];
+    const { types, extra, told } = FRONTS[this.#front];
     const urn = urnOf(`${types}:${handler[0]?.toUpperCase()}${handler.slice(1)}`, name);
     return new ProviderResource(this, { urn, extra: extra(handler), told: told(name) });
   }
