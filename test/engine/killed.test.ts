@@ -1,5 +1,13 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Kill, KillableStack, MOMENTS, type Outcome, VICTIMS } from "../support/killable-stack";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  FRONTS,
+  type Front,
+  type Kill,
+  KillableStack,
+  MOMENTS,
+  type Outcome,
+  VICTIMS,
+} from "../support/killable-stack";
 import { isLong } from "../support/scale";
 
 /*
@@ -36,8 +44,8 @@ const DECLARED: Record<RunName, unknown> = {
 };
 
 /** One resource after another, so that the requests of a run are always the same. */
-const PROGRAM = `
-  import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";
+const program = (module: string): string => `
+  import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "${module}";
   const kinds: Record<string, any> = { AllowDenyEntry, AllowDenyList, VipEmployee, VipList };
   const dependsOn: unknown[] = [];
   for (const [kind, resources] of Object.entries<object>(JSON.parse(process.env["DECLARED"] ?? ""))) {
@@ -54,8 +62,13 @@ interface Case extends Kill {
   readonly run: RunName;
 }
 
-/** All boundaries of all requests; by default a sample in which each run, each victim and each moment is. */
-function cases(): Case[] {
+const MODULES = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" } as const;
+
+/**
+ * All boundaries of all requests; by default a sample in which each run, each victim and each moment is, of which the
+ * second front, that runs the same code, has a part.
+ */
+function cases(front: Front): Case[] {
   if (isLong) {
     return RUNS.flatMap((run) =>
       Array.from({ length: REQUESTS[run] }, (_, at) => at).flatMap((at) =>
@@ -63,48 +76,51 @@ function cases(): Case[] {
       ),
     );
   }
-  return VICTIMS.map((victim, number) => {
+  const sample = VICTIMS.map((victim, number): Case => {
     const run = RUNS[(number + 2) % RUNS.length] ?? "create";
     const moment = MOMENTS[(number + 1) % MOMENTS.length] ?? "before the answer to";
     return { run, victim, moment, at: Math.floor((REQUESTS[run] * (number + 1)) / (VICTIMS.length + 1)) };
   });
+  return front === "dynamic" ? sample : sample.filter(({ victim }) => /^(provider|engine)$/.test(victim));
 }
 
-let stack: KillableStack;
-/** What each run comes to, undisturbed. */
-const undisturbed = new Map<RunName, Outcome>();
+describe.each(FRONTS)("%s resources", (front) => {
+  let stack: KillableStack;
+  /** What each run comes to, undisturbed. */
+  const undisturbed = new Map<RunName, Outcome>();
 
-beforeAll(async () => {
-  stack = await KillableStack.create(PROGRAM);
-  const requests: Record<string, number> = {};
-  for (const run of RUNS) {
-    await stack.keep(run);
-    await stack.proxy.heal();
+  beforeAll(async () => {
+    stack = await KillableStack.create(program(MODULES[front]), front);
+    const requests: Record<string, number> = {};
+    for (const run of RUNS) {
+      await stack.keep(run);
+      await stack.proxy.heal();
+      const since = await stack.lastChange();
+      expect(await stack.up(DECLARED[run])).toMatchObject({ code: 0 });
+      requests[run] = stack.proxy.requests.length;
+      undisturbed.set(run, await stack.outcome(since));
+    }
+    expect(requests).toEqual(REQUESTS);
+  });
+
+  afterAll(async () => {
+    await stack[Symbol.asyncDispose]();
+  });
+
+  it.each(cases(front))("$run: the $victim is killed $moment request $at", async ({ run, ...kill }) => {
+    await stack.restore(run);
     const since = await stack.lastChange();
-    expect(await stack.up(DECLARED[run])).toMatchObject({ code: 0 });
-    requests[run] = stack.proxy.requests.length;
-    undisturbed.set(run, await stack.outcome(since));
-  }
-  expect(requests).toEqual(REQUESTS);
-});
+    const isOdd = kill.at % 2 === 1;
+    const killed = await stack.upWith(kill, DECLARED[run], { isBackAtOnce: isOdd });
+    const recovery = await stack.recover(DECLARED[run], { refreshesFirst: isOdd });
+    const said = `${killed.output}\n${recovery}`;
+    expect({ said, ...(await stack.outcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
 
-afterAll(async () => {
-  await stack[Symbol.asyncDispose]();
-});
-
-it.each(cases())("$run: the $victim is killed $moment request $at", async ({ run, ...kill }) => {
-  await stack.restore(run);
-  const since = await stack.lastChange();
-  const isOdd = kill.at % 2 === 1;
-  const killed = await stack.upWith(kill, DECLARED[run], { isBackAtOnce: isOdd });
-  const recovery = await stack.recover(DECLARED[run], { refreshesFirst: isOdd });
-  const said = `${killed.output}\n${recovery}`;
-  expect({ said, ...(await stack.outcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
-
-  stack.proxy.requests.length = 0;
-  const again = await stack.up(DECLARED[run], "--expect-no-changes");
-  expect(again).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
-  expect(stack.proxy.requests).toEqual([]);
-  // Nobody stays who knows the key.
-  await stack.providerIsGone();
+    stack.proxy.requests.length = 0;
+    const again = await stack.up(DECLARED[run], "--expect-no-changes");
+    expect(again).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
+    expect(stack.proxy.requests).toEqual([]);
+    // Nobody stays who knows the key.
+    await stack.providerIsGone();
+  });
 });

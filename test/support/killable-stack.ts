@@ -13,6 +13,10 @@ export type Victim = (typeof VICTIMS)[number];
 export const MOMENTS = ["before the service sees", "before the answer to", "after the answer to"] as const;
 export type Moment = (typeof MOMENTS)[number];
 
+/** By which front the program's resources are managed. */
+export const FRONTS = ["dynamic", "native"] as const;
+export type Front = (typeof FRONTS)[number];
+
 /** Who is killed when. */
 export interface Kill {
   readonly victim: Victim;
@@ -42,26 +46,35 @@ export class KillableStack implements AsyncDisposable {
   readonly #folder: string;
   readonly #sandbox: SandboxProcess;
   readonly #project: EngineProject;
+  readonly #front: Front;
   /** The provider process of the run in which somebody was killed. */
   #provider = 0;
 
-  private constructor(folder: string, proxy: FaultyProxy, sandbox: SandboxProcess, project: EngineProject) {
+  private constructor(
+    folder: string,
+    proxy: FaultyProxy,
+    sandbox: SandboxProcess,
+    project: EngineProject,
+    front: Front,
+  ) {
     this.#folder = folder;
     this.proxy = proxy;
     this.#sandbox = sandbox;
     this.#project = project;
+    this.#front = front;
   }
 
-  static async create(program: string): Promise<KillableStack> {
+  static async create(program: string, front: Front): Promise<KillableStack> {
     const folder = await mkdtemp(join(tmpdir(), "email-security-"));
     await mkdir(join(folder, "tenant"));
     const sandbox = await SandboxProcess.start(join(folder, "tenant", "tenant.sqlite"));
     const proxy = await startFaultyProxy({ target: sandbox.url });
     const project = await EngineProject.create({
       program,
+      plugin: front === "native",
       environment: { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     });
-    return new KillableStack(folder, proxy, sandbox, project);
+    return new KillableStack(folder, proxy, sandbox, project, front);
   }
 
   /** Keeps how everything is now under a name. */
@@ -102,7 +115,7 @@ export class KillableStack implements AsyncDisposable {
     const at = (moment: Moment) => async (request: ProxiedRequest) => {
       if (request.index !== kill.at || moment !== kill.moment) return undefined;
       killed = true;
-      this.#provider = providerOf(run.id);
+      this.#provider = providerOf(run.id, this.#front);
       if (kill.victim === "provider") process.kill(this.#provider, "SIGKILL");
       else if (kill.victim === "service") await this.#sandbox.kill();
       else run.kill();
@@ -220,7 +233,7 @@ function textOf(row: unknown): string {
   return words.filter((word) => word !== undefined && word !== "").join(" ");
 }
 
-function isRunning(id: number): boolean {
+export function isRunning(id: number): boolean {
   try {
     return process.kill(id, 0);
   } catch {
@@ -228,15 +241,17 @@ function isRunning(id: number): boolean {
   }
 }
 
-/** The number of the process in which an engine runs dynamic resources. */
-function providerOf(engine: number): number {
+const PROVIDERS = { dynamic: "cmd/dynamic-provider", native: "/pulumi-resource-email-security" } as const;
+
+/** The number of the process in which an engine runs the resources of a front. */
+export function providerOf(engine: number, front: Front): number {
   const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
   const processes = lines.flatMap((line) => {
     const [, id, parent, command = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
     return id === undefined ? [] : [{ id: Number(id), parent: Number(parent), command }];
   });
   const found = processes.find(
-    ({ parent, command }) => parent === engine && command.includes("cmd/dynamic-provider"),
+    ({ parent, command }) => parent === engine && command.includes(PROVIDERS[front]),
   );
   if (found === undefined) throw new Error("the engine has no provider process");
   return found.id;

@@ -1,0 +1,218 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { commandLine } from "../support/command-line";
+import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
+import { isLong } from "../support/scale";
+
+const AT = "2025-03-01T09:00:00.000Z";
+const CONSOLE = "Dana Reyes (console)";
+const RISK = "It stood at the service before the import, and is to be reviewed.";
+const COUNT = isLong ? 5_000 : 1_000;
+/** Prints nothing for a program, and lets the resource be deleted. */
+const QUIETLY = ["--yes", "--skip-preview", "--generate-code=false", "--protect=false"];
+
+function entry(
+  list: "allow" | "deny",
+  value: string,
+  comment = "",
+  verdictScope: "global" | "graymail" = "global",
+) {
+  return {
+    list,
+    entryType: "domain" as const,
+    value,
+    comment,
+    verdictScope,
+    createdBy: CONSOLE,
+    createdAt: AT,
+  };
+}
+
+/** A tenant in which people have clicked these entries, and made one of two employees a VIP. */
+async function clicked(entries: ReturnType<typeof entry>[]): Promise<Sandbox> {
+  const employee = { department: "Finance", jobTitle: "Clerk" };
+  return await startSandbox({
+    scenario: {
+      name: "clicked",
+      tenants: [
+        {
+          name: "acme",
+          keyLabels: { ci: "Pulumi (ci)", console: CONSOLE },
+          detectedAt: AT,
+          employees: [
+            {
+              email: "ceo@acme.example",
+              fullName: "Ruth Castellan",
+              department: "",
+              jobTitle: "Chief Executive Officer",
+            },
+            { email: "pay@acme.example", fullName: "Marcus Bell", ...employee },
+          ],
+          manualVips: [
+            {
+              email: "pay@acme.example",
+              comment: 'Pays: "all" of \u0024{it}',
+              addedBy: CONSOLE,
+              dateAdded: AT,
+            },
+          ],
+          exclusions: [],
+          entries,
+        },
+      ],
+    },
+  });
+}
+
+function environmentOf({ url }: Sandbox): Record<string, string> {
+  return { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+}
+
+/** The requests since the last call, by what they read or write. */
+function traceOf(sandbox: Sandbox): string[] {
+  const lines = sandbox.requests.map(({ method, path, query }) => {
+    const { list = "" } = query as { list?: string };
+    return `${method} ${path.split("/").at(-1)} ${list}`.trim();
+  });
+  sandbox.clearRequests();
+  return lines;
+}
+
+it("imports by ids, natural keys and mailboxes, by command and by option; the next up changes nothing", async () => {
+  await using sandbox = await clicked([
+    entry("deny", "evil.example", "INC-7"),
+    entry("deny", "worse.example"),
+    entry("allow", "gmail.com", "the fair"),
+    entry("allow", "news.example", "", "graymail"),
+  ]);
+  await using project = await EngineProject.create({
+    program: "",
+    plugin: true,
+    environment: environmentOf(sandbox),
+  });
+  const gmail = sandbox.allowDenyEntries("acme").find(({ value }) => value === "gmail.com")?.id ?? "";
+  const importOne = async (kind: string, name: string, id: string, ...args: string[]) => {
+    const { code, output } = await project.run("import", `email-security:index:${kind}`, name, id, ...args);
+    return { code, output, trace: traceOf(sandbox) };
+  };
+
+  // What is imported is read once by the preview's process of the plugin, and once by the update's.
+  const previewed = await importOne(
+    "AllowDenyEntry",
+    "evil",
+    "deny:evil.example",
+    "--yes",
+    "--generate-code=false",
+  );
+  expect(previewed).toMatchObject({
+    code: 0,
+    trace: ["GET allow_deny_entries deny", "GET allow_deny_entries deny"],
+  });
+  expect(await importOne("AllowDenyEntry", "gmail", gmail, ...QUIETLY)).toMatchObject({
+    code: 0,
+    trace: ["GET allow_deny_entries allow", "GET allow_deny_entries deny"],
+  });
+  expect(await importOne("VipEmployee", "pay", "pay@acme.example", ...QUIETLY)).toMatchObject({
+    code: 0,
+    trace: ["GET vip_employees"],
+  });
+  // What is not there, and what names nothing.
+  const missing = await importOne("AllowDenyEntry", "none", "deny:nothing.example", ...QUIETLY);
+  expect(missing.code).not.toBe(0);
+  expect(missing.output).toContain("resource 'deny:nothing.example' does not exist");
+  const unreadable = await importOne("AllowDenyEntry", "bad", "deny:not a domain!", ...QUIETLY);
+  expect(unreadable.code).not.toBe(0);
+  expect(unreadable.output).toMatch(
+    /"deny:not a domain!" names no entry: .*Nothing was imported\. \[ERR_IMPORT\]/,
+  );
+
+  const { resources } = await project.state();
+  const imported = resources.filter(({ type }) => !type.startsWith("pulumi:"));
+  expect(imported.map(({ id, inputs }) => [id, inputs])).toEqual([
+    [expect.stringMatching(/^ade_/), { list: "deny", value: "evil.example", comment: "INC-7" }],
+    [gmail, { list: "allow", value: "gmail.com", comment: "the fair", acceptRisk: RISK }],
+    ["pay@acme.example", { email: "pay@acme.example", comment: 'Pays: "all" of \u0024{it}' }],
+  ]);
+
+  const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
+  const program = (imports: Record<string, object>) => `
+    import { AllowDenyEntry, VipEmployee } from "pulumi-email-security/native";
+    new AllowDenyEntry("evil", ${JSON.stringify(imported[0]?.inputs)}, { protect: true });
+    new AllowDenyEntry("gmail", ${JSON.stringify(imported[1]?.inputs)});
+    new VipEmployee("pay", ${JSON.stringify(imported[2]?.inputs)});
+    new AllowDenyEntry("worse", { list: "deny", value: "worse.example" }, ${JSON.stringify(imports["worse"] ?? {})});
+    new AllowDenyEntry("news", { list: "allow", value: "news.example", verdictScope: "graymail" }, ${JSON.stringify(imports["news"] ?? {})});
+  `;
+  await project.write(
+    program({ worse: { import: "deny:worse.example" }, news: { import: "allow:news.example (graymail)" } }),
+  );
+  expect(await project.up()).toMatch(/= 2 imported\s+4 unchanged/);
+  expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
+  await project.write(program({}));
+  await project.up("--expect-no-changes");
+  await project.succeed("refresh", "--yes", "--skip-preview", "--expect-no-changes");
+  expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
+  expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
+});
+
+const missing = missingToolchain("yaml");
+
+it.skipIf(missing)(
+  `imports a tenant of ${COUNT} entries in ⌈N/200⌉ requests, each or as whole lists, and its program as it is printed changes nothing${missing ? ` (skipped: ${missing})` : ""}`,
+  async () => {
+    await using sandbox = await clicked([
+      ...Array.from({ length: COUNT }, (_, at) =>
+        entry("deny", `bad-${at}.example`, at % 2 ? "" : `INC-${at}`),
+      ),
+      entry("allow", "gmail.com", "the \u0024{fair} - {a: b} # x"),
+      entry("allow", "news.example", "010", "graymail"),
+    ]);
+    const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
+    const header = `name: settings\nruntime: yaml\n${PLUGIN_LINES}`;
+    for (const { wholeLists, resources } of [
+      { wholeLists: [], resources: COUNT + 3 },
+      { wholeLists: ["--whole-lists"], resources: 2 },
+    ]) {
+      await using project = await EngineProject.create({
+        program: "",
+        environment: {
+          ...environmentOf(sandbox),
+          ...pathWith(await languageHost("yaml")),
+          // The engine writes its whole state after each step, which is not what is tested here.
+          PULUMI_SKIP_CHECKPOINTS: "true",
+        },
+        files: { "Pulumi.yaml": header },
+      });
+      const command = commandLine(project.folder, project.environment);
+      expect(await command("export", "--pulumi-import", "tenant.json", ...wholeLists)).toMatchObject({
+        code: 0,
+      });
+      sandbox.clearRequests();
+      const output = await project.succeed(
+        "import",
+        "--file",
+        "tenant.json",
+        "--yes",
+        "--skip-preview",
+        "--out",
+        "out.yaml",
+      );
+      expect(output).toContain(`= ${resources} imported`);
+      const pages = Math.ceil(COUNT / 200);
+      expect(traceOf(sandbox).sort()).toEqual([
+        "GET allow_deny_entries allow",
+        ...Array<string>(pages).fill("GET allow_deny_entries deny"),
+        "GET vip_employees",
+      ]);
+      const program = await readFile(join(project.folder, "out.yaml"), "utf8");
+      expect(program).toContain(RISK);
+      await project.writeFile("Pulumi.yaml", header + program);
+      await project.up("--expect-no-changes");
+      expect(traceOf(sandbox)).toEqual([]);
+      expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
+    }
+  },
+);
