@@ -152,7 +152,8 @@ function languages(description: string): Readonly<Record<string, unknown>> {
   const go = "github.com/pulumi-email-security/pulumi-email-security/sdk/go";
   return {
     nodejs: {
-      packageName: "pulumi-email-security",
+      // What `pulumi import` writes imports this: by the package's own name it would declare dynamic resources.
+      packageName: "pulumi-email-security/native",
       packageDescription: description,
       respectSchemaVersion: true,
       dependencies: { "@pulumi/pulumi": ">=3.250.0 <4" },

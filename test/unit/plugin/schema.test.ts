@@ -162,3 +162,9 @@ it.each<[what: string, words: () => Words, message: string]>([
 ])("%s ends the build", (_what, told, message) => {
   expect(() => packageSchema(told(), manifest)).toThrow(message);
 });
+
+it("names the module that a program which Pulumi writes imports: the native one, not that of dynamic resources", () => {
+  const { packageName } = schema.language["nodejs"] as { packageName: string };
+  const path = packageName.replace(manifest.name, ".");
+  expect(manifest.exports).toHaveProperty([path, "default"], "./dist/native/index.js");
+});
