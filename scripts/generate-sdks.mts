@@ -19,11 +19,10 @@ export const SDK_LANGUAGES = ["nodejs", "python", "go"] as const;
  * @param folder gets a folder a language. What was in those is gone then; the rest of it stays.
  */
 export async function generateSdks(schemaFile: string, folder: string): Promise<void> {
-  const [engine, generator] = await Promise.all([ensureEngine(), generatorHost()]);
+  const engine = await ensureEngine();
   const scratch = await mkdtemp(join(tmpdir(), "email-security-sdks-"));
   try {
-    // The program goes by the name it is started under.
-    for (const language of SDK_LANGUAGES) await copyFile(generator, join(scratch, hostName(language)));
+    for (const language of SDK_LANGUAGES) await placeGenerator(language, scratch);
     const environment = engine.environment();
     const path = Object.keys(environment).find((name) => name.toUpperCase() === "PATH") ?? "PATH";
     const env = {
@@ -48,14 +47,19 @@ export async function generateSdks(schemaFile: string, folder: string): Promise<
   }
 }
 
-/** Pulumi's generators as a language host: see the program itself. */
-async function generatorHost(): Promise<string> {
-  return await goProgram({
+/**
+ * Puts Pulumi's generators into a folder, as the language host that the CLI finds where the folder is first on PATH. It
+ * generates packages and programs, and does nothing else: see the program itself.
+ */
+export async function placeGenerator(
+  language: (typeof SDK_LANGUAGES)[number],
+  folder: string,
+): Promise<void> {
+  const generator = await goProgram({
     name: "pulumi-language-generator",
     folder: join(dirname(fileURLToPath(import.meta.url)), "sdk-languages"),
   });
-}
-
-function hostName(language: string): string {
-  return `pulumi-language-${language}${process.platform === "win32" ? ".exe" : ""}`;
+  // The program goes by the name it is started under.
+  const name = `pulumi-language-${language}${process.platform === "win32" ? ".exe" : ""}`;
+  await copyFile(generator, join(folder, name));
 }

@@ -1,6 +1,7 @@
-// A Pulumi language host that can do one thing, generate a package, with the generators that Pulumi's own hosts have.
+// A Pulumi language host that can do one thing, generate code, with the generators that Pulumi's own hosts have.
 //
-// `pulumi package gen-sdk` leaves the work to the host of the language, `pulumi-language-<name>` on PATH. The hosts of
+// `pulumi package gen-sdk` leaves the generation of a package to the host of the language, `pulumi-language-<name>` on PATH,
+// and `pulumi import` that of a program. The hosts of
 // today's releases are not published as Go modules, but their generators are, in the module of the CLI. So this is what
 // stands between the two. Which language is meant is told by the name it is started under.
 package main
@@ -13,8 +14,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	golang "github.com/pulumi/pulumi/pkg/v3/codegen/go"
+	"github.com/pulumi/pulumi/pkg/v3/codegen/hcl2/syntax"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/nodejs"
+	"github.com/pulumi/pulumi/pkg/v3/codegen/pcl"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/python"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/schema"
 	"github.com/pulumi/pulumi/pkg/v3/resource/plugin"
@@ -100,6 +104,61 @@ func (host *generator) GeneratePackage(
 		}
 	}
 	return response, nil
+}
+
+// GenerateProgram writes the program that `pulumi import` prints.
+func (host *generator) GenerateProgram(
+	_ context.Context, request *pulumirpc.GenerateProgramRequest,
+) (*pulumirpc.GenerateProgramResponse, error) {
+	loader, err := schema.NewLoaderClient(request.LoaderTarget)
+	if err != nil {
+		return nil, err
+	}
+	defer loader.Close()
+
+	parser := syntax.NewParser()
+	for path, source := range request.Source {
+		if err := parser.ParseFile(strings.NewReader(source), path); err != nil {
+			return nil, err
+		}
+	}
+	if parser.Diagnostics.HasErrors() {
+		return nil, parser.Diagnostics
+	}
+	options := []pcl.BindOption{pcl.PreferOutputVersionedInvokes}
+	if !request.Strict {
+		options = append(options, pcl.NonStrictBindOptions()...)
+	}
+	program, diagnostics, err := pcl.BindProgram(parser.Files, schema.NewCachedLoader(loader), options...)
+	if err != nil {
+		return nil, err
+	}
+	response := &pulumirpc.GenerateProgramResponse{}
+	if !diagnostics.HasErrors() {
+		files, more, err := host.generateProgram(program)
+		if err != nil {
+			return nil, err
+		}
+		response.Source = files
+		diagnostics = append(diagnostics, more...)
+	}
+	for _, diagnostic := range diagnostics {
+		response.Diagnostics = append(response.Diagnostics, plugin.HclDiagnosticToRPCDiagnostic(diagnostic))
+	}
+	return response, nil
+}
+
+func (host *generator) generateProgram(program *pcl.Program) (map[string][]byte, hcl.Diagnostics, error) {
+	switch host.language {
+	case "nodejs":
+		return nodejs.GenerateProgram(program)
+	case "python":
+		return python.GenerateProgram(program)
+	case "go":
+		return golang.GenerateProgram(program)
+	default:
+		return nil, nil, fmt.Errorf("there is no generator for %q here", host.language)
+	}
 }
 
 // generate calls the generator of the language under the name of its host, which the heads of the files repeat.

@@ -1,10 +1,12 @@
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import { expect, it } from "vitest";
+import { placeGenerator } from "#scripts/generate-sdks";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { commandLine } from "../support/command-line";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
+import { EmptyFolder } from "../support/packed-package";
 import { isLong } from "../support/scale";
 
 const AT = "2025-03-01T09:00:00.000Z";
@@ -159,6 +161,40 @@ it("imports by ids, natural keys and mailboxes, by command and by option; the ne
 });
 
 const missing = missingToolchain("yaml");
+
+it.skipIf(missing)(
+  `prints a TypeScript program that changes nothing as it is${missing ? ` (skipped: ${missing})` : ""}`,
+  async () => {
+    await using sandbox = await clicked([
+      entry("deny", "evil.example", 'INC-7: "\u0024{it}" `x`'),
+      entry("allow", "gmail.com", "the fair"),
+      entry("allow", "news.example", "", "graymail"),
+    ]);
+    const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
+    await using generator = await EmptyFolder.create();
+    await placeGenerator("nodejs", generator.path);
+    for (const wholeLists of [[], ["--whole-lists"]]) {
+      await using project = await EngineProject.create({
+        program: "",
+        plugin: true,
+        checksTypes: true,
+        environment: environmentOf(sandbox),
+      });
+      const command = commandLine(project.folder, project.environment);
+      expect(await command("export", "--pulumi-import", "tenant.json", ...wholeLists)).toMatchObject({
+        code: 0,
+      });
+      const args = ["import", "--file", "tenant.json", "--yes", "--skip-preview", "--out", "index.ts"];
+      const path = [generator.path, project.environment["PATH"]].join(delimiter);
+      const { code, output } = await project.runWith({ PATH: path }, ...args);
+      expect(code, output).toBe(0);
+      sandbox.clearRequests();
+      await project.up("--expect-no-changes");
+      expect(traceOf(sandbox)).toEqual([]);
+      expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
+    }
+  },
+);
 
 it.skipIf(missing)(
   `imports a tenant of ${COUNT} entries in ⌈N/200⌉ requests, each or as whole lists, and its program as it is printed changes nothing${missing ? ` (skipped: ${missing})` : ""}`,
