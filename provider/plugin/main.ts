@@ -12,8 +12,6 @@ import { rpcs } from "./rpcs";
  */
 
 guardProcess();
-// On Windows the process that started this one is the shell of a .cmd file, which outlives an engine that is killed.
-if (process.platform === "win32") process.stdin.on("end", () => process.exit(1)).resume();
 
 const server = new Server({
   // As many bytes as Pulumi's own servers take: a list of thousands comes in one message.

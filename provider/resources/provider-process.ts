@@ -1,3 +1,5 @@
+import { fstatSync } from "node:fs";
+
 const CHECK_EVERY_MS = 2_000;
 
 /**
@@ -8,6 +10,7 @@ export function guardProcess(): void {
   // The report that Node.js writes when it crashes, where it is told to, would hold the environment, and the key in it.
   if (process.report !== undefined) process.report.excludeEnv = true;
   exitWithParent();
+  exitWithStandardInput();
 }
 
 /**
@@ -19,4 +22,23 @@ export function exitWithParent(): void {
   setInterval(() => {
     if (process.ppid !== parent) process.exit(1);
   }, CHECK_EVERY_MS).unref();
+}
+
+/**
+ * Ends this process when nobody holds the other end of its standard input any more. The engine does, as long as it runs; what
+ * started this process need not be the engine, but a shell, or on Windows a .cmd file, that outlives it.
+ */
+function exitWithStandardInput(): void {
+  if (!isPipe(process.stdin.fd)) return;
+  process.stdin.once("close", () => process.exit(1)).resume();
+  process.stdin.unref();
+}
+
+function isPipe(file: number): boolean {
+  try {
+    const stat = fstatSync(file);
+    return stat.isFIFO() || stat.isSocket();
+  } catch {
+    return false;
+  }
 }

@@ -28,6 +28,28 @@ it("tells its port in the first line, and ends with an engine that is killed", a
   await expect.poll(() => isRunning(pid), { timeout: 5_000, interval: 50 }).toBe(false);
 });
 
+it("ends with an engine that is killed, though a shell stands between the two", async () => {
+  const shell = `${JSON.stringify(process.execPath)} ${JSON.stringify(PLUGIN)} 127.0.0.1:1 & echo $!; wait`;
+  // A shell gives what it runs in the background no standard input, but by another number.
+  const command = `exec 3<&0; ${shell.replace(" & echo", " <&3 & echo")}`;
+  const program = `
+    const { spawn } = require("node:child_process");
+    const shell = spawn("/bin/sh", ["-c", ${JSON.stringify(command)}]);
+    shell.stdout.on("data", (text) => console.log(shell.pid + " " + String(text).trim().replaceAll("\\n", " ")));
+  `;
+  const engine = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+  const lines = createInterface({ input: engine.stdout });
+  const numbers: string[] = [];
+  for await (const line of lines) {
+    numbers.push(...line.split(" ").slice(numbers.length === 0 ? 0 : 1));
+    if (numbers.length === 3) break;
+  }
+  const [, plugin = ""] = numbers;
+  expect(await isRunning(plugin)).toBe(true);
+  engine.kill("SIGKILL");
+  await expect.poll(() => isRunning(plugin), { timeout: 5_000, interval: 50 }).toBe(false);
+});
+
 it("is one file that needs nothing beside it", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using folder = await EmptyFolder.create();
