@@ -15,45 +15,50 @@ for (const entry of ${entriesSource(count)}) new AllowDenyEntry(entry.value, ent
 export const WITHOUT_CHECKPOINTS = { PULUMI_SKIP_CHECKPOINTS: "true" };
 
 /** A resource an entry. */
-export const singleEntries: Peer = {
-  name: "entries",
-  title: "an `AllowDenyEntry` an entry",
-  isSlow: true,
-  async measure(bench) {
-    const program = (count: number): string => entriesProgram(count, "dynamic");
-    await measureOperations(bench, { count: bench.singleEntries, program, repeats: bench.runs });
-  },
-};
+export const singleEntries = withCheckpoints("entries", "an `AllowDenyEntry` an entry", "dynamic");
 
 /** The same by the native plugin. */
-export const nativeSingleEntries: Peer = {
-  name: "native-entries",
-  title: "an `AllowDenyEntry` an entry, native plugin",
-  isSlow: true,
-  async measure(bench) {
-    const program = (count: number): string => entriesProgram(count, "native");
-    await measureOperations(bench, { count: bench.singleEntries, program, repeats: bench.runs });
-  },
-};
+export const nativeSingleEntries = withCheckpoints(
+  "native-entries",
+  "an `AllowDenyEntry` an entry, native plugin",
+  "native",
+);
 
 /** The same, where the engine writes its state once, at the end. */
-export const singleEntriesWithoutCheckpoints: Peer = {
-  name: "entries-without-checkpoints",
-  title: "an `AllowDenyEntry` an entry, with `PULUMI_SKIP_CHECKPOINTS=true`",
-  isSlow: false,
-  async measure(bench) {
-    const program = (count: number): string => entriesProgram(count, "dynamic");
-    await measureOperations(bench, { count: bench.singleEntries, program, environment: WITHOUT_CHECKPOINTS });
-  },
-};
+export const singleEntriesWithoutCheckpoints = withoutCheckpoints(
+  "entries-without-checkpoints",
+  "an `AllowDenyEntry` an entry, with `PULUMI_SKIP_CHECKPOINTS=true`",
+  "dynamic",
+);
 
 /** The same by the native plugin. */
-export const nativeSingleEntriesWithoutCheckpoints: Peer = {
-  name: "native-entries-without-checkpoints",
-  title: "an `AllowDenyEntry` an entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",
-  isSlow: false,
-  async measure(bench) {
-    const program = (count: number): string => entriesProgram(count, "native");
-    await measureOperations(bench, { count: bench.singleEntries, program, environment: WITHOUT_CHECKPOINTS });
-  },
-};
+export const nativeSingleEntriesWithoutCheckpoints = withoutCheckpoints(
+  "native-entries-without-checkpoints",
+  "an `AllowDenyEntry` an entry, native plugin, with `PULUMI_SKIP_CHECKPOINTS=true`",
+  "native",
+);
+
+function withCheckpoints(name: string, title: string, front: Front): Peer {
+  return {
+    name,
+    title,
+    isSlow: true,
+    async measure(bench) {
+      const program = (count: number): string => entriesProgram(count, front);
+      await measureOperations(bench, { count: bench.singleEntries, program, repeats: bench.runs });
+    },
+  };
+}
+
+function withoutCheckpoints(name: string, title: string, front: Front): Peer {
+  return {
+    name,
+    title,
+    isSlow: false,
+    async measure(bench) {
+      const program = (count: number): string => entriesProgram(count, front);
+      const environment = WITHOUT_CHECKPOINTS;
+      await measureOperations(bench, { count: bench.singleEntries, program, environment });
+    },
+  };
+}
