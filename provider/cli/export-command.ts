@@ -155,10 +155,10 @@ async function importFile(
       );
     }
     tellAutomatic(automatic, "and not imported");
-    console.log(
-      `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${pluginLines().replace(/^/gm, "  ")}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n\nand put what that wrote into the program; the next \`pulumi up\` changes nothing.`,
-    );
     tellLeft(left, "none of which the file names");
+    console.log(
+      `Next, in a Pulumi program with these lines in its Pulumi.yaml:\n\n${pluginLines().replace(/^/gm, "  ")}\n\n  pulumi import --file ${quote(file, 300)} --out imported.txt\n\nand put what that wrote into the program; the next \`pulumi up\` changes nothing. (Where your Pulumi writes no program, \`pulumi stack export\` has the arguments of each.)`,
+    );
   };
 }
 

@@ -10,6 +10,7 @@ import {
 } from "../resources/configuration";
 import type { Properties } from "../resources/front";
 import type { ArgumentFailure } from "../settings/arguments";
+import { quote } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
 import { asSecret, unwrapped } from "./wire";
 
@@ -18,6 +19,9 @@ import { asSecret, unwrapped } from "./wire";
  * holds under `email-security:`, and the environment wins over it; an explicit one has its own arguments alone, as a
  * `Provider` of dynamic resources has.
  */
+
+/** What is not the engine's own of a provider's arguments. */
+const CONFIGURED = ["baseUrl", "apiKey", "allowInsecureHttp", "timeoutMs", "ownDomains"] as const;
 
 /**
  * Checks the arguments of a provider instance. The key becomes a secret, so that none is in state in the clear.
@@ -31,9 +35,24 @@ export function checkConfiguration(
   const { apiKey } = args;
   const inputs = apiKey === undefined || apiKey === UNKNOWN ? args : { ...args, apiKey: asSecret(apiKey) };
   const isKnown = !Object.values(args).includes(UNKNOWN);
+  if (isDefaultProvider(name))
+    return { inputs, failures: isOfTheStack(args) ? [] : [namedAsTheDefault(name)] };
+  return { inputs, failures: isKnown ? failuresOf(configurationOf(args, name)) : [] };
+}
+
+/** Whether the arguments are the stack's own configuration, which the engine gives the default provider, and tells each plugin. */
+function isOfTheStack(args: Properties): boolean {
+  const told = process.env["PULUMI_CONFIG"];
+  if (told === undefined) return true;
+  const stack = JSON.parse(told) as Properties;
+  return CONFIGURED.every((key) => args[key] === undefined || textOf(args[key]) === textOf(stack[key]));
+}
+
+/** The environment would win over such a provider, as if it were the default one: it would work on another tenant than it says. */
+function namedAsTheDefault(name: string): ArgumentFailure {
   return {
-    inputs,
-    failures: isDefaultProvider(name) || !isKnown ? [] : failuresOf(configurationOf(args, name)),
+    property: "",
+    reason: `a Provider can't be called ${quote(name)}, which is how Pulumi calls the one that it makes by itself; give it another name`,
   };
 }
 
@@ -41,10 +60,15 @@ export function checkConfiguration(
 export function configurationOf(args: Properties, name: string): ConfigSource {
   return (key) => {
     if (key === INSTANCE_KEY) return isDefaultProvider(name) ? undefined : name;
-    const value = unwrapped(args[key.slice(NAMESPACE.length + 1)]);
-    if (value === undefined || value === null || value === UNKNOWN) return undefined;
-    return typeof value === "string" ? value : JSON.stringify(value);
+    return textOf(args[key.slice(NAMESPACE.length + 1)]);
   };
+}
+
+/** An argument as a configuration holds it; undefined where it is not given, or not known yet. */
+function textOf(argument: unknown): string | undefined {
+  const value = unwrapped(argument);
+  if (value === undefined || value === null || value === UNKNOWN) return undefined;
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /**

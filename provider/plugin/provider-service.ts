@@ -14,7 +14,7 @@ import { isReadablePath } from "../settings/property-path";
 import { quote } from "../settings/text";
 import { EngineLog } from "./engine-log";
 import { checkConfiguration, configurationOf, movesTenant } from "./provider-configuration";
-import { propertiesOf, structOf } from "./wire";
+import { isOfDynamicResource, propertiesOf, structOf } from "./wire";
 
 /** Put in by the build. */
 declare const PLUGIN_VERSION: string;
@@ -96,14 +96,18 @@ export class ProviderService {
 
   diff(request: Request<"DiffRequest">): unknown {
     const changes = this.#frontOf(request).diff(
+      request.getId(),
       propertiesOf(request.getOlds()),
       propertiesOf(request.getNews()),
     );
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const answer = new messages.DiffResponse();
-    answer.setChanges(changes.length === 0 ? DIFF_NONE : DIFF_SOME);
+    // What comes from the dynamic resources is updated, with no request to the service, so that its outputs are the plugin's.
+    const isForeign = isOfDynamicResource(request.getOlds());
+    answer.setChanges(changes.length === 0 && !isForeign ? DIFF_NONE : DIFF_SOME);
     answer.setReplacesList(changes.filter(({ replace }) => replace).map(({ property }) => property));
-    if (!changes.every(({ property }) => isReadablePath(property))) return answer;
+    if ((isForeign && changes.length === 0) || !changes.every(({ property }) => isReadablePath(property)))
+      return answer;
     const details = answer.getDetaileddiffMap();
     const { Kind } = messages.PropertyDiff;
     for (const { property, kind, replace } of changes) {

@@ -10,7 +10,7 @@ export const NAMESPACE = "email-security";
 
 /** Whether a provider instance is the one that the engine makes itself: `default`, and with a version `default_1_2_3`. */
 export function isDefaultProvider(name: string): boolean {
-  return /^default(?:_|$)/.test(name);
+  return /^default(?:_\d+_\d+_\d+|$)/.test(name);
 }
 
 /** Tells the configuration of an explicit provider instance, over which the environment does not win. */

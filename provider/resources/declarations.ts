@@ -29,8 +29,8 @@ export interface DeclarationsOptions {
  * the keys of a tenant are shared by files among the processes of one run; they hold hashes only. Where no file can be
  * written, each process knows its own.
  *
- * By another key, or another name of its host, one tenant looks like two. What a process of the run has taken or made is
- * therefore shared too, by its id, which no other tenant has.
+ * By another key, or another name of its host, one tenant looks like two. What a process of the run has taken or made, or
+ * what its resources are by the state, is therefore shared too, by its id, which no other tenant has.
  */
 export class Declarations {
   readonly #options: DeclarationsOptions;
@@ -64,13 +64,14 @@ export class Declarations {
     return this.#declaredOf(tenant).has(key);
   }
 
-  /** Remembers what this process has made, or taken over, by what no other tenant has: its id. */
-  hold(id: string): void {
-    this.#ownHeld.add(id);
-    this.#held.add([id]);
+  /** Remembers what this process has made, taken over, or manages already, by what no other tenant has: its id. */
+  hold(ids: readonly string[]): void {
+    const more = ids.filter((id) => !this.#ownHeld.has(id));
+    for (const id of more) this.#ownHeld.add(id);
+    this.#held.add(more);
   }
 
-  /** Whether another process of the same run has made it, or taken it over. */
+  /** Whether another process of the same run has made it, taken it over, or manages it. */
   isHeldElsewhere(id: string): boolean {
     return !this.#ownHeld.has(id) && this.#held.has(id);
   }

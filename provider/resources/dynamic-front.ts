@@ -24,9 +24,9 @@ export function dynamicFront(kind: ResourceKind, session: Session): dynamic.Reso
         return { inputs: toPulumi(inputs), failures: [...failures] };
       }),
 
-    diff: async (_id: string, olds: Properties, news: Properties) =>
+    diff: async (id: string, olds: Properties, news: Properties) =>
       await quietly(async () => {
-        const changes = front.diff(fromPulumi(olds), fromPulumi(news));
+        const changes = front.diff(id, fromPulumi(olds), fromPulumi(news));
         const replaces = changes.filter((change) => change.replace).map((change) => change.property);
         // What comes from the native plugin is updated, with no request to the service, so that its state gets the provider.
         const isForeign = olds[PROVIDER_PROPERTY] === undefined;

@@ -3,6 +3,7 @@ import type { OwnDomains } from "../settings/own-domains";
 import { isPrintable, printable } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
+import { OtherTenantError } from "./lifecycle/errors";
 import {
   type Change,
   type Context,
@@ -52,7 +53,7 @@ export interface Front {
     named: Named,
   ): { readonly inputs: Properties; readonly failures: readonly ArgumentFailure[] };
   /** What would change, a move to another tenant with it. */
-  diff(olds: Properties, inputs: Properties): readonly Change[];
+  diff(id: string, olds: Properties, inputs: Properties): readonly Change[];
   create(inputs: Properties): Promise<{ readonly id: string; readonly outputs: Properties }>;
   /** What the service holds now; undefined when it is gone. */
   read(id: string, outputs: Properties): Promise<Found | undefined>;
@@ -73,6 +74,8 @@ export interface Session {
    * resource declares: then it answers where, on its arguments.
    */
   declare(owner: Owner, declaration: Declaration): readonly ArgumentFailure[];
+  /** Tells the other provider processes of the run what this one manages, by ids that no other tenant has. */
+  hold(ids: readonly string[]): void;
   /** The tenant's own domains. Throws when their configuration can't be read. */
   ownDomains(): OwnDomains;
   /** What tells the tenant of this process from another; undefined while it is not known. */
@@ -87,6 +90,27 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
   const withTenant = (state: object): Properties => {
     const tenant = session.tenant();
     return { ...state, ...(tenant === undefined ? {} : { [TENANT_PROPERTY]: tenant }) };
+  };
+  /** The tenant that a resource belongs to, where it is another than that of this process. */
+  const otherTenant = ({ [TENANT_PROPERTY]: before }: Properties): string | undefined => {
+    const tenant = session.tenant();
+    return typeof before === "string" && tenant !== undefined && before !== tenant ? before : undefined;
+  };
+  /** What is to be deleted at another tenant than that of this process can't be: here something else would be deleted. */
+  const leave = (outputs: Properties, other: string, { isDeclared, say }: Context): void => {
+    const state = stateOf(outputs);
+    const things = [...lifecycle.declare(lifecycle.complete(state as Properties)).things()];
+    const [first] = things;
+    const names = `${first?.name ?? kind}${things.length > 1 ? ` and ${things.length - 1} more` : ""}`;
+    const where = `${names} belongs to ${other}, and this run reaches ${session.tenant()}`;
+    if (outputs["onDelete"] !== "keep" && !things.every(({ key }) => isDeclared(key))) {
+      throw new OtherTenantError(
+        `${where}, so nothing was deleted. Where that is another name of the same tenant, and this is to go, delete it in the console; else run with the address from before. To only forget it: \`pulumi state delete\` with its URN.`,
+      );
+    }
+    say(
+      `${where}: nothing was deleted there. Where that is another tenant, delete it there, if it is to go.`,
+    );
   };
   const found = (result: ReadResult<object> | undefined): Found | undefined => {
     if (result === undefined) return undefined;
@@ -113,16 +137,15 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       return { inputs, failures: told(collisions, args) };
     },
 
-    diff(olds, news) {
+    diff(id, olds, news) {
       const state = stateOf(olds);
       const inputs = lifecycle.complete(news);
       const changes = lifecycle.diff(state, inputs);
       if (changes.length > 0) for (const sentence of lifecycle.warn(state, inputs)) session.say(sentence);
-      const before = olds[TENANT_PROPERTY];
-      const tenant = session.tenant();
       // What belongs to another tenant is made anew in this one, and deleted there by the process that knows it.
-      const isMoved = before !== undefined && tenant !== undefined && before !== tenant;
-      return isMoved ? [...changes, MOVED] : changes;
+      if (otherTenant(olds) !== undefined) return [...changes, MOVED];
+      if (!changes.some(({ replace }) => replace)) session.hold(lifecycle.ids(id, state, inputs));
+      return changes;
     },
 
     async create(inputs) {
@@ -141,7 +164,10 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
     },
 
     async delete(id, outputs) {
-      await lifecycle.delete(id, stateOf(outputs), session.context());
+      const context = session.context();
+      const other = otherTenant(outputs);
+      if (other === undefined) await lifecycle.delete(id, stateOf(outputs), context);
+      else leave(outputs, other, context);
     },
   };
 }

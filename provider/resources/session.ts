@@ -55,7 +55,7 @@ export class ProviderSession implements Session {
       tenant,
       say: (sentence) => this.say(sentence),
       isDeclared: (key) => this.#declarations.has(key, tenantKey),
-      hold: (id) => this.#declarations.hold(id),
+      hold: (id) => this.hold([id]),
       isHeldElsewhere: (id) => this.#declarations.isHeldElsewhere(id),
       ownDomains: () => this.ownDomains(),
       reviewed: () => this.#reviewedPlan(URL.parse(settings.baseUrl)?.host ?? ""),
@@ -75,6 +75,10 @@ export class ProviderSession implements Session {
     if (isList) this.#declarations.declareList(keysOf(things()), has, tenant);
     else this.#declarations.declare([...keysOf(things())], tenant);
     return [];
+  }
+
+  hold(ids: readonly string[]): void {
+    this.#declarations.hold(ids);
   }
 
   ownDomains(): OwnDomains {
@@ -131,7 +135,10 @@ function* keysOf(things: Iterable<{ readonly key: string }>): Iterable<string> {
   for (const { key } of things) yield key;
 }
 
-/** Tells one tenant from another among the processes of a run; only its hash is ever written. */
+/**
+ * Tells one tenant from another among the processes of a run; only its hash is ever written. A key is of one tenant, by
+ * whatever name its host is reached.
+ */
 function fingerprint(settings: SettingsClientOptions | undefined): string | undefined {
-  return settings === undefined ? undefined : `${settings.baseUrl} ${settings.apiKey}`;
+  return settings?.apiKey;
 }

@@ -105,6 +105,12 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
     expect(sandbox.vips("acme").map((row) => row.email)).not.toContain("yuki.sato@acme.example");
   });
 
+  it("has the native plugin, which runs where it lies", async () => {
+    const plugin = join(installed, "dist", "plugin", "pulumi-resource-email-security");
+    const { stdout } = await promisify(execFile)(plugin, ["--version"]);
+    expect(stdout.trim()).toBe(manifest.version);
+  });
+
   it("shares the one @pulumi/pulumi with the program", async () => {
     const copies: string[] = [];
     for await (const file of glob("node_modules/**/@pulumi/pulumi/package.json", { cwd: folder.path })) {

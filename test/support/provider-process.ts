@@ -28,6 +28,8 @@ export interface ProviderProcessOptions {
   /** The name of an explicit provider instance. Default: the process serves the default one. */
   readonly instance?: string;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Where the engine would be reached. The processes of one run are told the same. Default: a run of its own. */
+  readonly engine?: string;
   /** A copy of the native plugin to run as a program, in its folder. Default: the one that was built. */
   readonly copy?: string;
   /** Whether it is configured before {@link ProviderProcess.start} answers. Default: true. */
@@ -103,7 +105,7 @@ export class ProviderProcess implements AsyncDisposable {
   static async start(options: ProviderProcessOptions = {}): Promise<ProviderProcess> {
     const { copy, front = FRONT } = options;
     const program = copy === undefined ? [process.execPath, FRONTS[front].program()] : [copy];
-    const [command = "", ...args] = [...program, engineAddress()];
+    const [command = "", ...args] = [...program, options.engine ?? engineAddress()];
     const child = spawn(command, args, {
       cwd: copy === undefined ? process.cwd() : dirname(copy),
       stdio: ["pipe", "pipe", "pipe"],

@@ -32,10 +32,11 @@ async function lookAtPlugin(patient: Patient): Promise<Observation> {
 }
 
 /** Where the project says that the plugin is: the first that the engine takes. */
-function declaredPath({ providers = [], packages }: PulumiProject): string | undefined {
+function declaredPath({ folder, providers = [], packages }: PulumiProject): string | undefined {
   const source = packages[PLUGIN_NAME];
   const entry = providers.find(({ name }) => name === PLUGIN_NAME);
-  return entry?.path ?? (source !== undefined && /^(\.\.|\.?\/)/.test(source) ? source : undefined);
+  if (entry !== undefined || source === undefined) return entry?.path;
+  return /^(\.\.|\.?\/)/.test(source) || existsSync(resolve(folder, source)) ? source : undefined;
 }
 
 /** As the engine looks at it: a folder, from that of Pulumi.yaml, with a program of that one name. */

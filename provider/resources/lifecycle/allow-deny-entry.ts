@@ -54,6 +54,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     ].filter(isDefined);
   },
 
+  ids: (id, state) => [state.entryId ?? id],
+
   async create(inputs, context) {
     if (isHeld(context)) await holdEntryToPlan(inputs, inputs, context);
     const before = await context.tenant.findEntry(inputs);

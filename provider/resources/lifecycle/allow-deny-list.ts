@@ -40,6 +40,9 @@ export const allowDenyList = listLifecycle<AllowDenyListInputs>({
 
   holds: ({ list }) => list !== undefined,
 
+  // The state of a list holds what is declared, and not the service's ids.
+  ids: () => [],
+
   warnOfRemoval: () => [],
 
   observe,
@@ -340,8 +343,9 @@ async function observe(
   return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
 }
 
-async function lookUp(lists: readonly List[], { tenant, ownDomains }: Context): Promise<LookedUp> {
+async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Context): Promise<LookedUp> {
   const rows = await tenant.allEntries(lists);
+  for (const { id } of rows) hold(id);
   const own = ownDomains?.() ?? NO_OWN_DOMAINS;
   const all = declarableEntries(rows, { own, acceptRisk: IMPORTED_RISK });
   return {

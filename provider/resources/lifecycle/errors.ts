@@ -44,6 +44,13 @@ export class AutoDetectedError extends EmailSecurityError {
   }
 }
 
+/** What is to be deleted belongs to another tenant than this run reaches, and the program doesn't declare it here. `ERR_OTHER_TENANT` */
+export class OtherTenantError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_OTHER_TENANT", message, options);
+  }
+}
+
 /** A run would remove more of a list than it may. `ERR_GUARD` */
 export class GuardError extends EmailSecurityError {
   constructor(message: string, options?: ErrorOptions) {

@@ -25,6 +25,11 @@ export interface Lifecycle<Inputs, State> {
   warn(state: State, inputs: Inputs): readonly string[];
   /** What would change. Pure; new arguments may be unknown. */
   diff(state: State, inputs: Inputs): readonly Change[];
+  /**
+   * By what no other tenant has: the ids of what a resource is, and stays, as far as they are known without a request. A mailbox
+   * is of one tenant. Pure.
+   */
+  ids(id: string, state: State, inputs: Inputs): readonly string[];
   create(inputs: Inputs, context: Context): Promise<Created<State>>;
   /**
    * What the service holds under an id, or under a name that a person would write, for a resource that no state knows yet;

@@ -47,6 +47,8 @@ export interface ListResource<Inputs extends ListInputs> {
   readonly keyOfDeclared: (key: string) => string | undefined;
   /** Whether this kind of list holds such things as other resources declare. */
   readonly holds: (target: PatternTarget) => boolean;
+  /** The ids of a content, where they are known without a request. */
+  readonly ids: (content: KeyedList) => readonly string[];
   /** What a person should know before these are removed, sentence by sentence. */
   readonly warnOfRemoval: (names: readonly string[]) => readonly string[];
   /** What the tenant holds under an id for an import, as it can be declared; undefined for an id of something else. */
@@ -160,6 +162,8 @@ export function listLifecycle<Inputs extends ListInputs>(
       const content = contentChanges(kind, contentOf(state), contentOf(inputs));
       return [...content, ...options];
     },
+
+    ids: (_id, _state, inputs) => (isKnown(inputs, kind) ? resource.ids(contentOf(inputs)) : []),
 
     async create(inputs, context) {
       const declared = contentOf(inputs);

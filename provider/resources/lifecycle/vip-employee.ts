@@ -52,6 +52,8 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     ].filter(isDefined) satisfies readonly Change[];
   },
 
+  ids: (_id, state) => [keyOfVip(state.email)],
+
   async create(inputs, context) {
     const { tenant, say, hold } = context;
     if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);

@@ -45,6 +45,8 @@ export const vipList = listLifecycle<VipListInputs>({
 
   holds: ({ list }) => list === undefined,
 
+  ids: (content) => Object.keys(content).map(keyOfVip),
+
   warnOfRemoval: (names) => [
     `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${fewOf(names)}). To only forget VIPs, set onDelete: "keep".`,
   ],

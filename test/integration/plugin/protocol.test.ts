@@ -113,6 +113,27 @@ describe("the diff of a provider instance", () => {
     expect(await explicit().diff(olds, news)).toEqual({ changes, replaces });
   });
 
+  it("of a name that Pulumi gives the default one is refused where a program gave it", async () => {
+    const stack = { baseUrl: HOST, apiKey: "of the stack" };
+    await using plugin = await ProviderProcess.start({
+      environment: { PULUMI_CONFIG: JSON.stringify(stack), EMAIL_SECURITY_API_KEY: "of the environment" },
+      isConfigured: false,
+    });
+    const failuresOf = async (name: string, given: object) =>
+      (await new ProviderInstance(plugin.client, name).check({ ...given })).failures;
+    expect(await failuresOf("default", stack)).toEqual([]);
+    expect(await failuresOf("default_0_1_0", stack)).toEqual([]);
+    const refusal = /^a Provider can't be called "default(_0_1_0)?", .*; give it another name$/;
+    expect(await failuresOf("default", { ...stack, apiKey: "mine" })).toEqual([
+      expect.stringMatching(refusal),
+    ]);
+    expect(await failuresOf("default_0_1_0", { ...stack, ownDomains: ["a.example"] })).toEqual([
+      expect.stringMatching(refusal),
+    ]);
+    // Another name that begins alike is one of the program's own.
+    expect(await failuresOf("default_eu", { ...stack, apiKey: "mine" })).toEqual([]);
+  });
+
   it("of the default one's host replaces nothing where the environment decides which it is", async () => {
     const other = { ...args, baseUrl: "https://eu.example" };
     expect(await byDefault().diff(args, other)).toEqual({ changes: true, replaces: ["baseUrl"] });

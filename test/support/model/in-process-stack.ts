@@ -269,6 +269,7 @@ export class Provider implements AsyncDisposable {
         isHeldElsewhere: () => false,
         reviewed: () => reviewed,
       }),
+      hold: () => {},
       ownDomains: () => NO_OWN_DOMAINS,
       declare: (owner, declaration) => {
         const collisions = program.declare(owner, declaration);

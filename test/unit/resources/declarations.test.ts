@@ -28,7 +28,7 @@ it("shares what is declared among the processes of a run and a tenant, and with 
 it("shares it with those that another process started, as the launchers of Pulumi's are shells of their own", () => {
   const one = declarations();
   const other = declarations({ parent: process.pid });
-  other.hold("ade_1");
+  other.hold(["ade_1"]);
   expect(one.isHeldElsewhere("ade_1")).toBe(true);
   one.declare(["deny:evil.example"], "tenant");
   expect(other.has("deny:evil.example", "tenant")).toBe(true);
@@ -54,7 +54,7 @@ it("knows its own where nothing can be written, and where the tenant is not know
 it("tells the other processes of a run what one has made or taken over, whatever key or address they have", () => {
   const one = declarations();
   const other = declarations();
-  one.hold("ade_1");
+  one.hold(["ade_1"]);
   expect([one.isHeldElsewhere("ade_1"), other.isHeldElsewhere("ade_1")]).toEqual([false, true]);
   expect(other.isHeldElsewhere("ade_2")).toBe(false);
   expect(declarations({ run: "2" }).isHeldElsewhere("ade_1")).toBe(false);
@@ -64,7 +64,7 @@ it("takes the next folder where the first can't be written to", () => {
   const file = join(folder, `${process.pid}-in-the-way`);
   writeFileSync(file, "");
   const folders = [join(file, "below"), folder];
-  declarations({ folders }).hold("ade_1");
+  declarations({ folders }).hold(["ade_1"]);
   expect(declarations({ folders }).isHeldElsewhere("ade_1")).toBe(true);
 });
 

@@ -63,6 +63,7 @@ describe("printable text", () => {
     [" ::error::x", " \\u{3a}:error::x"],
     ["##vso[task.complete]", "\\u{23}#vso[task.complete]"],
     ["a ###[debug]", "a #\\u{23}#[debug]"],
+    ["04da6b54-80e4-46f7-96ec-b56ff0331ba9", "\\u{30}4da6b54-80e4-46f7-96ec-b56ff0331ba9"],
     ["<{%fg 1%}>", "\\u{3c}{%fg 1%}>"],
     ["half \ud800 a character", "half \\u{d800} a character"],
   ])("%j is %s", (text, shown) => {

@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { ProviderProcess } from "../../support/provider-process";
+
+/*
+ * Two provider processes of one run that reach the same tenant, by two keys or two names of its host: what the one is told to
+ * delete is what a resource of the other is, by the state.
+ */
+
+const VIP = "noor.haddad@acme.example";
+
+let sandbox: Sandbox;
+let runs = 0;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ scenario: "acme" });
+});
+afterAll(async () => {
+  await sandbox.close();
+});
+beforeEach(() => {
+  runs += 1;
+});
+
+async function processOf(
+  run: string,
+  key: string,
+  baseUrl: string = sandbox.url,
+  instance?: string,
+): Promise<ProviderProcess> {
+  return await ProviderProcess.start({
+    engine: `127.0.0.1:${run}`,
+    config: { "email-security:baseUrl": baseUrl, "email-security:apiKey": key },
+    ...(instance === undefined ? {} : { instance }),
+  });
+}
+
+/** What was deleted, or excluded. */
+function removals(): string[] {
+  return sandbox.requests
+    .filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove"))
+    .map(({ method, path }) => `${method} ${path}`);
+}
+
+it("keeps what a resource of another Provider is since an earlier run, by another key of the tenant", async () => {
+  await using p = await processOf(`${runs}1`, "sandbox-acme-ci", sandbox.url, "p");
+  await using q = await processOf(`${runs}1`, "sandbox-acme-console", sandbox.url, "q");
+  const evil = { list: "deny", value: "twice.example", comment: "INC-1" };
+  const entry = await p.resource("allowDenyEntry", "old").declare(evil);
+  const vip = await p.resource("vipEmployee", "old").declare({ email: VIP });
+  const entryOfQ = await q.resource("allowDenyEntry", "new").declare(evil);
+  const vipsOfQ = await q.resource("vipList", "new").declare({ members: { [VIP]: "" } });
+
+  // The next run: nothing changes at the one, and the other drops its own.
+  await using gone = await processOf(`${runs}2`, "sandbox-acme-ci", sandbox.url, "p");
+  await using stays = await processOf(`${runs}2`, "sandbox-acme-console", sandbox.url, "q");
+  sandbox.clearRequests();
+  for (const [kind, made, args] of [
+    ["allowDenyEntry", entryOfQ, evil],
+    ["vipList", vipsOfQ, { members: { [VIP]: "" } }],
+  ] as const) {
+    const { inputs } = await stays.resource(kind, "new").check(args, made.inputs);
+    expect(await stays.resource(kind, "new").diff(made.id, made.properties, inputs)).toMatchObject({
+      changes: false,
+    });
+  }
+  await gone.resource("allowDenyEntry", "old").delete(entry.id, entry.properties, entry.inputs);
+  await gone.resource("vipEmployee", "old").delete(vip.id, vip.properties, vip.inputs);
+  expect(removals()).toEqual([]);
+  expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toContain("twice.example");
+});
+
+it("keeps a list's entries where the same key reaches them by another name of the host", async () => {
+  const entries = { "list-one.example": "deny", "list-two.example": "deny: INC-2" };
+  const otherName = sandbox.url.replace("127.0.0.1", "localhost");
+  await using one = await processOf(`${runs}1`, "sandbox-acme-ci", sandbox.url, "one");
+  await using two = await processOf(`${runs}1`, "sandbox-acme-ci", otherName, "two");
+  const old = await one.resource("allowDenyList", "list").declare({ entries });
+  // Declared there since an earlier run: it is only checked and compared.
+  const { inputs } = await two.resource("allowDenyList", "list").check({ entries });
+  const properties = { ...old.properties, tenant: `two at ${new URL(otherName).host}` };
+  await two.resource("allowDenyList", "list").diff(old.id, properties, inputs);
+  sandbox.clearRequests();
+  await one.resource("allowDenyList", "list").delete(old.id, old.properties, old.inputs);
+  expect(removals()).toEqual([]);
+});
+
+it("deletes nothing where the resource belongs to another tenant than this run reaches", async () => {
+  await using here = await processOf(`${runs}1`, "sandbox-acme-ci");
+  const args = { list: "deny", value: "elsewhere.example" };
+  const { id, properties, inputs } = await here.resource("allowDenyEntry").declare(args);
+  const vip = await here.resource("vipEmployee").declare({ email: "lena.hartmann@acme.example" });
+  await using other = await startSandbox({ scenario: "acme" });
+  await using there = await processOf(`${runs}2`, "sandbox-acme-ci", other.url);
+  const gone = there.resource("allowDenyEntry");
+  await expect(gone.delete(id, properties, inputs)).rejects.toThrow(
+    /elsewhere\.example belongs to 127\.0\.0\.1:\d+, and this run reaches 127\.0\.0\.1:\d+, so nothing was deleted.*\[ERR_OTHER_TENANT\]/s,
+  );
+  await expect(there.resource("vipEmployee").delete(vip.id, vip.properties, vip.inputs)).rejects.toThrow(
+    /ERR_OTHER_TENANT/,
+  );
+  // What this run declares itself is made here, and only forgotten there.
+  await gone.declare(args);
+  await gone.delete(id, properties, inputs);
+  expect(there.printed.join("\n")).toMatch(
+    /elsewhere\.example belongs to .*: nothing was deleted there\. Where that is another tenant, delete it there/,
+  );
+  expect(
+    other.requests.filter(({ method, path }) => method === "DELETE" || path.endsWith("/remove")),
+  ).toEqual([]);
+});
