@@ -23,7 +23,7 @@ const MINIMUM_NODE = [22, 19];
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const modules = path.join(root, "node_modules");
 const dist = path.join(root, "provider", "dist");
-const pluginWordsFile = path.join("scripts", "plugin-words.mts");
+const pluginScripts = ["build-plugin.mts", "plugin-words.mts"].map((file) => path.join("scripts", file));
 const sdkFolder = path.join("sdk", "nodejs");
 const templateFolder = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";
@@ -162,7 +162,7 @@ function sourcesDigest() {
     "tsconfig.json",
     "package-lock.json",
     "scripts/setup.mjs",
-    pluginWordsFile,
+    ...pluginScripts,
   ]) {
     digest
       .update(`${file}\0`)
@@ -221,8 +221,7 @@ async function build() {
   copyGoModules();
   copyTemplate();
   if (status === 0) writeSchemas();
-  if (status === 0) await writePluginSchema();
-  if (status === 0) await bundlePlugin();
+  if (status === 0) await writePlugin();
   makeCommand();
   if (status === 0) {
     fs.mkdirSync(path.dirname(stampFile()), { recursive: true });
@@ -294,65 +293,10 @@ function writeSchemas() {
   }
 }
 
-/** The plugin's schema is made from what checks the arguments, in the words that the sources say of them. */
-async function writePluginSchema() {
-  const { packageSchema } = createRequire(import.meta.url)(
-    path.join(dist, "plugin", "schema", "package-schema.js"),
-  );
-  const { pluginWords } = await import(pathToFileURL(path.join(root, pluginWordsFile)).href);
-  const folder = path.join(root, "provider");
-  const schema = packageSchema(pluginWords(folder), readJson(path.join(folder, "package.json")));
-  fs.writeFileSync(path.join(dist, "plugin", "schema.json"), `${JSON.stringify(schema, undefined, 2)}\n`);
-}
-
-/**
- * The plugin is one file that needs nothing but Node.js: the engine starts it by its name, on Windows by that of a .cmd file
- * beside it. It holds its own schema.
- */
-async function bundlePlugin() {
-  const { build: bundle } = await import("esbuild");
-  const folder = path.join(dist, "plugin");
-  const program = path.join(folder, "pulumi-resource-email-security");
-  const { version } = readJson(path.join(root, "provider", "package.json"));
-  const schema = readJson(path.join(folder, "schema.json"));
-  const { metafile } = await bundle({
-    absWorkingDir: root,
-    entryPoints: [path.join("provider", "plugin", "main.ts")],
-    outfile: program,
-    bundle: true,
-    platform: "node",
-    target: `node${MINIMUM_NODE.join(".")}`,
-    minify: true,
-    keepNames: true,
-    metafile: true,
-    legalComments: "none",
-    banner: { js: "#!/usr/bin/env node" },
-    define: {
-      PLUGIN_VERSION: JSON.stringify(version),
-      PLUGIN_SCHEMA: JSON.stringify(JSON.stringify(schema)),
-    },
-    logLevel: "warning",
-  });
-  fs.chmodSync(program, 0o755);
-  fs.writeFileSync(`${program}.cmd`, '@node "%~dp0pulumi-resource-email-security" %*\r\n');
-  fs.writeFileSync(`${program}.licenses.txt`, licensesOf(Object.keys(metafile.inputs)));
-}
-
-/**
- * The licenses of the packages that files are from.
- *
- * @param {string[]} files relative to the root
- */
-function licensesOf(files) {
-  const folders = files.flatMap((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1] ?? []);
-  const texts = [...new Set(folders)].sort().map((folder) => {
-    const { name, version, license } = readJson(path.join(root, folder, "package.json"));
-    const file = fs.readdirSync(path.join(root, folder)).find((entry) => /^licen[cs]e/i.test(entry));
-    const text =
-      file === undefined ? "" : `\n\n${fs.readFileSync(path.join(root, folder, file), "utf8").trim()}`;
-    return `${name} ${version}, ${license}${text}\n`;
-  });
-  return texts.join(`\n${"-".repeat(80)}\n\n`);
+/** The plugin's schema, and the one file that it is. */
+async function writePlugin() {
+  const { buildPlugin } = await import(pathToFileURL(path.join(root, pluginScripts[0] ?? "")).href);
+  await buildPlugin(root, MINIMUM_NODE.join("."));
 }
 
 /** npm links the command of a workspace only when its file is there, and it wasn't when npm looked. */

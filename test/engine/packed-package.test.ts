@@ -22,7 +22,7 @@ import {
 
 const KEY = "sandbox-acme-ci";
 /** Half of it is the plugin, which holds all that it needs. */
-const MAX_UNPACKED_BYTES = 5_500_000;
+const MAX_UNPACKED_BYTES = 6_500_000;
 
 const esm = `
   import { AllowDenyEntry, Provider, VipEmployee } from "${PACKAGE}";
@@ -185,9 +185,16 @@ describe("what is packed", () => {
     expect(others).toEqual([]);
     const template = "dist/gitops/template/";
     const built = packed.files.filter((file) => file.startsWith("dist/") && !file.startsWith(template));
-    expect(built.filter((file) => !/(\.js|\.d\.ts|\.schema\.json|\/go\.mod|\/go\.sum)$/.test(file))).toEqual(
-      [],
-    );
+    const ordinary = /(\.js|\.d\.ts|\.schema\.json|\/go\.mod|\/go\.sum)$/;
+    const plugin = "dist/plugin/pulumi-resource-email-security";
+    expect(built.filter((file) => !ordinary.test(file)).sort()).toEqual([
+      // The version that the SDK tells the engine.
+      "dist/native/package.json",
+      plugin,
+      `${plugin}.cmd`,
+      `${plugin}.licenses.txt`,
+      "dist/plugin/schema.json",
+    ]);
     expect(built.filter((file) => /\btests?\b|\.test\./.test(file))).toEqual([]);
   });
 

@@ -15,7 +15,8 @@ import { ProviderInstance } from "./provider-instance";
 export type FrontName = "dynamic" | "native";
 
 /** The front that the tests of this run are about, where they don't say: each has a project of its own. */
-const FRONT: FrontName = process.env["EMAIL_SECURITY_TEST_FRONT"] === "native" ? "native" : "dynamic";
+/** The front that this vitest project is about. */
+export const FRONT: FrontName = process.env["EMAIL_SECURITY_TEST_FRONT"] === "native" ? "native" : "dynamic";
 
 /** The native plugin, as it is published: one file. */
 export const PLUGIN = resolve(__dirname, "../../provider/dist/plugin/pulumi-resource-email-security");

@@ -63,6 +63,21 @@ class Repository extends Workshop {
       "export const publishedSchemas = () => ({ 'small.json': {} });",
     );
     this.write("examples/gitops/.gitignore", "node_modules");
+    this.write("scripts/build-plugin.mts", "export const buildPlugin = async () => {};");
+    this.write("scripts/plugin-words.mts", "");
+    this.write("sdk/nodejs/index.ts", "export {};");
+    this.write(
+      "sdk/tsconfig.json",
+      JSON.stringify({
+        extends: "../tsconfig.json",
+        compilerOptions: {
+          ...{ rootDir: "nodejs", outDir: "../provider/dist/native", declaration: true },
+          ...{ module: "commonjs", ignoreDeprecations: "6.0", incremental: true },
+          ...{ tsBuildInfoFile: "../provider/dist/.native.tsbuildinfo" },
+        },
+        include: ["nodejs"],
+      }),
+    );
     this.write(
       "provider/engine/index.ts",
       "export const ensureEngine = async (o: any) => o.log('the engine');",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InitFailed } from "../../support/provider-call";
-import { ProviderProcess } from "../../support/provider-process";
+import { FRONT, ProviderProcess } from "../../support/provider-process";
 import { laterRun, READ_BOTH_LISTS, sandboxTenant, sharedTenant } from "../../support/sandbox-tenant";
 
 const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
@@ -102,6 +102,7 @@ describe("create", () => {
       createdAt: row?.created_at,
       createdBy: "Pulumi (ci)",
       tenant: new URL(tenant.sandbox.url).host,
+      ...(FRONT === "native" ? { entryId: row?.id } : {}),
     });
     expect(tenant.trace()).toEqual([
       ...READ_BOTH_LISTS,

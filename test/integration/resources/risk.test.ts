@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ManagedResource } from "../../support/managed-resource";
-import { ProviderProcess } from "../../support/provider-process";
+import { FRONT, ProviderProcess } from "../../support/provider-process";
 import { READ_BOTH_LISTS, type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 const REASON = "They write from there, until May";
@@ -83,7 +83,10 @@ describe("one entry", () => {
     const entry = tenant.provider.resource("allowDenyEntry");
     const { properties } = await entry.declare({ list: "allow", value: "partner.example", comment: "C-7" });
     expect(Object.keys(properties).sort()).toEqual(
-      ["comment", "createdAt", "createdBy", "entryType", "list", "tenant", "value", "verdictScope"].sort(),
+      [
+        ...["comment", "createdAt", "createdBy", "entryType", "list", "tenant", "value", "verdictScope"],
+        ...(FRONT === "native" ? ["entryId"] : []),
+      ].sort(),
     );
   });
 });
