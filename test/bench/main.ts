@@ -6,7 +6,7 @@
  *   npm run bench -- --resume                        goes on where an interrupted bench stopped
  *   npm run bench -- --only floor,list --runs 1      a part, only printed
  *   npm run bench -- --entries 100 --growth 100,500  with other sizes, only printed
- *   npm run bench -- fronts                          dynamic resources and the native plugin alone, some 20 minutes; writes the
+ *   npm run bench -- fronts                          dynamic resources and the native plugin alone, some 10 minutes; writes the
  *                                                    README's table of the two
  *   npm run bench -- rollout-simulation              rollouts of up to 10,000 tenants in virtual time, in seconds; only printed
  */

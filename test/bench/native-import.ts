@@ -22,8 +22,6 @@ export const nativeImport: Peer = {
     const options = { environment: WITHOUT_CHECKPOINTS };
     const { seconds, requests } = await counted(service, () => project.importAll(file, options));
     bench.record({ operation: "import", count, seconds, requests });
-    const { seconds: after, requests: none } = await counted(service, () => project.upWithNothingToDo());
-    bench.record({ operation: "no-op up", count, seconds: after, requests: none });
   },
 };
 

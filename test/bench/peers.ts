@@ -37,8 +37,6 @@ export const frontPeers: readonly Peer[] = [
   floor,
   listResource,
   nativeListResource,
-  singleEntries,
-  nativeSingleEntries,
   singleEntriesWithoutCheckpoints,
   nativeSingleEntriesWithoutCheckpoints,
   nativeImport,

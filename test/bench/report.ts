@@ -74,7 +74,7 @@ export function frontsReport(
   return [
     mainTable(rows.filter(({ operation, peer }) => !APART.includes(operation) && peer !== "native-import")),
     table(["", "entries", "time"], alone),
-    `The median of ${runs}; an \`AllowDenyEntry\` an entry, with checkpoints, once. ${factsLine(facts)}`,
+    `The median of ${runs}. ${factsLine(facts)}`,
     ...failures(observations),
   ].join("\n\n");
 }
