@@ -407,7 +407,7 @@ Next, in a Pulumi program with these lines in its Pulumi.yaml:
 
   pulumi import --file "${file()}" --out imported.txt
 
-and put what that wrote into the program; the next \`pulumi up\` changes nothing.
+and put what that wrote into the program; the next \`pulumi up\` changes nothing. (Where your Pulumi writes no program, \`pulumi stack export\` has the arguments of each.)
 `,
     ]);
     expect(stderr).toMatch(/^note: VIP without a mailbox \(Hiroshi Tanabe, .*\n$/);
