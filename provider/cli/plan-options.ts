@@ -142,7 +142,8 @@ export function wholeNumber(text: string): number {
   throw new InvalidArgumentError("Give a whole number, 1 or more.");
 }
 
-function date(text: string): string {
+/** Reads a day, for an option. */
+export function date(text: string): string {
   const parsed = new Date(`${text}T00:00:00Z`);
   if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(parsed.getTime())) return text;
   throw new InvalidArgumentError("Give a date as 2026-11-21.");

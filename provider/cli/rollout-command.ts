@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { RolloutError } from "../rollout/errors";
 import type { RolloutRecord } from "../rollout/journal/journal";
@@ -8,7 +8,7 @@ import type { Rollouts } from "../rollout/rollouts";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
-import { type FailOn, failOnOption, wholeNumber } from "./plan-options";
+import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
 import type { RolloutOutput } from "./rollout-output";
 
 /** Where the journal is, for every verb. */
@@ -427,10 +427,4 @@ async function withRollouts(
   } finally {
     await rollouts.close();
   }
-}
-
-function date(text: string): string {
-  const parsed = new Date(`${text}T00:00:00Z`);
-  if (/^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(parsed.getTime())) return text;
-  throw new InvalidArgumentError("Give a date as 2026-11-21.");
 }

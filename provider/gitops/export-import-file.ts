@@ -5,10 +5,12 @@ import {
   type Declared,
   declarableEntries,
   declarableVip,
+  isDeclarable,
 } from "../resources/lifecycle/declarable";
 import { nameOfEntry } from "../resources/lifecycle/entry-name";
 import { resourceId } from "../resources/lifecycle/entry-writes";
 import { IMPORTED_RISK } from "../resources/lifecycle/look-up";
+import { nativeType } from "../resources/resource-type";
 import { canonicalMailbox, naturalKey, parseMailbox } from "../settings/entry-value";
 import { OwnDomains } from "../settings/own-domains";
 import { printableJson } from "../settings/text";
@@ -52,8 +54,8 @@ export function importFile(observed: Observed, options: ImportFileOptions = {}):
   const wanted = includeAutomatic ? rows : rows.filter((row) => !isAutomatic(row));
   const vips = wanted.map((row) => (wholeLists ? declarableVip(row) : declarableAlone(row)));
 
-  const declared = entries.filter(isDeclared);
-  const members = vips.filter(isDeclared);
+  const declared = entries.filter(isDeclarable);
+  const members = vips.filter(isDeclarable);
   const resources = wholeLists
     ? WHOLE_LISTS
     : [...entryResources(declared, observed), ...vipResources(members)];
@@ -82,8 +84,8 @@ interface ImportedResource {
 }
 
 const WHOLE_LISTS: readonly ImportedResource[] = [
-  { type: "email-security:index:AllowDenyList", name: "allow-deny-list", id: "allow-deny-list" },
-  { type: "email-security:index:VipList", name: "vip-list", id: "vip-list" },
+  { type: nativeType("AllowDenyList"), name: "allow-deny-list", id: "allow-deny-list" },
+  { type: nativeType("VipList"), name: "vip-list", id: "vip-list" },
 ];
 
 function entryResources(
@@ -96,7 +98,7 @@ function entryResources(
   const resources = entries.map(({ row, key }): ImportedResource => {
     const name = nameOfEntry(row, byValue.get(naturalKey(row.entry_type, row.value)) ?? []);
     return {
-      type: "email-security:index:AllowDenyEntry",
+      type: nativeType("AllowDenyEntry"),
       name: names.get(`${row.list} ${key}`) ?? "",
       // What is another entry's id is taken for that one.
       id: ids.has(name) ? resourceId(row) : name,
@@ -109,7 +111,7 @@ function vipResources(vips: readonly Declared<VipEmployeeRow>[]): ImportedResour
   const names = namesOf(vips.map(({ key }) => `vip ${key}`));
   return sorted(
     vips.map(({ key }) => ({
-      type: "email-security:index:VipEmployee",
+      type: nativeType("VipEmployee"),
       name: names.get(`vip ${key}`) ?? "",
       id: key,
     })),
@@ -164,10 +166,6 @@ function sorted(resources: readonly ImportedResource[]): ImportedResource[] {
 function textOf(resources: readonly ImportedResource[]): string {
   const lines = resources.map((one) => `    ${JSON.stringify(one)}`);
   return printableJson(`{\n  "resources": [\n${lines.join(",\n")}${lines.length === 0 ? "" : "\n"}  ]\n}\n`);
-}
-
-function isDeclared<Row>(one: Declarable<Row>): one is Declared<Row> {
-  return one.ok;
 }
 
 function leftOf<Row>(one: Declarable<Row>, describe: (row: Row) => string): string[] {

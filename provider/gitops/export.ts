@@ -1,5 +1,5 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
-import type { Declarable, Declared } from "../resources/lifecycle/declarable";
+import { type Declarable, type Declared, isDeclarable } from "../resources/lifecycle/declarable";
 import type { EntryType } from "../settings/assumptions";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { canonicalMailbox, parseEntryValue } from "../settings/entry-value";
@@ -100,10 +100,6 @@ export function exportSettings(observed: Observed, options: ExportOptions): Expo
   };
   check(exported, day, [...allow, ...deny], vips.filter(isDeclarable));
   return exported;
-}
-
-function isDeclarable<Row>(one: Declarable<Row>): one is Declared<Row> {
-  return one.ok;
 }
 
 function denyFiles(

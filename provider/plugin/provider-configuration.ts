@@ -7,6 +7,7 @@ import {
   NAMESPACE,
   readConfiguration,
   readOwnDomains,
+  SETTING_NAMES,
 } from "../resources/configuration";
 import type { Properties } from "../resources/front";
 import type { ArgumentFailure } from "../settings/arguments";
@@ -19,9 +20,6 @@ import { asSecret, unwrapped } from "./wire";
  * holds under `email-security:`, and the environment wins over it; an explicit one has its own arguments alone, as a
  * `Provider` of dynamic resources has.
  */
-
-/** What is not the engine's own of a provider's arguments. */
-const CONFIGURED = ["baseUrl", "apiKey", "allowInsecureHttp", "timeoutMs", "ownDomains"] as const;
 
 /**
  * Checks the arguments of a provider instance. The key becomes a secret, so that none is in state in the clear.
@@ -45,7 +43,7 @@ function isOfTheStack(args: Properties): boolean {
   const told = process.env["PULUMI_CONFIG"];
   if (told === undefined) return true;
   const stack = JSON.parse(told) as Properties;
-  return CONFIGURED.every((key) => args[key] === undefined || textOf(args[key]) === textOf(stack[key]));
+  return SETTING_NAMES.every((key) => args[key] === undefined || textOf(args[key]) === textOf(stack[key]));
 }
 
 /** The environment would win over such a provider, as if it were the default one: it would work on another tenant than it says. */

@@ -26,6 +26,9 @@ const SETTINGS = {
 
 type Setting = keyof typeof SETTINGS;
 
+/** The arguments of a provider, as they are called in its configuration. */
+export const SETTING_NAMES = Object.keys(SETTINGS) as readonly Setting[];
+
 /**
  * Which tenant is meant: an explicit provider instance's own configuration alone; else the environment, and what it
  * leaves out from the stack's configuration.

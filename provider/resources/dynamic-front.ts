@@ -1,11 +1,12 @@
 import type { dynamic } from "@pulumi/pulumi";
 import { EmailSecurityError, withCode } from "../settings/email-security-error";
+import { PULUMI_UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
 import { withDetailedDiff } from "./detailed-diff";
 import { frontOf, type Properties, type Session } from "./front";
 import { PartialFailure } from "./lifecycle/lifecycle";
-import type { ResourceKind } from "./lifecycle/lifecycles";
-import { fromPulumi, NAME_PROPERTY, PROVIDER_PROPERTY, PULUMI_UNKNOWN, toPulumi } from "./pulumi-values";
+import { fromPulumi, NAME_PROPERTY, PROVIDER_PROPERTY, toPulumi } from "./pulumi-values";
+import type { ResourceKind } from "./resource-type";
 
 /** One kind of resource as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told. */
 export function dynamicFront(kind: ResourceKind, session: Session): dynamic.ResourceProvider {

@@ -11,8 +11,9 @@ import {
   PartialFailure,
   type ReadResult,
 } from "./lifecycle/lifecycle";
-import { lifecycleOf, type ResourceKind } from "./lifecycle/lifecycles";
+import { lifecycleOf } from "./lifecycle/lifecycles";
 import type { Owner } from "./program";
+import type { ResourceKind } from "./resource-type";
 
 /** Arguments, inputs or outputs of a resource as plain data; what is not known yet in a preview is `UNKNOWN`. */
 export type Properties = Readonly<Record<string, unknown>>;

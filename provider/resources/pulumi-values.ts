@@ -1,8 +1,5 @@
-import { UNKNOWN } from "../settings/unknown";
+import { PULUMI_UNKNOWN, UNKNOWN } from "../settings/unknown";
 import type { Properties } from "./front";
-
-/** What Pulumi puts in the place of a value that is not known yet. It is part of Pulumi's wire protocol. */
-export const PULUMI_UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 /** The property in which Pulumi stores a dynamic resource's provider. */
 export const PROVIDER_PROPERTY = "__provider";

@@ -1,7 +1,9 @@
 import { NAMESPACE } from "./configuration";
-import type { ResourceKind } from "./lifecycle/lifecycles";
 
-const KINDS: readonly ResourceKind[] = ["AllowDenyList", "VipList", "AllowDenyEntry", "VipEmployee"];
+/** What the resources are called in a program. */
+export const RESOURCE_KINDS = ["AllowDenyEntry", "AllowDenyList", "VipEmployee", "VipList"] as const;
+
+export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
 /** The type in state of a dynamic resource. */
 export function dynamicType<Kind extends ResourceKind>(kind: Kind) {
@@ -15,5 +17,5 @@ export function nativeType<Kind extends ResourceKind>(kind: Kind) {
 
 /** The kind of resource that a type in state names, of either front; undefined for the resources of others. */
 export function resourceKind(type: string): ResourceKind | undefined {
-  return KINDS.find((kind) => type === dynamicType(kind) || type === nativeType(kind));
+  return RESOURCE_KINDS.find((kind) => type === dynamicType(kind) || type === nativeType(kind));
 }

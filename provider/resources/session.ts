@@ -55,7 +55,7 @@ export class ProviderSession implements Session {
       tenant,
       say: (sentence) => this.say(sentence),
       isDeclared: (key) => this.#declarations.has(key, tenantKey),
-      hold: (id) => this.hold([id]),
+      hold: (ids) => this.hold(ids),
       isHeldElsewhere: (id) => this.#declarations.isHeldElsewhere(id),
       ownDomains: () => this.ownDomains(),
       reviewed: () => this.#reviewedPlan(URL.parse(settings.baseUrl)?.host ?? ""),

@@ -1,3 +1,5 @@
+import { PULUMI_UNKNOWNS } from "./unknown";
+
 /**
  * Shows a value that came from outside inside a message: text quoted, anything else as JSON without quotes (so that
  * `5` and `"5"` differ), on one line, with control characters escaped, and at most `limit` characters long.
@@ -25,17 +27,6 @@ function notation(value: unknown): string {
     return typeof value === "object" ? "an object" : String(value);
   }
 }
-
-/** What Pulumi puts in the place of a value that is not known yet; its engine fails on a text that is one. */
-const PULUMI_UNKNOWNS = [
-  "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
-  "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
-  "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
-  "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
-  "030794c1-ac77-496b-92df-f27374a8bd58",
-  "e48ece36-62e2-4504-bad9-02848725956a",
-  "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
-];
 
 /**
  * What is no text to those who print it: Pulumi's unknown values, its colour directives (its engine fails on one that it doesn't know) and

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { isDefaultProvider } from "../../resources/configuration";
-import type { ResourceKind } from "../../resources/lifecycle/lifecycles";
-import { resourceKind } from "../../resources/resource-type";
+import { type ResourceKind, resourceKind } from "../../resources/resource-type";
 import { completeAllowDenyEntry } from "../../settings/arguments";
 import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
 import { type KeyedList, keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../../settings/keyed-list";

@@ -345,7 +345,7 @@ async function observe(
 
 async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Context): Promise<LookedUp> {
   const rows = await tenant.allEntries(lists);
-  for (const { id } of rows) hold(id);
+  hold(rows.map(({ id }) => id));
   const own = ownDomains?.() ?? NO_OWN_DOMAINS;
   const all = declarableEntries(rows, { own, acceptRisk: IMPORTED_RISK });
   return {

@@ -28,6 +28,10 @@ export interface Declared<Row> {
   readonly twins: readonly Row[];
 }
 
+export function isDeclarable<Row>(one: Declarable<Row>): one is Declared<Row> {
+  return one.ok;
+}
+
 /** What else is asked of an element, as by the format of a file: why it can't be declared, or undefined. */
 export type ElementRefusal = (
   section: List | "vips",

@@ -45,7 +45,7 @@ export async function ensureEntry(
   context: Context,
 ): Promise<AllowDenyEntryRow> {
   const row = await ensured(inputs, context);
-  context.hold(row.id);
+  context.hold([row.id]);
   return row;
 }
 

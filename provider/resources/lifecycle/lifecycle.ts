@@ -58,8 +58,8 @@ export interface Context {
   readonly say: (sentence: string) => void;
   /** Whether the program that runs declares what has this key. */
   readonly isDeclared: (key: string) => boolean;
-  /** Tells the other provider processes of the run that this one has made something, or taken it over: by its id. */
-  readonly hold: (id: string) => void;
+  /** Tells the other provider processes of the run that this one has made things, or taken them over: by their ids. */
+  readonly hold: (ids: readonly string[]) => void;
   /**
    * Whether another provider process of the run has made it, or taken it over: then it is the same tenant, by another key or
    * another name of its host, and what is to be deleted here is what was declared there.

@@ -1,3 +1,4 @@
+import type { ResourceKind } from "../resource-type";
 import { allowDenyEntry } from "./allow-deny-entry";
 import { allowDenyList } from "./allow-deny-list";
 import type { Lifecycle } from "./lifecycle";
@@ -9,12 +10,7 @@ const lifecycles = {
   AllowDenyList: allowDenyList,
   VipEmployee: vipEmployee,
   VipList: vipList,
-};
-
-/** What a resource is called in a program. */
-export type ResourceKind = keyof typeof lifecycles;
-
-export const RESOURCE_KINDS = Object.keys(lifecycles) as readonly ResourceKind[];
+} satisfies Record<ResourceKind, unknown>;
 
 /** The lifecycle of a kind of resource; a front knows no more of its inputs and its state than that they are objects. */
 export function lifecycleOf(kind: ResourceKind): Lifecycle<object, object> {

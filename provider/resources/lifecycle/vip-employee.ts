@@ -59,7 +59,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
     const before = await tenant.findVip(inputs.email);
     const row = await ensureVip(inputs, tenant);
-    hold(keyOfVip(inputs.email));
+    hold([keyOfVip(inputs.email)]);
     if (before?.comment !== undefined && !sameComment(before.comment, inputs.comment)) {
       const now = inputs.comment === undefined ? "it has none now" : `it is now ${quote(inputs.comment)}`;
       say(

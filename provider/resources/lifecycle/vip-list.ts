@@ -68,7 +68,7 @@ export const vipList = listLifecycle<VipListInputs>({
         if (!Object.hasOwn(plan.known, email)) before.set(email, existing.comment);
       }
       await ensureVip({ email, ...(comment === undefined ? {} : { comment }) }, tenant);
-      context.hold(keyOfVip(email));
+      context.hold([keyOfVip(email)]);
     });
     sayReplaced(before, attempts, context);
     await exclude(plan, attempts, context);
