@@ -1,10 +1,12 @@
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
+import { counted } from "../gitops/plan/render/words";
 import { RolloutError } from "../rollout/errors";
 import type { RolloutRecord } from "../rollout/journal/journal";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
+import type { Selection } from "../rollout/targets/select-targets";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
@@ -22,16 +24,20 @@ interface RunOptions extends JournalOptions, RolloutOutput {
   readonly maxConcurrent?: number;
 }
 
-interface RolloutOptions extends RunOptions, Consent {
-  readonly only?: readonly string[];
-  readonly label?: readonly string[];
+interface RolloutOptions extends RunOptions, Consent, Selecting {
   readonly today?: string;
   readonly alwaysRunEngine?: boolean;
   readonly resume?: string | true;
 }
 
-interface RollbackOptions extends RunOptions, Consent {
+interface RollbackOptions extends RunOptions, Consent, Selecting {
   readonly to?: string;
+}
+
+/** Which tenants are meant. */
+interface Selecting {
+  readonly only?: readonly string[];
+  readonly label?: readonly string[];
 }
 
 /** What a person said of a plan beforehand. */
@@ -56,8 +62,6 @@ export function rolloutCommand(): Command {
       "plan a change for all tenants, and apply it in waves that stop by themselves (exit code 0: all as declared, 2: something is left to do, 3: refused, 1: error or a tenant failed)",
     )
     .argument("[file]", "the targets file", DEFAULT_FILE)
-    .option("--only <name...>", "only these tenants; * stands for any characters")
-    .option("--label <condition...>", "only tenants with ring=canary, ring=canary,beta, or !ring=canary")
     .option("--yes", "apply it; without it, the plan is only shown")
     .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
     .addOption(failOnOption())
@@ -65,7 +69,7 @@ export function rolloutCommand(): Command {
     .option("--always-run-engine", "run the engine for every tenant, even where nothing is to be done")
     .option("--resume [id]", "go on with a rollout that was interrupted or stopped (default: the newest)")
     .action(verb(rollout));
-  withRunOptions(command);
+  withRunOptions(withSelection(command));
   command.addCommand(
     withRunOptions(new Command("continue"))
       .description("go on with a rollout that waits at a gate or after the wave that --until named")
@@ -83,13 +87,18 @@ export function rolloutCommand(): Command {
       .action(verb(status)),
   );
   command.addCommand(
-    withRunOptions(new Command("rollback"))
-      .description("take a rollout back: the files of the one before it, through the same waves")
+    withRunOptions(withSelection(new Command("rollback")))
+      .description(
+        "take a rollout back: each tenant to what it held before, in the order of its waves and without their waiting",
+      )
       .argument(
         "[id]",
         "the rollout, or the beginning of its id (default: the newest that changed something)",
       )
-      .option("--to <revision>", "the files of this revision of git instead")
+      .option(
+        "--to <revision>",
+        "to the files of this revision of git instead, and with all that the waves wait for",
+      )
       .option("--yes", "apply it; without it, the plan is only shown")
       .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
       .addOption(failOnOption())
@@ -111,6 +120,19 @@ function withJournal(command: Command): Command {
     "--database <place>",
     "the journal: a SQLite file, or postgres://… for many machines (default: EMAIL_SECURITY_DATABASE, else .email-security/rollouts.db)",
   );
+}
+
+function withSelection(command: Command): Command {
+  return command
+    .option("--only <name...>", "only these tenants; * stands for any characters")
+    .option("--label <condition...>", "only tenants with ring=canary, ring=canary,beta, or !ring=canary");
+}
+
+/** Which tenants the options select. */
+function selectionOf({ only, label: labels }: Selecting): Selection {
+  // No name has a comma in it.
+  const names = only?.flatMap((some) => some.split(",")).filter((name) => name !== "");
+  return withoutUndefined({ only: names, labels });
 }
 
 function withRunOptions(command: Command): Command {
@@ -141,9 +163,7 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     return await goOn(options.resume === true ? undefined : options.resume, options, UNFINISHED);
   }
   return await withRollouts(options, async (rollouts) => {
-    const { label, maxConcurrent, today, alwaysRunEngine } = options;
-    // No name has a comma in it.
-    const only = options.only?.flatMap((names) => names.split(",")).filter((name) => name !== "");
+    const { maxConcurrent, today, alwaysRunEngine } = options;
     const { findingText } = await import("../gitops/files/finding.js");
     const { PlanningProgress } = await import("./rollout-output.js");
     const progress = new PlanningProgress();
@@ -153,7 +173,8 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
           file,
           stopping,
           onProgress: (count, of) => progress.planned(count, of),
-          ...withoutUndefined({ only, labels: label, maxConcurrent, today, alwaysRunEngine }),
+          ...selectionOf(options),
+          ...withoutUndefined({ maxConcurrent, today, alwaysRunEngine }),
         });
       } finally {
         progress.end();
@@ -206,7 +227,7 @@ function untilRefusal({ waves }: RolloutReport, { until }: RunOptions): ExitCode
 /** Why a planned rollout is not begun, as an exit code; undefined when it is. */
 function verdictOn(
   { waves, tenants, counts }: RolloutReport,
-  { guards, digest, tolerated: inAll = Number.POSITIVE_INFINITY }: PlannedRollout,
+  { guards, digest, tolerated: inAll = Number.POSITIVE_INFINITY, again = [] }: PlannedRollout,
   { yes, planDigest, failOn }: Consent,
 ): ExitCode | undefined {
   if (guards.length > 0) {
@@ -235,6 +256,15 @@ function verdictOn(
   if (planDigest !== undefined && planDigest.trim() !== digest) {
     console.error(
       `error: this is not what was reviewed: the plan's digest is ${digest} now. The targets, the settings files or a tenant changed since. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
+    );
+    return EXIT.refused;
+  }
+  const [taken] = again;
+  if (taken !== undefined && yes === true && planDigest === undefined) {
+    console.error(
+      harmless(
+        `error: the rollout ${taken.by} took this back, which ${taken.rollout} had done, in ${counted(taken.stacks.length, "stack")} of this plan. Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLOUT_TAKEN_BACK]`,
+      ),
     );
     return EXIT.refused;
   }
@@ -370,7 +400,14 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
       process.stdout.write(printedList(await rollouts.journal.records()));
       return EXIT.clean;
     }
-    const record = await rollouts.find(id, { fits: () => true, called: "at all" });
+    const record = await rollouts.find(id, { fits: () => true, called: "at all" }).catch(async (error) => {
+      const elsewhere = await rollouts.elsewhere(DEFAULT_FILE).catch(() => []);
+      const { markText } = await import("../rollout/marks/mark-text.js");
+      for (const mark of elsewhere) {
+        if (id === undefined || mark.rollout.startsWith(id)) console.error(harmless(markText(mark)));
+      }
+      throw error;
+    });
     const report = await rollouts.report(record.id);
     const { json, markdown, html } = options;
     writeReportFiles(report, withoutUndefined({ markdown, html, json: json === true ? undefined : json }));
@@ -394,7 +431,11 @@ async function rollback(id: string | undefined, options: RollbackOptions): Promi
     const files = to === undefined ? undefined : { files: await filesAt(to), name: `the revision ${to}` };
     const planned = await untilInterrupted(
       async (stopping) =>
-        await rollouts.planRollback(record.id, files, { stopping, ...withoutUndefined({ maxConcurrent }) }),
+        await rollouts.planRollback(record.id, files, {
+          stopping,
+          ...selectionOf(options),
+          ...withoutUndefined({ maxConcurrent }),
+        }),
     );
     return await decide(rollouts, planned, options);
   });
@@ -403,6 +444,7 @@ async function rollback(id: string | undefined, options: RollbackOptions): Promi
 async function stop(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
     const fits = ({ state }: { state: string }): boolean => ["running", "waiting", "stopped"].includes(state);
+    if (id !== undefined && (await stopElsewhere(rollouts, id))) return EXIT.clean;
     const record = await rollouts.find(id, { fits, called: "that is not through" });
     const isGivenUp = await rollouts.stop(record.id);
     console.error(
@@ -412,6 +454,19 @@ async function stop(id: string | undefined, options: JournalOptions): Promise<Ex
     );
     return EXIT.clean;
   });
+}
+
+/** Gives up a rollout that this journal has not, where it is named in full. */
+async function stopElsewhere(rollouts: Rollouts, id: string): Promise<boolean> {
+  if ((await rollouts.journal.lastEvent(id)) !== undefined) return false;
+  const unknown = await rollouts.giveUpElsewhere(id, DEFAULT_FILE);
+  if (unknown === undefined) return false;
+  const left =
+    unknown === 0
+      ? ""
+      : ` What it did to ${counted(unknown, "stack")} is not known here: the next rollout looks at their waves as if it had changed them.`;
+  console.error(`The rollout ${id}, of another journal, is given up.${left} What it did stays.`);
+  return true;
 }
 
 async function withRollouts(

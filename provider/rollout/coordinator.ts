@@ -13,6 +13,8 @@ export interface CoordinatorOptions {
   readonly health: HealthContext;
   /** How many tenants can be under way at once, whatever the waves allow. */
   readonly capacity: number;
+  /** Asked before each wave begins; a sentence keeps it from beginning, and stops the rollout. Default: nothing does. */
+  readonly beforeWave?: () => Promise<string | undefined>;
   /** Told what happened, in order; by this process and by others. */
   readonly onEvent: (event: RolloutEvent) => void;
   /** Asks to begin nothing more; what is under way is finished. */
@@ -61,8 +63,10 @@ async function take(
 ): Promise<void> {
   const { journal, lane, health, aborted } = options;
   switch (step.kind) {
-    case "begin":
-      return await journal.wave(id, step.wave, "running");
+    case "begin": {
+      const why = await options.beforeWave?.();
+      return why === undefined ? await journal.wave(id, step.wave, "running") : await journal.stop(id, why);
+    }
     case "release":
       return await journal.release(id, step.wave, step.tenants, lane);
     case "soak":
@@ -72,7 +76,10 @@ async function take(
       const wave = spec.waves[step.wave];
       if (wave === undefined) return;
       const tenants = await journal.tenants(id);
-      const changed = tenants.filter((one) => one.wave === step.wave && one.state === "done");
+      const unseen = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
+      const changed = tenants
+        .filter((one) => one.wave === step.wave && (one.state === "done" || unseen.has(one.name)))
+        .map((one) => ({ ...one, finishedAtMs: one.finishedAtMs ?? unseen.get(one.name) }));
       const found = await checkHealth(wave, changed, health);
       // What was cut short says nothing of the wave.
       if (aborted.aborted) return;

@@ -6,6 +6,14 @@ export type RolloutErrorCode =
   | "ERR_ROLLOUT_NOT_FOUND"
   /** Another run is at it, or another rollout at the same tenants. */
   | "ERR_ROLLOUT_BUSY"
+  /** What rollouts have left beside the stacks can't be read or written. */
+  | "ERR_ROLLOUT_MARKS"
+  /** The journal knows less of a rollout than what it has left beside the stacks. */
+  | "ERR_ROLLOUT_JOURNAL_OLD"
+  /** What would be done was taken back, and nobody asked for it by name. */
+  | "ERR_ROLLOUT_TAKEN_BACK"
+  /** What a tenant held before can't be known, or can't be declared. */
+  | "ERR_ROLLOUT_NOT_KNOWN"
   /** The stack is locked by another run of Pulumi. */
   | "ERR_STACK_LOCKED"
   /** The stack holds what no settings file declares, so that a run would delete it. */

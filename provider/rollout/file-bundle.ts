@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { isOutside, repositoryOf } from "../gitops/files/repository";
 import type { PackedFiles } from "./journal/journal";
@@ -35,6 +35,12 @@ export function packFiles(
   for (const path of paths.sort()) pack(path, path);
   for (const [name, source] of beside) pack(join(here, name), source);
   return { bundle, folder: relative(root, here).split(sep).join("/") || "." };
+}
+
+/** A bundle with more files in it, by their paths relative to its working folder. */
+export function withFiles({ bundle, folder }: PackedFiles, more: ReadonlyMap<string, string>): PackedFiles {
+  const added = [...more].map(([path, text]) => [posix.join(folder, path), Buffer.from(text)] as const);
+  return { bundle: new Map([...bundle, ...added]), folder };
 }
 
 /** A bundle that was laid out in a folder of its own. */

@@ -82,8 +82,7 @@ function stepOf(index: number, current: WaveView, view: RolloutView, nowMs: numb
     case "running": {
       if (counts.pending > 0) return release(index, current, view);
       if (counts.released + counts.running > 0) return { kind: "wait" };
-      // A wave in which nothing was changed leaves nothing to look at.
-      if (counts.done + counts.failed === 0) return afterLook(index, current, view);
+      if (!isLookedFor(index, current, view.waves)) return afterLook(index, current, view);
       if (wave.soakMs > 0) return { kind: "soak", wave: index, untilMs: nowMs + wave.soakMs };
       return afterSoak(index, current, view);
     }
@@ -126,17 +125,21 @@ function afterSoak(index: number, current: WaveView, view: RolloutView): Step {
   return { kind: "stop", reason: `The wave ${wave.name} is not well: ${health.message}` };
 }
 
+/** A wave in which nothing was changed leaves nothing to look at, unless an earlier rollout left it so, and others follow. */
+function isLookedFor(index: number, { wave, counts }: WaveView, waves: readonly WaveView[]): boolean {
+  if (counts.done + counts.failed > 0) return true;
+  return (wave.unseen ?? []).length > 0 && isLeftAfter(index, waves);
+}
+
+function isLeftAfter(index: number, waves: readonly WaveView[]): boolean {
+  return waves.slice(index + 1).some(({ counts }) => counts.pending > 0);
+}
+
 /** What a person has to say, where there is a next wave. */
-function afterLook(
-  index: number,
-  { wave, counts, isApproved }: WaveView,
-  { waves, until }: RolloutView,
-): Step {
-  const isLast = index === waves.length - 1;
-  const isLeft = waves.slice(index + 1).some((next) => next.counts.pending > 0);
-  if (isLast || !isLeft || isApproved) return { kind: "settle", wave: index };
-  const isChanged = counts.done + counts.failed > 0;
-  if (wave.gate && isChanged) {
+function afterLook(index: number, current: WaveView, { waves, until }: RolloutView): Step {
+  const { wave, isApproved } = current;
+  if (!isLeftAfter(index, waves) || isApproved) return { kind: "settle", wave: index };
+  if (wave.gate && isLookedFor(index, current, waves)) {
     const reason = `The wave ${wave.name} is through, and its gate waits for a person.`;
     return { kind: "hand-over", wave: index, reason, isGate: true };
   }

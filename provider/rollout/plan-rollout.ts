@@ -5,10 +5,11 @@ import { eachAtOnce } from "../settings/at-once";
 import { hashOf } from "../settings/plan-digest";
 import { withoutUndefined } from "../settings/without-undefined";
 import { RolloutError } from "./errors";
-import { layOut, packFiles } from "./file-bundle";
+import { layOut, packFiles, withFiles } from "./file-bundle";
 import type { Journal, PackedFiles, PlannedTenant, RolloutSpec } from "./journal/journal";
+import type { AgainTakenBack } from "./marks/rollout-marks";
 import type { PermitOffice } from "./permits/permit-office";
-import { failedPlan, planTarget, type TargetPlan } from "./plan-target";
+import { failedPlan, type PlanTenant, planTarget, type TargetPlan } from "./plan-target";
 import { projectFolder, type StateBackend } from "./state-backend";
 import { readKey } from "./targets/read-key";
 import { findSameKeys, SameKeyError } from "./targets/same-key";
@@ -29,6 +30,8 @@ export interface PlanRolloutOptions {
   readonly alwaysRunEngine?: boolean;
   /** Files of another time, in the place of those of the working folder. */
   readonly files?: PackedFiles;
+  /** How each tenant is planned. Default: by its settings file. */
+  readonly planTenant?: PlanTenant;
   /** Ends the planning: what was planned is forgotten. */
   readonly stopping?: AbortSignal;
   /** Told how many tenants are planned. */
@@ -46,6 +49,8 @@ export interface PlannedRollout {
   readonly backend: string;
   /** What keeps it from beginning, by tenant. */
   readonly guards: readonly { readonly tenant: string; readonly guard: Guard }[];
+  /** What would be done again, and was taken back. Absent: nothing. */
+  readonly again?: readonly AgainTakenBack[];
 }
 
 /** Plans that are written to the journal together. */
@@ -63,7 +68,8 @@ export async function planRollout(
   targets: readonly Target[],
   options: PlanRolloutOptions,
 ): Promise<PlannedRollout> {
-  const { journal, office, backend, environment, concurrency, alwaysRunEngine = false, onProgress } = options;
+  const { journal, office, backend, environment, concurrency, onProgress } = options;
+  const { alwaysRunEngine = false, planTenant = planTarget } = options;
   const goOn = (): void => {
     if (options.stopping?.aborted !== true) return;
     throw new RolloutError("ERR_ROLLOUT_STOPPED", "The planning was stopped. Nothing was changed.");
@@ -74,6 +80,7 @@ export async function planRollout(
 
   const id = await journal.create(spec, targets);
   const files = new Set<string>();
+  const made = new Map<string, string>();
   const guards: { tenant: string; guard: Guard }[] = [];
   const digests = new Map<string, string>();
   let unwritten: PlannedTenant[] = [];
@@ -98,9 +105,10 @@ export async function planRollout(
     };
     await write(failed);
     const planOne = async ([target, key]: readonly [Target, string]): Promise<void> => {
-      const plan: TargetPlan = await planTarget(target, key, context);
+      const plan: TargetPlan = await planTenant(target, key, context);
       goOn();
       for (const file of plan.files) files.add(file);
+      for (const [file, text] of plan.made ?? []) made.set(file, text);
       for (const guard of plan.guards) guards.push({ tenant: target.name, guard });
       unwritten.push(plan.planned);
       if (unwritten.length < BATCH) return;
@@ -115,7 +123,7 @@ export async function planRollout(
     await write(unwritten);
     const digest = digestOfRollout(spec, targets, digests);
     const packed = options.files ?? packFiles(files, stackFilesOf(spec, targets));
-    await journal.planningDone(id, digest, packed);
+    await journal.planningDone(id, digest, withFiles(packed, made));
     return { id, digest, guards, backend: backend.shown, ...withoutUndefined({ tolerated: spec.tolerated }) };
   } catch (error) {
     await journal.forget(id);

@@ -47,7 +47,12 @@ export interface TargetPlan {
   readonly guards: readonly Guard[];
   /** The settings files that were read, to be kept with the rollout. */
   readonly files: readonly string[];
+  /** Files that were made for it, by their path relative to the working folder, to be kept with the rollout too. */
+  readonly made?: ReadonlyMap<string, string>;
 }
+
+/** How one tenant is planned. */
+export type PlanTenant = (target: Target, key: string, context: PlanningContext) => Promise<TargetPlan>;
 
 /**
  * Plans one tenant: reads its settings, the state of its stack and its lists. Writes nothing, and never throws: what is wrong
@@ -94,7 +99,7 @@ export function failedPlan({ name }: Target, error: unknown, secrets: readonly s
 }
 
 /** The state of a tenant's stack. @throws {RolloutError} (`ERR_STACK_FOREIGN`) when a run would delete what is not ours. */
-async function stackOf(target: Target, { folder, environment }: PlanningContext) {
+export async function stackOf(target: Target, { folder, environment }: PlanningContext) {
   const { state: exported } = await exportStack(target.stack, { folder, base: environment });
   const state = exported ?? {};
   const resource = target.resource ?? onlySettings(state) ?? target.name;
@@ -121,7 +126,7 @@ async function stackOf(target: Target, { folder, environment }: PlanningContext)
 }
 
 /** Reads a tenant's lists. */
-async function readTenant(
+export async function readTenant(
   target: Target,
   apiKey: string,
   { permits }: Pick<PlanningContext, "permits">,
@@ -132,7 +137,7 @@ async function readTenant(
   }));
 }
 
-function planOf(
+export function planOf(
   target: Target,
   settings: Settings,
   desired: Desired,
@@ -152,7 +157,7 @@ function planOf(
 /** So many changes of a tenant are kept for reports; all of them are in its plan. */
 const SHOWN_CHANGES = 20;
 
-function summaryOf({
+export function summaryOf({
   counts: { added, changed, removed },
   changes,
 }: Plan): Omit<TenantSummary, "resource" | "isStackThere" | "isStackPending"> {

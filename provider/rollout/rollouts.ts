@@ -2,31 +2,39 @@ import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, relative, resolve } from "node:path";
 import type { Finding } from "../gitops/files/finding";
+import { withCode } from "../settings/email-security-error";
 import { withoutUndefined } from "../settings/without-undefined";
 import { engineCapacity } from "./capacity";
 import { conduct } from "./coordinator";
 import { EnginePool } from "./engine/engine-pool";
 import { RolloutError } from "./errors";
-import {
-  Journal,
-  type PackedFiles,
-  type Rival,
-  type RolloutRecord,
-  type RolloutSpec,
-} from "./journal/journal";
+import { Journal, type Rival, type RolloutRecord, type RolloutSpec } from "./journal/journal";
 import { isPostgres, openDatabase } from "./journal/open-database";
 import type { Lane } from "./lanes/lane";
 import { LocalLane } from "./lanes/local-lane";
+import type { Mark, UnreadableMark } from "./marks/mark";
+import { Marks } from "./marks/marks";
+import { type AgainTakenBack, type Minded, RolloutMarks } from "./marks/rollout-marks";
 import { PermitOffice } from "./permits/permit-office";
-import { type PlannedRollout, planRollout, stackFilesOf } from "./plan-rollout";
+import {
+  engineEnvironment,
+  type PlannedRollout,
+  type PlanRolloutOptions,
+  planRollout,
+  stackFilesOf,
+} from "./plan-rollout";
 import { reportOf } from "./report/report-of";
 import type { RolloutEvent } from "./report/rollout-event";
 import type { RolloutReport } from "./report/rollout-report";
+import { revertInGit } from "./rollback/revert-in-git";
+import { type FilesOf, rollbackOf } from "./rollback/rollback";
+import { takenBackText } from "./rollback/taken-back-text";
 import { projectFolder, requirePassphrase, stateBackend } from "./state-backend";
 import { assignWaves } from "./targets/assign-waves";
 import { readTargets } from "./targets/read-targets";
 import { type Selection, selectTargets } from "./targets/select-targets";
 import type { Target } from "./targets/target";
+import { TargetsFileError } from "./targets/targets-file-error";
 import { toleratedOf } from "./targets/tolerance";
 import { keyVariablesOf, withoutKeys } from "./tenant-environment";
 import { limitOf, tenantJob } from "./tenant-job";
@@ -77,12 +85,6 @@ export interface RunRequest {
   readonly stopping: AbortSignal;
   /** Ends at once. */
   readonly aborted: AbortSignal;
-}
-
-/** Files of another time, and what they are called: `the rollout 20261121-…`. */
-export interface FilesOf {
-  readonly files: PackedFiles;
-  readonly name: string;
 }
 
 /** Rollouts over many tenants, and their journal. */
@@ -143,43 +145,37 @@ export class Rollouts {
   }
 
   /**
-   * Plans to take a rollout back: the files of the rollout before it, or others, through the same waves, for the tenants that
-   * it changed or tried to.
+   * Plans to take a rollout back, for the tenants that it changed or tried to.
    *
-   * @param to files of another time, and what they are called. Default: those of the last rollout before it that came
-   * through everywhere.
-   * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when there was none before it.
+   * @param to files of another time, and what they are called. Default: what each tenant held before it.
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) while it is under way; (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to take back;
+   * (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be known what a tenant held.
    */
   async planRollback(
     id: string,
     to: FilesOf | undefined,
-    request: Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping"> = {},
+    request: Selection & Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping"> = {},
   ): Promise<PlannedRollout> {
-    const { spec } = await this.journal.record(id);
-    const touched = (await this.journal.tenants(id)).filter(({ attempt }) => attempt > 0);
-    if (touched.length === 0) {
-      throw new RolloutError(
-        "ERR_ROLLOUT_NOT_FOUND",
-        `The rollout ${id} changed no tenant; there is nothing to take back.`,
-      );
-    }
-    const names = new Set(touched.map(({ name }) => name));
+    const record = await this.journal.record(id);
+    if (await this.isHeld(id)) throw stillUnderWay(id);
+    const {
+      targets,
+      waves,
+      planTenant,
+      files,
+      to: rollsBackTo,
+    } = await rollbackOf(this.journal, record, to, request);
+    const { backend: _backend, folder: _folder, ...rest } = record.spec;
     const { maxConcurrent } = request;
-    const waves = spec.waves
-      .map(
-        (wave): Wave => ({
-          ...wave,
-          ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
-          tenants: wave.tenants.filter((name) => names.has(name)),
-        }),
-      )
-      .filter(({ tenants }) => tenants.length > 0);
-    const { backend: _backend, folder: _folder, ...rest } = spec;
-    const { files, name } = to ?? (await this.#filesBefore(id));
     return await this.#plan(
-      { ...rest, waves, rollsBack: id, rollsBackTo: name },
-      touched.map(({ target }) => target),
-      { ...request, files },
+      {
+        ...rest,
+        waves: maxConcurrent === undefined ? waves : waves.map((wave) => ({ ...wave, maxConcurrent })),
+        rollsBack: id,
+        rollsBackTo,
+      },
+      targets,
+      { ...request, planTenant, ...withoutUndefined({ files }) },
     );
   }
 
@@ -225,6 +221,7 @@ export class Rollouts {
       }
       await this.#begin(record, request);
       await this.#conduct(record, { ...request, aborted: AbortSignal.any([request.aborted, lost.signal]) });
+      await this.#mark(record);
     } finally {
       await hold.release();
     }
@@ -233,7 +230,9 @@ export class Rollouts {
 
   /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
   async report(id: string): Promise<RolloutReport> {
-    return await reportOf(this.journal, id, await this.isHeld(id));
+    const report = await reportOf(this.journal, id, await this.isHeld(id));
+    if (report.rollsBack === undefined || report.state !== "done") return report;
+    return { ...report, advice: [...report.advice, ...(await revertInGit(this.journal, report.rollsBack))] };
   }
 
   /** Whether somebody is at a rollout now. */
@@ -253,8 +252,33 @@ export class Rollouts {
       await this.journal.requestStop(id);
       return false;
     }
+    const { spec } = await this.journal.record(id);
+    using marks = this.#marks(
+      spec,
+      (await this.journal.tenants(id)).map(({ target }) => target),
+    );
     await this.journal.abandon(id, "A person gave it up.");
+    await marks.update(id);
     return true;
+  }
+
+  /**
+   * Gives up a rollout that another journal has, by what it left beside the stacks.
+   *
+   * @param file the targets file, by which the state backend is known.
+   * @returns undefined where there is no such rollout; else of how many stacks nobody knows what it did there.
+   */
+  async giveUpElsewhere(id: string, file: string): Promise<number | undefined> {
+    const of = targetsOf(file);
+    using marks = this.#marks(of, of.targets);
+    return await marks.giveUp(id);
+  }
+
+  /** The rollouts that are not through and that this journal does not know, by what they left beside the stacks. */
+  async elsewhere(file: string): Promise<readonly (Mark | UnreadableMark)[]> {
+    const of = targetsOf(file);
+    using marks = this.#marks(of, of.targets);
+    return await marks.elsewhere();
   }
 
   /**
@@ -289,31 +313,76 @@ export class Rollouts {
     throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `${which} in ${this.#journalName()}; ${list}.`);
   }
 
+  /** Leaves beside the stacks what a rollout has come to, and says of what was taken back how much it is. */
+  async #mark({ id, spec }: RolloutRecord): Promise<void> {
+    const { journal } = this;
+    const { rollsBack } = spec;
+    const own = await journal.tenants(id);
+    try {
+      using marks = this.#marks(
+        spec,
+        own.map(({ target }) => target),
+      );
+      if (rollsBack !== undefined) await journal.abandon(rollsBack, await takenBackText(journal, rollsBack));
+      await marks.update(id);
+    } catch (error) {
+      this.#options.log(
+        `What the rollout came to could not be written beside the stacks: ${withCode(error)} The next run with this journal does it; until then runs with other journals take it for one that is under way.`,
+      );
+    }
+  }
+
   async #plan(
     spec: Omit<RolloutSpec, "backend">,
     targets: readonly Target[],
-    request: Pick<PlanRequest, "maxConcurrent" | "alwaysRunEngine" | "onProgress" | "stopping"> & {
-      readonly files?: PackedFiles;
-    },
+    request: Pick<PlanRequest, "maxConcurrent" | "alwaysRunEngine" | "onProgress" | "stopping"> &
+      Pick<PlanRolloutOptions, "files" | "planTenant">,
   ): Promise<PlannedRollout> {
     const { environment } = this.#options;
     const backend = stateBackend(environment, projectFolder(spec.source));
-    const full: RolloutSpec = { ...spec, backend: backend.fingerprint };
-    requirePassphrase(environment, backend, [...stackFilesOf(full, targets).values()]);
+    const fingerprint = { ...spec, backend: backend.fingerprint };
+    requirePassphrase(environment, backend, [...stackFilesOf(fingerprint, targets).values()]);
+    using marks = this.#marks(spec, targets);
+    const minded = await marks.look(spec.project);
+    const waves = spec.rollsBack === undefined ? withUnseen(spec.waves, targets, minded) : spec.waves;
+    const full: RolloutSpec = { ...fingerprint, waves };
     const office = new PermitOffice(this.journal.database);
     try {
-      const { maxConcurrent, alwaysRunEngine, onProgress, stopping, files } = request;
-      return await planRollout(full, targets, {
+      const { maxConcurrent, alwaysRunEngine, onProgress, stopping, files, planTenant } = request;
+      const planned = await planRollout(full, targets, {
         journal: this.journal,
         office,
         backend,
         environment,
         concurrency: maxConcurrent ?? engineCapacity(),
-        ...withoutUndefined({ alwaysRunEngine, onProgress, stopping, files }),
+        ...withoutUndefined({ alwaysRunEngine, onProgress, stopping, files, planTenant }),
       });
+      const again = spec.rollsBack === undefined ? await this.#again(planned.id, minded) : [];
+      return { ...planned, ...(again.length === 0 ? {} : { again }) };
     } finally {
       await office.close();
     }
+  }
+
+  /** What of a plan was taken back by an earlier rollback. */
+  async #again(id: string, { takenBack }: Minded): Promise<readonly AgainTakenBack[]> {
+    const changing = (await this.journal.tenants(id)).filter(({ state }) => state === "pending");
+    return takenBack(new Map(changing.map(({ target, digest }) => [target.stack, digest])));
+  }
+
+  /** What rollouts have left beside the stacks; to be disposed of. */
+  #marks(
+    { source, keyVariables }: Pick<RolloutSpec, "source" | "keyVariables">,
+    targets: readonly Pick<Target, "stack">[] = [],
+  ): RolloutMarks {
+    const { environment, database } = this.#options;
+    const backend = stateBackend(environment, projectFolder(source));
+    const marks = new Marks(
+      engineEnvironment(environment, keyVariables, backend),
+      backend.shown,
+      organizationOf(targets),
+    );
+    return new RolloutMarks(marks, this.journal, database);
   }
 
   /** Marks a rollout as running, unless another is at the same stacks. */
@@ -337,12 +406,18 @@ export class Rollouts {
       const { rollsBack } = spec;
       if (rollsBack !== undefined) {
         if (await this.isHeld(rollsBack)) {
-          throw new RolloutError(
-            "ERR_ROLLOUT_BUSY",
-            `The rollout ${rollsBack} is still under way. Stop it with \`email-security rollout stop ${rollsBack}\`, then take it back.`,
-          );
+          throw stillUnderWay(rollsBack);
         }
-        await journal.abandon(rollsBack, `It was taken back by ${id}.`);
+      }
+      using marks = this.#marks(
+        spec,
+        (await journal.tenants(id)).map(({ target }) => target),
+      );
+      await marks.begin(await journal.record(id));
+      if (rollsBack !== undefined) {
+        // From now on it can't be gone on with: what it did is being taken away under it.
+        await journal.abandon(rollsBack, `It is being taken back by ${id}.`);
+        await marks.update(rollsBack);
       }
       if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
       await journal.start(id, { until, retry });
@@ -386,10 +461,21 @@ export class Rollouts {
     try {
       // What workers have is theirs; what got lost between them is handed out anew.
       if (isElsewhere) await journal.handOutOpen(id, lane);
+      using marks = this.#marks(
+        spec,
+        (await journal.tenants(id)).map(({ target }) => target),
+      );
+      let isMarked = true;
       await conduct(id, {
         ...request,
         journal,
         lane,
+        beforeWave: async () => {
+          const why = isMarked ? undefined : await marks.refusal(id);
+          if (!isMarked && why === undefined) await marks.update(id);
+          isMarked = false;
+          return why;
+        },
         capacity: isPostgres(database)
           ? Number.POSITIVE_INFINITY
           : (request.maxConcurrent ?? engineCapacity()),
@@ -411,22 +497,48 @@ export class Rollouts {
     }
   }
 
-  async #filesBefore(id: string): Promise<FilesOf> {
-    const record = await this.journal.record(id);
-    const before = await this.journal.before(record);
-    if (before !== undefined) {
-      return { files: await this.journal.files(before.id), name: `the rollout ${before.id}` };
-    }
-    throw new RolloutError(
-      "ERR_ROLLOUT_NOT_FOUND",
-      `${this.#journalName()} has no rollout of ${record.spec.source} before ${id} that came through everywhere, so that it is not known which files to go back to. Name a revision of git: \`email-security rollout rollback ${id} --to REVISION\`.`,
-    );
-  }
-
   #journalName(): string {
     const { database } = this.#options;
     return isPostgres(database) ? "the database" : database;
   }
+}
+
+function stillUnderWay(id: string): RolloutError {
+  return new RolloutError(
+    "ERR_ROLLOUT_BUSY",
+    `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`email-security rollout stop ${id}\`; once its run has ended, take it back: \`email-security rollout rollback ${id}\`.`,
+  );
+}
+
+/** What a targets file says of the stacks; one that is not there, or holds mistakes, nothing. */
+function targetsOf(
+  file: string,
+): Pick<RolloutSpec, "source" | "keyVariables"> & { readonly targets: readonly Target[] } {
+  try {
+    const { targets } = readTargets(file);
+    return { source: file, keyVariables: keyVariablesOf(targets), targets };
+  } catch (error) {
+    if (!(error instanceof TargetsFileError)) throw error;
+    return { source: file, targets: [] };
+  }
+}
+
+/** The waves with the tenants of each whose last change nobody has looked at. */
+function withUnseen(waves: readonly Wave[], targets: readonly Target[], { unseen }: Minded): readonly Wave[] {
+  const since = new Map(targets.map(({ name, stack }) => [name, unseen.get(stack)]));
+  return waves.map((wave) => {
+    const own = wave.tenants.flatMap((name) => {
+      const sinceMs = since.get(name);
+      return sinceMs === undefined ? [] : [{ name, sinceMs }];
+    });
+    return own.length === 0 ? wave : { ...wave, unseen: own };
+  });
+}
+
+/** The organization of stacks that are written with one, as Pulumi Cloud has them. */
+function organizationOf(targets: readonly Pick<Target, "stack">[]): string | undefined {
+  const [organization] = targets.flatMap(({ stack }) => (stack.includes("/") ? [stack.split("/")[0]] : []));
+  return organization === "organization" ? undefined : organization;
 }
 
 /** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */

@@ -104,6 +104,7 @@ async function apply(
       mayBePending: attempt > 1 || summary.isStackPending === true,
       resource: summary.resource,
       settings: target.settings,
+      ...(summary.first === undefined ? {} : { first: summary.first }),
       today: spec.today,
       folder: place.folder,
       command: engine.command,

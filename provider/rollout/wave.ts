@@ -12,6 +12,18 @@ export interface Wave {
   readonly health?: HealthCheck;
   /** The names of its tenants, in the order in which they are changed. */
   readonly tenants: readonly string[];
+  /**
+   * Tenants whose last change, of an earlier rollout, was never let through: its wave was given up at its gate, or before it
+   * was found well. Before others follow, this wave is looked at as if that change were its own. Absent: none.
+   */
+  readonly unseen?: readonly UnseenTenant[];
+}
+
+/** A tenant that was changed, and whose change nobody has looked at in the way that its wave asks for. */
+export interface UnseenTenant {
+  readonly name: string;
+  /** When it was changed, in milliseconds since 1970. */
+  readonly sinceMs: number;
 }
 
 /** What must be well after a wave, before the next one begins. Both may be given. */

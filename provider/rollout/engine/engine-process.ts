@@ -44,16 +44,22 @@ async function up(request: UpRequest): Promise<UpResult> {
   const errors = new Set<string>();
   try {
     process.chdir(folder);
-    for (const name of [PLAN_FILE, PLAN_DIGEST]) process.env[name] = environment[name] ?? "";
+    const programOf = (file: string) => async (): Promise<void> => {
+      new TenantSettings(request.resource, { file, today: request.today });
+    };
     const workspace = await LocalWorkspace.create({
       workDir: folder,
       pulumiCommand: command.asPulumiCommand,
-      program: async () => {
-        new TenantSettings(request.resource, { file: request.settings, today: request.today });
-      },
+      program: programOf(request.settings),
     });
     const handle = await selectOrCreate(stack, workspace);
     const onEvent = (event: EngineEvent): void => take(event, errors);
+    if (request.first !== undefined) {
+      // It declares what is there, and is not what was reviewed; the lists are held to the plan all the same.
+      holdTo({});
+      await handle.up({ refresh: true, onEvent, program: programOf(request.first) });
+    }
+    holdTo(environment);
     await handle.up({ refresh: true, onEvent });
     // What an engine was killed in stays in the state, where it would be warned of, and run for, ever after.
     if (request.mayBePending && (await hasPending(handle))) {
@@ -72,6 +78,11 @@ async function up(request: UpRequest): Promise<UpResult> {
   } finally {
     current = undefined;
   }
+}
+
+/** Holds the program of this process to the plan that the environment names, or to none. */
+function holdTo(environment: Readonly<Record<string, string>>): void {
+  for (const name of [PLAN_FILE, PLAN_DIGEST]) process.env[name] = environment[name] ?? "";
 }
 
 async function selectOrCreate(stack: string, workspace: LocalWorkspace): Promise<Stack> {

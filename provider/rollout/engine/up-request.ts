@@ -9,6 +9,8 @@ export interface UpRequest {
   readonly resource: string;
   /** The settings file, relative to `folder`. */
   readonly settings: string;
+  /** One that is declared before it, and changes nothing at the service. */
+  readonly first?: string;
   /** The day (UTC) by which `expires` is judged. */
   readonly today: string;
   /** The working folder: that of the project. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { withoutUndefined } from "../../settings/without-undefined";
 import { RolloutError } from "../errors";
 import type { Job, Lane } from "../lanes/lane";
 import type { PendingTenant, RolloutView, WaveView } from "../next-step";
@@ -32,7 +33,7 @@ export interface RolloutSpec {
   readonly backend: string;
   /** The rollout that this one takes back. */
   readonly rollsBack?: string;
-  /** What it goes back to: the files of an earlier rollout, or of a revision of git. */
+  /** What it goes back to: what each tenant held, or the files of a revision of git. */
   readonly rollsBackTo?: string;
 }
 
@@ -46,6 +47,10 @@ export interface TenantSummary {
   readonly isStackThere: boolean;
   /** Whether an engine was killed in the middle of it. Default: false. */
   readonly isStackPending?: boolean;
+  /** A settings file that is declared first, which writes nothing: what the stack is to know before it can remove it. */
+  readonly first?: string;
+  /** What a rollback leaves as it is, since somebody changed it after the rollout: `allow partner.example`. */
+  readonly left?: readonly string[];
 }
 
 /** How planning went for one tenant. */
@@ -94,6 +99,15 @@ export interface RolloutRecord {
 /** A rollout that is not through, and has the same stacks as another. */
 export interface Rival extends Pick<RolloutRecord, "id" | "state" | "reason"> {
   readonly stacks: readonly string[];
+}
+
+/** What a later rollout did to a stack. */
+export interface LaterChange {
+  readonly rollout: string;
+  readonly stack: string;
+  readonly state: TenantState;
+  /** The rollout that it took back. */
+  readonly rollsBack?: string;
 }
 
 /** A wave as the journal holds it. */
@@ -562,28 +576,6 @@ export class Journal {
     return rows.map(asRecord);
   }
 
-  /**
-   * The last rollout of the same targets file before another one that came through everywhere: its files are what a rollback
-   * goes back to. One that stopped, or failed somewhere, is none.
-   */
-  async before({
-    id,
-    spec,
-    startedAtMs = Number.POSITIVE_INFINITY,
-  }: RolloutRecord): Promise<RolloutRecord | undefined> {
-    const earlier = (await this.records()).filter(
-      (one) =>
-        one.id !== id &&
-        one.spec.source === spec.source &&
-        one.state === "done" &&
-        (one.startedAtMs ?? 0) < startedAtMs,
-    );
-    for (const one of earlier) {
-      if (sum((await countsOf(this.database, one.id)).values()).failed === 0) return one;
-    }
-    return undefined;
-  }
-
   async waves(id: string): Promise<readonly WaveRecord[]> {
     const rows = await this.database.query(
       "SELECT state, started_at, finished_at, soak_until, approved_at, health FROM rollout_waves WHERE rollout = $1 ORDER BY position",
@@ -641,6 +633,46 @@ export class Journal {
       [id],
     );
     return Number(row?.["seq"] ?? 1) - 1;
+  }
+
+  /** The plan of a tenant, as JSON; undefined where it has none. */
+  async plan(id: string, name: string): Promise<string | undefined> {
+    const [row] = await this.database.query(
+      "SELECT plan FROM rollout_tenants WHERE rollout = $1 AND name = $2",
+      [id, name],
+    );
+    return row?.["plan"] == null ? undefined : gunzipSync(row["plan"] as Uint8Array).toString("utf8");
+  }
+
+  /** What later rollouts of the same project and state backend did to the stacks of one, in the order in which they began. */
+  async since(id: string): Promise<readonly LaterChange[]> {
+    const { spec, startedAtMs = 0 } = await this.record(id);
+    const rows = await this.database.query(
+      `SELECT other.rollout AS rollout, other.stack AS stack, other.state AS state, other.attempt AS attempt
+       FROM rollout_tenants own
+       JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
+       JOIN rollouts r ON r.id = other.rollout AND r.started_at > $2
+       WHERE own.rollout = $1 ORDER BY r.started_at, r.id`,
+      [id, startedAtMs],
+    );
+    const found: LaterChange[] = [];
+    for (const [rollout, ofOne] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
+      const { project, backend, rollsBack } = (await this.record(rollout)).spec;
+      if (project !== spec.project || backend !== spec.backend) continue;
+      for (const row of ofOne) {
+        const state = String(row["state"]) as TenantState;
+        // What held already what it was to hold was not changed; but a rollback has seen there that nothing is left to do.
+        if (Number(row["attempt"]) === 0 && !(rollsBack !== undefined && state === "unchanged")) continue;
+        found.push({ rollout, stack: String(row["stack"]), state, ...withoutUndefined({ rollsBack }) });
+      }
+    }
+    return found;
+  }
+
+  /** The number of the last event of a rollout; undefined where the journal has no such rollout. */
+  async lastEvent(id: string): Promise<number | undefined> {
+    const [row] = await this.database.query("SELECT events FROM rollouts WHERE id = $1", [id]);
+    return row === undefined ? undefined : Number(row["events"]);
   }
 
   /** What happened since an event, at most 1,000. */

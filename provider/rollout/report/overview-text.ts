@@ -14,7 +14,7 @@ import { listOf, SIGNS } from "./told-rollout";
  */
 export function overviewText(
   report: RolloutReport,
-  { guards, backend }: Pick<PlannedRollout, "guards" | "backend">,
+  { guards, backend, again = [] }: Pick<PlannedRollout, "guards" | "backend" | "again">,
   { color = false, width = 80, limit = 20 }: ReportTextOptions = {},
 ): string {
   const paper = new Paper(color, width);
@@ -26,7 +26,7 @@ export function overviewText(
       : say`Plan of taking back the rollout ${given(report.rollsBack)} of ${given(report.source)}: ${size}`,
     { style: "bold" },
   );
-  if (report.rollsBackTo !== undefined) paper.text(say`To the files of ${given(report.rollsBackTo)}.`);
+  if (report.rollsBackTo !== undefined) paper.text(say`To ${given(report.rollsBackTo)}.`);
   paper.gap();
   paper.text([
     `~ ${number(counts.pending)} to change   = ${number(counts.unchanged)} hold what is declared   ✗ ${number(counts.failed)} can't be planned`,
@@ -40,8 +40,10 @@ export function overviewText(
     );
   }
   guardsOf(paper, guards, limit);
+  takenBack(paper, again);
   failures(paper, tenants, limit);
   changes(paper, tenants, limit);
+  leftAsTheyAre(paper, tenants, limit);
   risks(paper, tenants, limit);
   wavesOf(paper, report);
   paper.gap();
@@ -64,6 +66,17 @@ function guardsOf(paper: Paper, guards: PlannedRollout["guards"], limit: number)
     paper.verbatim(guard.message, INDENT * 2);
   }
   rest(paper, guards.length - limit);
+}
+
+function takenBack(paper: Paper, again: NonNullable<PlannedRollout["again"]>): void {
+  for (const { rollout, by, stacks } of again) {
+    paper.heading(["Taken back before"], "red");
+    paper.marked(
+      "!",
+      say`${counted(stacks.length, "tenant gets", "tenants get")} once more what the rollout ${given(rollout)} did and ${given(by)} took back.`,
+      { indent: INDENT, style: "red" },
+    );
+  }
 }
 
 /** Tenants that can't be planned for the same reason, such as a mistake in what all include, are told together. */
@@ -147,6 +160,17 @@ function changes(paper: Paper, tenants: readonly TenantReport[], limit: number):
   }
 }
 
+/** What a rollback does not touch: it is no longer what the rollout made of it. */
+function leftAsTheyAre(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
+  const all = tenants.flatMap(({ name, left = [] }) => left.map((what) => ({ name, what })));
+  if (all.length === 0) return;
+  paper.heading(["Stays as it is: somebody changed it after the rollout"], "yellow");
+  for (const { name, what } of all.slice(0, limit)) {
+    paper.marked("·", say`${given(what)} in ${given(name)}`, { indent: INDENT });
+  }
+  rest(paper, all.length - limit);
+}
+
 function risks(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
   const risky = tenants.filter(({ alarms }) => alarms.danger > 0);
   if (risky.length === 0) return;
@@ -161,16 +185,33 @@ function risks(paper: Paper, tenants: readonly TenantReport[], limit: number): v
 }
 
 function wavesOf(paper: Paper, { waves }: RolloutReport): void {
+  const left = waves.map((_, index) => waves.slice(index + 1).some(({ counts }) => counts.pending > 0));
   paper.heading([`Waves (${number(waves.length)})`]);
   const width = Math.min(24, Math.max(...waves.map(({ name }) => columnsOf(printable(name)))));
-  for (const { name, tenants, counts, maxConcurrent, tolerated, after } of waves) {
+  for (const [index, wave] of waves.entries()) {
+    const { name, tenants, counts, maxConcurrent, tolerated, after, unseen = [] } = wave;
+    // Where nothing changes, and nothing was left to be looked at, there is nothing to wait for.
+    const isLookedAt = counts.pending > 0 || (unseen.length > 0 && left[index] === true);
     const then = [
       ...(after.soakMs > 0 ? [`soaks ${duration(after.soakMs)}`] : []),
       ...(after.isChecked ? ["is checked"] : []),
-      ...(after.isGated ? ["waits for a person"] : []),
-    ];
+      ...(after.isGated && left[index] === true ? ["waits for a person"] : []),
+    ].filter(() => isLookedAt);
     const facts = `${counted(tenants, "tenant")}, ${number(counts.pending)} to change, ${number(maxConcurrent)} at once, ${tolerated === 0 ? "none" : number(tolerated)} may fail${then.length === 0 ? "" : `; then ${then.join(", ")}`}`;
     paper.marked(`· ${fitTo(printable(name), width)}`, [facts], { indent: INDENT });
+    if (unseen.length > 0 && left[index] === true) {
+      const names = join(
+        unseen.slice(0, 5).map((one): Words => [given(one)]),
+        ", ",
+      );
+      const more = unseen.length > 5 ? `, … and ${number(unseen.length - 5)} more` : "";
+      paper.text(
+        say`What an earlier rollout changed in ${names}${more} was never let through: it is looked at as if it were of this one.`,
+        {
+          indent: INDENT * 2,
+        },
+      );
+    }
   }
 }
 

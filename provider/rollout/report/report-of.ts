@@ -26,7 +26,7 @@ export async function reportOf(journal: Journal, id: string, isHeld: boolean): P
     state,
     isHeld,
     ...(reason === undefined ? {} : { reason }),
-    advice: adviceOn(record, tenants, isHeld, (await journal.before(record)) !== undefined),
+    advice: adviceOn(record, tenants, isHeld),
     digest,
     createdAt: iso(createdAtMs),
     ...(startedAtMs === undefined ? {} : { startedAt: iso(startedAtMs) }),
@@ -42,6 +42,7 @@ export async function reportOf(journal: Journal, id: string, isHeld: boolean): P
         soakMs = 0,
         gate = false,
         health,
+        unseen = [],
       } = spec.waves[index] ?? {};
       const own = tenants.filter((tenant) => tenant.wave === index);
       return {
@@ -53,6 +54,7 @@ export async function reportOf(journal: Journal, id: string, isHeld: boolean): P
         maxConcurrent,
         tolerated,
         after: { soakMs, isChecked: health !== undefined, isGated: gate },
+        ...(unseen.length === 0 ? {} : { unseen: unseen.map((one) => one.name) }),
         ...(wave.startedAtMs === undefined ? {} : { startedAt: iso(wave.startedAtMs) }),
         ...(wave.finishedAtMs === undefined ? {} : { finishedAt: iso(wave.finishedAtMs) }),
         ...(wave.soakUntilMs === undefined ? {} : { soakUntil: iso(wave.soakUntilMs) }),
@@ -75,6 +77,7 @@ function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
     planned: summary?.planned ?? { added: 0, changed: 0, removed: 0 },
     changes: summary?.changes ?? [],
     alarms: summary?.alarms ?? { danger: 0, warning: 0 },
+    ...(summary?.left === undefined ? {} : { left: summary.left }),
     ...(error === undefined ? {} : { error }),
     attempts: attempt,
     ...(worker === undefined ? {} : { worker }),
@@ -90,7 +93,6 @@ function adviceOn(
   { id, state, spec }: RolloutRecord,
   tenants: readonly TenantRecord[],
   isHeld: boolean,
-  hasBefore: boolean,
 ): readonly Advice[] {
   const counts = countsOf(tenants);
   const unplanned = tenants.filter(({ error }) => error?.phase === "plan").length;
@@ -102,8 +104,8 @@ function adviceOn(
         : `email-security rollout rollback ${spec.rollsBack}`,
   };
   const rollback: Advice = {
-    why: "To take back what it did, through the same waves:",
-    command: `email-security rollout rollback ${id}${hasBefore ? "" : " --to REVISION"}`,
+    why: "To take back what it did, to what each tenant held before:",
+    command: `email-security rollout rollback ${id}`,
   };
   const isTouched = counts.done + counts.failed > 0 && spec.rollsBack === undefined;
   switch (state) {

@@ -48,6 +48,11 @@ const wave = z
       })
       .readonly()
       .describe("What comes once it is through."),
+    unseen: z
+      .array(z.string())
+      .readonly()
+      .exactOptional()
+      .describe("Its tenants whose last change, of an earlier rollout, was never let through."),
     startedAt: time("When it began").exactOptional(),
     finishedAt: time("When it was through").exactOptional(),
     soakUntil: time("Until when it soaks or soaked").exactOptional(),
@@ -102,6 +107,11 @@ const tenant = z
     alarms: z
       .strictObject({ danger: count("Risky changes."), warning: count("Changes with a warning.") })
       .readonly(),
+    left: z
+      .array(z.string())
+      .readonly()
+      .exactOptional()
+      .describe("What a rollback leaves as it is, since somebody changed it after the rollout."),
     error: error.exactOptional(),
     attempts: count("How often it was begun."),
     worker: text("Who was at it last: host:pid.").exactOptional(),
@@ -129,7 +139,7 @@ const schema = z
     finishedAt: time("When it ended").exactOptional(),
     rollsBack: text("The id of the rollout that this one takes back.").exactOptional(),
     rollsBackTo: text(
-      "What it goes back to: the files of an earlier rollout, or of a revision of git.",
+      "What it goes back to: what each tenant held, or the files of a revision of git.",
     ).exactOptional(),
     counts,
     waves: z.array(wave).readonly(),

@@ -26,7 +26,7 @@ export interface RolloutReport {
   readonly finishedAt?: string;
   /** The rollout that this one takes back. */
   readonly rollsBack?: string;
-  /** What it goes back to: the files of an earlier rollout, or of a revision of git. */
+  /** What it goes back to: what each tenant held, or the files of a revision of git. */
   readonly rollsBackTo?: string;
   readonly counts: Readonly<Record<TenantState, number>>;
   readonly waves: readonly WaveReport[];
@@ -50,6 +50,8 @@ export interface WaveReport {
   readonly tolerated: number;
   /** What comes once it is through: how long it soaks, whether it is checked, whether it waits for a person. */
   readonly after: { readonly soakMs: number; readonly isChecked: boolean; readonly isGated: boolean };
+  /** The tenants in it whose last change, of an earlier rollout, was never let through; absent: none. */
+  readonly unseen?: readonly string[];
   readonly startedAt?: string;
   readonly finishedAt?: string;
   /** Until when it soaks or soaked. */
@@ -73,6 +75,8 @@ export interface TenantReport {
   readonly changes: readonly TenantChange[];
   /** How many risky changes (`danger`) and changes with a warning its plan has. */
   readonly alarms: { readonly danger: number; readonly warning: number };
+  /** What a rollback leaves as it is, since somebody changed it after the rollout: `allow partner.example`. Absent: nothing. */
+  readonly left?: readonly string[];
   readonly error?: TenantError;
   /** How often it was begun: more than once after a crash, or when it was tried again. */
   readonly attempts: number;

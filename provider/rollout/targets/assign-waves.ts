@@ -46,7 +46,9 @@ export function assignWaves(
     }
     const isTaken = new Set(taken);
     left = left.filter((target) => !isTaken.has(target));
-    waves.push(waveOf(rule, taken));
+    const wave = waveOf(rule, taken);
+    // After the last there is nobody whom a gate could keep.
+    waves.push(rule === rules.at(-1) ? { ...wave, gate: false } : wave);
   }
   if (left.length > 0) throw new UnassignedTargetsError(left);
   return { waves, findings };

@@ -1,0 +1,92 @@
+import type { Journal, RolloutRecord, TenantRecord, WaveRecord } from "../journal/journal";
+import type { RolloutState, UnseenTenant, Wave } from "../wave";
+import type { Mark, TakenBack } from "./mark";
+
+/**
+ * The mark of a rollout as its journal has it now.
+ *
+ * @param place where that journal is.
+ */
+export async function markOfRollout(journal: Journal, id: string, place: string): Promise<Mark> {
+  const record = await journal.record(id);
+  const [waves, tenants] = [await journal.waves(id), await journal.tenants(id)];
+  const { spec, state } = record;
+  const isOpen = !CLOSED.has(state);
+  const takenBack = await takenBackBy(journal, record, tenants);
+  return {
+    rollout: id,
+    project: spec.project,
+    state: isOpen ? "open" : "closed",
+    told: toldOf(record),
+    journal: place,
+    events: (await journal.lastEvent(id)) ?? 0,
+    at: new Date().toISOString(),
+    pending: isOpen ? tenants.filter(isLeft).map(({ target }) => target.stack) : [],
+    unseen: waves.flatMap((wave, index) => unseenIn(spec.waves[index], wave, tenants, index)),
+    ...(takenBack === undefined ? {} : { takenBack }),
+  };
+}
+
+const CLOSED: ReadonlySet<RolloutState> = new Set(["done", "abandoned"]);
+
+function isLeft({ state }: TenantRecord): boolean {
+  return state === "pending" || state === "released" || state === "running";
+}
+
+const MAX_REASON = 300;
+
+function toldOf({ state, reason = "" }: RolloutRecord): string {
+  const said = reason.slice(0, MAX_REASON);
+  switch (state) {
+    case "waiting":
+      return `waits for a person. ${said}`;
+    case "stopped":
+      return `was stopped. ${said}`;
+    case "abandoned":
+      return `was given up. ${said}`;
+    case "done":
+      return "is through";
+    default:
+      return "is under way, or was interrupted";
+  }
+}
+
+/** The stacks of a wave that were changed, by this rollout or one before it, and whose change was not looked at. */
+function unseenIn(
+  wave: Wave | undefined,
+  record: WaveRecord,
+  tenants: readonly TenantRecord[],
+  index: number,
+): readonly UnseenTenant[] {
+  if (wave === undefined || wasLookedAt(wave, record)) return [];
+  const carried = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
+  return tenants.flatMap(({ name, wave: own, attempt, target, startedAtMs, finishedAtMs }) => {
+    if (own !== index) return [];
+    const sinceMs = attempt > 0 ? (finishedAtMs ?? startedAtMs) : carried.get(name);
+    return sinceMs === undefined ? [] : [{ name: target.stack, sinceMs }];
+  });
+}
+
+/** Whether all that a wave waits for has been: one that had nobody after it may be through without. */
+export function wasLookedAt({ gate, soakMs, health }: Wave, record: WaveRecord): boolean {
+  return (
+    record.state === "done" &&
+    (!gate || record.approvedAtMs !== undefined) &&
+    (soakMs === 0 || record.soakUntilMs !== undefined) &&
+    (health === undefined || record.health?.isWell === true)
+  );
+}
+
+async function takenBackBy(
+  journal: Journal,
+  { spec: { rollsBack } }: RolloutRecord,
+  tenants: readonly TenantRecord[],
+): Promise<TakenBack | undefined> {
+  if (rollsBack === undefined) return undefined;
+  const { digest } = await journal.record(rollsBack);
+  const names = new Set(tenants.map(({ name }) => name));
+  const plans = (await journal.tenants(rollsBack)).flatMap((tenant) =>
+    names.has(tenant.name) && tenant.digest !== "" ? [[tenant.target.stack, tenant.digest] as const] : [],
+  );
+  return { rollout: rollsBack, digest, plans: Object.fromEntries(plans) };
+}

@@ -1,0 +1,149 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stringify } from "yaml";
+import { jsonOf, type PulumiRun, runPulumi, toldBy } from "../../gitops/pulumi";
+import { quote } from "../../settings/text";
+import { RolloutError } from "../errors";
+import { keptMark, type Mark, readMark, type UnreadableMark } from "./mark";
+
+/** The Pulumi project in which every rollout of a state backend has a stack of its own: its mark. */
+export const MARKS_PROJECT = "email-security-rollouts";
+
+/**
+ * The marks of rollouts in a state backend, written and read by the Pulumi CLI, so that they are wherever the stacks are. A mark
+ * is a stack without resources; its outputs are the mark. Only its own rollout writes an open one.
+ */
+export class Marks implements Disposable {
+  readonly #folder: string;
+  readonly #environment: NodeJS.ProcessEnv;
+  readonly #organization: string;
+  readonly #where: string;
+
+  /**
+   * @param environment of the CLI: with the state backend, and without any key.
+   * @param where the state backend, as it may be shown.
+   * @param organization of the stacks, where their names have one.
+   */
+  constructor(environment: NodeJS.ProcessEnv, where: string, organization?: string) {
+    this.#folder = mkdtempSync(join(tmpdir(), "email-security-marks-"));
+    writeFileSync(join(this.#folder, "Pulumi.yaml"), stringify({ name: MARKS_PROJECT, runtime: "nodejs" }));
+    const hasPassphrase = ["PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"].some(
+      (name) => environment[name] !== undefined,
+    );
+    // Nothing in a mark is encrypted; the CLI wants a passphrase all the same.
+    this.#environment = hasPassphrase ? environment : { ...environment, PULUMI_CONFIG_PASSPHRASE: "" };
+    this.#where = where;
+    this.#organization = organization === undefined ? "" : `${organization}/`;
+  }
+
+  /**
+   * All marks there are.
+   *
+   * @throws {RolloutError} (`ERR_ROLLOUT_MARKS`) when they can't be read: then nobody knows what must not be gone past.
+   */
+  async read(): Promise<readonly (Mark | UnreadableMark)[]> {
+    const organization = this.#organization === "" ? [] : ["--organization", this.#organization.slice(0, -1)];
+    const listed = await this.#run(
+      "read",
+      "stack",
+      "ls",
+      "--json",
+      "--project",
+      MARKS_PROJECT,
+      ...organization,
+    );
+    const stacks = jsonOf(listed.stdout, "The list of stacks") as readonly { readonly name: string }[];
+    const ids = stacks
+      .map(({ name }) => name.slice(name.lastIndexOf("/") + 1))
+      .filter((id) => ROLLOUT_ID.test(id));
+    const marks: (Mark | UnreadableMark)[] = [];
+    for (const id of ids.sort()) {
+      const mark = await this.of(id);
+      if (mark !== undefined) marks.push(mark);
+    }
+    return marks;
+  }
+
+  /** The mark of one rollout; undefined where it has none. */
+  async of(rollout: string): Promise<Mark | UnreadableMark | undefined> {
+    const run = await this.#pulumi("stack", "export", "--stack", this.#stack(rollout));
+    // Removed since it was listed, as by a rollout that is through.
+    if (run.code !== 0 && isMissing(run)) return undefined;
+    if (run.code !== 0) throw this.#failed("read", run);
+    const { deployment } = jsonOf(run.stdout, "A mark") as Exported;
+    return readMark(rollout, deployment?.resources?.[0]?.outputs?.["mark"]);
+  }
+
+  /** Writes a mark, in the place of the one that its rollout has. */
+  async write(mark: Mark): Promise<void> {
+    const stack = this.#stack(mark.rollout);
+    const made = await this.#pulumi("stack", "init", "--no-select", stack);
+    if (made.code !== 0 && !/already exists/.test(made.stderr)) throw this.#failed("written", made);
+    const file = join(this.#folder, `${mark.rollout}.json`);
+    writeFileSync(file, JSON.stringify(deploymentOf(mark)), { mode: 0o600 });
+    await this.#run("written", "stack", "import", "--stack", stack, "--file", file);
+  }
+
+  /** Takes a mark away; one that is not there is fine. */
+  async remove(rollout: string): Promise<void> {
+    const run = await this.#pulumi(
+      "stack",
+      "rm",
+      "--yes",
+      "--remove-backups",
+      "--stack",
+      this.#stack(rollout),
+    );
+    if (run.code !== 0 && !isMissing(run)) throw this.#failed("taken away", run);
+  }
+
+  [Symbol.dispose](): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #stack(rollout: string): string {
+    return this.#organization === "" ? rollout : `${this.#organization}${MARKS_PROJECT}/${rollout}`;
+  }
+
+  async #run(done: string, ...args: string[]): Promise<PulumiRun> {
+    const run = await this.#pulumi(...args);
+    if (run.code !== 0) throw this.#failed(done, run);
+    return run;
+  }
+
+  async #pulumi(...args: string[]): Promise<PulumiRun> {
+    return await runPulumi(args, { folder: this.#folder, base: this.#environment });
+  }
+
+  #failed(done: string, run: PulumiRun): RolloutError {
+    return new RolloutError(
+      "ERR_ROLLOUT_MARKS",
+      `What rollouts have left to be minded beside the stacks (the project ${MARKS_PROJECT} in ${quote(this.#where, 300)}) can't be ${done}:\n${toldBy(run)}`,
+    );
+  }
+}
+
+interface Exported {
+  readonly deployment?: {
+    readonly resources?: readonly { readonly outputs?: Readonly<Record<string, unknown>> }[];
+  };
+}
+
+const ROLLOUT_ID = /^\d{8}-\d{4}-[0-9a-f]{6}$/;
+
+function isMissing({ stderr }: PulumiRun): boolean {
+  return /no stack named.*found/.test(stderr);
+}
+
+function deploymentOf(mark: Mark): unknown {
+  const type = "pulumi:pulumi:Stack";
+  const urn = `urn:pulumi:${mark.rollout}::${MARKS_PROJECT}::${type}::${MARKS_PROJECT}-${mark.rollout}`;
+  return {
+    version: 3,
+    deployment: {
+      manifest: { time: mark.at, magic: "", version: "" },
+      resources: [{ urn, custom: false, type, outputs: { mark: keptMark(mark) } }],
+    },
+  };
+}

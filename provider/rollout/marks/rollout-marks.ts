@@ -1,0 +1,298 @@
+import { hostname } from "node:os";
+import { resolve } from "node:path";
+import { quote } from "../../settings/text";
+import { RolloutError } from "../errors";
+import type { Journal, RolloutRecord } from "../journal/journal";
+import { isSpent, type Mark, type UnreadableMark } from "./mark";
+import { markOfRollout, wasLookedAt } from "./mark-of-rollout";
+import type { Marks } from "./marks";
+
+/** Marks that say no more than what was taken back are kept for so long, in milliseconds: 90 days. */
+const KEPT_MS = 90 * 86_400_000;
+
+/** What is to be minded of a project's stacks. */
+export interface Minded {
+  /** When each stack was changed that nobody has looked at since, in milliseconds since 1970. */
+  readonly unseen: ReadonlyMap<string, number>;
+  /** What of some plans, a digest a stack, was taken back. */
+  readonly takenBack: (plans: ReadonlyMap<string, string>) => readonly AgainTakenBack[];
+}
+
+/** What would be done again, and was taken back. */
+export interface AgainTakenBack {
+  /** The rollout that had done it. */
+  readonly rollout: string;
+  /** The rollout that took it back. */
+  readonly by: string;
+  readonly stacks: readonly string[];
+}
+
+/**
+ * What this journal's rollouts leave beside the stacks, and what it minds of those that others left there. The journal decides what
+ * it knows; of all else the marks do.
+ */
+export class RolloutMarks implements Disposable {
+  readonly #marks: Marks;
+  readonly #journal: Journal;
+  readonly #place: string;
+
+  /** @param place the journal: a file, or the address of a database. */
+  constructor(marks: Marks, journal: Journal, place: string) {
+    this.#marks = marks;
+    this.#journal = journal;
+    this.#place = shownPlace(place);
+  }
+
+  /** What the marks say of a project's stacks now. */
+  async look(project: string): Promise<Minded> {
+    const marks = (await this.#readable()).filter((mark) => mark.project === project);
+    const unseen = new Map<string, number>();
+    for (const { name, sinceMs } of marks.flatMap((mark) => mark.unseen)) {
+      unseen.set(name, Math.max(sinceMs, unseen.get(name) ?? 0));
+    }
+    return {
+      unseen,
+      takenBack: (plans) =>
+        marks.flatMap(({ rollout: by, takenBack }) => {
+          const again = [...plans].filter(([stack, digest]) => takenBack?.plans[stack] === digest);
+          const stacks = again.map(([stack]) => stack);
+          return takenBack === undefined || again.length === 0
+            ? []
+            : [{ rollout: takenBack.rollout, by, stacks }];
+        }),
+    };
+  }
+
+  /**
+   * Marks a rollout as begun, or as going on. Its own mark is written first, and then the others are looked at: so of two that begin
+   * at once, at least one sees the other.
+   *
+   * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when another one, of another journal, has not come to the same stacks yet; or this
+   * one was given up elsewhere. (`ERR_ROLLOUT_JOURNAL_OLD`) when this journal is an older copy.
+   */
+  async begin(record: RolloutRecord): Promise<void> {
+    const { id } = record;
+    const isNew = record.startedAtMs === undefined;
+    if (!isNew) await this.#refuseGoingOn(record);
+    await this.#marks.write(await markOfRollout(this.#journal, id, this.#place));
+    try {
+      const all = await this.#reconciled(id);
+      await this.#refuseRivals(record, all);
+      await this.#askedForByName(record, all.filter(isReadable));
+    } catch (error) {
+      if (isNew) await this.#marks.remove(id);
+      throw error;
+    }
+  }
+
+  /** Writes what a rollout has come to; takes its mark away when nothing of it is left to be minded. */
+  async update(id: string): Promise<void> {
+    const mark = await markOfRollout(this.#journal, id, this.#place);
+    await this.#put(mark);
+    await this.#clearSeen(id);
+  }
+
+  /** Whether a rollout of this journal is still to go on, by its mark; where it is not, why, a sentence. */
+  async refusal(id: string): Promise<string | undefined> {
+    const mark = await this.#marks.of(id);
+    if (mark?.state === "open") return undefined;
+    if (mark === undefined || mark.state === "unreadable") return "Its mark beside the stacks is gone.";
+    return toldClosed(mark);
+  }
+
+  /**
+   * Gives up a rollout whose journal is not here.
+   *
+   * @returns of how many stacks it is not known any more what it did there; undefined when there is no such rollout.
+   */
+  async giveUp(id: string): Promise<number | undefined> {
+    const mark = await this.#marks.of(id);
+    if (mark === undefined || mark.state === "closed") return undefined;
+    if (mark.state === "unreadable") {
+      // Whoever made it was killed before it wrote anything into it, and begins nothing before that.
+      await this.#marks.remove(id);
+      return 0;
+    }
+    const sinceMs = Date.parse(mark.at);
+    const unknown = mark.pending.map((name) => ({ name, sinceMs }));
+    await this.#put({
+      ...mark,
+      state: "closed",
+      told: "was given up by a person where its journal was not at hand",
+      at: new Date().toISOString(),
+      pending: [],
+      unseen: [...mark.unseen, ...unknown],
+    });
+    return unknown.length;
+  }
+
+  /** The open rollouts that this journal does not know, or knows less of; what they do or wait for. */
+  async elsewhere(): Promise<readonly (Mark | UnreadableMark)[]> {
+    return await this.#unknown(await this.#marks.read());
+  }
+
+  [Symbol.dispose](): void {
+    this.#marks[Symbol.dispose]();
+  }
+
+  async #unknown(all: readonly (Mark | UnreadableMark)[]): Promise<readonly (Mark | UnreadableMark)[]> {
+    const found: (Mark | UnreadableMark)[] = [];
+    for (const mark of all) if (mark.state !== "closed" && !(await this.#isKnown(mark))) found.push(mark);
+    return found;
+  }
+
+  async #readable(): Promise<readonly Mark[]> {
+    return (await this.#marks.read()).filter(isReadable);
+  }
+
+  /** Whether this journal knows at least as much of a rollout as its mark. */
+  async #isKnown(mark: Mark | UnreadableMark): Promise<boolean> {
+    const last = await this.#journal.lastEvent(mark.rollout);
+    return last !== undefined && (mark.state === "unreadable" || mark.events <= last);
+  }
+
+  async #put(mark: Mark): Promise<void> {
+    if (isSpent(mark)) await this.#marks.remove(mark.rollout);
+    else await this.#marks.write(mark);
+  }
+
+  async #refuseGoingOn({ id }: RolloutRecord): Promise<void> {
+    const mark = await this.#marks.of(id);
+    // One of an earlier release has none.
+    if (mark === undefined || mark.state === "unreadable") return;
+    if (mark.state === "closed") {
+      throw new RolloutError(
+        "ERR_ROLLOUT_BUSY",
+        `The rollout ${id} can't go on. ${toldClosed(mark)} Nothing was changed. Begin a new one: \`email-security rollout\`.`,
+      );
+    }
+    if (await this.#isKnown(mark)) return;
+    throw new RolloutError(
+      "ERR_ROLLOUT_JOURNAL_OLD",
+      `This journal is an older copy: beside the stacks the rollout ${id} has come further (it ${withoutStop(mark.told)}), in the journal ${mark.journal}. Bring that one back, and go on there. Nothing was changed. If it is lost, give the rollout up (\`email-security rollout stop ${id}\`) and begin a new one.`,
+    );
+  }
+
+  async #refuseRivals({ id, spec }: RolloutRecord, all: readonly (Mark | UnreadableMark)[]): Promise<void> {
+    const nameOf = new Map((await this.#journal.tenants(id)).map(({ name, target }) => [target.stack, name]));
+    for (const mark of await this.#unknown(all)) {
+      if (mark.rollout === id) continue;
+      if (mark.state === "unreadable") throw beingBegun(mark);
+      const shared = mark.project === spec.project ? mark.pending.filter((stack) => nameOf.has(stack)) : [];
+      if (shared.length > 0) throw notThrough(mark, shared);
+    }
+    if (spec.rollsBack !== undefined) return;
+    const planned = new Set(spec.waves.flatMap(({ unseen = [] }) => unseen.map(({ name }) => name)));
+    for (const { rollout, project, unseen } of all.filter(isReadable)) {
+      if (rollout === id || project !== spec.project) continue;
+      const isNews = (name: string | undefined): boolean => name !== undefined && !planned.has(name);
+      const news = unseen.filter(({ name }) => isNews(nameOf.get(name))).map(({ name }) => name);
+      if (news.length === 0) continue;
+      throw new RolloutError(
+        "ERR_ROLLOUT_BUSY",
+        `Since this was planned, the rollout ${rollout} has changed ${few(news)}, and nobody has looked at that yet. Nothing was changed. Plan anew: \`email-security rollout ${spec.source}\`.`,
+      );
+    }
+  }
+
+  /**
+   * All marks, without those that say of this journal's rollouts what is no longer so, as after a crash or where the backend could
+   * not be reached; and without those that are old and forbid nothing.
+   */
+  async #reconciled(own: string): Promise<readonly (Mark | UnreadableMark)[]> {
+    const kept: (Mark | UnreadableMark)[] = [];
+    const oldest = Date.now() - KEPT_MS;
+    for (const mark of await this.#marks.read()) {
+      const now = mark.rollout === own ? mark : await this.#asJournal(mark);
+      const isOld = now?.state === "closed" && now.unseen.length === 0 && Date.parse(now.at) < oldest;
+      if (now === undefined || isOld) await this.#marks.remove(mark.rollout);
+      else kept.push(now);
+      if (now !== undefined && now !== mark && isReadable(now)) await this.#put(now);
+    }
+    return kept;
+  }
+
+  /** An open mark as this journal knows it better: undefined where its rollout was never begun, closed where it is through. */
+  async #asJournal(mark: Mark | UnreadableMark): Promise<Mark | UnreadableMark | undefined> {
+    const { rollout, state } = mark;
+    if (state === "closed" || !(await this.#isKnown(mark))) return mark;
+    const { startedAtMs } = await this.#journal.record(rollout);
+    if (startedAtMs === undefined) return undefined;
+    const now = await markOfRollout(this.#journal, rollout, this.#place);
+    return now.state === "closed" ? now : mark;
+  }
+
+  /** What a rollout changed itself, or has looked at, is no more what others left. */
+  async #clearSeen(id: string): Promise<void> {
+    const { spec } = await this.#journal.record(id);
+    const waves = await this.#journal.waves(id);
+    const seen = new Set(
+      (await this.#journal.tenants(id)).flatMap(({ wave, attempt, target }) => {
+        const [planned, record] = [spec.waves[wave], waves[wave]];
+        const isSeen = planned !== undefined && record !== undefined && wasLookedAt(planned, record);
+        return isSeen || attempt > 0 ? [target.stack] : [];
+      }),
+    );
+    for (const mark of await this.#readable()) {
+      if (mark.rollout === id || mark.project !== spec.project) continue;
+      const unseen = mark.unseen.filter(({ name }) => !seen.has(name));
+      if (unseen.length < mark.unseen.length) await this.#put({ ...mark, unseen });
+    }
+  }
+
+  /** What is begun all the same was asked for: it is no longer what was taken back. */
+  async #askedForByName({ id, spec }: RolloutRecord, all: readonly Mark[]): Promise<void> {
+    if (spec.rollsBack !== undefined) return;
+    const plans = new Map((await this.#journal.tenants(id)).map((one) => [one.target.stack, one.digest]));
+    for (const mark of all) {
+      const { takenBack } = mark;
+      if (takenBack === undefined || mark.state === "open" || mark.project !== spec.project) continue;
+      const left = Object.entries(takenBack.plans).filter(([stack, digest]) => plans.get(stack) !== digest);
+      if (left.length === Object.keys(takenBack.plans).length) continue;
+      await this.#put({ ...mark, takenBack: { ...takenBack, plans: Object.fromEntries(left) } });
+    }
+  }
+}
+
+function isReadable(mark: Mark | UnreadableMark): mark is Mark {
+  return mark.state !== "unreadable";
+}
+
+function beingBegun({ rollout }: UnreadableMark): RolloutError {
+  return new RolloutError(
+    "ERR_ROLLOUT_BUSY",
+    `The rollout ${rollout} is being begun by another run, or that was killed as it began; which stacks it is for is not known. Nothing was changed. Run this again in a minute; if it is still so, and no such run is under way: \`email-security rollout stop ${rollout}\`.`,
+  );
+}
+
+function notThrough({ rollout, told, at, journal }: Mark, stacks: readonly string[]): RolloutError {
+  return new RolloutError(
+    "ERR_ROLLOUT_BUSY",
+    [
+      `The rollout ${rollout} has not come to these stacks yet (${few(stacks)}), and ${withoutStop(told)}. Nothing was changed.`,
+      `So it is told beside the stacks (${at}). Its journal is not this one, but ${journal}.`,
+      `Go on with it there, or bring that journal here and name it with --database: \`email-security rollout status ${rollout}\` says what to do.`,
+      `If that journal is lost, and no run of it is under way: \`email-security rollout stop ${rollout}\` gives it up. The next rollout then waits again where this one has let nothing through.`,
+    ].join("\n"),
+  );
+}
+
+/** Why a rollout does not go on, a sentence. */
+function toldClosed({ told, at }: Mark): string {
+  return `It ${withoutStop(told)} (${at}).`;
+}
+
+function withoutStop(sentence: string): string {
+  return sentence.replace(/\.$/, "");
+}
+
+function few(stacks: readonly string[]): string {
+  const shown = stacks.slice(0, 5).map((stack) => quote(stack));
+  return `${shown.join(", ")}${stacks.length > 5 ? `, … and ${stacks.length - 5} more` : ""}`;
+}
+
+/** `ci-7:/builds/settings/.email-security/rollouts.db`; of a database its address without user and password. */
+function shownPlace(place: string): string {
+  const url = /^postgres(ql)?:/.test(place) ? URL.parse(place) : null;
+  return url === null ? `${hostname()}:${resolve(place)}` : `${url.protocol}//${url.host}${url.pathname}`;
+}

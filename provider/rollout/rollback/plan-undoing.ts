@@ -1,0 +1,140 @@
+import { SettingsFileError } from "../../gitops/files/finding";
+import { inspectSettings } from "../../gitops/files/read-settings";
+import type { Settings } from "../../gitops/files/settings";
+import { desiredOf, type KnownList, type KnownLists } from "../../gitops/plan/desired";
+import type { Change, Plan } from "../../gitops/plan/plan";
+import { planJson } from "../../gitops/plan/render/json";
+import { isUnmanaged, type KeyedList } from "../../settings/keyed-list";
+import { secretsIn } from "../../settings/secrets";
+import { printable, quote } from "../../settings/text";
+import { RolloutError } from "../errors";
+import {
+  failedPlan,
+  type PlanningContext,
+  planOf,
+  readTenant,
+  stackOf,
+  summaryOf,
+  type TargetPlan,
+} from "../plan-target";
+import type { Target } from "../targets/target";
+import { settingsText } from "./settings-text";
+import { type DeclaredLists, whatUndoes } from "./what-undoes";
+
+/** What is taken back of one tenant. */
+export interface TakenBackPlan {
+  /** The rollout. */
+  readonly rollout: string;
+  /** What it changed there. */
+  readonly plan: Plan;
+}
+
+/**
+ * Plans to take back what a rollout did to one tenant: reads its stack and its lists, and makes the settings file that declares
+ * what it held before. Writes nothing, and never throws: what is wrong with a tenant is its own.
+ *
+ * @param target with the path that its settings file is to get.
+ */
+export async function planUndoing(
+  target: Target,
+  key: string,
+  { rollout, plan: done }: TakenBackPlan,
+  context: PlanningContext,
+): Promise<TargetPlan> {
+  try {
+    const stack = await stackOf(target, context);
+    const { observed, host } = await readTenant(target, key, context);
+    const why = `It stands there as the rollout ${rollout} is taken back`;
+    const { declared, standing, isPartlyUnknown, left } = whatUndoes(done, stack.known, observed, why);
+    const removals = {
+      entries: goneFrom(standing.entries, declared.entries),
+      vips: goneFrom(standing.vips, declared.vips),
+    };
+    const text = settingsText(declared, removals);
+    const settings = readBack(target, text, declared, context.today);
+    const made = new Map([[target.settings, text]]);
+    const first = target.settings.replace(/\.yaml$/, ".first.yaml");
+    if (isPartlyUnknown) made.set(first, settingsText(standing, NOTHING));
+    const desired = desiredOf(
+      settings,
+      isPartlyUnknown ? withStanding(stack.known, standing) : stack.known,
+      [],
+    );
+    const plan = planOf(target, settings, desired, observed, host);
+    const isDone = plan.changes.length === 0 && !stack.isPending;
+    return {
+      planned: {
+        name: target.name,
+        state: isDone ? "unchanged" : "pending",
+        digest: plan.digest,
+        summary: {
+          ...summaryOf(plan),
+          resource: stack.resource,
+          isStackThere: stack.isThere,
+          isStackPending: stack.isPending,
+          ...(isPartlyUnknown ? { first } : {}),
+          ...(left.length === 0 ? {} : { left: left.map(told) }),
+        },
+        ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
+      },
+      guards: plan.guards,
+      files: [],
+      made,
+    };
+  } catch (error) {
+    return {
+      planned: failedPlan(target, error, [key, ...secretsIn(context.environment)]),
+      guards: [],
+      files: [],
+    };
+  }
+}
+
+const NOTHING = { entries: 0, vips: 0 };
+
+function goneFrom(standing: KeyedList, declared: KeyedList): number {
+  return Object.keys(standing).filter((key) => !Object.hasOwn(declared, key)).length;
+}
+
+/** The stack as it will be once what stands was declared. */
+function withStanding({ entries, vips }: KnownLists, standing: DeclaredLists): KnownLists {
+  const merged = (list: KnownList, more: KeyedList): KnownList => ({
+    ...list,
+    content: {
+      ...Object.fromEntries(Object.entries(list.content).filter(([, text]) => isUnmanaged(text))),
+      ...more,
+    },
+    isThere: true,
+  });
+  return { entries: merged(entries, standing.entries), vips: merged(vips, standing.vips) };
+}
+
+/**
+ * Reads the file as the run will.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) when it does not say what it is to: what the tenant held can't be declared.
+ */
+function readBack(
+  { name, settings: file }: Target,
+  text: string,
+  { entries, vips }: DeclaredLists,
+  today: string,
+): Settings {
+  const { settings, findings } = inspectSettings(file, { today, readFile: () => text });
+  const cause = settings === undefined ? new SettingsFileError(file, findings) : undefined;
+  const said = new Map(
+    [...(settings?.entries ?? []), ...(settings?.vips ?? [])].map((one) => [one.key, one.text]),
+  );
+  const lost = Object.entries({ ...entries, ...vips }).find(([key, wanted]) => said.get(key) !== wanted);
+  if (settings !== undefined && lost === undefined) return settings;
+  throw new RolloutError(
+    "ERR_ROLLOUT_NOT_KNOWN",
+    `What ${quote(name)} held before can't be declared: ${cause?.message ?? quote(lost?.join(": "))}. Leave it out (--only, --label), and take it back in the console.`,
+    { cause },
+  );
+}
+
+/** `allow partner.example`, `VIP ceo@acme.example`. */
+function told({ kind, value, before, after }: Change): string {
+  return printable(`${kind === "vip" ? "VIP" : (after ?? before)?.list} ${value}`);
+}

@@ -1,0 +1,159 @@
+import { join, posix } from "node:path";
+import type { Plan } from "../../gitops/plan/plan";
+import { parsePlan } from "../../gitops/plan/render/json";
+import { quote } from "../../settings/text";
+import { RolloutError } from "../errors";
+import type { Journal, LaterChange, PackedFiles, RolloutRecord, TenantRecord } from "../journal/journal";
+import { type PlanTenant, planTarget } from "../plan-target";
+import { type Selection, selectTargets } from "../targets/select-targets";
+import type { Target } from "../targets/target";
+import type { Wave } from "../wave";
+import { planUndoing } from "./plan-undoing";
+
+/** Files of another time, and what they are called: `the revision HEAD~1`. */
+export interface FilesOf {
+  readonly files: PackedFiles;
+  readonly name: string;
+}
+
+/** A rollback that is to be planned. */
+export interface Rollback {
+  readonly targets: readonly Target[];
+  readonly waves: readonly Wave[];
+  /** What it goes back to. */
+  readonly to: string;
+  readonly planTenant: PlanTenant;
+  /** The files of another time, which some are planned by. */
+  readonly files: PackedFiles | undefined;
+}
+
+/** Where the files are that say what tenants held before. */
+const FOLDER = ".email-security/taken-back";
+
+/**
+ * What takes a rollout back: the tenants that it changed or tried to, each to what it held before. Their order stays, and how many
+ * at once, and how many may fail; but nothing soaks, is checked or waits for a person: what they held was good enough before, and
+ * what they hold now is to go. With files of another time it is a change like any other, which the waves wait for.
+ *
+ * @param to files of another time. A tenant that they do not have is taken back to what it held before.
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to take back; (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be
+ * known what a tenant held, as where another rollout changed it since.
+ */
+export async function rollbackOf(
+  journal: Journal,
+  { id, spec }: RolloutRecord,
+  to: FilesOf | undefined,
+  selection: Selection = {},
+): Promise<Rollback> {
+  const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
+  if (touched.length === 0) {
+    throw new RolloutError(
+      "ERR_ROLLOUT_NOT_FOUND",
+      `The rollout ${id} changed no tenant; there is nothing to take back.`,
+    );
+  }
+  const selected = new Set(
+    selectTargets(
+      touched.map(({ target }) => target),
+      selection,
+    ).map(({ name }) => name),
+  );
+  const meant = touched.filter(({ name }) => selected.has(name));
+  const hasFile = ({ target }: TenantRecord): boolean => to !== undefined && has(to.files, target.settings);
+  const undone = await stillStanding(
+    journal,
+    id,
+    meant.filter((one) => !hasFile(one)),
+  );
+  const isUndone = new Set(undone.map(({ name }) => name));
+  const left = meant.filter((one) => hasFile(one) || isUndone.has(one.name));
+  const names = new Set(left.map(({ name }) => name));
+  return {
+    targets: left.map(({ name, target }) =>
+      isUndone.has(name) ? { ...target, settings: `${FOLDER}/${name}.yaml` } : target,
+    ),
+    waves: spec.waves
+      .map(({ unseen: _unseen, health, ...wave }): Wave => {
+        const tenants = wave.tenants.filter((name) => names.has(name));
+        if (to === undefined) return { ...wave, tenants, soakMs: 0, gate: false };
+        return { ...wave, tenants, ...(health === undefined ? {} : { health }) };
+      })
+      .filter(({ tenants }) => tenants.length > 0),
+    to: to?.name ?? "what each tenant held before it",
+    planTenant: async (target, key, context) => {
+      if (!isUndone.has(target.name)) return await planTarget(target, key, context);
+      const plan = await planOf(journal, id, target.name);
+      return await planUndoing(target, key, { rollout: id, plan }, context);
+    },
+    files: to?.files,
+  };
+}
+
+function has({ bundle, folder }: PackedFiles, settings: string): boolean {
+  return bundle.has(posix.normalize(join(folder, settings).replaceAll("\\", "/")));
+}
+
+async function planOf(journal: Journal, id: string, name: string): Promise<Plan> {
+  const json = await journal.plan(id, name);
+  if (json !== undefined) return parsePlan(json, `the plan of ${name}`);
+  throw new RolloutError(
+    "ERR_ROLLOUT_NOT_KNOWN",
+    `The journal does not say what the rollout ${id} did to ${quote(name)}. Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--only, --label).`,
+  );
+}
+
+/**
+ * The tenants on which what the rollout did still stands: it was not taken back already.
+ *
+ * @throws {RolloutError} when nothing is left, or another rollout changed one since, and was not taken back itself.
+ */
+async function stillStanding(
+  journal: Journal,
+  id: string,
+  tenants: readonly TenantRecord[],
+): Promise<readonly TenantRecord[]> {
+  const later = Map.groupBy(await journal.since(id), ({ stack }) => stack);
+  const takenBackBy = new Set<string>();
+  const standing: TenantRecord[] = [];
+  const changed: (readonly [name: string, rollout: string])[] = [];
+  for (const tenant of tenants) {
+    const { by, since } = becameOf(id, later.get(tenant.target.stack) ?? []);
+    const [last] = since.slice(-1);
+    if (by !== undefined) takenBackBy.add(by);
+    else if (last === undefined) standing.push(tenant);
+    else changed.push([tenant.name, last]);
+  }
+  const [first] = changed;
+  if (first !== undefined) {
+    const names = changed.slice(0, 5).map(([name]) => quote(name));
+    const more = changed.length > 5 ? `, … and ${changed.length - 5} more` : "";
+    throw new RolloutError(
+      "ERR_ROLLOUT_NOT_KNOWN",
+      `The rollout ${first[1]} has changed ${names.join(", ")}${more} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Take that one back first: \`email-security rollout rollback ${first[1]}\`; or leave these tenants out (--only, --label), or name a revision of git (--to REVISION).`,
+    );
+  }
+  if (standing.length === 0 && takenBackBy.size > 0) {
+    throw new RolloutError(
+      "ERR_ROLLOUT_NOT_FOUND",
+      `The rollout ${id} was taken back by ${[...takenBackBy].join(", ")} already, and nothing of it is left. Nothing was changed.`,
+    );
+  }
+  return standing;
+}
+
+/** By which rollback a rollout was taken back of a stack, and which rollouts changed the stack since and still stand. */
+function becameOf(
+  id: string,
+  later: readonly LaterChange[],
+): { readonly by: string | undefined; readonly since: readonly string[] } {
+  let by: string | undefined;
+  let since: string[] = [];
+  for (const { rollout, rollsBack, state } of later) {
+    const isDone = state === "done" || state === "unchanged";
+    if (rollsBack === undefined) since.push(rollout);
+    // What a rollback that failed has left can be taken back once more.
+    else if (isDone && rollsBack === id) by = rollout;
+    else if (isDone) since = since.filter((one) => one !== rollsBack);
+  }
+  return { by, since };
+}
