@@ -40,15 +40,18 @@ async function stillThere(journal: Journal, id: string): Promise<readonly string
     .map(([file]) => relative("", file));
 }
 
+/** The files of the last rollout before it that had one of the tenants that it changed. */
 async function bundleBefore(journal: Journal, id: string): Promise<FileBundle | undefined> {
   const { spec, startedAtMs = 0 } = await journal.record(id);
-  const before = (await journal.records()).find(
-    (one) =>
-      (one.startedAtMs ?? 0) < startedAtMs &&
-      one.spec.source === spec.source &&
-      one.spec.rollsBack === undefined,
-  );
-  return before === undefined ? undefined : (await journal.files(before.id)).bundle;
+  const changed = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
+  const names = new Set(changed.map(({ name }) => name));
+  for (const one of await journal.records()) {
+    const isBefore = (one.startedAtMs ?? 0) < startedAtMs && one.spec.source === spec.source;
+    if (!isBefore || one.spec.rollsBack !== undefined) continue;
+    if (!one.spec.waves.some(({ tenants }) => tenants.some((name) => names.has(name)))) continue;
+    return (await journal.files(one.id)).bundle;
+  }
+  return undefined;
 }
 
 function isSame(one: Uint8Array | undefined, other: Uint8Array): boolean {
