@@ -15,6 +15,7 @@ import { LocalLane } from "./lanes/local-lane";
 import type { Mark, UnreadableMark } from "./marks/mark";
 import { Marks } from "./marks/marks";
 import { type AgainTakenBack, type Minded, RolloutMarks } from "./marks/rollout-marks";
+import { withUnseen } from "./marks/with-unseen";
 import { PermitOffice } from "./permits/permit-office";
 import {
   engineEnvironment,
@@ -38,7 +39,6 @@ import { TargetsFileError } from "./targets/targets-file-error";
 import { toleratedOf } from "./targets/tolerance";
 import { keyVariablesOf, withoutKeys } from "./tenant-environment";
 import { limitOf, tenantJob } from "./tenant-job";
-import type { Wave } from "./wave";
 import { WorkPlaces } from "./work-places";
 
 /** How rollouts are kept and run. */
@@ -465,17 +465,11 @@ export class Rollouts {
         spec,
         (await journal.tenants(id)).map(({ target }) => target),
       );
-      let isMarked = true;
       await conduct(id, {
         ...request,
         journal,
         lane,
-        beforeWave: async () => {
-          const why = isMarked ? undefined : await marks.refusal(id);
-          if (!isMarked && why === undefined) await marks.update(id);
-          isMarked = false;
-          return why;
-        },
+        beforeWave: marks.beforeWave(id),
         capacity: isPostgres(database)
           ? Number.POSITIVE_INFINITY
           : (request.maxConcurrent ?? engineCapacity()),
@@ -521,18 +515,6 @@ function targetsOf(
     if (!(error instanceof TargetsFileError)) throw error;
     return { source: file, targets: [] };
   }
-}
-
-/** The waves with the tenants of each whose last change nobody has looked at. */
-function withUnseen(waves: readonly Wave[], targets: readonly Target[], { unseen }: Minded): readonly Wave[] {
-  const since = new Map(targets.map(({ name, stack }) => [name, unseen.get(stack)]));
-  return waves.map((wave) => {
-    const own = wave.tenants.flatMap((name) => {
-      const sinceMs = since.get(name);
-      return sinceMs === undefined ? [] : [{ name, sinceMs }];
-    });
-    return own.length === 0 ? wave : { ...wave, unseen: own };
-  });
 }
 
 /** The organization of stacks that are written with one, as Pulumi Cloud has them. */

@@ -7,6 +7,9 @@ import { isSpent, type Mark, type UnreadableMark } from "./mark";
 import { markOfRollout, wasLookedAt } from "./mark-of-rollout";
 import type { Marks } from "./marks";
 
+/** Where marks are kept. */
+export type MarkStore = Pick<Marks, "read" | "of" | "write" | "remove"> & Disposable;
+
 /** Marks that say no more than what was taken back are kept for so long, in milliseconds: 90 days. */
 const KEPT_MS = 90 * 86_400_000;
 
@@ -32,12 +35,12 @@ export interface AgainTakenBack {
  * it knows; of all else the marks do.
  */
 export class RolloutMarks implements Disposable {
-  readonly #marks: Marks;
+  readonly #marks: MarkStore;
   readonly #journal: Journal;
   readonly #place: string;
 
   /** @param place the journal: a file, or the address of a database. */
-  constructor(marks: Marks, journal: Journal, place: string) {
+  constructor(marks: MarkStore, journal: Journal, place: string) {
     this.#marks = marks;
     this.#journal = journal;
     this.#place = shownPlace(place);
@@ -92,12 +95,19 @@ export class RolloutMarks implements Disposable {
     await this.#clearSeen(id);
   }
 
-  /** Whether a rollout of this journal is still to go on, by its mark; where it is not, why, a sentence. */
-  async refusal(id: string): Promise<string | undefined> {
-    const mark = await this.#marks.of(id);
-    if (mark?.state === "open") return undefined;
-    if (mark === undefined || mark.state === "unreadable") return "Its mark beside the stacks is gone.";
-    return toldClosed(mark);
+  /**
+   * What is to be asked before each wave of a rollout begins: writes how far it is, and answers why it may not go on, a sentence, where
+   * it was given up elsewhere. The first wave begins right after {@link begin}.
+   */
+  beforeWave(id: string): () => Promise<string | undefined> {
+    let isFresh = true;
+    return async () => {
+      const mark = isFresh ? undefined : await this.#marks.of(id);
+      const why = isFresh || mark?.state === "open" ? undefined : toldGone(mark);
+      if (!isFresh && why === undefined) await this.update(id);
+      isFresh = false;
+      return why;
+    };
   }
 
   /**
@@ -275,6 +285,12 @@ function notThrough({ rollout, told, at, journal }: Mark, stacks: readonly strin
       `If that journal is lost, and no run of it is under way: \`email-security rollout stop ${rollout}\` gives it up. The next rollout then waits again where this one has let nothing through.`,
     ].join("\n"),
   );
+}
+
+function toldGone(mark: Mark | UnreadableMark | undefined): string {
+  return mark === undefined || mark.state === "unreadable"
+    ? "What it left beside the stacks was taken away meanwhile."
+    : toldClosed(mark);
 }
 
 /** Why a rollout does not go on, a sentence. */
