@@ -96,7 +96,7 @@ it("waits for a person at a gate and after --until, and stops where a wave is no
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
 });
 
-it("takes a rollout back, to the files of the one before it and to those of a revision", async () => {
+it("takes a rollout back, to what was there before it and to the files of a revision", async () => {
   const plain = "waves:\n  - { name: all, maxConcurrent: 2 }\n";
   await fleet.targets({ waves: plain });
   git("init", "--quiet");

@@ -166,10 +166,16 @@ export class RolloutMarks implements Disposable {
     else await this.#marks.write(mark);
   }
 
-  async #refuseGoingOn({ id }: RolloutRecord): Promise<void> {
+  async #refuseGoingOn({ id, state }: RolloutRecord): Promise<void> {
     const mark = await this.#marks.of(id);
-    // One of an earlier release has none.
-    if (mark === undefined || mark.state === "unreadable") return;
+    // Of one that is through nothing is left; what failed in it can be tried again.
+    if (mark?.state === "unreadable" || (mark === undefined && state === "done")) return;
+    if (mark === undefined) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_JOURNAL_OLD",
+        `Nothing is left of the rollout ${id} beside the stacks: it is through or was given up, and this journal is an older copy; or an earlier release began it. Nothing was changed. Give it up (\`email-security rollout stop ${id}\`) and begin a new one: \`email-security rollout\`.`,
+      );
+    }
     if (mark.state === "closed") {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",

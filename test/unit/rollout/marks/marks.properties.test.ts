@@ -100,6 +100,8 @@ it("stands open for a new rollout once what was left was looked at", async () =>
 class Story {
   readonly held: Record<string, number> = { canary: 0, early: 0, rest: 0 };
   readonly store = new MemoryMarks();
+  /** The rollouts that were begun and are neither through nor given up, with the tenants that each has not come to. */
+  readonly #live = new Map<string, Set<string>>();
   /** Those of gated waves whose change nobody has let through. */
   readonly #closed = new Set<string>();
   readonly #journals: (Journal | undefined)[] = [undefined, undefined];
@@ -135,10 +137,13 @@ class Story {
       case "stop":
         if (newest === undefined) return;
         await journal.abandon(newest.id, "A person gave it up.");
+        this.#live.delete(newest.id);
         return await marks.update(newest.id);
       case "stop elsewhere": {
         const [first] = await marks.elsewhere();
-        if (first !== undefined) await marks.giveUp(first.rollout);
+        if (first === undefined) return;
+        await marks.giveUp(first.rollout);
+        this.#live.delete(first.rollout);
         return;
       }
       default:
@@ -209,6 +214,16 @@ class Story {
   ): Promise<void> {
     const record = await journal.record(id);
     await marks.begin(record);
+    const pending = (await journal.tenants(id)).filter(
+      ({ state }) => state !== "unchanged" && state !== "done",
+    );
+    for (const [other, left] of this.#live) {
+      if (other !== id)
+        expect(record.spec.waves.flatMap(({ tenants }) => tenants).filter((one) => left.has(one))).toEqual(
+          [],
+        );
+    }
+    this.#live.set(id, new Set(pending.map(({ name }) => name)));
     const waiting = (await journal.waves(id)).findIndex(({ state }) => state === "gated");
     // Whoever says "continue" has looked at the wave that waits.
     if (!retry && waiting >= 0)
@@ -227,6 +242,7 @@ class Story {
         this.held[job.tenant] = (JSON.parse(claimed.plan) as { version: number }).version;
         if (record.spec.waves[job.wave]?.gate === true) this.#closed.add(job.tenant);
         await journal.finish(claimed, undefined);
+        this.#live.get(id)?.delete(job.tenant);
       },
       killed.signal,
       (error) => {
@@ -244,6 +260,7 @@ class Story {
       aborted: killed.signal,
       pollMs: 0,
     });
+    if ((await journal.record(id)).state === "done") this.#live.delete(id);
     // Whoever is killed tells nobody.
     if (!killed.signal.aborted) await marks.update(id);
   }
