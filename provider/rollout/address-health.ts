@@ -190,9 +190,11 @@ export class AddressHealth {
 export class NotAskedError extends EmailSecurityError {
   constructor({ target, error }: Trouble) {
     const code = error instanceof EmailSecurityError ? error.code : "ERR_NETWORK";
+    // The engine tells more below it.
+    const [why = ""] = messageOf(error).split("\n");
     super(
       code,
-      `It was not asked, since its service is down: so it was found for ${quote(target.name)} and other tenants just before. ${messageOf(error)}`,
+      `It was not asked, and nothing of it was changed: its service was found to be down for ${quote(target.name)} and others just before. ${why}`,
       { cause: error },
     );
   }

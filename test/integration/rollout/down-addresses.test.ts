@@ -183,9 +183,7 @@ it("plans the tenants of living addresses, and asks those that are down a few ti
       ["ERR_NETWORK"],
     ]);
     expect(became.get("s39")?.error).toMatchObject({
-      message: expect.stringContaining(
-        'so it was found for "s0" and other tenants just before. GET /api/v1/',
-      ),
+      message: expect.stringContaining('found to be down for "s0" and others just before. GET /api/v1/'),
       phase: "plan",
     });
     // What is one tenant's own is told of it alone, and condemns nobody.
