@@ -1,12 +1,13 @@
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../gitops/plan/render/words";
-import { RolloutError } from "../rollout/errors";
+import { PlanningEndedError, RolloutError } from "../rollout/errors";
 import type { RolloutRecord } from "../rollout/journal/journal";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
 import type { Selection } from "../rollout/targets/select-targets";
+import { overTolerance } from "../rollout/targets/tolerance";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
@@ -167,7 +168,7 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     const { findingText } = await import("../gitops/files/finding.js");
     const { PlanningProgress } = await import("./rollout-output.js");
     const progress = new PlanningProgress();
-    const planned = await untilInterrupted(async (stopping) => {
+    const planned = await untilInterrupted(options, async (stopping) => {
       try {
         return await rollouts.plan({
           file,
@@ -227,20 +228,20 @@ function untilRefusal({ waves }: RolloutReport, { until }: RunOptions): ExitCode
 /** Why a planned rollout is not begun, as an exit code; undefined when it is. */
 function verdictOn(
   { waves, tenants, counts }: RolloutReport,
-  { guards, digest, tolerated: inAll = Number.POSITIVE_INFINITY, again = [] }: PlannedRollout,
+  { guards, digest, tolerated, again = [] }: PlannedRollout,
   { yes, planDigest, failOn }: Consent,
 ): ExitCode | undefined {
   if (guards.length > 0) {
     console.error("error: refused by a guard, see above. Nothing was changed.");
     return EXIT.refused;
   }
-  const over = waves.filter(({ counts: ofWave, tolerated }) => ofWave.failed > tolerated);
-  if (over.length > 0 || counts.failed > inAll) {
-    const names = over.length > 0 ? over.map(({ name }) => name).join(", ") : "the whole rollout";
+  const failures = waves.map((wave) => ({ ...wave, failed: wave.counts.failed }));
+  const over = overTolerance(failures, tolerated);
+  if (over.length > 0) {
     const count = tenants.filter(({ error }) => error !== undefined).length;
     console.error(
       harmless(
-        `error: ${count} of ${tenants.length} tenants can't be planned, more than the tolerance of ${names} allows. Nothing was changed. Mend them, or leave them out with --only or --label. [ERR_ROLLOUT_PLAN]`,
+        `error: ${count} of ${tenants.length} tenants can't be planned, more than the tolerance of ${over.join(", ")} allows. Nothing was changed. Mend them, or leave them out with --only or --label. [ERR_ROLLOUT_PLAN]`,
       ),
     );
     return EXIT.error;
@@ -366,8 +367,14 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
   }
 }
 
-/** Ctrl-C ends the planning, which has written nothing; once more ends the process. */
-async function untilInterrupted<T>(work: (stopping: AbortSignal) => Promise<T>): Promise<T> {
+/**
+ * Ctrl-C ends the planning, which has written nothing; once more ends the process. One that ends by itself before all tenants
+ * are planned has its reports too.
+ */
+async function untilInterrupted<T>(
+  options: RunOptions,
+  work: (stopping: AbortSignal) => Promise<T>,
+): Promise<T> {
   const stopping = new AbortController();
   const interrupt = (): void => {
     if (stopping.signal.aborted) process.exit(EXIT.error);
@@ -376,6 +383,12 @@ async function untilInterrupted<T>(work: (stopping: AbortSignal) => Promise<T>):
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, interrupt);
   try {
     return await work(stopping.signal);
+  } catch (error) {
+    if (error instanceof PlanningEndedError) {
+      const { writeReportFiles } = await import("./rollout-output.js");
+      writeReportFiles(error.report, options);
+    }
+    throw error;
   } finally {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, interrupt);
   }
@@ -430,6 +443,7 @@ async function rollback(id: string | undefined, options: RollbackOptions): Promi
     const { filesAt } = await import("../rollout/files-at-revision.js");
     const files = to === undefined ? undefined : { files: await filesAt(to), name: `the revision ${to}` };
     const planned = await untilInterrupted(
+      options,
       async (stopping) =>
         await rollouts.planRollback(record.id, files, {
           stopping,

@@ -26,6 +26,11 @@ export interface PacerOptions {
   readonly retries: boolean;
   /** How long one try may take, in milliseconds. */
   readonly timeoutMs: number;
+  /**
+   * For how long after its first try what fails is tried again, in milliseconds; what is refused for too many requests is not
+   * bound by it. Default: as long as the policy says.
+   */
+  readonly retryForMs?: number | undefined;
   /** Asked before every try. Default: every request may be made. */
   readonly permits?: Permits | undefined;
 }
@@ -67,8 +72,9 @@ export class Pacer {
    * tries together.
    */
   async send<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
-    const { time, timeoutMs } = this.#options;
+    const { time, timeoutMs, retryForMs = Number.POSITIVE_INFINITY } = this.#options;
     const deadline: Deadline = { inMs: Math.max(DEADLINE_MS, timeoutMs) };
+    const firstAt = () => (deadline.atMs ?? 0) - deadline.inMs;
     const isOver = (inMs: number) => time.now() + inMs > (deadline.atMs ?? 0);
     let failures = 0;
     let outcomeUnknown = false;
@@ -99,7 +105,8 @@ export class Pacer {
         if (!isTooMany) failures += 1;
         // A pause of the tenant is waited for in place.
         const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random());
-        const isLate = isOver(Math.max(waitMs, this.#limit.pauseLeftMs));
+        const isTooSlow = !isRefusal(error) && time.now() + waitMs >= firstAt() + retryForMs;
+        const isLate = isTooSlow || isOver(Math.max(waitMs, this.#limit.pauseLeftMs));
         const isEnough = isTooMany ? tries >= MAX_REFUSALS : failures >= MAX_TRIES;
         const isLast = !this.#options.retries || !mayBeRepeated(error) || isEnough || isLate;
         const isBroke = !isLast && !isTooMany && !this.#budget.take();

@@ -52,6 +52,14 @@ export interface SettingsClientOptions {
   readonly time?: Time;
 }
 
+/** What only this package's own clients are given. */
+export interface TransportOptions extends SettingsClientOptions {
+  /** Ends what is under way, and lets nothing more begin: whoever waits gets its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** As {@link PacerOptions}. */
+  readonly retryForMs?: number | undefined;
+}
+
 export interface Call<T> {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** The path below the address, its variable parts percent-encoded. */
@@ -68,9 +76,9 @@ export interface Call<T> {
 }
 
 const API_PREFIX = "/api/v1";
-const DEFAULT_TIMEOUT_MS = 30_000;
+export const DEFAULT_TIMEOUT_MS = 30_000;
 /** What a timer can count; a longer one would fire at once. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 const DEFAULT_MAX_RESPONSE_BYTES = 16 * 1024 * 1024;
 
 /** A certificate that nobody vouches for of whom this machine knows. */
@@ -115,12 +123,13 @@ export class Transport {
   readonly #maxResponseBytes: number;
   readonly #givenDispatcher: Dispatcher | undefined;
   readonly #pacer: Pacer;
+  readonly #signal: AbortSignal | undefined;
   readonly #isPermitted: boolean;
   #http: Promise<Http> | undefined;
   #isClosed = false;
 
   /** @throws {ConfigurationError} when the address or the key can't be used. */
-  constructor(options: SettingsClientOptions) {
+  constructor(options: TransportOptions) {
     this.baseUrl = checkBaseUrl(options.baseUrl, options.allowInsecureHttp ?? false);
     this.#key = new ApiKey(options.apiKey);
     this.#timeoutMs = checkPositive("timeoutMs", options.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS);
@@ -133,8 +142,10 @@ export class Transport {
       time: options.time ?? realTime,
       retries: options.retries ?? true,
       timeoutMs: this.#timeoutMs,
+      retryForMs: options.retryForMs,
       permits: options.permits,
     });
+    this.#signal = options.signal;
     this.#isPermitted = options.permits !== undefined;
     if (options.dispatcher === undefined) checkProxies(this.baseUrl, process.env);
   }
@@ -193,7 +204,9 @@ export class Transport {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }
     const { request, dispatcher } = await this.#loaded();
-    const signal = AbortSignal.timeout(this.#timeoutMs);
+    this.#signal?.throwIfAborted();
+    const timeout = AbortSignal.timeout(this.#timeoutMs);
+    const signal = this.#signal === undefined ? timeout : AbortSignal.any([timeout, this.#signal]);
     try {
       // undici's request follows no redirect unless an interceptor is composed in, and none is.
       const response = await request(url, {
@@ -264,6 +277,7 @@ export class Transport {
   }
 
   #connectionFailure(facts: RequestFacts, error: unknown, signal: AbortSignal): Error {
+    if (this.#signal?.aborted === true) return this.#signal.reason as Error;
     if (error instanceof ServiceError) return error;
     if (signal.aborted) {
       return new TimeoutError(

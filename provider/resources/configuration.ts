@@ -1,4 +1,5 @@
 import { ConfigurationError, type SettingsClientOptions } from "../client";
+import { MAX_TIMEOUT_MS } from "../client/transport";
 import { OwnDomains, parseOwnDomains } from "../settings/own-domains";
 import { quote } from "../settings/text";
 
@@ -47,17 +48,28 @@ export function readConfiguration(
   };
   const baseUrl = required("baseUrl", "address of the settings service");
   const apiKey = required("apiKey", "API key of the tenant");
-  const timeout = read("timeoutMs");
-  if (timeout !== undefined && !/^[1-9]\d*$/.test(timeout)) {
-    const from = nameOf("timeoutMs", config, environment);
-    throw new ConfigurationError(`${from} is ${quote(timeout)}; write a whole number of milliseconds.`);
-  }
+  const timeoutMs = readTimeoutMs(config, environment);
   return {
     baseUrl,
     apiKey,
     allowInsecureHttp: /^(1|true|yes)$/i.test(read("allowInsecureHttp") ?? ""),
-    ...(timeout === undefined ? {} : { timeoutMs: Number(timeout) }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
+}
+
+/**
+ * The limit of one request, in milliseconds; undefined where none is configured. Found as the rest of the configuration is.
+ *
+ * @throws {ConfigurationError} that names where a mistake stands.
+ */
+export function readTimeoutMs(config: ConfigSource, environment: NodeJS.ProcessEnv): number | undefined {
+  const timeout = readSetting("timeoutMs", config, environment);
+  if (timeout === undefined) return undefined;
+  if (/^[1-9]\d*$/.test(timeout) && Number(timeout) <= MAX_TIMEOUT_MS) return Number(timeout);
+  const from = nameOf("timeoutMs", config, environment);
+  throw new ConfigurationError(
+    `${from} is ${quote(timeout)}; write a whole number of milliseconds, at most ${MAX_TIMEOUT_MS}.`,
+  );
 }
 
 /**

@@ -1,4 +1,5 @@
 import { EmailSecurityError } from "../settings/email-security-error";
+import type { RolloutReport } from "./report/rollout-report";
 
 /** The code of a failure of a rollout. */
 export type RolloutErrorCode =
@@ -14,6 +15,8 @@ export type RolloutErrorCode =
   | "ERR_ROLLOUT_TAKEN_BACK"
   /** What a tenant held before can't be known, or can't be declared. */
   | "ERR_ROLLOUT_NOT_KNOWN"
+  /** More tenants can't be planned than is tolerated. */
+  | "ERR_ROLLOUT_PLAN"
   /** The stack is locked by another run of Pulumi. */
   | "ERR_STACK_LOCKED"
   /** The stack holds what no settings file declares, so that a run would delete it. */
@@ -31,5 +34,16 @@ export class RolloutError extends EmailSecurityError {
 
   constructor(code: RolloutErrorCode, message: string, options?: ErrorOptions) {
     super(code, message, options);
+  }
+}
+
+/** The planning ended before all tenants were planned, since more had failed than is tolerated. `ERR_ROLLOUT_PLAN` */
+export class PlanningEndedError extends RolloutError {
+  /** How far it came. The rollout itself is forgotten. */
+  readonly report: RolloutReport;
+
+  constructor(message: string, report: RolloutReport) {
+    super("ERR_ROLLOUT_PLAN", message);
+    this.report = report;
   }
 }

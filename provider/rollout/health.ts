@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
 import type { SettingsClient } from "../client";
-import type { Permits } from "../client/permits";
 import { eachAtOnce } from "../settings/at-once";
 import { withCode } from "../settings/email-security-error";
 import { printable, quote } from "../settings/text";
+import type { AddressHealth, Asking } from "./address-health";
 import type { TenantRecord } from "./journal/journal";
-import { withTargetClient } from "./target-client";
+import { type Reach, withTargetClient } from "./target-client";
 import { readKey } from "./targets/read-key";
-import type { Target } from "./targets/target";
 import type { HealthCheck, ThreatLimit, Wave } from "./wave";
 
 /** What a health check said. */
@@ -22,9 +21,10 @@ export interface HealthContext {
   readonly rollout: string;
   /** The environment of the command, without any key. */
   readonly commandEnvironment: NodeJS.ProcessEnv;
-  /** Where keys come from. */
-  readonly environment: NodeJS.ProcessEnv;
-  readonly permits: (target: Target) => Permits;
+  /** How the tenants are asked. */
+  readonly reach: Reach;
+  /** What is known of their addresses. */
+  readonly addresses: AddressHealth;
   readonly now: () => number;
   /** Ends the command at once. Default: never. */
   readonly aborted?: AbortSignal;
@@ -128,16 +128,16 @@ async function manyThreats(
 async function tooManyThreats(
   { risePercent, min }: ThreatLimit,
   { target, finishedAtMs }: TenantRecord,
-  { environment, permits, now }: HealthContext,
+  { reach, addresses, now }: HealthContext,
 ): Promise<string | undefined> {
   const minutes = Math.max(1, Math.ceil((now() - (finishedAtMs ?? now())) / 60_000));
   try {
-    const key = await readKey(target, { environment });
-    const [since, both] = await withTargetClient(
+    const key = await readKey(target, reach);
+    const count = async (client: SettingsClient) =>
+      [await total(client, minutes), await total(client, 2 * minutes)] as const;
+    const [since, both] = await addresses.ask(
       target,
-      key,
-      permits,
-      async (client) => [await total(client, minutes), await total(client, 2 * minutes)] as const,
+      async (asking: Asking) => await withTargetClient(target, key, reach, count, asking),
     );
     const before = Math.max(0, both - since);
     if (since - before < min || since <= before * (1 + risePercent / 100)) return undefined;

@@ -3,17 +3,29 @@ import type { ReadCache } from "../gitops/files/read-settings";
 import type { Guard } from "../gitops/plan/plan";
 import { eachAtOnce } from "../settings/at-once";
 import { hashOf } from "../settings/plan-digest";
+import { secretsIn } from "../settings/secrets";
 import { withoutUndefined } from "../settings/without-undefined";
+import { AddressHealth, isOfAddress } from "./address-health";
 import { RolloutError } from "./errors";
 import { layOut, packFiles, withFiles } from "./file-bundle";
 import type { Journal, PackedFiles, PlannedTenant, RolloutSpec } from "./journal/journal";
 import type { AgainTakenBack } from "./marks/rollout-marks";
 import type { PermitOffice } from "./permits/permit-office";
-import { failedPlan, type PlanTenant, planTarget, type TargetPlan } from "./plan-target";
+import { planEach } from "./plan-each";
+import {
+  failedPlan,
+  type PlanningContext,
+  type PlanTenant,
+  planTarget,
+  type TargetPlan,
+} from "./plan-target";
+import { endedEarly, type PlanFailure } from "./planning-ended";
 import { projectFolder, type StateBackend } from "./state-backend";
+import { checkReach, lookWith, type Reach } from "./target-client";
 import { readKey } from "./targets/read-key";
 import { findSameKeys, SameKeyError } from "./targets/same-key";
 import type { Target } from "./targets/target";
+import { FailureTally } from "./targets/tolerance";
 import { withoutKeys } from "./tenant-environment";
 import { limitOf } from "./tenant-job";
 
@@ -58,9 +70,12 @@ const BATCH = 20;
 
 /**
  * Plans every tenant, and writes the plans and the files that they were made of into the journal. A tenant that can't be
- * planned is its own failure. Holds no more than a few plans in memory, however many tenants there are.
+ * planned is its own failure, and one of an address that is down is not asked. Holds no more than a few plans in memory, however
+ * many tenants there are.
  *
+ * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
  * @throws {SameKeyError} when two are the same tenant of the service.
+ * @throws {PlanningEndedError} (`ERR_ROLLOUT_PLAN`) when more had failed than is tolerated before all were planned.
  * @throws {RolloutError} (`ERR_ROLLOUT_STOPPED`) when it was stopped.
  */
 export async function planRollout(
@@ -70,16 +85,27 @@ export async function planRollout(
 ): Promise<PlannedRollout> {
   const { journal, office, backend, environment, concurrency, onProgress } = options;
   const { alwaysRunEngine = false, planTenant = planTarget } = options;
+  checkReach(environment, targets);
+  const over = new AbortController();
+  const end = (): void => over.abort(new Error("more tenants have failed than is tolerated"));
+  const signal =
+    options.stopping === undefined ? over.signal : AbortSignal.any([options.stopping, over.signal]);
   const goOn = (): void => {
     if (options.stopping?.aborted !== true) return;
     throw new RolloutError("ERR_ROLLOUT_STOPPED", "The planning was stopped. Nothing was changed.");
   };
-  const { keys, failed } = await readKeys(targets, { environment, concurrency, goOn });
+  const tally = new FailureTally(spec);
+  const failures: PlanFailure[] = [];
+  const failed = (target: Target, error: unknown, key = ""): PlannedTenant => {
+    const planned = failedPlan(target, error, [key, ...secretsIn(environment)]);
+    failures.push({ target, error: planned.error, isOfAddress: isOfAddress(error) });
+    return planned;
+  };
+  const { keys, keyless } = await readKeys(targets, { environment, concurrency, tally, goOn });
   const same = findSameKeys(keys);
   if (same.length > 0) throw new SameKeyError(same);
 
   const id = await journal.create(spec, targets);
-  const files = new Set<string>();
   const made = new Map<string, string>();
   const guards: { tenant: string; guard: Guard }[] = [];
   const digests = new Map<string, string>();
@@ -94,35 +120,52 @@ export async function planRollout(
   const work = layOut({ bundle: new Map(), folder: "." }, spec.project, backend.url);
   const old = options.files === undefined ? undefined : layOut(options.files, spec.project, backend.url);
   try {
-    const context = {
+    const reach: Reach = {
+      environment,
+      permits: (target, isAllowed) =>
+        office.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
+      signal,
+    };
+    const context: PlanningContext = {
       today: spec.today,
       folder: work.path,
       ...(old === undefined ? {} : { root: old.path }),
       environment: engineEnvironment(environment, spec.keyVariables, backend),
       cache: new Map() as ReadCache,
-      permits: (target: Target) => office.permits(target.baseUrl, limitOf(spec.services, target)),
+      reach,
       alwaysRunEngine,
+      files: new Set(),
     };
-    await write(failed);
-    const planOne = async ([target, key]: readonly [Target, string]): Promise<void> => {
-      const plan: TargetPlan = await planTenant(target, key, context);
-      goOn();
-      for (const file of plan.files) files.add(file);
-      for (const [file, text] of plan.made ?? []) made.set(file, text);
-      for (const guard of plan.guards) guards.push({ tenant: target.name, guard });
-      unwritten.push(plan.planned);
-      if (unwritten.length < BATCH) return;
-      const batch = unwritten;
-      unwritten = [];
-      await write(batch);
-    };
-    const [first, ...others] = keys;
-    // By itself: whoever opens a new PostgreSQL backend first makes Pulumi's table there, and fails when two do so at once.
-    if (first !== undefined) await planOne(first);
-    await eachAtOnce(others, concurrency, planOne);
+    const keyOf = (target: Target): string => keys.get(target) ?? "";
+    const asked = [...keys.keys()];
+    await write(keyless.map(({ target, error }) => failed(target, error)));
+    await planEach<TargetPlan>(asked, {
+      addresses: new AddressHealth({
+        look: lookWith(reach, (target) => Promise.resolve(keyOf(target))),
+        targets: asked,
+      }),
+      concurrency,
+      tally,
+      signal,
+      end,
+      plan: async (target, asking, atPlace) =>
+        await planTenant(target, keyOf(target), context, asking, atPlace),
+      settled: async (target, { plan, error }) => {
+        for (const [file, text] of plan?.made ?? []) made.set(file, text);
+        for (const guard of plan?.guards ?? []) guards.push({ tenant: target.name, guard });
+        unwritten.push(plan?.planned ?? failed(target, error, keyOf(target)));
+        if (unwritten.length < BATCH) return;
+        const batch = unwritten;
+        unwritten = [];
+        await write(batch);
+      },
+    });
+    goOn();
     await write(unwritten);
+    const unplanned = targets.filter(({ name }) => !digests.has(name));
+    if (unplanned.length > 0) throw await endedEarly(journal, id, { failures, unplanned, over: tally.over });
     const digest = digestOfRollout(spec, targets, digests);
-    const packed = options.files ?? packFiles(files, stackFilesOf(spec, targets));
+    const packed = options.files ?? packFiles(context.files, stackFilesOf(spec, targets));
     await journal.planningDone(id, digest, withFiles(packed, made));
     return { id, digest, guards, backend: backend.shown, ...withoutUndefined({ tolerated: spec.tolerated }) };
   } catch (error) {
@@ -185,22 +228,28 @@ async function readKeys(
   {
     environment,
     concurrency,
+    tally,
     goOn,
-  }: {
-    readonly environment: NodeJS.ProcessEnv;
-    readonly concurrency: number;
+  }: Pick<PlanRolloutOptions, "environment" | "concurrency"> & {
+    readonly tally: FailureTally;
     readonly goOn: () => void;
   },
-): Promise<{ readonly keys: ReadonlyMap<Target, string>; readonly failed: readonly PlannedTenant[] }> {
+): Promise<{
+  readonly keys: ReadonlyMap<Target, string>;
+  readonly keyless: readonly { readonly target: Target; readonly error: unknown }[];
+}> {
   const keys = new Map<Target, string>();
-  const failed: PlannedTenant[] = [];
+  const keyless: { readonly target: Target; readonly error: unknown }[] = [];
   await eachAtOnce(targets, concurrency, async (target) => {
     goOn();
+    // A command that a key comes from may take long to fail.
+    if (tally.over.length > 0) return;
     try {
       keys.set(target, await readKey(target, { environment }));
     } catch (error) {
-      failed.push(failedPlan(target, error));
+      tally.add(target.name);
+      keyless.push({ target, error });
     }
   });
-  return { keys, failed };
+  return { keys, keyless };
 }

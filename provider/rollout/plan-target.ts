@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Permits } from "../client/permits";
+import type { SettingsClient } from "../client";
 import { SettingsFileError } from "../gitops/files/finding";
 import { lintSettings } from "../gitops/files/lint";
 import type { ReadCache } from "../gitops/files/read-settings";
@@ -14,13 +14,14 @@ import { foreignResources, hasPendingOperations, onlySettings, stackHolds } from
 import { exportStack, knownLists } from "../gitops/plan/stack-state";
 import { hostOf } from "../gitops/plan-tenant";
 import { sameComment } from "../resources/lifecycle/comparable";
-import { secretsIn } from "../settings/secrets";
 import { quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
+import type { Asking } from "./address-health";
 import { RolloutError } from "./errors";
 import type { PlannedTenant, TenantSummary } from "./journal/journal";
+import type { AtPlace } from "./plan-each";
 import type { TenantChange } from "./report/rollout-report";
-import { withTargetClient } from "./target-client";
+import { type Reach, withTargetClient } from "./target-client";
 import type { Target } from "./targets/target";
 import { tenantError } from "./tenant-error";
 
@@ -36,61 +37,61 @@ export interface PlanningContext {
   readonly environment: NodeJS.ProcessEnv;
   /** Settings files that several tenants include are read once. */
   readonly cache: ReadCache;
-  readonly permits: (target: Target) => Permits;
+  readonly reach: Reach;
   /** Whether the engine runs even where nothing is to be done. */
   readonly alwaysRunEngine: boolean;
+  /** Gets the settings files that are read, to be kept with the rollout. */
+  readonly files: Set<string>;
 }
 
 /** How planning went for one tenant, and what keeps the rollout from beginning. */
 export interface TargetPlan {
   readonly planned: PlannedTenant;
   readonly guards: readonly Guard[];
-  /** The settings files that were read, to be kept with the rollout. */
-  readonly files: readonly string[];
   /** Files that were made for it, by their path relative to the working folder, to be kept with the rollout too. */
   readonly made?: ReadonlyMap<string, string>;
 }
 
-/** How one tenant is planned. */
-export type PlanTenant = (target: Target, key: string, context: PlanningContext) => Promise<TargetPlan>;
+/** How one tenant is planned, as {@link planTarget} does. */
+export type PlanTenant = typeof planTarget;
 
 /**
- * Plans one tenant: reads its settings, the state of its stack and its lists. Writes nothing, and never throws: what is wrong
- * with a tenant is its own.
+ * Plans one tenant: reads its settings, the state of its stack and its lists. Writes nothing.
+ *
+ * @param atPlace for the CLI of Pulumi.
+ * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
  */
-export async function planTarget(target: Target, key: string, context: PlanningContext): Promise<TargetPlan> {
-  const { today, cache, root } = context;
+export async function planTarget(
+  target: Target,
+  key: string,
+  context: PlanningContext,
+  asking: Asking,
+  atPlace: AtPlace,
+): Promise<TargetPlan> {
+  const { today, cache, root, files, reach } = context;
   const file = root === undefined ? target.settings : join(root, target.settings);
-  const files = new Set<string>([file]);
-  try {
-    const { settings, findings, files: read } = lintSettings(file, { today, cache, ownDomains: [] });
-    for (const one of read) files.add(one);
-    if (settings === undefined) throw new SettingsFileError(file, findings);
-    const stack = await stackOf(target, context);
-    const desired = desiredOf(settings, stack.known, findings);
-    const observed = await readTenant(target, key, context);
-    const plan = planOf(target, settings, desired, observed.observed, observed.host);
-    const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan);
-    const planned: PlannedTenant = {
-      name: target.name,
-      state: holds ? "unchanged" : "pending",
-      digest: plan.digest,
-      summary: {
-        ...summaryOf(plan),
-        resource: stack.resource,
-        isStackThere: stack.isThere,
-        isStackPending: stack.isPending,
-      },
-      ...(holds ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
-    };
-    return { planned, guards: plan.guards, files: [...files] };
-  } catch (error) {
-    return {
-      planned: failedPlan(target, error, [key, ...secretsIn(context.environment)]),
-      guards: [],
-      files: [...files],
-    };
-  }
+  files.add(file);
+  const { settings, findings, files: read } = lintSettings(file, { today, cache, ownDomains: [] });
+  for (const one of read) files.add(one);
+  if (settings === undefined) throw new SettingsFileError(file, findings);
+  const stack = await atPlace(async () => await stackOf(target, context));
+  const desired = desiredOf(settings, stack.known, findings);
+  const { observed, host } = await readTenant(target, key, reach, asking);
+  const plan = planOf(target, settings, desired, observed, host);
+  const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan);
+  const planned: PlannedTenant = {
+    name: target.name,
+    state: holds ? "unchanged" : "pending",
+    digest: plan.digest,
+    summary: {
+      ...summaryOf(plan),
+      resource: stack.resource,
+      isStackThere: stack.isThere,
+      isStackPending: stack.isPending,
+    },
+    ...(holds ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
+  };
+  return { planned, guards: plan.guards };
 }
 
 /** A tenant that could not be planned. */
@@ -129,12 +130,14 @@ export async function stackOf(target: Target, { folder, environment }: PlanningC
 export async function readTenant(
   target: Target,
   apiKey: string,
-  { permits }: Pick<PlanningContext, "permits">,
+  reach: Reach,
+  asking?: Asking,
 ): Promise<{ readonly observed: Observed; readonly host: string }> {
-  return await withTargetClient(target, apiKey, permits, async (client) => ({
-    observed: await observe(client),
+  const read = async (client: SettingsClient) => ({
+    observed: await observe(client, undefined, asking?.answered),
     host: hostOf(client),
-  }));
+  });
+  return await withTargetClient(target, apiKey, reach, read, asking);
 }
 
 export function planOf(
@@ -189,10 +192,10 @@ export async function notAsPlanned(
   target: Target,
   key: string,
   { changes }: Plan,
-  permits: (target: Target) => Permits,
+  reach: Reach,
 ): Promise<readonly string[]> {
   if (changes.length === 0) return [];
-  const { observed } = await readTenant(target, key, { permits });
+  const { observed } = await readTenant(target, key, reach);
   return changes
     .filter((change) => !isDone(change, observed))
     .map(({ sign, value }) => `${quote(value)} is not ${DONE[sign]}`);

@@ -4,6 +4,7 @@ import { join, relative, resolve } from "node:path";
 import type { Finding } from "../gitops/files/finding";
 import { withCode } from "../settings/email-security-error";
 import { withoutUndefined } from "../settings/without-undefined";
+import { AddressHealth } from "./address-health";
 import { engineCapacity } from "./capacity";
 import { conduct } from "./coordinator";
 import { EnginePool } from "./engine/engine-pool";
@@ -31,6 +32,7 @@ import { revertInGit } from "./rollback/revert-in-git";
 import { type FilesOf, rollbackOf } from "./rollback/rollback";
 import { takenBackText } from "./rollback/taken-back-text";
 import { projectFolder, requirePassphrase, stateBackend } from "./state-backend";
+import { checkReach, lookWith, type Reach } from "./target-client";
 import { assignWaves } from "./targets/assign-waves";
 import { readTargets } from "./targets/read-targets";
 import { type Selection, selectTargets } from "./targets/select-targets";
@@ -219,6 +221,10 @@ export class Rollouts {
           `The planning of the rollout ${id} was interrupted, and nothing was written: begin a new one.`,
         );
       }
+      checkReach(
+        this.#options.environment,
+        (await journal.tenants(id)).map(({ target }) => target),
+      );
       await this.#begin(record, request);
       await this.#conduct(record, { ...request, aborted: AbortSignal.any([request.aborted, lost.signal]) });
       await this.#mark(record);
@@ -442,12 +448,20 @@ export class Rollouts {
     const clean = withoutKeys(environment, spec.keyVariables);
     const pool = new EnginePool(clean);
     const places = new WorkPlaces(journal, environment);
+    const reach: Reach = {
+      environment,
+      permits: (target, isAllowed) =>
+        office.permits(target.baseUrl, limitOf(spec.services, target), isAllowed),
+      signal: request.aborted,
+    };
+    const addresses = new AddressHealth({ look: lookWith(reach) });
     const kill = (): void => pool.kill();
     request.aborted.addEventListener("abort", kill);
     const doJob = tenantJob({
       journal,
       pool,
       office,
+      addresses,
       environment,
       log,
       worker: `${hostname()}:${process.pid}`,
@@ -476,8 +490,8 @@ export class Rollouts {
         health: {
           rollout: id,
           commandEnvironment: clean,
-          environment,
-          permits: (target) => office.permits(target.baseUrl, limitOf(spec.services, target)),
+          reach,
+          addresses,
           now: Date.now,
           aborted: request.aborted,
         },

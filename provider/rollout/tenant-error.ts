@@ -16,7 +16,9 @@ const ADVICE: Readonly<Record<string, string>> = {
   ERR_PLAN_MOVED:
     "Somebody changed the tenant since the rollout was planned: look at what, then begin a new rollout.",
   ERR_NETWORK: "Check that the service can be reached from here, then resume the rollout.",
-  ERR_TIMEOUT: "See whether the service is slow or down, then resume the rollout.",
+  ERR_TIMEOUT:
+    "See whether the service is slow or down; where it is slow, allow a request more time (EMAIL_SECURITY_TIMEOUT_MS). Then resume the rollout.",
+  ERR_SERVER: "See whether the service is down, then resume the rollout.",
   ERR_RATE_LIMITED:
     "Give the service's address a lower `requestsPerSecond` in the targets file, then resume the rollout.",
   ERR_CIRCUIT_OPEN: "See whether the service is down, then resume the rollout.",

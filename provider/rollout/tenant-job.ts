@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Permits } from "../client/permits";
 import { ensureEngine } from "../engine";
 import { parsePlan } from "../gitops/plan/render/json";
 import { runPulumi, toldBy } from "../gitops/pulumi";
@@ -10,6 +9,7 @@ import { PLAN_DIGEST, PLAN_FILE } from "../resources/reviewed-plan";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { secretsIn } from "../settings/secrets";
 import { quote } from "../settings/text";
+import type { AddressHealth } from "./address-health";
 import type { EnginePool } from "./engine/engine-pool";
 import type { UpResult } from "./engine/up-request";
 import { RolloutError } from "./errors";
@@ -18,6 +18,7 @@ import type { DoJob, Job } from "./lanes/lane";
 import type { PermitOffice } from "./permits/permit-office";
 import { notAsPlanned } from "./plan-target";
 import { isLeftBehind, lockOwner } from "./stack-lock";
+import type { Reach } from "./target-client";
 import { readKey } from "./targets/read-key";
 import type { ServiceLimit, Target } from "./targets/target";
 import { ofTenant } from "./tenant-environment";
@@ -28,6 +29,8 @@ export interface TenantJobOptions {
   readonly journal: Journal;
   readonly pool: EnginePool;
   readonly office: PermitOffice;
+  /** What is known of the tenants' addresses. */
+  readonly addresses: AddressHealth;
   /** The project of a rollout, laid out here. */
   readonly workFolder: (rollout: string) => Promise<WorkPlace>;
   /** Who does it: `host:pid`. */
@@ -67,11 +70,14 @@ export function tenantJob(options: TenantJobOptions): DoJob {
     }
     const secrets: string[] = [];
     try {
+      await options.addresses.ensureAnswers(claimed.target);
       await apply(claimed, secrets, signal, options);
+      options.addresses.learned(claimed.target, undefined);
       await journal.finish(claimed, undefined);
     } catch (error) {
       // Who stopped it says whether the tenant is given to somebody else, or left to be resumed.
       if (signal.aborted) return;
+      options.addresses.learned(claimed.target, error);
       await journal.finish(
         claimed,
         tenantError(error, "apply", [...secrets, ...secretsIn(options.environment)]),
@@ -112,7 +118,7 @@ async function apply(
       environment: plain({
         ...engine.environment(place.environment),
         NODE_OPTIONS: withParentWatch(place.environment["NODE_OPTIONS"]),
-        ...ofTenant(target, key),
+        ...ofTenant(target, key, environment),
         ...grant.environment,
         [PLAN_FILE]: planFile,
         [PLAN_DIGEST]: digest,
@@ -122,8 +128,13 @@ async function apply(
       pool.up({ ...request, mayBePending: request.mayBePending || isUnlocked }, signal),
     );
     if (!result.ok) throw failureOf(result);
-    const permits = (): Permits => office.permits(target.baseUrl, limit);
-    const left = await notAsPlanned(target, key, parsePlan(plan, "the plan"), permits);
+    const permits: Reach["permits"] = (_target, isAllowed) =>
+      office.permits(target.baseUrl, limit, isAllowed);
+    const left = await notAsPlanned(target, key, parsePlan(plan, "the plan"), {
+      environment,
+      permits,
+      signal,
+    });
     if (left.length > 0) throw notAsDeclared(target, left);
   } finally {
     grant.revoke();

@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import { quote } from "../settings/text";
+import { AddressHealth } from "./address-health";
 import { engineCapacity } from "./capacity";
 import { EnginePool } from "./engine/engine-pool";
 import { Journal } from "./journal/journal";
@@ -7,6 +8,8 @@ import { openDatabase } from "./journal/open-database";
 import type { DoJob } from "./lanes/lane";
 import { workOnPgBoss } from "./lanes/work-on-pg-boss";
 import { PermitOffice } from "./permits/permit-office";
+import { checkReach, lookWith, type Reach } from "./target-client";
+import type { ServiceLimit } from "./targets/target";
 import { tenantJob } from "./tenant-job";
 import type { TenantState } from "./wave";
 import { WorkPlaces } from "./work-places";
@@ -31,6 +34,7 @@ export interface WorkerOptions {
  * Changes tenants of rollouts that others conduct, until it is asked to stop. Which tenants, how many, and whether any more, the
  * coordinators of the rollouts say; so any number of workers may come and go.
  *
+ * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
  * @throws {DatabaseError} (`ERR_ROLLOUT_DATABASE`) when the database can't be reached or used at the beginning.
  * @throws {JournalError} when a later release has made the journal.
  * @throws {RolloutError} when a rollout has another state backend than this machine: it would only be in others' way.
@@ -43,13 +47,19 @@ export async function runWorker({
   stopping,
   aborted,
 }: WorkerOptions): Promise<void> {
+  checkReach(environment, []);
   const journal = await Journal.open(await openDatabase(database));
   const office = new PermitOffice(journal.database);
   const pool = new EnginePool(bareEnvironment(environment));
   const places = new WorkPlaces(journal, environment);
+  // As the rollouts say whose tenants are taken.
+  const limits = new Map<string, ServiceLimit>();
+  const permits: Reach["permits"] = ({ baseUrl }, isAllowed) =>
+    office.permits(baseUrl, limits.get(baseUrl), isAllowed);
+  const addresses = new AddressHealth({ look: lookWith({ environment, permits, signal: aborted }) });
   const worker = `${hostname()}:${process.pid}`;
   const workFolder = (rollout: string) => places.of(rollout);
-  const change = tenantJob({ journal, pool, office, environment, log, worker, workFolder });
+  const change = tenantJob({ journal, pool, office, addresses, environment, log, worker, workFolder });
   const doJob: DoJob = async (job, signal) => {
     const name = quote(job.tenant);
     // What this machine lacks is no failure of the tenant: another worker may have it, and this one is in its way.
@@ -57,6 +67,8 @@ export async function runWorker({
       misfit.abort(error);
       throw error;
     });
+    const { services } = (await journal.record(job.rollout)).spec;
+    for (const [address, limit] of services) limits.set(address, limit);
     log(`${name}: begins, for the rollout ${job.rollout}`);
     await change(job, signal);
     if (signal.aborted) log(`${name}: let go of. ${(signal.reason as Error).message}`);

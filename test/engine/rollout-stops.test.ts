@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
 import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy";
-import { Fleet, settingsOf } from "../support/fleet";
+import { baselineOf, Fleet, settingsOf } from "../support/fleet";
 
 /*
  * What stops a rollout, and how somebody goes on: tenants that fail, guards, gates, checks that are not well. Each story
@@ -55,9 +55,17 @@ afterAll(async () => {
 
 it("writes nothing at all when more can't be planned than is tolerated", async () => {
   const noKeys = { T0_KEY: undefined, T2_KEY: "sandbox-t9-ci" };
-  const unplanned = await fleet.begin(noKeys, "rollout", "--yes").ended;
+  const unplanned = await fleet.begin(noKeys, "rollout", "--yes", "--json", "unplanned.json").ended;
   expect(unplanned).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_PLAN]") });
   expect(unplanned.output).toContain("T0_KEY");
+  expect(unplanned.output).toMatch(/[34] of 6 tenants were not planned\. Nothing was changed\./);
+  const reported = JSON.parse(await fleet.read("unplanned.json")) as RolloutReport;
+  expect(reported).toMatchObject({ state: "abandoned", counts: { failed: 2, done: 0 } });
+  expect(errors(reported)).toMatchObject({
+    t0: ["plan", "ERR_ROLLOUT_KEY"],
+    t2: ["plan", "ERR_AUTH"],
+    t5: ["plan", "ERR_ROLLOUT_PLAN"],
+  });
 
   // Each wave would bear one, and the rollout as a whole does not bear two.
   await fleet.targets({
@@ -135,6 +143,39 @@ it("does only what is left when it is resumed, and tells what moved meanwhile or
   await fleet.write("settings/t4.yaml", settingsOf("t4"));
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(declared(name));
+});
+
+it("stops by its tolerance, and not tenant by tenant, when an address goes silent", async () => {
+  const limit = { EMAIL_SECURITY_TIMEOUT_MS: "400" };
+  const targets = async (failureTolerance: number): Promise<void> =>
+    await fleet.targets({
+      about: () => `{ baseUrl: ${proxy.url} }`,
+      waves: `waves:\n  - { name: all, failureTolerance: ${failureTolerance} }\n`,
+    });
+  await targets(4);
+  await fleet.baseline([...baselineOf(), "late.example"]);
+  const run = fleet.begin(limit, "rollout", "--yes");
+  await run.seen(({ kind }) => kind === "started");
+  proxy.inject({ fault: { forwarded: false, told: "silence" } });
+  const before = proxy.requests.length;
+  expect(await run.ended).toMatchObject({ code: 1 });
+  expect(begun(await run.ended)).toEqual(["t0", "t1", "t2", "t3", "t4"]);
+  const report = await fleet.report();
+  expect(report).toMatchObject({ state: "stopped", counts: { failed: 5, pending: 1 } });
+  expect(errors(report)["t0"]).toEqual(["apply", "ERR_TIMEOUT"]);
+  expect(report.tenants.at(4)?.error?.message).toMatch(/^It was not asked, and nothing of it was changed/);
+  // The three lists, four times each, by the engine of the first tenant; one look by the second; nothing by the others.
+  expect(proxy.requests.length - before).toBe(3 * 4 + 1);
+
+  // The same where it is planned: the lists once for all, and a look for some.
+  const planned = proxy.requests.length;
+  await targets(1);
+  const unplanned = await fleet.begin(limit, "rollout", "--yes").ended;
+  expect(unplanned).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_PLAN]") });
+  expect(proxy.requests.length - planned).toBe(3 + 3);
+  await proxy.heal();
+  await fleet.baseline(baselineOf());
+  await fleet.targets();
 });
 
 it("writes nothing at all when one tenant's guard trips", async () => {

@@ -1,4 +1,4 @@
-import type { AllowDenyEntryRow, SettingsClient, VipEmployeeRow } from "../../client";
+import type { AllowDenyEntryRow, ReadAllOptions, SettingsClient, VipEmployeeRow } from "../../client";
 import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { LISTS } from "../../settings/assumptions";
 import { canonicalMailbox } from "../../settings/entry-value";
@@ -21,13 +21,27 @@ export interface Observed {
 /**
  * Reads both lists and the VIPs: ⌈N/200⌉ requests each (reference, sections "Allow/deny list" and "VIP employees").
  *
+ * @param answered told as soon as the service has answered anything, which may be long before a long list has ended.
  * @throws {ServiceError} when one of them can't be read.
  */
-export async function observe(client: SettingsClient, now: () => Date = () => new Date()): Promise<Observed> {
+export async function observe(
+  client: SettingsClient,
+  now: () => Date = () => new Date(),
+  answered: () => void = () => {},
+): Promise<Observed> {
   const at = now().toISOString();
+  const options = (): ReadAllOptions => {
+    let pages = 0;
+    return {
+      onPage: () => {
+        pages += 1;
+        if (pages > 1) answered();
+      },
+    };
+  };
   const [vipRows, ...entryRows] = await Promise.all([
-    client.vipEmployees.readAll(),
-    ...LISTS.map((list) => client.allowDenyEntries.readAll(list)),
+    client.vipEmployees.readAll(options()),
+    ...LISTS.map((list) => client.allowDenyEntries.readAll(list, options())),
   ]);
   return observedFrom(at, entryRows.flat(), vipRows);
 }

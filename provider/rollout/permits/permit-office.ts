@@ -24,9 +24,13 @@ export class PermitOffice {
     this.#database = database;
   }
 
-  /** The permits of a service address, for requests of this process. */
-  permits(address: string, limit: ServiceLimit | undefined): Permits {
-    return this.#counter(address, limit).limiter.permitsFor(address);
+  /**
+   * The permits of a service address, for requests of this process.
+   *
+   * @param isAllowed asked at each permit: whether whoever asks may still go on. Default: always.
+   */
+  permits(address: string, limit: ServiceLimit | undefined, isAllowed?: () => boolean): Permits {
+    return this.#counter(address, limit).limiter.permitsFor(address, isAllowed);
   }
 
   /**

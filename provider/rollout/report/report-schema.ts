@@ -10,7 +10,7 @@ const ms = (what: string) => z.number().min(0).describe(`${what}, in millisecond
 const tenantState = z.enum(["pending", "released", "running", "unchanged", "done", "failed"]).meta({
   id: "TenantState",
   description:
-    "pending: planned, and not begun. released: may be begun. running: somebody is at it. unchanged: held what is declared, nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared.",
+    "pending: planned, and not begun; where an error says so, not planned. released: may be begun. running: somebody is at it. unchanged: held what is declared, nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared.",
 });
 
 const counts = z

@@ -5,11 +5,11 @@ import { desiredOf, type KnownList, type KnownLists } from "../../gitops/plan/de
 import type { Change, Plan } from "../../gitops/plan/plan";
 import { planJson } from "../../gitops/plan/render/json";
 import { isUnmanaged, type KeyedList } from "../../settings/keyed-list";
-import { secretsIn } from "../../settings/secrets";
 import { printable, quote } from "../../settings/text";
+import type { Asking } from "../address-health";
 import { RolloutError } from "../errors";
+import type { AtPlace } from "../plan-each";
 import {
-  failedPlan,
   type PlanningContext,
   planOf,
   readTenant,
@@ -31,63 +31,54 @@ export interface TakenBackPlan {
 
 /**
  * Plans to take back what a rollout did to one tenant: reads its stack and its lists, and makes the settings file that declares
- * what it held before. Writes nothing, and never throws: what is wrong with a tenant is its own.
+ * what it held before. Writes nothing.
  *
  * @param target with the path that its settings file is to get.
+ * @param atPlace for the CLI of Pulumi.
+ * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
  */
 export async function planUndoing(
   target: Target,
   key: string,
   { rollout, plan: done }: TakenBackPlan,
   context: PlanningContext,
+  asking: Asking,
+  atPlace: AtPlace,
 ): Promise<TargetPlan> {
-  try {
-    const stack = await stackOf(target, context);
-    const { observed, host } = await readTenant(target, key, context);
-    const why = `It stands there as the rollout ${rollout} is taken back`;
-    const { declared, standing, isPartlyUnknown, left } = whatUndoes(done, stack.known, observed, why);
-    const removals = {
-      entries: goneFrom(standing.entries, declared.entries),
-      vips: goneFrom(standing.vips, declared.vips),
-    };
-    const text = settingsText(declared, removals);
-    const settings = readBack(target, text, declared, context.today);
-    const made = new Map([[target.settings, text]]);
-    const first = target.settings.replace(/\.yaml$/, ".first.yaml");
-    if (isPartlyUnknown) made.set(first, settingsText(standing, NOTHING));
-    const desired = desiredOf(
-      settings,
-      isPartlyUnknown ? withStanding(stack.known, standing) : stack.known,
-      [],
-    );
-    const plan = planOf(target, settings, desired, observed, host);
-    const isDone = plan.changes.length === 0 && !stack.isPending;
-    return {
-      planned: {
-        name: target.name,
-        state: isDone ? "unchanged" : "pending",
-        digest: plan.digest,
-        summary: {
-          ...summaryOf(plan),
-          resource: stack.resource,
-          isStackThere: stack.isThere,
-          isStackPending: stack.isPending,
-          ...(isPartlyUnknown ? { first } : {}),
-          ...(left.length === 0 ? {} : { left: left.map(told) }),
-        },
-        ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
+  const stack = await atPlace(async () => await stackOf(target, context));
+  const { observed, host } = await readTenant(target, key, context.reach, asking);
+  const why = `It stands there as the rollout ${rollout} is taken back`;
+  const { declared, standing, isPartlyUnknown, left } = whatUndoes(done, stack.known, observed, why);
+  const removals = {
+    entries: goneFrom(standing.entries, declared.entries),
+    vips: goneFrom(standing.vips, declared.vips),
+  };
+  const text = settingsText(declared, removals);
+  const settings = readBack(target, text, declared, context.today);
+  const made = new Map([[target.settings, text]]);
+  const first = target.settings.replace(/\.yaml$/, ".first.yaml");
+  if (isPartlyUnknown) made.set(first, settingsText(standing, NOTHING));
+  const known = isPartlyUnknown ? withStanding(stack.known, standing) : stack.known;
+  const plan = planOf(target, settings, desiredOf(settings, known, []), observed, host);
+  const isDone = plan.changes.length === 0 && !stack.isPending;
+  return {
+    planned: {
+      name: target.name,
+      state: isDone ? "unchanged" : "pending",
+      digest: plan.digest,
+      summary: {
+        ...summaryOf(plan),
+        resource: stack.resource,
+        isStackThere: stack.isThere,
+        isStackPending: stack.isPending,
+        ...(isPartlyUnknown ? { first } : {}),
+        ...(left.length === 0 ? {} : { left: left.map(told) }),
       },
-      guards: plan.guards,
-      files: [],
-      made,
-    };
-  } catch (error) {
-    return {
-      planned: failedPlan(target, error, [key, ...secretsIn(context.environment)]),
-      guards: [],
-      files: [],
-    };
-  }
+      ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
+    },
+    guards: plan.guards,
+    made,
+  };
 }
 
 const NOTHING = { entries: 0, vips: 0 };

@@ -80,10 +80,10 @@ export async function rollbackOf(
       })
       .filter(({ tenants }) => tenants.length > 0),
     to: to?.name ?? "what each tenant held before it",
-    planTenant: async (target, key, context) => {
-      if (!isUndone.has(target.name)) return await planTarget(target, key, context);
+    planTenant: async (target, key, context, asking, atPlace) => {
+      if (!isUndone.has(target.name)) return await planTarget(target, key, context, asking, atPlace);
       const plan = await planOf(journal, id, target.name);
-      return await planUndoing(target, key, { rollout: id, plan }, context);
+      return await planUndoing(target, key, { rollout: id, plan }, context, asking, atPlace);
     },
     files: to?.files,
   };

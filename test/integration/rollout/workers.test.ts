@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { AddressHealth } from "../../../provider/rollout/address-health";
 import { conduct } from "../../../provider/rollout/coordinator";
 import { Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
 import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
@@ -322,8 +323,8 @@ async function begun(
         health: {
           rollout: id,
           commandEnvironment: {},
-          environment: {},
-          permits: () => ({ take: async () => {}, refused: () => {} }),
+          reach: { environment: {}, permits: () => ({ take: async () => {}, refused: () => {} }) },
+          addresses: new AddressHealth({ look: async () => {} }),
           now: Date.now,
         },
         capacity: 1_000,

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { AddressHealth } from "../../../provider/rollout/address-health";
 import { checkHealth, type HealthContext } from "../../../provider/rollout/health";
 import type { Wave } from "../../../provider/rollout/wave";
 
@@ -15,8 +16,8 @@ const wave: Wave = {
 const context: HealthContext = {
   rollout: "r",
   commandEnvironment: {},
-  environment: {},
-  permits: () => ({ take: async () => {}, refused: () => {} }),
+  reach: { environment: {}, permits: () => ({ take: async () => {}, refused: () => {} }) },
+  addresses: new AddressHealth({ look: async () => {} }),
   now: () => 0,
 };
 

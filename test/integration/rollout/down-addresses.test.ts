@@ -1,0 +1,331 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer as createPlainServer, type Server as PlainServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ensureEngine } from "../../../provider/engine";
+import { AddressHealth } from "../../../provider/rollout/address-health";
+import { PlanningEndedError } from "../../../provider/rollout/errors";
+import { checkHealth } from "../../../provider/rollout/health";
+import type { TenantRecord } from "../../../provider/rollout/journal/journal";
+import { Rollouts } from "../../../provider/rollout/rollouts";
+import { lookWith, type Reach } from "../../../provider/rollout/target-client";
+import type { Target } from "../../../provider/rollout/targets/target";
+import { target } from "../../support/rollout-target";
+
+/*
+ * Rollouts over service addresses that are down, each in another way: real servers on loopback, and what they were asked.
+ */
+
+const TIMEOUT_MS = 300;
+/** The lists of a tenant, which are asked for at once. */
+const LISTS = 3;
+/** How many others are looked at when one is in trouble. */
+const WITNESSES = 3;
+const TRIES = 4;
+
+/** A service, and whose keys it was asked with. */
+interface Service extends AsyncDisposable {
+  readonly url: string;
+  readonly asked: string[];
+}
+
+async function serve(answer: (key: string, request: IncomingMessage) => unknown): Promise<Service> {
+  const asked: string[] = [];
+  const listener: RequestListener = (request, response) => {
+    const key = String(request.headers["x-api-key"]);
+    asked.push(key);
+    const body = answer(key, request);
+    // No answer, for as long as one waits.
+    if (body === undefined) return;
+    const isStatus = typeof body === "number";
+    response.writeHead(isStatus ? body : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(isStatus ? { error: "no" } : body));
+  };
+  const server = createServer(listener);
+  const url = await listening(server);
+  return {
+    url,
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await closed(server);
+    },
+  };
+}
+
+async function listening(server: Server | PlainServer): Promise<string> {
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return `http://127.0.0.1:${address.port}`;
+}
+
+async function closed(server: Server | PlainServer): Promise<void> {
+  await new Promise<void>((done) => server.close(() => done()));
+}
+
+const EMPTY = { status: 200, results: { items: [], page: 1, page_size: 200, total: 0 } };
+/** A page of a list that never comes to rest. */
+let total = 1_000;
+const restless = () => ({
+  status: 200,
+  results: { items: [{ email: `e${total}@acme.example` }], page: 1, page_size: 200, total: ++total },
+});
+
+let folder: string;
+let environment: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "email-security-down-"));
+  await mkdir(join(folder, ".state"));
+  await writeFile(join(folder, "settings.yaml"), "version: 1\ndeny:\n  - evil.example\n");
+  const engine = await ensureEngine();
+  const own = Object.entries(process.env).filter(([name]) => !/^(PULUMI_|EMAIL_SECURITY_)/.test(name));
+  environment = {
+    ...engine.environment(Object.fromEntries(own)),
+    PULUMI_BACKEND_URL: `file://${join(folder, ".state")}`,
+    PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
+    PULUMI_HOME: join(folder, ".home"),
+    EMAIL_SECURITY_TIMEOUT_MS: `${TIMEOUT_MS}`,
+  };
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+});
+
+/** Plans tenants, whose keys are their names. */
+async function plan(
+  groups: readonly { readonly url: string; readonly tenants: readonly string[] }[],
+  tolerance: string,
+  more: NodeJS.ProcessEnv = {},
+) {
+  const names = groups.flatMap(({ tenants }) => tenants);
+  const keys = Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_KEY`, name]));
+  const tenants = groups.flatMap(({ url, tenants: own }) =>
+    own.map((name) => `  ${name}: { baseUrl: ${url} }\n`),
+  );
+  await writeFile(
+    join(folder, "tenants.yaml"),
+    `version: 1
+project: down
+defaults:
+  key: { environment: "{NAME}_KEY" }
+  settings: settings.yaml
+tenants:
+${tenants.join("")}waves:
+  - { name: all, maxConcurrent: 2, failureTolerance: ${tolerance} }
+`,
+  );
+  const rollouts = await Rollouts.open({
+    database: join(folder, "rollouts.db"),
+    environment: { ...environment, ...keys, ...more },
+  });
+  try {
+    const planned = await rollouts.plan({ file: join(folder, "tenants.yaml"), maxConcurrent: 2 });
+    const { tenants: reported } = await rollouts.report(planned.id);
+    const became = new Map(reported.map(({ name, state, error }) => [name, { state, error }]));
+    await rollouts.forget(planned.id);
+    return { became, left: await rollouts.journal.records() };
+  } catch (error) {
+    expect(await rollouts.journal.records()).toEqual([]);
+    throw error;
+  } finally {
+    await rollouts.close();
+  }
+}
+
+const named = (prefix: string, count: number): string[] =>
+  Array.from({ length: count }, (_, at) => `${prefix}${at}`);
+
+it("plans the tenants of living addresses, and asks those that are down a few times only", async () => {
+  await using silent = await serve(() => undefined);
+  await using failing = await serve(() => 503);
+  await using plain = await serve(() => EMPTY);
+  await using living = await serve((key, { url = "" }) => {
+    if (key === "l0") return 401;
+    if (key === "l1") return undefined;
+    return key === "l2" && url.includes("vip_employees") ? restless() : EMPTY;
+  });
+  const trickle = createPlainServer((socket: Socket) => {
+    socket.on("error", () => {});
+    socket.write("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n");
+    const timer = setInterval(() => socket.write("x-more: 1\r\n"), 20);
+    socket.on("close", () => clearInterval(timer));
+  });
+  let trickled = 0;
+  trickle.on("connection", () => {
+    trickled += 1;
+  });
+  const gone = createServer();
+  const refusing = await listening(gone);
+  await closed(gone);
+  const groups = [
+    { url: silent.url, tenants: named("s", 40) },
+    { url: failing.url, tenants: named("f", 40) },
+    { url: await listening(trickle), tenants: named("t", 40) },
+    { url: refusing, tenants: named("r", 40) },
+    { url: plain.url.replace("http:", "https:"), tenants: named("p", 40) },
+    { url: living.url, tenants: named("l", 4) },
+  ];
+  try {
+    const { became } = await plan(groups, "100%");
+    const codes = (prefix: string) => [
+      ...new Set([...became].filter(([name]) => name.startsWith(prefix)).map(([, { error }]) => error?.code)),
+    ];
+    expect([codes("s"), codes("f"), codes("t"), codes("r"), codes("p")]).toEqual([
+      ["ERR_TIMEOUT"],
+      ["ERR_SERVER"],
+      ["ERR_TIMEOUT"],
+      ["ERR_NETWORK"],
+      ["ERR_NETWORK"],
+    ]);
+    expect(became.get("s39")?.error).toMatchObject({
+      message: expect.stringContaining('found to be down for "s0" and others just before. GET /api/v1/'),
+      phase: "plan",
+    });
+    // What is one tenant's own is told of it alone, and condemns nobody.
+    expect(named("l", 4).map((name) => became.get(name)?.error?.code ?? became.get(name)?.state)).toEqual([
+      "ERR_AUTH",
+      "ERR_TIMEOUT",
+      "ERR_LIST_UNSTABLE",
+      "pending",
+    ]);
+    expect(silent.asked).toHaveLength(LISTS + WITNESSES);
+    expect(trickled).toBe(LISTS + WITNESSES);
+    expect(failing.asked.length).toBeLessThanOrEqual(LISTS * TRIES + WITNESSES);
+    expect(plain.asked).toEqual([]);
+  } finally {
+    trickle.close();
+  }
+});
+
+it("ends the planning once more have failed than is tolerated, with the cause first, and what was not looked at", async () => {
+  await using silent = await serve(() => undefined);
+  await using slow = await serve((key) => (key === "l0" ? undefined : EMPTY));
+  const groups = [
+    { url: silent.url, tenants: named("s", 30) },
+    { url: slow.url, tenants: named("l", 400) },
+  ];
+  const refusal = await plan(groups, "2").catch((error: unknown) => error);
+  expect(refusal).toBeInstanceOf(PlanningEndedError);
+  const { message, code, report } = refusal as PlanningEndedError;
+  const [cause, rest, next, ...more] = message.split("\n");
+  expect(code).toBe("ERR_ROLLOUT_PLAN");
+  expect(cause).toMatch(
+    new RegExp(
+      `^30 tenants at ${silent.url} can't be planned \\(s0, s\\d+, s\\d+, s\\d+, s\\d+, …\\): GET /api/v1/settings/\\w+ at ${silent.url} gave no whole answer within ${TIMEOUT_MS} ms`,
+    ),
+  );
+  expect(rest).toMatch(
+    /^That is more than the tolerance of all allows, so the planning ended there: \d+ of 430 tenants were not planned. Nothing was changed.$/,
+  );
+  expect(next).toContain(`\`email-security rollout ${join(folder, "tenants.yaml")}\``);
+  expect(more).toEqual([]);
+  expect(silent.asked).toHaveLength(LISTS + WITNESSES);
+
+  // The reports say the same: who failed, and who was not looked at.
+  const unplanned = report.tenants.filter(({ error }) => error?.code === "ERR_ROLLOUT_PLAN");
+  expect(rest).toContain(` ${unplanned.length} of 430`);
+  expect(unplanned.every(({ state }) => state === "pending")).toBe(true);
+  expect(report).toMatchObject({
+    state: "abandoned",
+    counts: { failed: 30 },
+    reason: expect.stringContaining("30 tenants can't be planned"),
+    advice: [{ command: expect.stringContaining("email-security rollout ") }],
+  });
+});
+
+it("tells of all failures where there is nobody left to plan, and of a wrong value before any request", async () => {
+  await using silent = await serve(() => undefined);
+  const groups = [{ url: silent.url, tenants: ["s0", "s1"] }];
+  const { became } = await plan(groups, "0");
+  expect([...became.values()].map(({ error }) => error?.code)).toEqual(["ERR_TIMEOUT", "ERR_TIMEOUT"]);
+  silent.asked.length = 0;
+  for (const [name, value, told] of [
+    ["EMAIL_SECURITY_TIMEOUT_MS", "30s", '"30s"'],
+    ["EMAIL_SECURITY_TIMEOUT_MS", "3000000000", "at most"],
+  ] as const) {
+    const refused = plan(groups, "0", { [name]: value });
+    await expect(refused).rejects.toThrow(name);
+    await expect(plan(groups, "0", { [name]: value })).rejects.toThrow(told);
+    await refused.catch(() => {});
+  }
+  expect(silent.asked).toEqual([]);
+});
+
+it("plans whom an address failed first, when it comes back", async () => {
+  let requests = 0;
+  await using flapping = await serve(() => {
+    requests += 1;
+    return requests > LISTS ? EMPTY : undefined;
+  });
+  const { became } = await plan([{ url: flapping.url, tenants: named("t", 3) }], "0");
+  expect([...became.values()].map(({ state }) => state)).toEqual(["pending", "pending", "pending"]);
+});
+
+it("ends at once what waits for a silent address, when a person stops the planning", async () => {
+  const stopping = new AbortController();
+  await using silent = await serve(() => {
+    stopping.abort();
+    return undefined;
+  });
+  await writeFile(
+    join(folder, "stopped.yaml"),
+    `version: 1\nproject: down\ntenants:\n  s0: { baseUrl: ${silent.url}, settings: settings.yaml, key: { environment: S0_KEY } }\n`,
+  );
+  const rollouts = await Rollouts.open({
+    database: join(folder, "rollouts.db"),
+    environment: { ...environment, S0_KEY: "s0", EMAIL_SECURITY_TIMEOUT_MS: "600000" },
+  });
+  const planning = rollouts.plan({ file: join(folder, "stopped.yaml"), stopping: stopping.signal });
+  await expect(planning).rejects.toMatchObject({ code: "ERR_ROLLOUT_STOPPED" });
+  await rollouts.close();
+});
+
+describe("a health check of threats", () => {
+  it("asks an address that is down a few times only, and other addresses all the same", async () => {
+    await using silent = await serve(() => undefined);
+    await using living = await serve(() => ({
+      status: 200,
+      results: { items: [] },
+      pagination: { page: 1, page_size: 1, total: 0 },
+    }));
+    const reach: Reach = {
+      environment: {
+        ...Object.fromEntries([...named("s", 40), "l"].map((name) => [`${name}_KEY`, name])),
+        EMAIL_SECURITY_TIMEOUT_MS: `${TIMEOUT_MS}`,
+      },
+      permits: () => ({ take: async () => {}, refused: () => {} }),
+    };
+    const changed = (one: Target) => ({ name: one.name, target: one, finishedAtMs: 0 }) as TenantRecord;
+    const tenants = [
+      ...named("s", 40).map((name) => changed(target(name, {}, { baseUrl: silent.url }))),
+      changed(target("l", {}, { baseUrl: living.url })),
+    ];
+    const found = await checkHealth(
+      {
+        name: "all",
+        maxConcurrent: 1,
+        tolerated: 0,
+        soakMs: 0,
+        gate: false,
+        tenants: [],
+        health: { timeoutMs: 1_000, threats: { risePercent: 50, min: 5 } },
+      },
+      tenants,
+      {
+        rollout: "r",
+        commandEnvironment: {},
+        reach,
+        addresses: new AddressHealth({ look: lookWith(reach) }),
+        now: () => 60_000,
+      },
+    );
+    expect(found).toMatchObject({ isWell: false, message: expect.stringContaining("… and 30 more.") });
+    expect(silent.asked).toHaveLength(1 + WITNESSES);
+    expect(living.asked).toHaveLength(2);
+  });
+});
