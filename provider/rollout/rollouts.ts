@@ -28,6 +28,7 @@ import {
 import { reportOf } from "./report/report-of";
 import type { RolloutEvent } from "./report/rollout-event";
 import type { RolloutReport } from "./report/rollout-report";
+import { broughtBefore } from "./rollback/brought-before";
 import { revertInGit } from "./rollback/revert-in-git";
 import { type FilesOf, rollbackOf } from "./rollback/rollback";
 import { takenBackText } from "./rollback/taken-back-text";
@@ -225,9 +226,9 @@ export class Rollouts {
         this.#options.environment,
         (await journal.tenants(id)).map(({ target }) => target),
       );
-      await this.#begin(record, request);
+      const isMinded = await this.#begin(record, request);
       await this.#conduct(record, { ...request, aborted: AbortSignal.any([request.aborted, lost.signal]) });
-      await this.#mark(record);
+      if (isMinded) await this.#mark(record);
     } finally {
       await hold.release();
     }
@@ -237,8 +238,11 @@ export class Rollouts {
   /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
   async report(id: string): Promise<RolloutReport> {
     const report = await reportOf(this.journal, id, await this.isHeld(id));
-    if (report.rollsBack === undefined || report.state !== "done") return report;
-    return { ...report, advice: [...report.advice, ...(await revertInGit(this.journal, report.rollsBack))] };
+    const { rollsBack, state, advice } = report;
+    if (rollsBack === undefined || (state !== "done" && state !== "planned")) return report;
+    const { journal } = this;
+    const left = state === "done" ? await revertInGit(journal, rollsBack) : [];
+    return { ...report, advice: [...advice, ...(await broughtBefore(journal, rollsBack)), ...left] };
   }
 
   /** Whether somebody is at a rollout now. */
@@ -391,10 +395,14 @@ export class Rollouts {
     return new RolloutMarks(marks, this.journal, database);
   }
 
-  /** Marks a rollout as running, unless another is at the same stacks. */
-  async #begin({ id }: RolloutRecord, { until, retry }: RunRequest): Promise<void> {
+  /**
+   * Marks a rollout as running, unless another is at the same stacks.
+   *
+   * @returns whether it leaves something beside the stacks: one that changes nothing does not.
+   */
+  async #begin({ id }: RolloutRecord, { until, retry }: RunRequest): Promise<boolean> {
     const { journal } = this;
-    const { spec } = await journal.record(id);
+    const { spec, startedAtMs } = await journal.record(id);
     if (until !== undefined && !spec.waves.some(({ name }) => name === until)) {
       const names = spec.waves.map(({ name }) => name).join(", ");
       throw new RolloutError(
@@ -410,23 +418,29 @@ export class Rollouts {
       const [rival] = await journal.rivals(id);
       if (rival !== undefined) throw rivalryWith(rival, await this.isHeld(rival.id));
       const { rollsBack } = spec;
-      if (rollsBack !== undefined) {
-        if (await this.isHeld(rollsBack)) {
-          throw stillUnderWay(rollsBack);
-        }
-      }
+      if (rollsBack !== undefined && (await this.isHeld(rollsBack))) throw stillUnderWay(rollsBack);
+      const tenants = await journal.tenants(id);
+      const isNew = startedAtMs === undefined;
+      const isMinded = !isNew || tenants.some(({ state }) => state === "pending");
       using marks = this.#marks(
         spec,
-        (await journal.tenants(id)).map(({ target }) => target),
+        tenants.map(({ target }) => target),
       );
-      await marks.begin(await journal.record(id));
-      if (rollsBack !== undefined) {
-        // From now on it can't be gone on with: what it did is being taken away under it.
-        await journal.abandon(rollsBack, `It is being taken back by ${id}.`);
-        await marks.update(rollsBack);
+      if (isMinded) await marks.begin(await journal.record(id));
+      try {
+        if (rollsBack !== undefined) {
+          // From now on it can't be gone on with: what it did is being taken away under it.
+          await journal.abandon(rollsBack, `It is being taken back by ${id}.`);
+          if (isMinded) await marks.update(rollsBack);
+        }
+        if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
+        await journal.start(id, { until, retry });
+      } catch (error) {
+        // One that was never begun leaves nothing.
+        if (isMinded && isNew) await marks.withdraw(id);
+        throw error;
       }
-      if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
-      await journal.start(id, { until, retry });
+      return isMinded;
     } finally {
       await turn.release();
     }

@@ -88,6 +88,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   const shown = await fleet.rollout("rollback");
   expect(shown).toMatchObject({ code: 2, events: [] });
   expect(shown.output).toContain("To what each tenant held before it");
+  expect(shown.output).toContain(`email-security rollout rollback ${canary}`);
   expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*allow bad\.example in t3/);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
   const back = await fleet.rollout("rollback", "--yes");
@@ -105,7 +106,10 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   const own = await fleet.report();
   expect(own).toMatchObject({ rollsBack: id, state: "done", counts: { done: 3, failed: 0 } });
   const commit = git("log", "-1", "--format=%h");
-  expect(own.advice.at(-1)?.command).toBe(`git revert --no-edit ${commit}`);
+  expect(own.advice.map(({ command }) => command)).toEqual([
+    `email-security rollout rollback ${canary}`,
+    `git revert --no-edit ${commit}`,
+  ]);
   expect(await fleet.rollout("rollback", "--yes", canary)).toMatchObject({ code: 0 });
   expect(fleet.holds("t0")).toEqual(before["t0"]);
   expect((await fleet.rollout("rollback", id)).output).toMatch(/taken back by \S+ already/);

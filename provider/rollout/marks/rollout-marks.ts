@@ -88,6 +88,11 @@ export class RolloutMarks implements Disposable {
     }
   }
 
+  /** Takes away what a rollout left that could not be begun after all. */
+  async withdraw(id: string): Promise<void> {
+    await this.#marks.remove(id);
+  }
+
   /** Writes what a rollout has come to; takes its mark away when nothing of it is left to be minded. */
   async update(id: string): Promise<void> {
     const mark = await markOfRollout(this.#journal, id, this.#place);

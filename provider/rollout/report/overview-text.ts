@@ -46,6 +46,11 @@ export function overviewText(
   leftAsTheyAre(paper, tenants, limit);
   risks(paper, tenants, limit);
   wavesOf(paper, report);
+  for (const { why, command } of report.advice) {
+    paper.gap();
+    paper.text([sentence(why)]);
+    if (command !== undefined) paper.verbatim(command, INDENT);
+  }
   paper.gap();
   paper.text(say`State of the stacks: ${given(backend)}`, { style: "dim" });
   paper.text(say`Digest ${given(report.digest)}`, { style: "dim" });

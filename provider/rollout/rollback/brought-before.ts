@@ -1,0 +1,39 @@
+import { quote } from "../../settings/text";
+import type { Journal, TenantRecord } from "../journal/journal";
+import type { Advice } from "../report/rollout-report";
+
+/**
+ * Tenants that a rollout found to hold already what it brought to others, since an earlier one had brought it, such as one over a
+ * label alone: to take the rollout back leaves them as they are, and who takes it back should know.
+ */
+export async function broughtBefore(journal: Journal, id: string): Promise<readonly Advice[]> {
+  const { spec, startedAtMs = 0 } = await journal.record(id);
+  const tenants = await journal.tenants(id);
+  const brought = new Set(tenants.filter(({ attempt }) => attempt > 0).flatMap(changesOf));
+  const untouched = new Set(tenants.filter(({ state }) => state === "unchanged").map(({ name }) => name));
+  const found: Advice[] = [];
+  for (const one of await journal.records()) {
+    if (untouched.size === 0) break;
+    const isBefore = (one.startedAtMs ?? 0) < startedAtMs && one.spec.source === spec.source;
+    if (!isBefore || one.spec.rollsBack !== undefined || one.state === "abandoned") continue;
+    const own = (await journal.tenants(one.id)).filter(
+      ({ name, attempt }) => attempt > 0 && untouched.has(name),
+    );
+    for (const { name } of own) untouched.delete(name);
+    const alike = own.filter((tenant) => changesOf(tenant).some((change) => brought.has(change)));
+    if (alike.length === 0) continue;
+    const names = alike.slice(0, 5).map(({ name }) => quote(name));
+    const more = alike.length > 5 ? `, … and ${alike.length - 5} more` : "";
+    found.push({
+      why: `${names.join(", ")}${more} had the same from the rollout ${one.id}, and ${alike.length === 1 ? "keeps" : "keep"} it. To take that back too:`,
+      command: `email-security rollout rollback ${one.id}`,
+    });
+  }
+  return found;
+}
+
+function changesOf({ summary }: TenantRecord): string[] {
+  return (summary?.changes ?? []).map(({ sign, kind, list = "", value }) =>
+    JSON.stringify([sign, kind, list, value]),
+  );
+}
