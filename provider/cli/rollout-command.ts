@@ -188,8 +188,8 @@ async function decide(
   try {
     return await run(rollouts, id, false, options);
   } catch (error) {
-    // One that could not be begun is none.
-    if ((await rollouts.journal.record(id)).state === "planned") await rollouts.forget(id);
+    // One that could not be begun is none. Where the journal fails too, the first failure is the one to tell.
+    await rollouts.forgetUnbegun(id).catch(() => {});
     throw error;
   }
 }

@@ -5,8 +5,10 @@ import type { Finding } from "../gitops/files/finding";
 import { withoutUndefined } from "../settings/without-undefined";
 import { engineCapacity } from "./capacity";
 import { conduct } from "./coordinator";
+import { afterAll, beforeAnything } from "./ended-by-journal";
 import { EnginePool } from "./engine/engine-pool";
 import { RolloutError } from "./errors";
+import type { Database } from "./journal/database";
 import {
   Journal,
   type PackedFiles,
@@ -30,7 +32,7 @@ import type { Target } from "./targets/target";
 import { toleratedOf } from "./targets/tolerance";
 import { keyVariablesOf, withoutKeys } from "./tenant-environment";
 import { limitOf, tenantJob } from "./tenant-job";
-import type { Wave } from "./wave";
+import type { RolloutState, Wave } from "./wave";
 import { WorkPlaces } from "./work-places";
 
 /** How rollouts are kept and run. */
@@ -101,7 +103,7 @@ export class Rollouts {
     log = () => {},
     database,
   }: RolloutsOptions): Promise<Rollouts> {
-    const journal = await Journal.open(await openDatabase(database));
+    const journal = await Journal.open(await openDatabase(database, { log }));
     return new Rollouts(journal, { environment, log, database });
   }
 
@@ -200,6 +202,11 @@ export class Rollouts {
     await this.journal.forget(id);
   }
 
+  /** Forgets a rollout that was planned and could not be begun. */
+  async forgetUnbegun(id: string): Promise<void> {
+    if ((await this.journal.record(id)).state === "planned") await this.forget(id);
+  }
+
   /**
    * Runs a rollout that was planned, or goes on with it, until it is done, stops, waits for a person, or is interrupted.
    *
@@ -208,6 +215,8 @@ export class Rollouts {
   async run(id: string, request: RunRequest): Promise<RolloutReport> {
     const { journal } = this;
     const lost = new AbortController();
+    let state: RolloutState;
+    hurriedBy(request, journal.database);
     const hold = await journal.database.hold(`rollout-${id}`, (why) => lost.abort(new Error(why)));
     if (hold === undefined) {
       throw new RolloutError(
@@ -223,12 +232,20 @@ export class Rollouts {
           `The planning of the rollout ${id} was interrupted, and nothing was written: begin a new one.`,
         );
       }
-      await this.#begin(record, request);
-      await this.#conduct(record, { ...request, aborted: AbortSignal.any([request.aborted, lost.signal]) });
+      await this.#begin(record, request).catch((error: unknown) => {
+        throw beforeAnything(error);
+      });
+      state = await this.#conduct(record, {
+        ...request,
+        aborted: AbortSignal.any([request.aborted, lost.signal]),
+      });
+      if (lost.signal.aborted) throw holdLost(id, lost.signal.reason);
     } finally {
       await hold.release();
     }
-    return await this.report(id);
+    return await this.report(id).catch((error: unknown) => {
+      throw afterAll(error, id, state);
+    });
   }
 
   /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
@@ -301,6 +318,7 @@ export class Rollouts {
     const full: RolloutSpec = { ...spec, backend: backend.fingerprint };
     requirePassphrase(environment, backend, [...stackFilesOf(full, targets).values()]);
     const office = new PermitOffice(this.journal.database);
+    if (request.stopping !== undefined) hurriedBy({ stopping: request.stopping }, this.journal.database);
     try {
       const { maxConcurrent, alwaysRunEngine, onProgress, stopping, files } = request;
       return await planRollout(full, targets, {
@@ -311,13 +329,15 @@ export class Rollouts {
         concurrency: maxConcurrent ?? engineCapacity(),
         ...withoutUndefined({ alwaysRunEngine, onProgress, stopping, files }),
       });
+    } catch (error) {
+      throw beforeAnything(error);
     } finally {
       await office.close();
     }
   }
 
   /** Marks a rollout as running, unless another is at the same stacks. */
-  async #begin({ id }: RolloutRecord, { until, retry }: RunRequest): Promise<void> {
+  async #begin({ id }: RolloutRecord, { until, retry, stopping }: RunRequest): Promise<void> {
     const { journal } = this;
     const { spec } = await journal.record(id);
     if (until !== undefined && !spec.waves.some(({ name }) => name === until)) {
@@ -329,6 +349,7 @@ export class Rollouts {
     }
     let turn = await journal.database.hold("begin", () => {});
     for (; turn === undefined; turn = await journal.database.hold("begin", () => {})) {
+      if (stopping.aborted) throw new RolloutError("ERR_ROLLOUT_STOPPED", NOTHING_BEGUN);
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     try {
@@ -359,7 +380,7 @@ export class Rollouts {
     }
   }
 
-  async #conduct(record: RolloutRecord, request: RunRequest): Promise<void> {
+  async #conduct(record: RolloutRecord, request: RunRequest): Promise<RolloutState> {
     const { journal } = this;
     const { environment, database, log } = this.#options;
     const { id, spec } = record;
@@ -382,11 +403,11 @@ export class Rollouts {
     const isElsewhere = isPostgres(database);
     const lane: Lane = isElsewhere
       ? await (await import("./lanes/pg-boss-lane.js")).openPgBossLane(database, { log })
-      : new LocalLane(doJob, request.aborted, (error) => log(String(error)));
+      : new LocalLane(doJob, request.aborted);
     try {
       // What workers have is theirs; what got lost between them is handed out anew.
       if (isElsewhere) await journal.handOutOpen(id, lane);
-      await conduct(id, {
+      return await conduct(id, {
         ...request,
         journal,
         lane,
@@ -427,6 +448,30 @@ export class Rollouts {
     const { database } = this.#options;
     return isPostgres(database) ? "the database" : database;
   }
+}
+
+const NOTHING_BEGUN = "It was stopped before it began. Nothing was changed.";
+
+/** How long a journal that fails is waited for after Ctrl-C, in milliseconds: what is under way may yet be written. */
+const STOPPING_MS = 5_000;
+
+/** Who asks to end does not wait for a journal that can't be used. */
+function hurriedBy(
+  { stopping, aborted }: Pick<RunRequest, "stopping"> & Partial<Pick<RunRequest, "aborted">>,
+  database: Database,
+): void {
+  const hurry = (signal: AbortSignal | undefined, ms: number): void =>
+    signal?.addEventListener("abort", () => database.hurry(ms), { once: true });
+  hurry(stopping, STOPPING_MS);
+  hurry(aborted, 0);
+}
+
+function holdLost(id: string, why: unknown): Error {
+  const told = why instanceof Error ? why.message : String(why);
+  return new RolloutError(
+    "ERR_ROLLOUT_BUSY",
+    `This run no longer holds the rollout ${id}, so that another might be at it, and has ended: ${told} What is done is in the journal (\`email-security rollout status ${id}\`); \`email-security rollout --resume ${id}\` does what is left.`,
+  );
 }
 
 /** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */

@@ -8,20 +8,21 @@ import { parsePlan } from "../gitops/plan/render/json";
 import { runPulumi, toldBy } from "../gitops/pulumi";
 import { PLAN_DIGEST, PLAN_FILE } from "../resources/reviewed-plan";
 import { EmailSecurityError } from "../settings/email-security-error";
-import { secretsIn } from "../settings/secrets";
 import { quote } from "../settings/text";
 import type { EnginePool } from "./engine/engine-pool";
 import type { UpResult } from "./engine/up-request";
 import { RolloutError } from "./errors";
 import type { ClaimedTenant, Journal } from "./journal/journal";
-import type { DoJob, Job } from "./lanes/lane";
+import { journaledJob, noted } from "./journaled-job";
+import type { DoJob } from "./lanes/lane";
 import type { PermitOffice } from "./permits/permit-office";
 import { notAsPlanned } from "./plan-target";
 import { isLeftBehind, lockOwner } from "./stack-lock";
 import { readKey } from "./targets/read-key";
 import type { ServiceLimit, Target } from "./targets/target";
+import { inTemporaryFolder } from "./temporary-folder";
 import { ofTenant } from "./tenant-environment";
-import { codeIn, tenantError } from "./tenant-error";
+import { codeIn } from "./tenant-error";
 
 /** What changing tenants takes, on whichever machine. */
 export interface TenantJobOptions {
@@ -57,27 +58,7 @@ const ORPHAN_MS = 30_000;
  * what is declared. How it went is in the journal.
  */
 export function tenantJob(options: TenantJobOptions): DoJob {
-  return async (job: Job, signal: AbortSignal) => {
-    const { journal, worker } = options;
-    const claimed = await journal.begin(job, worker);
-    if (claimed === undefined) return;
-    const { takenOverFrom } = claimed;
-    if (takenOverFrom !== undefined) {
-      await journal.note(claimed, `taken over from ${takenOverFrom}, which is gone`);
-    }
-    const secrets: string[] = [];
-    try {
-      await apply(claimed, secrets, signal, options);
-      await journal.finish(claimed, undefined);
-    } catch (error) {
-      // Who stopped it says whether the tenant is given to somebody else, or left to be resumed.
-      if (signal.aborted) return;
-      await journal.finish(
-        claimed,
-        tenantError(error, "apply", [...secrets, ...secretsIn(options.environment)]),
-      );
-    }
-  };
+  return journaledJob(options, (claimed, secrets, signal) => apply(claimed, secrets, signal, options));
 }
 
 async function apply(
@@ -93,11 +74,11 @@ async function apply(
   const engine = await ensureEngine(options.log === undefined ? {} : { log: options.log });
   const place = await options.workFolder(job.rollout);
   const limit = limitOf(spec.services, target);
-  const scratch = mkdtempSync(join(tmpdir(), "email-security-plan-"));
+  const scratch = inTemporaryFolder(() => mkdtempSync(join(tmpdir(), "email-security-plan-")));
   const grant = await office.grant(target.baseUrl, limit, () => !signal.aborted);
   try {
     const planFile = join(scratch, "plan.json");
-    writeFileSync(planFile, plan, { mode: 0o600 });
+    inTemporaryFolder(() => writeFileSync(planFile, plan, { mode: 0o600 }));
     const request = {
       stack: target.stack,
       isThere: summary.isStackThere,
@@ -150,7 +131,8 @@ async function whenUnlocked(
     const who = owner?.told ?? "another run";
     const isOrphans = owner !== undefined && takenOverFrom?.startsWith(`${owner.host}:`) === true;
     if (owner !== undefined && (isLeftBehind(owner) || (isOrphans && waitedMs > ORPHAN_MS))) {
-      await journal.note(
+      await noted(
+        journal,
         claimed,
         `the stack's lock was left behind by ${who}, which is gone; it is taken away`,
       );
@@ -164,7 +146,7 @@ async function whenUnlocked(
         `The stack ${quote(target.stack)} of ${quote(target.name)} is locked by ${who}; it was waited for ${Math.round(waitedMs / 1_000)} s. Nothing of this tenant was changed.`,
       );
     }
-    if (told !== who) await journal.note(claimed, `the stack is locked by ${who}; waiting for it`);
+    if (told !== who) await noted(journal, claimed, `the stack is locked by ${who}; waiting for it`);
     told = who;
     await sleep(LOCK_POLL_MS, undefined, { signal });
   }
