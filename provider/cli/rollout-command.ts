@@ -322,6 +322,7 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
     const report = await rollouts.run(id, {
       retry,
       onEvent: (event) => screen.happened(event),
+      log: (line) => screen.say(line),
       stopping: stopping.signal,
       aborted: aborted.signal,
       ...withoutUndefined({ until, maxConcurrent, lockWaitMs }),

@@ -46,11 +46,15 @@ export async function conduct(id: string, options: CoordinatorOptions): Promise<
     await lane.drain();
     const failure = journalFailure(error);
     if (failure === undefined) throw error;
-    // It may have been for a moment: then whoever looks there finds why, and what was written meanwhile counts.
+    const { unwritten = [] } = lane;
+    // It may have been for a moment: then what was written meanwhile counts, and whoever looks there finds why.
     journal.database.hurry(0);
-    await journal.interrupted(id, `Its journal failed: ${failure.message}`).catch(() => {});
-    const view = await journal.view(id, 0).catch(() => known.view);
-    throw endedByJournal(failure, { id, spec: known.spec, view, unwritten: lane.unwritten ?? [] });
+    const view = await journal.view(id, 0).catch(() => undefined);
+    if (view !== undefined && view.state !== "running" && unwritten.length === 0) return view.state;
+    if (view?.state === "running") {
+      await journal.interrupted(id, `Its journal failed: ${failure.message}`).catch(() => {});
+    }
+    throw endedByJournal(failure, { id, spec: known.spec, view: view ?? known.view, unwritten });
   }
 }
 

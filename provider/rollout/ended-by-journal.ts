@@ -31,7 +31,7 @@ export function journalFailure(error: unknown): Error | undefined {
 /** Tells that a rollout ended since its journal failed, what is done, what is not, and how to go on. */
 export function endedByJournal(cause: Error, known: KnownWithoutJournal): JournalError | DatabaseError {
   const message = [
-    `The rollout ${known.id} has ended, and is not through, since its journal failed: ${cause.message}`,
+    `This run of the rollout ${known.id} has ended, since its journal failed: ${cause.message}`,
     ...tenantLines(known.unwritten),
     ...wholeLine(known),
     howToGoOn(cause, known),
@@ -55,6 +55,14 @@ export function afterAll(error: unknown, id: string, state: RolloutState): unkno
   if (!isOfStorage(error)) return error;
   const how = state === "running" ? "was interrupted" : `is ${state}`;
   return retold(error, `The rollout ${id} ${how}, and its report can't be read: ${error.message}`);
+}
+
+/** Tells that somebody else might conduct a rollout by now. */
+export function holdLost(id: string, why: unknown): JournalError {
+  const told = why instanceof Error ? why.message : String(why);
+  return new JournalError(
+    `This run of the rollout ${id} has ended, since its journal would let another run have it: ${told.replace(/\.?$/, ".")} \`email-security rollout status ${id}\` shows how far it is, and \`email-security rollout --resume ${id}\` does what is left.`,
+  );
 }
 
 /** So many tenants are named. */

@@ -5,10 +5,9 @@ import type { Finding } from "../gitops/files/finding";
 import { withoutUndefined } from "../settings/without-undefined";
 import { engineCapacity } from "./capacity";
 import { conduct } from "./coordinator";
-import { afterAll, beforeAnything } from "./ended-by-journal";
+import { afterAll, beforeAnything, holdLost } from "./ended-by-journal";
 import { EnginePool } from "./engine/engine-pool";
 import { RolloutError } from "./errors";
-import type { Database } from "./journal/database";
 import {
   Journal,
   type PackedFiles,
@@ -17,6 +16,7 @@ import {
   type RolloutSpec,
 } from "./journal/journal";
 import { isPostgres, openDatabase } from "./journal/open-database";
+import { hurriedBy } from "./journal/patience";
 import type { Lane } from "./lanes/lane";
 import { LocalLane } from "./lanes/local-lane";
 import { PermitOffice } from "./permits/permit-office";
@@ -75,6 +75,8 @@ export interface RunRequest {
   /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
   readonly lockWaitMs?: number;
   readonly onEvent: (event: RolloutEvent) => void;
+  /** Told what takes long, while it runs. Default: who was named when the journal was opened. */
+  readonly log?: (line: string) => void;
   /** Begins nothing more; what is under way is finished. */
   readonly stopping: AbortSignal;
   /** Ends at once. */
@@ -91,10 +93,17 @@ export interface FilesOf {
 export class Rollouts {
   readonly journal: Journal;
   readonly #options: Required<RolloutsOptions>;
+  /** Who is told what takes long now. */
+  readonly #told: { log: (line: string) => void };
 
-  private constructor(journal: Journal, options: Required<RolloutsOptions>) {
+  private constructor(
+    journal: Journal,
+    options: Required<RolloutsOptions>,
+    told: { log: (line: string) => void },
+  ) {
     this.journal = journal;
     this.#options = options;
+    this.#told = told;
   }
 
   /** @throws {JournalError} when the journal can't be used. */
@@ -103,8 +112,9 @@ export class Rollouts {
     log = () => {},
     database,
   }: RolloutsOptions): Promise<Rollouts> {
-    const journal = await Journal.open(await openDatabase(database, { log }));
-    return new Rollouts(journal, { environment, log, database });
+    const told = { log };
+    const journal = await Journal.open(await openDatabase(database, { log: (line) => told.log(line) }));
+    return new Rollouts(journal, { environment, log, database }, told);
   }
 
   async close(): Promise<void> {
@@ -216,7 +226,8 @@ export class Rollouts {
     const { journal } = this;
     const lost = new AbortController();
     let state: RolloutState;
-    hurriedBy(request, journal.database);
+    hurriedBy(journal.database, request);
+    this.#told.log = request.log ?? this.#options.log;
     const hold = await journal.database.hold(`rollout-${id}`, (why) => lost.abort(new Error(why)));
     if (hold === undefined) {
       throw new RolloutError(
@@ -318,7 +329,7 @@ export class Rollouts {
     const full: RolloutSpec = { ...spec, backend: backend.fingerprint };
     requirePassphrase(environment, backend, [...stackFilesOf(full, targets).values()]);
     const office = new PermitOffice(this.journal.database);
-    if (request.stopping !== undefined) hurriedBy({ stopping: request.stopping }, this.journal.database);
+    hurriedBy(this.journal.database, request);
     try {
       const { maxConcurrent, alwaysRunEngine, onProgress, stopping, files } = request;
       return await planRollout(full, targets, {
@@ -349,7 +360,9 @@ export class Rollouts {
     }
     let turn = await journal.database.hold("begin", () => {});
     for (; turn === undefined; turn = await journal.database.hold("begin", () => {})) {
-      if (stopping.aborted) throw new RolloutError("ERR_ROLLOUT_STOPPED", NOTHING_BEGUN);
+      if (stopping.aborted) {
+        throw new RolloutError("ERR_ROLLOUT_STOPPED", "It was stopped before it began. Nothing was changed.");
+      }
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     try {
@@ -382,7 +395,8 @@ export class Rollouts {
 
   async #conduct(record: RolloutRecord, request: RunRequest): Promise<RolloutState> {
     const { journal } = this;
-    const { environment, database, log } = this.#options;
+    const { environment, database } = this.#options;
+    const { log } = this.#told;
     const { id, spec } = record;
     const office = new PermitOffice(journal.database);
     const clean = withoutKeys(environment, spec.keyVariables);
@@ -448,30 +462,6 @@ export class Rollouts {
     const { database } = this.#options;
     return isPostgres(database) ? "the database" : database;
   }
-}
-
-const NOTHING_BEGUN = "It was stopped before it began. Nothing was changed.";
-
-/** How long a journal that fails is waited for after Ctrl-C, in milliseconds: what is under way may yet be written. */
-const STOPPING_MS = 5_000;
-
-/** Who asks to end does not wait for a journal that can't be used. */
-function hurriedBy(
-  { stopping, aborted }: Pick<RunRequest, "stopping"> & Partial<Pick<RunRequest, "aborted">>,
-  database: Database,
-): void {
-  const hurry = (signal: AbortSignal | undefined, ms: number): void =>
-    signal?.addEventListener("abort", () => database.hurry(ms), { once: true });
-  hurry(stopping, STOPPING_MS);
-  hurry(aborted, 0);
-}
-
-function holdLost(id: string, why: unknown): Error {
-  const told = why instanceof Error ? why.message : String(why);
-  return new RolloutError(
-    "ERR_ROLLOUT_BUSY",
-    `This run no longer holds the rollout ${id}, so that another might be at it, and has ended: ${told} What is done is in the journal (\`email-security rollout status ${id}\`); \`email-security rollout --resume ${id}\` does what is left.`,
-  );
 }
 
 /** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */

@@ -1,3 +1,5 @@
+import type { Database } from "./database";
+
 /** What is asked for is waited for so long at least, in milliseconds: two who write at once are no failure. */
 const LEAST_MS = 1_000;
 
@@ -20,4 +22,16 @@ export class Patience {
     const now = performance.now();
     return now - since >= patienceMs || now >= Math.max(this.#until, since + LEAST_MS);
   }
+}
+
+/** How long a database that can't be used is waited for after Ctrl-C, in milliseconds: what is under way may yet be written. */
+const STOPPING_MS = 5_000;
+
+/** Who asks to end does not wait for a database that can't be used. */
+export function hurriedBy(
+  database: Pick<Database, "hurry">,
+  { stopping, aborted }: { readonly stopping?: AbortSignal; readonly aborted?: AbortSignal },
+): void {
+  stopping?.addEventListener("abort", () => database.hurry(STOPPING_MS), { once: true });
+  aborted?.addEventListener("abort", () => database.hurry(0), { once: true });
 }

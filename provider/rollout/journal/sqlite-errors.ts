@@ -73,7 +73,10 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   [IO_ERROR, DISK_FAILED],
   [11, "the file is damaged. Bring back a copy of it, or begin a new rollout with another file."],
   [FULL, DISK_FULL],
-  [CANT_OPEN, "it can't be opened. See whether it is a file, and whether this user may write to it and to its folder."],
+  [
+    CANT_OPEN,
+    "it can't be opened. See whether it is a file, and whether this user may write to it and to its folder.",
+  ],
   [PROTOCOL, "its locks can't be relied on. Give a file on a disk of this machine, not of a network."],
   [17, NOT_AS_LEFT],
   [19, NOT_AS_LEFT],

@@ -197,7 +197,9 @@ describe("what can't be used says why and what to do:", () => {
   it("a folder, and a path through a file", async () => {
     mkdirSync(join(folder, "folder"));
     writeFileSync(join(folder, "plain"), "");
-    await expect(openSqlite(join(folder, "folder"))).rejects.toThrow(/folder" can't be used .*See whether it is a file/);
+    await expect(openSqlite(join(folder, "folder"))).rejects.toThrow(
+      /folder" can't be used .*See whether it is a file/,
+    );
     await expect(openSqlite(join(folder, "plain", "journal.db"))).rejects.toThrow(/no folder\. Give another/);
   });
 
