@@ -210,8 +210,8 @@ async function decide(
   try {
     return await run(rollouts, id, false, options);
   } catch (error) {
-    // One that could not be begun is none.
-    if ((await rollouts.journal.record(id)).state === "planned") await rollouts.forget(id);
+    // One that could not be begun is none. Where the journal fails too, the first failure is the one to tell.
+    await rollouts.forgetUnbegun(id).catch(() => {});
     throw error;
   }
 }
@@ -353,6 +353,7 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
     const report = await rollouts.run(id, {
       retry,
       onEvent: (event) => screen.happened(event),
+      log: (line) => screen.say(line),
       stopping: stopping.signal,
       aborted: aborted.signal,
       ...withoutUndefined({ until, maxConcurrent, lockWaitMs }),

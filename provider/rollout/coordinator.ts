@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { endedByJournal, journalFailure } from "./ended-by-journal";
 import { checkHealth, type HealthContext } from "./health";
-import type { Journal } from "./journal/journal";
+import type { Journal, RolloutSpec } from "./journal/journal";
 import type { Lane } from "./lanes/lane";
-import { nextStep, type Step } from "./next-step";
+import { nextStep, type RolloutView, type Step } from "./next-step";
 import type { RolloutEvent } from "./report/rollout-event";
 import type { RolloutState } from "./wave";
 
@@ -30,13 +31,51 @@ const POLL_MS = 200;
 /**
  * Conducts a rollout until it is done, stops, waits for a person, or is interrupted; answers the state in which it is left.
  * All that it knows is in the journal, so that another can go on where it was.
+ *
+ * @throws {JournalError} or {DatabaseError} when the journal fails: it tells what this run alone knows, of each tenant that the
+ * journal does not speak true of. Nothing is under way here any more then.
  */
 export async function conduct(id: string, options: CoordinatorOptions): Promise<RolloutState> {
+  const { journal, lane } = options;
+  const known: { spec?: RolloutSpec; view?: RolloutView } = {};
+  try {
+    known.spec = (await journal.record(id)).spec;
+    return await conducted(id, options, (view) => {
+      known.view = view;
+    });
+  } catch (error) {
+    // Nothing more is begun; what is under way comes to its end, and says how.
+    await lane.drain();
+    const failure = journalFailure(error);
+    if (failure === undefined) throw error;
+    const { unwritten = [] } = lane;
+    // It may have been for a moment: then what was written meanwhile counts, and whoever looks there finds why.
+    journal.database.hurry(0);
+    const view = await journal.view(id, 0).catch(() => undefined);
+    if (view !== undefined && view.state !== "running" && unwritten.length === 0) return view.state;
+    if (view?.state === "running") {
+      await journal.interrupted(id, `Its journal failed: ${failure.message}`).catch(() => {});
+    }
+    throw endedByJournal(failure, { id, spec: known.spec, view: view ?? known.view, unwritten });
+  }
+}
+
+async function conducted(
+  id: string,
+  options: CoordinatorOptions,
+  seen: (view: RolloutView) => void,
+): Promise<RolloutState> {
   const { journal, lane, capacity, stopping, aborted, pollMs = POLL_MS } = options;
   const events = new EventTail(id, options);
   for (;;) {
     const view = await journal.view(id, 0);
+    seen(view);
     await events.tell();
+    // What was stopped at once has ended by itself when it can still be told how.
+    if (aborted.aborted) await lane.drain();
+    // Nobody is at these tenants any more, and the journal has them under way.
+    const [unwritten] = lane.unwritten ?? [];
+    if (unwritten !== undefined) throw unwritten;
     if (view.state !== "running" || aborted.aborted) return view.state;
     const busy = view.waves.reduce((sum, { counts }) => sum + counts.released + counts.running, 0);
     const isBusy = busy > 0;

@@ -25,6 +25,8 @@ export type RolloutErrorCode =
   | "ERR_PULUMI"
   /** The run went through, and the tenant still isn't as declared. */
   | "ERR_ROLLOUT_NOT_AS_DECLARED"
+  /** The folder for temporary files can't be used. */
+  | "ERR_TEMPORARY_FOLDER"
   /** The tenant was stopped in the middle; the next run does the rest. */
   | "ERR_ROLLOUT_STOPPED";
 

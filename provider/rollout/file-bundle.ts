@@ -13,6 +13,7 @@ import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { isOutside, repositoryOf } from "../gitops/files/repository";
 import type { PackedFiles } from "./journal/journal";
+import { inTemporaryFolder } from "./temporary-folder";
 
 /**
  * Reads files into a bundle that keeps their places to one another, so that they can be laid out elsewhere.
@@ -61,7 +62,25 @@ export function layOut(
   project: string,
   backend: string | undefined,
 ): WorkFolder {
-  const root = mkdtempSync(join(tmpdir(), "email-security-rollout-"));
+  return inTemporaryFolder(() => {
+    const root = mkdtempSync(join(tmpdir(), "email-security-rollout-"));
+    const remove = (): void => rmSync(root, { recursive: true, force: true });
+    try {
+      return { path: fill(root, { bundle, folder }, project, backend), remove };
+    } catch (error) {
+      remove();
+      throw error;
+    }
+  });
+}
+
+/** @returns the working folder. */
+function fill(
+  root: string,
+  { bundle, folder }: PackedFiles,
+  project: string,
+  backend: string | undefined,
+): string {
   // The boundary that included files may not leave.
   mkdirSync(join(root, ".git"));
   for (const [path, content] of bundle) {
@@ -78,7 +97,7 @@ export function layOut(
   };
   writeFileSync(join(path, "Pulumi.yaml"), stringify(settings));
   linkPackages(join(path, "node_modules"));
-  return { path, remove: () => rmSync(root, { recursive: true, force: true }) };
+  return path;
 }
 
 /** The provider finds this package, and the host of dynamic providers Pulumi's, from the project's folder upwards. */

@@ -8,6 +8,7 @@ import { repositoryOf } from "../gitops/files/repository";
 import { printable, quote } from "../settings/text";
 import { packFiles } from "./file-bundle";
 import type { PackedFiles } from "./journal/journal";
+import { inTemporaryFolder } from "./temporary-folder";
 
 const run = promisify(execFile);
 
@@ -24,7 +25,7 @@ export async function filesAt(revision: string): Promise<PackedFiles> {
       `${quote(here, 300)} is in no git repository, so that it has no revision ${quote(revision)}.`,
     );
   }
-  const scratch = mkdtempSync(join(tmpdir(), "email-security-revision-"));
+  const scratch = inTemporaryFolder(() => mkdtempSync(join(tmpdir(), "email-security-revision-")));
   try {
     const index = { ...process.env, GIT_INDEX_FILE: join(scratch, "index") };
     const tree = join(scratch, "tree");

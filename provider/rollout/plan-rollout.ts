@@ -169,7 +169,8 @@ export async function planRollout(
     await journal.planningDone(id, digest, withFiles(packed, made));
     return { id, digest, guards, backend: backend.shown, ...withoutUndefined({ tolerated: spec.tolerated }) };
   } catch (error) {
-    await journal.forget(id);
+    // Where the journal fails too, the first failure is the one to tell.
+    await journal.forget(id).catch(() => {});
     throw error;
   } finally {
     work.remove();

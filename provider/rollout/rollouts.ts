@@ -7,10 +7,12 @@ import { withoutUndefined } from "../settings/without-undefined";
 import { AddressHealth } from "./address-health";
 import { engineCapacity } from "./capacity";
 import { conduct } from "./coordinator";
+import { afterAll, beforeAnything, holdLost } from "./ended-by-journal";
 import { EnginePool } from "./engine/engine-pool";
 import { RolloutError } from "./errors";
 import { Journal, type Rival, type RolloutRecord, type RolloutSpec } from "./journal/journal";
 import { isPostgres, openDatabase } from "./journal/open-database";
+import { hurriedBy } from "./journal/patience";
 import type { Lane } from "./lanes/lane";
 import { LocalLane } from "./lanes/local-lane";
 import type { Mark, UnreadableMark } from "./marks/mark";
@@ -42,6 +44,7 @@ import { TargetsFileError } from "./targets/targets-file-error";
 import { toleratedOf } from "./targets/tolerance";
 import { keyVariablesOf, withoutKeys } from "./tenant-environment";
 import { limitOf, tenantJob } from "./tenant-job";
+import type { RolloutState } from "./wave";
 import { WorkPlaces } from "./work-places";
 
 /** How rollouts are kept and run. */
@@ -84,6 +87,8 @@ export interface RunRequest {
   /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
   readonly lockWaitMs?: number;
   readonly onEvent: (event: RolloutEvent) => void;
+  /** Told what takes long, while it runs. Default: who was named when the journal was opened. */
+  readonly log?: (line: string) => void;
   /** Begins nothing more; what is under way is finished. */
   readonly stopping: AbortSignal;
   /** Ends at once. */
@@ -94,10 +99,17 @@ export interface RunRequest {
 export class Rollouts {
   readonly journal: Journal;
   readonly #options: Required<RolloutsOptions>;
+  /** Who is told what takes long now. */
+  readonly #told: { log: (line: string) => void };
 
-  private constructor(journal: Journal, options: Required<RolloutsOptions>) {
+  private constructor(
+    journal: Journal,
+    options: Required<RolloutsOptions>,
+    told: { log: (line: string) => void },
+  ) {
     this.journal = journal;
     this.#options = options;
+    this.#told = told;
   }
 
   /** @throws {JournalError} when the journal can't be used. */
@@ -106,8 +118,9 @@ export class Rollouts {
     log = () => {},
     database,
   }: RolloutsOptions): Promise<Rollouts> {
-    const journal = await Journal.open(await openDatabase(database));
-    return new Rollouts(journal, { environment, log, database });
+    const told = { log };
+    const journal = await Journal.open(await openDatabase(database, { log: (line) => told.log(line) }));
+    return new Rollouts(journal, { environment, log, database }, told);
   }
 
   async close(): Promise<void> {
@@ -199,6 +212,11 @@ export class Rollouts {
     await this.journal.forget(id);
   }
 
+  /** Forgets a rollout that was planned and could not be begun. */
+  async forgetUnbegun(id: string): Promise<void> {
+    if ((await this.journal.record(id)).state === "planned") await this.forget(id);
+  }
+
   /**
    * Runs a rollout that was planned, or goes on with it, until it is done, stops, waits for a person, or is interrupted.
    *
@@ -207,6 +225,9 @@ export class Rollouts {
   async run(id: string, request: RunRequest): Promise<RolloutReport> {
     const { journal } = this;
     const lost = new AbortController();
+    let state: RolloutState;
+    hurriedBy(journal.database, request);
+    this.#told.log = request.log ?? this.#options.log;
     const hold = await journal.database.hold(`rollout-${id}`, (why) => lost.abort(new Error(why)));
     if (hold === undefined) {
       throw new RolloutError(
@@ -226,13 +247,21 @@ export class Rollouts {
         this.#options.environment,
         (await journal.tenants(id)).map(({ target }) => target),
       );
-      const isMinded = await this.#begin(record, request);
-      await this.#conduct(record, { ...request, aborted: AbortSignal.any([request.aborted, lost.signal]) });
+      const isMinded = await this.#begin(record, request).catch((error: unknown) => {
+        throw beforeAnything(error);
+      });
+      state = await this.#conduct(record, {
+        ...request,
+        aborted: AbortSignal.any([request.aborted, lost.signal]),
+      });
+      if (lost.signal.aborted) throw holdLost(id, lost.signal.reason);
       if (isMinded) await this.#mark(record);
     } finally {
       await hold.release();
     }
-    return await this.report(id);
+    return await this.report(id).catch((error: unknown) => {
+      throw afterAll(error, id, state);
+    });
   }
 
   /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
@@ -357,6 +386,7 @@ export class Rollouts {
     const waves = spec.rollsBack === undefined ? withUnseen(spec.waves, targets, minded) : spec.waves;
     const full: RolloutSpec = { ...fingerprint, waves };
     const office = new PermitOffice(this.journal.database);
+    hurriedBy(this.journal.database, request);
     try {
       const { maxConcurrent, alwaysRunEngine, onProgress, stopping, files, planTenant } = request;
       const planned = await planRollout(full, targets, {
@@ -369,6 +399,8 @@ export class Rollouts {
       });
       const again = spec.rollsBack === undefined ? await this.#again(planned.id, minded) : [];
       return { ...planned, ...(again.length === 0 ? {} : { again }) };
+    } catch (error) {
+      throw beforeAnything(error);
     } finally {
       await office.close();
     }
@@ -400,7 +432,7 @@ export class Rollouts {
    *
    * @returns whether it leaves something beside the stacks: one that changes nothing does not.
    */
-  async #begin({ id }: RolloutRecord, { until, retry }: RunRequest): Promise<boolean> {
+  async #begin({ id }: RolloutRecord, { until, retry, stopping }: RunRequest): Promise<boolean> {
     const { journal } = this;
     const { spec, startedAtMs } = await journal.record(id);
     if (until !== undefined && !spec.waves.some(({ name }) => name === until)) {
@@ -412,6 +444,9 @@ export class Rollouts {
     }
     let turn = await journal.database.hold("begin", () => {});
     for (; turn === undefined; turn = await journal.database.hold("begin", () => {})) {
+      if (stopping.aborted) {
+        throw new RolloutError("ERR_ROLLOUT_STOPPED", "It was stopped before it began. Nothing was changed.");
+      }
       await new Promise((resolve) => setTimeout(resolve, 100));
     }
     try {
@@ -454,9 +489,10 @@ export class Rollouts {
     }
   }
 
-  async #conduct(record: RolloutRecord, request: RunRequest): Promise<void> {
+  async #conduct(record: RolloutRecord, request: RunRequest): Promise<RolloutState> {
     const { journal } = this;
-    const { environment, database, log } = this.#options;
+    const { environment, database } = this.#options;
+    const { log } = this.#told;
     const { id, spec } = record;
     const office = new PermitOffice(journal.database);
     const clean = withoutKeys(environment, spec.keyVariables);
@@ -485,7 +521,7 @@ export class Rollouts {
     const isElsewhere = isPostgres(database);
     const lane: Lane = isElsewhere
       ? await (await import("./lanes/pg-boss-lane.js")).openPgBossLane(database, { log })
-      : new LocalLane(doJob, request.aborted, (error) => log(String(error)));
+      : new LocalLane(doJob, request.aborted);
     try {
       // What workers have is theirs; what got lost between them is handed out anew.
       if (isElsewhere) await journal.handOutOpen(id, lane);
@@ -493,7 +529,7 @@ export class Rollouts {
         spec,
         (await journal.tenants(id)).map(({ target }) => target),
       );
-      await conduct(id, {
+      return await conduct(id, {
         ...request,
         journal,
         lane,

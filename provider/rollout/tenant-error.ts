@@ -24,6 +24,8 @@ const ADVICE: Readonly<Record<string, string>> = {
   ERR_CIRCUIT_OPEN: "See whether the service is down, then resume the rollout.",
   ERR_NOT_IN_ORGANIZATION:
     "Mend the settings file, or have the mailbox made; then give this rollout up (`email-security rollout stop`) and begin a new one, since this one keeps the files that it was planned with.",
+  ERR_TEMPORARY_FOLDER:
+    "Make room in the folder for temporary files, or name another by TMPDIR, then resume the rollout.",
   ERR_NO_PERMIT: "Resume the rollout: what ran it ended, or lost the tenant, in the middle.",
   ERR_ROLLOUT_STOPPED: "Resume the rollout: it does what is left.",
   ERR_ROLLOUT_NOT_AS_DECLARED: "See who else changes this tenant, then resume the rollout.",

@@ -7,22 +7,23 @@ import { parsePlan } from "../gitops/plan/render/json";
 import { runPulumi, toldBy } from "../gitops/pulumi";
 import { PLAN_DIGEST, PLAN_FILE } from "../resources/reviewed-plan";
 import { EmailSecurityError } from "../settings/email-security-error";
-import { secretsIn } from "../settings/secrets";
 import { quote } from "../settings/text";
 import type { AddressHealth } from "./address-health";
 import type { EnginePool } from "./engine/engine-pool";
 import type { UpResult } from "./engine/up-request";
 import { RolloutError } from "./errors";
 import type { ClaimedTenant, Journal } from "./journal/journal";
-import type { DoJob, Job } from "./lanes/lane";
+import { journaledJob, noted } from "./journaled-job";
+import type { DoJob } from "./lanes/lane";
 import type { PermitOffice } from "./permits/permit-office";
 import { notAsPlanned } from "./plan-target";
 import { isLeftBehind, lockOwner } from "./stack-lock";
 import type { Reach } from "./target-client";
 import { readKey } from "./targets/read-key";
 import type { ServiceLimit, Target } from "./targets/target";
+import { inTemporaryFolder } from "./temporary-folder";
 import { ofTenant } from "./tenant-environment";
-import { codeIn, tenantError } from "./tenant-error";
+import { codeIn } from "./tenant-error";
 
 /** What changing tenants takes, on whichever machine. */
 export interface TenantJobOptions {
@@ -60,30 +61,18 @@ const ORPHAN_MS = 30_000;
  * what is declared. How it went is in the journal.
  */
 export function tenantJob(options: TenantJobOptions): DoJob {
-  return async (job: Job, signal: AbortSignal) => {
-    const { journal, worker } = options;
-    const claimed = await journal.begin(job, worker);
-    if (claimed === undefined) return;
-    const { takenOverFrom } = claimed;
-    if (takenOverFrom !== undefined) {
-      await journal.note(claimed, `taken over from ${takenOverFrom}, which is gone`);
-    }
-    const secrets: string[] = [];
+  const { addresses } = options;
+  return journaledJob(options, async (claimed, secrets, signal) => {
+    const { target } = claimed;
     try {
-      await options.addresses.ensureAnswers(claimed.target);
+      await addresses.ensureAnswers(target);
       await apply(claimed, secrets, signal, options);
-      options.addresses.learned(claimed.target, undefined);
-      await journal.finish(claimed, undefined);
+      addresses.learned(target, undefined);
     } catch (error) {
-      // Who stopped it says whether the tenant is given to somebody else, or left to be resumed.
-      if (signal.aborted) return;
-      options.addresses.learned(claimed.target, error);
-      await journal.finish(
-        claimed,
-        tenantError(error, "apply", [...secrets, ...secretsIn(options.environment)]),
-      );
+      if (!signal.aborted) addresses.learned(target, error);
+      throw error;
     }
-  };
+  });
 }
 
 async function apply(
@@ -99,11 +88,11 @@ async function apply(
   const engine = await ensureEngine(options.log === undefined ? {} : { log: options.log });
   const place = await options.workFolder(job.rollout);
   const limit = limitOf(spec.services, target);
-  const scratch = mkdtempSync(join(tmpdir(), "email-security-plan-"));
+  const scratch = inTemporaryFolder(() => mkdtempSync(join(tmpdir(), "email-security-plan-")));
   const grant = await office.grant(target.baseUrl, limit, () => !signal.aborted);
   try {
     const planFile = join(scratch, "plan.json");
-    writeFileSync(planFile, plan, { mode: 0o600 });
+    inTemporaryFolder(() => writeFileSync(planFile, plan, { mode: 0o600 }));
     const request = {
       stack: target.stack,
       isThere: summary.isStackThere,
@@ -162,7 +151,8 @@ async function whenUnlocked(
     const who = owner?.told ?? "another run";
     const isOrphans = owner !== undefined && takenOverFrom?.startsWith(`${owner.host}:`) === true;
     if (owner !== undefined && (isLeftBehind(owner) || (isOrphans && waitedMs > ORPHAN_MS))) {
-      await journal.note(
+      await noted(
+        journal,
         claimed,
         `the stack's lock was left behind by ${who}, which is gone; it is taken away`,
       );
@@ -176,7 +166,7 @@ async function whenUnlocked(
         `The stack ${quote(target.stack)} of ${quote(target.name)} is locked by ${who}; it was waited for ${Math.round(waitedMs / 1_000)} s. Nothing of this tenant was changed.`,
       );
     }
-    if (told !== who) await journal.note(claimed, `the stack is locked by ${who}; waiting for it`);
+    if (told !== who) await noted(journal, claimed, `the stack is locked by ${who}; waiting for it`);
     told = who;
     await sleep(LOCK_POLL_MS, undefined, { signal });
   }

@@ -20,6 +20,8 @@ export class WorkPlaces {
   async of(rollout: string): Promise<WorkPlace> {
     const place = this.#places.get(rollout) ?? this.#layOut(rollout);
     this.#places.set(rollout, place);
+    // What could not be read or laid out now may be later.
+    place.catch(() => this.#places.delete(rollout));
     return await place;
   }
 

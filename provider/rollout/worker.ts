@@ -5,6 +5,7 @@ import { engineCapacity } from "./capacity";
 import { EnginePool } from "./engine/engine-pool";
 import { Journal } from "./journal/journal";
 import { openDatabase } from "./journal/open-database";
+import { isOfStorage } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
 import { workOnPgBoss } from "./lanes/work-on-pg-boss";
 import { PermitOffice } from "./permits/permit-office";
@@ -64,7 +65,8 @@ export async function runWorker({
     const name = quote(job.tenant);
     // What this machine lacks is no failure of the tenant: another worker may have it, and this one is in its way.
     await workFolder(job.rollout).catch((error: unknown) => {
-      misfit.abort(error);
+      // A database that is away is waited for.
+      if (!isOfStorage(error)) misfit.abort(error);
       throw error;
     });
     const { services } = (await journal.record(job.rollout)).spec;

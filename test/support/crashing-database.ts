@@ -1,19 +1,8 @@
 import type { Database, Queryable, Row, SqlValue } from "../../provider/rollout/journal/database";
 
-/** What a process that ends in the middle of something says to nobody. */
-export class Crash extends Error {}
-
-/**
- * A database whose process ends at a chosen moment: before any statement, within a transaction too, or after what was
- * written is there and before anybody was told. After it nothing is possible any more, as with a process that is gone.
- */
-export class CrashingDatabase implements Database {
+/** A database in which something happens at any moment: before each statement, and after what was written is there. */
+export abstract class InterruptedDatabase implements Database {
   readonly dialect: Database["dialect"];
-  /** How many moments are left until it ends; undefined: it does not. */
-  momentsLeft: number | undefined;
-  isCrashed = false;
-  /** Whether what was being written when it ended is there. */
-  hasWritten = false;
   /** How many statements were run, with those that begin and end transactions. */
   statements = 0;
   readonly #inner: Database;
@@ -23,40 +12,62 @@ export class CrashingDatabase implements Database {
     this.dialect = inner.dialect;
   }
 
+  /** @param hasWritten whether what was being written is there. */
+  protected abstract moment(hasWritten: boolean): void;
+
   async query(sql: string, parameters?: readonly SqlValue[]): Promise<readonly Row[]> {
-    this.#moment(false);
+    this.moment(false);
     this.statements += 1;
     const rows = await this.#inner.query(sql, parameters);
-    if (!/^\s*SELECT/.test(sql)) this.#moment(true);
+    if (!/^\s*SELECT/.test(sql)) this.moment(true);
     return rows;
   }
 
   async transaction<T>(work: (database: Queryable) => Promise<T>): Promise<T> {
-    this.#moment(false);
+    this.moment(false);
     const result = await this.#inner.transaction(async (transaction) => {
       this.statements += 2;
       const done = await work({
         dialect: this.dialect,
         query: async (sql, parameters) => {
-          this.#moment(false);
+          this.moment(false);
           this.statements += 1;
           return await transaction.query(sql, parameters);
         },
       });
-      this.#moment(false);
+      this.moment(false);
       return done;
     });
-    this.#moment(true);
+    this.moment(true);
     return result;
   }
 
   hold: Database["hold"] = async (name, lost) => await this.#inner.hold(name, lost);
 
+  hurry(ms: number): void {
+    this.#inner.hurry(ms);
+  }
+
   async close(): Promise<void> {
     await this.#inner.close();
   }
+}
 
-  #moment(hasWritten: boolean): void {
+/** What a process that ends in the middle of something says to nobody. */
+export class Crash extends Error {}
+
+/**
+ * A database whose process ends at a chosen moment: before any statement, within a transaction too, or after what was
+ * written is there and before anybody was told. After it nothing is possible any more, as with a process that is gone.
+ */
+export class CrashingDatabase extends InterruptedDatabase {
+  /** How many moments are left until it ends; undefined: it does not. */
+  momentsLeft: number | undefined;
+  isCrashed = false;
+  /** Whether what was being written when it ended is there. */
+  hasWritten = false;
+
+  protected override moment(hasWritten: boolean): void {
     if (this.isCrashed) throw new Crash("The process is gone.");
     if (this.momentsLeft === undefined) return;
     this.momentsLeft -= 1;

@@ -24,6 +24,8 @@ export interface Database {
    * @param lost told when it was lost, as with the connection: then whoever held it must stop at once.
    */
   hold(name: string, lost: (why: string) => void): Promise<Hold | undefined>;
+  /** From so many milliseconds on, waits for nothing any more: what can't be done then fails. */
+  hurry(ms: number): void;
   close(): Promise<void>;
 }
 

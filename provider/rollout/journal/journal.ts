@@ -10,7 +10,7 @@ import type { ServiceLimit, Target } from "../targets/target";
 import type { RolloutState, TenantState, Wave, WaveState } from "../wave";
 import type { Database, Queryable, Row, SqlValue } from "./database";
 import { JournalError } from "./journal-error";
-import { makeTables } from "./tables";
+import { makeTables, VERSION, versionOf } from "./tables";
 
 /** What a rollout is to do; it does not change once it is written. */
 export interface RolloutSpec {
@@ -172,10 +172,11 @@ export class Journal {
    * @throws {JournalError} when a later release has made it.
    */
   static async open(database: Database, now: () => number = Date.now): Promise<Journal> {
-    const later = await makeTables(database);
-    if (later === undefined) return new Journal(database, now);
+    const version = await versionOf(database);
+    if (version === undefined) await makeTables(database);
+    if (version === undefined || version <= VERSION) return new Journal(database, now);
     throw new JournalError(
-      `The journal was made by a later release (version ${later} of its tables); use that one.`,
+      `The journal was made by a later release (version ${version} of its tables); use that one.`,
     );
   }
 
@@ -390,7 +391,7 @@ export class Journal {
         target: parsed<Target>(row["target"]),
         attempt,
         takenOverFrom: wasRunning && before["worker"] !== null ? String(before["worker"]) : undefined,
-        plan: gunzipSync(row["plan"] as Uint8Array).toString("utf8"),
+        plan: unpacked(row["plan"]).toString("utf8"),
         digest: String(row["digest"]),
         summary: parsed<TenantSummary>(row["summary"]),
       };
@@ -620,9 +621,7 @@ export class Journal {
       "SELECT path, content FROM rollout_files WHERE rollout = $1 ORDER BY path",
       [id],
     );
-    const bundle = new Map(
-      rows.map((row) => [String(row["path"]), gunzipSync(row["content"] as Uint8Array)] as const),
-    );
+    const bundle = new Map(rows.map((row) => [String(row["path"]), unpacked(row["content"])] as const));
     return { bundle, folder: spec.folder ?? "." };
   }
 
@@ -896,7 +895,22 @@ function json(value: unknown): SqlValue {
 }
 
 function parsed<T>(text: SqlValue | undefined): T {
-  return JSON.parse(String(text)) as T;
+  return readable(() => JSON.parse(String(text)) as T);
+}
+
+function unpacked(bytes: SqlValue | undefined): Buffer {
+  return readable(() => gunzipSync(bytes as Uint8Array));
+}
+
+function readable<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new JournalError(
+      "What the rollout's journal holds can't be read: it was damaged, or somebody changed it. Bring back a copy of it, or begin a new rollout with another journal.",
+      { cause },
+    );
+  }
 }
 
 function time(value: SqlValue | undefined): number | undefined {

@@ -1,5 +1,5 @@
 import type { Database } from "./database";
-import { openSqlite } from "./sqlite-database";
+import { openSqlite, type SqliteOptions } from "./sqlite-database";
 
 /** Where the journal is kept when nothing else is said: beside the targets file's working folder. */
 export const DEFAULT_JOURNAL = ".email-security/rollouts.db";
@@ -10,8 +10,8 @@ export function isPostgres(place: string): boolean {
 }
 
 /** Opens the journal's database: PostgreSQL by its address, or a SQLite file. */
-export async function openDatabase(place: string): Promise<Database> {
-  if (!isPostgres(place)) return await openSqlite(place);
+export async function openDatabase(place: string, options: SqliteOptions = {}): Promise<Database> {
+  if (!isPostgres(place)) return await openSqlite(place, options);
   const { openPostgres } = await import("./postgres-database.js");
   return await openPostgres(place);
 }

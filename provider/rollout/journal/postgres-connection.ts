@@ -164,7 +164,11 @@ const ADVICE: readonly (readonly [RegExp, string])[] = [
     /^(42501|3F000)$/,
     "Give the user the right to create schemas in this database, or make the schema and give it to the user.",
   ],
-  [/^53(1|2)/, "The server has no room left."],
+  [/^53(1|2)/, "The server has no room left. Make some, then go on; what was committed is kept."],
+  [
+    /^42(P01|703)$/,
+    "The tables are not as this program left them: bring them back from a copy, or begin a new rollout with another database.",
+  ],
   [/^53300$/, "Raise the server's max_connections, or run fewer workers."],
   [/^25006$/, "It is a replica that only reads: give the address of the primary."],
   [/^ENOTFOUND$/, "See whether the URL's host is right."],

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, Pool, type PoolClient } from "pg";
 import type { Database, Hold, Queryable, Row, SqlValue } from "./database";
 import { DatabaseError } from "./database-error";
+import { Patience } from "./patience";
 import { isConnectionLost, isRaceLost, type PostgresPlace, postgresPlace } from "./postgres-connection";
 import { holdInPostgres } from "./postgres-hold";
 import { ended, setSession } from "./postgres-session";
@@ -23,6 +24,9 @@ const MARKS = "committed";
 const MARK_KEPT_MS = 3_600_000;
 /** The waits before trying again, in milliseconds, the last one as often as needed. */
 const PAUSES_MS = [50, 100, 250, 500, 1_000, 2_000];
+
+/** How often to see whether somebody is in a hurry, in milliseconds. */
+const LOOK_MS = 250;
 
 export interface PostgresOptions {
   /** How long a server that went away is waited for, in milliseconds. Default: 60,000. */
@@ -62,6 +66,7 @@ class PostgresDatabase implements Database {
   readonly #turn: bigint;
   readonly #pool: Pool;
   readonly #holds = new Set<Hold>();
+  readonly #patience = new Patience();
   #closed: Promise<void> | undefined;
 
   constructor(place: PostgresPlace, patienceMs: number) {
@@ -145,6 +150,10 @@ class PostgresDatabase implements Database {
     return hold;
   }
 
+  hurry(ms: number): void {
+    this.#patience.hurry(ms);
+  }
+
   close(): Promise<void> {
     this.#closed ??= this.#end();
     return this.#closed;
@@ -207,13 +216,28 @@ class PostgresDatabase implements Database {
     for (let tries = 0; ; tries++) {
       if (this.#closed) throw new DatabaseError(`${this.#place.name} was closed before this.`);
       try {
-        return await attempt();
+        return await this.#unlessHurried(attempt(), since);
       } catch (error) {
         const isOurs = error instanceof DatabaseError;
-        if (!isOurs || !mayBeAgain(error) || performance.now() - since > this.#patienceMs) throw error;
+        if (!isOurs || !mayBeAgain(error) || this.#patience.isOver(since, this.#patienceMs)) throw error;
         // Not all at once, who have lost the same server.
         await sleep((PAUSES_MS[Math.min(tries, PAUSES_MS.length - 1)] ?? 0) * (0.5 + Math.random() / 2));
       }
+    }
+  }
+
+  /** An answer that may never come is not waited for by who is in a hurry. */
+  async #unlessHurried<T>(answer: Promise<T>, since: number): Promise<T> {
+    const { promise: hurried, reject } = Promise.withResolvers<never>();
+    const look = setInterval(() => {
+      if (this.#patience.isOver(since, Number.POSITIVE_INFINITY)) {
+        reject(new DatabaseError(`${this.#place.name} had not answered yet when this was asked to end.`));
+      }
+    }, LOOK_MS);
+    try {
+      return await Promise.race([answer, hurried]);
+    } finally {
+      clearInterval(look);
     }
   }
 }

@@ -1,62 +1,126 @@
-import { createHash } from "node:crypto";
-import { closeSync, mkdirSync, openSync } from "node:fs";
-import { dirname } from "node:path";
+import { realpathSync } from "node:fs";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import PQueue from "p-queue";
 import { quote } from "../../settings/text";
 import type { Database, Hold, Queryable, Row, SqlValue } from "./database";
 import { JournalError } from "./journal-error";
+import { Patience } from "./patience";
+import { isBusy, patienceWith, reasonOf, told } from "./sqlite-errors";
+import { isThere, lockFile, makeEmpty, makeFolder, makeWhole, OpenedFiles, openFile } from "./sqlite-file";
+import { makeTables, versionOf } from "./tables";
 
 /** How long one attempt to get SQLite's lock may block this process, in milliseconds; others have their turn between two. */
 const BLOCK_MS = 50;
-/** How many such attempts are made: together with the waits between them, at least half a minute. */
-const ATTEMPTS = 400;
 /** The wait between two attempts, in milliseconds, and up to twice as long. */
 const RETRY_MS = 25;
+/** After so long it is told that something is waited for, in milliseconds. */
+const TELL_MS = 2_000;
 /** How many statements are kept prepared. Their texts are constants, but for lists of parameters. */
 const KEPT_STATEMENTS = 200;
 
+export interface SqliteOptions {
+  /** Told what is waited for, a line each. */
+  readonly log?: (line: string) => void;
+}
+
 /**
- * Opens a SQLite file as a {@link Database}, and makes it, and its folder, where there is none; only this user may read it.
+ * Opens a SQLite file as a {@link Database} with the journal's tables, and makes it, and its folder, where there is none; only
+ * this user may read it.
  *
  * Several processes of one machine may use it at once. A commit is on the disk before it is answered. The file belongs on
  * a disk of this machine: the locks of network file systems can't be relied on.
  *
- * A name is held by the operating system's lock on an empty file beside it, `<file>.<name>.lock`. It ends with the process,
- * however that ends, so nothing has to be renewed and nothing is ever lost; the empty file stays.
+ * A lock of another process is waited for, two minutes at most; a disk that is full or fails, ten seconds. A file that was deleted,
+ * replaced or emptied while it is open is an error of the next statement.
  *
- * @throws {JournalError} `ERR_ROLLOUT_JOURNAL` when the file can't be made, is no database, is read-only, or the disk is
- * full; from each method too.
+ * A name is held by the operating system's lock on an empty file beside it, `<file>.<name>.lock`. It ends with the process,
+ * however that ends, so nothing has to be renewed; it is lost only with that file. The empty file stays.
+ *
+ * @throws {JournalError} `ERR_ROLLOUT_JOURNAL` when the file can't be made, is empty, no database or no journal, is read-only, or the
+ * disk is full; from each method too.
  */
-export async function openSqlite(file: string): Promise<Database> {
-  const connection = await told(file, async () => await connect(file));
-  return new SqliteDatabase(file, connection);
+export async function openSqlite(file: string, { log = () => {} }: SqliteOptions = {}): Promise<Database> {
+  return await told(file, async () => {
+    if (!isThere(file)) await make(file);
+    const database = await SqliteDatabase.connected(realpathSync(file), file, log);
+    if ((await versionOf(database)) !== undefined) return database;
+    await database.close();
+    throw new JournalError(
+      `${quote(file, 500)} can't be used as a rollout's journal: it is a SQLite database, and has no journal in it; it was left as it is. Give the name of another, or of one to be made.`,
+    );
+  });
+}
+
+/** Makes a journal in which nothing is written yet; of several processes, one does. */
+async function make(file: string): Promise<void> {
+  makeFolder(file);
+  const lock = lockFile(file, "new");
+  makeEmpty(lock);
+  const turn = openFile(lock, BLOCK_MS);
+  try {
+    while (!isLocked(turn)) await sleep(RETRY_MS);
+    if (isThere(file)) return;
+    await makeWhole(file, async (part) => {
+      const database = await SqliteDatabase.connected(part, file, () => {});
+      try {
+        await makeTables(database);
+      } finally {
+        await database.close();
+      }
+    });
+  } finally {
+    turn.close();
+  }
 }
 
 class SqliteDatabase implements Database {
   readonly dialect = "sqlite";
+  /** Where it is, whatever links lead there, and as it was named. */
   readonly #file: string;
+  readonly #name: string;
+  readonly #log: (line: string) => void;
   readonly #connection: DatabaseSync;
+  readonly #opened: OpenedFiles;
   /** Statements and transactions of this process, one after the other: they share one connection. */
   readonly #turns = new PQueue({ concurrency: 1 });
   readonly #statements = new Map<string, Prepared>();
-  readonly #holds = new Set<DatabaseSync>();
+  readonly #holds = new Set<HeldFile>();
+  readonly #patience = new Patience();
+  /** Since when reads and writes fail: what was waited for in vain is not waited for again by the next. */
+  readonly #failing = { read: Number.NaN, write: Number.NaN };
   #isClosed = false;
 
-  constructor(file: string, connection: DatabaseSync) {
+  private constructor(file: string, name: string, log: (line: string) => void, connection: DatabaseSync) {
     this.#file = file;
+    this.#name = name;
+    this.#log = log;
     this.#connection = connection;
+    this.#opened = new OpenedFiles(file);
+  }
+
+  static async connected(file: string, name: string, log: (line: string) => void): Promise<SqliteDatabase> {
+    const connection = openFile(file, BLOCK_MS);
+    try {
+      // What SQLite keeps beside the file is there from the first reading on.
+      await whenFree(() => connection.exec("PRAGMA journal_mode = WAL; SELECT 1 FROM sqlite_master"));
+      connection.exec("PRAGMA synchronous = FULL");
+      return new SqliteDatabase(file, name, log, connection);
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
   }
 
   async query(sql: string, parameters: readonly SqlValue[] = []): Promise<readonly Row[]> {
-    return await this.#turn(async () => await patiently(() => this.#run(sql, parameters)));
+    const kind = /^\s*(select|pragma)\b/i.test(sql) ? "read" : "write";
+    return await this.#turn(kind, async () => this.#run(sql, parameters));
   }
 
   async transaction<T>(work: (database: Queryable) => Promise<T>): Promise<T> {
-    return await this.#turn(async () => {
-      // The lock is taken first, so that nothing within can lose a race, and the work is done once.
-      await patiently(() => this.#connection.exec("BEGIN IMMEDIATE"));
+    return await this.#turn("write", async () => {
+      // The lock is taken first, so that nothing within can lose a race.
+      this.#connection.exec("BEGIN IMMEDIATE");
       try {
         const result = await work({
           dialect: this.dialect,
@@ -65,41 +129,101 @@ class SqliteDatabase implements Database {
         this.#connection.exec("COMMIT");
         return result;
       } catch (error) {
-        // SQLite has rolled back by itself where the disk was full.
-        if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
+        this.#rollBack();
         throw error;
       }
     });
   }
 
-  async hold(name: string): Promise<Hold | undefined> {
+  async hold(name: string, lost: (why: string) => void): Promise<Hold | undefined> {
     const lock = lockFile(this.#file, name);
     return await told(lock, async () => {
-      const connection = open(lock, 0);
+      // A lock beside another file than the one that is open would keep nobody out.
+      this.#see();
+      makeEmpty(lock);
+      const connection = openFile(lock, 0);
       try {
-        connection.exec("BEGIN EXCLUSIVE");
+        if (!isLocked(connection)) {
+          connection.close();
+          return undefined;
+        }
       } catch (error) {
         connection.close();
-        if (isBusy(error)) return undefined;
         throw error;
       }
-      this.#holds.add(connection);
-      return { release: async () => this.#release(connection) };
+      const held = { connection, opened: new OpenedFiles(lock), lost };
+      this.#holds.add(held);
+      return { release: async () => this.#release(held) };
     });
+  }
+
+  hurry(ms: number): void {
+    this.#patience.hurry(ms);
   }
 
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
     await this.#turns.onIdle();
-    for (const hold of this.#holds) this.#release(hold);
+    for (const held of this.#holds) this.#release(held);
     this.#statements.clear();
     this.#connection.close();
   }
 
-  async #turn<T>(work: () => Promise<T>): Promise<T> {
+  async #turn<T>(kind: "read" | "write", work: () => Promise<T>): Promise<T> {
     if (this.#isClosed) throw new JournalError(`${this.#file} was closed before this statement.`);
-    return await told(this.#file, async () => await this.#turns.add(work));
+    return await told(this.#name, async () => await this.#turns.add(() => this.#patiently(kind, work)));
+  }
+
+  /** Does what has its turn, again where it failed in a way that may pass, without keeping this process from all else meanwhile. */
+  async #patiently<T>(kind: "read" | "write", work: () => Promise<T>): Promise<T> {
+    let toldAt: number | undefined;
+    for (;;) {
+      try {
+        const result = await work();
+        // What went to a file that nobody can find any more was not kept.
+        this.#see();
+        this.#failing[kind] = Number.NaN;
+        if (toldAt !== undefined) this.#log(`The journal ${quote(this.#name, 500)} can be used again.`);
+        return result;
+      } catch (error) {
+        this.#see();
+        const patienceMs = patienceWith(error);
+        const now = performance.now();
+        const since = Number.isNaN(this.#failing[kind]) ? now : this.#failing[kind];
+        if (patienceMs === 0) throw error;
+        this.#failing[kind] = since;
+        if (this.#patience.isOver(since, patienceMs)) throw error;
+        if (toldAt === undefined && now - since >= TELL_MS) {
+          toldAt = now;
+          this.#log(
+            `The journal ${quote(this.#name, 500)} can't be used now: ${reasonOf(error)} It is waited for, ${patienceMs / 1_000} s at most.`,
+          );
+        }
+        await sleep(RETRY_MS * (1 + Math.random()));
+      }
+    }
+  }
+
+  /** SQLite has rolled back by itself where the disk was full; where it can't, it does so when the file is opened again. */
+  #rollBack(): void {
+    try {
+      if (this.#connection.isTransaction) this.#connection.exec("ROLLBACK");
+    } catch {}
+  }
+
+  /** @throws {JournalError} when the file is not the one any more that was opened. */
+  #see(): void {
+    const change = this.#opened.change;
+    if (change !== undefined) {
+      throw new JournalError(`The rollout's journal can't be used any more: ${change}`, { isGone: true });
+    }
+    for (const held of this.#holds) {
+      const why = held.opened.change;
+      if (why === undefined) continue;
+      this.#release(held);
+      held.lost(why);
+    }
   }
 
   #run(sql: string, parameters: readonly SqlValue[]): Row[] {
@@ -126,8 +250,8 @@ class SqliteDatabase implements Database {
     return prepared;
   }
 
-  #release(hold: DatabaseSync): void {
-    if (this.#holds.delete(hold)) hold.close();
+  #release(held: HeldFile): void {
+    if (this.#holds.delete(held)) held.connection.close();
   }
 }
 
@@ -137,115 +261,33 @@ interface Prepared {
   readonly names: readonly string[];
 }
 
-async function connect(file: string): Promise<DatabaseSync> {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const connection = open(file, BLOCK_MS);
+interface HeldFile {
+  readonly connection: DatabaseSync;
+  readonly opened: OpenedFiles;
+  readonly lost: (why: string) => void;
+}
+
+/** Takes the lock of an empty file; false where another has it. */
+function isLocked(connection: DatabaseSync): boolean {
   try {
-    await patiently(() => connection.exec("PRAGMA journal_mode = WAL"));
-    connection.exec("PRAGMA synchronous = FULL");
-    return connection;
+    connection.exec("BEGIN EXCLUSIVE");
+    return true;
   } catch (error) {
-    connection.close();
+    if (isBusy(error)) return false;
     throw error;
   }
 }
 
-function open(file: string, timeout: number): DatabaseSync {
-  createPrivate(file);
-  // Loaded on use: older releases of Node.js warn that the module is experimental.
-  const sqlite = process.getBuiltinModule("node:sqlite");
-  return new sqlite.DatabaseSync(file, { timeout });
-}
-
-/**
- * Makes an empty file that only this user may read; SQLite gives what it puts beside it the same rights. One that is there is
- * not touched: to open and close it here would let go of the locks that this process has on it.
- */
-function createPrivate(file: string): void {
-  try {
-    closeSync(openSync(file, "wx", 0o600));
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-}
-
-/** Different names have different files, on file systems too that don't tell case apart. */
-function lockFile(file: string, name: string): string {
-  const isPlain = /^[a-z0-9-]{1,60}$/.test(name);
-  const readable = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-  const hash = () => createHash("sha256").update(name).digest("hex").slice(0, 16);
-  return `${file}.${isPlain ? name : `${readable.slice(0, 40)}.${hash()}`}.lock`;
-}
-
-/** Tries again while another process writes, without keeping this one from all else meanwhile. */
-async function patiently<T>(attempt: () => T): Promise<T> {
-  for (let attempts = 1; ; attempts += 1) {
+/** Tries again while another process has the lock. */
+async function whenFree(attempt: () => void): Promise<void> {
+  const since = performance.now();
+  for (;;) {
     try {
-      return attempt();
+      attempt();
+      return;
     } catch (error) {
-      if (!isBusy(error) || attempts === ATTEMPTS) throw error;
+      if (!isBusy(error) || performance.now() - since >= patienceWith(error)) throw error;
       await sleep(RETRY_MS * (1 + Math.random()));
     }
   }
 }
-
-function isBusy(error: unknown): boolean {
-  return resultCode(error) === BUSY;
-}
-
-/** Makes errors of the file into those that say what to do; what is wrong with a statement stays as it is. */
-async function told<T>(file: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    const code = resultCode(error) ?? systemCode(error);
-    const reason = code === undefined ? undefined : REASONS.get(code);
-    if (reason === undefined) throw error;
-    const said = error instanceof Error ? error.message : String(error);
-    throw new JournalError(`${quote(file, 500)} can't be used as a rollout's journal: ${reason} (${said})`, {
-      cause: error,
-    });
-  }
-}
-
-/** SQLite's result code without the details that it may carry in its upper bits. */
-function resultCode(error: unknown): number | undefined {
-  const code = error instanceof Error && "errcode" in error ? error.errcode : undefined;
-  return typeof code === "number" ? code & 0xff : undefined;
-}
-
-function systemCode(error: unknown): string | undefined {
-  return error instanceof Error && "syscall" in error ? (error as NodeJS.ErrnoException).code : undefined;
-}
-
-const BUSY = 5;
-
-const NO_ACCESS =
-  "this user may not write there. Give another file, or the rights to that one and to its folder.";
-const DISK_FULL = "the disk is full. Make room there, then go on; what was committed is kept.";
-const NO_FOLDER = "a part of its path is no folder. Give another file.";
-
-/** By SQLite's result code, or the operating system's. */
-const REASONS: ReadonlyMap<number | string, string> = new Map<number | string, string>([
-  [3, NO_ACCESS],
-  [
-    BUSY,
-    "another process has kept it locked for half a minute. Look for one that hangs, and end it; then go on.",
-  ],
-  [8, NO_ACCESS],
-  [10, "the disk failed to read or write. Look at the disk; a copy of the file may still be read."],
-  [11, "the file is damaged. Bring back a copy of it, or begin a new rollout with another file."],
-  [13, DISK_FULL],
-  [14, `it can't be opened. Is it a file, and may this user write to it and to its folder?`],
-  [
-    26,
-    "the file is no SQLite database; it was left as it is. Give the name of another, or of one to be made.",
-  ],
-  ["EACCES", NO_ACCESS],
-  ["EPERM", NO_ACCESS],
-  ["EROFS", NO_ACCESS],
-  ["ENOSPC", DISK_FULL],
-  ["EDQUOT", DISK_FULL],
-  ["ENOTDIR", NO_FOLDER],
-  ["EEXIST", NO_FOLDER],
-]);

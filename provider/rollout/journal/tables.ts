@@ -1,8 +1,8 @@
 import { ADDRESSES_TABLE } from "../permits/address-limiter";
-import type { Database } from "./database";
+import type { Database, Queryable } from "./database";
 
 /** The version of the tables; a journal of a later one is refused. */
-const VERSION = 1;
+export const VERSION = 1;
 
 /** Times are milliseconds since 1970. A `bytes` column is a BLOB or bytea, by the database. */
 const tables = (bytes: string): readonly string[] => [
@@ -30,21 +30,23 @@ const tables = (bytes: string): readonly string[] => [
   ADDRESSES_TABLE,
 ];
 
-/**
- * Makes the journal's tables where they are not there yet.
- *
- * @returns the version of those that are there, when it is a later one than this release knows.
- */
-export async function makeTables(database: Database): Promise<number | undefined> {
+/** The version of the tables that are there; undefined where there are none. Only reads: whoever looks at a journal changes nothing. */
+export async function versionOf(database: Queryable): Promise<number | undefined> {
+  const known =
+    database.dialect === "sqlite"
+      ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name = $1"
+      : "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1";
+  if ((await database.query(known, ["rollout_journal"])).length === 0) return undefined;
+  const [row] = await database.query("SELECT version FROM rollout_journal");
+  return row === undefined ? undefined : Number(row["version"]);
+}
+
+/** Makes the journal's tables where they are not there yet; another process may do so at the same time. */
+export async function makeTables(database: Database): Promise<void> {
   const bytes = database.dialect === "sqlite" ? "BLOB" : "bytea";
-  return await database.transaction(async (transaction) => {
+  await database.transaction(async (transaction) => {
     for (const table of tables(bytes)) await transaction.query(table);
-    const [row] = await transaction.query("SELECT version FROM rollout_journal");
-    if (row === undefined) {
-      await transaction.query("INSERT INTO rollout_journal (version) VALUES ($1)", [VERSION]);
-      return undefined;
-    }
-    const version = Number(row["version"]);
-    return version > VERSION ? version : undefined;
+    if ((await transaction.query("SELECT version FROM rollout_journal")).length > 0) return;
+    await transaction.query("INSERT INTO rollout_journal (version) VALUES ($1)", [VERSION]);
   });
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from "../journal/database";
+import type { TenantError } from "../report/rollout-report";
 
 /** One tenant whose turn has come. */
 export interface Job {
@@ -10,7 +11,10 @@ export interface Job {
   readonly round: number;
 }
 
-/** Does one job to its end: looks at the journal first, and writes how it went there. Throws only where it could do neither. */
+/**
+ * Does one job to its end: looks at the journal first, and writes how it went there. Throws only where it could do neither: an
+ * {@link UnwrittenError} where the job was begun.
+ */
 export type DoJob = (job: Job, signal: AbortSignal) => Promise<void>;
 
 /** How tenants whose turn has come get to whoever changes them: in this process, or on other machines. */
@@ -21,4 +25,22 @@ export interface Lane {
   start(): void;
   /** Waits for what is under way here, and begins nothing more. */
   drain(): Promise<void>;
+  /** Jobs that ended here and of which the journal does not say so: nobody is at them. Absent where none are done here. */
+  readonly unwritten?: readonly UnwrittenError[];
+}
+
+/** A job of which the journal does not say how it went, since it could not be written. The cause says why. */
+export class UnwrittenError extends Error {
+  readonly job: Job;
+  /** What became of the tenant; `left`: it was not come to. */
+  readonly became: "changed" | "failed" | "left";
+  /** How it failed. */
+  readonly failure: TenantError | undefined;
+
+  constructor(job: Job, became: UnwrittenError["became"], failure: TenantError | undefined, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.job = job;
+    this.became = became;
+    this.failure = failure;
+  }
 }

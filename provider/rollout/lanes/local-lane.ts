@@ -1,21 +1,17 @@
-import type { DoJob, Job, Lane } from "./lane";
+import { type DoJob, type Job, type Lane, UnwrittenError } from "./lane";
 
 /** Runs jobs in this process, all that were handed out at once; whoever hands them out keeps their number. */
 export class LocalLane implements Lane {
   readonly #doJob: DoJob;
   readonly #signal: AbortSignal;
-  readonly #fail: (error: unknown) => void;
   readonly #running = new Set<Promise<void>>();
+  readonly unwritten: UnwrittenError[] = [];
   #waiting: Job[] = [];
 
-  /**
-   * @param signal ends what is under way at once.
-   * @param fail told of what a job could neither do nor write down.
-   */
-  constructor(doJob: DoJob, signal: AbortSignal, fail: (error: unknown) => void) {
+  /** @param signal ends what is under way at once. */
+  constructor(doJob: DoJob, signal: AbortSignal) {
     this.#doJob = doJob;
     this.#signal = signal;
-    this.#fail = fail;
   }
 
   handOut(_database: unknown, jobs: readonly Job[]): Promise<void> {
@@ -27,7 +23,10 @@ export class LocalLane implements Lane {
   start(): void {
     for (const job of this.#waiting) {
       const done = this.#doJob(job, this.#signal)
-        .catch(this.#fail)
+        .catch((error: unknown) => {
+          const isTold = error instanceof UnwrittenError;
+          this.unwritten.push(isTold ? error : new UnwrittenError(job, "left", undefined, error));
+        })
         .finally(() => this.#running.delete(done));
       this.#running.add(done);
     }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Permits } from "../../client";
 import type { Database } from "../journal/database";
 import type { ServiceLimit } from "../targets/target";
+import { temporaryFolderError } from "../temporary-folder";
 import { AddressLimiter } from "./address-limiter";
 import { type PermitServer, startPermitServer } from "./permit-server";
 
@@ -45,7 +46,13 @@ export class PermitOffice {
     counter.server ??= startPermitServer(counter.limiter, {
       isAllowed: (asking) => this.#grants.get(asking)?.() ?? false,
     });
-    const server = await counter.server;
+    // What could not be begun now may be later.
+    counter.server.catch(() => {
+      counter.server = undefined;
+    });
+    const server = await counter.server.catch((error: unknown) => {
+      throw temporaryFolderError(error);
+    });
     return {
       environment: { EMAIL_SECURITY_PERMITS: server.address, EMAIL_SECURITY_PERMITS_TOKEN: token },
       revoke: () => this.#grants.delete(token),

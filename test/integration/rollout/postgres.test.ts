@@ -157,6 +157,16 @@ describe("a journal in PostgreSQL whose server goes away", () => {
     ]);
     expect(lost).toHaveLength(1);
     expect(await database.hold("rollout 1", () => {})).toBeDefined();
+
+    // Whoever was asked to end waits neither for an answer that does not come, nor for a server that stays away.
+    const slow = database.query("select pg_sleep(20)");
+    database.hurry(0);
+    await expect(slow).rejects.toMatchObject({
+      code: "ERR_ROLLOUT_DATABASE",
+      message: expect.stringContaining("had not answered yet when this was asked to end"),
+    });
+    await server.stop();
+    await expect(database.query("select 1 as one")).rejects.toMatchObject({ code: "ERR_ROLLOUT_DATABASE" });
     await database.close();
   });
 

@@ -1,10 +1,25 @@
 import { spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { once } from "node:events";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openSqlite } from "../../../../provider/rollout/journal/sqlite-database";
+import { reasonOf } from "../../../../provider/rollout/journal/sqlite-errors";
 import { RUN_SOURCES } from "../../../integration/hostile/client-process";
 import { turn } from "../../../support/virtual-time";
 
@@ -182,7 +197,9 @@ describe("what can't be used says why and what to do:", () => {
   it("a folder, and a path through a file", async () => {
     mkdirSync(join(folder, "folder"));
     writeFileSync(join(folder, "plain"), "");
-    await expect(openSqlite(join(folder, "folder"))).rejects.toThrow(/folder" can't be used .*Is it a file/);
+    await expect(openSqlite(join(folder, "folder"))).rejects.toThrow(
+      /folder" can't be used .*See whether it is a file/,
+    );
     await expect(openSqlite(join(folder, "plain", "journal.db"))).rejects.toThrow(/no folder\. Give another/);
   });
 
@@ -196,6 +213,8 @@ describe("what can't be used says why and what to do:", () => {
     const fill = database.transaction(async (within) => {
       for (let n = 0; n < 100; n += 1) await within.query("INSERT INTO a VALUES ($1)", ["x".repeat(1_000)]);
     });
+    // As at Ctrl-C: else it would be waited for.
+    database.hurry(0);
     await expect(fill).rejects.toMatchObject({
       code: "ERR_ROLLOUT_JOURNAL",
       message: expect.stringContaining("the disk is full. Make room there, then go on"),
@@ -219,7 +238,191 @@ describe("what can't be used says why and what to do:", () => {
   });
 });
 
-it("leaves an error of a statement as it is", async () => {
+it("tells of what SQLite, or the operating system, says no more than that it fails", () => {
+  for (let errcode = 1; errcode <= 255; errcode += 1) {
+    const raw = Object.assign(new Error("raw"), { code: "ERR_SQLITE_ERROR", errcode });
+    // What went wrong, and what to do.
+    expect(reasonOf(raw), String(errcode)).toMatch(/^[a-zS].*[.] [A-Z].*[.]$/);
+  }
+  for (const code of Object.keys(constants.errno)) {
+    const raw = Object.assign(new Error("raw"), { code, syscall: "open" });
+    expect(reasonOf(raw), code).toMatch(/^[a-z].*[.] [A-Z].*[.]$/);
+  }
+});
+
+describe("what is no journal is not taken for a new one:", () => {
+  const refused = async (path: string, why: RegExp) =>
+    await expect(openSqlite(path)).rejects.toMatchObject({
+      code: "ERR_ROLLOUT_JOURNAL",
+      message: expect.stringMatching(why),
+    });
+
+  it("an empty file, which stays with what is beside it", async () => {
+    const path = join(folder, "empty.db");
+    writeFileSync(path, "");
+    writeFileSync(`${path}-wal`, "the last of it");
+    await refused(
+      path,
+      /empty\.db" can't be used .*it is empty.*gates.*Bring back a copy.*-wal" beside it.*remove the empty/,
+    );
+    expect(readdirSync(folder).sort()).toEqual(["empty.db", "empty.db-wal"]);
+    expect(readFileSync(`${path}-wal`, "utf8")).toBe("the last of it");
+  });
+
+  it("a database of somebody else's, and a link to nothing", async () => {
+    const path = join(folder, "other.db");
+    const other = new DatabaseSync(path);
+    other.exec("CREATE TABLE theirs (x)");
+    await refused(path, /other\.db" can't be used .*has no journal in it; it was left as it is/);
+    expect(other.prepare("SELECT name FROM sqlite_master").all()).toEqual([{ name: "theirs" }]);
+    other.close();
+    symlinkSync(join(folder, "elsewhere", "rollouts.db"), join(folder, "link.db"));
+    await refused(
+      join(folder, "link.db"),
+      /a link to ".*elsewhere.rollouts\.db", which is not there.*mounting its disk/,
+    );
+  });
+});
+
+describe("a new file", () => {
+  it("is there whole or not at all, wherever the process that made it was killed", async () => {
+    const killed = await inProcess(
+      `import fs from "node:fs";
+      import { syncBuiltinESMExports } from "node:module";
+      fs.renameSync = () => process.kill(process.pid, "SIGKILL");
+      syncBuiltinESMExports();`,
+      "",
+    );
+    expect(killed).toMatchObject({ signal: "SIGKILL" });
+    const made = join(folder, "made", "here");
+    expect(readdirSync(made).sort()).toEqual([
+      "journal.db.new",
+      "journal.db.new.lock",
+      "journal.db.new.lock-journal",
+    ]);
+    const database = await openSqlite(file);
+    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 1 }]);
+    await database.close();
+    expect(readdirSync(made).sort()).toEqual(["journal.db", "journal.db.new.lock"]);
+  });
+
+  it("is made once by several processes that start at once", async () => {
+    const write = `await database.query("INSERT INTO rollout_files VALUES ($1, 'path', x'00')", [String(process.pid)]);`;
+    const all = await Promise.all(Array.from({ length: 4 }, () => inProcess("", write)));
+    for (const one of all) expect(one).toMatchObject({ code: 0 });
+    const database = await openSqlite(file);
+    expect(await database.query("SELECT count(*) AS n FROM rollout_files")).toEqual([{ n: 4 }]);
+    await database.close();
+  });
+});
+
+describe("a file that is not the one any more that was opened", () => {
+  const CHANGES: Readonly<Record<string, [() => void, RegExp]>> = {
+    "it is deleted": [() => rmSync(file), /journal\.db" is gone: it, or its folder, was deleted or moved/],
+    "its folder is deleted": [
+      () => rmSync(join(folder, "made"), { recursive: true }),
+      /journal\.db" is gone/,
+    ],
+    "it is moved": [() => renameSync(file, `${file}.old`), /journal\.db" is gone/],
+    "what is beside it is deleted": [() => rmSync(`${file}-wal`), /journal\.db-wal" is gone/],
+    "it is emptied": [() => truncateSync(file), /journal\.db" is empty: it was emptied while it was open/],
+    "it is replaced": [
+      () => {
+        copyFileSync(file, `${file}.copy`);
+        renameSync(`${file}.copy`, file);
+      },
+      /journal\.db" is another file now: it was replaced/,
+    ],
+  };
+
+  it.each(Object.entries(CHANGES))(
+    "is told when %s, and nothing is said to be written to it",
+    async (_, [change, why]) => {
+      const database = await openSqlite(file);
+      await database.query("CREATE TABLE a (x TEXT)");
+      change();
+      const gone = { code: "ERR_ROLLOUT_JOURNAL", isGone: true, message: expect.stringMatching(why) };
+      await expect(database.query("INSERT INTO a VALUES ('lost')")).rejects.toMatchObject(gone);
+      await expect(database.query("SELECT x FROM a")).rejects.toMatchObject(gone);
+      await expect(database.transaction(async () => {})).rejects.toMatchObject(gone);
+      await expect(database.hold("rollout", () => {})).rejects.toMatchObject(gone);
+      await database.close();
+    },
+  );
+
+  it("ends what is held where it is that of the lock", async () => {
+    const database = await openSqlite(file);
+    const lost: string[] = [];
+    const hold = await database.hold("rollout", (why) => lost.push(why));
+    expect(hold).toBeDefined();
+    await database.query("SELECT 1 AS one");
+    expect(lost).toEqual([]);
+    rmSync(`${file}.rollout.lock`);
+    await database.query("SELECT 1 AS one");
+    expect(lost).toEqual([expect.stringContaining('journal.db.rollout.lock" is gone')]);
+    await hold?.release();
+    expect(await database.hold("rollout", () => {})).toBeDefined();
+    await database.close();
+  });
+});
+
+describe("a lock of another process", () => {
+  it("is waited for and told, and by who is in a hurry no more", async () => {
+    const lines: string[] = [];
+    let heard = () => {};
+    const log = (line: string) => {
+      lines.push(line);
+      heard();
+    };
+    const database = await openSqlite(file, { log });
+    await database.query("CREATE TABLE a (x TEXT)");
+    const other = new DatabaseSync(file);
+    other.exec("BEGIN IMMEDIATE");
+    const waiting = database.query("INSERT INTO a VALUES ('waited')");
+    await new Promise<void>((resolve) => (heard = resolve));
+    other.exec("COMMIT");
+    await waiting;
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /journal\.db" can't be used now: another process keeps it locked.*120 s at most\.$/,
+      ),
+      expect.stringMatching(/journal\.db" can be used again\.$/),
+    ]);
+    other.exec("BEGIN IMMEDIATE");
+    const impatient = database.query("INSERT INTO a VALUES ('impatient')");
+    database.hurry(0);
+    await expect(impatient).rejects.toThrow("another process keeps it locked. Look for one that hangs");
+    other.close();
+    expect(await database.query("SELECT x FROM a")).toEqual([{ x: "waited" }]);
+    await database.close();
+  });
+});
+
+/** Opens the file in a process of its own. */
+async function inProcess(
+  before: string,
+  after: string,
+): Promise<{ code: number | null; signal: string | null }> {
+  const program = `${RUN_SOURCES}
+    ${before}
+    const { openSqlite } = await import(process.env.SQLITE_URL);
+    const database = await openSqlite(process.env.FILE);
+    ${after}
+    await database.close();`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    stdio: ["ignore", "inherit", "inherit"],
+    env: {
+      ...process.env,
+      NODE_OPTIONS: "--disable-warning=ExperimentalWarning",
+      SQLITE_URL: pathToFileURL("provider/rollout/journal/sqlite-database.ts").href,
+      FILE: file,
+    },
+  });
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  return { code, signal };
+}
+
+it("tells what SQLite says of a statement", async () => {
   const database = await openSqlite(file);
   await database.query("CREATE TABLE a (x TEXT PRIMARY KEY)");
   await database.query("INSERT INTO a VALUES ('one')");

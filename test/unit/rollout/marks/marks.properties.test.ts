@@ -233,23 +233,17 @@ class Story {
     await journal.reclaim(id);
     const killed = new AbortController();
     let left = killAfter ?? Number.POSITIVE_INFINITY;
-    const lane = new LocalLane(
-      async (job) => {
-        if (left-- <= 0) return killed.abort();
-        const claimed = await journal.begin(job, "worker");
-        if (claimed === undefined) return;
-        const before = record.spec.waves.slice(0, job.wave).flatMap(({ tenants }) => tenants);
-        expect(before.filter((name) => this.#closed.has(name))).toEqual([]);
-        this.held[job.tenant] = (JSON.parse(claimed.plan) as { version: number }).version;
-        if (record.spec.waves[job.wave]?.gate === true) this.#closed.add(job.tenant);
-        await journal.finish(claimed, undefined);
-        this.#live.get(id)?.delete(job.tenant);
-      },
-      killed.signal,
-      (error) => {
-        throw error;
-      },
-    );
+    const lane = new LocalLane(async (job) => {
+      if (left-- <= 0) return killed.abort();
+      const claimed = await journal.begin(job, "worker");
+      if (claimed === undefined) return;
+      const before = record.spec.waves.slice(0, job.wave).flatMap(({ tenants }) => tenants);
+      expect(before.filter((name) => this.#closed.has(name))).toEqual([]);
+      this.held[job.tenant] = (JSON.parse(claimed.plan) as { version: number }).version;
+      if (record.spec.waves[job.wave]?.gate === true) this.#closed.add(job.tenant);
+      await journal.finish(claimed, undefined);
+      this.#live.get(id)?.delete(job.tenant);
+    }, killed.signal);
     await conduct(id, {
       journal,
       lane,

@@ -1,0 +1,146 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import type { ServiceRequest } from "../../provider/sandbox";
+import { baselineOf, Fleet, type RunningCommand } from "../support/fleet";
+
+/*
+ * The journal's own storage fails in the middle of a rollout: another process keeps it locked, it may not grow, it is deleted, it is
+ * empty. Through the real command and the real engine.
+ */
+
+let fleet: Fleet;
+let journal: string;
+let atRequest: (request: ServiceRequest) => void = () => {};
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    tenants: 2,
+    waves: "waves:\n  - { name: all, maxConcurrent: 1 }\n",
+    sandbox: {
+      intercept: (request) => {
+        atRequest(request);
+        return undefined;
+      },
+    },
+  });
+  journal = join(fleet.folder, ".email-security", "rollouts.db");
+});
+
+let round = 0;
+let baseline: readonly string[] = [];
+beforeEach(async () => {
+  round += 1;
+  baseline = baselineOf(2).map((value) => `r${round}-${value}`);
+  await fleet.baseline(baseline);
+  fleet.take();
+});
+
+afterEach(() => {
+  atRequest = () => {};
+});
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+/** Done in the moment in which the service gets the first write to a tenant. */
+async function atFirstWrite(run: RunningCommand, name: string, act: () => void): Promise<void> {
+  await run.seen((event) => event.kind === "tenant-started" && event.tenant === name);
+  await new Promise<void>((done) => {
+    atRequest = ({ method }) => {
+      if (method === "GET") return;
+      atRequest = () => {};
+      act();
+      done();
+    };
+  });
+}
+
+/** Every tenant holds what is declared, and each new entry was asked for once, over all runs. */
+function expectEachOnce(): void {
+  const posts = fleet.take().filter(({ method }) => method === "POST");
+  const told = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
+  const own = round === 1 ? fleet.names.map((name) => `${name} only-${name}.example`) : [];
+  const added = fleet.names.flatMap((name) => baseline.map((value) => `${name} ${value}`));
+  expect(told.sort()).toEqual([...own, ...added].sort());
+  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
+}
+
+/** What a person is told to do next. */
+function nextCommand(output: string): string[] {
+  return /`email-security rollout (--resume \S+)`/.exec(output)?.[1]?.split(" ") ?? [];
+}
+
+/** Keeps the journal locked, as a backup or a person's query does. */
+function lock(): { release(): void } {
+  const other = new DatabaseSync(journal);
+  other.exec("BEGIN IMMEDIATE");
+  return { release: () => other.close() };
+}
+
+it("waits for a lock of another process, and at Ctrl-C ends and tells what the journal does not", async () => {
+  const run = fleet.begin({}, "rollout", "--yes");
+  const locks: { release(): void }[] = [];
+  await atFirstWrite(run, "t0", () => locks.push(lock()));
+  await run.said("another process keeps it locked");
+  // Whoever looks on is not kept from it.
+  expect(await fleet.states()).toEqual({ t0: "running", t1: "pending" });
+  locks.pop()?.release();
+  await run.said("can be used again");
+  await atFirstWrite(run, "t1", () => locks.push(lock()));
+  run.process.kill("SIGINT");
+  const { code, output } = await run.ended;
+  locks.pop()?.release();
+  expect(code).toBe(1);
+  expect(output).toMatch(/since its journal failed: .*rollouts\.db.*locked.*\[ERR_ROLLOUT_JOURNAL\]/);
+  expect(output).toContain('"t1" was changed, and the journal does not say so');
+  expect(await fleet.states()).toEqual({ t0: "done", t1: "running" });
+  expect(await fleet.rollout(...nextCommand(output))).toMatchObject({ code: 0 });
+  expectEachOnce();
+});
+
+it("ends by itself where the journal may not grow, and is resumed", async () => {
+  const run = fleet.begin({}, "rollout", "--yes");
+  await atFirstWrite(run, "t0", () => {
+    // What it has started already has a limit of its own.
+    execFileSync("prlimit", [`--pid=${run.process.pid}`, "--fsize=1"]);
+  });
+  const { code, output } = await run.ended;
+  expect(code).toBe(1);
+  expect(output).toMatch(/can't be used now: the disk failed to read or write, or a limit.*10 s at most/);
+  expect(output).toMatch(
+    /since its journal failed: .*rollouts\.db.*the disk failed.*\[ERR_ROLLOUT_JOURNAL\]/,
+  );
+  expect(output).toContain('"t0" was changed, and the journal does not say so');
+  expect(output).toContain("0 of 2 tenants hold what is declared, 0 failed, and 2 are left");
+  expect(await fleet.rollout(...nextCommand(output))).toMatchObject({ code: 0 });
+  expectEachOnce();
+});
+
+it("ends when its journal is deleted, and takes no empty file for a new one", async () => {
+  const run = fleet.begin({}, "rollout", "--yes");
+  await atFirstWrite(run, "t0", () => rmSync(dirname(journal), { recursive: true }));
+  const { code, output } = await run.ended;
+  expect(code).toBe(1);
+  expect(output).toMatch(
+    /rollouts\.db" is gone: it, or its folder, was deleted or moved.*\[ERR_ROLLOUT_JOURNAL\]/,
+  );
+  expect(output).toMatch(/If you have the journal, bring it back .* Else begin a new rollout/);
+  expect(output).not.toContain("ENOENT");
+
+  await fleet.quiet();
+  mkdirSync(dirname(journal));
+  writeFileSync(journal, "");
+  for (const args of [["--yes"], ["--resume"], ["continue"], ["status"], ["stop"]]) {
+    const refused = await fleet.rollout(...args);
+    expect(refused, args.join()).toMatchObject({ code: 1 });
+    expect(refused.output).toMatch(/rollouts\.db" can't be used .*it is empty.*\[ERR_ROLLOUT_JOURNAL\]/);
+  }
+  rmSync(journal);
+  const again = /`email-security rollout (tenants\.yaml)`/.exec(output)?.[1] ?? "none";
+  expect(await fleet.rollout(again, "--yes")).toMatchObject({ code: 0 });
+  expectEachOnce();
+});

@@ -1,0 +1,214 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, expect, it } from "vitest";
+import { conduct } from "../../../provider/rollout/coordinator";
+import type { HealthContext } from "../../../provider/rollout/health";
+import type { Database } from "../../../provider/rollout/journal/database";
+import { Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
+import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { type Change, journaledJob } from "../../../provider/rollout/journaled-job";
+import { LocalLane } from "../../../provider/rollout/lanes/local-lane";
+import type { RolloutEvent } from "../../../provider/rollout/report/rollout-event";
+import { FailingDatabase, type Failure } from "../../support/failing-database";
+import { targetOf } from "../../support/journal-story";
+import { isLong } from "../../support/scale";
+import { turn } from "../../support/virtual-time";
+
+/*
+ * The journal's own storage fails, while a rollout runs: at any statement, once, for a while or for good. The real coordinator over the
+ * real journal; the tenants are in memory.
+ */
+
+const folder = mkdtempSync(join(tmpdir(), "email-security-failing-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const NAMES = Array.from({ length: 7 }, (_, index) => `tenant-${index}`);
+const SPEC: RolloutSpec = {
+  source: "tenants.yaml",
+  project: "email-security",
+  today: "2026-11-21",
+  waves: [
+    { name: "first", maxConcurrent: 2, tolerated: 1, soakMs: 0, gate: false, tenants: NAMES.slice(0, 3) },
+    { name: "second", maxConcurrent: 3, tolerated: 4, soakMs: 1, gate: false, tenants: NAMES.slice(3) },
+  ],
+  services: [],
+  backend: "file",
+};
+
+/** Tenants that are changed in several steps, so that two who change one at once are seen. */
+class Tenants {
+  readonly changes = new Map<string, number>();
+  /** Those that fail. */
+  readonly failing: Set<string>;
+
+  constructor(failing: readonly string[]) {
+    this.failing = new Set(failing);
+  }
+
+  readonly change: Change = async ({ target: { name } }) => {
+    await turn();
+    const before = this.changes.get(name) ?? 0;
+    await turn();
+    if (this.failing.has(name)) throw new Error("The service refused it.");
+    if (before === 0) this.changes.set(name, before + 1);
+  };
+
+  isChanged(name: string): boolean {
+    return this.changes.has(name);
+  }
+}
+
+/** What a person asks for, by Ctrl-C once or twice. */
+interface Asked {
+  readonly stopping: AbortSignal;
+  readonly aborted: AbortSignal;
+}
+
+const NOBODY_ASKS: Asked = {
+  stopping: new AbortController().signal,
+  aborted: new AbortController().signal,
+};
+
+interface Ended {
+  /** How it was left; undefined where the journal failed. */
+  readonly state: string | undefined;
+  /** What was said at the end. */
+  readonly said: string;
+  readonly events: readonly RolloutEvent[];
+}
+
+/** Runs a rollout as `email-security rollout` does, until it ends. */
+async function run(
+  journal: Journal,
+  id: string,
+  { change }: Tenants,
+  { stopping, aborted }: Asked = NOBODY_ASKS,
+): Promise<Ended> {
+  const events: RolloutEvent[] = [];
+  const job = journaledJob({ journal, worker: "host:1", environment: {} }, change);
+  // No wave is checked.
+  const health = { rollout: id, commandEnvironment: {}, now: Date.now } as unknown as HealthContext;
+  try {
+    const state = await conduct(id, {
+      journal,
+      lane: new LocalLane(job, aborted),
+      health,
+      capacity: 9,
+      onEvent: (event) => events.push(event),
+      stopping,
+      aborted,
+      pollMs: 1,
+    });
+    return { state, said: "", events };
+  } catch (error) {
+    expect(error).toMatchObject({ code: "ERR_ROLLOUT_JOURNAL" });
+    return { state: undefined, said: (error as Error).message, events };
+  }
+}
+
+async function plan(database: Database): Promise<string> {
+  const journal = await Journal.open(database);
+  const id = await journal.create(
+    SPEC,
+    NAMES.map((name) => targetOf(name, "https://a.example")),
+  );
+  await journal.planned(
+    id,
+    NAMES.map((name) => ({ name, state: "pending" as const, digest: "d", plan: "{}" })),
+  );
+  await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
+  return id;
+}
+
+/** Of those named at the end, what was said of them. */
+function saidOf(said: string): ReadonlyMap<string, string> {
+  return new Map(
+    [...said.matchAll(/^ {2}"(tenant-\d)" (.*)$/gm)].map(([, name = "", how = ""]) => [name, how]),
+  );
+}
+
+const failures: fc.Arbitrary<Failure> = fc.record({
+  from: fc.integer({ min: 1, max: 220 }),
+  count: fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 30 }), fc.constant(Number.POSITIVE_INFINITY)),
+});
+
+it("ends, says of each tenant no more than is true and no less than it knows, and is brought to its end by the next run", async () => {
+  let files = 0;
+  const ends = { told: 0, quiet: 0 };
+  await fc.assert(
+    fc.asyncProperty(
+      failures,
+      fc.option(fc.integer({ min: 1, max: 150 }), { nil: undefined }),
+      fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 2 }),
+      fc.boolean(),
+      async (failure, askAt, failing, isTwice) => {
+        const storage = await openSqlite(join(folder, `journal-${files++}.db`));
+        await storage.query("PRAGMA synchronous = OFF");
+        try {
+          const tenants = new Tenants(failing);
+          const id = await plan(storage);
+          const healthy = await Journal.open(storage);
+          await healthy.start(id, { retry: true });
+
+          const database = new FailingDatabase(storage, failure);
+          // Opening reads twice.
+          const journal = await Journal.open(database).catch(() => undefined);
+          const [once, twice] = [new AbortController(), new AbortController()];
+          database.onMoment = (moment) => {
+            if (moment !== askAt) return;
+            once.abort();
+            if (isTwice) twice.abort();
+          };
+          const asked = { stopping: once.signal, aborted: twice.signal };
+          const ended = journal && (await run(journal, id, tenants, asked));
+          if (ended !== undefined) {
+            ends[ended.state === undefined ? "told" : "quiet"] += 1;
+            await expectTruth(healthy, id, tenants, ended);
+          }
+
+          tenants.failing.clear();
+          await healthy.reclaim(id);
+          await healthy.start(id, { retry: true });
+          expect(await run(healthy, id, tenants)).toMatchObject({ state: "done" });
+          for (const { name, state } of await healthy.tenants(id)) expect(state, name).toBe("done");
+          expect([...tenants.changes].sort()).toEqual(NAMES.map((name) => [name, 1]));
+        } finally {
+          await storage.close();
+        }
+      },
+    ),
+    { numRuns: isLong ? 1_000 : 40, endOnFailure: true },
+  );
+  expect(ends.told).toBeGreaterThan(ends.quiet);
+}, 1_200_000);
+
+async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended: Ended): Promise<void> {
+  const { state, said, events } = ended;
+  const written = new Map((await healthy.tenants(id)).map((tenant) => [tenant.name, tenant.state]));
+  const told = saidOf(said);
+  for (const name of NAMES) {
+    const isChanged = tenants.isChanged(name);
+    const how = told.get(name) ?? "";
+    if (written.get(name) === "done") expect(isChanged, name).toBe(true);
+    if (written.get(name) === "failed") expect(tenants.failing.has(name), name).toBe(true);
+    if (how.startsWith("was changed")) expect(isChanged, name).toBe(true);
+    if (how.startsWith("failed")) expect(tenants.failing.has(name), name).toBe(true);
+    if (how.startsWith("was not begun")) expect(isChanged, name).toBe(false);
+    if (isChanged && written.get(name) !== "done") expect(how, name).toContain("the journal does not say so");
+  }
+  for (const event of events) {
+    if (event.kind !== "tenant-finished") continue;
+    expect(tenants.isChanged(event.tenant), event.tenant).toBe(event.state === "done");
+  }
+  if (state === "done")
+    expect([...written.values()].every((one) => one === "done" || one === "failed")).toBe(true);
+  if (state !== undefined) expect((await healthy.record(id)).state).toBe(state);
+  else {
+    expect(said).toMatch(
+      /^This run of the rollout \S+ has ended, since its journal failed: The disk is full\./,
+    );
+    expect(said).toContain(`\`email-security rollout --resume ${id}\``);
+  }
+}

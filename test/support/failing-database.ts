@@ -1,0 +1,33 @@
+import type { Database } from "../../provider/rollout/journal/database";
+import { JournalError } from "../../provider/rollout/journal/journal-error";
+import { InterruptedDatabase } from "./crashing-database";
+
+/** When a database fails: at which moment, and for how many of them. */
+export interface Failure {
+  readonly from: number;
+  readonly count: number;
+}
+
+/**
+ * A database that can't be used for a while, from a chosen moment on: before any statement, within a transaction too, or after what
+ * was written is there and before anybody was told. Then it is as it was.
+ */
+export class FailingDatabase extends InterruptedDatabase {
+  /** Moments so far. */
+  moments = 0;
+  /** Told of each moment. */
+  onMoment: (moment: number) => void = () => {};
+  readonly #failure: Failure;
+
+  constructor(inner: Database, failure: Failure) {
+    super(inner);
+    this.#failure = failure;
+  }
+
+  protected override moment(): void {
+    this.moments += 1;
+    this.onMoment(this.moments);
+    const { from, count } = this.#failure;
+    if (this.moments >= from && this.moments < from + count) throw new JournalError("The disk is full.");
+  }
+}
