@@ -9,6 +9,7 @@ import { layOut, packFiles } from "./file-bundle";
 import type { Journal, PackedFiles, PlannedTenant, RolloutSpec } from "./journal/journal";
 import type { PermitOffice } from "./permits/permit-office";
 import { failedPlan, planTarget, type TargetPlan } from "./plan-target";
+import { ChangeTally, type SharedChange } from "./report/change-tally";
 import { projectFolder, type StateBackend } from "./state-backend";
 import { readKey } from "./targets/read-key";
 import { findSameKeys, SameKeyError } from "./targets/same-key";
@@ -46,6 +47,8 @@ export interface PlannedRollout {
   readonly backend: string;
   /** What keeps it from beginning, by tenant. */
   readonly guards: readonly { readonly tenant: string; readonly guard: Guard }[];
+  /** What changes in how many tenants, the most important first. */
+  readonly changes: readonly SharedChange[];
 }
 
 /** Plans that are written to the journal together. */
@@ -75,6 +78,7 @@ export async function planRollout(
   const id = await journal.create(spec, targets);
   const files = new Set<string>();
   const guards: { tenant: string; guard: Guard }[] = [];
+  const tally = new ChangeTally();
   const digests = new Map<string, string>();
   let unwritten: PlannedTenant[] = [];
   const write = async (planned: readonly PlannedTenant[]): Promise<void> => {
@@ -102,6 +106,7 @@ export async function planRollout(
       goOn();
       for (const file of plan.files) files.add(file);
       for (const guard of plan.guards) guards.push({ tenant: target.name, guard });
+      tally.add(target.name, plan.changes);
       unwritten.push(plan.planned);
       if (unwritten.length < BATCH) return;
       const batch = unwritten;
@@ -116,7 +121,14 @@ export async function planRollout(
     const digest = digestOfRollout(spec, targets, digests);
     const packed = options.files ?? packFiles(files, stackFilesOf(spec, targets));
     await journal.planningDone(id, digest, packed);
-    return { id, digest, guards, backend: backend.shown, ...withoutUndefined({ tolerated: spec.tolerated }) };
+    return {
+      id,
+      digest,
+      guards,
+      changes: tally.changes,
+      backend: backend.shown,
+      ...withoutUndefined({ tolerated: spec.tolerated }),
+    };
   } catch (error) {
     await journal.forget(id);
     throw error;

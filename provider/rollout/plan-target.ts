@@ -45,6 +45,8 @@ export interface PlanningContext {
 export interface TargetPlan {
   readonly planned: PlannedTenant;
   readonly guards: readonly Guard[];
+  /** All changes; the summary has the first of them. */
+  readonly changes: readonly TenantChange[];
   /** The settings files that were read, to be kept with the rollout. */
   readonly files: readonly string[];
 }
@@ -78,11 +80,12 @@ export async function planTarget(target: Target, key: string, context: PlanningC
       },
       ...(holds ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
     };
-    return { planned, guards: plan.guards, files: [...files] };
+    return { planned, guards: plan.guards, changes: plan.changes.map(toldChange), files: [...files] };
   } catch (error) {
     return {
       planned: failedPlan(target, error, [key, ...secretsIn(context.environment)]),
       guards: [],
+      changes: [],
       files: [...files],
     };
   }
@@ -159,19 +162,19 @@ function summaryOf({
   const alarmed = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
   return {
     planned: { added, changed, removed },
-    changes: changes
-      .slice(0, SHOWN_CHANGES)
-      .map(({ sign, kind, value, before, after, alarm }): TenantChange => {
-        const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
-        return {
-          sign,
-          kind,
-          value,
-          ...(lists.length === 0 ? {} : { list: lists.join(" → ") }),
-          ...(alarm === "none" ? {} : { alarm }),
-        };
-      }),
+    changes: changes.slice(0, SHOWN_CHANGES).map(toldChange),
     alarms: { danger: alarmed("danger"), warning: alarmed("warning") },
+  };
+}
+
+function toldChange({ sign, kind, value, before, after, alarm }: Change): TenantChange {
+  const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
+  return {
+    sign,
+    kind,
+    value,
+    ...(lists.length === 0 ? {} : { list: lists.join(" → ") }),
+    ...(alarm === "none" ? {} : { alarm }),
   };
 }
 

@@ -4,6 +4,7 @@ import { join, relative, resolve } from "node:path";
 import type { Finding } from "../gitops/files/finding";
 import { withoutUndefined } from "../settings/without-undefined";
 import { engineCapacity } from "./capacity";
+import { REVISION, RolloutCommands } from "./commands";
 import { conduct } from "./coordinator";
 import { EnginePool } from "./engine/engine-pool";
 import { RolloutError } from "./errors";
@@ -19,9 +20,9 @@ import type { Lane } from "./lanes/lane";
 import { LocalLane } from "./lanes/local-lane";
 import { PermitOffice } from "./permits/permit-office";
 import { type PlannedRollout, planRollout, stackFilesOf } from "./plan-rollout";
-import { reportOf } from "./report/report-of";
+import { adviceOn, reportOf } from "./report/report-of";
 import type { RolloutEvent } from "./report/rollout-event";
-import type { RolloutReport } from "./report/rollout-report";
+import type { Advice, RolloutReport } from "./report/rollout-report";
 import { projectFolder, requirePassphrase, stateBackend } from "./state-backend";
 import { assignWaves } from "./targets/assign-waves";
 import { readTargets } from "./targets/read-targets";
@@ -31,12 +32,15 @@ import { toleratedOf } from "./targets/tolerance";
 import { keyVariablesOf, withoutKeys } from "./tenant-environment";
 import { limitOf, tenantJob } from "./tenant-job";
 import type { Wave } from "./wave";
+import { type Purpose, whichRollout } from "./which-rollout";
 import { WorkPlaces } from "./work-places";
 
 /** How rollouts are kept and run. */
 export interface RolloutsOptions {
   /** The journal: a SQLite file, or the address of a PostgreSQL database. */
   readonly database: string;
+  /** What people are told to type. Default: commands that don't name the journal. */
+  readonly commands?: RolloutCommands;
   /** Where keys come from, and what the CLI is given beside them. Default: the process's own. */
   readonly environment?: NodeJS.ProcessEnv;
   /** Told what is being done where it takes long. */
@@ -72,6 +76,8 @@ export interface RunRequest {
   readonly maxConcurrent?: number;
   /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
   readonly lockWaitMs?: number;
+  /** Told once it is begun, before anything happens: how the journal has it then. */
+  readonly onBegun?: (report: RolloutReport) => Promise<void>;
   readonly onEvent: (event: RolloutEvent) => void;
   /** Begins nothing more; what is under way is finished. */
   readonly stopping: AbortSignal;
@@ -99,10 +105,11 @@ export class Rollouts {
   static async open({
     environment = process.env,
     log = () => {},
+    commands = new RolloutCommands(),
     database,
   }: RolloutsOptions): Promise<Rollouts> {
     const journal = await Journal.open(await openDatabase(database));
-    return new Rollouts(journal, { environment, log, database });
+    return new Rollouts(journal, { environment, log, commands, database });
   }
 
   async close(): Promise<void> {
@@ -112,6 +119,16 @@ export class Rollouts {
   /** Whether tenants are changed by workers, and not by the process that runs a rollout. */
   get isForWorkers(): boolean {
     return isPostgres(this.#options.database);
+  }
+
+  /** What people are told to type about these rollouts. */
+  get commands(): RolloutCommands {
+    return this.#options.commands;
+  }
+
+  /** How many tenants a run can have under way at once, as far as it is known: workers may be any number. */
+  capacity(maxConcurrent: number | undefined): number {
+    return this.isForWorkers ? Number.POSITIVE_INFINITY : (maxConcurrent ?? engineCapacity());
   }
 
   /**
@@ -212,7 +229,7 @@ export class Rollouts {
     if (hold === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `Another run is at the rollout ${id}; \`email-security rollout status ${id}\` shows how far it is.`,
+        `Another run is at the rollout ${id}; \`${this.commands.status(id)}\` shows how far it is.`,
       );
     }
     try {
@@ -224,6 +241,7 @@ export class Rollouts {
         );
       }
       await this.#begin(record, request);
+      await request.onBegun?.(await reportOf(journal, id, true, this.commands));
       await this.#conduct(record, { ...request, aborted: AbortSignal.any([request.aborted, lost.signal]) });
     } finally {
       await hold.release();
@@ -233,7 +251,7 @@ export class Rollouts {
 
   /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
   async report(id: string): Promise<RolloutReport> {
-    return await reportOf(this.journal, id, await this.isHeld(id));
+    return await reportOf(this.journal, id, await this.isHeld(id), this.commands);
   }
 
   /** Whether somebody is at a rollout now. */
@@ -258,35 +276,16 @@ export class Rollouts {
   }
 
   /**
-   * The rollout that is meant: the one of an id, or of the beginning of one; without it the newest that fits.
+   * The rollout that is meant: the one of an id, or of the beginning of one; without it the newest that the purpose is for.
    *
-   * @param fits which are meant, and what they are called: "that waits".
    * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
    */
-  async find(
-    id: string | undefined,
-    { fits, called }: { fits: (record: RolloutRecord) => boolean; called: string },
-  ): Promise<RolloutRecord> {
-    const records = await this.journal.records();
-    const found =
-      id === undefined ? records.filter(fits).slice(0, 1) : records.filter((one) => one.id.startsWith(id));
-    const [only, ...more] = found;
-    if (only !== undefined && more.length === 0 && (id === undefined || fits(only))) return only;
-    if (only !== undefined && more.length === 0) {
-      throw new RolloutError(
-        "ERR_ROLLOUT_NOT_FOUND",
-        `The rollout ${only.id} is none ${called}: it is ${only.state}.`,
-      );
-    }
-    const known = records.slice(0, 5).map((one) => `${one.id} (${one.state})`);
-    const which =
-      id === undefined
-        ? `There is no rollout ${called}`
-        : more.length > 0
-          ? `"${id}" begins the ids of several rollouts`
-          : `There is no rollout "${id}"`;
-    const list = known.length === 0 ? "the journal has none" : `the newest are ${known.join(", ")}`;
-    throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `${which} in ${this.#journalName()}; ${list}.`);
+  async find(id: string | undefined, purpose: Purpose): Promise<RolloutRecord> {
+    return await whichRollout(this.journal, id, purpose, {
+      place: this.#journalName(),
+      commands: this.commands,
+      isHeld: async (one) => await this.isHeld(one),
+    });
   }
 
   async #plan(
@@ -333,13 +332,13 @@ export class Rollouts {
     }
     try {
       const [rival] = await journal.rivals(id);
-      if (rival !== undefined) throw rivalryWith(rival, await this.isHeld(rival.id));
+      if (rival !== undefined) throw await this.#rivalryWith(rival);
       const { rollsBack } = spec;
       if (rollsBack !== undefined) {
         if (await this.isHeld(rollsBack)) {
           throw new RolloutError(
             "ERR_ROLLOUT_BUSY",
-            `The rollout ${rollsBack} is still under way. Stop it with \`email-security rollout stop ${rollsBack}\`, then take it back.`,
+            `The rollout ${rollsBack} is still under way. Stop it with \`${this.commands.stop(rollsBack)}\`, then take it back. Nothing was changed.`,
           );
         }
         await journal.abandon(rollsBack, `It was taken back by ${id}.`);
@@ -390,9 +389,7 @@ export class Rollouts {
         ...request,
         journal,
         lane,
-        capacity: isPostgres(database)
-          ? Number.POSITIVE_INFINITY
-          : (request.maxConcurrent ?? engineCapacity()),
+        capacity: this.capacity(request.maxConcurrent),
         health: {
           rollout: id,
           commandEnvironment: clean,
@@ -419,7 +416,7 @@ export class Rollouts {
     }
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_FOUND",
-      `${this.#journalName()} has no rollout of ${record.spec.source} before ${id} that came through everywhere, so that it is not known which files to go back to. Name a revision of git: \`email-security rollout rollback ${id} --to REVISION\`.`,
+      `${this.#journalName()} has no rollout of ${record.spec.source} before ${id} that came through everywhere, so that it is not known which files to go back to. Name a revision of git: \`${this.commands.rollback(id, REVISION)}\`.`,
     );
   }
 
@@ -427,22 +424,29 @@ export class Rollouts {
     const { database } = this.#options;
     return isPostgres(database) ? "the database" : database;
   }
-}
 
-/** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */
-function rivalryWith({ id, state, reason = "", stacks }: Rival, isHeld: boolean): RolloutError {
-  const shown = `${stacks.slice(0, 5).join(", ")}${stacks.length > 5 ? `, … and ${stacks.length - 5} more` : ""}`;
-  const resume = `go on with it (\`email-security rollout --resume ${id}\`)`;
-  const giveUp = `take it back (\`email-security rollout rollback ${id}\`), or give it up (\`email-security rollout stop ${id}\`)`;
-  const told = isHeld
-    ? `is under way. Wait for it, or stop it with \`email-security rollout stop ${id}\`.`
-    : state === "waiting"
-      ? `waits for a person. ${reason} Say \`email-security rollout continue ${id}\`, ${giveUp}.`
-      : state === "stopped"
-        ? `was stopped. ${reason} Mend the cause and ${resume}, ${giveUp}.`
-        : `was interrupted. ${resume.replace("go", "Go")}, ${giveUp}.`;
-  return new RolloutError(
-    "ERR_ROLLOUT_BUSY",
-    `The rollout ${id} has not come to these stacks yet (${shown}), and ${told} Nothing was changed.`,
-  );
+  /** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */
+  async #rivalryWith({ id, state, reason = "", stacks }: Rival): Promise<RolloutError> {
+    const { commands, journal } = this;
+    const isHeld = await this.isHeld(id);
+    const shown = `${stacks.slice(0, 5).join(", ")}${stacks.length > 5 ? `, … and ${stacks.length - 5} more` : ""}`;
+    const is = isHeld
+      ? "is under way."
+      : state === "waiting"
+        ? `waits for a person. ${reason}`
+        : state === "stopped"
+          ? `was stopped. ${reason}`
+          : "was interrupted.";
+    const advice: readonly Advice[] = isHeld
+      ? [{ why: "Wait for it, or stop it:", command: commands.stop(id) }]
+      : [
+          ...(await adviceOn(journal, await journal.record(id), isHeld, commands)),
+          { why: "Or give it up:", command: commands.stop(id) },
+        ];
+    const next = advice.map(({ why, command }) => `${why} \`${command}\`.`).join(" ");
+    return new RolloutError(
+      "ERR_ROLLOUT_BUSY",
+      `The rollout ${id} has not come to these stacks yet (${shown}), and ${is.trim()} Nothing was changed. ${next}`,
+    );
+  }
 }
