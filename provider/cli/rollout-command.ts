@@ -62,7 +62,10 @@ export function rolloutCommand(): Command {
     .addOption(failOnOption())
     .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
     .option("--always-run-engine", "run the engine for every tenant, even where nothing is to be done")
-    .option("--resume [id]", "go on with a rollout that was interrupted or stopped (default: the newest)")
+    .option(
+      "--resume [id]",
+      "go on with a rollout that was interrupted or stopped (default: the newest that is not through)",
+    )
     .action(verb(rollout));
   withRunOptions(command);
   command.addCommand(
@@ -88,7 +91,7 @@ export function rolloutCommand(): Command {
       .description("take a rollout back: the files of the one before it, through the same waves")
       .argument(
         "[id]",
-        "the rollout, or the beginning of its id (default: the newest that changed something)",
+        "the rollout, or the beginning of its id (default: the newest that began a tenant, and is not taken back)",
       )
       .option("--to <revision>", "the files of this revision of git instead")
       .option("--yes", "apply it; without it, the plan is only shown")
@@ -101,7 +104,10 @@ export function rolloutCommand(): Command {
       .description(
         "have a rollout begin nothing more; one that waits, was stopped or was interrupted is given up",
       )
-      .argument("[id]", "the rollout, or the beginning of its id (default: the newest that is not through)")
+      .argument(
+        "[id]",
+        "the rollout, or the beginning of its id (default: the newest that is under way, else that is not through)",
+      )
       .action(verb(stop)),
   );
   return command;
@@ -429,7 +435,7 @@ async function stop(id: string | undefined, options: JournalOptions): Promise<Ex
     const next = advice.map(({ why, command }) => ` ${why} \`${command}\``).join("");
     console.error(
       harmless(
-        `The rollout ${record.id} is given up. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} left as they are.${next}`,
+        `The rollout ${record.id} is given up. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${next}`,
       ),
     );
     return EXIT.clean;

@@ -41,11 +41,18 @@ export class ChangeTally {
     }
   }
 
-  /** Those that are a risk somewhere first, then those with a warning; of these, those of the most tenants. */
+  /**
+   * Those that are a risk somewhere first, then those with a warning; of these, those of the most tenants, and in them what a
+   * plan tells first. The same whichever tenant was planned first.
+   */
   get changes(): readonly SharedChange[] {
-    return [...this.#shared.values()].sort(
-      (one, other) => weight(one) - weight(other) || other.tenants - one.tenants,
-    );
+    const keyed = [...this.#shared.values()].map((change) => [rankOf(change), change] as const);
+    return keyed
+      .sort(([one], [other]) => {
+        const at = one.findIndex((part, index) => part !== other[index]);
+        return at < 0 ? 0 : (one[at] ?? 0) < (other[at] ?? 0) ? -1 : 1;
+      })
+      .map(([, change]) => change);
   }
 
   #counted(key: string, change: Omit<TenantChange, "alarm">, tenant: string): Counted | undefined {
@@ -67,6 +74,24 @@ type Counted = Omit<SharedChange, "tenants" | "alarms"> & {
 /** Some megabytes. */
 const MOST_CHANGES = 20_000;
 
-function weight({ alarms: { danger, warning } }: SharedChange): number {
-  return danger > 0 ? 0 : warning > 0 ? 1 : 2;
+/** What comes first is smaller, part by part. */
+function rankOf({
+  alarms,
+  tenants,
+  first,
+  sign,
+  kind,
+  list,
+  value,
+}: SharedChange): readonly (number | string)[] {
+  const alarm = alarms.danger > 0 ? 0 : alarms.warning > 0 ? 1 : 2;
+  return [
+    alarm,
+    -tenants,
+    tenants === 1 ? first : "",
+    list?.endsWith("allow") === true ? 0 : 1,
+    ["remove", "change", "add"].indexOf(sign),
+    kind,
+    value,
+  ];
 }

@@ -168,7 +168,7 @@ function wavesOf(paper: Paper, { waves }: RolloutReport): void {
       ...(after.isGated ? ["waits for a person"] : []),
     ];
     const facts = `${counted(tenants, "tenant")}, ${number(counts.pending)} to change, ${number(maxConcurrent)} at once, ${tolerated === 0 ? "none" : number(tolerated)} may fail${then.length === 0 ? "" : `; then ${then.join(", ")}`}`;
-    paper.marked(`· ${fitTo(printable(name), width)}`, [facts], { indent: INDENT });
+    paper.labelled(`· ${fitTo(printable(name), width)}`, [facts], { indent: INDENT });
   }
 }
 

@@ -18,6 +18,7 @@ import {
   toldRollout,
   touchedWords,
   type WaveTimes,
+  waveStateWords,
   waveTimes,
   waveWords,
 } from "./told-rollout";
@@ -121,7 +122,7 @@ function waveHtml(
   all: readonly Numbered[],
   took: number | undefined,
 ): Html {
-  const { sign, word } = words.waves[wave.state];
+  const { sign } = words.waves[wave.state];
   const facts: Words[] = [
     say`${throughOf(wave.counts)} of ${wave.tenants} through`,
     waveWords(wave, words),
@@ -130,7 +131,7 @@ function waveHtml(
     ...(wave.health?.isWell === true ? [say`health: ${sentence(wave.health.message)}`] : []),
     ...(wave.after.isGated ? [["a person says when to go on"]] : []),
   ];
-  return html`<section class="wave"><h2><span class="of">${shortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${word}</span></h2>
+  return html`<section class="wave"><h2><span class="of">${shortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${htmlWords(waveStateWords(wave, words))}</span></h2>
 ${barOf(wave)}<p class="facts">${htmlWords(join(facts, " · "))}</p>
 <ul class="grid${all.length > MANY ? " dense" : ""}">
 ${all.map(cell)}</ul></section>

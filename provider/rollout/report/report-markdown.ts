@@ -20,6 +20,7 @@ import {
   throughOf,
   toldRollout,
   touchedWords,
+  waveStateWords,
   waveTimes,
   waveWords,
 } from "./told-rollout";
@@ -151,9 +152,9 @@ function waveTable(report: RolloutReport, words: RolloutWords, room: number): st
 }
 
 function waveRow(wave: WaveReport, words: RolloutWords, took: number | undefined): string {
-  const { sign, word } = words.waves[wave.state];
+  const { sign } = words.waves[wave.state];
   return markdownRow([
-    say`${sign} ${given(wave.name)} ${word}`,
+    say`${sign} ${given(wave.name)} ${waveStateWords(wave, words)}`,
     say`${throughOf(wave.counts)} of ${wave.tenants}`,
     waveWords(wave, words),
     [took === undefined ? "" : duration(took)],
@@ -165,7 +166,7 @@ function tenantTable(all: readonly TenantReport[], words: RolloutWords, room: nu
   const head = [
     `<details${all.length <= MOST_OPEN ? " open" : ""}><summary>${counted(all.length, "tenant")} that did not fail</summary>`,
     "",
-    "| Tenant | Wave | What changed | Took |",
+    "| Tenant | Wave | Planned changes | Took |",
     "|---|---|---|---|",
     "",
   ].join("\n");

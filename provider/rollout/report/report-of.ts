@@ -121,10 +121,7 @@ export async function adviceOn(
         ...(await takingBack(journal, record, commands)),
       ];
     case "running":
-      return [
-        resume("It was interrupted. Go on where it was:"),
-        ...(await takingBack(journal, record, commands)),
-      ];
+      return [resume("Go on where it was:"), ...(await takingBack(journal, record, commands))];
     case "done": {
       const tenants = await journal.tenants(id);
       const unplanned = tenants.filter(({ error }) => error?.phase === "plan").length;

@@ -11,6 +11,7 @@ import {
   toldRollout,
   touchedWords,
   WAVE_STATES,
+  waveStateWords,
   waveTimes,
   waveWords,
 } from "./told-rollout";
@@ -114,7 +115,7 @@ function waves(paper: Paper, report: RolloutReport, limit: number): void {
     const { sign, word } = states.waves[wave.state];
     const took = times.get(wave.name)?.workMs;
     const isSaid = wave.state !== "done" && wave.state !== "pending" && word !== WAVE_STATES.running.word;
-    const words = say`${progressOf(wave).padStart(doneWidth)}  ${isSaid ? `${word}; ` : ""}${waveWords(wave, states)}${took === undefined ? "" : `, took ${duration(took)}`}`;
+    const words = say`${progressOf(wave).padStart(doneWidth)}  ${isSaid ? say`${waveStateWords(wave, states)}; ` : []}${waveWords(wave, states)}${took === undefined ? "" : `, took ${duration(took)}`}`;
     paper.marked(`${sign} ${fitTo(printable(wave.name), nameWidth)}`, words, {
       indent: INDENT,
       style: WAVE_STYLES[wave.state] ?? "blue",
