@@ -4,11 +4,12 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, expect, it } from "vitest";
 import { Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
-import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import type { RolloutState, TenantState } from "../../../provider/rollout/wave";
 import type { Purpose } from "../../../provider/rollout/which-rollout";
 import { targetOf } from "../../support/journal-story";
+import { startPostgres } from "../../support/postgres";
 
 const folder = mkdtempSync(join(tmpdir(), "email-security-which-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -94,28 +95,41 @@ it("is the newest that a verb is for, whatever came after it", async () => {
   let count = 0;
   await fc.assert(
     fc.asyncProperty(journals, async (drawn) => {
-      const written = drawn.map((one, index) => ({
-        ...one,
-        rollsBack: one.rollsBack === undefined || one.rollsBack >= index ? undefined : one.rollsBack,
-      }));
-      const database = join(folder, `${count++}.db`);
-      const ids = await write(database, written);
-      const rollouts = await Rollouts.open({ database, environment: {} });
-      try {
-        for (const [purpose, meant] of Object.entries(MEANT)) {
-          const found = await rollouts.find(undefined, purpose as Purpose).then(
-            ({ id }) => id,
-            (error: { code?: string }) => error.code,
-          );
-          expect(found, purpose).toBe(ids[meant(written)] ?? "ERR_ROLLOUT_NOT_FOUND");
-        }
-      } finally {
-        await rollouts.close();
-      }
+      await expectMeant(join(folder, `${count++}.db`), drawn);
     }),
     { numRuns: 80 },
   );
 });
+
+it("is the same in PostgreSQL", async () => {
+  await using postgres = await startPostgres();
+  for (const [index, written] of fc.sample(journals, { numRuns: 6, seed: 7 }).entries()) {
+    await expectMeant(await postgres.createDatabase(`which_${index}`), written);
+  }
+});
+
+/** @param drawn may name a rollout to take back that does not come before it: then it takes none back. */
+async function expectMeant(database: string, drawn: readonly Written[]): Promise<void> {
+  const written = drawn.map((one, index) => ({
+    ...one,
+    rollsBack: one.rollsBack === undefined || one.rollsBack >= index ? undefined : one.rollsBack,
+  }));
+  const ids = await write(database, written);
+  const rollouts = await Rollouts.open({ database, environment: {} });
+  try {
+    for (const [purpose, meant] of Object.entries(MEANT)) {
+      const found = await rollouts.find(undefined, purpose as Purpose).then(
+        ({ id }) => id,
+        (error: { code?: string }) => error.code,
+      );
+      expect(found, purpose).toBe(ids[meant(written)] ?? "ERR_ROLLOUT_NOT_FOUND");
+    }
+    // What is told of each is read from the same places.
+    for (const id of ids) expect((await rollouts.report(id)).id).toBe(id);
+  } finally {
+    await rollouts.close();
+  }
+}
 
 it("is, to go on with, one that nobody is at, and to stop, one that somebody is at", async () => {
   const database = join(folder, "held.db");
@@ -142,11 +156,11 @@ it("is, to go on with, one that nobody is at, and to stop, one that somebody is 
 });
 
 /** Writes rollouts, a minute after each other, in any state. */
-async function write(file: string, all: readonly Written[]): Promise<string[]> {
+async function write(place: string, all: readonly Written[]): Promise<string[]> {
   let nowMs = Date.UTC(2026, 10, 21);
-  const database = await openSqlite(file);
+  const database = await openDatabase(place);
   // Nothing here outlives the test.
-  await database.query("PRAGMA synchronous = OFF");
+  if (database.dialect === "sqlite") await database.query("PRAGMA synchronous = OFF");
   const journal = await Journal.open(database, () => nowMs);
   const ids: string[] = [];
   for (const { state, tenants, rollsBack, project } of all) {
