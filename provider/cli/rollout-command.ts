@@ -1,13 +1,13 @@
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../gitops/plan/render/words";
-import { PlanningEndedError, RolloutError } from "../rollout/errors";
-import type { RolloutRecord } from "../rollout/journal/journal";
+import { PlanningEndedError } from "../rollout/errors";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
 import type { Selection } from "../rollout/targets/select-targets";
 import { overTolerance } from "../rollout/targets/tolerance";
+import type { Purpose } from "../rollout/which-rollout";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
@@ -68,14 +68,19 @@ export function rolloutCommand(): Command {
     .addOption(failOnOption())
     .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
     .option("--always-run-engine", "run the engine for every tenant, even where nothing is to be done")
-    .option("--resume [id]", "go on with a rollout that was interrupted or stopped (default: the newest)")
+    .option(
+      "--resume [id]",
+      "go on with a rollout that was interrupted or stopped (default: the newest that is not through)",
+    )
     .action(verb(rollout));
   withRunOptions(withSelection(command));
   command.addCommand(
     withRunOptions(new Command("continue"))
       .description("go on with a rollout that waits at a gate or after the wave that --until named")
       .argument("[id]", "the rollout, or the beginning of its id (default: the newest that waits)")
-      .action(verb(async (id: string | undefined, options: RunOptions) => await goOn(id, options, WAITING))),
+      .action(
+        verb(async (id: string | undefined, options: RunOptions) => await goOn(id, options, "continue")),
+      ),
   );
   command.addCommand(
     withJournal(new Command("status"))
@@ -94,7 +99,7 @@ export function rolloutCommand(): Command {
       )
       .argument(
         "[id]",
-        "the rollout, or the beginning of its id (default: the newest that changed something)",
+        "the rollout, or the beginning of its id (default: the newest that began a tenant, and is not taken back)",
       )
       .option(
         "--to <revision>",
@@ -110,7 +115,10 @@ export function rolloutCommand(): Command {
       .description(
         "have a rollout begin nothing more; one that waits, was stopped or was interrupted is given up",
       )
-      .argument("[id]", "the rollout, or the beginning of its id (default: the newest that is not through)")
+      .argument(
+        "[id]",
+        "the rollout, or the beginning of its id (default: the newest that is under way, else that is not through)",
+      )
       .action(verb(stop)),
   );
   return command;
@@ -161,7 +169,7 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
         "--resume goes on with what was planned: leave out the targets file and what selects tenants.",
       );
     }
-    return await goOn(options.resume === true ? undefined : options.resume, options, UNFINISHED);
+    return await goOn(options.resume === true ? undefined : options.resume, options, "resume");
   }
   return await withRollouts(options, async (rollouts) => {
     const { maxConcurrent, today, alwaysRunEngine } = options;
@@ -195,7 +203,7 @@ async function decide(
   const { id, digest } = planned;
   const report = await rollouts.report(id);
   const { printedOverview, writeReportFiles } = await import("./rollout-output.js");
-  const overview = printedOverview(report, planned);
+  const overview = printedOverview(report, planned, rollouts.commands);
   if (options.events === true) process.stderr.write(overview);
   else process.stdout.write(overview);
   const code = untilRefusal(report, options) ?? verdictOn(report, planned, options);
@@ -236,12 +244,17 @@ function verdictOn(
     return EXIT.refused;
   }
   const failures = waves.map((wave) => ({ ...wave, failed: wave.counts.failed }));
-  const over = overTolerance(failures, tolerated);
+  const over = overTolerance(failures, tolerated).map((name) => {
+    const wave = waves.find((one) => one.name === name);
+    const [failed, of] =
+      wave === undefined ? [counts.failed, tenants.length] : [wave.counts.failed, wave.tenants];
+    return `${failed} of ${of} in ${wave === undefined ? name : `the wave ${name}`}, which tolerates ${wave?.tolerated ?? tolerated}`;
+  });
+  const mend = "Mend them, or leave them out with --only or --label.";
   if (over.length > 0) {
-    const count = tenants.filter(({ error }) => error !== undefined).length;
     console.error(
       harmless(
-        `error: ${count} of ${tenants.length} tenants can't be planned, more than the tolerance of ${over.join(", ")} allows. Nothing was changed. Mend them, or leave them out with --only or --label. [ERR_ROLLOUT_PLAN]`,
+        `error: too many tenants can't be planned: ${over.join("; ")}. Nothing was changed. ${mend} [ERR_ROLLOUT_PLAN]`,
       ),
     );
     return EXIT.error;
@@ -271,55 +284,45 @@ function verdictOn(
   }
   if (yes === true) return undefined;
   if (counts.pending > 0) return EXIT.changes;
-  return counts.failed > 0 ? EXIT.error : EXIT.clean;
+  if (counts.failed === 0) return EXIT.clean;
+  console.error(
+    `error: ${counts.failed} of ${tenants.length} tenants can't be planned, see above. Nothing was changed. ${mend} [ERR_ROLLOUT_PLAN]`,
+  );
+  return EXIT.error;
 }
 
 function isAlarming({ danger, warning }: TenantReport["alarms"], failOn: FailOn): boolean {
   return danger > 0 || (failOn === "warning" && warning > 0);
 }
 
-/** Which rollouts a command is for. */
-interface Fitting {
-  readonly fits: Parameters<Rollouts["find"]>[1]["fits"];
-  readonly called: string;
-  readonly retry: boolean;
-}
-
-const WAITING: Fitting = {
-  fits: ({ state }) => state === "waiting",
-  called: "that waits for a person",
-  retry: false,
-};
-const UNFINISHED: Fitting = {
-  fits: ({ state }) => state !== "abandoned",
-  called: "that can be resumed",
-  retry: true,
-};
-
-async function goOn(id: string | undefined, options: RunOptions, fitting: Fitting): Promise<ExitCode> {
+async function goOn(
+  id: string | undefined,
+  options: RunOptions,
+  purpose: Extract<Purpose, "resume" | "continue">,
+): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
-    const record = await rollouts.find(id, fitting);
+    const { isOpen } = await import("../rollout/which-rollout.js");
+    const record = await rollouts.find(id, purpose);
+    const [newest] = await rollouts.journal.records();
+    if (id === undefined && newest !== undefined && newest.id !== record.id) {
+      console.error(harmless(`Going on with the rollout ${record.id}, which is not the newest.`));
+    }
     const changed = await rollouts.changedFiles(record);
     if (changed.length > 0) {
       const shown = changed.slice(0, 5).join(", ");
+      const anew = `\`${rollouts.commands.plan(record.spec.source)}\``;
       console.error(
         harmless(
-          `Changed since the rollout was planned, and not what it goes on with: ${shown}${changed.length > 5 ? ", …" : ""}. To apply them, give it up (\`email-security rollout stop ${record.id}\`) and begin a new one.`,
+          `Changed since the rollout was planned, and not what it goes on with: ${shown}${changed.length > 5 ? ", …" : ""}. To apply them, ${
+            isOpen(record)
+              ? `give it up (\`${rollouts.commands.stop(record.id)}\`), and begin a new one (${anew})`
+              : `begin a new one: ${anew}`
+          }.`,
         ),
       );
     }
-    if (id === undefined && (await isThrough(rollouts, record))) {
-      throw new RolloutError(
-        "ERR_ROLLOUT_NOT_FOUND",
-        `There is nothing to resume: the newest rollout, ${record.id}, is through. What was only planned is not kept; begin a new one.`,
-      );
-    }
-    return await run(rollouts, record.id, fitting.retry, options);
+    return await run(rollouts, record.id, purpose === "resume", options);
   });
-}
-
-async function isThrough(rollouts: Rollouts, { id, state }: RolloutRecord): Promise<boolean> {
-  return state === "done" && (await rollouts.report(id)).counts.failed === 0;
 }
 
 async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunOptions): Promise<ExitCode> {
@@ -331,20 +334,15 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
   checkReportFiles(options);
   const stopping = new AbortController();
   const aborted = new AbortController();
-  const screen = await RolloutScreen.start(await rollouts.report(id), options);
-  if (rollouts.isForWorkers) {
-    screen.say(
-      "Workers change the tenants: `email-security worker`, with the same database, on any machine.",
-    );
-  }
+  let screen: Awaited<ReturnType<typeof RolloutScreen.start>> | undefined;
+  const say = (line: string): void =>
+    screen === undefined ? console.error(harmless(line)) : screen.say(line);
   const interrupt = (): void => {
     if (stopping.signal.aborted) {
-      screen.say("Stopping at once. What was under way is done again by `email-security rollout --resume`.");
+      say(`Stopping at once. What was under way is done again by \`${rollouts.commands.resume(id)}\`.`);
       aborted.abort();
     } else {
-      screen.say(
-        "Finishing the tenants that are under way, and beginning no more. Once more to stop at once.",
-      );
+      say("Finishing the tenants that are under way, and beginning no more. Once more to stop at once.");
       stopping.abort();
     }
   };
@@ -352,18 +350,29 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
   try {
     const report = await rollouts.run(id, {
       retry,
-      onEvent: (event) => screen.happened(event),
-      log: (line) => screen.say(line),
+      log: (line) => {
+        if (screen === undefined) console.error(harmless(line));
+        else screen.say(line);
+      },
+      onBegun: async (begun) => {
+        screen = await RolloutScreen.start(begun, options, rollouts.capacity(maxConcurrent));
+        if (rollouts.isForWorkers) {
+          screen.say(
+            "Workers change the tenants: `email-security worker`, with the same database, on any machine.",
+          );
+        }
+      },
+      onEvent: (event) => screen?.happened(event),
       stopping: stopping.signal,
       aborted: aborted.signal,
       ...withoutUndefined({ until, maxConcurrent, lockWaitMs }),
     });
-    await screen.end(report);
+    await screen?.end(report);
     writeReportFiles(report, options);
     if (options.events !== true) process.stdout.write(printedReport(report));
     return codeOf(report);
   } finally {
-    screen.close();
+    screen?.close();
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, interrupt);
   }
 }
@@ -410,11 +419,20 @@ interface StatusOptions extends JournalOptions {
 async function status(id: string | undefined, options: StatusOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
     const { printedReport, printedList, writeReportFiles } = await import("./rollout-output.js");
+    const { isOpen } = await import("../rollout/which-rollout.js");
+    const records = await rollouts.journal.records();
     if (options.list === true) {
-      process.stdout.write(printedList(await rollouts.journal.records()));
+      const { talliesOf } = await import("../rollout/journal/across-rollouts.js");
+      const tallies = await talliesOf(rollouts.journal.database);
+      const listed = records.map(async (record) => ({
+        record,
+        tally: tallies.get(record.id),
+        isHeld: record.state === "running" && (await rollouts.isHeld(record.id)),
+      }));
+      process.stdout.write(printedList(await Promise.all(listed)));
       return EXIT.clean;
     }
-    const record = await rollouts.find(id, { fits: () => true, called: "at all" }).catch(async (error) => {
+    const record = await rollouts.find(id, "status").catch(async (error) => {
       const elsewhere = await rollouts.elsewhere(DEFAULT_FILE).catch(() => []);
       const { markText } = await import("../rollout/marks/mark-text.js");
       for (const mark of elsewhere) {
@@ -429,20 +447,25 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
       const { reportJson } = await import("../rollout/report/report-json.js");
       process.stdout.write(reportJson(report));
     } else process.stdout.write(printedReport(report));
+    // Who looks at the newest is not to miss one that waits behind it.
+    const others = id === undefined ? records.filter((one) => one.id !== record.id && isOpen(one)) : [];
+    for (const other of others.slice(0, 5)) {
+      console.error(
+        harmless(`Not through either: \`${rollouts.commands.status(other.id)}\` (${other.state})`),
+      );
+    }
+    if (others.length > 5) console.error(`… and ${others.length - 5} more that are not through.`);
     return codeOf(report);
   });
 }
 
 async function rollback(id: string | undefined, options: RollbackOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
-    // One that was taken back is meant only when it is named, as to take it back to other files.
-    const fits = ({ state, reason = "", spec }: RolloutRecord): boolean =>
-      spec.rollsBack === undefined &&
-      (id !== undefined || !(state === "abandoned" && reason.startsWith("It was taken back")));
-    const record = await rollouts.find(id, { fits, called: "that can be taken back" });
+    const record = await rollouts.find(id, "rollback");
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../rollout/files-at-revision.js");
-    const files = to === undefined ? undefined : { files: await filesAt(to), name: `the revision ${to}` };
+    const files =
+      to === undefined ? undefined : { files: await filesAt(to), name: `the files of the revision ${to}` };
     const planned = await untilInterrupted(
       options,
       async (stopping) =>
@@ -458,14 +481,22 @@ async function rollback(id: string | undefined, options: RollbackOptions): Promi
 
 async function stop(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
-    const fits = ({ state }: { state: string }): boolean => ["running", "waiting", "stopped"].includes(state);
     if (id !== undefined && (await stopElsewhere(rollouts, id))) return EXIT.clean;
-    const record = await rollouts.find(id, { fits, called: "that is not through" });
+    const record = await rollouts.find(id, "stop");
     const isGivenUp = await rollouts.stop(record.id);
+    const { commands } = rollouts;
+    if (!isGivenUp) {
+      console.error(
+        `The rollout ${record.id} begins nothing more; what is under way is finished. How far that is: \`${commands.status(record.id)}\``,
+      );
+      return EXIT.clean;
+    }
+    const { advice, counts } = await rollouts.report(record.id);
+    const next = advice.map(({ why, command }) => ` ${why} \`${command}\``).join("");
     console.error(
-      isGivenUp
-        ? `The rollout ${record.id} is given up. What it did stays; \`email-security rollout rollback ${record.id}\` takes it back.`
-        : `The rollout ${record.id} begins nothing more.`,
+      harmless(
+        `The rollout ${record.id} is given up. What it did stays: ${counts.done} changed, ${counts.failed} failed, ${counts.pending + counts.released + counts.running} not finished.${next}`,
+      ),
     );
     return EXIT.clean;
   });
@@ -489,9 +520,14 @@ async function withRollouts(
   work: (rollouts: Rollouts) => Promise<ExitCode>,
 ): Promise<ExitCode> {
   const { Rollouts: Opened } = await import("../rollout/rollouts.js");
+  const { RolloutCommands } = await import("../rollout/commands.js");
   const { DEFAULT_JOURNAL } = await import("../rollout/journal/open-database.js");
   const place = database ?? (process.env["EMAIL_SECURITY_DATABASE"] || DEFAULT_JOURNAL);
-  const rollouts = await Opened.open({ database: place, log: (line) => console.error(harmless(line)) });
+  const rollouts = await Opened.open({
+    database: place,
+    commands: new RolloutCommands(database),
+    log: (line) => console.error(harmless(line)),
+  });
   try {
     return await work(rollouts);
   } finally {

@@ -1,5 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { ConfigurationError } from "../client";
+import type { RolloutCommands } from "../rollout/commands";
+import type { RolloutTally } from "../rollout/journal/across-rollouts";
 import type { RolloutRecord } from "../rollout/journal/journal";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import { eventJson } from "../rollout/progress/event-json";
@@ -47,8 +49,12 @@ export class PlanningProgress {
 const EVERY = 50;
 
 /** What a rollout would do, as it is printed. */
-export function printedOverview(report: RolloutReport, planned: PlannedRollout): string {
-  return overviewText(report, planned, look());
+export function printedOverview(
+  report: RolloutReport,
+  planned: PlannedRollout,
+  commands: RolloutCommands,
+): string {
+  return overviewText(report, planned, commands, look());
 }
 
 /** What a rollout did, as it is printed. */
@@ -56,15 +62,37 @@ export function printedReport(report: RolloutReport): string {
   return reportText(report, look());
 }
 
+/** A rollout in the list of all. */
+export interface ListedRollout {
+  readonly record: RolloutRecord;
+  readonly tally: RolloutTally | undefined;
+  readonly isHeld: boolean;
+}
+
 /** All rollouts, a line each. */
-export function printedList(records: readonly RolloutRecord[]): string {
-  if (records.length === 0) return "There are no rollouts.\n";
-  const lines = records.map(({ id, state, spec, reason }) => {
-    const tenants = spec.waves.reduce((sum, wave) => sum + wave.tenants.length, 0);
+export function printedList(all: readonly ListedRollout[]): string {
+  if (all.length === 0) return "There are no rollouts.\n";
+  const states = all.map(({ record: { state }, isHeld }) =>
+    state === "running" && !isHeld ? "interrupted" : state,
+  );
+  const width = Math.max(...states.map((state) => state.length));
+  const lines = all.map(({ record: { id, spec, reason }, tally }, index) => {
     const what = spec.rollsBack === undefined ? spec.source : `${spec.source}, takes back ${spec.rollsBack}`;
-    return `${id}  ${state.padEnd(7)}  ${tenants} tenants of ${what}${reason === undefined ? "" : `: ${reason}`}`;
+    return `${id}  ${(states[index] ?? "").padEnd(width)}  ${talliedText(tally)} of ${what}${reason === undefined ? "" : `: ${reason}`}`;
   });
   return `${lines.map(printable).join("\n")}\n`;
+}
+
+/** `7 tenants, 1 failed, 2 left`. */
+function talliedText(tally: RolloutTally | undefined): string {
+  const { done = 0, unchanged = 0, failed = 0, pending = 0, released = 0, running = 0 } = tally?.counts ?? {};
+  const left = pending + released + running;
+  const all = done + unchanged + failed + left;
+  return [
+    `${all} ${all === 1 ? "tenant" : "tenants"}`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(left > 0 ? [`${left} left`] : []),
+  ].join(", ");
 }
 
 /**
@@ -104,12 +132,17 @@ export class RolloutScreen {
     this.#telemetry = telemetry;
   }
 
-  static async start(report: RolloutReport, { events = false }: RolloutOutput): Promise<RolloutScreen> {
+  /** @param capacity how many tenants whoever does the work has hands for, as far as that is known. */
+  static async start(
+    report: RolloutReport,
+    { events = false }: RolloutOutput,
+    capacity: number,
+  ): Promise<RolloutScreen> {
     const telemetry = await startTelemetry(process.env, report);
     if (events) return new RolloutScreen(undefined, telemetry);
     const view =
       process.stderr.isTTY === true && process.env["TERM"] !== "dumb" && !process.env["CI"]
-        ? new LiveProgress(report, process.stderr, { color: isColoured(process.stderr) })
+        ? new LiveProgress(report, process.stderr, { color: isColoured(process.stderr), capacity })
         : new PlainProgress(report, (line) => process.stderr.write(line));
     return new RolloutScreen(view, telemetry);
   }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { RolloutCommands } from "./commands";
 import { endedByJournal, journalFailure } from "./ended-by-journal";
 import { checkHealth, type HealthContext } from "./health";
 import type { Journal, RolloutSpec } from "./journal/journal";
@@ -11,6 +12,8 @@ import type { RolloutState } from "./wave";
 export interface CoordinatorOptions {
   readonly journal: Journal;
   readonly lane: Lane;
+  /** What people are told to type. Default: commands that don't name the journal. */
+  readonly commands?: RolloutCommands;
   readonly health: HealthContext;
   /** How many tenants can be under way at once, whatever the waves allow. */
   readonly capacity: number;
@@ -56,7 +59,13 @@ export async function conduct(id: string, options: CoordinatorOptions): Promise<
     if (view?.state === "running") {
       await journal.interrupted(id, `Its journal failed: ${failure.message}`).catch(() => {});
     }
-    throw endedByJournal(failure, { id, spec: known.spec, view: view ?? known.view, unwritten });
+    throw endedByJournal(failure, {
+      commands: options.commands ?? new RolloutCommands(),
+      id,
+      spec: known.spec,
+      view: view ?? known.view,
+      unwritten,
+    });
   }
 }
 

@@ -1,4 +1,5 @@
 import { excerpt, quote } from "../settings/text";
+import type { RolloutCommands } from "./commands";
 import { RolloutError } from "./errors";
 import { DatabaseError } from "./journal/database-error";
 import type { RolloutSpec } from "./journal/journal";
@@ -11,6 +12,7 @@ import type { RolloutState } from "./wave";
 /** What a run knows by itself of a rollout whose journal fails. */
 export interface KnownWithoutJournal {
   readonly id: string;
+  readonly commands: RolloutCommands;
   readonly spec: RolloutSpec | undefined;
   /** What the journal said last. */
   readonly view: RolloutView | undefined;
@@ -58,10 +60,10 @@ export function afterAll(error: unknown, id: string, state: RolloutState): unkno
 }
 
 /** Tells that somebody else might conduct a rollout by now. */
-export function holdLost(id: string, why: unknown): JournalError {
+export function holdLost(id: string, why: unknown, commands: RolloutCommands): JournalError {
   const told = why instanceof Error ? why.message : String(why);
   return new JournalError(
-    `This run of the rollout ${id} has ended, since its journal would let another run have it: ${told.replace(/\.?$/, ".")} \`email-security rollout status ${id}\` shows how far it is, and \`email-security rollout --resume ${id}\` does what is left.`,
+    `This run of the rollout ${id} has ended, since its journal would let another run have it: ${told.replace(/\.?$/, ".")} \`${commands.status(id)}\` shows how far it is, and \`${commands.resume(id)}\` does what is left.`,
   );
 }
 
@@ -97,15 +99,15 @@ function wholeLine({ view, unwritten }: KnownWithoutJournal): string[] {
   ];
 }
 
-function howToGoOn(cause: Error, { id, spec }: KnownWithoutJournal): string {
-  const resume = `\`email-security rollout --resume ${id}\``;
+function howToGoOn(cause: Error, { id, spec, commands }: KnownWithoutJournal): string {
+  const resume = `\`${commands.resume(id)}\``;
   if (!isGone(cause))
     return `Once that is mended, go on: ${resume} looks at what is left, and changes nothing twice.`;
   const anew =
     spec?.rollsBack === undefined
-      ? `begin a new rollout: \`email-security rollout${spec === undefined ? "" : ` ${spec.source}`}\` plans all tenants anew`
+      ? `begin a new rollout: \`${commands.plan(spec?.source ?? "tenants.yaml")}\` plans all tenants anew`
       : "set the settings files back by hand, and begin a new rollout: it plans all tenants anew";
-  return `If you have the journal, bring it back with what is beside it (-wal), and go on: ${resume}. Else give this rollout up, \`email-security rollout stop ${id}\`, and ${anew}. It changes nothing twice, and waits again where this one has let nothing through.`;
+  return `If you have the journal, bring it back with what is beside it (-wal), and go on: ${resume}. Else give this rollout up, \`${commands.stop(id)}\`, and ${anew}. It changes nothing twice, and waits again where this one has let nothing through.`;
 }
 
 function isGone(cause: Error): boolean {

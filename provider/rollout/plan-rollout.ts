@@ -6,6 +6,7 @@ import { hashOf } from "../settings/plan-digest";
 import { secretsIn } from "../settings/secrets";
 import { withoutUndefined } from "../settings/without-undefined";
 import { AddressHealth, isOfAddress } from "./address-health";
+import type { RolloutCommands } from "./commands";
 import { RolloutError } from "./errors";
 import { layOut, packFiles, withFiles } from "./file-bundle";
 import type { Journal, PackedFiles, PlannedTenant, RolloutSpec } from "./journal/journal";
@@ -20,6 +21,7 @@ import {
   type TargetPlan,
 } from "./plan-target";
 import { endedEarly, type PlanFailure } from "./planning-ended";
+import { ChangeTally, type SharedChange } from "./report/change-tally";
 import { projectFolder, type StateBackend } from "./state-backend";
 import { checkReach, lookWith, type Reach } from "./target-client";
 import { readKey } from "./targets/read-key";
@@ -32,6 +34,8 @@ import { limitOf } from "./tenant-job";
 /** What a rollout is planned with. */
 export interface PlanRolloutOptions {
   readonly journal: Journal;
+  /** What people are told to type. */
+  readonly commands: RolloutCommands;
   readonly office: PermitOffice;
   readonly backend: StateBackend;
   /** Where keys come from, and what the CLI is given beside them. */
@@ -63,6 +67,8 @@ export interface PlannedRollout {
   readonly guards: readonly { readonly tenant: string; readonly guard: Guard }[];
   /** What would be done again, and was taken back. Absent: nothing. */
   readonly again?: readonly AgainTakenBack[];
+  /** What changes in how many tenants, the most important first. */
+  readonly changes: readonly SharedChange[];
 }
 
 /** Plans that are written to the journal together. */
@@ -108,6 +114,7 @@ export async function planRollout(
   const id = await journal.create(spec, targets);
   const made = new Map<string, string>();
   const guards: { tenant: string; guard: Guard }[] = [];
+  const changes = new ChangeTally();
   const digests = new Map<string, string>();
   let unwritten: PlannedTenant[] = [];
   const write = async (planned: readonly PlannedTenant[]): Promise<void> => {
@@ -152,6 +159,7 @@ export async function planRollout(
         await planTenant(target, keyOf(target), context, asking, atPlace),
       settled: async (target, { plan, error }) => {
         for (const [file, text] of plan?.made ?? []) made.set(file, text);
+        if (plan !== undefined) changes.add(target.name, plan.changes);
         for (const guard of plan?.guards ?? []) guards.push({ tenant: target.name, guard });
         unwritten.push(plan?.planned ?? failed(target, error, keyOf(target)));
         if (unwritten.length < BATCH) return;
@@ -163,11 +171,20 @@ export async function planRollout(
     goOn();
     await write(unwritten);
     const unplanned = targets.filter(({ name }) => !digests.has(name));
-    if (unplanned.length > 0) throw await endedEarly(journal, id, { failures, unplanned, over: tally.over });
+    if (unplanned.length > 0) {
+      throw await endedEarly(journal, id, { failures, unplanned, over: tally.over }, options.commands);
+    }
     const digest = digestOfRollout(spec, targets, digests);
     const packed = options.files ?? packFiles(context.files, stackFilesOf(spec, targets));
     await journal.planningDone(id, digest, withFiles(packed, made));
-    return { id, digest, guards, backend: backend.shown, ...withoutUndefined({ tolerated: spec.tolerated }) };
+    return {
+      id,
+      digest,
+      guards,
+      changes: changes.changes,
+      backend: backend.shown,
+      ...withoutUndefined({ tolerated: spec.tolerated }),
+    };
   } catch (error) {
     // Where the journal fails too, the first failure is the one to tell.
     await journal.forget(id).catch(() => {});

@@ -48,6 +48,8 @@ export interface PlanningContext {
 export interface TargetPlan {
   readonly planned: PlannedTenant;
   readonly guards: readonly Guard[];
+  /** All changes; the summary has the first of them. */
+  readonly changes: readonly TenantChange[];
   /** Files that were made for it, by their path relative to the working folder, to be kept with the rollout too. */
   readonly made?: ReadonlyMap<string, string>;
 }
@@ -91,7 +93,7 @@ export async function planTarget(
     },
     ...(holds ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
   };
-  return { planned, guards: plan.guards };
+  return { planned, guards: plan.guards, changes: plan.changes.map(toldChange) };
 }
 
 /** A tenant that could not be planned. */
@@ -167,19 +169,19 @@ export function summaryOf({
   const alarmed = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
   return {
     planned: { added, changed, removed },
-    changes: changes
-      .slice(0, SHOWN_CHANGES)
-      .map(({ sign, kind, value, before, after, alarm }): TenantChange => {
-        const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
-        return {
-          sign,
-          kind,
-          value,
-          ...(lists.length === 0 ? {} : { list: lists.join(" → ") }),
-          ...(alarm === "none" ? {} : { alarm }),
-        };
-      }),
+    changes: changes.slice(0, SHOWN_CHANGES).map(toldChange),
     alarms: { danger: alarmed("danger"), warning: alarmed("warning") },
+  };
+}
+
+export function toldChange({ sign, kind, value, before, after, alarm }: Change): TenantChange {
+  const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
+  return {
+    sign,
+    kind,
+    value,
+    ...(lists.length === 0 ? {} : { list: lists.join(" → ") }),
+    ...(alarm === "none" ? {} : { alarm }),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { RolloutCommands } from "./commands";
 import { PlanningEndedError } from "./errors";
 import type { Journal, PlannedTenant } from "./journal/journal";
 import { reportOf } from "./report/report-of";
@@ -25,12 +26,13 @@ export async function endedEarly(
   journal: Journal,
   id: string,
   { failures, unplanned, over }: EndedEarly,
+  commands: RolloutCommands,
 ): Promise<PlanningEndedError> {
   const reason = `The planning ended early, since ${tenants(failures.length)} can't be planned, more than the tolerance of ${over.join(", ")} allows.`;
   await journal.planned(id, unplanned.map(notPlanned));
   await journal.abandon(id, reason);
-  const report = await reportOf(journal, id, false);
-  const again = commandAgain(report);
+  const report = await reportOf(journal, id, false, commands);
+  const again = commandAgain(report, commands);
   const advice: Advice = { why: "Once the causes are mended, plan it anew:", command: again };
   const message = [
     ...causesOf(failures),
@@ -54,10 +56,8 @@ function notPlanned({ name }: Target): PlannedTenant {
   };
 }
 
-function commandAgain({ source, rollsBack }: RolloutReport): string {
-  return rollsBack === undefined
-    ? `email-security rollout ${source}`
-    : `email-security rollout rollback ${rollsBack}`;
+function commandAgain({ source, rollsBack }: RolloutReport, commands: RolloutCommands): string {
+  return rollsBack === undefined ? commands.plan(source) : commands.rollback(rollsBack);
 }
 
 /** So many causes are told, and so many tenants of each by name. */

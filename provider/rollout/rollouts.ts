@@ -6,6 +6,7 @@ import { withCode } from "../settings/email-security-error";
 import { withoutUndefined } from "../settings/without-undefined";
 import { AddressHealth } from "./address-health";
 import { engineCapacity } from "./capacity";
+import { RolloutCommands } from "./commands";
 import { conduct } from "./coordinator";
 import { afterAll, beforeAnything, holdLost } from "./ended-by-journal";
 import { EnginePool } from "./engine/engine-pool";
@@ -27,13 +28,13 @@ import {
   planRollout,
   stackFilesOf,
 } from "./plan-rollout";
-import { reportOf } from "./report/report-of";
+import { adviceOn, reportOf } from "./report/report-of";
 import type { RolloutEvent } from "./report/rollout-event";
-import type { RolloutReport } from "./report/rollout-report";
+import type { Advice, RolloutReport } from "./report/rollout-report";
 import { broughtBefore } from "./rollback/brought-before";
 import { revertInGit } from "./rollback/revert-in-git";
 import { type FilesOf, rollbackOf } from "./rollback/rollback";
-import { takenBackText } from "./rollback/taken-back-text";
+import { takenBackSoFar, takenBackText } from "./rollback/taken-back";
 import { projectFolder, requirePassphrase, stateBackend } from "./state-backend";
 import { checkReach, lookWith, type Reach } from "./target-client";
 import { assignWaves } from "./targets/assign-waves";
@@ -45,12 +46,15 @@ import { toleratedOf } from "./targets/tolerance";
 import { keyVariablesOf, withoutKeys } from "./tenant-environment";
 import { limitOf, tenantJob } from "./tenant-job";
 import type { RolloutState } from "./wave";
+import { type Purpose, whichRollout } from "./which-rollout";
 import { WorkPlaces } from "./work-places";
 
 /** How rollouts are kept and run. */
 export interface RolloutsOptions {
   /** The journal: a SQLite file, or the address of a PostgreSQL database. */
   readonly database: string;
+  /** What people are told to type. Default: commands that don't name the journal. */
+  readonly commands?: RolloutCommands;
   /** Where keys come from, and what the CLI is given beside them. Default: the process's own. */
   readonly environment?: NodeJS.ProcessEnv;
   /** Told what is being done where it takes long. */
@@ -86,6 +90,8 @@ export interface RunRequest {
   readonly maxConcurrent?: number;
   /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */
   readonly lockWaitMs?: number;
+  /** Told once it is begun, before anything happens: how the journal has it then. */
+  readonly onBegun?: (report: RolloutReport) => Promise<void>;
   readonly onEvent: (event: RolloutEvent) => void;
   /** Told what takes long, while it runs. Default: who was named when the journal was opened. */
   readonly log?: (line: string) => void;
@@ -116,11 +122,12 @@ export class Rollouts {
   static async open({
     environment = process.env,
     log = () => {},
+    commands = new RolloutCommands(),
     database,
   }: RolloutsOptions): Promise<Rollouts> {
     const told = { log };
     const journal = await Journal.open(await openDatabase(database, { log: (line) => told.log(line) }));
-    return new Rollouts(journal, { environment, log, database }, told);
+    return new Rollouts(journal, { environment, log, commands, database }, told);
   }
 
   async close(): Promise<void> {
@@ -130,6 +137,16 @@ export class Rollouts {
   /** Whether tenants are changed by workers, and not by the process that runs a rollout. */
   get isForWorkers(): boolean {
     return isPostgres(this.#options.database);
+  }
+
+  /** What people are told to type about these rollouts. */
+  get commands(): RolloutCommands {
+    return this.#options.commands;
+  }
+
+  /** How many tenants a run can have under way at once, as far as it is known: workers may be any number. */
+  capacity(maxConcurrent: number | undefined): number {
+    return this.isForWorkers ? Number.POSITIVE_INFINITY : (maxConcurrent ?? engineCapacity());
   }
 
   /**
@@ -173,14 +190,14 @@ export class Rollouts {
     request: Selection & Pick<PlanRequest, "maxConcurrent" | "onProgress" | "stopping"> = {},
   ): Promise<PlannedRollout> {
     const record = await this.journal.record(id);
-    if (await this.isHeld(id)) throw stillUnderWay(id);
+    if (await this.isHeld(id)) throw this.#stillUnderWay(id);
     const {
       targets,
       waves,
       planTenant,
       files,
       to: rollsBackTo,
-    } = await rollbackOf(this.journal, record, to, request);
+    } = await rollbackOf(this.journal, record, to, request, this.commands);
     const { backend: _backend, folder: _folder, ...rest } = record.spec;
     const { maxConcurrent } = request;
     return await this.#plan(
@@ -232,7 +249,7 @@ export class Rollouts {
     if (hold === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `Another run is at the rollout ${id}; \`email-security rollout status ${id}\` shows how far it is.`,
+        `Another run is at the rollout ${id}; \`${this.commands.status(id)}\` shows how far it is.`,
       );
     }
     try {
@@ -250,11 +267,12 @@ export class Rollouts {
       const isMinded = await this.#begin(record, request).catch((error: unknown) => {
         throw beforeAnything(error);
       });
+      await request.onBegun?.(await reportOf(journal, id, true, this.commands));
       state = await this.#conduct(record, {
         ...request,
         aborted: AbortSignal.any([request.aborted, lost.signal]),
       });
-      if (lost.signal.aborted) throw holdLost(id, lost.signal.reason);
+      if (lost.signal.aborted) throw holdLost(id, lost.signal.reason, this.commands);
       if (isMinded) await this.#mark(record);
     } finally {
       await hold.release();
@@ -266,12 +284,15 @@ export class Rollouts {
 
   /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
   async report(id: string): Promise<RolloutReport> {
-    const report = await reportOf(this.journal, id, await this.isHeld(id));
+    const report = await reportOf(this.journal, id, await this.isHeld(id), this.commands);
     const { rollsBack, state, advice } = report;
     if (rollsBack === undefined || (state !== "done" && state !== "planned")) return report;
     const { journal } = this;
     const left = state === "done" ? await revertInGit(journal, rollsBack) : [];
-    return { ...report, advice: [...advice, ...(await broughtBefore(journal, rollsBack)), ...left] };
+    return {
+      ...report,
+      advice: [...advice, ...(await broughtBefore(journal, rollsBack, this.commands)), ...left],
+    };
   }
 
   /** Whether somebody is at a rollout now. */
@@ -321,35 +342,16 @@ export class Rollouts {
   }
 
   /**
-   * The rollout that is meant: the one of an id, or of the beginning of one; without it the newest that fits.
+   * The rollout that is meant: the one of an id, or of the beginning of one; without it the newest that the purpose is for.
    *
-   * @param fits which are meant, and what they are called: "that waits".
    * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
    */
-  async find(
-    id: string | undefined,
-    { fits, called }: { fits: (record: RolloutRecord) => boolean; called: string },
-  ): Promise<RolloutRecord> {
-    const records = await this.journal.records();
-    const found =
-      id === undefined ? records.filter(fits).slice(0, 1) : records.filter((one) => one.id.startsWith(id));
-    const [only, ...more] = found;
-    if (only !== undefined && more.length === 0 && (id === undefined || fits(only))) return only;
-    if (only !== undefined && more.length === 0) {
-      throw new RolloutError(
-        "ERR_ROLLOUT_NOT_FOUND",
-        `The rollout ${only.id} is none ${called}: it is ${only.state}.`,
-      );
-    }
-    const known = records.slice(0, 5).map((one) => `${one.id} (${one.state})`);
-    const which =
-      id === undefined
-        ? `There is no rollout ${called}`
-        : more.length > 0
-          ? `"${id}" begins the ids of several rollouts`
-          : `There is no rollout "${id}"`;
-    const list = known.length === 0 ? "the journal has none" : `the newest are ${known.join(", ")}`;
-    throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `${which} in ${this.#journalName()}; ${list}.`);
+  async find(id: string | undefined, purpose: Purpose): Promise<RolloutRecord> {
+    return await whichRollout(this.journal, id, purpose, {
+      place: this.#journalName(),
+      commands: this.commands,
+      isHeld: async (one) => await this.isHeld(one),
+    });
   }
 
   /** Leaves beside the stacks what a rollout has come to, and says of what was taken back how much it is. */
@@ -362,7 +364,8 @@ export class Rollouts {
         spec,
         own.map(({ target }) => target),
       );
-      if (rollsBack !== undefined) await journal.abandon(rollsBack, await takenBackText(journal, rollsBack));
+      if (rollsBack !== undefined)
+        await journal.abandon(rollsBack, takenBackText(await takenBackSoFar(journal, rollsBack)));
       await marks.update(id);
     } catch (error) {
       this.#options.log(
@@ -391,6 +394,7 @@ export class Rollouts {
       const { maxConcurrent, alwaysRunEngine, onProgress, stopping, files, planTenant } = request;
       const planned = await planRollout(full, targets, {
         journal: this.journal,
+        commands: this.commands,
         office,
         backend,
         environment,
@@ -424,7 +428,7 @@ export class Rollouts {
       backend.shown,
       organizationOf(targets),
     );
-    return new RolloutMarks(marks, this.journal, database);
+    return new RolloutMarks(marks, this.journal, database, this.commands);
   }
 
   /**
@@ -451,9 +455,9 @@ export class Rollouts {
     }
     try {
       const [rival] = await journal.rivals(id);
-      if (rival !== undefined) throw rivalryWith(rival, await this.isHeld(rival.id));
+      if (rival !== undefined) throw await this.#rivalryWith(rival);
       const { rollsBack } = spec;
-      if (rollsBack !== undefined && (await this.isHeld(rollsBack))) throw stillUnderWay(rollsBack);
+      if (rollsBack !== undefined && (await this.isHeld(rollsBack))) throw this.#stillUnderWay(rollsBack);
       const tenants = await journal.tenants(id);
       const isNew = startedAtMs === undefined;
       const isMinded = !isNew || tenants.some(({ state }) => state === "pending");
@@ -532,11 +536,10 @@ export class Rollouts {
       return await conduct(id, {
         ...request,
         journal,
+        commands: this.commands,
         lane,
         beforeWave: marks.beforeWave(id),
-        capacity: isPostgres(database)
-          ? Number.POSITIVE_INFINITY
-          : (request.maxConcurrent ?? engineCapacity()),
+        capacity: this.capacity(request.maxConcurrent),
         health: {
           rollout: id,
           commandEnvironment: clean,
@@ -559,13 +562,39 @@ export class Rollouts {
     const { database } = this.#options;
     return isPostgres(database) ? "the database" : database;
   }
-}
 
-function stillUnderWay(id: string): RolloutError {
-  return new RolloutError(
-    "ERR_ROLLOUT_BUSY",
-    `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`email-security rollout stop ${id}\`; once its run has ended, take it back: \`email-security rollout rollback ${id}\`.`,
-  );
+  /** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */
+  async #rivalryWith({ id, state, reason = "", stacks }: Rival): Promise<RolloutError> {
+    const { commands, journal } = this;
+    const isHeld = await this.isHeld(id);
+    const shown = `${stacks.slice(0, 5).join(", ")}${stacks.length > 5 ? `, … and ${stacks.length - 5} more` : ""}`;
+    const is = isHeld
+      ? "is under way."
+      : state === "waiting"
+        ? `waits for a person. ${reason}`
+        : state === "stopped"
+          ? `was stopped. ${reason}`
+          : "was interrupted.";
+    const advice: readonly Advice[] = isHeld
+      ? [{ why: "Wait for it, or stop it:", command: commands.stop(id) }]
+      : [
+          ...(await adviceOn(journal, await journal.record(id), isHeld, commands)),
+          { why: "Or give it up:", command: commands.stop(id) },
+        ];
+    const next = advice.map(({ why, command }) => `${why} \`${command}\`.`).join(" ");
+    return new RolloutError(
+      "ERR_ROLLOUT_BUSY",
+      `The rollout ${id} has not come to these stacks yet (${shown}), and ${is.trim()} Nothing was changed. ${next}`,
+    );
+  }
+
+  #stillUnderWay(id: string): RolloutError {
+    const { commands } = this;
+    return new RolloutError(
+      "ERR_ROLLOUT_BUSY",
+      `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, take it back: \`${commands.rollback(id)}\``,
+    );
+  }
 }
 
 /** What a targets file says of the stacks; one that is not there, or holds mistakes, nothing. */
@@ -585,22 +614,4 @@ function targetsOf(
 function organizationOf(targets: readonly Pick<Target, "stack">[]): string | undefined {
   const [organization] = targets.flatMap(({ stack }) => (stack.includes("/") ? [stack.split("/")[0]] : []));
   return organization === "organization" ? undefined : organization;
-}
-
-/** Another rollout is not through with the same stacks: to begin a new one would go past what it waits for, or stopped at. */
-function rivalryWith({ id, state, reason = "", stacks }: Rival, isHeld: boolean): RolloutError {
-  const shown = `${stacks.slice(0, 5).join(", ")}${stacks.length > 5 ? `, … and ${stacks.length - 5} more` : ""}`;
-  const resume = `go on with it (\`email-security rollout --resume ${id}\`)`;
-  const giveUp = `take it back (\`email-security rollout rollback ${id}\`), or give it up (\`email-security rollout stop ${id}\`)`;
-  const told = isHeld
-    ? `is under way. Wait for it, or stop it with \`email-security rollout stop ${id}\`.`
-    : state === "waiting"
-      ? `waits for a person. ${reason} Say \`email-security rollout continue ${id}\`, ${giveUp}.`
-      : state === "stopped"
-        ? `was stopped. ${reason} Mend the cause and ${resume}, ${giveUp}.`
-        : `was interrupted. ${resume.replace("go", "Go")}, ${giveUp}.`;
-  return new RolloutError(
-    "ERR_ROLLOUT_BUSY",
-    `The rollout ${id} has not come to these stacks yet (${shown}), and ${told} Nothing was changed.`,
-  );
 }

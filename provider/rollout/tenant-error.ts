@@ -8,8 +8,7 @@ const ADVICE: Readonly<Record<string, string>> = {
   ERR_AUTH: "Check that the key is this tenant's and still valid, and that it may change settings.",
   ERR_CONFIGURATION: "Mend what the message names, in the targets file or the environment.",
   ERR_ROLLOUT_KEY: "Make the key readable from where the targets file says that it is.",
-  ERR_SETTINGS_FILE:
-    "Mend the settings file at the places that are named; `email-security lint` shows the same.",
+  ERR_SETTINGS_FILE: "Mend the settings file at the places that are named.",
   ERR_STACK_LOCKED: "Wait until the other run of Pulumi has ended, then resume the rollout.",
   ERR_STACK_FOREIGN:
     "Move what is not from settings files to another stack, or name another stack for this tenant.",
@@ -23,7 +22,7 @@ const ADVICE: Readonly<Record<string, string>> = {
     "Give the service's address a lower `requestsPerSecond` in the targets file, then resume the rollout.",
   ERR_CIRCUIT_OPEN: "See whether the service is down, then resume the rollout.",
   ERR_NOT_IN_ORGANIZATION:
-    "Mend the settings file, or have the mailbox made; then give this rollout up (`email-security rollout stop`) and begin a new one, since this one keeps the files that it was planned with.",
+    "Mend the settings file, or have the mailbox made; then begin a new rollout (where this one is not through, give it up first: `email-security rollout stop`), since this one keeps the files that it was planned with.",
   ERR_TEMPORARY_FOLDER:
     "Make room in the folder for temporary files, or name another by TMPDIR, then resume the rollout.",
   ERR_NO_PERMIT: "Resume the rollout: what ran it ended, or lost the tenant, in the middle.",

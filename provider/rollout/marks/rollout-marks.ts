@@ -1,6 +1,7 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { quote } from "../../settings/text";
+import { RolloutCommands } from "../commands";
 import { RolloutError } from "../errors";
 import type { Journal, RolloutRecord } from "../journal/journal";
 import { isSpent, type Mark, type UnreadableMark } from "./mark";
@@ -38,12 +39,14 @@ export class RolloutMarks implements Disposable {
   readonly #marks: MarkStore;
   readonly #journal: Journal;
   readonly #place: string;
+  readonly #commands: RolloutCommands;
 
   /** @param place the journal: a file, or the address of a database. */
-  constructor(marks: MarkStore, journal: Journal, place: string) {
+  constructor(marks: MarkStore, journal: Journal, place: string, commands = new RolloutCommands()) {
     this.#marks = marks;
     this.#journal = journal;
     this.#place = shownPlace(place);
+    this.#commands = commands;
   }
 
   /** What the marks say of a project's stacks now. */
@@ -171,26 +174,26 @@ export class RolloutMarks implements Disposable {
     else await this.#marks.write(mark);
   }
 
-  async #refuseGoingOn({ id, state }: RolloutRecord): Promise<void> {
+  async #refuseGoingOn({ id, state, spec }: RolloutRecord): Promise<void> {
     const mark = await this.#marks.of(id);
     // Of one that is through nothing is left; what failed in it can be tried again.
     if (mark?.state === "unreadable" || (mark === undefined && state === "done")) return;
     if (mark === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_JOURNAL_OLD",
-        `Nothing is left of the rollout ${id} beside the stacks: it is through or was given up, and this journal is an older copy; or an earlier release began it. Nothing was changed. Give it up (\`email-security rollout stop ${id}\`) and begin a new one: \`email-security rollout\`.`,
+        `Nothing is left of the rollout ${id} beside the stacks: it is through or was given up, and this journal is an older copy; or an earlier release began it. Nothing was changed. Give it up (\`${this.#commands.stop(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
     if (mark.state === "closed") {
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `The rollout ${id} can't go on. ${toldClosed(mark)} Nothing was changed. Begin a new one: \`email-security rollout\`.`,
+        `The rollout ${id} can't go on. ${toldClosed(mark)} Nothing was changed. Begin a new one: \`${this.#commands.plan(spec.source)}\``,
       );
     }
     if (await this.#isKnown(mark)) return;
     throw new RolloutError(
       "ERR_ROLLOUT_JOURNAL_OLD",
-      `This journal is an older copy: beside the stacks the rollout ${id} has come further (it ${withoutStop(mark.told)}), in the journal ${mark.journal}. Bring that one back, and go on there. Nothing was changed. If it is lost, give the rollout up (\`email-security rollout stop ${id}\`) and begin a new one.`,
+      `This journal is an older copy: beside the stacks the rollout ${id} has come further (it ${withoutStop(mark.told)}), in the journal ${mark.journal}. Bring that one back, and go on there. Nothing was changed. If it is lost, give the rollout up (\`${this.#commands.stop(id)}\`) and begin a new one: \`${this.#commands.plan(spec.source)}\``,
     );
   }
 
@@ -198,9 +201,9 @@ export class RolloutMarks implements Disposable {
     const nameOf = new Map((await this.#journal.tenants(id)).map(({ name, target }) => [target.stack, name]));
     for (const mark of await this.#unknown(all)) {
       if (mark.rollout === id) continue;
-      if (mark.state === "unreadable") throw beingBegun(mark);
+      if (mark.state === "unreadable") throw beingBegun(mark, this.#commands);
       const shared = mark.project === spec.project ? mark.pending.filter((stack) => nameOf.has(stack)) : [];
-      if (shared.length > 0) throw notThrough(mark, shared);
+      if (shared.length > 0) throw notThrough(mark, shared, this.#commands);
     }
     if (spec.rollsBack !== undefined) return;
     const planned = new Set(spec.waves.flatMap(({ unseen = [] }) => unseen.map(({ name }) => name)));
@@ -211,7 +214,7 @@ export class RolloutMarks implements Disposable {
       if (news.length === 0) continue;
       throw new RolloutError(
         "ERR_ROLLOUT_BUSY",
-        `Since this was planned, the rollout ${rollout} has changed ${few(news)}, and nobody has looked at that yet. Nothing was changed. Plan anew: \`email-security rollout ${spec.source}\`.`,
+        `Since this was planned, the rollout ${rollout} has changed ${few(news)}, and nobody has looked at that yet. Nothing was changed. Plan anew: \`${this.#commands.plan(spec.source)}\``,
       );
     }
   }
@@ -279,21 +282,25 @@ function isReadable(mark: Mark | UnreadableMark): mark is Mark {
   return mark.state !== "unreadable";
 }
 
-function beingBegun({ rollout }: UnreadableMark): RolloutError {
+function beingBegun({ rollout }: UnreadableMark, commands: RolloutCommands): RolloutError {
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",
-    `The rollout ${rollout} is being begun by another run, or that was killed as it began; which stacks it is for is not known. Nothing was changed. Run this again in a minute; if it is still so, and no such run is under way: \`email-security rollout stop ${rollout}\`.`,
+    `The rollout ${rollout} is being begun by another run, or that was killed as it began; which stacks it is for is not known. Nothing was changed. Run this again in a minute; if it is still so, and no such run is under way: \`${commands.stop(rollout)}\``,
   );
 }
 
-function notThrough({ rollout, told, at, journal }: Mark, stacks: readonly string[]): RolloutError {
+function notThrough(
+  { rollout, told, at, journal }: Mark,
+  stacks: readonly string[],
+  commands: RolloutCommands,
+): RolloutError {
   return new RolloutError(
     "ERR_ROLLOUT_BUSY",
     [
       `The rollout ${rollout} has not come to these stacks yet (${few(stacks)}), and ${withoutStop(told)}. Nothing was changed.`,
       `So it is told beside the stacks (${at}). Its journal is not this one, but ${journal}.`,
       `Go on with it there, or bring that journal here and name it with --database: \`email-security rollout status ${rollout}\` says what to do.`,
-      `If that journal is lost, and no run of it is under way: \`email-security rollout stop ${rollout}\` gives it up. The next rollout then waits again where this one has let nothing through.`,
+      `If that journal is lost, and no run of it is under way: \`${commands.stop(rollout)}\` gives it up. The next rollout then waits again where this one has let nothing through.`,
     ].join("\n"),
   );
 }

@@ -15,6 +15,8 @@ export interface Terminal extends NodeJS.WritableStream {
 export interface LiveProgressOptions {
   /** Whether to use colours. */
   readonly color: boolean;
+  /** How many tenants whoever does the work has hands for. Default: not known. */
+  readonly capacity?: number;
   /** The time in milliseconds. Default: the system's. */
   readonly now?: () => number;
 }
@@ -34,7 +36,7 @@ export class LiveProgress implements ProgressView {
 
   /** @param report what is known when the first event comes. */
   constructor(report: RolloutReport, terminal: Terminal, options: LiveProgressOptions) {
-    this.#model = new ProgressModel(report);
+    this.#model = new ProgressModel(report, options.capacity);
     this.#terminal = terminal;
     this.#options = options;
     this.#draw = createLogUpdate(terminal);

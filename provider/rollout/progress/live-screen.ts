@@ -169,7 +169,7 @@ function failedText({ counts: { failed }, tolerated }: WaveProgress): string {
 }
 
 function waveText(wave: WaveProgress, now: number): string {
-  const { state, counts, maxConcurrent, startedAtMs, lastAtMs, soakUntilMs, health } = wave;
+  const { state, counts, maxConcurrent, workMs, soakUntilMs, health } = wave;
   if (health?.isWell === false) return `unhealthy: ${shown(health.message, 200)}`;
   switch (state) {
     case "pending":
@@ -182,9 +182,7 @@ function waveText(wave: WaveProgress, now: number): string {
         : `soaking, ${wholeSeconds(soakUntilMs - now)} to go`;
     case "done":
     case "stopped":
-      return startedAtMs === undefined || lastAtMs === undefined
-        ? WAVE_STATES[state].word
-        : `${WAVE_STATES[state].word}, took ${duration(lastAtMs - startedAtMs)}`;
+      return workMs === 0 ? WAVE_STATES[state].word : `${WAVE_STATES[state].word}, took ${duration(workMs)}`;
     default:
       return WAVE_STATES[state].word;
   }

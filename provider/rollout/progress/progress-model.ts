@@ -1,6 +1,8 @@
 import type { RolloutEvent } from "../report/rollout-event";
 import type { RolloutReport, TenantError, TenantReport, WaveReport } from "../report/rollout-report";
+import { waveTimes } from "../report/told-rollout";
 import type { RolloutState, TenantState, WaveState } from "../wave";
+import { Pace } from "./pace";
 
 /** How far a rollout has come: what the journal knew when this run began, and all that happened since. */
 export interface Progress {
@@ -19,6 +21,8 @@ export interface Progress {
   readonly failures: readonly FailedTenant[];
   /** When this run began, in milliseconds; undefined before it did. */
   readonly startedAtMs?: number;
+  /** How many tenants whoever does the work has hands for, as far as that is known. */
+  readonly capacity: number;
   /** Of all tenants that were changed. */
   readonly durations: Durations;
 }
@@ -41,12 +45,24 @@ export interface WaveProgress {
   readonly tolerated: number;
   readonly soakMs: number;
   readonly gate: boolean;
-  readonly startedAtMs?: number;
-  /** When the last of its tenants was through, so far. */
-  readonly lastAtMs?: number;
+  /** For how long tenants of it were being changed, until {@link workingSinceMs}: nights between two runs are not in it. */
+  readonly workMs: number;
+  /** Since when some of its tenants are being changed; undefined while none is. */
+  readonly workingSinceMs?: number;
+  readonly pace: Pace;
+  /** By the service's host. */
+  readonly hosts: ReadonlyMap<string, HostProgress>;
   readonly soakUntilMs?: number;
   readonly health?: { readonly isWell: boolean; readonly message: string };
   readonly durations: Durations;
+}
+
+/** How far a wave is at one service: its address may have fewer places than the wave. */
+export interface HostProgress {
+  readonly counts: ProgressCounts;
+  readonly pace: Pace;
+  /** Whether later tenants of the wave were begun before those that are left here: there is no place for them now. */
+  readonly isFull: boolean;
 }
 
 export interface Durations {
@@ -78,26 +94,32 @@ export class ProgressModel implements Progress {
   readonly source: string;
   readonly total: number;
   readonly counts: Writable<ProgressCounts> = none();
-  readonly waves: readonly Writable<WaveProgress>[];
+  readonly waves: readonly OpenWave[];
   readonly running = new Map<string, RunningTenant>();
   readonly failures: FailedTenant[] = [];
   readonly durations = { count: 0, sumMs: 0 };
   state: RolloutState | "interrupted";
   reason?: string;
   startedAtMs?: number;
-  readonly #waves: ReadonlyMap<string, Writable<WaveProgress>>;
-  readonly #tenants = new Map<string, { readonly wave: string; state: keyof ProgressCounts }>();
+  readonly capacity: number;
+  readonly #waves: ReadonlyMap<string, OpenWave>;
+  readonly #tenants = new Map<string, KnownTenant>();
 
-  /** @param report what is known when the first event comes. */
-  constructor(report: RolloutReport) {
+  /**
+   * @param report what is known when the first event comes.
+   * @param capacity how many tenants whoever does the work has hands for, as far as that is known.
+   */
+  constructor(report: RolloutReport, capacity = Number.POSITIVE_INFINITY) {
     this.id = report.id;
+    this.capacity = capacity;
     this.source = report.source;
     this.total = report.tenants.length;
     this.state = report.state;
     if (report.reason !== undefined) this.reason = report.reason;
-    this.waves = report.waves.map(waveProgress);
+    const times = waveTimes(report);
+    this.waves = report.waves.map((wave) => waveProgress(wave, times.get(wave.name)?.workMs ?? 0));
     this.#waves = new Map(this.waves.map((wave) => [wave.name, wave]));
-    for (const tenant of report.tenants) this.#remember(tenant);
+    for (const [position, tenant] of report.tenants.entries()) this.#remember(tenant, position);
   }
 
   happened(event: RolloutEvent): void {
@@ -109,14 +131,15 @@ export class ProgressModel implements Progress {
         this.state = "running";
         delete this.reason;
         this.startedAtMs = atMs;
+        for (const wave of this.waves) goOn(wave);
         return;
       case "wave-started":
         this.#passGates(event.wave);
-        this.#change(event.wave, { state: "running", startedAtMs: atMs });
+        this.#change(event.wave, { state: "running" });
         return;
       case "tenant-started": {
         const { wave, attempt, worker, tenant } = event;
-        this.#move(tenant, "running");
+        this.#move(tenant, "running", atMs);
         const before = this.failures.findIndex(({ name }) => name === tenant);
         if (before >= 0) this.failures.splice(before, 1);
         // One that is begun again is among the newest.
@@ -130,8 +153,7 @@ export class ProgressModel implements Progress {
         return;
       }
       case "tenant-finished":
-        this.#change(event.wave, { lastAtMs: atMs });
-        this.#finish(event.tenant, event);
+        this.#finish(event.tenant, event, atMs);
         return;
       case "wave-soaking":
         this.#change(event.wave, {
@@ -167,40 +189,65 @@ export class ProgressModel implements Progress {
     }
   }
 
-  #remember(tenant: TenantReport): void {
-    const { name, wave, state, startedAt, finishedAt, attempts, worker = "", durationMs, error } = tenant;
+  #remember(tenant: TenantReport, position: number): void {
+    const { name, wave: waveName, state, startedAt, attempts, worker = "", durationMs, error } = tenant;
     const seen = SEEN[state];
-    this.#tenants.set(name, { wave, state: seen });
+    const wave = this.#waves.get(waveName);
+    const host = wave === undefined ? undefined : hostOf(wave, tenant.host);
+    const known: KnownTenant = { wave, host, position, state: seen };
+    this.#tenants.set(name, known);
+    host?.tenants.push(known);
     this.counts[seen] += 1;
+    if (host !== undefined) host.counts[seen] += 1;
     if (seen === "running") {
-      this.running.set(name, { wave, attempt: attempts, worker, sinceMs: Date.parse(startedAt ?? "") });
+      const sinceMs = Date.parse(startedAt ?? "");
+      this.running.set(name, { wave: waveName, attempt: attempts, worker, sinceMs });
+      if (wave !== undefined && !Number.isNaN(sinceMs)) {
+        wave.workingSinceMs = Math.min(sinceMs, wave.workingSinceMs ?? sinceMs);
+      }
     }
-    if (state === "failed") this.#failed({ name, wave, ...(error !== undefined && { error }) });
-    const lastAtMs = Math.max(Date.parse(finishedAt ?? ""), this.#waves.get(wave)?.lastAtMs ?? 0);
-    if (!Number.isNaN(lastAtMs)) this.#change(wave, { lastAtMs });
-    if (durationMs !== undefined && error?.phase !== "plan") this.#measure(wave, durationMs);
+    if (state === "failed") this.#failed({ name, wave: waveName, ...(error !== undefined && { error }) });
+    if (durationMs !== undefined && error?.phase !== "plan") this.#measure(waveName, durationMs);
   }
 
-  #finish(name: string, event: Extract<RolloutEvent, { kind: "tenant-finished" }>): void {
+  #finish(name: string, event: Extract<RolloutEvent, { kind: "tenant-finished" }>, atMs: number): void {
     const { wave, state, durationMs, error } = event;
     this.running.delete(name);
     // Told again, it is nothing new.
-    if (!this.#move(name, state)) return;
+    if (!this.#move(name, state, atMs)) return;
     if (error?.phase !== "plan") this.#measure(wave, durationMs);
     if (state === "failed") this.#failed({ name, wave, ...(error !== undefined && { error }) });
   }
 
   /** Whether it was in another state before. */
-  #move(name: string, state: keyof ProgressCounts): boolean {
+  #move(name: string, state: keyof ProgressCounts, atMs: number): boolean {
     const tenant = this.#tenants.get(name);
     if (tenant === undefined || tenant.state === state) return false;
-    for (const counts of [this.counts, this.#waves.get(tenant.wave)?.counts]) {
+    const { wave, host } = tenant;
+    if (wave !== undefined && host !== undefined) this.#pass(wave, host, atMs);
+    for (const counts of [this.counts, wave?.counts, host?.counts]) {
       if (counts === undefined) continue;
       counts[tenant.state] -= 1;
       counts[state] += 1;
     }
     tenant.state = state;
+    if (wave !== undefined) {
+      if (state === "running") wave.frontier = Math.max(wave.frontier, tenant.position);
+      if (wave.counts.running > 0) wave.workingSinceMs ??= atMs;
+      else if (wave.workingSinceMs !== undefined) {
+        wave.workMs += Math.max(0, atMs - wave.workingSinceMs);
+        delete wave.workingSinceMs;
+      }
+    }
     return true;
+  }
+
+  /** What ran until now is counted, before it is otherwise. */
+  #pass({ pace, counts, durations }: OpenWave, host: Host, atMs: number): void {
+    if (Number.isNaN(atMs)) return;
+    const halfMs = halfLife(durations);
+    pace.pass(atMs, counts.running, counts.left > 0, halfMs);
+    host.pace.pass(atMs, host.counts.running, host.counts.left > 0, halfMs);
   }
 
   #measure(wave: string, durationMs: number): void {
@@ -224,7 +271,7 @@ export class ProgressModel implements Progress {
     }
   }
 
-  #change(name: string, change: Partial<WaveProgress>): void {
+  #change(name: string, change: Partial<Pick<WaveProgress, "state" | "soakUntilMs" | "health">>): void {
     const wave = this.#waves.get(name);
     if (wave !== undefined) Object.assign(wave, change);
   }
@@ -235,9 +282,65 @@ export class ProgressModel implements Progress {
   }
 }
 
+/** After how long what was seen of a wave's pace counts half; undefined while nothing is known of its tenants. */
+export function halfLife({ count, sumMs }: Durations): number | undefined {
+  return count === 0 ? undefined : Math.max(MIN_HALF_MS, (3 * sumMs) / count);
+}
+
+const MIN_HALF_MS = 1_000;
+
 type Writable<T> = {
   -readonly [K in keyof T]: T[K] extends ProgressCounts | Durations ? Writable<T[K]> : T[K];
 };
+
+interface OpenWave extends Writable<Omit<WaveProgress, "hosts">> {
+  readonly hosts: Map<string, Host>;
+  /** The place of the last tenant that this run has begun. */
+  frontier: number;
+}
+
+interface KnownTenant {
+  readonly wave: OpenWave | undefined;
+  readonly host: Host | undefined;
+  readonly position: number;
+  state: keyof ProgressCounts;
+}
+
+class Host implements HostProgress {
+  readonly counts = none();
+  readonly pace = new Pace();
+  /** In the order in which they are begun. */
+  readonly tenants: KnownTenant[] = [];
+  readonly #wave: OpenWave;
+  #next = 0;
+
+  constructor(wave: OpenWave) {
+    this.#wave = wave;
+  }
+
+  get isFull(): boolean {
+    while (this.#next < this.tenants.length && this.tenants[this.#next]?.state !== "left") this.#next += 1;
+    const next = this.tenants[this.#next];
+    return next !== undefined && next.position < this.#wave.frontier;
+  }
+}
+
+function hostOf(wave: OpenWave, name: string): Host {
+  const host = wave.hosts.get(name) ?? new Host(wave);
+  wave.hosts.set(name, host);
+  return host;
+}
+
+/**
+ * A wave that was begun goes on with the rollout. What it is then, who goes on with a rollout reads in the journal; this is
+ * for who has only its events.
+ */
+function goOn(wave: OpenWave): void {
+  if (wave.state === "stopped")
+    wave.state = wave.counts.left + wave.counts.running > 0 ? "running" : "checking";
+  // It is looked at again.
+  if (wave.health?.isWell === false) delete wave.health;
+}
 
 /** One that a rollout's end left out is begun when the rollout goes on. */
 const SEEN: Readonly<Record<TenantState, keyof ProgressCounts>> = {
@@ -253,7 +356,7 @@ function none(): Writable<ProgressCounts> {
   return { left: 0, running: 0, done: 0, unchanged: 0, failed: 0 };
 }
 
-function waveProgress(wave: WaveReport): Writable<WaveProgress> {
+function waveProgress(wave: WaveReport, workMs: number): OpenWave {
   const counts = none();
   for (const [state, seen] of Object.entries(SEEN)) counts[seen] += wave.counts[state as TenantState];
   return {
@@ -266,12 +369,11 @@ function waveProgress(wave: WaveReport): Writable<WaveProgress> {
     soakMs: wave.after.soakMs,
     gate: wave.after.isGated,
     durations: { count: 0, sumMs: 0 },
-    ...atMs("startedAtMs", wave.startedAt),
-    ...atMs("soakUntilMs", wave.soakUntil),
+    workMs,
+    pace: new Pace(),
+    hosts: new Map(),
+    frontier: -1,
+    ...(wave.soakUntil !== undefined && { soakUntilMs: Date.parse(wave.soakUntil) }),
     ...(wave.health !== undefined && { health: wave.health }),
   };
-}
-
-function atMs<K extends string>(name: K, time: string | undefined): { [name in K]?: number } {
-  return (time === undefined ? {} : { [name]: Date.parse(time) }) as { [name in K]?: number };
 }

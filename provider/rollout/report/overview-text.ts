@@ -2,19 +2,28 @@ import { columnsOf, fitTo } from "../../gitops/plan/render/columns";
 import { Paper } from "../../gitops/plan/render/paper";
 import { counted, given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
 import { printable } from "../../settings/text";
+import type { RolloutCommands } from "../commands";
 import type { PlannedRollout } from "../plan-rollout";
+import type { SharedChange } from "./change-tally";
 import { duration } from "./duration";
 import type { ReportTextOptions } from "./report-text";
-import type { RolloutReport, TenantChange, TenantReport } from "./rollout-report";
+import type { RolloutReport, TenantReport } from "./rollout-report";
 import { listOf, SIGNS } from "./told-rollout";
 
 /**
  * What a rollout would do, for a terminal, before anything was written: what keeps it from beginning, what changes in how
- * many tenants, what is risky, the waves, the digest. Nothing from outside does anything in it.
+ * many tenants, what is risky, the waves, the digest. Of a single tenant every change is told. Nothing from outside does
+ * anything in it.
  */
 export function overviewText(
   report: RolloutReport,
-  { guards, backend, again = [] }: Pick<PlannedRollout, "guards" | "backend" | "again">,
+  {
+    guards,
+    backend,
+    changes: shared,
+    again = [],
+  }: Pick<PlannedRollout, "guards" | "backend" | "changes" | "again">,
+  commands: RolloutCommands,
   { color = false, width = 80, limit = 20 }: ReportTextOptions = {},
 ): string {
   const paper = new Paper(color, width);
@@ -32,7 +41,7 @@ export function overviewText(
     `~ ${number(counts.pending)} to change   = ${number(counts.unchanged)} hold what is declared   ✗ ${number(counts.failed)} can't be planned`,
   ]);
   const forTheStack = tenants.filter(
-    ({ state, planned }) => state === "pending" && isNothing(planned),
+    (tenant) => tenant.state === "pending" && changesOf(tenant) === 0,
   ).length;
   if (forTheStack > 0) {
     paper.text(
@@ -42,7 +51,7 @@ export function overviewText(
   guardsOf(paper, guards, limit);
   takenBack(paper, again);
   failures(paper, tenants, limit);
-  changes(paper, tenants, limit);
+  changes(paper, report, shared, tenants.length === 1 ? shared.length : limit, commands);
   leftAsTheyAre(paper, tenants, limit);
   risks(paper, tenants, limit);
   wavesOf(paper, report);
@@ -55,10 +64,6 @@ export function overviewText(
   paper.text(say`State of the stacks: ${given(backend)}`, { style: "dim" });
   paper.text(say`Digest ${given(report.digest)}`, { style: "dim" });
   return paper.toString();
-}
-
-function isNothing({ added, changed, removed }: TenantReport["planned"]): boolean {
-  return added + changed + removed === 0;
 }
 
 const INDENT = 2;
@@ -104,65 +109,63 @@ function failures(paper: Paper, tenants: readonly TenantReport[], limit: number)
     }
     paper.text([sentence(error?.advice ?? "")], { indent: INDENT * 2, style: "dim" });
   }
-  rest(paper, alike.size - limit);
-}
-
-/** A change that several tenants get is told once. */
-interface SharedChange extends TenantChange {
-  readonly tenants: readonly string[];
-}
-
-/** The changes of all tenants, risky ones and those of the most first; of each tenant, those that its report tells. */
-function sharedChanges(tenants: readonly TenantReport[]): SharedChange[] {
-  const shared = new Map<string, TenantChange & { tenants: string[] }>();
-  for (const { name, changes: own } of tenants) {
-    for (const change of own) {
-      const { sign, kind, list = "", value, alarm = "" } = change;
-      const key = JSON.stringify([sign, kind, list, value, alarm]);
-      const known = shared.get(key);
-      if (known === undefined) shared.set(key, { ...change, tenants: [name] });
-      else known.tenants.push(name);
-    }
-  }
-  const weight = ({ alarm }: TenantChange): number => (alarm === "danger" ? 0 : alarm === "warning" ? 1 : 2);
-  return [...shared.values()].sort(
-    (one, other) => weight(one) - weight(other) || other.tenants.length - one.tenants.length,
-  );
+  const untold = [...alike.values()].slice(limit).flat().length;
+  if (untold > 0)
+    paper.text([`… and ${counted(untold, "more tenant")}, for other reasons`], {
+      indent: INDENT,
+      style: "dim",
+    });
 }
 
 const SIGN_STYLES = { add: "green", change: "yellow", remove: "red" } as const;
 
-function changes(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
-  const all = sharedChanges(tenants);
-  if (all.length === 0) return;
+function changes(
+  paper: Paper,
+  { tenants, source, rollsBack }: RolloutReport,
+  all: readonly SharedChange[],
+  limit: number,
+  commands: RolloutCommands,
+): void {
+  const total = tenants.reduce((sum, tenant) => sum + changesOf(tenant), 0);
+  if (total === 0) return;
   paper.heading(["What changes"]);
-  for (const change of all.slice(0, limit)) {
-    const [only = ""] = change.tenants;
-    const where: Words =
-      change.tenants.length === 1 ? say`in ${given(only)}` : say`in ${change.tenants.length} tenants`;
-    const alarm =
-      change.alarm === undefined ? "" : ` (${change.alarm === "danger" ? "a risk" : "a warning"})`;
-    paper.marked(SIGNS[change.sign], say`${listOf(change)} ${given(change.value)} ${where}${alarm}`, {
-      indent: INDENT,
-      style: SIGN_STYLES[change.sign],
-    });
+  const shown = all.slice(0, limit);
+  for (const change of shown) {
+    const count = `${change.tenants === tenants.length ? "all " : ""}${number(change.tenants)} tenants`;
+    const where: Words = change.tenants === 1 ? say`in ${given(change.first)}` : [`in ${count}`];
+    paper.marked(
+      SIGNS[change.sign],
+      say`${listOf(change)} ${given(change.value)} ${where}${alarmText(change)}`,
+      { indent: INDENT, style: SIGN_STYLES[change.sign] },
+    );
   }
-  const untold = tenants.reduce(
-    (sum, { planned: { added, changed, removed }, changes: own }) =>
-      sum + added + changed + removed - own.length,
-    0,
+  const left = total - shown.reduce((sum, change) => sum + change.tenants, 0);
+  if (left <= 0) return;
+  const [most] = tenants.toSorted((one, other) => changesOf(other) - changesOf(one));
+  // Those of a rollback can't be chosen.
+  const hasCommand = most !== undefined && rollsBack === undefined;
+  paper.text(
+    [
+      `… and ${counted(left, "more change", "more changes")}, counted in each tenant${hasCommand ? ". All of one tenant:" : ""}`,
+    ],
+    { indent: INDENT, style: "dim" },
   );
-  if (all.length > limit || untold > 0) {
-    const more = Math.max(0, all.length - limit);
-    const parts = [
-      ...(more > 0 ? [`${number(more)} more`] : []),
-      ...(untold > 0 ? [`${number(untold)} in tenants with many changes`] : []),
-    ];
-    paper.text([`… and ${parts.join(", and ")}; \`email-security plan\` shows all of one tenant`], {
-      indent: INDENT,
-      style: "dim",
-    });
-  }
+  if (hasCommand) paper.verbatim(commands.plan(source, [most.name]), INDENT * 2);
+}
+
+function alarmText({ tenants, alarms: { danger, warning } }: SharedChange): string {
+  const parts = [
+    [danger, "a risk"],
+    [warning, "a warning"],
+  ] as const;
+  const told = parts.flatMap(([count, what]) =>
+    count === 0 ? [] : [count === tenants ? what : `${what} in ${number(count)} of them`],
+  );
+  return told.length === 0 ? "" : ` (${told.join(", ")})`;
+}
+
+function changesOf({ planned: { added, changed, removed } }: TenantReport): number {
+  return added + changed + removed;
 }
 
 /** What a rollback does not touch: it is no longer what the rollout made of it. */
@@ -203,7 +206,7 @@ function wavesOf(paper: Paper, { waves }: RolloutReport): void {
       ...(after.isGated && left[index] === true ? ["waits for a person"] : []),
     ].filter(() => isLookedAt);
     const facts = `${counted(tenants, "tenant")}, ${number(counts.pending)} to change, ${number(maxConcurrent)} at once, ${tolerated === 0 ? "none" : number(tolerated)} may fail${then.length === 0 ? "" : `; then ${then.join(", ")}`}`;
-    paper.marked(`· ${fitTo(printable(name), width)}`, [facts], { indent: INDENT });
+    paper.labelled(`· ${fitTo(printable(name), width)}`, [facts], { indent: INDENT });
     if (unseen.length > 0 && left[index] === true) {
       const names = join(
         unseen.slice(0, 5).map((one): Words => [given(one)]),

@@ -8,15 +8,18 @@ import {
   leftOut,
   listOf,
   plannedText,
+  type RolloutWords,
+  rolloutWords,
   SIGNS,
-  TENANT_STATES,
+  type StateWords,
   type ToldRollout,
   throughOf,
   timeWords,
   toldRollout,
   touchedWords,
-  WAVE_STATES,
-  waveDurations,
+  type WaveTimes,
+  waveStateWords,
+  waveTimes,
   waveWords,
 } from "./told-rollout";
 
@@ -27,8 +30,11 @@ import {
  */
 export function reportHtml(report: RolloutReport): string {
   const rollout = toldRollout(report);
-  const durations = waveDurations(report);
-  const numbered = report.tenants.map((tenant, index): Numbered => ({ tenant, anchor: `t-${index}` }));
+  const times = waveTimes(report);
+  const words = rolloutWords(report);
+  const numbered = report.tenants.map(
+    (tenant, index): Numbered => ({ tenant, anchor: `t-${index}`, words: words.tenants[tenant.state] }),
+  );
   const byWave = Map.groupBy(numbered, ({ tenant }) => tenant.wave);
   return htmlPage({
     title: `Rollout of ${report.source}: ${rollout.verdict}`,
@@ -41,9 +47,10 @@ export function reportHtml(report: RolloutReport): string {
 <main>
 ${htmlVerdict(rollout.mood, rollout.verdict, rollout.headline)}
 ${tallies(rollout)}
+${rollout.standing.length === 0 ? undefined : html`<p>${htmlWords(rollout.standing)}</p>`}
 ${advice(report)}
-${timeline(report, durations)}
-${report.waves.map((wave) => waveHtml(wave, byWave.get(wave.name) ?? [], durations.get(wave.name)))}
+${timeline(report, times)}
+${report.waves.map((wave) => waveHtml(wave, words, byWave.get(wave.name) ?? [], times.get(wave.name)?.workMs))}
 ${failures(numbered.filter(({ tenant }) => tenant.state === "failed"))}
 ${tenants(report, byWave)}
 </main>
@@ -57,6 +64,8 @@ ${tenants(report, byWave)}
 interface Numbered {
   readonly tenant: TenantReport;
   readonly anchor: string;
+  /** What its state is called. */
+  readonly words: StateWords;
 }
 
 const LONGEST_TITLE = 200;
@@ -79,13 +88,14 @@ function advice({ advice: all }: RolloutReport): Html | undefined {
 }
 
 /** When each wave ran and how long it was waited for: bars on one line of time. */
-function timeline({ waves }: RolloutReport, durations: ReadonlyMap<string, number>): Html | undefined {
+function timeline({ waves }: RolloutReport, times: ReadonlyMap<string, WaveTimes>): Html | undefined {
   const begun = waves.flatMap((wave) => {
     const from = Date.parse(wave.startedAt ?? "");
-    const until = from + (durations.get(wave.name) ?? Number.NaN);
+    const { workMs = 0, lastAt = "" } = times.get(wave.name) ?? {};
+    const until = Math.max(from, Date.parse(lastAt));
     if (Number.isNaN(until)) return [];
     const soaked = Date.parse(wave.soakUntil ?? "");
-    return [{ wave, from, until, soaked: Number.isNaN(soaked) ? until : Math.max(soaked, until) }];
+    return [{ wave, from, until, workMs, soaked: Number.isNaN(soaked) ? until : Math.max(soaked, until) }];
   });
   if (begun.length < 2) return undefined;
   const first = Math.min(...begun.map(({ from }) => from));
@@ -93,30 +103,35 @@ function timeline({ waves }: RolloutReport, durations: ReadonlyMap<string, numbe
   if (all === 0) return undefined;
   const part = (ms: number) => `${((ms / all) * 100).toFixed(2)}%`;
   return html`<section><h2>Time</h2><ul class="timeline">${begun.map(
-    ({ wave, from, until, soaked }) =>
+    ({ wave, from, until, workMs, soaked }) =>
       html`<li><span class="of">${shortName(wave.name)}</span><span class="track" aria-hidden="true"><span class="ran is-${wave.state}" style="left:${part(
         from - first,
       )};width:${part(until - from)}"></span>${
         soaked > until
           ? html`<span class="soaked" style="left:${part(until - first)};width:${part(soaked - until)}"></span>`
           : ""
-      }</span><span class="took">${duration(until - from)}${
-        soaked > until ? `, soak ${duration(soaked - until)}` : ""
+      }</span><span class="took">${duration(workMs)}${
+        soaked > until ? `, soak ${duration(wave.after.soakMs)}` : ""
       }</span></li>`,
   )}</ul></section>`;
 }
 
-function waveHtml(wave: WaveReport, all: readonly Numbered[], took: number | undefined): Html {
-  const { sign, word } = WAVE_STATES[wave.state];
+function waveHtml(
+  wave: WaveReport,
+  words: RolloutWords,
+  all: readonly Numbered[],
+  took: number | undefined,
+): Html {
+  const { sign } = words.waves[wave.state];
   const facts: Words[] = [
     say`${throughOf(wave.counts)} of ${wave.tenants} through`,
-    waveWords(wave),
+    waveWords(wave, words),
     say`${wave.maxConcurrent} at once`,
     ...(took === undefined ? [] : [say`took ${duration(took)}`]),
     ...(wave.health?.isWell === true ? [say`health: ${sentence(wave.health.message)}`] : []),
     ...(wave.after.isGated ? [["a person says when to go on"]] : []),
   ];
-  return html`<section class="wave"><h2><span class="of">${shortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${word}</span></h2>
+  return html`<section class="wave"><h2><span class="of">${shortName(wave.name)}</span> <span class="state is-${wave.state}"><i>${sign}</i> ${htmlWords(waveStateWords(wave, words))}</span></h2>
 ${barOf(wave)}<p class="facts">${htmlWords(join(facts, " · "))}</p>
 <ul class="grid${all.length > MANY ? " dense" : ""}">
 ${all.map(cell)}</ul></section>
@@ -134,16 +149,14 @@ function barOf({ counts }: WaveReport): Html {
     .map((state) => html`<span class="is-${state}" style="flex-grow:${counts[state]}"></span>`)}</div>`;
 }
 
-function cell({ tenant, anchor }: Numbered): Html {
-  const { sign, word } = TENANT_STATES[tenant.state];
-  return html`<li><a class="is-${tenant.state}" href="#${anchor}" title="${titleOf(tenant)}"><i>${sign}</i><span class="hidden">${word}</span> <bdi>${given(tenant.name)}</bdi></a></li>
+function cell({ tenant, anchor, words: { sign, word } }: Numbered): Html {
+  return html`<li><a class="is-${tenant.state}" href="#${anchor}" title="${titleOf(tenant, word)}"><i>${sign}</i><span class="hidden">${word}</span> <bdi>${given(tenant.name)}</bdi></a></li>
 `;
 }
 
 /** `failed: ERR_AUTH · mail.example · took 12 s`. The name stands in the cell. */
-function titleOf(tenant: TenantReport): string {
-  const { state, host, durationMs, error } = tenant;
-  const word = TENANT_STATES[state].word;
+function titleOf(tenant: TenantReport, word: string): string {
+  const { host, durationMs, error } = tenant;
   const parts = [
     error === undefined ? word : `${word}: ${error.code}`,
     plannedText(tenant),
@@ -177,8 +190,7 @@ ${all.map((one) => tenantHtml(one, false))}</ul></details>`;
 /** So many tenants of a wave are listed without unfolding them. */
 const FEW = 30;
 
-function tenantHtml({ tenant, anchor }: Numbered, isOpen: boolean): Html {
-  const { sign, word } = TENANT_STATES[tenant.state];
+function tenantHtml({ tenant, anchor, words: { sign, word } }: Numbered, isOpen: boolean): Html {
   const { error, durationMs } = tenant;
   return html`<li class="tenant is-${tenant.state}"><details${isOpen ? new Html(" open") : ""}><summary><span class="state is-${tenant.state}"><i>${sign}</i> ${word}</span><span class="name"><bdi>${given(tenant.name)}</bdi></span><span class="counts">${plannedText(tenant)}</span><span class="took">${durationMs === undefined ? "" : duration(durationMs)}</span></summary><div class="body" id="${anchor}">${
     error === undefined ? "" : errorHtml(tenant, error)

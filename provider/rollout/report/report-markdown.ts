@@ -5,7 +5,7 @@ import {
   markdownRow,
   markdownWords,
 } from "../../gitops/plan/render/markdown-text";
-import { given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
+import { counted, given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
 import { duration } from "./duration";
 import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
 import {
@@ -13,14 +13,15 @@ import {
   listOf,
   plannedText,
   type RolloutMood,
+  type RolloutWords,
+  rolloutWords,
   SIGNS,
-  TENANT_STATES,
   type ToldRollout,
   throughOf,
   toldRollout,
   touchedWords,
-  WAVE_STATES,
-  waveDurations,
+  waveStateWords,
+  waveTimes,
   waveWords,
 } from "./told-rollout";
 
@@ -70,11 +71,12 @@ type Section = (room: number) => string;
 
 function sectionsOf(report: RolloutReport, { failures }: ToldRollout): Section[] {
   const { waves, tenants } = report;
+  const words = rolloutWords(report);
   const others = tenants.filter(({ state }) => state !== "failed");
   return [
     ...(failures.length === 0 ? [] : [(room: number) => failed(failures, room)]),
-    ...(waves.length === 0 ? [] : [(room: number) => waveTable(report, room)]),
-    ...(others.length === 0 ? [] : [(room: number) => tenantTable(others, room)]),
+    ...(waves.length === 0 ? [] : [(room: number) => waveTable(report, words, room)]),
+    ...(others.length === 0 ? [] : [(room: number) => tenantTable(others, words, room)]),
   ];
 }
 
@@ -87,7 +89,7 @@ const ALERTS: Readonly<Record<RolloutMood, string>> = {
 
 function headOf(
   { source, advice }: RolloutReport,
-  { mood, verdict, headline, tallies, facts }: ToldRollout,
+  { mood, verdict, headline, standing, tallies, facts }: ToldRollout,
 ): string {
   return [
     ROLLOUT_MARK,
@@ -98,6 +100,7 @@ function headOf(
     "",
     tallies.map(({ sign, word, count }) => `${sign} **${number(count)}** ${word}`).join(" · "),
     "",
+    ...(standing.length === 0 ? [] : [markdownWords(standing), ""]),
     markdownWords(join(facts, " · "), { limit: 60 }),
     "",
     ...advice
@@ -141,34 +144,34 @@ function failureLine({ name, error }: TenantReport): string {
   return `- ✗ ${markdownCode(name, 80)}${code}\n`;
 }
 
-function waveTable(report: RolloutReport, room: number): string {
-  const durations = waveDurations(report);
+function waveTable(report: RolloutReport, words: RolloutWords, room: number): string {
+  const times = waveTimes(report);
   const head = "### Waves\n\n| Wave | Through | Tenants | Took |\n|---|---|---|---|\n";
-  const rows = report.waves.map((wave) => () => `${waveRow(wave, durations.get(wave.name))}\n`);
+  const rows = report.waves.map((wave) => () => `${waveRow(wave, words, times.get(wave.name)?.workMs)}\n`);
   return `${filled(head, [rows], room, (rest) => `… and ${number(rest)} more waves.\n`)}\n`;
 }
 
-function waveRow(wave: WaveReport, took: number | undefined): string {
-  const { sign, word } = WAVE_STATES[wave.state];
+function waveRow(wave: WaveReport, words: RolloutWords, took: number | undefined): string {
+  const { sign } = words.waves[wave.state];
   return markdownRow([
-    say`${sign} ${given(wave.name)} ${word}`,
+    say`${sign} ${given(wave.name)} ${waveStateWords(wave, words)}`,
     say`${throughOf(wave.counts)} of ${wave.tenants}`,
-    waveWords(wave),
+    waveWords(wave, words),
     [took === undefined ? "" : duration(took)],
   ]);
 }
 
-function tenantTable(all: readonly TenantReport[], room: number): string {
+function tenantTable(all: readonly TenantReport[], words: RolloutWords, room: number): string {
   const close = "\n</details>\n\n";
   const head = [
-    `<details${all.length <= MOST_OPEN ? " open" : ""}><summary>${number(all.length)} tenants that did not fail</summary>`,
+    `<details${all.length <= MOST_OPEN ? " open" : ""}><summary>${counted(all.length, "tenant")} that did not fail</summary>`,
     "",
-    "| Tenant | Wave | What changed | Took |",
+    "| Tenant | Wave | Planned changes | Took |",
     "|---|---|---|---|",
     "",
   ].join("\n");
-  const rows = all.map((tenant) => () => `${tenantRow(tenant, MOST_CHANGES)}\n`);
-  const short = all.map((tenant) => () => `${tenantRow(tenant, 0)}\n`);
+  const rows = all.map((tenant) => () => `${tenantRow(tenant, words, MOST_CHANGES)}\n`);
+  const short = all.map((tenant) => () => `${tenantRow(tenant, words, 0)}\n`);
   return `${filled(head, [rows, short], room - close.length, (rest) => `… and ${number(rest)} more.\n`)}${close}`;
 }
 
@@ -176,8 +179,8 @@ function tenantTable(all: readonly TenantReport[], room: number): string {
 const MOST_OPEN = 20;
 const MOST_CHANGES = 3;
 
-function tenantRow(tenant: TenantReport, limit: number): string {
-  const { sign, word } = TENANT_STATES[tenant.state];
+function tenantRow(tenant: TenantReport, words: RolloutWords, limit: number): string {
+  const { sign, word } = words.tenants[tenant.state];
   const shown = tenant.changes.slice(0, limit);
   const more = leftOut(tenant) + tenant.changes.length - shown.length;
   const changes = shown.map(

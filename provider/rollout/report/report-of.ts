@@ -1,5 +1,9 @@
+import type { RolloutCommands } from "../commands";
+import { retriable, talliesOf, waitingSince } from "../journal/across-rollouts";
 import type { Journal, RolloutRecord, TenantRecord } from "../journal/journal";
-import type { TenantState } from "../wave";
+import { takenBackSoFar } from "../rollback/taken-back";
+import type { RolloutState, TenantState } from "../wave";
+import { isOpen } from "../which-rollout";
 import {
   type Advice,
   REPORT_FORMAT,
@@ -14,11 +18,17 @@ import {
  * @param isHeld whether somebody is at it now.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
  */
-export async function reportOf(journal: Journal, id: string, isHeld: boolean): Promise<RolloutReport> {
+export async function reportOf(
+  journal: Journal,
+  id: string,
+  isHeld: boolean,
+  commands: RolloutCommands,
+): Promise<RolloutReport> {
   const record = await journal.record(id);
   const [waves, tenants] = [await journal.waves(id), await journal.tenants(id)];
   const { spec, state, digest, reason, createdAtMs, startedAtMs, finishedAtMs } = record;
   const counts = countsOf(tenants);
+  const since = state === "waiting" ? await waitingSince(journal.database, id) : undefined;
   return {
     format: REPORT_FORMAT,
     id,
@@ -26,7 +36,8 @@ export async function reportOf(journal: Journal, id: string, isHeld: boolean): P
     state,
     isHeld,
     ...(reason === undefined ? {} : { reason }),
-    advice: adviceOn(record, tenants, isHeld),
+    ...(since === undefined ? {} : { waitingSince: iso(since) }),
+    advice: await adviceOn(journal, record, isHeld, commands),
     digest,
     createdAt: iso(createdAtMs),
     ...(startedAtMs === undefined ? {} : { startedAt: iso(startedAtMs) }),
@@ -47,8 +58,7 @@ export async function reportOf(journal: Journal, id: string, isHeld: boolean): P
       const own = tenants.filter((tenant) => tenant.wave === index);
       return {
         name,
-        state:
-          state === "stopped" && wave.state !== "done" && wave.state !== "pending" ? "stopped" : wave.state,
+        state: ENDED.has(state) && wave.state !== "done" && wave.state !== "pending" ? "stopped" : wave.state,
         tenants: own.length,
         counts: countsOf(own),
         maxConcurrent,
@@ -89,63 +99,93 @@ function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
   };
 }
 
-function adviceOn(
-  { id, state, spec }: RolloutRecord,
-  tenants: readonly TenantRecord[],
+/** Rollouts in which nothing goes on, and nobody is waited for. */
+const ENDED: ReadonlySet<RolloutState> = new Set<RolloutState>(["stopped", "abandoned"]);
+
+/** What to do next about a rollout: each command does what is said of it, as the journal is now. */
+export async function adviceOn(
+  journal: Journal,
+  record: RolloutRecord,
   isHeld: boolean,
-): readonly Advice[] {
-  const counts = countsOf(tenants);
-  const unplanned = tenants.filter(({ error }) => error?.phase === "plan").length;
-  const anew: Advice = {
-    why: `${unplanned} of its tenants could not be planned, and resuming leaves them as they are. Once their causes are mended, plan them anew:`,
-    command:
-      spec.rollsBack === undefined
-        ? `email-security rollout ${spec.source}`
-        : `email-security rollout rollback ${spec.rollsBack}`,
-  };
-  const rollback: Advice = {
-    why: "To take back what it did, to what each tenant held before:",
-    command: `email-security rollout rollback ${id}`,
-  };
-  const isTouched = counts.done + counts.failed > 0 && spec.rollsBack === undefined;
+  commands: RolloutCommands,
+): Promise<readonly Advice[]> {
+  const { id, state, spec } = record;
+  if (state === "planned" || (state === "running" && isHeld)) return [];
+  if (state === "abandoned") return await adviceOnAbandoned(journal, record, commands);
+  const resume = (why: string): Advice => ({ why, command: commands.resume(id) });
   switch (state) {
     case "waiting":
       return [
-        { why: "When what it did is well, go on:", command: `email-security rollout continue ${id}` },
-        ...(isTouched ? [rollback] : []),
+        { why: "When what it did is well, go on:", command: commands.continue(id) },
+        ...(await takingBack(journal, record, commands)),
       ];
     case "stopped":
       return [
-        {
-          why: "Once the cause is mended, go on: what failed is tried again, and what is done stays done:",
-          command: `email-security rollout --resume ${id}`,
-        },
-        ...(isTouched ? [rollback] : []),
+        resume("Once the cause is mended, go on: what failed is tried again, and what is done stays done:"),
+        ...(await takingBack(journal, record, commands)),
       ];
     case "running":
-      if (isHeld) return [];
+      return [resume("Go on where it was:"), ...(await takingBack(journal, record, commands))];
+    case "done": {
+      const tenants = await journal.tenants(id);
+      const unplanned = tenants.filter(({ error }) => error?.phase === "plan").length;
+      const canRetry = (await retriable(journal.database, await journal.records())).has(id);
+      // As it was asked for then.
+      const [, to] = /^the files of the revision (.+)$/s.exec(spec.rollsBackTo ?? "") ?? [];
       return [
-        {
-          why: "It was interrupted. Go on where it was:",
-          command: `email-security rollout --resume ${id}`,
-        },
-        ...(isTouched ? [rollback] : []),
-      ];
-    case "done":
-      return [
-        ...(counts.failed > unplanned
+        ...(canRetry
+          ? [resume("Once their causes are mended, try the failed tenants again, by the files of then:")]
+          : []),
+        ...(unplanned > 0
           ? [
               {
-                why: "Once their causes are mended, try the failed tenants again:",
-                command: `email-security rollout --resume ${id}`,
+                why: `${unplanned === 1 ? "1 of its tenants" : `${unplanned} of its tenants`} could not be planned, and resuming leaves them as they are. Once their causes are mended, plan them anew:`,
+                command:
+                  spec.rollsBack === undefined
+                    ? commands.plan(spec.source)
+                    : commands.rollback(spec.rollsBack, to),
               },
             ]
           : []),
-        ...(unplanned > 0 ? [anew] : []),
       ];
-    default:
-      return [];
+    }
   }
+}
+
+/** One that was given up stays as it is, or is taken back; of one that is being taken back, the other tells how far that is. */
+async function adviceOnAbandoned(
+  journal: Journal,
+  record: RolloutRecord,
+  commands: RolloutCommands,
+): Promise<readonly Advice[]> {
+  const back = (await journal.records()).find(({ spec }) => spec.rollsBack === record.id);
+  if (back === undefined) return await takingBack(journal, record, commands);
+  if ((await takenBackSoFar(journal, record.id)).left.length === 0) return [];
+  return [
+    isOpen(back)
+      ? {
+          why: "It is not taken back everywhere yet. See how far that is:",
+          command: commands.status(back.id),
+        }
+      : {
+          why: "It was not taken back everywhere. To take back the rest:",
+          command: commands.rollback(record.id),
+        },
+  ];
+}
+
+/** What was begun can be taken back; a rollout that takes another back can't. */
+async function takingBack(
+  journal: Journal,
+  record: RolloutRecord,
+  commands: RolloutCommands,
+): Promise<readonly Advice[]> {
+  const { id, spec } = record;
+  if (spec.rollsBack !== undefined) return [];
+  if ((await talliesOf(journal.database)).get(id)?.isBegun !== true) return [];
+  return [
+    { why: "To take back what it did, to what each tenant held before:", command: commands.rollback(id) },
+  ];
 }
 
 function countsOf(tenants: readonly TenantRecord[]): Record<TenantState, number> {

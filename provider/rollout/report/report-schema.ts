@@ -132,6 +132,7 @@ const schema = z
       .describe("running and held by nobody means interrupted."),
     isHeld: z.boolean().describe("Whether somebody is at it now."),
     reason: text("Why it stopped or waits, a sentence.").exactOptional(),
+    waitingSince: time("Since when it waits for a person; absent where it does not").exactOptional(),
     advice: z.array(advice).readonly().describe("What to do next; empty when all is done."),
     digest: text("What was reviewed: over the plans of all tenants."),
     createdAt: time("When it was planned"),

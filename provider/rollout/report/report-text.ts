@@ -6,11 +6,13 @@ import { duration } from "./duration";
 import type { RolloutReport, TenantReport } from "./rollout-report";
 import {
   type RolloutMood,
+  rolloutWords,
   throughOf,
   toldRollout,
   touchedWords,
   WAVE_STATES,
-  waveDurations,
+  waveStateWords,
+  waveTimes,
   waveWords,
 } from "./told-rollout";
 
@@ -38,6 +40,7 @@ export function reportText(
   paper.gap();
   paper.labelled(told.verdict.toUpperCase(), told.headline, { style: MOOD_STYLES[told.mood] });
   paper.text([told.tallies.map(({ sign, word, count }) => `${sign} ${number(count)} ${word}`).join("   ")]);
+  if (told.standing.length > 0) paper.text(told.standing);
   failures(paper, told.failures, limit);
   waves(paper, report, limit * 5);
   advice(paper, report);
@@ -104,15 +107,15 @@ function waves(paper: Paper, report: RolloutReport, limit: number): void {
   if (all.length === 0) return;
   paper.heading([`Waves (${number(all.length)})`]);
   const shown = all.slice(0, limit);
-  const durations = waveDurations(report);
+  const times = waveTimes(report);
+  const states = rolloutWords(report);
   const nameWidth = Math.min(MAX_NAME, Math.max(...shown.map(({ name }) => columnsOf(printable(name)))));
   const doneWidth = Math.max(...shown.map((wave) => progressOf(wave).length));
   for (const wave of shown) {
-    const { sign, word } = WAVE_STATES[wave.state];
-    const took = durations.get(wave.name);
-    const state =
-      wave.state === "done" || wave.state === "running" || wave.state === "pending" ? "" : `${word}; `;
-    const words = say`${progressOf(wave).padStart(doneWidth)}  ${state}${waveWords(wave)}${took === undefined ? "" : `, took ${duration(took)}`}`;
+    const { sign, word } = states.waves[wave.state];
+    const took = times.get(wave.name)?.workMs;
+    const isSaid = wave.state !== "done" && wave.state !== "pending" && word !== WAVE_STATES.running.word;
+    const words = say`${progressOf(wave).padStart(doneWidth)}  ${isSaid ? say`${waveStateWords(wave, states)}; ` : []}${waveWords(wave, states)}${took === undefined ? "" : `, took ${duration(took)}`}`;
     paper.marked(`${sign} ${fitTo(printable(wave.name), nameWidth)}`, words, {
       indent: INDENT,
       style: WAVE_STYLES[wave.state] ?? "blue",

@@ -17,6 +17,8 @@ export interface RolloutReport {
   readonly isHeld: boolean;
   /** Why it stopped or waits, a sentence; absent otherwise. */
   readonly reason?: string;
+  /** Since when it waits for a person; absent where it does not. */
+  readonly waitingSince?: string;
   /** What to do next: a command with a sentence about it, or several. Empty when all is done. */
   readonly advice: readonly Advice[];
   /** What was reviewed: over the plans of all tenants. */

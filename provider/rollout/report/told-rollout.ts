@@ -22,6 +22,8 @@ export interface ToldRollout {
   /** One word or two for the mood: `Stopped`. */
   readonly verdict: string;
   readonly headline: Words;
+  /** What is as it was, what may be changed in part, what is under way: what one may count on. Empty where all is well. */
+  readonly standing: Words;
   /** States that some tenant is in, the worst first. */
   readonly tallies: readonly StateTally[];
   readonly failures: readonly TenantReport[];
@@ -61,14 +63,39 @@ export const WAVE_STATES: Readonly<Record<WaveState, StateWords>> = {
   stopped: { sign: "✗", word: "stopped" },
 };
 
+/** The words for the states of a rollout's tenants and waves. */
+export interface RolloutWords {
+  readonly tenants: Readonly<Record<TenantState, StateWords>>;
+  readonly waves: Readonly<Record<WaveState, StateWords>>;
+}
+
+/** Of a rollout that nobody is at, nothing is said to go on. */
+export function rolloutWords(report: Pick<RolloutReport, "state" | "isHeld">): RolloutWords {
+  if (isUnderWay(report)) return { tenants: TENANT_STATES, waves: WAVE_STATES };
+  return {
+    tenants: { ...TENANT_STATES, running: { sign: "▶", word: "were under way" } },
+    waves: {
+      ...WAVE_STATES,
+      running: { sign: "‖", word: "interrupted" },
+      checking: { sign: "‖", word: "to be checked" },
+    },
+  };
+}
+
+function isUnderWay({ state, isHeld }: Pick<RolloutReport, "state" | "isHeld">): boolean {
+  return state === "running" && isHeld;
+}
+
 /** What is told of a rollout as its report has it. */
 export function toldRollout(report: RolloutReport): ToldRollout {
+  const words = rolloutWords(report).tenants;
   return {
     ...verdictOf(report),
     headline: headlineOf(report),
+    standing: standingOf(report),
     tallies: STATES.map((state) => ({
       state,
-      ...TENANT_STATES[state],
+      ...words[state],
       count: report.counts[state],
     })).filter(({ count }) => count > 0),
     failures: report.tenants.filter(({ state }) => state === "failed"),
@@ -81,32 +108,56 @@ export function throughOf(counts: Readonly<Record<TenantState, number>>): number
   return counts.done + counts.unchanged + counts.failed;
 }
 
+/** How a wave stands: `stopped`, `soaking until 2026-11-21 08:12:05 UTC`. */
+export function waveStateWords({ state, soakUntil }: WaveReport, { waves }: RolloutWords): Words {
+  const { word } = waves[state];
+  return state === "soaking" && soakUntil !== undefined ? say`${word} until ${timeWords(soakUntil)}` : [word];
+}
+
 /** What a wave's line says beside its name and state: `1 failed (2 tolerated) and 20 changed`. */
-export function waveWords({ counts, tolerated, health }: WaveReport): Words {
+export function waveWords(
+  { counts, tolerated, health }: WaveReport,
+  { tenants: words }: RolloutWords,
+): Words {
   const parts = STATES.filter((state) => counts[state] > 0).map((state): Words => {
-    const count = `${number(counts[state])} ${TENANT_STATES[state].word}`;
+    const count = `${number(counts[state])} ${words[state].word}`;
     return [state === "failed" && tolerated > 0 ? `${count} (${number(tolerated)} tolerated)` : count];
   });
   const said = enumerate(parts);
   return health === undefined || health.isWell ? said : say`${said}; unhealthy: ${sentence(health.message)}`;
 }
 
+/** When a wave's tenants were being changed. */
+export interface WaveTimes {
+  /** For how long, in milliseconds: without soaking and waiting, and without the time between two runs. */
+  readonly workMs: number;
+  /** When the last was through. */
+  readonly lastAt: string;
+}
+
 /**
- * How long the tenants of each wave took together, in milliseconds, by the wave's name: without its soaking and waiting.
- * Those in which somebody is still at work or nothing was done are not in it.
+ * When the tenants of each wave were being changed, by the wave's name. Those in which somebody is still at work or nothing
+ * was done are not in it.
  */
-export function waveDurations({ waves, tenants }: RolloutReport): ReadonlyMap<string, number> {
-  const last = new Map<string, string>();
-  for (const { wave, finishedAt } of tenants) {
+export function waveTimes({ waves, tenants }: RolloutReport): ReadonlyMap<string, WaveTimes> {
+  const byWave = Map.groupBy(tenants, ({ wave }) => wave);
+  const times = new Map<string, WaveTimes>();
+  for (const { name, counts } of waves) {
+    if (counts.running + counts.released > 0) continue;
+    const spans = (byWave.get(name) ?? []).flatMap(({ startedAt, finishedAt }) =>
+      startedAt === undefined || finishedAt === undefined ? [] : [{ startedAt, finishedAt }],
+    );
     // Times in UTC are in the order of their texts.
-    if (finishedAt !== undefined && finishedAt > (last.get(wave) ?? "")) last.set(wave, finishedAt);
+    spans.sort((one, other) => (one.startedAt < other.startedAt ? -1 : 1));
+    let workMs = 0;
+    let lastAt = "";
+    for (const { startedAt, finishedAt } of spans) {
+      workMs += between(startedAt > lastAt ? startedAt : lastAt, finishedAt) ?? 0;
+      if (finishedAt > lastAt) lastAt = finishedAt;
+    }
+    if (spans.length > 0) times.set(name, { workMs, lastAt });
   }
-  const durations = new Map<string, number>();
-  for (const { name, startedAt, counts } of waves) {
-    const ms = between(startedAt, last.get(name));
-    if (ms !== undefined && counts.running + counts.released === 0) durations.set(name, ms);
-  }
-  return durations;
+  return times;
 }
 
 /** What a tenant's plan changes: `+3 ~1 -2`; empty where it changes nothing. */
@@ -162,21 +213,81 @@ function verdictOf({ state, isHeld, counts }: RolloutReport): { mood: RolloutMoo
 }
 
 function headlineOf(report: RolloutReport): Words {
-  const { counts, tenants, state } = report;
+  const why = whyOf(report);
+  const how = howFar(report);
+  return why.length === 0 ? how : [...why, " ", ...how];
+}
+
+/** Why it is as it is, and since when, or until when. */
+function whyOf({ state, reason, isHeld, waitingSince, waves }: RolloutReport): Words {
+  const why = reason === undefined ? [] : [sentence(reason)];
+  switch (state) {
+    case "waiting":
+      return waitingSince === undefined
+        ? why
+        : [...why, ...say` It has waited since ${minute(waitingSince)}.`];
+    case "running": {
+      if (!isHeld) return why;
+      const open = waves.find((wave) => wave.state === "soaking" || wave.state === "checking");
+      if (open === undefined) return why;
+      if (open.state === "checking") return say`The health of the wave ${given(open.name)} is being checked.`;
+      const until: Words = open.soakUntil === undefined ? [] : say` until ${timeWords(open.soakUntil)}`;
+      return say`The wave ${given(open.name)} is through, and soaks${until}.`;
+    }
+    default:
+      return why;
+  }
+}
+
+function howFar({ counts, tenants, state, waves }: RolloutReport): Words {
   const total = tenants.length;
   const through = throughOf(counts);
-  const how =
-    state === "planned"
-      ? say`${counted(total, "tenant")} in ${counted(report.waves.length, "wave")}: ${counted(
-          total - counts.unchanged - counts.failed,
-          "tenant",
-        )} to change, ${counts.unchanged} as declared already${counts.failed > 0 ? `, ${number(counts.failed)} failed` : ""}.`
-      : through === total && counts.failed === 0
-        ? say`All ${counted(total, "tenant")} hold what is declared.`
-        : say`${number(through - counts.failed)} of ${counted(total, "tenant")} hold what is declared, ${counts.failed} failed, ${
-            total - through
-          } left.`;
-  return report.reason === undefined ? how : say`${sentence(report.reason)} ${how}`;
+  if (state === "planned") {
+    const failed = counts.failed > 0 ? `, ${number(counts.failed)} failed` : "";
+    return say`${counted(total, "tenant")} in ${counted(waves.length, "wave")}: ${counted(
+      total - counts.unchanged - counts.failed,
+      "tenant",
+    )} to change, ${counts.unchanged} as declared already${failed}.`;
+  }
+  // What they hold since, it does not know: it was given up, or taken back.
+  if (state === "abandoned") {
+    return say`It changed ${counts.done} of ${counted(total, "tenant")}, ${counts.failed} failed, ${
+      total - through
+    } were left.`;
+  }
+  if (through === total && counts.failed === 0)
+    return say`All ${counted(total, "tenant")} hold what is declared.`;
+  return say`${through - counts.failed} of ${counted(total, "tenant")} hold what is declared, ${counts.failed} failed, ${
+    total - through
+  } left.`;
+}
+
+function standingOf(report: RolloutReport): Words {
+  const { state, tenants } = report;
+  if (state === "planned" || isUnderWay(report)) return [];
+  const isIn =
+    (...states: readonly TenantState[]) =>
+    (tenant: TenantReport) =>
+      states.includes(tenant.state);
+  const begun = tenants.filter(({ attempts }) => attempts > 0);
+  const cut = begun.filter(isIn("pending", "released", "running"));
+  const failed = begun.filter(isIn("failed"));
+  const untouched = tenants.filter((tenant) => tenant.attempts === 0 && !isIn("unchanged")(tenant));
+  const parts = [
+    ...(failed.length > 0 ? [`${number(failed.length)} that failed`] : []),
+    ...(cut.length > 0
+      ? [`${number(cut.length)} that ${cut.length === 1 ? "was" : "were"} begun and not finished`]
+      : []),
+  ];
+  const left = tenants.some(isIn("pending", "released", "running"));
+  return [
+    [
+      ...(untouched.length > 0 ? [`Not begun, and as before: ${counted(untouched.length, "tenant")}.`] : []),
+      ...(parts.length > 0 ? [`May be changed in part: ${parts.join(" and ")}.`] : []),
+      ...(left && (state === "waiting" || state === "stopped") ? ["Nothing is under way."] : []),
+      ...(state === "running" ? ["By itself it begins nothing more."] : []),
+    ].join(" "),
+  ].filter((text) => text !== "");
 }
 
 function factsOf({ id, startedAt, finishedAt, rollsBack, createdAt }: RolloutReport): Words[] {

@@ -1,4 +1,5 @@
 import { quote } from "../../settings/text";
+import type { RolloutCommands } from "../commands";
 import type { Journal, TenantRecord } from "../journal/journal";
 import type { Advice } from "../report/rollout-report";
 
@@ -6,7 +7,11 @@ import type { Advice } from "../report/rollout-report";
  * Tenants that a rollout found to hold already what it brought to others, since an earlier one had brought it, such as one over a
  * label alone: to take the rollout back leaves them as they are, and who takes it back should know.
  */
-export async function broughtBefore(journal: Journal, id: string): Promise<readonly Advice[]> {
+export async function broughtBefore(
+  journal: Journal,
+  id: string,
+  commands: RolloutCommands,
+): Promise<readonly Advice[]> {
   const { spec, startedAtMs = 0 } = await journal.record(id);
   const tenants = await journal.tenants(id);
   const brought = new Set(tenants.filter(({ attempt }) => attempt > 0).flatMap(changesOf));
@@ -26,7 +31,7 @@ export async function broughtBefore(journal: Journal, id: string): Promise<reado
     const more = alike.length > 5 ? `, … and ${alike.length - 5} more` : "";
     found.push({
       why: `${names.join(", ")}${more} had the same from the rollout ${one.id}, and ${alike.length === 1 ? "keeps" : "keep"} it. To take that back too:`,
-      command: `email-security rollout rollback ${one.id}`,
+      command: commands.rollback(one.id),
     });
   }
   return found;

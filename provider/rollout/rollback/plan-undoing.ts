@@ -16,6 +16,7 @@ import {
   stackOf,
   summaryOf,
   type TargetPlan,
+  toldChange,
 } from "../plan-target";
 import type { Target } from "../targets/target";
 import { settingsText } from "./settings-text";
@@ -77,6 +78,7 @@ export async function planUndoing(
       ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
     },
     guards: plan.guards,
+    changes: plan.changes.map(toldChange),
     made,
   };
 }

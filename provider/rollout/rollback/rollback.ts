@@ -2,6 +2,7 @@ import { join, posix } from "node:path";
 import type { Plan } from "../../gitops/plan/plan";
 import { parsePlan } from "../../gitops/plan/render/json";
 import { quote } from "../../settings/text";
+import type { RolloutCommands } from "../commands";
 import { RolloutError } from "../errors";
 import type { Journal, LaterChange, PackedFiles, RolloutRecord, TenantRecord } from "../journal/journal";
 import { type PlanTenant, planTarget } from "../plan-target";
@@ -10,7 +11,7 @@ import type { Target } from "../targets/target";
 import type { Wave } from "../wave";
 import { planUndoing } from "./plan-undoing";
 
-/** Files of another time, and what they are called: `the revision HEAD~1`. */
+/** Files of another time, and what they are called: `the files of the revision HEAD~1`. */
 export interface FilesOf {
   readonly files: PackedFiles;
   readonly name: string;
@@ -43,7 +44,8 @@ export async function rollbackOf(
   journal: Journal,
   { id, spec }: RolloutRecord,
   to: FilesOf | undefined,
-  selection: Selection = {},
+  selection: Selection,
+  commands: RolloutCommands,
 ): Promise<Rollback> {
   const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
   if (touched.length === 0) {
@@ -64,6 +66,7 @@ export async function rollbackOf(
     journal,
     id,
     meant.filter((one) => !hasFile(one)),
+    commands,
   );
   const isUndone = new Set(undone.map(({ name }) => name));
   const left = meant.filter((one) => hasFile(one) || isUndone.has(one.name));
@@ -111,6 +114,7 @@ async function stillStanding(
   journal: Journal,
   id: string,
   tenants: readonly TenantRecord[],
+  commands: RolloutCommands,
 ): Promise<readonly TenantRecord[]> {
   const later = Map.groupBy(await journal.since(id), ({ stack }) => stack);
   const takenBackBy = new Set<string>();
@@ -129,7 +133,7 @@ async function stillStanding(
     const more = changed.length > 5 ? `, … and ${changed.length - 5} more` : "";
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
-      `The rollout ${first[1]} has changed ${names.join(", ")}${more} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Take that one back first: \`email-security rollout rollback ${first[1]}\`; or leave these tenants out (--only, --label), or name a revision of git (--to REVISION).`,
+      `The rollout ${first[1]} has changed ${names.join(", ")}${more} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Leave these tenants out (--only, --label), name a revision of git (--to REVISION), or take that one back first: \`${commands.rollback(first[1])}\``,
     );
   }
   if (standing.length === 0 && takenBackBy.size > 0) {

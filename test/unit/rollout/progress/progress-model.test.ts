@@ -108,6 +108,47 @@ describe("how far a rollout has come", () => {
   });
 });
 
+describe("a rollout that somebody goes on with", () => {
+  const at = { seq: 9, at: "2026-11-22T09:00:00.000Z", rollout: "r" };
+
+  test.each([
+    ["running", { left: 3 }, "running"],
+    ["checking", { left: 0 }, "checking"],
+  ] as const)("has no wave that stopped any more: one that was %s", (_, { left }, state) => {
+    const { after } = rollouts.stopped;
+    const [canary, early, rest] = after.waves;
+    if (canary === undefined || early === undefined || rest === undefined) throw new Error("no waves");
+    const counts = { ...early.counts, pending: left };
+    const health = { isWell: false, message: "threats rose" };
+    const model = new ProgressModel({ ...after, waves: [canary, { ...early, counts, health }, rest] });
+    expect(model.waves[1]).toMatchObject({ state: "stopped", health });
+    model.happened({ ...at, kind: "started", resumed: true });
+    expect(model.waves.map((wave) => wave.state)).toEqual(["done", state, "pending"]);
+    expect(model.waves[1]).not.toHaveProperty("health");
+  });
+
+  test("took as long as tenants were being changed, and not the night between two runs", () => {
+    const { after } = rollouts.stopped;
+    const model = new ProgressModel(after);
+    const worked = model.waves[1]?.workMs ?? 0;
+    expect(worked).toBeGreaterThan(10_000);
+    const tenant =
+      after.tenants.find(({ state, wave }) => state === "pending" && wave === "early")?.name ?? "";
+    model.happened({ ...at, kind: "started", resumed: true });
+    model.happened({ ...at, kind: "tenant-started", wave: "early", tenant, attempt: 1, worker: "w:1" });
+    const later = { ...at, at: "2026-11-22T09:00:07.000Z" };
+    const finished = {
+      kind: "tenant-finished",
+      wave: "early",
+      tenant,
+      state: "done",
+      durationMs: 7_000,
+    } as const;
+    model.happened({ ...later, ...finished });
+    expect(model.waves[1]?.workMs).toBe(worked + 7_000);
+  });
+});
+
 describe("the time that is left", () => {
   const at = (model: ProgressModel, event: RolloutEvent | undefined) =>
     timeLeft(model, Date.parse(event?.at ?? ""));

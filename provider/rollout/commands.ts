@@ -1,0 +1,57 @@
+/**
+ * What a person types next, for the shell: each works as it is printed, from the folder in which the rollout was begun. Whoever
+ * tells somebody what to do about a rollout takes the command from here.
+ */
+export class RolloutCommands {
+  readonly #database: string;
+
+  /** @param database the journal, where it was named by `--database`: the next command has to name it too. */
+  constructor(database?: string) {
+    this.#database = database === undefined ? "" : ` --database ${shellWord(withoutPassword(database))}`;
+  }
+
+  /** Plans a rollout anew, of all tenants or of these. */
+  plan(source: string, only: readonly string[] = []): string {
+    const which = only.length === 0 ? "" : ` --only ${only.map(shellWord).join(" ")}`;
+    return this.#command(`${shellWord(source.startsWith("-") ? `./${source}` : source)}${which}`);
+  }
+
+  resume(id: string): string {
+    return this.#command(`--resume ${id}`);
+  }
+
+  continue(id: string): string {
+    return this.#command(`continue ${id}`);
+  }
+
+  status(id: string): string {
+    return this.#command(`status ${id}`);
+  }
+
+  /** @param to a revision of git. */
+  rollback(id: string, to?: string): string {
+    return this.#command(`rollback ${id}${to === undefined ? "" : ` --to ${shellWord(to)}`}`);
+  }
+
+  stop(id: string): string {
+    return this.#command(`stop ${id}`);
+  }
+
+  #command(rest: string): string {
+    return `email-security rollout ${rest}${this.#database}`;
+  }
+}
+
+/** A word as the shell reads it back; quoted only where it has to be. */
+function shellWord(text: string): string {
+  return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A password is nobody's but who typed it: what is printed lands in logs and comments. */
+function withoutPassword(database: string): string {
+  const url = /^\w+:\/\//.test(database) ? URL.parse(database) : null;
+  if (url === null || (url.password === "" && !url.searchParams.has("password"))) return database;
+  if (url.password !== "") url.password = "PASSWORD";
+  if (url.searchParams.has("password")) url.searchParams.set("password", "PASSWORD");
+  return url.href;
+}

@@ -1,0 +1,64 @@
+import type { TenantState } from "../wave";
+import type { Database } from "./database";
+import type { RolloutRecord } from "./journal";
+
+/** What became of a rollout's tenants. */
+export interface RolloutTally {
+  readonly counts: Readonly<Record<TenantState, number>>;
+  /** Whether any tenant was ever begun: what wrote nothing has nothing to take back. */
+  readonly isBegun: boolean;
+}
+
+/** What became of the tenants of all rollouts, by the rollout. */
+export async function talliesOf(database: Database): Promise<ReadonlyMap<string, RolloutTally>> {
+  const rows = await database.query(
+    "SELECT rollout, state, COUNT(*) AS count, MAX(attempt) AS attempts FROM rollout_tenants GROUP BY rollout, state",
+  );
+  const tallies = new Map<string, RolloutTally>();
+  for (const [id, own] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
+    const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0 };
+    for (const row of own) counts[String(row["state"]) as TenantState] = Number(row["count"]);
+    tallies.set(id, { counts, isBegun: own.some((row) => Number(row["attempts"]) > 0) });
+  }
+  return tallies;
+}
+
+/**
+ * Rollouts that are done, and in which tenants failed that going on would try again. One that a later rollout has found or
+ * left as it declares is not tried again: that would take it back to older files.
+ */
+export async function retriable(
+  database: Database,
+  records: readonly RolloutRecord[],
+): Promise<ReadonlySet<string>> {
+  const rows = await database.query(
+    `SELECT own.rollout AS id, own.name AS name, later.rollout AS later FROM rollout_tenants own
+     JOIN rollouts r ON r.id = own.rollout AND r.state = 'done'
+     LEFT JOIN (SELECT t.stack AS stack, t.rollout AS rollout, l.created_at AS created_at
+       FROM rollout_tenants t JOIN rollouts l ON l.id = t.rollout AND l.started_at IS NOT NULL
+       WHERE t.state IN ('done', 'unchanged')) later
+     ON later.stack = own.stack AND later.created_at > r.created_at
+     WHERE own.state = 'failed' AND own.plan IS NOT NULL`,
+  );
+  const specs = new Map(records.map(({ id, spec }) => [id, spec]));
+  const found = new Set<string>();
+  for (const [, own] of Map.groupBy(rows, (row) => `${String(row["id"])} ${String(row["name"])}`)) {
+    const id = String(own[0]?.["id"]);
+    const isSettled = own.some(({ later }) => {
+      const [one, other] = [specs.get(id), specs.get(String(later))];
+      // Stacks of one name in two projects, or in two backends, are two stacks.
+      return other !== undefined && one?.project === other.project && one.backend === other.backend;
+    });
+    if (!isSettled) found.add(id);
+  }
+  return found;
+}
+
+/** Since when a rollout waits for a person, in milliseconds; undefined when it never did. */
+export async function waitingSince(database: Database, id: string): Promise<number | undefined> {
+  const [row] = await database.query(
+    `SELECT MAX(at) AS at FROM rollout_events WHERE rollout = $1 AND happening LIKE '{"kind":"waiting"%'`,
+    [id],
+  );
+  return row?.["at"] == null ? undefined : Number(row["at"]);
+}

@@ -1,0 +1,36 @@
+import { quote } from "../../settings/text";
+import type { Journal, TenantRecord } from "../journal/journal";
+
+/** How far a rollout was taken back. */
+export interface TakenBackSoFar {
+  /** The rollbacks of it that were begun. */
+  readonly by: readonly string[];
+  /** The tenants that it changed or tried to. */
+  readonly touched: readonly TenantRecord[];
+  /** Those of them that no rollback has seen to hold again what they held. */
+  readonly left: readonly TenantRecord[];
+}
+
+/** How far a rollout was taken back: only of tenants that were read again. */
+export async function takenBackSoFar(journal: Journal, id: string): Promise<TakenBackSoFar> {
+  const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
+  const rollbacks = (await journal.since(id)).filter(({ rollsBack }) => rollsBack === id);
+  const back = new Set(
+    rollbacks.filter(({ state }) => state === "done" || state === "unchanged").map(({ stack }) => stack),
+  );
+  return {
+    by: [...new Set(rollbacks.map(({ rollout }) => rollout))],
+    touched,
+    left: touched.filter(({ target }) => !back.has(target.stack)),
+  };
+}
+
+/** The same as a sentence or two. */
+export function takenBackText({ by, touched, left }: TakenBackSoFar): string {
+  const all = touched.length === 1 ? "the one tenant" : `all ${touched.length} tenants`;
+  if (left.length === 0)
+    return `It was taken back by ${by.join(", ")} of ${all} that it changed or tried to.`;
+  const names = left.slice(0, 5).map(({ name }) => quote(name));
+  const more = left.length > 5 ? `, … and ${left.length - 5} more` : "";
+  return `It was taken back by ${by.join(", ")} of ${touched.length - left.length} of the ${touched.length} tenants that it changed or tried to. Not of ${names.join(", ")}${more}.`;
+}

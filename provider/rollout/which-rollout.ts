@@ -1,0 +1,153 @@
+import type { RolloutCommands } from "./commands";
+import { RolloutError } from "./errors";
+import { retriable, talliesOf } from "./journal/across-rollouts";
+import type { Journal, RolloutRecord } from "./journal/journal";
+import { takenBackSoFar } from "./rollback/taken-back";
+import type { RolloutState } from "./wave";
+
+/** What a person wants with a rollout. */
+export type Purpose = "status" | "resume" | "continue" | "rollback" | "stop";
+
+/** What finding one looks at beside the journal. */
+export interface FindingContext {
+  /** Where the journal is, as it may be shown. */
+  readonly place: string;
+  readonly commands: RolloutCommands;
+  /** Whether somebody is at a rollout now. */
+  isHeld(id: string): Promise<boolean>;
+}
+
+/**
+ * The rollout that is meant: the one of an id, or of the beginning of one; without it the newest that the purpose is for. So
+ * no later rollout hides one that is not through, and none that changed nothing is taken for the last that did.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`)
+ */
+export async function whichRollout(
+  journal: Journal,
+  id: string | undefined,
+  purpose: Purpose,
+  context: FindingContext,
+): Promise<RolloutRecord> {
+  const records = await journal.records();
+  if (id !== undefined) return named(records, id, purpose, context);
+  const all = await candidates(journal, records);
+  const meant = all.filter((one) => PURPOSES[purpose].isMeant(one)).map(({ record }) => record);
+  const found = (await preferred(meant, purpose, context)) ?? meant[0];
+  if (found !== undefined) return found;
+  throw new RolloutError(
+    "ERR_ROLLOUT_NOT_FOUND",
+    `There is no rollout ${PURPOSES[purpose].called} in ${context.place}; ${newest(records)}.${purpose === "resume" ? ` What was only planned is not kept; begin a new one: \`${context.commands.plan(records[0]?.spec.source ?? "tenants.yaml")}\`` : ""}`,
+  );
+}
+
+/** A rollout, and what it takes to tell whether it is meant where none is named. */
+interface Candidate {
+  readonly record: RolloutRecord;
+  readonly isBegun: boolean;
+  readonly isRetriable: boolean;
+  /** Whether another took it back, everywhere. */
+  readonly isTakenBack: boolean;
+}
+
+interface PurposeRule {
+  /** "There is no rollout …". */
+  readonly called: string;
+  /** Whether it can be done with a rollout that is named. */
+  readonly fits: (record: RolloutRecord) => boolean;
+  /** Whether it is the newest such that is meant where none is named. */
+  readonly isMeant: (candidate: Candidate) => boolean;
+}
+
+const OPEN: ReadonlySet<RolloutState> = new Set<RolloutState>(["running", "waiting", "stopped"]);
+
+/** Whether something of a rollout is left to go on with. */
+export function isOpen({ state }: RolloutRecord): boolean {
+  return OPEN.has(state);
+}
+
+const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {
+  status: { called: "at all", fits: () => true, isMeant: () => true },
+  resume: {
+    called: "that can be resumed",
+    fits: ({ state }) => state !== "abandoned",
+    isMeant: ({ record, isRetriable }) => isOpen(record) || isRetriable,
+  },
+  continue: {
+    called: "that waits for a person",
+    fits: ({ state }) => state === "waiting",
+    isMeant: ({ record }) => record.state === "waiting",
+  },
+  rollback: {
+    called: "that can be taken back",
+    fits: ({ spec }) => spec.rollsBack === undefined,
+    // One that was taken back is meant only when it is named, as to take it back to other files.
+    isMeant: ({ record, isBegun, isTakenBack }) =>
+      record.spec.rollsBack === undefined && isBegun && !isTakenBack,
+  },
+  stop: { called: "that is not through", fits: isOpen, isMeant: ({ record }) => isOpen(record) },
+};
+
+/** Who is at a rollout needs nobody to go on with it, and is who is meant to stop. */
+async function preferred(
+  meant: readonly RolloutRecord[],
+  purpose: Purpose,
+  { isHeld }: FindingContext,
+): Promise<RolloutRecord | undefined> {
+  if (purpose !== "resume" && purpose !== "stop") return undefined;
+  for (const record of meant) {
+    const isUnderWay = record.state === "running" && (await isHeld(record.id));
+    if (isUnderWay === (purpose === "stop")) return record;
+  }
+  return undefined;
+}
+
+async function candidates(
+  journal: Journal,
+  records: readonly RolloutRecord[],
+): Promise<readonly Candidate[]> {
+  const tallies = await talliesOf(journal.database);
+  const again = await retriable(journal.database, records);
+  const takenBack = new Set<string>();
+  for (const id of new Set(records.flatMap(({ spec }) => spec.rollsBack ?? []))) {
+    if ((await takenBackSoFar(journal, id)).left.length === 0) takenBack.add(id);
+  }
+  return records.map((record) => ({
+    record,
+    isBegun: tallies.get(record.id)?.isBegun === true,
+    isRetriable: again.has(record.id),
+    isTakenBack: takenBack.has(record.id),
+  }));
+}
+
+function named(
+  records: readonly RolloutRecord[],
+  id: string,
+  purpose: Purpose,
+  { place, commands }: FindingContext,
+): RolloutRecord {
+  const [only, ...more] = records.filter((one) => one.id.startsWith(id));
+  if (only !== undefined && more.length === 0) {
+    const { called, fits } = PURPOSES[purpose];
+    if (fits(only)) return only;
+    const { state, spec } = only;
+    const is =
+      purpose === "rollback" && spec.rollsBack !== undefined
+        ? `takes another back, ${spec.rollsBack}`
+        : `is ${state}`;
+    const next =
+      state === "abandoned" ? "" : ` What can be done with it now: \`${commands.status(only.id)}\``;
+    throw new RolloutError(
+      "ERR_ROLLOUT_NOT_FOUND",
+      `The rollout ${only.id} is none ${called}: it ${is}.${next}`,
+    );
+  }
+  const which =
+    more.length > 0 ? `"${id}" begins the ids of several rollouts` : `There is no rollout "${id}"`;
+  throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `${which} in ${place}; ${newest(records)}.`);
+}
+
+function newest(records: readonly RolloutRecord[]): string {
+  const known = records.slice(0, 5).map((one) => `${one.id} (${one.state})`);
+  return known.length === 0 ? "the journal has none" : `the newest are ${known.join(", ")}`;
+}

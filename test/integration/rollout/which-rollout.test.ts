@@ -1,0 +1,204 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { afterAll, expect, it } from "vitest";
+import { Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { Rollouts } from "../../../provider/rollout/rollouts";
+import type { RolloutState, TenantState } from "../../../provider/rollout/wave";
+import type { Purpose } from "../../../provider/rollout/which-rollout";
+import { targetOf } from "../../support/journal-story";
+import { startPostgres } from "../../support/postgres";
+
+const folder = mkdtempSync(join(tmpdir(), "email-security-which-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A rollout of a journal, the oldest first. */
+interface Written {
+  readonly state: Exclude<RolloutState, "planned">;
+  /** Which it takes back, of those before it. */
+  readonly rollsBack: number | undefined;
+  readonly project: string;
+  readonly tenants: readonly WrittenTenant[];
+}
+
+interface WrittenTenant {
+  readonly name: string;
+  readonly state: TenantState;
+  readonly isBegun: boolean;
+  readonly hasPlan: boolean;
+}
+
+const journals: fc.Arbitrary<readonly Written[]> = fc.array(
+  fc.record({
+    state: fc.constantFrom("done", "done", "done", "running", "waiting", "stopped", "abandoned"),
+    rollsBack: fc.option(fc.nat(5), { nil: undefined, freq: 2 }),
+    project: fc.constantFrom("one", "one", "one", "other"),
+    tenants: fc.uniqueArray(
+      fc.record({
+        name: fc.constantFrom("a", "b", "c"),
+        state: fc.constantFrom<TenantState[]>("pending", "running", "unchanged", "done", "done", "failed"),
+        isBegun: fc.boolean(),
+        hasPlan: fc.boolean(),
+      }),
+      { selector: ({ name }) => name, minLength: 1 },
+    ),
+  }),
+  { maxLength: 6 },
+);
+
+/** Which one is meant, read off the list as a person would. */
+const MEANT: Readonly<Record<Purpose, (all: readonly Written[]) => number>> = {
+  status: (all) => all.length - 1,
+  continue: (all) => all.findLastIndex(({ state }) => state === "waiting"),
+  stop: (all) => all.findLastIndex(({ state }) => isOpen(state)),
+  resume: (all) => all.findLastIndex((one, index) => isOpen(one.state) || isTriedAgain(all, index)),
+  rollback: (all) =>
+    all.findLastIndex(
+      ({ tenants, rollsBack }, index) =>
+        rollsBack === undefined &&
+        tenants.some(({ isBegun }) => isBegun) &&
+        !all.some((back) => back.rollsBack === index && back.state === "done" && !hasFailed(back)),
+    ),
+};
+
+function isOpen(state: RolloutState): boolean {
+  return state === "running" || state === "waiting" || state === "stopped";
+}
+
+function hasFailed({ tenants }: Written): boolean {
+  return tenants.some(({ state }) => state === "failed");
+}
+
+/** Whether a tenant failed that resuming tries again, and that no later rollout has settled. */
+function isTriedAgain(all: readonly Written[], index: number): boolean {
+  const { state, tenants, project } = all[index] as Written;
+  if (state !== "done") return false;
+  return tenants.some(
+    (tenant) =>
+      tenant.state === "failed" &&
+      tenant.hasPlan &&
+      !all
+        .slice(index + 1)
+        .some(
+          (later) =>
+            later.project === project &&
+            later.tenants.some(
+              (one) => one.name === tenant.name && (one.state === "done" || one.state === "unchanged"),
+            ),
+        ),
+  );
+}
+
+it("is the newest that a verb is for, whatever came after it", async () => {
+  let count = 0;
+  await fc.assert(
+    fc.asyncProperty(journals, async (drawn) => {
+      await expectMeant(join(folder, `${count++}.db`), drawn);
+    }),
+    { numRuns: 80 },
+  );
+});
+
+it("is the same in PostgreSQL", async () => {
+  await using postgres = await startPostgres();
+  for (const [index, written] of fc.sample(journals, { numRuns: 6, seed: 7 }).entries()) {
+    await expectMeant(await postgres.createDatabase(`which_${index}`), written);
+  }
+});
+
+/** @param drawn may name a rollout to take back that does not come before it: then it takes none back. */
+async function expectMeant(database: string, drawn: readonly Written[]): Promise<void> {
+  const written = drawn.map((one, index) => ({
+    ...one,
+    rollsBack: one.rollsBack === undefined || one.rollsBack >= index ? undefined : one.rollsBack,
+  }));
+  const ids = await write(database, written);
+  const rollouts = await Rollouts.open({ database, environment: {} });
+  try {
+    for (const [purpose, meant] of Object.entries(MEANT)) {
+      const found = await rollouts.find(undefined, purpose as Purpose).then(
+        ({ id }) => id,
+        (error: { code?: string }) => error.code,
+      );
+      expect(found, purpose).toBe(ids[meant(written)] ?? "ERR_ROLLOUT_NOT_FOUND");
+    }
+    // What is told of each is read from the same places.
+    for (const id of ids) expect((await rollouts.report(id)).id).toBe(id);
+  } finally {
+    await rollouts.close();
+  }
+}
+
+it("is, to go on with, one that nobody is at, and to stop, one that somebody is at", async () => {
+  const database = join(folder, "held.db");
+  const one = (state: Written["state"]): Written => ({
+    state,
+    rollsBack: undefined,
+    project: "one",
+    tenants: [{ name: "a", state: "pending", isBegun: true, hasPlan: true }],
+  });
+  const [older, held, newest] = await write(database, [one("stopped"), one("running"), one("waiting")]);
+  const rollouts = await Rollouts.open({ database, environment: {} });
+  const found = async (purpose: Purpose) => (await rollouts.find(undefined, purpose)).id;
+  try {
+    expect([await found("resume"), await found("stop")]).toEqual([newest, newest]);
+    const hold = await rollouts.journal.database.hold(`rollout-${held}`, () => {});
+    expect(await found("stop")).toBe(held);
+    await rollouts.journal.abandon(newest ?? "", "A person gave it up.");
+    expect(await found("resume")).toBe(older);
+    await hold?.release();
+    expect(await found("resume")).toBe(held);
+  } finally {
+    await rollouts.close();
+  }
+});
+
+/** Writes rollouts, a minute after each other, in any state. */
+async function write(place: string, all: readonly Written[]): Promise<string[]> {
+  let nowMs = Date.UTC(2026, 10, 21);
+  const database = await openDatabase(place);
+  // Nothing here outlives the test.
+  if (database.dialect === "sqlite") await database.query("PRAGMA synchronous = OFF");
+  const journal = await Journal.open(database, () => nowMs);
+  const ids: string[] = [];
+  for (const { state, tenants, rollsBack, project } of all) {
+    nowMs += 60_000;
+    const names = tenants.map(({ name }) => name);
+    const spec: RolloutSpec = {
+      source: "tenants.yaml",
+      project,
+      today: "2026-11-21",
+      waves: [{ name: "all", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false, tenants: names }],
+      services: [],
+      backend: "file",
+      ...(rollsBack === undefined ? {} : { rollsBack: ids[rollsBack] ?? "" }),
+    };
+    const id = await journal.create(
+      spec,
+      names.map((name) => targetOf(name, "https://a.example")),
+    );
+    await journal.planned(
+      id,
+      tenants.map(({ name, hasPlan }) => ({
+        name,
+        state: "pending" as const,
+        digest: "d",
+        ...(hasPlan ? { plan: "{}" } : {}),
+      })),
+    );
+    await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
+    await journal.start(id, { retry: false });
+    await database.query("UPDATE rollouts SET state = $2 WHERE id = $1", [id, state]);
+    for (const { name, state: of, isBegun } of tenants) {
+      await database.query(
+        "UPDATE rollout_tenants SET state = $3, attempt = $4 WHERE rollout = $1 AND name = $2",
+        [id, name, of, isBegun ? 1 : 0],
+      );
+    }
+    ids.push(id);
+  }
+  await journal.close();
+  return ids;
+}

@@ -1,0 +1,101 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { RolloutCommands } from "../../../../provider/rollout/commands";
+import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
+import { overviewText } from "../../../../provider/rollout/report/overview-text";
+import type { RolloutReport, TenantChange } from "../../../../provider/rollout/report/rollout-report";
+import { countsOf, rollouts } from "../../../support/rollouts";
+
+/** What an overview says of plans, of which a report keeps the first 20 changes. */
+function overviewOf(plans: readonly (readonly TenantChange[])[], most?: number): string {
+  const tally = new ChangeTally(most);
+  const [blank] = rollouts.small.before.tenants;
+  const [wave] = rollouts.small.before.waves;
+  if (blank === undefined || wave === undefined) throw new Error("no tenant");
+  const tenants = plans.map((changes, index) => {
+    tally.add(`t${index}`, changes);
+    const signed = (sign: TenantChange["sign"]) => changes.filter((one) => one.sign === sign).length;
+    return {
+      ...blank,
+      name: `t${index}`,
+      wave: wave.name,
+      state: "pending" as const,
+      planned: { added: signed("add"), changed: signed("change"), removed: signed("remove") },
+      changes: changes.slice(0, 20),
+    };
+  });
+  const counts = countsOf(tenants);
+  const report: RolloutReport = {
+    ...rollouts.small.before,
+    counts,
+    tenants,
+    waves: [{ ...wave, tenants: tenants.length, counts }],
+  };
+  const planned = { guards: [], backend: "file:///state", changes: tally.changes };
+  return overviewText(report, planned, new RolloutCommands());
+}
+
+const deny = (value: string, alarm?: "danger" | "warning"): TenantChange => ({
+  sign: "add",
+  kind: "entry",
+  list: "deny",
+  value,
+  ...(alarm === undefined ? {} : { alarm }),
+});
+
+const many = (count: number, what: string) =>
+  Array.from({ length: count }, (_, n) => deny(`${what}${n}.example`));
+
+test("counts a change in every tenant that gets it, where one has more changes than its report keeps", () => {
+  const shared = deny("evil.example");
+  const plans = [...Array.from({ length: 6 }, () => [shared]), [...many(30, "own"), shared]];
+  const text = overviewOf(plans);
+  expect(text).toContain("+ deny evil.example in all 7 tenants\n");
+  // 37 changes, of which 7 + 19 are told.
+  expect(text).toContain("… and 11 more changes, counted in each tenant. All of one tenant:\n");
+  expect(text).toContain("    email-security rollout tenants.yaml --only t6\n");
+});
+
+test("counts a change once in a tenant where it is a risk, and says in how many it is one", () => {
+  const text = overviewOf([
+    [deny("a.example", "danger")],
+    [deny("a.example")],
+    [deny("b.example", "warning")],
+  ]);
+  expect(text).toContain("+ deny a.example in 2 tenants (a risk in 1 of them)\n");
+  expect(text).toContain("+ deny b.example in t2 (a warning)\n");
+});
+
+test("two entries that read alike are two changes of one tenant, and not one in two", () => {
+  const text = overviewOf([[deny("a.example"), deny("a.example")], []]);
+  expect(text.match(/\+ deny a\.example in t0$/gm)).toHaveLength(2);
+});
+
+test("of one tenant tells every change", () => {
+  const text = overviewOf([many(500, "own")], 10);
+  expect(text.match(/^ {2}\+ deny own\d+\.example in t0$/gm)).toHaveLength(500);
+  expect(text).not.toMatch(/more/);
+});
+
+test("what it tells and what it leaves out are together all changes, and each count is true", () => {
+  const plan = fc.uniqueArray(fc.nat(60), { maxLength: 45 });
+  fc.assert(
+    fc.property(
+      fc.array(plan, { minLength: 2, maxLength: 12 }),
+      fc.integer({ min: 1, max: 80 }),
+      (all, most) => {
+        const text = overviewOf(
+          all.map((values) => values.map((value) => deny(`v${value}.example`))),
+          most,
+        );
+        const lines = [...text.matchAll(/\+ deny v(\d+)\.example in (?:t\d+$|(?:all )?(\d+) tenants)/gm)];
+        for (const [line, value, count = "1"] of lines) {
+          expect(all.filter((values) => values.includes(Number(value))).length, line).toBe(Number(count));
+        }
+        const told = lines.reduce((sum, [, , count = "1"]) => sum + Number(count), 0);
+        const more = Number(/… and ([\d,]+) more change/.exec(text)?.[1]?.replace(",", "") ?? 0);
+        expect(told + more).toBe(all.flat().length);
+      },
+    ),
+  );
+});
