@@ -268,10 +268,8 @@ export class Rollouts {
         throw beforeAnything(error);
       });
       await request.onBegun?.(await reportOf(journal, id, true, this.commands));
-      state = await this.#conduct(record, {
-        ...request,
-        aborted: AbortSignal.any([request.aborted, lost.signal]),
-      });
+      const aborted = AbortSignal.any([request.aborted, lost.signal]);
+      state = await this.#conduct(record, { ...request, aborted }, isMinded);
       if (lost.signal.aborted) throw holdLost(id, lost.signal.reason, this.commands);
       if (isMinded) await this.#mark(record);
     } finally {
@@ -493,7 +491,7 @@ export class Rollouts {
     }
   }
 
-  async #conduct(record: RolloutRecord, request: RunRequest): Promise<RolloutState> {
+  async #conduct(record: RolloutRecord, request: RunRequest, isMinded: boolean): Promise<RolloutState> {
     const { journal } = this;
     const { environment, database } = this.#options;
     const { log } = this.#told;
@@ -538,7 +536,7 @@ export class Rollouts {
         journal,
         commands: this.commands,
         lane,
-        beforeWave: marks.beforeWave(id),
+        ...(isMinded ? { beforeWave: marks.beforeWave(id) } : {}),
         capacity: this.capacity(request.maxConcurrent),
         health: {
           rollout: id,

@@ -176,8 +176,8 @@ export class RolloutMarks implements Disposable {
 
   async #refuseGoingOn({ id, state, spec }: RolloutRecord): Promise<void> {
     const mark = await this.#marks.of(id);
-    // Of one that is through nothing is left; what failed in it can be tried again.
-    if (mark?.state === "unreadable" || (mark === undefined && state === "done")) return;
+    // What failed in one that is through can be tried again, whatever is left of it.
+    if (mark?.state === "unreadable" || (state === "done" && mark?.state !== "open")) return;
     if (mark === undefined) {
       throw new RolloutError(
         "ERR_ROLLOUT_JOURNAL_OLD",

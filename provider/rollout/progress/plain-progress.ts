@@ -1,4 +1,4 @@
-import { number, onOneLine } from "../../gitops/plan/render/words";
+import { counted, number, onOneLine } from "../../gitops/plan/render/words";
 import { excerpt, printable } from "../../settings/text";
 import { duration } from "../report/duration";
 import type { RolloutEvent } from "../report/rollout-event";
@@ -51,11 +51,11 @@ const MAX_SENTENCE = 500;
 function happening(event: RolloutEvent): string {
   switch (event.kind) {
     case "planned":
-      return `planned: ${number(event.changing)} of ${number(event.tenants)} tenants to change, digest ${shown(event.digest, MAX_NAME)}`;
+      return `planned: ${number(event.changing)} of ${counted(event.tenants, "tenant")} to change, digest ${shown(event.digest, MAX_NAME)}`;
     case "started":
       return event.resumed ? "the rollout goes on" : "the rollout begins";
     case "wave-started":
-      return `the wave begins: ${number(event.tenants)} tenants`;
+      return `the wave begins: ${counted(event.tenants, "tenant")}`;
     case "tenant-started": {
       const again = event.attempt > 1 ? `, attempt ${number(event.attempt)}` : "";
       return `${shown(event.tenant, MAX_NAME)}: begun by ${shown(event.worker, MAX_NAME)}${again}`;
