@@ -89,6 +89,7 @@ export async function planRollout(
   try {
     const context = {
       today: spec.today,
+      project: spec.project,
       folder: work.path,
       ...(old === undefined ? {} : { root: old.path }),
       environment: engineEnvironment(environment, spec.keyVariables, backend),

@@ -6,7 +6,7 @@ import type { ReadCache } from "../gitops/files/read-settings";
 import type { Settings } from "../gitops/files/settings";
 import { type Desired, desiredOf } from "../gitops/plan/desired";
 import { withoutEvidence } from "../gitops/plan/mail-evidence";
-import { makePlan } from "../gitops/plan/make-plan";
+import { FORGETTING, makePlan } from "../gitops/plan/make-plan";
 import { type Observed, observe } from "../gitops/plan/observed";
 import type { Change, Guard, Plan } from "../gitops/plan/plan";
 import { planJson } from "../gitops/plan/render/json";
@@ -20,15 +20,18 @@ import { withoutUndefined } from "../settings/without-undefined";
 import { RolloutError } from "./errors";
 import type { PlannedTenant, TenantSummary } from "./journal/journal";
 import type { TenantChange } from "./report/rollout-report";
+import { stackCommand } from "./stack-command";
 import { withTargetClient } from "./target-client";
 import type { Target } from "./targets/target";
 import { tenantError } from "./tenant-error";
+import { removeTornAttributes, tornState } from "./torn-files";
 
 /** What the planning of all tenants shares. */
 export interface PlanningContext {
   /** The day (UTC) by which `expires` is judged. */
   readonly today: string;
-  /** The folder of the Pulumi project. */
+  /** The Pulumi project, and its folder. */
+  readonly project: string;
   readonly folder: string;
   /** What settings files are relative to. Default: the working folder. */
   readonly root?: string;
@@ -50,8 +53,8 @@ export interface TargetPlan {
 }
 
 /**
- * Plans one tenant: reads its settings, the state of its stack and its lists. Writes nothing, and never throws: what is wrong
- * with a tenant is its own.
+ * Plans one tenant: reads its settings, the state of its stack and its lists. Writes nothing, but takes away what a kill left
+ * beside the state that keeps it from being read; and never throws: what is wrong with a tenant is its own.
  */
 export async function planTarget(target: Target, key: string, context: PlanningContext): Promise<TargetPlan> {
   const { today, cache, root } = context;
@@ -78,7 +81,8 @@ export async function planTarget(target: Target, key: string, context: PlanningC
       },
       ...(holds ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
     };
-    return { planned, guards: plan.guards, files: [...files] };
+    const guards = await Promise.all(plan.guards.map((guard) => guardOf(guard, target, context)));
+    return { planned, guards, files: [...files] };
   } catch (error) {
     return {
       planned: failedPlan(target, error, [key, ...secretsIn(context.environment)]),
@@ -88,14 +92,33 @@ export async function planTarget(target: Target, key: string, context: PlanningC
   }
 }
 
+/** A guard as it is told where there is no program that a refresh could run with: the stack forgets all, and the tenant nothing. */
+async function guardOf(
+  guard: Guard,
+  { stack }: Target,
+  { project, environment }: PlanningContext,
+): Promise<Guard> {
+  if (!guard.message.includes(FORGETTING)) return guard;
+  const forget = await stackCommand("stack rm --yes --force", { project, stack, environment });
+  const instead = `let the stack forget them, which removes its state and changes nothing at the tenant (\`${forget}\`)`;
+  return { ...guard, message: guard.message.replace(FORGETTING, () => instead) };
+}
+
 /** A tenant that could not be planned. */
 export function failedPlan({ name }: Target, error: unknown, secrets: readonly string[] = []): PlannedTenant {
   return { name, state: "failed", digest: "", error: tenantError(error, "plan", secrets) };
 }
 
 /** The state of a tenant's stack. @throws {RolloutError} (`ERR_STACK_FOREIGN`) when a run would delete what is not ours. */
-async function stackOf(target: Target, { folder, environment }: PlanningContext) {
-  const { state: exported } = await exportStack(target.stack, { folder, base: environment });
+async function stackOf(target: Target, { project, folder, environment }: PlanningContext) {
+  const files = { backend: environment["PULUMI_BACKEND_URL"], project, stack: target.stack };
+  removeTornAttributes(files);
+  const { state: exported } = await exportStack(target.stack, { folder, base: environment }).catch(
+    (error: unknown) => {
+      const torn = tornState(files);
+      throw torn === undefined ? error : new RolloutError("ERR_PULUMI", torn, { cause: error });
+    },
+  );
   const state = exported ?? {};
   const resource = target.resource ?? onlySettings(state) ?? target.name;
   const foreign = foreignResources(state, resource);
