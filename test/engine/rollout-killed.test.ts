@@ -168,7 +168,10 @@ it("is killed while it makes the first stack, and resumed; then each thing that 
   });
   const run = fleet.begin({}, "rollout", "--yes", "--only", "t0");
   await first;
-  while (!existsSync(locksOf("t0")) || readdirSync(locksOf("t0")).length === 0) await sleep(20);
+  while (!existsSync(locksOf("t0")) || readdirSync(locksOf("t0")).length === 0) {
+    if (run.process.exitCode !== null) throw new Error(`it ended without making a stack:\n${run.output()}`);
+    await sleep(20);
+  }
   run.process.kill("SIGKILL");
   for (const { id, command } of fleet.processes()) {
     if (!command.includes("main.js")) process.kill(id, "SIGKILL");
