@@ -209,6 +209,8 @@ async function build() {
   const sources = sourcesDigest();
   if (builtFrom() === sources) return;
   say("Building the package, some seconds ...");
+  // What fails half-way is of other sources than what was built before.
+  fs.rmSync(stampFile(), { force: true });
   const output = buildFiles();
   // Without its outputs the compiler's own record of them is wrong.
   if ([...output].some((file) => file.endsWith(".js") && !fs.existsSync(path.join(dist, file)))) {

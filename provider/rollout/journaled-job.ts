@@ -1,4 +1,5 @@
 import { secretsIn } from "../settings/secrets";
+import type { NextCommands } from "./advice";
 import { DatabaseError } from "./journal/database-error";
 import type { ClaimedTenant, Journal } from "./journal/journal";
 import { JournalError } from "./journal/journal-error";
@@ -11,6 +12,8 @@ export interface JournaledJobOptions {
   readonly journal: Journal;
   /** Who does it: `host:pid`. */
   readonly worker: string;
+  /** How somebody goes on with a rollout in which a tenant failed. */
+  readonly next?: (claimed: ClaimedTenant) => NextCommands;
   /** Whose secrets are in no error that is kept. */
   readonly environment: NodeJS.ProcessEnv;
 }
@@ -22,7 +25,10 @@ export type Change = (claimed: ClaimedTenant, secrets: string[], signal: AbortSi
  * A job whose beginning and end are in the journal. What the journal does not take is told by an {@link UnwrittenError}: a tenant is
  * called changed, or failed, by how it went with the tenant, and never by how it went with the journal.
  */
-export function journaledJob({ journal, worker, environment }: JournaledJobOptions, change: Change): DoJob {
+export function journaledJob(
+  { journal, worker, environment, next }: JournaledJobOptions,
+  change: Change,
+): DoJob {
   return async (job: Job, signal: AbortSignal) => {
     const claimed = await journal.begin(job, worker);
     if (claimed === undefined) return;
@@ -38,7 +44,7 @@ export function journaledJob({ journal, worker, environment }: JournaledJobOptio
       if (signal.aborted) return;
       // That the journal can't be read is no failure of the tenant.
       if (isOfStorage(error)) throw new UnwrittenError(job, "left", undefined, error);
-      failure = tenantError(error, "apply", [...secrets, ...secretsIn(environment)]);
+      failure = tenantError(error, "apply", [...secrets, ...secretsIn(environment)], next?.(claimed));
     }
     try {
       await journal.finish(claimed, failure);

@@ -135,6 +135,7 @@ export async function planRollout(
     };
     const context: PlanningContext = {
       today: spec.today,
+      project: spec.project,
       folder: work.path,
       ...(old === undefined ? {} : { root: old.path }),
       environment: engineEnvironment(environment, spec.keyVariables, backend),

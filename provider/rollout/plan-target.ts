@@ -6,7 +6,7 @@ import type { ReadCache } from "../gitops/files/read-settings";
 import type { Settings } from "../gitops/files/settings";
 import { type Desired, desiredOf } from "../gitops/plan/desired";
 import { withoutEvidence } from "../gitops/plan/mail-evidence";
-import { makePlan } from "../gitops/plan/make-plan";
+import { FORGETTING, makePlan } from "../gitops/plan/make-plan";
 import { type Observed, observe } from "../gitops/plan/observed";
 import type { Change, Guard, Plan } from "../gitops/plan/plan";
 import { planJson } from "../gitops/plan/render/json";
@@ -21,15 +21,18 @@ import { RolloutError } from "./errors";
 import type { PlannedTenant, TenantSummary } from "./journal/journal";
 import type { AtPlace } from "./plan-each";
 import type { TenantChange } from "./report/rollout-report";
+import { stackCommand } from "./stack-command";
 import { type Reach, withTargetClient } from "./target-client";
 import type { Target } from "./targets/target";
 import { tenantError } from "./tenant-error";
+import { removeTornAttributes, tornState } from "./torn-files";
 
 /** What the planning of all tenants shares. */
 export interface PlanningContext {
   /** The day (UTC) by which `expires` is judged. */
   readonly today: string;
-  /** The folder of the Pulumi project. */
+  /** The Pulumi project, and its folder. */
+  readonly project: string;
   readonly folder: string;
   /** What settings files are relative to. Default: the working folder. */
   readonly root?: string;
@@ -58,7 +61,8 @@ export interface TargetPlan {
 export type PlanTenant = typeof planTarget;
 
 /**
- * Plans one tenant: reads its settings, the state of its stack and its lists. Writes nothing.
+ * Plans one tenant: reads its settings, the state of its stack and its lists. Writes nothing, but takes away what a kill left
+ * beside the state that keeps it from being read.
  *
  * @param atPlace for the CLI of Pulumi.
  * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
@@ -93,7 +97,32 @@ export async function planTarget(
     },
     ...(holds ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
   };
-  return { planned, guards: plan.guards, changes: plan.changes.map(toldChange) };
+  return {
+    planned,
+    guards: await guardsOf(plan, target, context),
+    changes: plan.changes.map(toldChange),
+  };
+}
+
+/** The guards of a plan, as they are told in a rollout. */
+export async function guardsOf(
+  { guards }: Plan,
+  target: Target,
+  context: PlanningContext,
+): Promise<readonly Guard[]> {
+  return await Promise.all(guards.map((guard) => guardOf(guard, target, context)));
+}
+
+/** A guard as it is told where there is no program that a refresh could run with: the stack forgets all, and the tenant nothing. */
+async function guardOf(
+  guard: Guard,
+  { stack }: Target,
+  { project, environment }: PlanningContext,
+): Promise<Guard> {
+  if (!guard.message.includes(FORGETTING)) return guard;
+  const forget = await stackCommand("stack rm --yes --force", { project, stack, environment });
+  const instead = `let the stack forget them, which removes its state and changes nothing at the tenant (\`${forget}\`)`;
+  return { ...guard, message: guard.message.replace(FORGETTING, () => instead) };
 }
 
 /** A tenant that could not be planned. */
@@ -102,8 +131,15 @@ export function failedPlan({ name }: Target, error: unknown, secrets: readonly s
 }
 
 /** The state of a tenant's stack. @throws {RolloutError} (`ERR_STACK_FOREIGN`) when a run would delete what is not ours. */
-export async function stackOf(target: Target, { folder, environment }: PlanningContext) {
-  const { state: exported } = await exportStack(target.stack, { folder, base: environment });
+export async function stackOf(target: Target, { project, folder, environment }: PlanningContext) {
+  const files = { backend: environment["PULUMI_BACKEND_URL"], project, stack: target.stack };
+  removeTornAttributes(files);
+  const { state: exported } = await exportStack(target.stack, { folder, base: environment }).catch(
+    (error: unknown) => {
+      const torn = tornState(files);
+      throw torn === undefined ? error : new RolloutError("ERR_PULUMI", torn, { cause: error });
+    },
+  );
   const state = exported ?? {};
   const resource = target.resource ?? onlySettings(state) ?? target.name;
   const foreign = foreignResources(state, resource);

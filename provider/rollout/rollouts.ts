@@ -511,6 +511,7 @@ export class Rollouts {
     request.aborted.addEventListener("abort", kill);
     const doJob = tenantJob({
       journal,
+      commands: this.commands,
       pool,
       office,
       addresses,

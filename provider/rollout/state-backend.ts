@@ -37,7 +37,7 @@ export function stateBackend(environment: NodeJS.ProcessEnv, project: string): S
   const folder = /^file:\/\/(\/[^?]*)/.exec(url)?.[1];
   if (folder !== undefined && !existsSync(folder)) {
     throw new ConfigurationError(
-      `The state backend ${quote(url, 300)} is a folder that does not exist; make it, or mend PULUMI_BACKEND_URL.`,
+      `The state backend ${quote(url, 300)} is a folder that does not exist. Where it held states, mount it or bring it back: with an empty one all stacks are taken for new. Else make it, or mend PULUMI_BACKEND_URL.`,
     );
   }
   const shown = withoutPassword(url);

@@ -1,33 +1,41 @@
+import { randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ensureEngine } from "../engine";
 import { parsePlan } from "../gitops/plan/render/json";
+import { exportStack } from "../gitops/plan/stack-state";
 import { runPulumi, toldBy } from "../gitops/pulumi";
 import { PLAN_DIGEST, PLAN_FILE } from "../resources/reviewed-plan";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { quote } from "../settings/text";
 import type { AddressHealth } from "./address-health";
+import type { NextCommands } from "./advice";
+import { RolloutCommands } from "./commands";
 import type { EnginePool } from "./engine/engine-pool";
 import type { UpResult } from "./engine/up-request";
 import { RolloutError } from "./errors";
-import type { ClaimedTenant, Journal } from "./journal/journal";
+import type { ClaimedTenant, Journal, RolloutSpec } from "./journal/journal";
 import { journaledJob, noted } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
 import type { PermitOffice } from "./permits/permit-office";
 import { notAsPlanned } from "./plan-target";
-import { isLeftBehind, lockOwner } from "./stack-lock";
+import { stackCommand } from "./stack-command";
+import { isLeftBehind, stackLocks } from "./stack-lock";
 import type { Reach } from "./target-client";
 import { readKey } from "./targets/read-key";
 import type { ServiceLimit, Target } from "./targets/target";
 import { inTemporaryFolder } from "./temporary-folder";
 import { ofTenant } from "./tenant-environment";
 import { codeIn } from "./tenant-error";
+import { removeTornAttributes, removeUnnamedLocks, tornState } from "./torn-files";
 
 /** What changing tenants takes, on whichever machine. */
 export interface TenantJobOptions {
   readonly journal: Journal;
+  /** What people are told to type. Default: commands that don't name the journal. */
+  readonly commands?: RolloutCommands;
   readonly pool: EnginePool;
   readonly office: PermitOffice;
   /** What is known of the tenants' addresses. */
@@ -55,14 +63,17 @@ const LOCK_WAIT_MS = 10 * 60_000;
 const LOCK_POLL_MS = 2_000;
 /** Longer than an engine lives whose worker died: it ends when it is told, or at the first permit that it does not get. */
 const ORPHAN_MS = 30_000;
+/** Far longer than a stack takes to be made, with all that Pulumi tries again. */
+const CREATION_MS = 5 * 60_000;
 
 /**
  * What is done for one tenant when its turn has come: `pulumi up`, held to its plan, and a look whether the tenant then holds
  * what is declared. How it went is in the journal.
  */
 export function tenantJob(options: TenantJobOptions): DoJob {
-  const { addresses } = options;
-  return journaledJob(options, async (claimed, secrets, signal) => {
+  const { addresses, commands = new RolloutCommands() } = options;
+  const next = ({ job, spec }: ClaimedTenant): NextCommands => nextCommands(job.rollout, spec, commands);
+  return journaledJob({ ...options, next }, async (claimed, secrets, signal) => {
     const { target } = claimed;
     try {
       await addresses.ensureAnswers(target);
@@ -113,10 +124,17 @@ async function apply(
         [PLAN_DIGEST]: digest,
       }),
     };
+    const files = {
+      backend: place.environment["PULUMI_BACKEND_URL"],
+      project: spec.project,
+      stack: target.stack,
+    };
+    const mended = [...removeTornAttributes(files), ...(await removeUnnamedLocks(files))];
+    for (const one of mended) await options.journal.note(claimed, one);
     const result = await whenUnlocked(claimed, place, signal, options, (isUnlocked) =>
       pool.up({ ...request, mayBePending: request.mayBePending || isUnlocked }, signal),
     );
-    if (!result.ok) throw failureOf(result);
+    if (!result.ok) throw failureOf(tornState(files) ?? result.message);
     const permits: Reach["permits"] = (_target, isAllowed) =>
       office.permits(target.baseUrl, limit, isAllowed);
     const left = await notAsPlanned(target, key, parsePlan(plan, "the plan"), {
@@ -139,18 +157,24 @@ async function whenUnlocked(
   { journal, lockWaitMs = LOCK_WAIT_MS }: TenantJobOptions,
   up: (isUnlocked: boolean) => Promise<UpResult>,
 ): Promise<UpResult> {
-  const { target, takenOverFrom } = claimed;
+  const { target, takenOverFrom, summary } = claimed;
   const startedAt = Date.now();
+  let heldSince = startedAt;
   let told: string | undefined;
   let isUnlocked = false;
   for (;;) {
     const result = await up(isUnlocked);
     if (result.ok || !result.isLocked) return result;
     const waitedMs = Date.now() - startedAt;
-    const owner = lockOwner(result.message);
-    const who = owner?.told ?? "another run";
-    const isOrphans = owner !== undefined && takenOverFrom?.startsWith(`${owner.host}:`) === true;
-    if (owner !== undefined && (isLeftBehind(owner) || (isOrphans && waitedMs > ORPHAN_MS))) {
+    const { owners, told: who } = stackLocks(result.message);
+    if (told !== who) heldSince = Date.now();
+    const isOrphans = (host: string) =>
+      waitedMs > ORPHAN_MS && takenOverFrom?.startsWith(`${host}:`) === true;
+    // All of a stack's locks are taken away at once: none may be of somebody who still runs.
+    const isDead = owners?.every((owner) => isLeftBehind(owner) || isOrphans(owner.host)) === true;
+    const mayBeNever = owners !== undefined && !summary.isStackThere && Date.now() - heldSince > CREATION_MS;
+    const isNeverMade = mayBeNever && !(await isThere(target, place));
+    if (isDead || isNeverMade) {
       await noted(
         journal,
         claimed,
@@ -160,24 +184,64 @@ async function whenUnlocked(
       isUnlocked = true;
       continue;
     }
-    if (waitedMs >= lockWaitMs) {
-      throw new RolloutError(
-        "ERR_STACK_LOCKED",
-        `The stack ${quote(target.stack)} of ${quote(target.name)} is locked by ${who}; it was waited for ${Math.round(waitedMs / 1_000)} s. Nothing of this tenant was changed.`,
-      );
-    }
+    if (waitedMs >= lockWaitMs) throw await stillLocked(claimed, place, who, waitedMs);
     if (told !== who) await noted(journal, claimed, `the stack is locked by ${who}; waiting for it`);
     told = who;
     await sleep(LOCK_POLL_MS, undefined, { signal });
   }
 }
 
-async function unlock({ stack }: Target, { folder, environment }: WorkPlace): Promise<void> {
-  const run = await runPulumi(["cancel", "--yes", "--stack", stack], { folder, base: environment });
-  if (run.code !== 0) throw new RolloutError("ERR_STACK_LOCKED", toldBy(run));
+/** Takes all locks of a stack away. One that was killed while it made the stack has left a lock of none. */
+async function unlock(target: Target, place: WorkPlace): Promise<void> {
+  const pulumi = async (...args: string[]): Promise<void> => {
+    const run = await runPulumi(args, { folder: place.folder, base: place.environment });
+    if (run.code !== 0) throw new RolloutError("ERR_STACK_LOCKED", toldBy(run));
+  };
+  if (!(await isThere(target, place))) {
+    // Pulumi makes no stack that is locked, and unlocks none that is not there; but it gives one this name without a look.
+    const other = `${target.stack.slice(0, 60)}-unlocked-${randomUUID()}`;
+    await pulumi("stack", "init", other, "--no-select");
+    await pulumi("stack", "rename", target.stack, "--stack", other);
+  }
+  await pulumi("cancel", "--yes", "--stack", target.stack);
 }
 
-function failureOf({ message }: { readonly message: string }): Error {
+async function isThere({ stack }: Target, { folder, environment }: WorkPlace): Promise<boolean> {
+  return (await exportStack(stack, { folder, base: environment })).state !== undefined;
+}
+
+async function stillLocked(
+  { target, spec: { project } }: ClaimedTenant,
+  place: WorkPlace,
+  who: string,
+  waitedMs: number,
+): Promise<RolloutError> {
+  const { name, stack } = target;
+  const cancel = await stackCommand("cancel --yes", { project, stack, environment: place.environment });
+  // What Pulumi can't unlock, for it is not there, is unlocked by who waits for longer than it takes to be made.
+  const way = (await isThere(target, place))
+    ? `Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: \`${cancel}\``
+    : `The stack is not made yet. Where that run is gone, the lock is taken away once it was waited for ${CREATION_MS / 60_000} min: leave out --lock-wait`;
+  return new RolloutError(
+    "ERR_STACK_LOCKED",
+    `The stack ${quote(stack)} of ${quote(name)} is locked by ${who}; it was waited for ${Math.round(waitedMs / 1_000)} s. Nothing of this tenant was changed. Where that run still goes on, wait for its end. ${way}`,
+  );
+}
+
+/** How somebody goes on with a rollout in which a tenant failed. */
+function nextCommands(
+  id: string,
+  { source, rollsBack }: RolloutSpec,
+  commands: RolloutCommands,
+): NextCommands {
+  return {
+    resume: commands.resume(id),
+    anew: rollsBack === undefined ? commands.plan(source) : commands.rollback(rollsBack),
+    stop: commands.stop(id),
+  };
+}
+
+function failureOf(message: string): Error {
   // The provider's own code, where it is one that the engine tells.
   return new EmailSecurityError(codeIn(new Error(message)), message);
 }
@@ -189,7 +253,7 @@ function notAsDeclared({ name }: Target, left: readonly string[]): RolloutError 
   return new RolloutError(
     "ERR_ROLLOUT_NOT_AS_DECLARED",
     [
-      `\`pulumi up\` went through, and ${quote(name)} is not as declared:`,
+      `Everything was written, and ${quote(name)} is not as declared:`,
       ...left.slice(0, SHOWN).map((line) => `  ${line}`),
       ...more,
     ].join("\n"),

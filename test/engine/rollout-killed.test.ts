@@ -1,4 +1,9 @@
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
@@ -127,6 +132,119 @@ async function expectSettled(): Promise<void> {
   const again = await fleet.rollout();
   expect(again).toMatchObject({ code: 0 });
 }
+
+const STACKS = ".state/.pulumi/stacks/fleet";
+const locksOf = (name: string): string => join(fleet.folder, ".state/.pulumi/locks/organization/fleet", name);
+
+interface LaidLock {
+  readonly host?: string;
+  readonly pid?: number;
+  readonly file?: string;
+}
+
+/** No process has this number. */
+const NOBODY = 2 ** 22 + 1;
+
+/** Lays down a lock as the CLI writes it, by default that of a process of this machine which is gone. */
+async function layLock(
+  name: string,
+  { host = hostname(), pid = NOBODY, file = "a.json" }: LaidLock = {},
+): Promise<void> {
+  await mkdir(locksOf(name), { recursive: true });
+  const lock = { pid, username: "ci", hostname: host, timestamp: "2026-01-01T00:00:00.000Z" };
+  await writeFile(join(locksOf(name), file), JSON.stringify(lock));
+}
+
+it("is killed while it makes the first stack, and resumed; then each thing that a kill can leave is mended", async () => {
+  await changeBaseline();
+  // Where the stack is to be written there is a file, so that the CLI tries again and again, with the lock in its hands.
+  const first = new Promise<void>((done) => {
+    atRequest = async () => {
+      await mkdir(join(fleet.folder, ".state/.pulumi/stacks"), { recursive: true });
+      await writeFile(join(fleet.folder, STACKS), "");
+      atRequest = () => {};
+      done();
+    };
+  });
+  const run = fleet.begin({}, "rollout", "--yes", "--only", "t0");
+  await first;
+  while (!existsSync(locksOf("t0")) || readdirSync(locksOf("t0")).length === 0) {
+    if (run.process.exitCode !== null) throw new Error(`it ended without making a stack:\n${run.output()}`);
+    await sleep(20);
+  }
+  run.process.kill("SIGKILL");
+  for (const { id, command } of fleet.processes()) {
+    if (!command.includes("main.js")) process.kill(id, "SIGKILL");
+  }
+  await run.ended;
+  await fleet.quiet();
+  await rm(join(fleet.folder, STACKS));
+  expect(readdirSync(locksOf("t0")).filter((name) => !name.endsWith(".attrs"))).toHaveLength(1);
+  const resumed = await fleet.rollout("--resume");
+  expect(resumed).toMatchObject({ code: 0, output: expect.stringContaining("left behind by") });
+  expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
+
+  // Of stacks that were never made: a lock with its name, an empty one without, and one without that is whole.
+  await layLock("t1");
+  await mkdir(locksOf("t2"), { recursive: true });
+  await writeFile(join(locksOf("t2"), "a.json.18ab.tmp"), "");
+  await layLock("t3", { file: "a.json.18ab.tmp" });
+  // Of one that is there: empty attributes of its state, and a lock whose number somebody else has by now.
+  await writeFile(join(fleet.folder, STACKS, "t0.json.attrs"), "");
+  await layLock("t0", { pid: process.pid });
+  await changeBaseline();
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
+  expect(fleet.names.flatMap((name) => readdirSync(locksOf(name)))).toEqual([]);
+  // Nothing but the stacks is left of what it took to unlock them.
+  const stacks = readdirSync(join(fleet.folder, STACKS)).filter((name) => name.endsWith(".json"));
+  expect(stacks.sort()).toEqual(fleet.names.map((name) => `${name}.json`));
+});
+
+/** Runs a command as somebody would who was told it: in a folder that holds nothing. */
+async function typed(command: string): Promise<string> {
+  const folder = join(fleet.folder, ".empty");
+  await mkdir(folder, { recursive: true });
+  return execFileSync(command, { cwd: folder, env: fleet.environment, shell: true, encoding: "utf8" });
+}
+
+it("leaves what may be somebody's, and tells what to type: a state that is cut off, a lock of another machine, a stack that is to forget", async () => {
+  await changeBaseline();
+  const only = ["--yes", "--only", "t1", "--lock-wait", "1"];
+  const state = join(fleet.folder, STACKS, "t1.json");
+  const whole = await readFile(state);
+  await writeFile(state, "");
+  await writeFile(`${state}.bak`, whole);
+  const unplanned = await fleet.rollout(...only);
+  expect(unplanned.output).toContain(`${state}, is cut off`);
+  await typed(/`(cp [^`]+)`/.exec(unplanned.output)?.[1] ?? "");
+  expect(await readFile(state)).toEqual(whole);
+
+  await layLock("t1", { host: "runner-7", pid: 1 });
+  await layLock("t1", { file: "b.json" });
+  expect(await fleet.rollout(...only)).toMatchObject({ code: 1 });
+  const { id, tenants } = await fleet.report();
+  const failed = tenants.find(({ name }) => name === "t1")?.error;
+  expect(failed).toMatchObject({
+    code: "ERR_STACK_LOCKED",
+    message: expect.stringMatching(
+      /^The stack "t1" of "t1" is locked by ci@runner-7 \(pid 1\), since \S+ and ci@/,
+    ),
+    advice: expect.stringContaining(`\`email-security rollout --resume ${id}\``),
+  });
+  expect(readdirSync(locksOf("t1")).sort()).toEqual(["a.json", "b.json"]);
+  await typed(/`([^`]+ cancel [^`]+)`/.exec(failed?.message ?? "")?.[1] ?? "");
+  expect(await fleet.rollout("--resume", id)).toMatchObject({ code: 0 });
+
+  for (const { id: entry } of fleet.sandbox.allowDenyEntries("t1")) {
+    await fleet.console("t1", "DELETE", `/allow_deny_entries/${entry}`);
+  }
+  const refused = await fleet.rollout(...only);
+  expect(refused).toMatchObject({ code: 3, output: expect.stringContaining("the tenant holds none") });
+  await typed(/`([^`]+ stack rm [^`]+)`/.exec(refused.output.replace(/\s+/g, " "))?.[1] ?? "");
+  expect(await fleet.rollout(...only)).toMatchObject({ code: 0 });
+  expect(fleet.holds("t1")).toEqual(fleet.declared("t1", baseline));
+});
 
 const cases = isLong ? Object.keys(MOMENTS) : ["two tenants are written to"];
 

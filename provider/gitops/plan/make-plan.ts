@@ -42,6 +42,9 @@ import {
   type Unmanaged,
 } from "./plan";
 
+/** What is to be done about a stack that declared what was removed on purpose, where its program can be run. */
+export const FORGETTING = "run `pulumi refresh`, which lets the stack forget them";
+
 /** What the tenant's mail says, where it was asked. */
 export interface MailEvidence {
   readonly summary: EvidenceSummary;
@@ -419,7 +422,7 @@ class Comparison {
     return [
       {
         code: "other-tenant",
-        message: `Of the ${known.length} that this stack has declared before, the tenant holds none. Is the key another tenant's? If all was removed on purpose, run \`pulumi refresh\`, which lets the stack forget them, and plan again.`,
+        message: `Of the ${known.length} that this stack has declared before, the tenant holds none. Is the key another tenant's? If all was removed on purpose, ${FORGETTING}, and plan again.`,
       },
     ];
   }

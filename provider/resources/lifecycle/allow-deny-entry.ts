@@ -145,7 +145,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     }
     if (row !== undefined && row.list !== state.list) {
       throw new MovedError(
-        `The entry to delete, ${what}, was moved in the meantime: there is ${describeEntry(row)}. Deleting it is not what was shown, so nothing was deleted. Run \`pulumi refresh\` to see it, then run again.`,
+        `The entry to delete, ${what}, was moved in the meantime: there is ${describeEntry(row)}. Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.`,
       );
     }
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, undefined, context);

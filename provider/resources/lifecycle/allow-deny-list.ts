@@ -293,7 +293,7 @@ class ChangedError extends MovedError {
 
   constructor(what: "moved" | "changed", row: AllowDenyEntryRow) {
     super(
-      `was ${what} in the meantime: there is ${describeEntry(row)}. Removing that is not what was shown, so it was left. Run \`pulumi refresh\` to see it, then run again.`,
+      `was ${what} in the meantime: there is ${describeEntry(row)}. Removing that is not what was shown, so it was left. A refresh shows it; then run again.`,
     );
     this.row = row;
   }

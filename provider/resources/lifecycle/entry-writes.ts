@@ -231,7 +231,7 @@ export async function patch(
   const missed = Object.keys(differenceOf(row, inputs));
   if (missed.length > 0) {
     throw new NotAppliedError(
-      `The service answered success to the change of ${Object.keys(change).join(", ")} of ${quote(inputs.value)}, but ${missed.join(", ")} is not as asked: there is ${describeEntry(row)}. Run \`pulumi refresh\`, look at it in the console, and run again.`,
+      `The service answered success to the change of ${Object.keys(change).join(", ")} of ${quote(inputs.value)}, but ${missed.join(", ")} is not as asked: there is ${describeEntry(row)}. Look at it in the console, then run again with a refresh.`,
     );
   }
   return row;
@@ -261,7 +261,7 @@ async function collision(
   const other = rows.find((row) => row.id !== id);
   if (other === undefined) return conflict;
   return new AlreadyExistsError(
-    `The entry ${quote(inputs.value)} can't become what is declared: it collides with ${describeEntry(other)}. Nothing was changed. Remove one of the two in the console, then run \`pulumi refresh\` and run again.`,
+    `The entry ${quote(inputs.value)} can't become what is declared: it collides with ${describeEntry(other)}. Nothing was changed. Remove one of the two in the console, then run again with a refresh.`,
     { cause: conflict },
   );
 }

@@ -321,7 +321,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     const names = Object.entries(left).map(([key, text]) => kind.describe(key, text));
     if (names.length === 0) return;
     context.say(
-      `Left alone: ${counted(names.length, kind)} that no preview has shown (${fewOf(names)}). \`pulumi refresh\` shows them, and the next \`up\` removes what is not declared then.`,
+      `Left alone: ${counted(names.length, kind)} that no preview has shown (${fewOf(names)}). A refresh shows them, and the run after it removes what is not declared then.`,
     );
   }
 
@@ -371,7 +371,7 @@ function notApplied(kind: ListKind, failures: readonly Failure[], of: number): E
       ? "Everything else is as declared, and the stack's state holds what the service said is there."
       : "The stack's state holds what the service said is there.";
   return new ListNotAppliedError(
-    `${failures.length} of ${of} ${kind.noun[1]} could not be brought to what is declared; the reasons are below. ${rest} Mend them, or just run \`pulumi up\` again: it does only what is left.`,
+    `${failures.length} of ${of} ${kind.noun[1]} could not be brought to what is declared; the reasons are below. ${rest} Mend them, or just run again: a run does only what is left.`,
   );
 }
 

@@ -75,7 +75,7 @@ export async function writeComment(inputs: VipEmployeeInputs, tenant: Tenant): P
   const row = await tenant.editVipComment(inputs.email, inputs.comment ?? "");
   if (sameComment(row.comment, inputs.comment)) return row;
   throw new NotAppliedError(
-    `The service answered success to the comment of ${inputs.email}, but holds ${quote(row.comment ?? "")} instead of ${quote(inputs.comment ?? "")}. Run \`pulumi refresh\`, look at it in the console, and run again.`,
+    `The service answered success to the comment of ${inputs.email}, but holds ${quote(row.comment ?? "")} instead of ${quote(inputs.comment ?? "")}. Look at it in the console, then run again with a refresh.`,
   );
 }
 

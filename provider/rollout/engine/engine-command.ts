@@ -13,15 +13,21 @@ export interface CommandResult {
 export class CliError extends Error {
   readonly stdout: string;
   readonly stderr: string;
+  /** Its code, or the signal that killed it. */
+  readonly ended: number | string;
 
-  constructor(args: readonly string[], code: number | string, stdout: string, stderr: string) {
-    super(`\`pulumi ${args.slice(0, 2).join(" ")}\` ended with ${code}`);
+  constructor(args: readonly string[], ended: number | string, stdout: string, stderr: string) {
+    super(`\`pulumi ${args.slice(0, 2).join(" ")}\` ended with ${ended}`);
+    this.ended = ended;
     this.stdout = stdout;
     this.stderr = stderr;
   }
 }
 
-type EngineCommandOptions = Pick<UpRequest, "command" | "version" | "environment" | "isThere">;
+type EngineCommandOptions = Pick<UpRequest, "command" | "version" | "environment">;
+
+/** What the Automation API asks of stacks, and nobody here wants to know; the stack is named with each command. */
+const ASIDE = ["output", "history", "select"];
 
 /**
  * How the Automation API runs the CLI here: with the given environment and nothing else, since its own way adds that of
@@ -33,14 +39,12 @@ export class EngineCommand {
   readonly version: string;
   readonly #command: string;
   readonly #environment: Readonly<Record<string, string>>;
-  readonly #isThere: boolean;
   #child: ChildProcess | undefined;
 
-  constructor({ command, version, environment, isThere }: EngineCommandOptions) {
+  constructor({ command, version, environment }: EngineCommandOptions) {
     this.#command = command;
     this.version = version;
     this.#environment = environment;
-    this.#isThere = isThere;
   }
 
   /** Itself, as the type that the Automation API wants: a class with private parts, of which it only calls `run`. */
@@ -64,12 +68,11 @@ export class EngineCommand {
     additional: Readonly<Record<string, string>>,
     onOutput?: (text: string) => void,
   ): Promise<CommandResult> {
-    const [verb, noun] = args;
-    const isAside = verb === "stack" && (noun === "output" || noun === "history");
-    if (isAside || (verb === "stack" && noun === "select" && this.#isThere)) {
-      return result(noun === "history" ? "[]" : "{}", "");
-    }
-    const child = spawn(this.#command, [...args, "--non-interactive"], {
+    const [verb, noun = ""] = args;
+    if (verb === "stack" && ASIDE.includes(noun)) return result(noun === "history" ? "[]" : "{}", "");
+    // Which stack is selected is in a file that all of a folder share, and that a kill leaves cut off.
+    const unselected = verb === "stack" && noun === "init" ? ["--no-select"] : [];
+    const child = spawn(this.#command, [...args, ...unselected, "--non-interactive"], {
       cwd,
       env: { ...additional, ...this.#environment, PULUMI_AUTOMATION_API: "true" },
       stdio: ["ignore", "pipe", "pipe"],

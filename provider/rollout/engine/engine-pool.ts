@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
+import { endedInside } from "./engine-failure";
 import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";
 
 /** After so many tenants a process is replaced by a new one, so that what leaks in one does not add up. */
@@ -90,8 +91,7 @@ class EngineProcess {
         resolve(result);
       };
       const hear = ({ result }: FromEngineProcess): void => settle(result);
-      const died = (): void =>
-        settle({ ok: false, isLocked: false, message: "The process that ran the engine was killed." });
+      const died = (): void => settle(endedInside(request.stack, child.exitCode, child.signalCode));
       child.on("message", hear);
       child.once("exit", died);
       if (this.isDead) died();

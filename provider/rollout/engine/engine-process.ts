@@ -2,8 +2,8 @@ import { type EngineEvent, LocalWorkspace, Stack } from "@pulumi/pulumi/automati
 import { withoutColour } from "../../gitops/pulumi";
 import { TenantSettings } from "../../gitops/tenant-settings";
 import { PLAN_DIGEST, PLAN_FILE } from "../../resources/reviewed-plan";
-import { harmless } from "../../settings/text";
 import { CliError, EngineCommand } from "./engine-command";
+import { failedUp } from "./engine-failure";
 import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";
 
 /*
@@ -52,7 +52,7 @@ async function up(request: UpRequest): Promise<UpResult> {
       pulumiCommand: command.asPulumiCommand,
       program: programOf(request.settings),
     });
-    const handle = await selectOrCreate(stack, workspace);
+    const handle = await selectOrCreate(request, workspace);
     const onEvent = (event: EngineEvent): void => take(event, errors);
     if (request.first !== undefined) {
       // It declares what is there, and is not what was reviewed; the lists are held to the plan all the same.
@@ -67,14 +67,7 @@ async function up(request: UpRequest): Promise<UpResult> {
     }
     return { ok: true };
   } catch (error) {
-    const { stdout, stderr } = error instanceof CliError ? error : { stdout: "", stderr: "" };
-    const printed = harmless(
-      withoutColour(`${stderr.trim()}\n${errors.size > 0 ? "" : stdout.trim()}`),
-    ).trim();
-    const isLocked = /the stack is currently locked by|Another update is currently in progress/.test(stderr);
-    const told = [...errors].map((text) => harmless(text));
-    const message = told.length > 0 ? told.join("\n") : lastLines(printed) || messageOf(error);
-    return { ok: false, isLocked, message: isLocked ? lastLines(printed) : message };
+    return failedUp(stack, error, [...errors]);
   } finally {
     current = undefined;
   }
@@ -85,12 +78,14 @@ function holdTo(environment: Readonly<Record<string, string>>): void {
   for (const name of [PLAN_FILE, PLAN_DIGEST]) process.env[name] = environment[name] ?? "";
 }
 
-async function selectOrCreate(stack: string, workspace: LocalWorkspace): Promise<Stack> {
+/** One that was not there when the rollout was planned may have been made since, by a run that was cut short. */
+async function selectOrCreate({ stack, isThere }: UpRequest, workspace: LocalWorkspace): Promise<Stack> {
+  if (isThere) return await Stack.select(stack, workspace);
   try {
-    return await Stack.select(stack, workspace);
-  } catch (error) {
-    if (!(error instanceof CliError) || !/no stack named.*found/.test(error.stderr)) throw error;
     return await Stack.create(stack, workspace);
+  } catch (error) {
+    if (!(error instanceof CliError) || !/stack .* already exists/.test(error.stderr)) throw error;
+    return await Stack.select(stack, workspace);
   }
 }
 
@@ -114,12 +109,4 @@ function plainList(text: string): string {
     .replace(/^\d+ errors? occurred:\s*/gm, "")
     .replace(/^\s*\* /gm, "")
     .replaceAll("\t", "  ");
-}
-
-function lastLines(text: string): string {
-  return text.split("\n").slice(-20).join("\n");
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

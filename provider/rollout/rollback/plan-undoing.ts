@@ -10,6 +10,7 @@ import type { Asking } from "../address-health";
 import { RolloutError } from "../errors";
 import type { AtPlace } from "../plan-each";
 import {
+  guardsOf,
   type PlanningContext,
   planOf,
   readTenant,
@@ -77,7 +78,7 @@ export async function planUndoing(
       },
       ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
     },
-    guards: plan.guards,
+    guards: await guardsOf(plan, target, context),
     changes: plan.changes.map(toldChange),
     made,
   };

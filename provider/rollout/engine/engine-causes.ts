@@ -1,0 +1,87 @@
+/** Why Pulumi failed, where its words say it to those who know it. */
+export interface EngineCause {
+  /** The cause in a sentence, where the message does not begin with it. */
+  readonly lead?: string;
+  /** What to do about it, before somebody goes on; the beginning of a sentence. */
+  readonly act: string;
+}
+
+const UNREACHABLE =
+  /unable to open state (?:database|bucket|store)|failed to ping PostgreSQL|(?:read "\.pulumi\/meta\.yaml"|could not list bucket|failed to load checkpoint|IO error occurred).*(?:dial tcp|lookup|connection|timeout|no such host|credentials|StatusCode)/s;
+
+const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
+  [
+    /no space left on device|disk quota exceeded/i,
+    {
+      lead: "The disk is full, where the state of the stacks is or the temporary files are.",
+      act: "Make room there",
+    },
+  ],
+  [
+    /^The (?:Pulumi CLI|process that runs Pulumi) .*in the middle of/,
+    {
+      act: "See whether the machine was short of memory (`dmesg`, or the limits of the job); if so, give it more, or add `--max-concurrent 1` to what follows",
+    },
+  ],
+  [
+    /out of memory|cannot allocate memory|ENOMEM/i,
+    {
+      lead: "The machine was short of memory.",
+      act: "Give it more, or add `--max-concurrent 1` to what follows",
+    },
+  ],
+  [
+    /^The Pulumi CLI can't be started/,
+    {
+      act: "See whether the program that is named is still there and may be run; `email-security doctor` finds or installs one",
+    },
+  ],
+  [
+    /error reading from server: EOF|transport is closing|plugin .* exited/,
+    {
+      lead: "The provider's process ended in the middle. What it had done is found again.",
+      act: "See whether somebody killed it, or the machine was short of memory",
+    },
+  ],
+  [
+    /incorrect passphrase/,
+    {
+      lead: "PULUMI_CONFIG_PASSPHRASE is not the passphrase that the stack is encrypted with. Nothing of this tenant was changed.",
+      act: "Set the right one, or PULUMI_CONFIG_PASSPHRASE_FILE",
+    },
+  ],
+  [
+    /passphrase must be set/,
+    {
+      lead: "There is no passphrase, and the stack is encrypted with one. Nothing of this tenant was changed.",
+      act: "Set PULUMI_CONFIG_PASSPHRASE, or PULUMI_CONFIG_PASSPHRASE_FILE",
+    },
+  ],
+  [
+    /unable to open state directory.*no such file or directory/s,
+    {
+      lead: "The folder of the state backend is not there. Nothing of this tenant was changed.",
+      act: "Mount or bring back the folder, with what was in it, or mend PULUMI_BACKEND_URL",
+    },
+  ],
+  [
+    /unable to open state directory.*|\.pulumi\/.*permission denied/s,
+    {
+      lead: "The state backend's files may not be read or written.",
+      act: "Give this user the right to them",
+    },
+  ],
+  [
+    UNREACHABLE,
+    {
+      lead: "The state backend can't be reached.",
+      act: "See whether it is up, can be reached from here, and takes what this machine signs in with",
+    },
+  ],
+  [/is cut off: the machine lost its power/, { act: "Do what the message says" }],
+];
+
+/** The cause of a failure of Pulumi, by its message; undefined where that says it well enough, or nobody knows. */
+export function engineCause(message: string): EngineCause | undefined {
+  return CAUSES.find(([words]) => words.test(message))?.[1];
+}

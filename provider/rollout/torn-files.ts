@@ -1,0 +1,112 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+/** A stack in a backend of files. */
+export interface StackFiles {
+  /** The address of the backend, as Pulumi takes it. */
+  readonly backend: string | undefined;
+  readonly project: string;
+  readonly stack: string;
+}
+
+/** Longer than the CLI takes to give a lock its name, once it has written it. */
+const NAMING_MS = 1_000;
+const COMPRESSIONS = ["", ".gz", ".zst"];
+
+/**
+ * Takes away the `.attrs` that a CLI which was killed while it wrote has left cut off beside a stack's state: it holds the
+ * checksum and the type of that file. Pulumi does without one that is not there, fails for ever at one that is cut off, and
+ * makes it anew with the next state, so that nobody is disturbed. The state itself is replaced as a whole.
+ *
+ * @returns what was taken away, for a person.
+ */
+export function removeTornAttributes({ backend, project, stack }: StackFiles): readonly string[] {
+  const folder = folderOf(backend);
+  if (folder === undefined) return [];
+  const state = join(folder, "stacks", project, stack);
+  const files = [
+    join(folder, "meta.yaml"),
+    `${state}.pulumi-tags`,
+    ...COMPRESSIONS.map((extension) => `${state}.json${extension}`),
+  ];
+  const torn = files.map((file) => `${file}.attrs`).filter((file) => existsSync(file) && !isJson(file));
+  for (const file of torn) rmSync(file, { force: true });
+  return torn.map((file) => `${file} was cut off by a kill, or by a full disk; it is taken away`);
+}
+
+/**
+ * Takes away the locks that a CLI was killed in the middle of: each is written as `UUID.json.….tmp` and then given its name.
+ * Pulumi takes it for a lock, and fails at one that is empty. Who has not named it for so long is dead; and if not, it finds
+ * nothing to name, and ends before it has done anything.
+ *
+ * @returns what was taken away, for a person.
+ */
+export async function removeUnnamedLocks({
+  backend,
+  project,
+  stack,
+}: StackFiles): Promise<readonly string[]> {
+  const folder = folderOf(backend);
+  if (folder === undefined) return [];
+  const locks = join(folder, "locks", "organization", project, stack);
+  const before = unnamedIn(locks);
+  if (before.length === 0) return [];
+  await sleep(NAMING_MS);
+  const dead = unnamedIn(locks).filter((file) => before.includes(file));
+  for (const file of dead) rmSync(file, { force: true });
+  return dead.map((file) => `${file} was left behind by a process that was killed; it is taken away`);
+}
+
+/**
+ * What to do about a state that is cut off, which takes a machine that lost its power or a full disk: where the state before
+ * it is; undefined where it is whole.
+ */
+export function tornState({ backend, project, stack }: StackFiles): string | undefined {
+  const folder = folderOf(backend);
+  const file = folder === undefined ? "" : join(folder, "stacks", project, `${stack}.json`);
+  if (!existsSync(file) || isJson(file)) return undefined;
+  const before = `${file}.bak`;
+  const way =
+    existsSync(before) && isJson(before)
+      ? `The state before it is whole: take it with \`cp ${shell(before)} ${shell(file)}\``
+      : `There is none before it: the stack is made anew, and takes over what the tenant holds, after \`rm ${shell(file)}\``;
+  return `The state of the stack, ${file}, is cut off: the machine lost its power, or its disk was full, while it was written. ${way}`;
+}
+
+/** The folder `.pulumi` of a backend of files; undefined where the backend is another, or the one that Pulumi is logged in to. */
+function folderOf(backend: string | undefined): string | undefined {
+  const address = backend?.replace(/[?#].*$/s, "").replace(/^file:\/\/~(?=\/|$)/, `file://${homedir()}`);
+  if (address?.startsWith("file:///") !== true) return undefined;
+  try {
+    return join(fileURLToPath(address), ".pulumi");
+  } catch {
+    return undefined;
+  }
+}
+
+function unnamedIn(locks: string): string[] {
+  try {
+    return readdirSync(locks)
+      .filter((name) => name.endsWith(".tmp"))
+      .map((name) => join(locks, name));
+  } catch {
+    return [];
+  }
+}
+
+function isJson(file: string): boolean {
+  try {
+    JSON.parse(readFileSync(file, "utf8"));
+    return true;
+  } catch (error) {
+    // One that can't be read, or is just gone, is no torn one.
+    return !(error instanceof SyntaxError);
+  }
+}
+
+function shell(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}
