@@ -16,8 +16,15 @@ const SLOW_FACTOR = 2;
 /** … and longer than this many milliseconds. */
 const NEVER_SLOW_MS = 50;
 
+/**
+ * What a call is about: the settings, or the mail that was seen (threats, metrics, phishing reports). Trouble with the mail is
+ * no reason not to write the settings.
+ */
+export type Area = "settings" | "mail";
+
 /** One try of a call. */
 export interface Try {
+  readonly area: Area;
   /** Of a read, and of a batch (a write of many things), the time tells nothing of the service's, so it is not looked at. */
   readonly kind: "read" | "write" | "batch";
   /** Which try of its call this is, from 1: who was tried before goes before who was not. */
@@ -32,12 +39,19 @@ export interface Try {
 export interface Deadline {
   atMs?: number;
   readonly inMs: number;
+  /** How long all tries together waited for permits, which others may need first. */
+  permitsMs: number;
 }
 
 /** What a failed try tells of the service: asked too much, in trouble, or none of it. */
 export type Effect =
-  | { readonly kind: "refused"; readonly error: ServiceError }
+  | { readonly kind: "refused"; readonly error: ServiceError; readonly concerns: Area | "all" }
   | { readonly kind: "failed" | "answered" };
+
+interface Pause {
+  readonly until: number;
+  readonly because: ServiceError;
+}
 
 /** The pause that the service asked for ends after the deadline of a call. */
 export class PauseTooLong extends Error {
@@ -52,13 +66,14 @@ export class PauseTooLong extends Error {
 /**
  * How fast one tenant is asked. Requests share a number of places that grows by a few while writes are answered quickly,
  * and halves when the service refuses (429, or a failure with Retry-After), fails, or gets slow.
- * After a refusal the whole tenant pauses, for as long as the service asks and at least for a doubling, jittered while.
+ * After a refusal the whole tenant pauses, for as long as the service asks and at least for a doubling, jittered while; or
+ * the calls of one area, where the refusal concerns no other.
  */
 export class AdaptiveLimit {
   readonly #time: Time;
   readonly #told: (pauseMs: number) => void;
   readonly #places = new PQueue({ concurrency: FIRST_CONCURRENCY });
-  #pause: { readonly until: number; readonly because: ServiceError } | undefined;
+  readonly #pauses = new Map<Area | "all", Pause>();
   /** Refusals in a row, those of calls that were on their way at the same time counted as one. */
   #refusals = 0;
   /** How often the places were halved: what was sent before the last time has nothing new to say. */
@@ -77,9 +92,10 @@ export class AdaptiveLimit {
     return this.#places.concurrency;
   }
 
-  /** How long the whole tenant still pauses, in milliseconds. */
-  get pauseLeftMs(): number {
-    return this.#pause === undefined ? 0 : Math.max(0, this.#pause.until - this.#time.now());
+  /** How long the calls of an area still pause, in milliseconds. */
+  pauseLeftMs(area: Area): number {
+    const pause = this.#pauseOf(area);
+    return pause === undefined ? 0 : Math.max(0, pause.until - this.#time.now());
   }
 
   /**
@@ -89,42 +105,45 @@ export class AdaptiveLimit {
    * @throws what the call, or its permit, throws.
    * @throws {PauseTooLong} when the pause lasts beyond the deadline; nothing was sent.
    */
-  async make<T>(
-    { kind, number, deadline, permit }: Try,
-    call: () => Promise<T>,
-    effectOf: (error: unknown) => Effect,
-  ): Promise<T> {
+  async make<T>(aTry: Try, call: () => Promise<T>, effectOf: (error: unknown) => Effect): Promise<T> {
     const inPlace = async (): Promise<T> => {
-      await this.#admitted(permit, number, deadline);
-      return await this.#measured(call, kind === "write", effectOf);
+      await this.#admitted(aTry);
+      return await this.#measured(call, aTry.kind === "write", effectOf);
     };
     // A refused try gives its place back: after the pause there are fewer.
-    return await this.#places.add(inPlace, { priority: number });
+    return await this.#places.add(inPlace, { priority: aTry.number });
   }
 
   /** Waits for the end of the pause, and then for a permit. */
-  async #admitted(permit: Try["permit"], number: number, deadline: Deadline): Promise<void> {
+  async #admitted({ area, permit, number, deadline }: Try): Promise<void> {
     deadline.atMs ??= this.#time.now() + deadline.inMs;
-    await this.#pauseEnd(deadline.atMs);
+    await this.#pauseEnd(area, deadline.atMs);
     while (permit !== undefined) {
       const askedAt = this.#time.now();
       await permit();
+      const waitedMs = this.#time.now() - askedAt;
+      deadline.permitsMs += waitedMs;
       // Under a low rate the first try may wait for long: its call has not begun yet.
-      if (number === 1) deadline.atMs += this.#time.now() - askedAt;
-      if (this.pauseLeftMs === 0) return;
+      if (number === 1) deadline.atMs += waitedMs;
+      if (this.pauseLeftMs(area) === 0) return;
       // After the pause this permit would be used together with others, in a bunch.
-      await this.#pauseEnd(deadline.atMs);
+      await this.#pauseEnd(area, deadline.atMs);
     }
   }
 
   /** Waits for the end of the pause, however often it is put off meanwhile. */
-  async #pauseEnd(deadlineAtMs: number): Promise<void> {
-    for (let leftMs = this.pauseLeftMs; leftMs > 0; leftMs = this.pauseLeftMs) {
-      if (this.#pause !== undefined && this.#pause.until > deadlineAtMs) {
-        throw new PauseTooLong(this.#pause.because);
-      }
+  async #pauseEnd(area: Area, deadlineAtMs: number): Promise<void> {
+    for (let leftMs = this.pauseLeftMs(area); leftMs > 0; leftMs = this.pauseLeftMs(area)) {
+      const pause = this.#pauseOf(area);
+      if (pause !== undefined && pause.until > deadlineAtMs) throw new PauseTooLong(pause.because);
       await this.#time.sleep(leftMs);
     }
+  }
+
+  /** The pause that lasts longest of those that an area keeps. */
+  #pauseOf(area: Area): Pause | undefined {
+    const [all, own] = [this.#pauses.get("all"), this.#pauses.get(area)];
+    return (own?.until ?? 0) > (all?.until ?? 0) ? own : all;
   }
 
   async #measured<T>(
@@ -145,7 +164,7 @@ export class AdaptiveLimit {
       return answer;
     } catch (error) {
       const effect = effectOf(error);
-      if (effect.kind === "refused") this.#refused(effect.error, era);
+      if (effect.kind === "refused") this.#refused(effect.error, effect.concerns, era);
       else if (effect.kind === "answered") answered();
       // Once for all that were on their way.
       else if (era === this.#era) this.#shrink();
@@ -153,16 +172,16 @@ export class AdaptiveLimit {
     }
   }
 
-  #refused(error: ServiceError, era: number): void {
+  #refused(error: ServiceError, concerns: Area | "all", era: number): void {
     if (era === this.#era || this.#refusals === 0) {
       this.#refusals += 1;
       this.#shrink();
     }
     const pauseMs = Math.max(error.retryAfterMs ?? 0, delayMs(this.#refusals, this.#time.random()));
     const until = this.#time.now() + pauseMs;
-    if (until <= (this.#pause?.until ?? 0)) return;
-    this.#pause = { until, because: error };
-    this.#told(pauseMs);
+    if (until <= (this.#pauses.get(concerns)?.until ?? 0)) return;
+    this.#pauses.set(concerns, { until, because: error });
+    if (concerns === "all") this.#told(pauseMs);
   }
 
   #measure(tookMs: number): void {

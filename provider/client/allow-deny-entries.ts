@@ -8,7 +8,7 @@ import {
 } from "../settings/assumptions";
 import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError } from "./errors";
-import { iterate, type PagedList, type ReadAllOptions, readWholeList } from "./paging";
+import { iterate, type PagedList, type ReadAllOptions, readWholeList, type Stopwatch } from "./paging";
 import {
   checkFilled,
   checkKeys,
@@ -75,6 +75,10 @@ export class AllowDenyEntries {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListEntriesQuery = {}): Promise<Page<AllowDenyEntryRow>> {
+    return await this.#page(query);
+  }
+
+  async #page(query: ListEntriesQuery, stopwatch?: Stopwatch): Promise<Page<AllowDenyEntryRow>> {
     checkKeys("query", query, [...FILTERS, "page", "page_size"]);
     checkOptionalText("q", query.q);
     if (query.list !== undefined) checkOneOf("list", LISTS, query.list);
@@ -89,6 +93,7 @@ export class AllowDenyEntries {
       },
       envelope: "settings-page",
       answer: settingsPageOf(allowDenyEntry),
+      stopwatch,
     });
   }
 
@@ -124,7 +129,8 @@ export class AllowDenyEntries {
   #paged(query: Omit<ListEntriesQuery, "page" | "page_size">): PagedList<AllowDenyEntryRow> {
     return {
       name: query.list === undefined ? "allow/deny list" : `${query.list} list`,
-      fetchPage: (page) => this.list({ ...query, page, page_size: SETTINGS_PAGE_SIZE }),
+      fetchPage: (page, stopwatch) =>
+        this.#page({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
       identity: (entry) => entry.id,
     };
   }

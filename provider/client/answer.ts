@@ -2,7 +2,7 @@ import { z } from "zod";
 import { RATE_LIMIT_STATUSES } from "../settings/assumptions";
 import { excerpt, quote } from "../settings/text";
 import type { ApiKey } from "./api-key";
-import { type Envelope, envelopeMismatch } from "./envelope";
+import { type Envelope, envelopeMismatch, tooManyItems } from "./envelope";
 import {
   AuthenticationError,
   BadRequestError,
@@ -23,7 +23,7 @@ import {
   UnexpectedStatusError,
   WrongEnvelopeError,
 } from "./errors";
-import { MAX_JSON_VALUES, parseJson, TooManyValuesError } from "./json";
+import { parseJson, TooManyValuesError } from "./json";
 
 /** An HTTP answer, as far as it came. */
 export interface Answer {
@@ -68,6 +68,8 @@ export function readAnswer<T>(answer: Answer, reading: Reading<T>): T {
   };
   const mismatch = envelopeMismatch(reading.envelope, body);
   if (mismatch !== undefined) throw wrong(WrongEnvelopeError, "ERR_WRONG_ENVELOPE", mismatch);
+  const tooMany = tooManyItems(reading.envelope, body);
+  if (tooMany !== undefined) throw wrong(ResponseTooLargeError, "ERR_RESPONSE_TOO_LARGE", tooMany);
   const checked = reading.answer.safeParse(body);
   if (checked.success) return checked.data;
   const how = `its body is not what the reference says: ${explain(checked.error)}`;
@@ -108,7 +110,7 @@ function parse(answer: Answer, reading: Reading<unknown>): unknown {
     return parseJson(text);
   } catch (error) {
     if (error instanceof TooManyValuesError) {
-      const how = `JSON of more than ${MAX_JSON_VALUES} values, which is not read: ${shown}`;
+      const how = `JSON of more than ${error.message}, which is not read: ${shown}`;
       throw fail(ResponseTooLargeError, "ERR_RESPONSE_TOO_LARGE", how);
     }
     const encoding = header(answer, "content-encoding");

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import { SETTINGS_PAGE_SIZE } from "../settings/assumptions";
+import { quote } from "../settings/text";
 import { arrayOf, optionalCount } from "./fields";
 import type { Page } from "./schemas";
 
@@ -10,12 +12,56 @@ import type { Page } from "./schemas";
 /** How an endpoint wraps what it answers. */
 export type Envelope = "object" | "array" | "items" | "settings-page" | "paginated";
 
+/**
+ * The most items that one answer may list: many times what is asked for (200 at most), so that a service is read that gives
+ * a whole list at once; and of the top five, which nobody pages, many times five.
+ */
+const MOST_ITEMS: Readonly<Record<"items" | "others", number>> = { items: 100, others: 50_000 };
+
+/** That an answer lists more items than are read, or undefined. Looked at before anything is made of them. */
+export function tooManyItems(envelope: Envelope, body: unknown): string | undefined {
+  const results = isRecord(body) ? body["results"] : undefined;
+  const items = isRecord(results) ? results["items"] : results;
+  const most = envelope === "items" ? MOST_ITEMS.items : MOST_ITEMS.others;
+  if (!Array.isArray(items) || items.length <= most) return undefined;
+  const due =
+    envelope === "items" ? "the reference has at most 5" : `a page has at most ${SETTINGS_PAGE_SIZE}`;
+  return `it lists ${items.length} items where ${due}; more than ${most} are not read`;
+}
+
 /** What is wrong with the envelope of a body, or undefined when it is the expected one. */
 export function envelopeMismatch(expected: Envelope, body: unknown): string | undefined {
   if (!isRecord(body)) return undefined;
+  return failureWithin(body) ?? wrongShape(expected, body);
+}
+
+/** A success by its HTTP status that is none by its own words: whatever else it holds, such as no items, says nothing. */
+function failureWithin(body: Record<string, unknown>): string | undefined {
+  const { status, error, results } = body;
   if (!("results" in body)) {
-    return typeof body["error"] === "string" ? "it holds `error` instead of `results`" : undefined;
+    return typeof error === "string" ? "it holds `error` instead of `results`" : undefined;
   }
+  if (isNoSuccess(status)) return `the \`status\` in its body is ${quote(status, 40)}`;
+  if (isFilled(error)) return "it holds `error` beside `results`";
+  return isRecord(results) && isFilled(results["error"]) ? "it holds `error` inside `results`" : undefined;
+}
+
+/** Whether a body's own status, which the reference has as an integer, says that it is none of success; words may say that it is. */
+function isNoSuccess(status: unknown): boolean {
+  if (status === undefined || status === null) return false;
+  if (typeof status === "string" && Number.isNaN(Number(status))) return /err|fail|unavailable/i.test(status);
+  return !(Number(status) >= 200 && Number(status) <= 299);
+}
+
+/** Whether a field that may be there says anything. */
+function isFilled(value: unknown): boolean {
+  if (typeof value === "string") return value.trim() !== "";
+  if (typeof value === "object" && value !== null) return Object.keys(value).length > 0;
+  return Boolean(value);
+}
+
+function wrongShape(expected: Envelope, body: Record<string, unknown>): string | undefined {
+  if (!("results" in body)) return undefined;
   const { results, pagination } = body;
   if (expected === "array") {
     return isRecord(results) ? "`results` is an object where the reference has an array" : undefined;
@@ -37,6 +83,10 @@ export function envelopeMismatch(expected: Envelope, body: unknown): string | un
   if (expected === "paginated" && !isRecord(pagination) && "total" in results) {
     return "the page data stands inside `results` where the reference has it beside, in `pagination`";
   }
+  if (isRecord(pagination) && isCount(pagination["total"]) && isCount(results["total"])) {
+    if (pagination["total"] !== results["total"])
+      return "its two totals, inside `results` and beside, differ";
+  }
   // A list whose end nothing tells is the envelope of the top five. Numbers may be null; all of them missing is none.
   if (!Array.isArray(results["items"])) return undefined;
   if (expected === "settings-page" && !holdsPageData(results)) {
@@ -49,6 +99,10 @@ export function envelopeMismatch(expected: Envelope, body: unknown): string | un
     return "`pagination` beside `results` is without page data where the reference has it there";
   }
   return undefined;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number";
 }
 
 function holdsPageData(record: Record<string, unknown>): boolean {
@@ -70,26 +124,42 @@ export function itemsOf<T extends z.ZodType>(item: T): z.ZodType<z.output<T>[]> 
 /** A page of the VIP list or the allow/deny list: page data inside `results`. */
 export function settingsPageOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   const results = z.object({
-    items: arrayOf(item),
+    items: arrayOf(item).nullable(),
     page: optionalCount,
     page_size: optionalCount,
     total: optionalCount,
   });
-  return resultsOf(results).transform((page) => page as Page<z.output<T>>);
+  return resultsOf(results).transform((page, context) =>
+    withItems(page as NullablePage<z.output<T>>, context),
+  );
 }
 
 /** A page of threats, phishing reports or days: page data beside `results`, in `pagination`. */
 export function paginatedOf<T extends z.ZodType>(item: T): z.ZodType<Page<z.output<T>>> {
   const pagination = z.object({ page: optionalCount, page_size: optionalCount, total: optionalCount });
   return z
-    .object({ pagination, results: z.object({ items: arrayOf(item) }) })
-    .transform((body): Page<z.output<T>> => {
+    .object({ pagination, results: z.object({ items: arrayOf(item).nullable() }) })
+    .transform((body, context): Page<z.output<T>> => {
       const { results, ...rest } = body as unknown as {
-        results: { items: z.output<T>[] };
+        results: { items: z.output<T>[] | null };
         pagination: Omit<Page<unknown>, "items">;
       };
-      return { items: results.items, ...rest.pagination };
+      return withItems({ items: results.items, ...rest.pagination }, context);
     });
+}
+
+type NullablePage<Item> = Omit<Page<Item>, "items"> & { readonly items: readonly Item[] | null };
+
+/** Some write an empty list as `null`; that it is empty must then be said by its total. */
+function withItems<Item>({ items, ...page }: NullablePage<Item>, context: z.RefinementCtx): Page<Item> {
+  if (items !== null) return { items, ...page };
+  if (page.total === 0) return { items: [], ...page };
+  context.addIssue({
+    code: "custom",
+    path: ["results", "items"],
+    message: "Invalid input: expected array, received null",
+  });
+  return z.NEVER;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -3,12 +3,18 @@
  * read is 16 MiB; what holds more values than this says nothing with them, as ten million nested arrays, and would take
  * twenty times its size as memory.
  */
-export const MAX_JSON_VALUES = 1_000_000;
+const MAX_JSON_VALUES = 1_000_000;
+
+/**
+ * The most of them that may be objects. Each is a row, or a part of one, and what is made of a row has all the fields of the
+ * reference, however few came: two characters become a kilobyte.
+ */
+const MAX_JSON_OBJECTS = 100_000;
 
 /** A text this short has too few values to be worth counting them. In characters. */
-const UNCOUNTED_LENGTH = 1024 * 1024;
+const UNCOUNTED_LENGTH = 2 * MAX_JSON_OBJECTS;
 
-/** JSON of more values than {@link MAX_JSON_VALUES}. */
+/** JSON of more values than are read; the message says of how many. */
 export class TooManyValuesError extends Error {}
 
 /**
@@ -18,25 +24,29 @@ export class TooManyValuesError extends Error {}
  * @throws {SyntaxError} when it is no JSON.
  */
 export function parseJson(text: string): unknown {
-  if (text.length > UNCOUNTED_LENGTH && hasTooManyValues(text)) throw new TooManyValuesError();
+  if (text.length > UNCOUNTED_LENGTH) checkCounts(text);
   return JSON.parse(text);
 }
 
-function hasTooManyValues(text: string): boolean {
+function checkCounts(text: string): void {
   let values = 1;
+  let objects = 0;
   for (let at = 0; at < text.length; at += 1) {
     switch (text[at]) {
       case '"':
         at = endOfString(text, at);
         break;
+      case "{":
+        objects += 1;
+        values += 1;
+        break;
       case ",":
       case "[":
-      case "{":
         values += 1;
-        if (values > MAX_JSON_VALUES) return true;
     }
+    if (objects > MAX_JSON_OBJECTS) throw new TooManyValuesError(`${MAX_JSON_OBJECTS} objects`);
+    if (values > MAX_JSON_VALUES) throw new TooManyValuesError(`${MAX_JSON_VALUES} values`);
   }
-  return false;
 }
 
 /** Where the string that begins at `start` ends; the end of the text where it does not. */

@@ -2,7 +2,7 @@ import { ENTITY_TYPE_PARAMETER } from "../settings/assumptions";
 import { itemsOf, paginatedOf, resultsOf } from "./envelope";
 import { InvalidArgumentError } from "./errors";
 import { type ExtraQuery, withExtra } from "./extra-query";
-import { iterate } from "./paging";
+import { iterate, type Stopwatch } from "./paging";
 import { checkFilled, checkKeys, checkOneOf, checkOptional } from "./parameters";
 import {
   hoursSaved,
@@ -62,6 +62,10 @@ export class Metrics {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async threatsOverTime(query: ThreatsOverTimeQuery = {}): Promise<Page<ThreatsOnDay>> {
+    return await this.#page(query);
+  }
+
+  async #page(query: ThreatsOverTimeQuery, stopwatch?: Stopwatch): Promise<Page<ThreatsOnDay>> {
     checkKeys("query", query, [...PERIOD, "page"]);
     return await this.#transport.send({
       method: "GET",
@@ -69,6 +73,7 @@ export class Metrics {
       query: withExtra({ ...period(query), page: checkOptional("page", query.page) }, query.extra),
       envelope: "paginated",
       answer: paginatedOf(threatsOnDay),
+      stopwatch,
     });
   }
 
@@ -85,7 +90,7 @@ export class Metrics {
     checkKeys("query", query, PERIOD);
     yield* iterate({
       name: "list of threats over time",
-      fetchPage: (page) => this.threatsOverTime({ ...query, page }),
+      fetchPage: (page, stopwatch) => this.#page({ ...query, page }, stopwatch),
       identity: (day) => day.date,
     });
   }

@@ -1,4 +1,11 @@
-import { AdaptiveLimit, type Deadline, type Effect, PauseTooLong, type Try } from "./adaptive-limit";
+import {
+  AdaptiveLimit,
+  type Area,
+  type Deadline,
+  type Effect,
+  PauseTooLong,
+  type Try,
+} from "./adaptive-limit";
 import { Circuit, type LastFailure } from "./circuit";
 import {
   CircuitOpenError,
@@ -18,6 +25,10 @@ export interface PacedCall {
   /** The request as a message names it. */
   readonly what: string;
   readonly kind: Try["kind"];
+  /** Default: the settings. */
+  readonly area?: Area | undefined;
+  /** Told how long the call took in all, the waits for permits aside. */
+  readonly took?: ((ms: number) => void) | undefined;
 }
 
 export interface PacerOptions {
@@ -38,19 +49,20 @@ export interface PacerOptions {
 /**
  * Makes the requests of one tenant: no faster than the service bears ({@link AdaptiveLimit}), again where the retry
  * policy says so, within the tenant's budget of retries, and not at all while the service only fails ({@link Circuit}).
+ * Readings of mail have a budget and a circuit of their own: whatever they come to, the settings can be written.
  */
 export class Pacer {
   readonly #options: PacerOptions;
   readonly #limit: AdaptiveLimit;
-  readonly #circuit: Circuit;
-  readonly #budget = new RetryBudget();
+  readonly #health: Readonly<Record<Area, Health>>;
   /** The writes that were answered with success, by method. */
   readonly #done = new Map<string, number>();
 
   constructor(options: PacerOptions) {
     this.#options = options;
     this.#limit = new AdaptiveLimit(options.time, (pauseMs) => options.permits?.refused(pauseMs));
-    this.#circuit = new Circuit(options.time);
+    const health = (): Health => ({ circuit: new Circuit(options.time), budget: new RetryBudget() });
+    this.#health = { settings: health(), mail: health() };
   }
 
   /** How many requests may go on at once now. */
@@ -60,7 +72,7 @@ export class Pacer {
 
   /** Takes one retry from the tenant's budget, for what only the caller can make again; false when there is none left. */
   takeRetry(): boolean {
-    return this.#options.retries && this.#budget.take();
+    return this.#options.retries && this.#health.settings.budget.take();
   }
 
   /**
@@ -72,9 +84,20 @@ export class Pacer {
    * tries together.
    */
   async send<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
-    const { time, timeoutMs, retryForMs = Number.POSITIVE_INFINITY } = this.#options;
-    const deadline: Deadline = { inMs: Math.max(DEADLINE_MS, timeoutMs) };
+    const { time } = this.#options;
+    const deadline: Deadline = { inMs: Math.max(DEADLINE_MS, this.#options.timeoutMs), permitsMs: 0 };
+    const begunAt = time.now();
+    try {
+      return await this.#send(call, attempt, deadline);
+    } finally {
+      call.took?.(time.now() - begunAt - deadline.permitsMs);
+    }
+  }
+
+  async #send<T>(call: PacedCall, attempt: () => Promise<T>, deadline: Deadline): Promise<T> {
+    const { time, retryForMs = Number.POSITIVE_INFINITY } = this.#options;
     const firstAt = () => (deadline.atMs ?? 0) - deadline.inMs;
+    const area = areaOf(call);
     const isOver = (inMs: number) => time.now() + inMs > (deadline.atMs ?? 0);
     let failures = 0;
     let outcomeUnknown = false;
@@ -82,13 +105,13 @@ export class Pacer {
     for (let tries = 1; ; tries += 1) {
       try {
         const permit = this.#permit(call, last);
-        const aTry = { kind: call.kind, number: tries, deadline, permit };
+        const aTry = { area, kind: call.kind, number: tries, deadline, permit };
         return await this.#limit.make(
           aTry,
           // It may have waited for its place until now.
           () =>
             last !== undefined && isOver(0) ? Promise.reject(new TooLate()) : this.#attempt(call, attempt),
-          effectOf,
+          (error) => effectOf(error, area),
         );
       } catch (thrown) {
         if (thrown instanceof TooLate && last !== undefined) {
@@ -106,10 +129,10 @@ export class Pacer {
         // A pause of the tenant is waited for in place.
         const waitMs = isRefusal(error) ? 0 : delayMs(failures, time.random());
         const isTooSlow = !isRefusal(error) && time.now() + waitMs >= firstAt() + retryForMs;
-        const isLate = isTooSlow || isOver(Math.max(waitMs, this.#limit.pauseLeftMs));
+        const isLate = isTooSlow || isOver(Math.max(waitMs, this.#limit.pauseLeftMs(area)));
         const isEnough = isTooMany ? tries >= MAX_REFUSALS : failures >= MAX_TRIES;
         const isLast = !this.#options.retries || !mayBeRepeated(error) || isEnough || isLate;
-        const isBroke = !isLast && !isTooMany && !this.#budget.take();
+        const isBroke = !isLast && !isTooMany && !this.#health[area].budget.take();
         if (isLast || isBroke) throw this.#told(error, { tries, outcomeUnknown, isBroke });
         if (waitMs > 0) await time.sleep(waitMs);
       }
@@ -122,7 +145,7 @@ export class Pacer {
     if (permits === undefined) return undefined;
     return async () => {
       // Hundreds of calls that will not be sent would each wait for a permit of others.
-      const open = this.#circuit.peek();
+      const open = this.#health[areaOf(call)].circuit.peek();
       if (open !== undefined) throw this.#circuitOpen(call, open);
       try {
         await permits.take();
@@ -133,19 +156,20 @@ export class Pacer {
   }
 
   async #attempt<T>(call: PacedCall, attempt: () => Promise<T>): Promise<T> {
-    const open = this.#circuit.check();
+    const { circuit, budget } = this.#health[areaOf(call)];
+    const open = circuit.check();
     if (open !== undefined) throw this.#circuitOpen(call, open);
-    const wave = this.#circuit.begin();
+    const wave = circuit.begin();
     try {
       const answer = await attempt();
-      this.#circuit.answered();
-      this.#budget.refill();
+      circuit.answered();
+      budget.refill();
       const { method } = call.request;
       if (method !== "GET") this.#done.set(method, (this.#done.get(method) ?? 0) + 1);
       return answer;
     } catch (error) {
-      if (isAnswer(error)) this.#circuit.answered();
-      else if (error instanceof Error) this.#circuit.failed(wave, error);
+      if (isAnswer(error)) circuit.answered();
+      else if (error instanceof Error) circuit.failed(wave, error);
       throw error;
     }
   }
@@ -182,6 +206,16 @@ export class Pacer {
   }
 }
 
+/** What tells whether one area of the service works. */
+interface Health {
+  readonly circuit: Circuit;
+  readonly budget: RetryBudget;
+}
+
+function areaOf({ area = "settings" }: PacedCall): Area {
+  return area;
+}
+
 /** The deadline of a call has passed while it waited for a place. */
 class TooLate extends Error {}
 
@@ -192,8 +226,10 @@ function isRefusal(error: unknown): error is ServiceError {
   );
 }
 
-function effectOf(error: unknown): Effect {
-  if (isRefusal(error)) return { kind: "refused", error };
+function effectOf(error: unknown, area: Area): Effect {
+  // Too many requests are too many of whatever kind; that the mail can't be read now is no matter of the settings.
+  const isOfMail = area === "mail" && !(error instanceof RateLimitedError);
+  if (isRefusal(error)) return { kind: "refused", error, concerns: isOfMail ? "mail" : "all" };
   const isSilent = error instanceof CircuitOpenError || error instanceof TooLate;
   return { kind: isAnswer(error) || isSilent ? "answered" : "failed" };
 }

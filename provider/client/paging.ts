@@ -8,10 +8,15 @@ export interface ReadAllOptions {
   readonly onPage?: () => void;
 }
 
+/** How long the requests of a reading took so far, in milliseconds; neither waits for permits nor what is done with the items count. */
+export interface Stopwatch {
+  spentMs: number;
+}
+
 export interface PagedList<Item> {
   /** What the list is called in an error. */
   readonly name: string;
-  readonly fetchPage: (page: number) => Promise<Page<Item>>;
+  readonly fetchPage: (page: number, stopwatch: Stopwatch) => Promise<Page<Item>>;
   /** What tells one item from another; undefined for an item that nothing tells apart. */
   readonly identity: (item: Item) => string | undefined;
   /** How many times a reading is begun anew when the list moves underneath it. Default: 5. */
@@ -26,6 +31,11 @@ const MAX_PAGES_OF_ANY = 50_000;
 const MAX_ITEMS = 500_000;
 /** The most text that is held of a list while it is read, in characters (a few hundred of each of the most items). */
 const MAX_HELD_CHARACTERS = 128 * 1024 * 1024;
+/**
+ * The most time that a whole reading may take, with all that it is begun anew, in milliseconds: the largest tenants are read in
+ * minutes. A service may be slow, or give a list item by item; it must not keep a run for hours.
+ */
+const MAX_READING_MS = 30 * 60_000;
 const DEFAULT_ATTEMPTS = 5;
 
 /**
@@ -48,14 +58,15 @@ export async function readWholeList<Item>(
 ): Promise<Item[]> {
   const counted: PagedList<Item> = {
     ...list,
-    fetchPage(page) {
+    fetchPage(page, stopwatch) {
       onPage();
-      return list.fetchPage(page);
+      return list.fetchPage(page, stopwatch);
     },
   };
+  const stopwatch: Stopwatch = { spentMs: 0 };
   const reading = untilConsistent(list, async function* () {
     const items: Item[] = [];
-    for await (const page of readPages(counted, charactersOf)) {
+    for await (const page of readPages(counted, stopwatch, charactersOf)) {
       for (const item of page.items) items.push(item);
     }
     yield items;
@@ -77,6 +88,7 @@ export async function readWholeList<Item>(
  */
 export async function* iterate<Item>(list: PagedList<Item>): AsyncGenerator<Item, void, undefined> {
   const given = new Set<string>();
+  const stopwatch: Stopwatch = { spentMs: 0 };
   let before: ReadonlySet<string> | undefined;
   yield* untilConsistent(list, async function* () {
     const alike = new Map<string, number>();
@@ -86,7 +98,7 @@ export async function* iterate<Item>(list: PagedList<Item>): AsyncGenerator<Item
     let hasTotal = true;
     // Of an item that is given out, only its name is held.
     const charactersHeld = (item: Item) => list.identity(item)?.length ?? charactersOf(item);
-    for await (const page of readPages(list, charactersHeld)) {
+    for await (const page of readPages(list, stopwatch, charactersHeld)) {
       pages += 1;
       hasTotal = page.total !== undefined;
       for (const item of page.items) {
@@ -135,6 +147,7 @@ class Moved extends Error {}
 
 async function* readPages<Item>(
   list: PagedList<Item>,
+  stopwatch: Stopwatch,
   charactersHeld: (item: Item) => number,
 ): AsyncGenerator<Page<Item>, void, undefined> {
   const seen = new Set<string>();
@@ -144,7 +157,8 @@ async function* readPages<Item>(
   let lastNameless: string | undefined;
   let most = MAX_PAGES;
   for (let page = 1; page <= most; page += 1) {
-    const answer = await list.fetchPage(page);
+    if (stopwatch.spentMs > MAX_READING_MS) throw tooLong(list, page - 1, count, total);
+    const answer = await list.fetchPage(page, stopwatch);
     if (page === 1 && answer.items.length > 0) {
       most = Math.min(most + Math.ceil((answer.total ?? 0) / answer.items.length), MAX_PAGES_OF_ANY);
     }
@@ -155,13 +169,17 @@ async function* readPages<Item>(
     count += answer.items.length;
     if (count > MAX_ITEMS) throw endless(list, `${MAX_ITEMS} items`);
     let named = 0;
+    const here = new Map<string, Item>();
     for (const item of answer.items) {
       held += charactersHeld(item);
       if (held > MAX_HELD_CHARACTERS) throw endless(list, `${MAX_HELD_CHARACTERS} characters`);
       const identity = list.identity(item);
       if (identity === undefined) continue;
-      if (seen.has(identity)) throw new Moved(`${excerpt(identity)} came twice`);
+      // One answer is one moment: what it holds twice, word for word, the service holds twice.
+      const isTwin = isSaidAgain(item, here.get(identity));
+      if (seen.has(identity) && !isTwin) throw new Moved(`${excerpt(identity)} came twice`);
       seen.add(identity);
+      here.set(identity, item);
       named += 1;
     }
     // Where no item can be told from another, a whole page that comes again still can.
@@ -174,6 +192,9 @@ async function* readPages<Item>(
     if (done && total !== undefined && count !== total) {
       throw new Moved(`its pages hold ${count} items but its total says ${total}`);
     }
+    if (answer.items.length === 0 && (answer.page ?? page) !== page) {
+      throw new Moved(`asked for page ${page}, it answered with page ${answer.page}, which is empty`);
+    }
     yield answer;
     if (done) return;
   }
@@ -182,6 +203,22 @@ async function* readPages<Item>(
 
 function endless({ name }: { readonly name: string }, bound: string): ListUnstableError {
   return new ListUnstableError(`The ${name} did not end within ${bound}; the service seems to page wrongly.`);
+}
+
+function tooLong(
+  { name }: { readonly name: string },
+  pages: number,
+  items: number,
+  total: number | undefined,
+): ListUnstableError {
+  const of = total === undefined ? "" : ` of the ${total} that it tells of`;
+  return new ListUnstableError(
+    `The ${name} did not end within ${MAX_READING_MS / 60_000} minutes, and reading it was given up: ${pages} pages had come, with ${items} items${of}. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
+  );
+}
+
+function isSaidAgain<Item>(item: Item, before: Item | undefined): boolean {
+  return before !== undefined && JSON.stringify(item) === JSON.stringify(before);
 }
 
 /** How much text an item holds. */

@@ -2,7 +2,7 @@ import { paginatedOf, resultsOf } from "./envelope";
 import { type ExtraQuery, withExtra } from "./extra-query";
 import { arrayOf } from "./fields";
 import type { MetricsQuery } from "./metrics";
-import { iterate } from "./paging";
+import { iterate, type Stopwatch } from "./paging";
 import { checkKeys, checkOptional, pathSegment } from "./parameters";
 import {
   meanAnalysisTime,
@@ -42,6 +42,10 @@ export class PhishingReports {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListPhishingReportsQuery = {}): Promise<Page<PhishingReport>> {
+    return await this.#page(query);
+  }
+
+  async #page(query: ListPhishingReportsQuery, stopwatch?: Stopwatch): Promise<Page<PhishingReport>> {
     checkKeys("query", query, [...WINDOW, "page"]);
     return await this.#transport.send({
       method: "GET",
@@ -55,6 +59,7 @@ export class PhishingReports {
       ),
       envelope: "paginated",
       answer: paginatedOf(phishingReport),
+      stopwatch,
     });
   }
 
@@ -73,7 +78,7 @@ export class PhishingReports {
     checkKeys("query", query, WINDOW);
     yield* iterate({
       name: "list of phishing reports",
-      fetchPage: (page) => this.list({ ...query, page }),
+      fetchPage: (page, stopwatch) => this.#page({ ...query, page }, stopwatch),
       identity: (report) => report.id,
     });
   }

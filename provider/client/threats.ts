@@ -2,7 +2,7 @@ import { THREAT_PAGE_SIZE } from "../settings/assumptions";
 import { paginatedOf, resultsOf } from "./envelope";
 import { type ExtraQuery, withExtra } from "./extra-query";
 import { arrayOf } from "./fields";
-import { iterate, type PagedList } from "./paging";
+import { iterate, type PagedList, type Stopwatch } from "./paging";
 import { checkKeys, checkOptional, pathSegment } from "./parameters";
 import { type Page, type Threat, threat } from "./schemas";
 import type { Transport } from "./transport";
@@ -37,6 +37,10 @@ export class Threats {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListThreatsQuery = {}): Promise<Page<Threat>> {
+    return await this.#page(query);
+  }
+
+  async #page(query: ListThreatsQuery, stopwatch?: Stopwatch): Promise<Page<Threat>> {
     checkKeys("query", query, [...WINDOW, "page"]);
     return await this.#transport.send({
       method: "GET",
@@ -51,6 +55,7 @@ export class Threats {
       ),
       envelope: "paginated",
       answer: paginatedOf(threat),
+      stopwatch,
     });
   }
 
@@ -67,7 +72,7 @@ export class Threats {
     checkKeys("query", query, WINDOW);
     const list: PagedList<Threat> = {
       name: "list of threats",
-      fetchPage: (page) => this.list({ ...query, page }),
+      fetchPage: (page, stopwatch) => this.#page({ ...query, page }, stopwatch),
       identity: (one) => one.id,
     };
     yield* iterate(list);

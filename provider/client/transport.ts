@@ -20,6 +20,7 @@ import {
   TimeoutError,
 } from "./errors";
 import { Pacer } from "./pacer";
+import type { Stopwatch } from "./paging";
 import { checkPositive } from "./parameters";
 import type { Permits } from "./permits";
 import { realTime, type Time } from "./time";
@@ -73,9 +74,13 @@ export interface Call<T> {
   readonly envelope: Envelope;
   /** The shape of the answer's body. */
   readonly answer: z.ZodType<T>;
+  /** Counts how long the call takes, as a part of a reading of many pages. */
+  readonly stopwatch?: Stopwatch | undefined;
 }
 
 const API_PREFIX = "/api/v1";
+/** Where all that is not about mail stands, below the prefix. */
+const SETTINGS = "/settings/";
 export const DEFAULT_TIMEOUT_MS = 30_000;
 /** What a timer can count; a longer one would fire at once. */
 export const MAX_TIMEOUT_MS = 2 ** 31 - 1;
@@ -158,7 +163,11 @@ export class Transport {
   async send<T>(call: Call<T>): Promise<T> {
     const request: RequestFacts = { method: call.method, path: `${API_PREFIX}${call.path}` };
     const kind = call.isBatch ? "batch" : isWrite(request) ? "write" : "read";
-    const paced = { request, what: this.#what(request), kind } as const;
+    const area = call.path.startsWith(SETTINGS) ? "settings" : "mail";
+    const took = (ms: number): void => {
+      if (call.stopwatch !== undefined) call.stopwatch.spentMs += ms;
+    };
+    const paced = { request, what: this.#what(request), kind, area, took } as const;
     // A permit is for now: what has to be loaded first would make those of the first requests be used in a bunch.
     if (this.#isPermitted && !this.#isClosed) await this.#loaded();
     return await this.#pacer.send(paced, () => this.#sendOnce(call, request));

@@ -1,11 +1,10 @@
 import { z } from "zod";
 import { MAX_VIP_REMOVALS, SETTINGS_PAGE_SIZE } from "../settings/assumptions";
-import { canonicalMailbox } from "../settings/entry-value";
 import { excerpt } from "../settings/text";
 import { resultsOf, settingsPageOf } from "./envelope";
 import { InvalidArgumentError, NotInOrganizationError, ServiceError } from "./errors";
 import { arrayOf } from "./fields";
-import { iterate, type PagedList, type ReadAllOptions, readWholeList } from "./paging";
+import { iterate, type PagedList, type ReadAllOptions, readWholeList, type Stopwatch } from "./paging";
 import {
   checkFilled,
   checkKeys,
@@ -57,6 +56,10 @@ export class VipEmployees {
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
   async list(query: ListVipsQuery = {}): Promise<Page<VipEmployeeRow>> {
+    return await this.#page(query);
+  }
+
+  async #page(query: ListVipsQuery, stopwatch?: Stopwatch): Promise<Page<VipEmployeeRow>> {
     checkKeys("query", query, [...FILTERS, "page", "page_size"]);
     checkOptionalText("q", query.q);
     if (query.sort !== undefined) checkOneOf("sort", ["asc", "desc"], query.sort);
@@ -71,6 +74,7 @@ export class VipEmployees {
       },
       envelope: "settings-page",
       answer: settingsPageOf(vipEmployee),
+      stopwatch,
     });
   }
 
@@ -102,12 +106,9 @@ export class VipEmployees {
   #paged(query: Omit<ListVipsQuery, "page" | "page_size">): PagedList<VipEmployeeRow> {
     return {
       name: "VIP list",
-      fetchPage: (page) => this.list({ ...query, page, page_size: SETTINGS_PAGE_SIZE }),
-      identity: ({ email, source }) => {
-        if (email === undefined) return undefined;
-        // A mailbox may stand there twice, once detected and once added.
-        return source === undefined ? canonicalMailbox(email) : `${canonicalMailbox(email)} (${source})`;
-      },
+      fetchPage: (page, stopwatch) =>
+        this.#page({ ...query, page, page_size: SETTINGS_PAGE_SIZE }, stopwatch),
+      identity: nameOfVipRow,
     };
   }
 
@@ -182,6 +183,16 @@ export class VipEmployees {
       answer: resultsOf(removeVipResult),
     });
   }
+}
+
+/**
+ * What tells a row from all others; undefined for one without a mailbox. A mailbox may stand there several times: once
+ * detected and once added, or written in two ways. That is no list that moves, so a row is known by how it is written.
+ */
+export function nameOfVipRow({ email, source, added_by, date_added }: VipEmployeeRow): string | undefined {
+  if (email === undefined) return undefined;
+  const more = [source, added_by, date_added].filter((text) => text !== undefined);
+  return more.length === 0 ? email : `${email} (${more.join(", ")})`;
 }
 
 /** Addresses outside the organization: they may be named at the top or under `results`, whatever else is there. */

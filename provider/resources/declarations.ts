@@ -30,7 +30,7 @@ export interface DeclarationsOptions {
  * written, each process knows its own.
  *
  * By another key, or another name of its host, one tenant looks like two. What a process of the run has taken or made, or
- * what its resources are by the state, is therefore shared too, by its id, which no other tenant has.
+ * what its resources are by the state, is therefore shared too, by its id and what that names: tenants may number theirs alike.
  */
 export class Declarations {
   readonly #options: DeclarationsOptions;
@@ -64,7 +64,7 @@ export class Declarations {
     return this.#declaredOf(tenant).has(key);
   }
 
-  /** Remembers what this process has made, taken over, or manages already, by what no other tenant has: its id. */
+  /** Remembers what this process has made, taken over, or manages already, by its id and what that names. */
   hold(ids: readonly string[]): void {
     const more = ids.filter((id) => !this.#ownHeld.has(id));
     for (const id of more) this.#ownHeld.add(id);

@@ -75,7 +75,7 @@ export interface Session {
    * resource declares: then it answers where, on its arguments.
    */
   declare(owner: Owner, declaration: Declaration): readonly ArgumentFailure[];
-  /** Tells the other provider processes of the run what this one manages, by ids that no other tenant has. */
+  /** Tells the other provider processes of the run what this one manages, by what no other tenant has. */
   hold(ids: readonly string[]): void;
   /** The tenant's own domains. Throws when their configuration can't be read. */
   ownDomains(): OwnDomains;

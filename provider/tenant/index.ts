@@ -1,1 +1,10 @@
-export { type CreatedEntry, type EntryQuery, isAutomatic, isStored, Tenant } from "./tenant";
+export {
+  type EntryQuery,
+  isAbout,
+  isAutomatic,
+  isStored,
+  keyOfValue,
+  rowThatCounts,
+  writtenSoFirst,
+} from "./matching";
+export { type CreatedEntry, Tenant } from "./tenant";

@@ -38,6 +38,11 @@ export class Rows<Row> {
     this.#byKey.delete(key);
   }
 
+  /** Takes out all rows of that name. */
+  deleteNamed(name: string): void {
+    for (const key of [...(this.#byName.get(name)?.keys() ?? [])]) this.delete(key);
+  }
+
   #unname(key: string): void {
     const name = this.#byKey.get(key)?.name;
     if (name === undefined) return;

@@ -78,20 +78,31 @@ export class Snapshot<Row> {
     return this.#newest?.rows.get(key);
   }
 
+  /** The same for all rows of a name. */
+  knownAs(name: string): readonly Row[] {
+    return this.#newest?.rows.named(name) ?? [];
+  }
+
   /** Lays an own write over the readings: the row as the service answered it. */
   put(row: Row): void {
     const key = this.#options.key(row);
-    if (key === undefined) return;
-    this.#newest?.rows.set(key, row);
-    this.#newest?.before?.set(key, row);
-    this.#underWay?.writes.set(key, row);
+    if (key !== undefined) this.#lay((rows) => rows.set(key, row));
   }
 
   /** Lays an own removal over the readings. */
   drop(key: string): void {
-    this.#newest?.rows.delete(key);
-    this.#newest?.before?.delete(key);
-    this.#underWay?.writes.set(key, undefined);
+    this.#lay((rows) => rows.delete(key));
+  }
+
+  /** The same for a removal of all that has a name. */
+  dropNamed(name: string): void {
+    this.#lay((rows) => rows.deleteNamed(name));
+  }
+
+  #lay(write: (rows: Rows<Row>) => void): void {
+    if (this.#newest !== undefined) write(this.#newest.rows);
+    if (this.#newest?.before !== undefined) write(this.#newest.before);
+    this.#underWay?.writes.push(write);
   }
 
   async #shared(): Promise<Reading<Row>> {
@@ -118,7 +129,7 @@ export class Snapshot<Row> {
   #begin(): UnderWay<Row> {
     const { soon = setImmediate } = this.#options;
     const before = this.#young()?.rows;
-    const writes = new Map<string, Row | undefined>();
+    const writes: ((rows: Rows<Row>) => void)[] = [];
     const turn = new Promise<void>((begin) => soon(begin));
     const result = turn
       .then(() => {
@@ -134,7 +145,7 @@ export class Snapshot<Row> {
 
   async #load(
     before: Rows<Row> | undefined,
-    writes: ReadonlyMap<string, Row | undefined>,
+    writes: readonly ((rows: Rows<Row>) => void)[],
   ): Promise<Reading<Row>> {
     const list = await this.#options.read();
     const rows = new Rows(this.#options.name);
@@ -142,10 +153,7 @@ export class Snapshot<Row> {
       const key = this.#options.key(row);
       if (key !== undefined) rows.set(key, row);
     }
-    for (const [key, row] of writes) {
-      if (row === undefined) rows.delete(key);
-      else rows.set(key, row);
-    }
+    for (const write of writes) write(rows);
     const readAt = this.#options.now();
     this.#usedAt = readAt;
     this.#newest = { rows, before, isOneMoment: list.isOneMoment, readAt };
@@ -164,7 +172,7 @@ interface Reading<Row> {
 
 interface UnderWay<Row> {
   readonly result: Promise<Reading<Row>>;
-  /** The own writes meanwhile: undefined for a removal. */
-  readonly writes: Map<string, Row | undefined>;
+  /** The own writes meanwhile, in their order. */
+  readonly writes: ((rows: Rows<Row>) => void)[];
   hasBegun: boolean;
 }

@@ -8,10 +8,22 @@ import {
   type SettingsClient,
   type VipEmployeeRow,
 } from "../client";
+import { nameOfVipRow } from "../client/vip-employees";
 import { LISTS, type List } from "../settings/assumptions";
 import { canonicalMailbox, type EntryValue, naturalKey } from "../settings/entry-value";
 import { withoutUndefined } from "../settings/without-undefined";
 import { withKnownOutcome } from "./known-outcome";
+import {
+  type EntryQuery,
+  entryIn,
+  isAbout,
+  type KeyedQuery,
+  keyOfValue,
+  ofValue,
+  rowThatCounts,
+  vipIn,
+  withKey,
+} from "./matching";
 import type { Rows } from "./rows";
 import { Snapshot, type WholeList } from "./snapshot";
 import { type Gather, gatherForAMoment } from "./time";
@@ -24,16 +36,6 @@ export interface TenantOptions {
   readonly now?: () => number;
   /** Default: for a moment. */
   readonly gather?: Gather;
-}
-
-/** What to look for on the allow/deny list: by id first, else by type, value and scope. */
-export interface EntryQuery {
-  readonly id?: string | undefined;
-  readonly entryType: string;
-  readonly value: string;
-  /** Preferred, where the value stands more than once. */
-  readonly list: List;
-  readonly verdictScope: string;
 }
 
 /** What a create answered with, and whether that entry was not on the lists before. */
@@ -73,18 +75,14 @@ export class Tenant {
         read: () =>
           entryTurns.read(() => readWhole((options) => client.allowDenyEntries.readAll(list, options))),
         key: (row) => row.id,
-        name: (row) => naturalKey(row.entry_type, row.value),
+        name: keyOfValue,
         now,
       });
     this.#entries = { allow: entries("allow"), deny: entries("deny") };
     this.#vips = new Snapshot<VipEmployeeRow>({
-      // A mailbox may stand there twice, once detected and once added: the row that is stored is the one that counts.
-      read: async () => {
-        const list = await vipTurns.read(() => readWhole((options) => client.vipEmployees.readAll(options)));
-        const { rows } = list;
-        return { ...list, rows: [...rows.filter((row) => !isStored(row)), ...rows.filter(isStored)] };
-      },
-      key: (row) => (row.email === undefined ? undefined : canonicalMailbox(row.email)),
+      read: () => vipTurns.read(() => readWhole((options) => client.vipEmployees.readAll(options))),
+      key: nameOfVipRow,
+      name: (row) => canonicalMailbox(row.email ?? ""),
       now,
     });
     this.#vipBatches = new VipBatches({
@@ -93,8 +91,9 @@ export class Tenant {
       gather,
       listed: async (mailboxes) => {
         await this.#vips.fresh();
-        const rows = await this.#vips.secondOpinion((some) => mailboxes.some((one) => !some.get(one)));
-        return new Set(mailboxes.filter((mailbox) => rows.get(mailbox) !== undefined));
+        const isMissing = (rows: Rows<VipEmployeeRow>) => mailboxes.some((one) => !rows.named(one).length);
+        const rows = await this.#vips.secondOpinion(isMissing);
+        return new Set(mailboxes.filter((mailbox) => rows.named(mailbox).length > 0));
       },
       mayRepeat: () => client.takeRetry(),
     });
@@ -180,11 +179,19 @@ export class Tenant {
     });
   }
 
-  /** @throws {NotFoundError} when there is no such entry. */
+  /**
+   * Changes an entry. The answer may be of another one; compare it.
+   *
+   * @throws {NotFoundError} when there is no such entry.
+   */
   async updateEntry(id: string, change: EntryChange): Promise<AllowDenyEntryRow> {
     try {
-      const update = () => this.#writeEntry(() => this.#client.allowDenyEntries.update(id, change));
-      return await this.#oneByOne(id, async () => this.#noteEntry(await update()));
+      return await this.#oneByOne(id, async () => {
+        const before = this.#knownEntry(id);
+        const row = await this.#writeEntry(() => this.#client.allowDenyEntries.update(id, change));
+        const isSame = row.id === id && (before === undefined || isAbout(row, keyOfValue(before)));
+        return isSame ? this.#noteEntry(row) : row;
+      });
     } catch (error) {
       if (error instanceof NotFoundError) this.#forgetEntry(id);
       throw error;
@@ -202,7 +209,7 @@ export class Tenant {
     isMeant: (row: AllowDenyEntryRow) => boolean = () => true,
   ): Promise<boolean | "changed"> {
     return await this.#oneByOne(id, async () => {
-      const row = this.#entries.allow.known(id) ?? this.#entries.deny.known(id);
+      const row = this.#knownEntry(id);
       if (row !== undefined && !isMeant(row)) return "changed";
       return await this.#deleteNow(id);
     });
@@ -227,26 +234,32 @@ export class Tenant {
   async findVip(email: string): Promise<VipEmployeeRow | undefined> {
     const mailbox = canonicalMailbox(email);
     return await this.#settled(
-      async () => (await this.#vips.rows()).get(mailbox),
+      async () => vipIn(await this.#vips.rows(), email),
       () => mailbox,
     );
   }
 
   /** The same by a reading that begins now. */
   async findVipAnew(email: string): Promise<VipEmployeeRow | undefined> {
-    return (await this.#vips.fresh()).get(canonicalMailbox(email));
+    return vipIn(await this.#vips.fresh(), email);
   }
 
   /** The same, and surely, as {@link findEntrySurely}: undefined means that the mailbox is no VIP. */
   async findVipSurely(email: string): Promise<VipEmployeeRow | undefined> {
-    const mailbox = canonicalMailbox(email);
-    const rows = await this.#vips.secondOpinion((some) => some.get(mailbox) === undefined);
-    return rows.get(mailbox);
+    const rows = await this.#vips.secondOpinion((some) => vipIn(some, email) === undefined);
+    return vipIn(rows, email);
+  }
+
+  /** All rows of a mailbox by the shared reading: it may be written in several ways. */
+  async vipRowsOf(email: string): Promise<readonly VipEmployeeRow[]> {
+    return (await this.#vips.rows()).named(canonicalMailbox(email));
   }
 
   /** All VIPs by the shared reading, one row a mailbox; those without a mailbox are left out. */
   async allVips(): Promise<readonly VipEmployeeRow[]> {
-    return (await this.#vips.rows()).all();
+    const rows = await this.#vips.rows();
+    const mailboxes = new Set(rows.all().map(({ email = "" }) => canonicalMailbox(email)));
+    return [...mailboxes].flatMap((mailbox) => vipIn(rows, mailbox) ?? []);
   }
 
   /**
@@ -263,8 +276,9 @@ export class Tenant {
 
   /** @throws {NotFoundError} when no row is stored for the mailbox. */
   async editVipComment(email: string, comment: string): Promise<VipEmployeeRow> {
-    const before = this.#vips.known(canonicalMailbox(email));
+    const rows = this.#vips.knownAs(canonicalMailbox(email));
     const stored = await this.#writeVip(() => this.#client.vipEmployees.editComment(email, comment));
+    const before = rows.find((row) => row.email === stored.email) ?? rowThatCounts(rows, email);
     // The stored row has no directory fields, and may leave out what it does not know.
     const row: VipEmployeeRow = {
       ...EMPTY_VIP,
@@ -273,6 +287,8 @@ export class Tenant {
       email: stored.email ?? email,
       comment: stored.comment,
     };
+    const replaced = before === undefined ? undefined : nameOfVipRow(before);
+    if (replaced !== undefined) this.#vips.drop(replaced);
     this.#vips.put(row);
     return row;
   }
@@ -282,7 +298,7 @@ export class Tenant {
     const mailbox = canonicalMailbox(email);
     await this.#leave(mailbox, async () => {
       await this.#vipBatches.remove(email);
-      this.#vips.drop(mailbox);
+      this.#vips.dropNamed(mailbox);
     });
   }
 
@@ -294,6 +310,10 @@ export class Tenant {
   /** The same by a reading that begins now. */
   async entriesOfValueAnew(query: EntryQuery): Promise<readonly AllowDenyEntryRow[]> {
     return await this.#entriesOfValue(query, (snapshot) => snapshot.fresh());
+  }
+
+  #knownEntry(id: string): AllowDenyEntryRow | undefined {
+    return this.#entries.allow.known(id) ?? this.#entries.deny.known(id);
   }
 
   /** Writes to one entry follow each other: what the second does depends on what the first has made of it. */
@@ -356,15 +376,6 @@ export class Tenant {
   }
 }
 
-/** A query and the key of its value, which takes a while to work out. */
-interface KeyedQuery extends EntryQuery {
-  readonly key: string;
-}
-
-function withKey(query: EntryQuery): KeyedQuery {
-  return { ...query, key: naturalKey(query.entryType, query.value) };
-}
-
 type ReadSnapshot = (snapshot: Snapshot<AllowDenyEntryRow>) => Promise<Rows<AllowDenyEntryRow>>;
 
 const EMPTY_VIP: VipEmployeeRow = {
@@ -390,37 +401,4 @@ async function readWhole<Row>(
     },
   });
   return { rows, isOneMoment: pages === 1 };
-}
-
-function entryIn(
-  lists: readonly Rows<AllowDenyEntryRow>[],
-  query: KeyedQuery,
-): AllowDenyEntryRow | undefined {
-  for (const rows of lists) {
-    const row = query.id === undefined ? undefined : rows.get(query.id);
-    if (row !== undefined) return row;
-  }
-  // An entry of another scope is another entry; a scope that the service does not tell can't be another one.
-  const isOfScope = (row: AllowDenyEntryRow) =>
-    (row.verdict_scope ?? query.verdictScope) === query.verdictScope;
-  return ofValue(query, lists).find(isOfScope);
-}
-
-/** The entries of a value, those of the wanted list first. */
-function ofValue(query: KeyedQuery, lists: readonly Rows<AllowDenyEntryRow>[]): AllowDenyEntryRow[] {
-  const found = lists.flatMap((rows) => rows.named(query.key));
-  return [
-    ...found.filter((row) => row.list === query.list),
-    ...found.filter((row) => row.list !== query.list),
-  ];
-}
-
-/** Whether somebody added a VIP, or wrote of it; else only automatic detection holds it. */
-export function isStored(row: VipEmployeeRow): boolean {
-  return Boolean(row.added_by || row.comment);
-}
-
-/** Somebody who was neither added nor written of, and of whom the service does not say so either. */
-export function isAutomatic(row: VipEmployeeRow): boolean {
-  return !isStored(row) && row.source !== "manual";
 }

@@ -3,7 +3,7 @@ import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { LISTS } from "../../settings/assumptions";
 import { canonicalMailbox } from "../../settings/entry-value";
 import { keyOfVip } from "../../settings/keyed-list";
-import { isStored } from "../../tenant";
+import { rowThatCounts } from "../../tenant";
 
 /** What a tenant holds, as it was read, by the keys of a keyed list. */
 export interface Observed {
@@ -53,11 +53,11 @@ export function observedFrom(
   vipRows: readonly VipEmployeeRow[],
 ): Observed {
   const vips = new Map<string, VipEmployeeRow>();
-  for (const row of vipRows) {
-    if (row.email === undefined) continue;
-    const key = keyOfVip(canonicalMailbox(row.email));
-    // A mailbox may stand there twice, once detected and once added: the row that is stored is the one that counts.
-    if (!vips.has(key) || isStored(row)) vips.set(key, row);
+  const named = vipRows.filter(({ email }) => email !== undefined);
+  // A mailbox may stand there twice, once detected and once added.
+  for (const [mailbox, rows] of Map.groupBy(named, ({ email = "" }) => canonicalMailbox(email))) {
+    const row = rowThatCounts(rows, mailbox);
+    if (row !== undefined) vips.set(keyOfVip(mailbox), row);
   }
   return {
     at,

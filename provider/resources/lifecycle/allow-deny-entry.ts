@@ -1,15 +1,16 @@
-import { NotFoundError } from "../../client";
+import { type AllowDenyEntryRow, NotFoundError } from "../../client";
 import {
   type AllowDenyEntryInputs,
   checkAllowDenyEntry,
   completeAllowDenyEntry,
 } from "../../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { canonicalValue } from "../../settings/entry-value";
+import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey } from "../../settings/keyed-list";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { printable } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
+import { isAbout } from "../../tenant";
 import { comparable, comparableComment } from "./comparable";
 import { declarableEntry } from "./declarable";
 import {
@@ -17,6 +18,7 @@ import {
   declaredEntry,
   differenceOf,
   ensureEntry,
+  heldAs,
   keyOf,
   patch,
   resourceId,
@@ -54,7 +56,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     ].filter(isDefined);
   },
 
-  ids: (id, state) => [state.entryId ?? id],
+  // A state that a program gives beside an id to look up may say no more than that.
+  ids: (id, state) => (state.value === undefined ? [] : [heldAs({ ...state, id: state.entryId ?? id })]),
 
   async create(inputs, context) {
     if (isHeld(context)) await holdEntryToPlan(inputs, inputs, context);
@@ -114,13 +117,19 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     if (change.verdict_scope !== undefined && context.isDeclared(entryKey(state))) {
       return stateOf(id, await ensureEntry(inputs, context), inputs);
     }
-    try {
-      return stateOf(id, await patch(tenant, entryId, change, inputs), inputs);
-    } catch (error) {
-      if (!(error instanceof NotFoundError)) throw error;
+    const query = { ...state, id: entryId };
+    let again = await tenant.findEntrySurely(query);
+    // By the key of another tenant, an entry of the same id is about something else, and is not written to.
+    if (again?.id === entryId) {
+      try {
+        const mending = { ...change, ...differenceOf(again, inputs) };
+        return stateOf(id, await patch(tenant, again.id, mending, inputs), inputs);
+      } catch (error) {
+        if (!(error instanceof NotFoundError)) throw error;
+      }
+      again = await tenant.findEntryAnew(query);
     }
     // Gone. One that was made again by hand is this resource's all the same; else it is declared, so it is made again.
-    const again = await tenant.findEntryAnew({ ...state, id: entryId });
     const row =
       again === undefined ? await ensureEntry(inputs, context) : await takeOver(again, inputs, context);
     return stateOf(id, row, inputs);
@@ -131,13 +140,13 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const what = `${state.value} on the ${state.list} list`;
     const entryId = state.entryId ?? id;
     const query = { ...state, id: entryId };
-    const found = await tenant.findEntry(query);
+    const found = (await tenant.findEntry(query)) ?? (await tenant.findEntrySurely(query));
     const row = found?.id === entryId ? found : undefined;
     if (row !== undefined && isDeclared(keyOf(row, state))) {
       say(`${what} stays: the program declares it under another name.`);
       return;
     }
-    if (isHeldElsewhere(entryId)) {
+    if (isHeldElsewhere(heldAs(query))) {
       say(
         `${what} stays: another Provider of the program manages it, by another key or address of this tenant.`,
       );
@@ -149,8 +158,10 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       );
     }
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, undefined, context);
-    if (await tenant.deleteEntry(entryId)) return;
-    const other = await tenant.findEntryAnew(query);
+    // What is not there is not asked for by its id: that may be of something else by now.
+    const isStill = (now: AllowDenyEntryRow) => isAbout(now, naturalKey(state.entryType, state.value));
+    if (row !== undefined && (await tenant.deleteEntry(row.id, isStill)) === true) return;
+    const other = row === undefined ? found : await tenant.findEntryAnew(query);
     if (other === undefined) {
       say(
         `${what} was gone already: nothing was deleted at ${tenant.baseUrl}. If that surprises you, check that the API key is the right tenant's.`,

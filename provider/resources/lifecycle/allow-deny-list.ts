@@ -15,14 +15,16 @@ import {
 import { type AllowDenyListInputs, ENTRIES } from "../../settings/list-arguments";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { keyPath } from "../../settings/property-path";
+import { isAbout, keyOfValue } from "../../tenant";
 import { AttemptAll } from "./attempt-all";
 import { declarableEntries } from "./declarable";
 import { EntryMatch, keyOfRow } from "./entry-match";
-import { declaredEntry, ensureEntry, keyOf, takeOver } from "./entry-writes";
+import { declaredEntry, ensureEntry, heldAs, keyOf, takeOver } from "./entry-writes";
 import { AlreadyExistsError, describeEntry, MovedError, NotAppliedError } from "./errors";
 import { type Context, PartialFailure } from "./lifecycle";
 import { type Failure, type ListPlan, type LookedUp, listLifecycle, type Observed } from "./list-lifecycle";
 import { IMPORTED_RISK } from "./look-up";
+import { sayTwins } from "./twins";
 
 /** A whole allow/deny list in one resource (reference, section "Allow/deny list"). */
 export const allowDenyList = listLifecycle<AllowDenyListInputs>({
@@ -166,7 +168,7 @@ class EntryWork {
       if (own !== undefined && wanted !== undefined && own !== wanted) {
         // A service may hold it on both lists: then the one that this list had declared goes.
         await ensureEntry({ ...entry, adopt: this.#inputs.adopt ?? false }, context);
-        await context.tenant.deleteEntry(own.id, (now) => now.list === known.list);
+        await context.tenant.deleteEntry(own.id, (now) => now.list === known.list && isLike(now, own));
         return;
       }
       // What the state holds was declared before or shown by a refresh, so to change it is what was asked for.
@@ -217,7 +219,8 @@ class EntryWork {
       const isOwn = isLeaving && known?.list === row.list && row.list !== entry.list;
       if (!isOwn || keyOfRow(row) === keyOfEntry(entry)) continue;
       if (this.#context.isDeclared(keyOf(row, entry))) continue;
-      isCleared = (await tenant.deleteEntry(row.id, (now) => now.list === row.list)) === true || isCleared;
+      const isStill = (now: AllowDenyEntryRow) => now.list === row.list && isLike(now, row);
+      isCleared = (await tenant.deleteEntry(row.id, isStill)) === true || isCleared;
     }
     return isCleared;
   }
@@ -256,7 +259,10 @@ class EntryWork {
     const shown = asDeclared(this.#plan.known[key] ?? "");
     const rows = await this.#rowsSurelyLike(entry);
     const here = rows.filter(
-      (row) => row.list === entry.list && !isDeclared(keyOf(row, entry)) && !isHeldElsewhere(row.id),
+      (row) =>
+        row.list === entry.list &&
+        !isDeclared(keyOf(row, entry)) &&
+        !isHeldElsewhere(heldAs({ ...row, entryType: row.entry_type })),
     );
     const elsewhere = rows.find(
       (row) => row.list !== entry.list && !isDeclared(keyOf(row, entry)) && !this.#isKnown(row),
@@ -266,7 +272,10 @@ class EntryWork {
     for (const row of here) {
       if (textOfRow(row, entry) !== shown) throw new ChangedError("changed", row);
       const isStill = (now: AllowDenyEntryRow) =>
-        now.list === row.list && now.verdict_scope === row.verdict_scope && !isDeclared(keyOf(now, entry));
+        now.list === row.list &&
+        now.verdict_scope === row.verdict_scope &&
+        isLike(now, row) &&
+        !isDeclared(keyOf(now, entry));
       const outcome = await tenant.deleteEntry(row.id, isStill);
       if (outcome !== false) continue;
       const still = await tenant.findEntryAnew({ ...entry, id: row.id });
@@ -281,6 +290,11 @@ class EntryWork {
   #isKnown(row: AllowDenyEntryRow): boolean {
     return [...this.#known.values()].some((entry) => entryKey(entry) === keyOf(row, entry));
   }
+}
+
+/** Whether two rows are about the same: by then an id may name something else. */
+function isLike(one: AllowDenyEntryRow, other: AllowDenyEntryRow): boolean {
+  return isAbout(one, keyOfValue(other));
 }
 
 function naturalKeyOf(entry: ListedEntry): string {
@@ -325,9 +339,10 @@ function takesThePlaceOf(one: ListedEntry, other: ListedEntry): boolean {
 
 async function observe(
   known: KeyedList,
-  { tenant }: Context,
+  context: Context,
   { sure }: { readonly sure: boolean },
 ): Promise<Observed> {
+  const { tenant } = context;
   const match = new EntryMatch(known, await tenant.allEntries());
   if (sure) {
     await Promise.all(
@@ -338,6 +353,10 @@ async function observe(
       }),
     );
   }
+  if (sure) {
+    const twins = [...match.found.values()].map((row) => [row, match.alike(row)] as const);
+    sayTwins(twins, describeEntry, context);
+  }
   const found = [...match.found].map(([key, row]) => [key, textOfFound(key, known[key] ?? "", row)] as const);
   const others = [...match.others()].map(([key, row]) => [key, textOfEntry(row)] as const);
   return { known: Object.fromEntries(found), others: Object.fromEntries(others) };
@@ -345,7 +364,7 @@ async function observe(
 
 async function lookUp(lists: readonly List[], { tenant, ownDomains, hold }: Context): Promise<LookedUp> {
   const rows = await tenant.allEntries(lists);
-  hold(rows.map(({ id }) => id));
+  hold(rows.map((row) => heldAs({ ...row, entryType: row.entry_type })));
   const own = ownDomains?.() ?? NO_OWN_DOMAINS;
   const all = declarableEntries(rows, { own, acceptRisk: IMPORTED_RISK });
   return {

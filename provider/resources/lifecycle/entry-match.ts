@@ -7,6 +7,7 @@ import {
   type ListedEntry,
   readEntry,
 } from "../../settings/keyed-list";
+import { writtenSoFirst } from "../../tenant";
 
 /**
  * Which row of the tenant is which key of a keyed list, and what is there beside them. A plan and a run go by the same, so
@@ -28,7 +29,8 @@ export class EntryMatch {
     for (const [key, text] of Object.entries(known)) {
       const entry = typeof text === "string" ? readEntry(key, text) : undefined;
       if (entry === undefined) continue;
-      const candidates = this.#byKey.get(keyOfEntry(entry)) ?? untold(entry, this.#byKey);
+      const alike = this.#byKey.get(keyOfEntry(entry)) ?? untold(entry, this.#byKey);
+      const candidates = alike.length < 2 ? alike : writtenSoFirst(alike, entry.value);
       const row =
         candidates.find((one) => one.list === entry.list) ?? candidates.find((one) => !this.#taken.has(one));
       if (row === undefined) missing.push(key);

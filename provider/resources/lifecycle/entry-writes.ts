@@ -9,12 +9,13 @@ import {
 } from "../../settings/assumptions";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey, keyOfEntry } from "../../settings/keyed-list";
-import { canonicalComment, harmless, printable, quote } from "../../settings/text";
-import type { CreatedEntry, Tenant } from "../../tenant";
+import { canonicalComment, excerpt, harmless, printable, quote } from "../../settings/text";
+import { type CreatedEntry, isAbout, type Tenant } from "../../tenant";
 import { describeComment, sameComment } from "./comparable";
 import { AlreadyExistsError, describeEntry, NotAppliedError, WrongListError } from "./errors";
 import { holdTakenOver } from "./held-to-plan";
 import { type Context, type DeclaredThing, PartialFailure } from "./lifecycle";
+import { sayTwins } from "./twins";
 
 /*
  * The writes by which an entry comes to be as declared: observe, ensure, compare. One entry and a whole list go
@@ -45,14 +46,23 @@ export async function ensureEntry(
   context: Context,
 ): Promise<AllowDenyEntryRow> {
   const row = await ensured(inputs, context);
-  context.hold([row.id]);
+  context.hold([heldAs({ ...row, entryType: row.entry_type })]);
   return row;
+}
+
+/** What tells an entry from those of other tenants: an id alone does not, since two may number theirs alike. */
+export function heldAs(entry: {
+  readonly id: string;
+  readonly entryType: string;
+  readonly value: string;
+}): string {
+  return `${printable(entry.id)} ${naturalKey(entry.entryType, entry.value)}`;
 }
 
 async function ensured(inputs: AllowDenyEntryInputs, context: Context): Promise<AllowDenyEntryRow> {
   const { tenant } = context;
-  const existing = await tenant.findEntry(inputs);
-  if (existing !== undefined) return await adopt(existing, inputs, context);
+  const found = await tenant.findEntry(inputs);
+  if (found !== undefined) return await adopt(await asDeclaredOf(found, inputs, context), inputs, context);
   let created: CreatedEntry;
   try {
     created = await tenant.createEntry({
@@ -70,6 +80,24 @@ async function ensured(inputs: AllowDenyEntryInputs, context: Context): Promise<
   // A service that answers success with an entry that stood there before has created nothing that could be undone.
   if (!created.isNew) return await adopt(created.row, inputs, context);
   return await settle(created.row, inputs, tenant);
+}
+
+/** Of several entries that are one, by the form in which values are compared, the one that is as declared. */
+async function asDeclaredOf(
+  found: AllowDenyEntryRow,
+  inputs: AllowDenyEntryInputs,
+  context: Context,
+): Promise<AllowDenyEntryRow> {
+  const twins = twinsOf(found, await context.tenant.entriesOfValue(inputs));
+  if (twins.length < 2) return found;
+  const chosen = twins.find((row) => Object.keys(differenceOf(row, inputs)).length === 0) ?? found;
+  sayTwins([[chosen, twins]], describeEntry, context);
+  return chosen;
+}
+
+/** The rows that are the same entry as one: of the same value, list and scope. */
+function twinsOf(row: AllowDenyEntryRow, rows: readonly AllowDenyEntryRow[]): AllowDenyEntryRow[] {
+  return rows.filter((one) => one.list === row.list && one.verdict_scope === row.verdict_scope);
 }
 
 /**
@@ -243,12 +271,17 @@ async function send(
   change: EntryChange,
   inputs: AllowDenyEntryInputs,
 ): Promise<AllowDenyEntryRow> {
+  let row: AllowDenyEntryRow;
   try {
-    return await tenant.updateEntry(id, change);
+    row = await tenant.updateEntry(id, change);
   } catch (error) {
     if (error instanceof ConflictError) throw await collision(error, id, inputs, tenant);
     throw error;
   }
+  if (row.id === id && isAbout(row, naturalKey(inputs.entryType, inputs.value))) return row;
+  throw new NotAppliedError(
+    `The service was asked to change ${quote(inputs.value)} (id ${excerpt(id)}) and answered with ${describeEntry(row)}: whether it was changed is not known. Run \`pulumi refresh\`, look at both in the console, and run again.`,
+  );
 }
 
 async function collision(

@@ -26,8 +26,8 @@ export interface Lifecycle<Inputs, State> {
   /** What would change. Pure; new arguments may be unknown. */
   diff(state: State, inputs: Inputs): readonly Change[];
   /**
-   * By what no other tenant has: the ids of what a resource is, and stays, as far as they are known without a request. A mailbox
-   * is of one tenant. Pure.
+   * By what no other tenant has: what a resource is, and stays, as far as that is known without a request: an entry by its id
+   * and what that names, since tenants may number theirs alike; a mailbox is of one tenant. Pure.
    */
   ids(id: string, state: State, inputs: Inputs): readonly string[];
   create(inputs: Inputs, context: Context): Promise<Created<State>>;

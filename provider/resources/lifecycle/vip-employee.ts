@@ -7,6 +7,7 @@ import { comparable, comparableComment, sameComment } from "./comparable";
 import { NotImportableError } from "./errors";
 import { holdVipToPlan, isHeld } from "./held-to-plan";
 import { type Change, changeOf, declarationOf, isDefined, type Lifecycle } from "./lifecycle";
+import { sayVipTwins } from "./twins";
 import { declaredVip, ensureVip, keyOfVip, writeComment } from "./vip-writes";
 
 /** What the state holds of a VIP: every argument as it stands, and what the service knows of the person. */
@@ -58,6 +59,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     const { tenant, say, hold } = context;
     if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
     const before = await tenant.findVip(inputs.email);
+    await sayVipTwins([inputs.email], context);
     const row = await ensureVip(inputs, tenant);
     hold([keyOfVip(inputs.email)]);
     if (before?.comment !== undefined && !sameComment(before.comment, inputs.comment)) {
@@ -85,10 +87,11 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     return { id: email, state: stateOf(row, inputs), inputs };
   },
 
-  async read(id, state, { tenant }) {
+  async read(id, state, context) {
     const email = state.email ?? id;
-    const row = await tenant.findVipSurely(email);
+    const row = await context.tenant.findVipSurely(email);
     if (row === undefined) return undefined;
+    await sayVipTwins([email], context);
     const fresh = stateOf(row, state);
     const { comment, onDelete } = fresh;
     const inputs: VipEmployeeInputs = {

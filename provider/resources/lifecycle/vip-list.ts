@@ -24,6 +24,7 @@ import {
   listLifecycle,
   type Observed,
 } from "./list-lifecycle";
+import { sayVipTwins } from "./twins";
 import { declaredVip, ensureVip, keyOfVip, mailboxOf } from "./vip-writes";
 
 /** A whole VIP list in one resource (reference, section "VIP employees"). */
@@ -135,9 +136,10 @@ async function lookUp({ tenant, say }: Context): Promise<LookedUp> {
 
 async function observe(
   known: KeyedList,
-  { tenant }: Context,
+  context: Context,
   { sure }: { readonly sure: boolean },
 ): Promise<Observed> {
+  const { tenant } = context;
   const rows = new Map((await tenant.allVips()).map((row) => [canonicalMailbox(row.email ?? ""), row]));
   if (sure) {
     const missing = Object.keys(known).filter((email) => !rows.has(email));
@@ -145,6 +147,7 @@ async function observe(
       if (row !== undefined) rows.set(canonicalMailbox(row.email ?? ""), row);
     }
   }
+  if (sure) await sayVipTwins(Object.keys(known), context);
   const found = new Map<string, string>();
   const others = new Map<string, string>();
   for (const [mailbox, row] of rows) {

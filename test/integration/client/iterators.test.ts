@@ -372,14 +372,28 @@ describe("VIPs that are hard to tell apart", () => {
     expect(given).toEqual([...twice, { full_name: "Room Paris" }]);
   });
 
+  test.each([
+    ["white space", ["jane@example.com", " jane@example.com"]],
+    ["case", ["jane@example.com", "JANE@example.com"]],
+    ["the form of Unicode", ["jos\u00e9@example.com", "jose\u0301@example.com"]],
+  ])("one that is written in two ways, which differ in %s, is given both times", async (_what, emails) => {
+    const items = emails.map((email) => ({ email, source: "manual" }));
+    await using service = await Service.start((_request, response) =>
+      json(response, 200, { results: { items, total: 2 } }),
+    );
+    await using client = new TestClient(service);
+    expect((await client.vipEmployees.readAll()).map(({ email }) => email)).toEqual(emails);
+    expect(service.received).toHaveLength(1);
+  });
+
   test("in an error, a mailbox is named with its source where it has one", async () => {
     for (const [source, named] of [
       ["auto", "jane@example.com (auto)"],
       [undefined, "jane@example.com"],
     ]) {
       const items = [
-        { email: "jane@example.com", source },
-        { email: "JANE@example.com", source },
+        { email: "jane@example.com", source, comment: "one" },
+        { email: "jane@example.com", source, comment: "two" },
       ];
       await using service = await Service.start((_request, response) =>
         json(response, 200, { results: { items, total: 2 } }),

@@ -196,11 +196,30 @@ describe("a service that pages in its own way is read whole all the same", () =>
     expect(service.received).toHaveLength(requests);
   });
 
-  test("everything on one page, however much it is", async () => {
-    const rows = Array.from({ length: 200_000 }, () => ({}));
+  test("everything on one page, up to many times what a page holds", async () => {
+    const rows = Array.from({ length: 50_000 }, () => ({}));
     await using service = await Service.start((_request, response) => json(response, 200, page(rows)));
     await using client = new TestClient(service);
-    expect(await client.vipEmployees.readAll()).toHaveLength(200_000);
+    expect(await client.vipEmployees.readAll()).toHaveLength(50_000);
     expect(service.received).toHaveLength(1);
+    rows.push({});
+    expect(await failure(client.vipEmployees.readAll())).toMatchObject({
+      code: "ERR_RESPONSE_TOO_LARGE",
+      message: expect.stringContaining(
+        "answered 200, but it lists 50001 items where a page has at most 200; more than 50000 are not read",
+      ),
+    });
+  });
+
+  test("what is said twice on one page, word for word, stands there twice", async () => {
+    const rows = [entry("a"), entry("b"), entry("a")];
+    await using service = await Service.start((_request, response) => json(response, 200, page(rows)));
+    await using client = new TestClient(service);
+    expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(3);
+    const other = { ...entry("a"), value: "other.example" };
+    rows[2] = other;
+    expect(await failure(client.allowDenyEntries.readAll("deny"))).toMatchObject({
+      message: expect.stringContaining("a came twice"),
+    });
   });
 });

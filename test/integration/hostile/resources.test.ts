@@ -206,6 +206,16 @@ const LIES: readonly [string, Telling, RegExp][] = [
     /results\.items\.0\./,
   ],
   ["no list at all", asText('{"results": {"__proto__": {"items": []}}}'), /results\.items/],
+  [
+    "a failure under 200",
+    asText('{"status": 500, "results": {"items": [], "page": 1, "total": 0}}'),
+    /the `status` in its body is 500/,
+  ],
+  [
+    "a list that is not found",
+    (_rows, _page, response) => tell(response, 404, "no such tenant"),
+    /answered 404: no such tenant/,
+  ],
   ["an HTML page", asText("<!doctype html><h1>Sign in</h1>"), /HTML page instead of JSON/],
 ];
 

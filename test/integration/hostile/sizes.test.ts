@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { isLong } from "../../support/scale";
-import { ENDPOINTS } from "../client/endpoints";
+import { ENDPOINTS, endpointOf, wrapped } from "../client/endpoints";
 import { runClient } from "./client-process";
 import { type Attack, HostileService, pour, says } from "./hostile-service";
 
@@ -99,12 +99,12 @@ const MADE_BIG: readonly Case[] = [
       "half a million wrong items",
       `{"results":{"items":[${"{},".repeat(490_000)}{}],"total":1}}`,
     ),
-    code: "ERR_INVALID_RESPONSE",
+    code: "ERR_RESPONSE_TOO_LARGE",
     calls: ["allowDenyEntries.list"],
   },
   {
     attack: says("half a million items that are no objects", `{"results":[${"7,".repeat(490_000)}7]}`),
-    code: "ERR_INVALID_RESPONSE",
+    code: "ERR_RESPONSE_TOO_LARGE",
     calls: ["threats.byInternetMessageId", "phishingReports.byReportInternetMessageId"],
   },
   {
@@ -149,6 +149,57 @@ const MADE_BIG: readonly Case[] = [
   {
     attack: says("15 MiB of HTML", filled("<html>", "<p>\u0007", ""), { "content-type": "text/html" }),
     code: "ERR_HTML_RESPONSE",
+  },
+];
+
+/** What lists anything, be it five of the top or a whole list. */
+const LISTING = ENDPOINTS.filter(({ envelope }) => envelope !== "object").map(({ name }) => name);
+
+/** Answers each of these endpoints with so many of its smallest rows, or as many as 15 MiB hold. */
+function rows(count: number, names: readonly string[] = LISTING): Attack {
+  return {
+    name: `${count} small rows`,
+    answer: (response) => {
+      const path = response.req.url?.split("?")[0] ?? "";
+      const name = names.find((one) => isAt(endpointOf(one).row, path)) ?? "";
+      const { envelope, content } = endpointOf(name);
+      const row = JSON.stringify(content);
+      const fitting = Math.min(count, Math.floor((15 * MIB) / (row.length + 1)));
+      const [before = "", after] = JSON.stringify(wrapped(envelope, "ROWS")).split('"ROWS"');
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(`${before}${`${row},`.repeat(fitting - 1)}${row}${after}`);
+    },
+  };
+}
+
+/** Whether a path is that of a row of the reference's summary. */
+function isAt(row: string, path: string): boolean {
+  const [method, at = ""] = row.split(" ");
+  return method === "GET" && path.startsWith(at.replace(/\{.*/, "")) && at.includes("{") === (at !== path);
+}
+
+const ROWS: readonly Case[] = [
+  { attack: rows(490_000), code: "ERR_RESPONSE_TOO_LARGE", calls: LISTING },
+  // So many are read, so that a service may give a whole list at once.
+  ...(isLong
+    ? LISTING.filter((name) => endpointOf(name).envelope !== "items")
+    : ["vipEmployees.list", "threats.list"]
+  ).map((name) => ({ attack: rows(50_000, [name]), code: "", calls: [name] })),
+  {
+    attack: says(
+      "100 thousand parts of one row",
+      `{"results":[{"id":"t","threat_indicators":[${"{},".repeat(99_000)}{}]}]}`,
+    ),
+    code: "",
+    calls: ["threats.byInternetMessageId"],
+  },
+  {
+    attack: says(
+      "900 thousand addresses",
+      `{"results":{"added":[${'"a@b.example",'.repeat(900_000)}""],"already_vip":[],"not_in_org":[]}}`,
+    ),
+    code: "",
+    calls: ["vipEmployees.add"],
   },
 ];
 
@@ -230,6 +281,7 @@ const HEADS: readonly Case[] = [
 describe.each([
   ["too large", TOO_LARGE, SAMPLE],
   ["made to take more than its size", MADE_BIG, SAMPLE],
+  ["of many rows", ROWS, []],
   ["without an end", HEADS, SAMPLE],
 ] as const)("an answer %s costs a bounded time and memory", (_what, cases, endpoints) => {
   test.for(cases)(

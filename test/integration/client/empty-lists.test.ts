@@ -1,0 +1,142 @@
+import { describe, expect, test } from "vitest";
+import type { SettingsClient } from "../../../provider/client";
+import { drained, failure, json, Service, TestClient } from "./service";
+
+/*
+ * On the strength of an empty list things are made and forgotten, so it must be one beyond doubt: a success by all that it says
+ * of itself, with items that are none and a total of none.
+ */
+
+const READINGS: Readonly<Record<string, (client: SettingsClient) => Promise<unknown[]>>> = {
+  "the deny list": ({ allowDenyEntries }) => allowDenyEntries.readAll("deny"),
+  "the VIP list": ({ vipEmployees }) => vipEmployees.readAll(),
+  threats: ({ threats }) => drained(threats.iterate()),
+  "phishing reports": ({ phishingReports }) => drained(phishingReports.iterate()),
+  "threats over time": ({ metrics }) => drained(metrics.iterateThreatsOverTime()),
+};
+
+/** What every list is answered: page data inside `results` or beside it, as the endpoint has it. */
+async function answering(numbers: object, results: object, more: object = {}, status = 200) {
+  return await Service.start(({ url }, response) =>
+    json(
+      response,
+      status,
+      url.includes("/settings/")
+        ? { ...more, results: { ...numbers, ...results } }
+        : { ...more, results, pagination: numbers },
+    ),
+  );
+}
+
+const NONE = { page: 1, page_size: 200, total: 0 };
+
+describe("an empty list", () => {
+  test.each<[string, object, object, object?]>([
+    ["as the reference has it", NONE, { items: [] }, { status: 200 }],
+    ["with null for its items", NONE, { items: null }],
+    ["with a status that is another success, or a word", NONE, { items: [] }, { status: "success" }],
+    ["with an error that says nothing", NONE, { items: [] }, { status: 200, error: null }],
+    ["without a total", { ...NONE, total: null }, { items: [] }],
+  ])("%s", async (_name, numbers, results, more) => {
+    await using service = await answering(numbers, results, more);
+    await using client = new TestClient(service);
+    for (const [name, read] of Object.entries(READINGS)) expect(await read(client), name).toEqual([]);
+    expect(service.received).toHaveLength(5);
+  });
+});
+
+describe("what reads as an empty list, and is none", () => {
+  const EMPTY = { items: [] };
+  test.each<[string, object, object, object, string, RegExp, number?]>([
+    ["its own status", NONE, EMPTY, { status: 500 }, "ERR_WRONG_ENVELOPE", /`status` in its body is 500/],
+    ["its own status as a text", NONE, EMPTY, { status: "503" }, "ERR_WRONG_ENVELOPE", /body is "503"/],
+    ["its own status in words", NONE, EMPTY, { status: "error" }, "ERR_WRONG_ENVELOPE", /body is "error"/],
+    ["a redirect by its status", NONE, EMPTY, { status: 302 }, "ERR_WRONG_ENVELOPE", /body is 302/],
+    [
+      "an error beside",
+      NONE,
+      EMPTY,
+      { error: "index is rebuilt" },
+      "ERR_WRONG_ENVELOPE",
+      /holds `error` beside `results`; it says: index is rebuilt/,
+    ],
+    ["an error that is no text", NONE, EMPTY, { error: { code: 7 } }, "ERR_WRONG_ENVELOPE", /`error` beside/],
+    ["an error inside", NONE, { items: [], error: "late" }, {}, "ERR_WRONG_ENVELOPE", /`error` inside/],
+    ["no items", NONE, {}, {}, "ERR_INVALID_RESPONSE", /results\.items/],
+    [
+      "no items but a total",
+      { ...NONE, total: 3 },
+      { items: null },
+      {},
+      "ERR_INVALID_RESPONSE",
+      /received null/,
+    ],
+    [
+      "null, and no total",
+      { ...NONE, total: null },
+      { items: null },
+      {},
+      "ERR_INVALID_RESPONSE",
+      /results\.items/,
+    ],
+    ["a total that is a text", { ...NONE, total: "0" }, EMPTY, {}, "ERR_INVALID_RESPONSE", /total: /],
+    ["a negative total", { ...NONE, total: -1 }, EMPTY, {}, "ERR_INVALID_RESPONSE", /total: /],
+    [
+      "a total of some",
+      { ...NONE, total: 3 },
+      EMPTY,
+      {},
+      "ERR_LIST_UNSTABLE",
+      /hold 0 items but its total says 3/,
+    ],
+    [
+      "another page",
+      { ...NONE, page: 2 },
+      EMPTY,
+      {},
+      "ERR_LIST_UNSTABLE",
+      /asked for page 1, it answered with page 2/,
+    ],
+    ["not found", NONE, EMPTY, { error: "no such list" }, "ERR_NOT_FOUND", /answered 404: no such list/, 404],
+  ])("%s", async (_name, numbers, results, more, code, why, status) => {
+    await using service = await answering(numbers, results, more, status);
+    await using client = new TestClient(service);
+    for (const [name, read] of Object.entries(READINGS)) {
+      const error = await failure(read(client));
+      expect([name, error]).toMatchObject([name, { code, message: expect.stringMatching(why) }]);
+    }
+  });
+
+  test("page data at both places that differs", async () => {
+    await using service = await Service.start((_request, response) =>
+      json(response, 200, { results: { items: [], ...NONE }, pagination: { ...NONE, total: 3 } }),
+    );
+    await using client = new TestClient(service);
+    for (const read of Object.values(READINGS)) {
+      expect(await failure(read(client))).toMatchObject({
+        code: "ERR_WRONG_ENVELOPE",
+        message: expect.stringContaining("its two totals, inside `results` and beside, differ"),
+      });
+    }
+  });
+
+  test.each([204, 205])("%i, which has no body", async (status) => {
+    await using service = await Service.start((_request, response) => response.writeHead(status).end());
+    await using client = new TestClient(service);
+    for (const read of Object.values(READINGS)) {
+      expect(await failure(read(client))).toMatchObject({ code: "ERR_EMPTY_BODY" });
+    }
+  });
+});
+
+test("a write whose own words contradict its status may have been done, and may not", async () => {
+  await using service = await Service.start((_request, response) =>
+    json(response, 200, { status: 500, error: "audit log is down", results: { id: "e1", deleted: true } }),
+  );
+  await using client = new TestClient(service);
+  expect(await failure(client.allowDenyEntries.delete("e1"))).toMatchObject({
+    code: "ERR_WRONG_ENVELOPE",
+    outcomeUnknown: true,
+    serviceMessage: "audit log is down",
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from "vitest";
+import type { SettingsClient } from "../../../provider/client";
+import { VirtualTime } from "../../support/virtual-time";
+import { drained, entry, failure, json, Service, TestClient } from "./service";
+
+const MINUTE = 60_000;
+
+const READINGS: Readonly<Record<string, (client: SettingsClient) => Promise<unknown[]>>> = {
+  "deny list": ({ allowDenyEntries }) => allowDenyEntries.readAll("deny"),
+  "VIP list": ({ vipEmployees }) => vipEmployees.readAll(),
+  "allow/deny list": ({ allowDenyEntries }) => drained(allowDenyEntries.iterate()),
+  "list of threats": ({ threats }) => drained(threats.iterate()),
+  "list of phishing reports": ({ phishingReports }) => drained(phishingReports.iterate()),
+  "list of threats over time": ({ metrics }) => drained(metrics.iterateThreatsOverTime()),
+};
+
+/** A list of so many items, one a page; each request takes a minute. */
+async function itemByItem(time: VirtualTime, total: number): Promise<Service> {
+  return await Service.start(({ url }, response) => {
+    time.atMs += MINUTE;
+    const page = Number(new URL(url, "http://x").searchParams.get("page") ?? 1);
+    const item = {
+      ...entry(page),
+      email: `vip-${page}@company.example`,
+      date: `day ${page}`,
+      count_threats: 1,
+    };
+    const numbers = { page, page_size: 1, total };
+    const results = { items: [item] };
+    if (url.includes("/settings/")) json(response, 200, { results: { ...results, ...numbers } });
+    else json(response, 200, { results, pagination: numbers });
+  });
+}
+
+describe("a reading that goes on for too long is given up, and says how far it came", () => {
+  test.each(Object.entries(READINGS))("%s", async (name, read) => {
+    const time = new VirtualTime();
+    await using service = await itemByItem(time, 1_000_000);
+    await using client = new TestClient(service, { time });
+    expect(await failure(read(client))).toMatchObject({
+      code: "ERR_LIST_UNSTABLE",
+      message: `The ${name} did not end within 30 minutes, and reading it was given up: 31 pages had come, with 31 items of the 1000000 that it tells of. Nothing is done on the strength of them. The service is too slow now, or pages wrongly; run again later.`,
+    });
+    expect(service.received).toHaveLength(31);
+  });
+
+  test("all its attempts together", async () => {
+    const time = new VirtualTime();
+    // It never holds still.
+    await using service = await Service.start(({ url }, response, index) => {
+      time.atMs += 4 * MINUTE;
+      const page = Number(new URL(url, "http://x").searchParams.get("page"));
+      json(response, 200, { results: { items: [entry(page)], page, total: 9 + index } });
+    });
+    await using client = new TestClient(service, { time });
+    expect(await failure(client.allowDenyEntries.readAll("deny"))).toMatchObject({
+      message: expect.stringContaining("did not end within 30 minutes"),
+    });
+    expect(service.received).toHaveLength(8);
+  });
+});
+
+test("neither what waits for permits counts, nor what is done with the items", async () => {
+  const time = new VirtualTime();
+  await using service = await itemByItem(time, 5);
+  const permits = {
+    take: async () => {
+      time.atMs += 20 * MINUTE;
+    },
+    refused: () => {},
+  };
+  await using client = new TestClient(service, { time, permits });
+  expect(await client.allowDenyEntries.readAll("deny")).toHaveLength(5);
+  let count = 0;
+  for await (const _item of client.vipEmployees.iterate()) {
+    time.atMs += 40 * MINUTE;
+    count += 1;
+  }
+  expect(count).toBe(5);
+});

@@ -1,0 +1,82 @@
+import { describe, expect, test } from "vitest";
+import type { SettingsClient } from "../../../provider/client";
+import { VirtualTime } from "../../support/virtual-time";
+import { type Answerer, always, ENTRIES, entry, failure, json, Service, TestClient, VIPS } from "./service";
+
+/** Every reading of mail. */
+const OF_MAIL: readonly ((client: SettingsClient) => Promise<unknown>)[] = [
+  ({ threats }) => threats.list(),
+  ({ threats }) => threats.byInternetMessageId("<a@b>"),
+  ({ metrics }) => metrics.threatsOverTime(),
+  ({ metrics }) => metrics.topTargetedEntities(),
+  ({ metrics }) => metrics.topThreatTypes(),
+  ({ metrics }) => metrics.highlightedThreats(),
+  ({ metrics }) => metrics.hoursSaved(),
+  ({ metrics }) => metrics.protectedInboxes(),
+  ({ phishingReports }) => phishingReports.list(),
+  ({ phishingReports }) => phishingReports.get("r1"),
+  ({ phishingReports }) => phishingReports.byReportInternetMessageId("<a@b>"),
+  ({ phishingReports }) => phishingReports.meanTimeToAnalyze(),
+];
+
+/** A service whose settings are well, and whose mail is as given. */
+async function startService(mail: Answerer): Promise<Service> {
+  return await Service.start((request, response, index) => {
+    if (!request.url.includes("/settings/")) mail(request, response, index);
+    else if (request.method === "GET") json(response, 200, { results: { items: [], page: 1, total: 0 } });
+    else if (request.url.endsWith("/remove")) json(response, 200, { results: { affected: 1 } });
+    else json(response, 200, { results: entry("e1") });
+  });
+}
+
+describe("readings of mail don't stop writes of settings", () => {
+  test.each<[string, Answerer]>([
+    ["odd answers", always(200, { results: 7 })],
+    ["answers of the wrong envelope", always(200, { error: "no" })],
+    [
+      "an HTML page",
+      (_request, response) => response.writeHead(200, { "content-type": "text/html" }).end("<html>"),
+    ],
+    ["failures", always(500, { error: "down" })],
+    ["connections that break", (_request, response) => response.destroy()],
+    ["an hour to wait", always(503, { error: "reindexing" }, { "retry-after": "3600" })],
+  ])("%s", async (_name, mail) => {
+    await using service = await startService(mail);
+    const time = new VirtualTime();
+    await using client = new TestClient(service, { time, retries: true });
+    for (const read of [...OF_MAIL, ...OF_MAIL]) await failure(read(client));
+    service.received.length = 0;
+    await client.allowDenyEntries.readAll("deny");
+    await client.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "evil.example" });
+    await client.allowDenyEntries.update("e1", { comment: "x" });
+    await client.vipEmployees.remove(["jane@company.example"]);
+    expect(service.trace).toEqual([
+      `GET ${ENTRIES}?list=deny&page=1&page_size=200`,
+      `POST ${ENTRIES}`,
+      `PATCH ${ENTRIES}/e1`,
+      `POST ${VIPS}/remove`,
+    ]);
+    // Nor do they use up its retries.
+    for (let at = 0; at < 10; at += 1) expect(client.takeRetry()).toBe(true);
+  });
+
+  test("yet mail that only fails is not asked for ever", async () => {
+    await using service = await startService(always(500, { error: "down" }));
+    await using client = new TestClient(service, { time: new VirtualTime(), retries: true });
+    for (let at = 0; at < 100; at += 1) {
+      expect(await failure(client.metrics.hoursSaved())).toMatchObject({
+        code: at < 1 ? "ERR_SERVER" : "ERR_CIRCUIT_OPEN",
+      });
+      await client.vipEmployees.list();
+    }
+    expect(service.received.filter(({ url }) => url.includes("/metrics/"))).toHaveLength(6);
+  });
+
+  test("and too many requests are too many of all", async () => {
+    await using service = await startService(always(429, { error: "slow down" }, { "retry-after": "3600" }));
+    await using client = new TestClient(service, { time: new VirtualTime(), retries: true });
+    await failure(client.threats.list());
+    expect(await failure(client.vipEmployees.list())).toMatchObject({ code: "ERR_RATE_LIMITED" });
+    expect(service.received).toHaveLength(1);
+  });
+});

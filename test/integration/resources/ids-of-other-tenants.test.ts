@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NumberedTenants } from "../../support/numbered-tenants";
+import { ProviderProcess } from "../../support/provider-process";
+
+/*
+ * Ids are not unique over tenants. What an entry is about (its type and value) never changes at the service, so a row of the
+ * same id that is about something else is another entry: it is not taken for ours, not changed and not deleted.
+ */
+
+const OURS = "acme";
+const THEIRS = "globex";
+const partner = { list: "allow", value: "partner.example", comment: "Contract 7" };
+
+let service: NumberedTenants;
+beforeEach(async () => {
+  service = await NumberedTenants.start();
+});
+afterEach(async () => {
+  await service[Symbol.asyncDispose]();
+});
+
+/** A run of the engine by a key. */
+async function runBy(
+  key: string,
+  more: { instance?: string; engine?: string } = {},
+): Promise<ProviderProcess> {
+  return await ProviderProcess.start({
+    config: { "email-security:baseUrl": service.url, "email-security:apiKey": key },
+    ...more,
+  });
+}
+
+/** What the tenants hold, to see that nothing of it was touched. */
+const held = () => JSON.stringify([service.entries(OURS), service.entries(THEIRS)]);
+
+/** Our entry, number 1 of our tenant; of the other one, that is a denied domain. */
+async function declared() {
+  service.put(THEIRS, { list: "deny", value: "evil0.example", comment: "phish" });
+  await using run = await runBy(OURS);
+  const made = await run.resource("allowDenyEntry").declare(partner);
+  expect([made.id, service.entries(THEIRS)[0]?.id]).toEqual(["1", "1"]);
+  service.writes.length = 0;
+  return made;
+}
+
+describe("an entry whose id is that of something else now", () => {
+  it("is gone to a refresh, and found by its value where it has another id", async () => {
+    const made = await declared();
+    await using wrong = await runBy(THEIRS);
+    expect(await wrong.resource("allowDenyEntry").read(made.id, made.properties)).toBeUndefined();
+    // The accident: made anew in the wrong tenant, under an id that is something else in the right one.
+    const elsewhere = await wrong.resource("allowDenyEntry").declare(partner);
+    expect(elsewhere.id).toBe("2");
+    service.put(OURS, { list: "deny", value: "evil1.example" });
+    await using right = await runBy(OURS);
+    const read = await right.resource("allowDenyEntry").read(elsewhere.id, elsewhere.properties);
+    expect(read).toMatchObject({ id: "1", properties: { ...partner } });
+    expect(read?.inputs).toEqual(partner);
+    expect(service.writes).toEqual([`${THEIRS} POST partner.example`]);
+  });
+
+  it("is not changed: what is declared is made, and the other entry stays as it is", async () => {
+    const made = await declared();
+    const before = JSON.stringify(service.entries(THEIRS));
+    await using wrong = await runBy(THEIRS);
+    const changed = await wrong
+      .resource("allowDenyEntry")
+      .change(made, { ...partner, comment: "Contract 8" });
+    expect(service.writes).toEqual([`${THEIRS} POST partner.example`]);
+    expect(JSON.stringify(service.entries(THEIRS).slice(0, 1))).toBe(before);
+    expect(changed.properties).toMatchObject({ entryId: "2", comment: "Contract 8" });
+  });
+
+  it("is not deleted", async () => {
+    const made = await declared();
+    const before = held();
+    await using wrong = await runBy(THEIRS);
+    await wrong.resource("allowDenyEntry").delete(made.id, made.properties);
+    expect([service.writes, held()]).toEqual([[], before]);
+    await expect
+      .poll(() => wrong.printed.join("\n"))
+      .toContain("partner.example on the allow list was gone already");
+  });
+
+  it("is not deleted where the value stands there under another id: that one is left alone", async () => {
+    const made = await declared();
+    service.put(THEIRS, partner);
+    const before = held();
+    await using wrong = await runBy(THEIRS);
+    await wrong.resource("allowDenyEntry").delete(made.id, made.properties);
+    expect([service.writes, held()]).toEqual([[], before]);
+    await expect.poll(() => wrong.printed.join("\n")).toContain("was made in its place and is left alone");
+  });
+
+  it("is deleted though another Provider of the program holds the same id for something else", async () => {
+    service.put(THEIRS, { list: "deny", value: "evil0.example", comment: "phish" });
+    await using ours = await runBy(OURS, { instance: "acme", engine: "127.0.0.1:71" });
+    const made = await ours.resource("allowDenyEntry").declare(partner);
+    await using other = await runBy(THEIRS, { instance: "globex", engine: "127.0.0.1:72" });
+    const theirs = await other.resource("allowDenyEntry").declare({
+      list: "deny",
+      value: "evil0.example",
+      comment: "phish",
+    });
+    expect(theirs.id).toBe(made.id);
+    service.writes.length = 0;
+    // The next run: our entry is dropped, and nothing changes of theirs.
+    await using dropping = await runBy(OURS, { instance: "acme", engine: "127.0.0.1:73" });
+    await using staying = await runBy(THEIRS, { instance: "globex", engine: "127.0.0.1:73" });
+    const { inputs } = await staying.resource("allowDenyEntry").check(theirs.inputs, theirs.inputs);
+    await staying.resource("allowDenyEntry").diff(theirs.id, theirs.properties, inputs);
+    await dropping.resource("allowDenyEntry").delete(made.id, made.properties);
+    expect(service.writes).toEqual([`${OURS} DELETE 1`]);
+  });
+});
+
+it("a change that is answered with another entry is no change", async () => {
+  const made = await declared();
+  await using run = await runBy(OURS);
+  const other = {
+    id: "1",
+    list: "allow",
+    entry_type: "domain",
+    value: "evil0.example",
+    comment: "Contract 8",
+  };
+  service.intercept = (method) => (method === "PATCH" ? { results: other } : undefined);
+  const change = run.resource("allowDenyEntry").change(made, { ...partner, comment: "Contract 8" });
+  await expect(change).rejects.toThrow(
+    /asked to change "partner\.example" \(id 1\) and answered with evil0\.example on the allow list.*ERR_NOT_APPLIED/s,
+  );
+});

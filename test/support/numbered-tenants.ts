@@ -1,0 +1,103 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** An entry as the service holds it. */
+export interface NumberedEntry {
+  readonly id: string;
+  list: string;
+  readonly entry_type: string;
+  readonly value: string;
+  verdict_scope: string;
+  comment: string;
+}
+
+/**
+ * A service with a tenant for each key, which numbers the entries of each from one: an id says nothing but with its tenant.
+ */
+export class NumberedTenants implements AsyncDisposable {
+  /** The requests that were no reads, as `DELETE 1` with the key before. */
+  readonly writes: string[] = [];
+  /** Answers in place of the service; undefined where it shall answer itself. */
+  intercept: (method: string, url: string) => unknown = () => undefined;
+  readonly #tenants = new Map<string, NumberedEntry[]>();
+  readonly #server = createServer(async (request, response) => {
+    let text = "";
+    for await (const chunk of request) text += chunk;
+    const { method = "", url = "", headers } = request;
+    this.#answer(method, url, String(headers["x-api-key"]), text === "" ? {} : JSON.parse(text), response);
+  });
+
+  static async start(): Promise<NumberedTenants> {
+    const service = new NumberedTenants();
+    await new Promise<void>((resolve) => service.#server.listen(0, "127.0.0.1", resolve));
+    return service;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  entries(key: string): NumberedEntry[] {
+    const entries = this.#tenants.get(key) ?? [];
+    this.#tenants.set(key, entries);
+    return entries;
+  }
+
+  /** Puts an entry there, as a colleague would in the console; answers its id. */
+  put(key: string, entry: Pick<NumberedEntry, "list" | "value"> & Partial<NumberedEntry>): string {
+    const entries = this.entries(key);
+    const id = String(Math.max(0, ...entries.map((one) => Number(one.id))) + 1);
+    entries.push({ entry_type: "domain", verdict_scope: "global", comment: "", ...entry, id });
+    return id;
+  }
+
+  #answer(
+    method: string,
+    url: string,
+    key: string,
+    body: Record<string, string>,
+    response: ServerResponse,
+  ): void {
+    const { pathname, searchParams } = new URL(url, "http://x");
+    const entries = this.entries(key);
+    const id = pathname.split("/").at(-1) ?? "";
+    if (method !== "GET") this.writes.push(`${key} ${method} ${method === "POST" ? body["value"] : id}`);
+    const odd = this.intercept(method, url);
+    if (odd !== undefined) {
+      tell(response, 200, odd);
+      return;
+    }
+    if (method === "GET") {
+      const items = entries.filter((row) => row.list === searchParams.get("list"));
+      tell(response, 200, { results: { items, page: 1, page_size: 200, total: items.length } });
+      return;
+    }
+    if (method === "POST") {
+      const isThere = entries.some((row) => row.value === body["value"]);
+      if (isThere) tell(response, 409, { error: "it exists" });
+      else {
+        const made = this.put(key, body as never);
+        tell(response, 201, { results: entries.find((row) => row.id === made) });
+      }
+      return;
+    }
+    const at = entries.findIndex((row) => row.id === id);
+    const row = entries[at];
+    if (row === undefined) {
+      tell(response, 404, { error: "no such entry" });
+      return;
+    }
+    if (method === "PATCH") Object.assign(row, body);
+    else entries.splice(at, 1);
+    tell(response, 200, { results: method === "PATCH" ? row : { id, deleted: true } });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+function tell(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+}
