@@ -228,7 +228,7 @@ function verdictOn(
     failOn === undefined ? 0 : tenants.filter(({ alarms }) => isAlarming(alarms, failOn)).length;
   if (alarming > 0) {
     console.error(
-      `error: the changes of ${alarming} ${alarming === 1 ? "tenant are" : "tenants are"} refused by --fail-on ${failOn}. Nothing was changed.`,
+      `error: the changes of ${alarming} ${alarming === 1 ? "tenant are" : "tenants are"} refused by --fail-on ${failOn}. Nothing was changed. Mend them, or, where one is meant, say why in the entry's \`acceptRisk\`.`,
     );
     return EXIT.refused;
   }

@@ -171,7 +171,7 @@ function summaryOf({
           ...(alarm === "none" ? {} : { alarm }),
         };
       }),
-    alarms: { danger: alarmed("danger"), warning: alarmed("warning") },
+    alarms: { danger: alarmed("danger"), accepted: alarmed("accepted"), warning: alarmed("warning") },
   };
 }
 

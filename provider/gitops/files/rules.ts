@@ -171,6 +171,11 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
       "A risk that somebody accepted",
       "Nothing to mend. It is shown so that a review sees which risk it is, and why it is accepted.",
     ),
+    note(
+      "accepted-mail",
+      "A risk is accepted that only the mail can tell",
+      "A plan looks at the mail of the sender. Where that speaks against the entry, it is told as an accepted risk and not as a danger. Take `acceptRisk` away when it was meant for something else.",
+    ),
     warning(
       "accepted-nothing",
       "A risk is accepted where there is none",

@@ -1,7 +1,13 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
 import { sameComment } from "../../resources/lifecycle/comparable";
 import { EntryMatch, keyOfRow } from "../../resources/lifecycle/entry-match";
-import { type EntryType, LISTS, type List } from "../../settings/assumptions";
+import {
+  DEFAULT_VERDICT_SCOPE,
+  type EntryType,
+  KNOWN_VERDICTS,
+  LISTS,
+  type List,
+} from "../../settings/assumptions";
 import { naturalKey } from "../../settings/entry-value";
 import {
   asUnmanaged,
@@ -30,6 +36,7 @@ import {
   type Backtest,
   type BacktestAllow,
   type Change,
+  type Count,
   type Evidence,
   type EvidenceSummary,
   type Expired,
@@ -319,7 +326,8 @@ class Comparison {
     why: string,
     expired?: DeclaredEntry | DeclaredVip,
   ): void {
-    const said = { why, ...withoutUndefined({ place: expired?.place ?? list.place }) };
+    const accepted = expired?.kind === "entry" ? expired.acceptRisk : undefined;
+    const said = { why, ...withoutUndefined({ place: expired?.place ?? list.place, accepted }) };
     if (!isEntryRow(row)) {
       this.#accounted.add(row);
       this.bare.push({ kind: "vip", key, value: key, sign: "remove", before: standingOfVip(row), ...said });
@@ -481,7 +489,7 @@ function judgeOf(
   const own = new OwnDomains(ownDomains);
   const bySubject = Map.groupBy(
     // A risk that was accepted is told by itself.
-    findings.filter(({ code }) => code !== "accepted-risk"),
+    findings.filter(({ code }) => !ACCEPTED.has(code)),
     ({ subject }) => `${subject?.kind} ${subject?.key}`,
   );
   const through = new Map((backtest?.allows ?? []).map((allow) => [allow.key, allow]));
@@ -491,10 +499,13 @@ function judgeOf(
       ...change,
       findings: all,
       ...withoutUndefined({ evidence }),
-      alarm: alarmOf(change, all, evidence, through.get(change.key)),
+      ...alarmOf(change, all, evidence, through.get(change.key)),
     };
   };
 }
+
+/** What lint says of an `acceptRisk`. */
+const ACCEPTED: ReadonlySet<string> = new Set(["accepted-risk", "accepted-mail"]);
 
 function acceptedRisks(change: BareChange, own: OwnDomains): Finding[] {
   const { after, entryType, value, place } = change;
@@ -502,7 +513,7 @@ function acceptedRisks(change: BareChange, own: OwnDomains): Finding[] {
   const because = after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
   return risksOf({ list: after.list, value, entryType: entryType as EntryType }, own).map(({ code }) => ({
     code,
-    level: "warning",
+    level: after.acceptRisk === undefined ? "warning" : "note",
     message: `${RISKS[code].title}. ${RISKS[code].why}${because}`,
     ...withoutUndefined({ place }),
   }));
@@ -542,23 +553,40 @@ function standingAllows(
 /** Verdicts that say that nothing is wrong, or that it was a test. */
 const HARMLESS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "no_analysis"]);
 
+/**
+ * Verdicts that make an allow dangerous where mail with them would come through: what the service found malicious, and what
+ * it calls by a name that nobody knows yet. Spam and graymail are a nuisance.
+ */
+function isDangerous(verdict: string): boolean {
+  return verdict === "malicious" || !KNOWN_VERDICTS.some((known) => known === verdict);
+}
+
+/** How bad a change looks; where a reviewed file says why that is meant, it is an accepted risk, and told as one. */
 function alarmOf(
   change: BareChange,
   findings: readonly Finding[],
   evidence: Evidence | undefined,
   through: BacktestAllow | undefined,
-): Alarm {
-  const verdicts = evidence?.verdicts ?? [];
-  const isMalicious = verdicts.some(({ name, count }) => name === "malicious" && count > 0);
-  const isHarmful = verdicts.some(({ name, count }) => !HARMLESS.has(name) && count > 0);
-  const isRisk = findings.some(({ code }) => Object.hasOwn(RISKS, code));
+): Pick<Change, "alarm" | "accepted"> {
+  // What an entry for graymail alone is about is what it is there for.
+  const isMeant = (verdict: string): boolean =>
+    change.verdictScope !== DEFAULT_VERDICT_SCOPE && change.verdictScope === verdict;
+  const names = (verdicts: readonly Count[] = []): string[] =>
+    verdicts.flatMap(({ name, count }) => (count > 0 && !HARMLESS.has(name) && !isMeant(name) ? [name] : []));
+  const seen = names(evidence?.verdicts);
   // Both let in what was kept out: a new allow, and the end of a deny.
   const opens = change.kind === "entry" && (beginsAllow(change) || endsDeny(change));
-  const isThrough = through?.verdicts.some(({ name, count }) => !HARMLESS.has(name) && count > 0) ?? false;
-  if (isRisk || (opens && (isMalicious || isThrough))) return "danger";
+  const isRisk = findings.some(({ code }) => Object.hasOwn(RISKS, code));
+  const isDanger =
+    isRisk || (opens && (seen.includes("malicious") || names(through?.verdicts).some(isDangerous)));
+  const isDoubtful = isDanger || (opens && seen.length > 0);
+  const accepted = isDoubtful ? (change.accepted ?? change.after?.acceptRisk) : undefined;
   const isWarned = findings.some(({ level }) => level !== "note");
   const losesVip = change.kind === "vip" && change.sign === "remove";
-  return isWarned || losesVip || (opens && isHarmful) ? "warning" : "none";
+  if (isDanger && accepted === undefined) return { alarm: "danger" };
+  const told = withoutUndefined({ accepted });
+  if (isWarned || losesVip || (isDoubtful && accepted === undefined)) return { ...told, alarm: "warning" };
+  return { ...told, alarm: accepted === undefined ? "none" : "accepted" };
 }
 
 function beginsAllow({ before, after }: Pick<Change, "before" | "after">): boolean {
@@ -569,7 +597,7 @@ function endsDeny({ sign, before, after }: BareChange): boolean {
   return before?.list === "deny" && (sign === "remove" || after?.list === "allow");
 }
 
-const ALARMS: readonly Alarm[] = ["danger", "warning", "none"];
+const ALARMS: readonly Alarm[] = ["danger", "accepted", "warning", "none"];
 const SIGNS: readonly Change["sign"][] = ["remove", "change", "add"];
 
 /** What is alarming first, by how much mail there is; then what lets mail in before what keeps it out. */

@@ -97,6 +97,8 @@ export interface Change extends Subject {
   readonly owner?: string;
   readonly approvedBy?: string;
   readonly expires?: string;
+  /** Why what speaks against it is accepted: the `acceptRisk` of what is declared, or of what expired. */
+  readonly accepted?: string;
   /** Which line declares it (or, of what expired, declared it), and what that takes the place of. */
   readonly place?: Place;
   readonly overrides?: readonly Place[];
@@ -110,10 +112,12 @@ export interface Change extends Subject {
 }
 
 /**
- * `danger`: an allow that let malicious mail through in the backtest, or whose sender has malicious verdicts; a finding
- * of risk. `warning`: a finding, or evidence against it. `none`: nothing speaks against it.
+ * `danger`: an allow that let malicious mail through in the backtest, or whose sender has malicious verdicts; the end of a
+ * deny of such a sender; a finding of risk. `warning`: a finding, or other evidence against it; what an allow for graymail
+ * alone would let through is what it is for. `accepted`: what would be a danger or be held against it, with an
+ * `acceptRisk` that says why it is meant. `none`: nothing speaks against it.
  */
-export type Alarm = "danger" | "warning" | "none";
+export type Alarm = "danger" | "accepted" | "warning" | "none";
 
 export interface Guard {
   /** `removal-guard`, `protect`, `plan-check`. */

@@ -106,13 +106,16 @@ function sharedChanges(tenants: readonly TenantReport[]): SharedChange[] {
       else known.tenants.push(name);
     }
   }
-  const weight = ({ alarm }: TenantChange): number => (alarm === "danger" ? 0 : alarm === "warning" ? 1 : 2);
+  const order: readonly TenantChange["alarm"][] = ["danger", "accepted", "warning", undefined];
+  const weight = ({ alarm }: TenantChange): number => order.indexOf(alarm);
   return [...shared.values()].sort(
     (one, other) => weight(one) - weight(other) || other.tenants.length - one.tenants.length,
   );
 }
 
 const SIGN_STYLES = { add: "green", change: "yellow", remove: "red" } as const;
+
+const ALARMS = { danger: "a risk", accepted: "an accepted risk", warning: "a warning" } as const;
 
 function changes(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
   const all = sharedChanges(tenants);
@@ -122,8 +125,7 @@ function changes(paper: Paper, tenants: readonly TenantReport[], limit: number):
     const [only = ""] = change.tenants;
     const where: Words =
       change.tenants.length === 1 ? say`in ${given(only)}` : say`in ${change.tenants.length} tenants`;
-    const alarm =
-      change.alarm === undefined ? "" : ` (${change.alarm === "danger" ? "a risk" : "a warning"})`;
+    const alarm = change.alarm === undefined ? "" : ` (${ALARMS[change.alarm]})`;
     paper.marked(SIGNS[change.sign], say`${listOf(change)} ${given(change.value)} ${where}${alarm}`, {
       indent: INDENT,
       style: SIGN_STYLES[change.sign],

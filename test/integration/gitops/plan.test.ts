@@ -1,14 +1,17 @@
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SettingsClient } from "../../../provider/client";
+import { type AllowDenyEntryRow, SettingsClient } from "../../../provider/client";
 import { readSettings } from "../../../provider/gitops/files/read-settings";
 import { movedSince } from "../../../provider/gitops/plan/compare";
 import { desiredOf, type KnownLists } from "../../../provider/gitops/plan/desired";
-import { withoutEvidence } from "../../../provider/gitops/plan/mail-evidence";
+import { gatherEvidence } from "../../../provider/gitops/plan/evidence";
+import { mailEvidence, withoutEvidence } from "../../../provider/gitops/plan/mail-evidence";
 import { makePlan } from "../../../provider/gitops/plan/make-plan";
-import { observe } from "../../../provider/gitops/plan/observed";
-import type { Plan } from "../../../provider/gitops/plan/plan";
+import { observe, observedFrom } from "../../../provider/gitops/plan/observed";
+import type { Change, Plan } from "../../../provider/gitops/plan/plan";
 import { planFiles } from "../../../provider/gitops/plan-tenant";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { commandLine } from "../../support/command-line";
 import { settingsFolder } from "../../support/settings-folder";
 
 const TODAY = "2026-11-21";
@@ -221,7 +224,11 @@ deny: [a.example, z.example]
 allow:
   - { value: gmail.com, acceptRisk: "until the fair is over" }
 `);
-    expect(plan.changes[0]).toMatchObject({ key: "gmail.com", alarm: "danger" });
+    expect(plan.changes[0]).toMatchObject({
+      key: "gmail.com",
+      alarm: "accepted",
+      accepted: "until the fair is over",
+    });
     expect(plan.changes[0]?.findings[0]?.message).toContain('Accepted, because: "until the fair is over"');
     expect(plan.changes.slice(1).map(({ alarm }) => alarm)).toEqual(["none", "none"]);
   });
@@ -306,6 +313,99 @@ describe("a plan with evidence", () => {
     sandbox = await startSandbox({ scenario: "acme", threats: 3_000 });
   });
   afterAll(async () => await sandbox.close());
+
+  it("is red for a danger, and green again with an acceptRisk that says why it is meant", async () => {
+    const recent = sandbox
+      .threats("acme")
+      .filter(({ detection_time }) => Date.parse(detection_time) > Date.now() - 29 * 86_400_000);
+    const bySender = Map.groupBy(recent, ({ sender_email }) => sender_email ?? "");
+    const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));
+    const senderOf = (verdict: string): string => {
+      const found = [...bySender].find(
+        ([sender, threats]) =>
+          /@(?!acme)/.test(sender) && !listed.has(sender) && threats.every((one) => one.verdict === verdict),
+      );
+      return found?.[0] ?? expect.fail(`no sender of ${verdict} mail alone`);
+    };
+    const [malicious, graymail] = [senderOf("malicious"), senderOf("graymail")];
+    using folder = settingsFolder({});
+    const email = commandLine(folder.at("."), {
+      PATH: process.env["PATH"],
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    });
+    const plan = async (text: string): Promise<readonly [code: number, alarms: string[], output: string]> => {
+      folder.write("acme.yaml", `version: 1\n${text}`);
+      const run = await email("plan", "acme.yaml", "--fail-on", "risk", "--json", "plan.json");
+      const { changes } = JSON.parse(readFileSync(folder.at("plan.json"), "utf8")) as Plan;
+      return [run.code, changes.map(({ alarm }) => alarm), run.output];
+    };
+    const because = 'acceptRisk: "Their incident is over, CHG-7"';
+    // A sender that the service found malicious.
+    expect(await plan(`allow: [{ value: "${malicious}" }]`)).toMatchObject([
+      3,
+      ["danger"],
+      expect.stringContaining("say why in the entry's `acceptRisk`"),
+    ]);
+    const [code, alarms, output] = await plan(`allow: [{ value: "${malicious}", ${because} }]`);
+    expect([code, alarms]).toEqual([2, ["accepted"]]);
+    expect(output).toContain("RISK ACCEPTED  Of 1 change, 1 is an accepted risk.");
+    expect(output).toContain("accepted   The risk, because: Their incident is over, CHG-7");
+    // What is risky by itself.
+    expect((await plan(`allow: [{ value: gmail.com, ${because} }]`)).slice(0, 2)).toEqual([2, ["accepted"]]);
+    // An allow for graymail is for graymail; one for everything lets it in, which is no danger.
+    expect((await plan(`allow: [{ value: "${graymail}", scope: graymail }]`)).slice(0, 2)).toEqual([
+      2,
+      ["none"],
+    ]);
+    expect((await plan(`allow: [{ value: "${graymail}" }]`)).slice(0, 2)).toEqual([2, ["warning"]]);
+    // The lint of what only the mail can tell is a note, so that the two agree.
+    expect((await email("lint", "acme.yaml", "--fail-on", "warning")).code).toBe(0);
+    folder.write("acme.yaml", `version: 1\nallow: [{ value: "${malicious}", ${because} }]`);
+    expect((await email("lint", "acme.yaml", "--fail-on", "warning")).code).toBe(0);
+  });
+
+  it("takes the end of a deny for a danger, until its own line says why it ends", async () => {
+    const since = Date.now() - 29 * 86_400_000;
+    const sender =
+      sandbox
+        .threats("acme")
+        .find(
+          ({ verdict, detection_time, sender_email = "" }) =>
+            verdict === "malicious" && Date.parse(detection_time) > since && /@(?!acme)/.test(sender_email),
+        )?.sender_email ?? "";
+    const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+    const base = await gatherEvidence({ client });
+    const observed = observedFrom(
+      "2026-11-21T00:00:00Z",
+      [{ id: "1", list: "deny", entry_type: "email_address", value: sender } as AllowDenyEntryRow],
+      [],
+    );
+    await client.close();
+    const known: KnownLists = { entries: { content: { [sender]: "deny" } }, vips: { content: {} } };
+    const alarmOf = (text: string): Partial<Change> => {
+      using folder = settingsFolder({
+        "acme.yaml": `version: 1\nlists: { entries: { maxRemovals: 1, maxRemovalFraction: 1 } }\n${text}`,
+      });
+      const settings = readSettings(folder.at("acme.yaml"), { today: TODAY });
+      const { changes } = makePlan({
+        desired: desiredOf(settings, known),
+        observed,
+        tenant: { host: "sandbox", name: "acme" },
+        source: { kind: "files", files: ["acme.yaml"] },
+        mail: mailEvidence(base),
+      });
+      return {
+        sign: changes[0]?.sign,
+        alarm: changes[0]?.alarm,
+        accepted: changes[0]?.accepted,
+      } as Partial<Change>;
+    };
+    expect(alarmOf("")).toEqual({ sign: "remove", alarm: "danger", accepted: undefined });
+    expect(
+      alarmOf(`deny: [{ value: "${sender}", expires: 2026-11-20, acceptRisk: The account is theirs again }]`),
+    ).toEqual({ sign: "remove", alarm: "accepted", accepted: "The account is theirs again" });
+  });
 
   it("puts first an allow whose sender the service found malicious, with what it would have let through, and to whom", async () => {
     const since = Date.now() - 30 * 86_400_000;

@@ -37,7 +37,7 @@ p { margin: .4rem 0; }
 .verdict strong { display: block; font-size: 1.3rem; line-height: 1.2; }
 .verdict p { margin: .15rem 0 0; color: var(--ink); }
 .verdict.is-refused, .verdict.is-danger { background: var(--red-card); border-color: var(--red-line); color: var(--red); }
-.verdict.is-warning { background: var(--amber-card); border-color: var(--amber-line); color: var(--amber); }
+.verdict.is-warning, .verdict.is-accepted { background: var(--amber-card); border-color: var(--amber-line); color: var(--amber); }
 .verdict.is-running { background: var(--blue-card); border-color: var(--blue-line); color: var(--blue); }
 .verdict.is-none, .verdict.is-nothing { background: var(--green-card); border-color: var(--green-line); color: var(--green); }
 .tallies { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem; margin: 0; padding: 0; list-style: none; }
@@ -120,7 +120,7 @@ legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-siz
 .changes { display: grid; gap: .5rem; margin: 0; padding: 0; list-style: none; }
 .many .change { content-visibility: auto; contain-intrinsic-size: auto 3.1rem; }
 .change.is-danger { border-color: var(--red-line); border-left: 5px solid var(--red); }
-.change.is-warning { border-color: var(--amber-line); border-left: 5px solid var(--amber); }
+.change.is-warning, .change.is-accepted { border-color: var(--amber-line); border-left: 5px solid var(--amber); }
 .change summary { display: flex; gap: .7rem; align-items: baseline; padding: .65rem 1rem; }
 .is-danger .sign { background: var(--red-card); color: var(--red); }
 .list { flex: none; min-width: 3.1rem; font-weight: 600; font-size: .9rem; }
@@ -130,7 +130,7 @@ legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-siz
 .note { flex: 1 1 14rem; min-width: 0; color: var(--soft); font-size: .875rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .lead { margin: .2rem 0 .7rem; font-weight: 600; font-size: 1.05rem; }
 .is-danger .lead { color: var(--red); }
-.is-warning .lead { color: var(--amber); }
+.is-warning .lead, .is-accepted .lead { color: var(--amber); }
 .comment .given, .note .given { font-family: inherit; font-size: inherit; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: .75rem 2.5rem; margin: .6rem 0; }
 .chart h3, .who h3 { margin: 0 0 .3rem; font-size: .8125rem; font-weight: 600; color: var(--soft); }

@@ -21,7 +21,7 @@ import { counted, day, number, onOneLine, say, given as told, type Words } from 
  */
 export function planHtml(plan: Plan): string {
   const report = reportOf(plan);
-  const all = [...report.dangers, ...report.warnings, ...report.others];
+  const all = [...report.dangers, ...report.accepted, ...report.warnings, ...report.others];
   return htmlPage({
     title: `Plan for ${plan.tenant.name}: ${report.verdict}`,
     style: `${PLAN_STYLE}${FILTERS}`,
@@ -36,6 +36,7 @@ ${tallies(report)}
 ${guards(report)}
 ${all.length > FEW ? filters(report, all) : ""}
 ${changes("Danger", "danger", report.dangers)}
+${changes("Risk accepted", "accepted", report.accepted)}
 ${changes("Needs a look", "warning", report.warnings)}
 ${changes("Nothing speaks against", "calm", report.others)}
 ${asides(report)}
@@ -67,13 +68,19 @@ function guards({ guards: all }: Report): Html | undefined {
   )}</section>`;
 }
 
-const ALARMS = { danger: "Danger", warning: "Needs a look", none: "Nothing against" } as const;
+const ALARMS = {
+  danger: "Danger",
+  accepted: "Risk accepted",
+  warning: "Needs a look",
+  none: "Nothing against",
+} as const;
 const LISTS = { allow: "Allow", deny: "Deny", vip: "VIP" } as const;
 
 /** Radio buttons that the style sheet acts on: a page without a script. */
 function filters(report: Report, all: readonly Card[]): Html {
   const byAlarm = {
     danger: report.dangers.length,
+    accepted: report.accepted.length,
     warning: report.warnings.length,
     none: report.others.length,
   };
@@ -112,7 +119,7 @@ function listsOf({ change }: Card): (keyof typeof LISTS)[] {
 
 function changes(
   title: string,
-  group: "danger" | "warning" | "calm",
+  group: "danger" | "accepted" | "warning" | "calm",
   cards: readonly Card[],
 ): Html | undefined {
   if (cards.length === 0) return undefined;

@@ -73,6 +73,9 @@ function sectionsOf(report: Report, where: string): Section[] {
   if (report.dangers.length > 0) {
     sections.push({ share: 0.6, render: (room) => cards("Danger", report.dangers, room, where) });
   }
+  if (report.accepted.length > 0) {
+    sections.push({ share: 0.5, render: (room) => cards("Risk accepted", report.accepted, room, where) });
+  }
   if (report.warnings.length > 0) {
     sections.push({ share: 0.4, render: (room) => cards("Needs a look", report.warnings, room, where) });
   }
@@ -117,6 +120,7 @@ function headOf({ mood, verdict, headline, tenant, tallies }: Report): string {
 const ALERTS: Readonly<Record<Mood, string>> = {
   refused: "CAUTION",
   danger: "CAUTION",
+  accepted: "WARNING",
   warning: "WARNING",
   none: "TIP",
   nothing: "NOTE",

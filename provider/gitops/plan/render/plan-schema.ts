@@ -105,6 +105,7 @@ const change = z
     owner: z.string().exactOptional(),
     approvedBy: z.string().exactOptional(),
     expires: text("The last day (UTC), or never.").exactOptional(),
+    accepted: text("Why what speaks against it is accepted.").exactOptional(),
     place: place.exactOptional(),
     overrides: z
       .array(place)
@@ -114,7 +115,9 @@ const change = z
     resource: text("The resource that declares it, of a program.").exactOptional(),
     findings: z.array(finding).readonly(),
     evidence: evidence.exactOptional(),
-    alarm: z.enum(["danger", "warning", "none"]).describe("How bad it looks."),
+    alarm: z
+      .enum(["danger", "accepted", "warning", "none"])
+      .describe("How bad it looks; accepted: an acceptRisk says why it is meant all the same."),
   })
   .readonly()
   .meta({ id: "Change", description: "One entry or VIP that a run would add, change or remove." });

@@ -32,6 +32,8 @@ export interface Report {
   readonly tallies: readonly Tally[];
   readonly guards: Plan["guards"];
   readonly dangers: readonly Card[];
+  /** What would be a danger, or be held against a change, and is accepted with a reason. */
+  readonly accepted: readonly Card[];
   readonly warnings: readonly Card[];
   /** Changes that nothing speaks against. */
   readonly others: readonly Card[];
@@ -95,17 +97,18 @@ export function reportOf(plan: Plan): Report {
     cardOf(plan, change, allows.get(change.key), denies.get(change.key)),
   );
   const of = (alarm: Alarm) => cards.filter(({ change }) => change.alarm === alarm);
-  const [dangers, warnings, others] = [of("danger"), of("warning"), of("none")];
-  const mood = moodOf(plan, dangers, warnings);
+  const [dangers, accepted, warnings, others] = [of("danger"), of("accepted"), of("warning"), of("none")];
+  const mood = moodOf(plan);
   return {
     mood,
     verdict: mood === "none" && !plan.evidence.complete ? "No finding" : VERDICTS[mood],
-    headline: headlineOf(plan, dangers.length, warnings.length),
+    headline: headlineOf(plan, dangers.length, accepted.length, warnings.length),
     tenant: say`${given(plan.tenant.name)} at ${given(plan.tenant.host)}`,
     source: sourceOf(plan),
     tallies: talliesOf(plan),
     guards: plan.guards,
     dangers,
+    accepted,
     warnings,
     others,
     findings: untoldFindings(plan),
@@ -120,16 +123,19 @@ export function reportOf(plan: Plan): Report {
 const VERDICTS: Readonly<Record<Mood, string>> = {
   refused: "Refused",
   danger: "Danger",
+  accepted: "Risk accepted",
   warning: "Needs a look",
   none: "Looks fine",
   nothing: "Nothing to do",
 };
 
-function moodOf(plan: Plan, dangers: readonly Card[], warnings: readonly Card[]): Mood {
-  if (plan.guards.length > 0) return "refused";
-  if (dangers.length > 0) return "danger";
-  if (warnings.length > 0) return "warning";
-  return plan.changes.length > 0 ? "none" : "nothing";
+/** What is open comes before what was accepted. */
+const MOODS = ["danger", "warning", "accepted"] as const;
+
+function moodOf({ guards, changes }: Plan): Mood {
+  if (guards.length > 0) return "refused";
+  const worst = MOODS.find((one) => changes.some(({ alarm }) => alarm === one));
+  return worst ?? (changes.length > 0 ? "none" : "nothing");
 }
 
 /** What refuses, in words; a code of another version stays itself. */
@@ -147,10 +153,12 @@ const GUARDS: Readonly<Record<string, string>> = {
   "other-tenant": "nothing of this stack being there",
 };
 
-function headlineOf(plan: Plan, dangers: number, warnings: number): Words {
+function headlineOf(plan: Plan, dangers: number, accepted: number, warnings: number): Words {
   const { changes, guards, evidence } = plan;
   const risks: Words[] = [];
   if (dangers > 0) risks.push([dangers === 1 ? "1 is dangerous" : `${number(dangers)} are dangerous`]);
+  if (accepted > 0)
+    risks.push([accepted === 1 ? "1 is an accepted risk" : `${number(accepted)} are accepted risks`]);
   if (warnings > 0) risks.push([warnings === 1 ? "1 needs a look" : `${number(warnings)} need a look`]);
   const total = counted(changes.length, "change");
   const judged = risks.length > 0 ? say`Of ${total}, ${enumerate(risks)}.` : [];
@@ -245,6 +253,7 @@ const TYPES = { domain: "domain", ip: "IP address", email_address: "mailbox" } a
 function factsOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: BacktestDeny): Fact[] {
   const isAlarming = change.alarm !== "none";
   const facts: Fact[] = [
+    { label: "accepted", words: acceptedWords(change), isAlarming },
     { label: "comment", words: commentWords(change) },
     { label: "why", words: change.why === undefined ? [] : [sentence(change.why)] },
     ...mailFacts(plan, change, allows),
@@ -253,10 +262,9 @@ function factsOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: Ba
       (finding): Fact => ({
         label: "finding",
         words: findingWords(finding),
-        isAlarming: isAlarming && finding.level !== "note",
+        isAlarming: isAlarming && (finding.level !== "note" || change.alarm === "accepted"),
       }),
     ),
-    { label: "accepted", words: acceptedWords(change), isAlarming },
     { label: "asked for", words: requestWords(change) },
     { label: "declared", words: declaredWords(change) },
     { label: "held", words: heldWords(change.before) },
@@ -448,8 +456,9 @@ export function findingWords({ level, code, message }: Finding): Words {
   return say`${level} ${given(code)}: ${sentence(message)}`;
 }
 
-function acceptedWords({ after }: Change): Words {
-  return after?.acceptRisk === undefined ? [] : say`The risk, because: ${given(after.acceptRisk)}`;
+function acceptedWords({ accepted, after }: Change): Words {
+  const because = accepted ?? after?.acceptRisk;
+  return because === undefined ? [] : say`The risk, because: ${given(because)}`;
 }
 
 function commentWords({ before, after }: Change): Words {
@@ -554,8 +563,12 @@ function byKey<T extends { readonly key: string }>(all: readonly T[]): ReadonlyM
 /** What lint says, without what is told of changes. */
 function untoldFindings({ changes, findings }: Plan): Finding[] {
   const told = new Set<string>();
+  const changed = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));
   for (const change of changes) for (const finding of change.findings) told.add(identity(finding));
-  return findings.filter((finding) => !told.has(identity(finding)));
+  // A change tells its own acceptRisk.
+  const isAccepted = ({ code, subject }: Finding): boolean =>
+    code.startsWith("accepted-") && changed.has(`${subject?.kind} ${subject?.key}`);
+  return findings.filter((finding) => !told.has(identity(finding)) && !isAccepted(finding));
 }
 
 function identity({ code, message, place, subject }: Finding): string {

@@ -43,6 +43,7 @@ export function planText(
     paper.verbatim(message, INDENT);
   }
   alarming(paper, "Danger", report.dangers, "red");
+  alarming(paper, "Risk accepted", report.accepted, "yellow");
   alarming(paper, "Needs a look", report.warnings, "yellow");
   calm(paper, report.others, limit);
   some(
@@ -72,6 +73,7 @@ export function planText(
 const MOOD_STYLES: Readonly<Record<Mood, Style>> = {
   refused: ["bold", "red"],
   danger: ["bold", "red"],
+  accepted: ["bold", "yellow"],
   warning: ["bold", "yellow"],
   none: ["bold", "green"],
   nothing: ["bold", "green"],
