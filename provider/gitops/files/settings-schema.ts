@@ -7,6 +7,7 @@ import { LIST_MODES } from "../../settings/list-arguments";
 import { isPublicSuffix, parseOwnDomains } from "../../settings/own-domains";
 import { parsePattern } from "../../settings/pattern";
 import { isPrintable, quote } from "../../settings/text";
+import { OPTION_PATHS, type OptionPath } from "./loosening";
 
 /** The version of the format of settings files. */
 export const SETTINGS_VERSION = 1;
@@ -227,6 +228,14 @@ function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
       ),
       policy: policy.describe("The rules that a team holds its own settings to.").optional(),
       lists: lists.describe("Options of the two lists.").optional(),
+      mayLoosen: z
+        .array(z.enum(OPTION_PATHS, { error: (issue) => loosened(issue.input) }), {
+          error: (issue) => missingOr(issue.input, "a list of rules and options, as [policy.requireTicket]"),
+        })
+        .describe(
+          "Rules and options that a file which includes this one may loosen; without it, it may only tighten them.",
+        )
+        .optional(),
       remove: z
         .strictObject(
           {
@@ -268,6 +277,7 @@ export interface SettingsFile {
   readonly ownDomains?: readonly string[];
   readonly policy?: Policy;
   readonly lists?: ListsOptions;
+  readonly mayLoosen?: readonly OptionPath[];
   readonly remove?: { readonly [Section in (typeof POLICY_SUBJECTS)[number]]?: readonly string[] };
   readonly vips?: readonly z.infer<typeof vip>[];
   readonly allow?: readonly z.infer<typeof entry>[];
@@ -295,6 +305,10 @@ export function settingsJsonSchema(): Record<string, unknown> {
 }
 
 const SCHEMA_ID = `urn:pulumi-email-security:settings:${SETTINGS_VERSION}`;
+
+function loosened(input: unknown): string {
+  return `is ${quote(input)}; write a rule of \`policy\` as policy.requireTicket, an option of \`lists\` as lists.entries.protect`;
+}
 
 function readOwnDomain(text: string): { ok: true } | { ok: false; reason: string } {
   const parsed = parseEntryValue(text);

@@ -7,7 +7,9 @@ import {
   expiredWords,
   type Fact,
   findingWords,
+  LOOSENED,
   lineOf,
+  loosenedWords,
   nameWords,
   type Report,
   reportOf,
@@ -34,6 +36,7 @@ export function planHtml(plan: Plan): string {
 ${htmlVerdict(report.mood, report.verdict, report.headline)}
 ${tallies(report)}
 ${guards(report)}
+${loosened(report)}
 ${all.length > FEW ? filters(report, all) : ""}
 ${changes("Danger", "danger", report.dangers)}
 ${changes("Risk accepted", "accepted", report.accepted)}
@@ -66,6 +69,13 @@ function guards({ guards: all }: Report): Html | undefined {
         .split(/\r\n|[\r\n]/)
         .map((line, index) => [index > 0 ? new Html("\n") : "", line])}</pre></div>`,
   )}</section>`;
+}
+
+function loosened({ loosened: all }: Report): Html | undefined {
+  if (all.length === 0) return undefined;
+  return html`<section><h2>${LOOSENED} <span class="n">${number(all.length)}</span></h2><ul class="loosened">${all.map(
+    (finding) => html`<li>${htmlWords(loosenedWords(finding))}</li>`,
+  )}</ul></section>`;
 }
 
 const ALARMS = {

@@ -7,7 +7,9 @@ import {
   type Fact,
   findingWords,
   kindsOf,
+  LOOSENED,
   lineOf,
+  loosenedWords,
   type Mood,
   type Report,
   reportOf,
@@ -70,6 +72,9 @@ function sectionsOf(report: Report, where: string): Section[] {
   const sections: Section[] = [];
   if (report.guards.length > 0)
     sections.push({ share: 0.25, render: (room) => guards(report.guards, room, where) });
+  if (report.loosened.length > 0) {
+    sections.push({ share: 0.15, render: (room) => loosened(report.loosened, room, where) });
+  }
   if (report.dangers.length > 0) {
     sections.push({ share: 0.6, render: (room) => cards("Danger", report.dangers, room, where) });
   }
@@ -146,6 +151,15 @@ function guards(all: Report["guards"], room: number, where: string): string {
     room,
     (rest) => `… and ${number(rest)} more refusals, ${where}.\n\n`,
   );
+}
+
+function loosened(all: Report["loosened"], room: number, where: string): string {
+  return `${filled(
+    `### ${LOOSENED} (${number(all.length)})\n\n`,
+    [all.map((finding) => () => `- ${markdownWords(loosenedWords(finding), { limit: 500 })}\n`)],
+    room,
+    (rest) => `… and ${number(rest)} more, ${where}.\n`,
+  )}\n`;
 }
 
 function cards(title: string, all: readonly Card[], room: number, where: string): string {

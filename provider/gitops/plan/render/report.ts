@@ -1,5 +1,5 @@
 import { DEFAULT_VERDICT_SCOPE } from "../../../settings/assumptions";
-import type { Finding, Place } from "../../files/finding";
+import { type Finding, isLoosening, type Place } from "../../files/finding";
 import type {
   Alarm,
   BacktestAllow,
@@ -31,6 +31,8 @@ export interface Report {
   readonly source: Words;
   readonly tallies: readonly Tally[];
   readonly guards: Plan["guards"];
+  /** What this tenant's files make less of than those that they include. */
+  readonly loosened: readonly Finding[];
   readonly dangers: readonly Card[];
   /** What would be a danger, or be held against a change, and is accepted with a reason. */
   readonly accepted: readonly Card[];
@@ -107,6 +109,7 @@ export function reportOf(plan: Plan): Report {
     source: sourceOf(plan),
     tallies: talliesOf(plan),
     guards: plan.guards,
+    loosened: plan.findings.filter(isLoosening),
     dangers,
     accepted,
     warnings,
@@ -451,6 +454,14 @@ export function lineOf(place: Place | undefined): Words {
   return place === undefined ? [] : [given(`${place.file}:${place.line}`)];
 }
 
+/** The title of what is loosened. */
+export const LOOSENED = "Looser here than what is included";
+
+/** A loosening with its line. */
+export function loosenedWords({ place, message }: Finding): Words {
+  return say`${lineOf(place)}${place === undefined ? "" : ": "}${sentence(message)}`;
+}
+
 /** A finding in a sentence: `error allow-free-mail: …`. */
 export function findingWords({ level, code, message }: Finding): Words {
   return say`${level} ${given(code)}: ${sentence(message)}`;
@@ -568,7 +579,9 @@ function untoldFindings({ changes, findings }: Plan): Finding[] {
   // A change tells its own acceptRisk.
   const isAccepted = ({ code, subject }: Finding): boolean =>
     code.startsWith("accepted-") && changed.has(`${subject?.kind} ${subject?.key}`);
-  return findings.filter((finding) => !told.has(identity(finding)) && !isAccepted(finding));
+  return findings.filter(
+    (finding) => !told.has(identity(finding)) && !isAccepted(finding) && !isLoosening(finding),
+  );
 }
 
 function identity({ code, message, place, subject }: Finding): string {

@@ -6,7 +6,9 @@ import {
   expiredWords,
   findingWords,
   kindsOf,
+  LOOSENED,
   lineOf,
+  loosenedWords,
   type Mood,
   reportOf,
   unmanagedWords,
@@ -42,6 +44,7 @@ export function planText(
     paper.heading(say`Refused by ${given(code)}`, "red");
     paper.verbatim(message, INDENT);
   }
+  some(paper, LOOSENED, report.loosened, limit, loosenedWords);
   alarming(paper, "Danger", report.dangers, "red");
   alarming(paper, "Risk accepted", report.accepted, "yellow");
   alarming(paper, "Needs a look", report.warnings, "yellow");

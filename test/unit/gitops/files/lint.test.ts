@@ -145,6 +145,7 @@ it("50,000 entries, each below others, with removals and overrides of an include
   );
   expect(settings?.entries).toHaveLength(2 * count);
   expect(settings?.excluded).toHaveLength(count);
-  expect(spots).toHaveLength(count);
-  expect(spots[0]).toBe(`tenant.yaml:${count + 6}:14 warning shadowed`);
+  expect(spots).toHaveLength(2 * count);
+  expect(spots[0]).toBe("tenant.yaml:5:7 note loosened");
+  expect(spots[count]).toBe(`tenant.yaml:${count + 6}:14 warning shadowed`);
 });
