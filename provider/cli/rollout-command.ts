@@ -233,8 +233,12 @@ function verdictOn(
     return EXIT.refused;
   }
   if (planDigest !== undefined && planDigest.trim() !== digest) {
+    const isOld = /^r1-/.test(planDigest.trim());
+    const old = isOld
+      ? "The digest that was given is one of an earlier release, which held for less than a plan shows. "
+      : "";
     console.error(
-      `error: this is not what was reviewed: the plan's digest is ${digest} now. The targets, the settings files or a tenant changed since. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
+      `error: ${old}this is not what was reviewed: the plan's digest is ${digest} now. The targets, the settings files or a tenant changed since. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
     );
     return EXIT.refused;
   }

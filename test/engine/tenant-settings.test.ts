@@ -81,7 +81,7 @@ it("plans a new stack, and applies what was reviewed", async () => {
   );
   expect(planned.output).toContain("settings/baseline.yaml:3");
   expect(planned.code).toBe(2);
-  const digest = /v1-[0-9a-f-]+/.exec(planned.output)?.[0] ?? "";
+  const digest = /v2-[0-9a-f-]+/.exec(planned.output)?.[0] ?? "";
   sandbox.clearRequests();
   const applied = await cli(
     "apply",
@@ -135,8 +135,19 @@ it("refuses what moved since the review, naming it, and writes nothing", async (
   const others = await project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "preview");
   expect(others.output).toContain("does not declare what was reviewed");
   expect(others.code).not.toBe(0);
+  // And on what only the files say: a reviewed end, a policy.
+  const reviewed = SETTINGS.replace("Contract 2026-114", "Contract 2027-001");
+  for (const other of [
+    reviewed.replace("expires: never", "expires: 2999-12-31"),
+    `${reviewed}policy: { maxDays: 90000 }\n`,
+  ]) {
+    await project.writeFile("settings/acme.yaml", other);
+    const moved = await project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "preview");
+    expect(moved.output).toContain("does not declare what was reviewed");
+    expect(moved.code).not.toBe(0);
+  }
   expect(writes()).toEqual([]);
-  await project.writeFile("settings/acme.yaml", SETTINGS.replace("Contract 2026-114", "Contract 2027-001"));
+  await project.writeFile("settings/acme.yaml", reviewed);
 });
 
 it("shows, adopts and reverts what the console did", async () => {

@@ -105,6 +105,11 @@ export function inspectSettings(
     today,
     ownDomains: [...top.ownDomains],
     policy: top.options.under("policy"),
+    rules: {
+      ...Object.fromEntries(top.options.demands.map(({ path, value }) => [path, value])),
+      // Those of the environment are no part of what is declared.
+      ownDomains: [...(read?.ownDomains ?? [])].sort(),
+    },
     lists: { entries: top.options.under("lists.entries"), vips: top.options.under("lists.vips") },
     entries,
     vips,

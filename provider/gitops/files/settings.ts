@@ -66,6 +66,8 @@ export interface Settings {
   readonly policy: Policy;
   /** The same of the options. */
   readonly lists: ListsOptions;
+  /** The same, and what else the files say for all that they declare, by its path: `policy.maxDays`. */
+  readonly rules: Readonly<Record<string, unknown>>;
   /** Sorted by key. */
   readonly entries: readonly DeclaredEntry[];
   /** Sorted by key. */

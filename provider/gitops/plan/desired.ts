@@ -10,6 +10,8 @@ export interface Desired {
   readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
   readonly findings: readonly Finding[];
   readonly ownDomains: readonly string[];
+  /** What files say for all that they declare, by its path. */
+  readonly rules: Readonly<Record<string, unknown>>;
 }
 
 /** One list, or one single resource, as it is declared. */
@@ -86,6 +88,7 @@ export function desiredOf(
     expired: settings.expired,
     findings,
     ownDomains: settings.ownDomains,
+    rules: settings.rules,
   };
 }
 

@@ -98,6 +98,9 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
       desired: hashOfDesired(desired),
       observed: hashOfTouched(changes),
     }),
+    rules: Object.fromEntries(
+      Object.entries(desired.rules).map(([path, value]) => [path, JSON.stringify(value)]),
+    ),
     changes: changes.toSorted(byImportance),
     guards: [...comparison.otherTenant(), ...guards],
     unmanaged,
@@ -631,17 +634,26 @@ function expiredOf({ expired, lists }: Desired, observed: Observed): Expired[] {
     });
 }
 
-/** The hash of all that is declared, as it stands in a plan's digest. */
-export function hashOfDesired({ lists }: Pick<Desired, "lists">): string {
+/** The hash of all that is declared and said beside it, as it stands in a plan's digest. */
+export function hashOfDesired({ lists, rules, expired }: Desired): string {
   // The engine tells the resources of a program in any order.
-  return hashOf(lists.map((list) => JSON.stringify(declaration(list))).sort());
+  const declared = lists.map((list) => JSON.stringify(declaration(list))).sort();
+  const ended = expired.map((one) =>
+    JSON.stringify([one.kind, one.key, one.expires, one.kind === "entry" ? one.acceptRisk : undefined]),
+  );
+  return hashOf([declared, sorted(rules), ended.sort()]);
 }
 
 /** All that is declared of a list, for the digest. */
-function declaration({ kind, resource, options, declared }: DesiredList): unknown {
-  const sorted = (object: object): unknown[] =>
-    Object.entries(object).sort(([one], [other]) => (one < other ? -1 : 1));
-  return [kind, resource, sorted(options), sorted(declared)];
+function declaration({ kind, resource, options, declared, about }: DesiredList): unknown {
+  const said = [...about].map(
+    ([key, { ticket, owner, approvedBy, expires }]) => [key, [ticket, owner, approvedBy, expires]] as const,
+  );
+  return [kind, resource, sorted(options), sorted(declared), sorted(Object.fromEntries(said))];
+}
+
+function sorted(object: object): unknown[] {
+  return Object.entries(object).sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
 function subjectOf(

@@ -16,6 +16,11 @@ export interface Plan {
   readonly source: PlanSource;
   /** What was reviewed: over the tenant, what is declared, and what the tenant holds of what changes. */
   readonly digest: string;
+  /**
+   * What holds for all that is declared, each as JSON by its path: the policy, the options of the lists, own domains. Absent
+   * in a plan of an earlier release.
+   */
+  readonly rules?: Readonly<Record<string, string>>;
   /** What changes, the most important first. */
   readonly changes: readonly Change[];
   /** Why the run would be refused; empty when it would not be. Each is text of one or several lines. */

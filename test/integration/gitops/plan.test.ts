@@ -10,6 +10,7 @@ import { makePlan } from "../../../provider/gitops/plan/make-plan";
 import { observe, observedFrom } from "../../../provider/gitops/plan/observed";
 import type { Change, Plan } from "../../../provider/gitops/plan/plan";
 import { planFiles } from "../../../provider/gitops/plan-tenant";
+import { readPlanFile } from "../../../provider/resources/reviewed-plan";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { settingsFolder } from "../../support/settings-folder";
@@ -295,6 +296,72 @@ describe("the digest of a plan", () => {
     expect(moved?.details).toEqual([
       "  allow gone.example: was to be removed, and is there as gone.example (graymail) now, allow without a comment",
     ]);
+  });
+
+  it("is over all that a plan shows: what the files say beside an entry, their rules, and who made what is there", async () => {
+    await using acme = await tenant([entry("deny", "gone.example", "old")]);
+    const known: KnownLists = {
+      entries: { content: { "gone.example": "deny: old" } },
+      vips: { content: {} },
+    };
+    const text = (more = "", rest = ""): string =>
+      `version: 1\nlists: { entries: { maxRemovalFraction: 1 } }\n${rest}allow:\n  - { value: partner.example, comment: c, ticket: CHG-1, owner: Dana, approvedBy: Tom, expires: 2026-12-31${more} }\n`;
+    const reviewed = await acme.plan(text(), known, "prod");
+    const movedBy = async (other: string): Promise<readonly string[]> => {
+      const moved = movedSince(reviewed.digest, await acme.plan(other, known, "prod"), reviewed);
+      expect(moved?.what).toBe("desired");
+      return moved?.details ?? [];
+    };
+    const called = "  allow partner.example:";
+    expect(await movedBy(text().replace("2026-12-31", "never"))).toEqual([
+      `${called} expires was 2026-12-31, is never`,
+    ]);
+    expect(await movedBy(text().replace("CHG-1", "CHG-2"))).toEqual([`${called} ticket was CHG-1, is CHG-2`]);
+    expect(await movedBy(text().replace("Dana", "Mallory"))).toEqual([
+      `${called} owner was Dana, is Mallory`,
+    ]);
+    expect(await movedBy(text().replace(", approvedBy: Tom", ""))).toEqual([
+      `${called} approvedBy was Tom, is not said`,
+    ]);
+    expect(await movedBy(text(", acceptRisk: why"))).toEqual([`${called} acceptRisk was not said, is why`]);
+    expect(await movedBy(text("", "policy: { maxDays: 90 }\n"))).toEqual([
+      "  policy.maxDays: was not said, is 90",
+    ]);
+    expect(await movedBy(text("", "ownDomains: [acme.example]\n"))).toEqual([
+      '  ownDomains: was [], is ["acme.example"]',
+    ]);
+    expect(
+      await movedBy(text().replace("maxRemovalFraction: 1", "maxRemovals: 500, maxRemovalFraction: 1")),
+    ).toEqual(["  lists.entries.maxRemovals: was not said, is 500"]);
+    expect(await movedBy(`${text()}deny: [{ value: late.example, expires: 2026-10-31 }]\n`)).toHaveLength(1);
+    // The digest says it without the plan, too.
+    const never = await acme.plan(text().replace("2026-12-31", "never"), known, "prod");
+    expect(movedSince(reviewed.digest, never)?.what).toBe("desired");
+    // The same entry, made anew by somebody: to remove that was not reviewed.
+    const [row] = acme.sandbox.allowDenyEntries("acme");
+    await acme.console.allowDenyEntries.delete(row?.id ?? "");
+    const other = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
+    await other.allowDenyEntries.create(entry("deny", "gone.example", "old") as never);
+    await other.close();
+    const anew = movedSince(reviewed.digest, await acme.plan(text(), known, "prod"), reviewed);
+    expect(anew?.what).toBe("observed");
+    expect(anew?.details[0]).toMatch(
+      /^ {2}deny gone\.example: was made by Dana Reyes \(console\) on .* another one now, made by /,
+    );
+  });
+
+  it("of an earlier release is told as one", async () => {
+    await using acme = await tenant();
+    const plan = await acme.plan(TEXT, NOTHING, "prod");
+    const old = plan.digest.replace(/^v2/, "v1");
+    expect(movedSince(old, plan)).toMatchObject({
+      what: "digest",
+      message: expect.stringContaining("earlier release"),
+    });
+    using folder = settingsFolder({ "plan.json": JSON.stringify({ ...plan, digest: old }) });
+    expect(() => readPlanFile({ EMAIL_SECURITY_PLAN: folder.at("plan.json") })).toThrow(
+      "was made by an earlier release",
+    );
   });
 
   it("is not that of a plan that was changed, nor anything else that looks like one", async () => {

@@ -190,6 +190,11 @@ const schema = z
       })
       .readonly(),
     digest: text("Of the tenant, what is declared, and what the tenant holds of what changes."),
+    rules: z
+      .record(z.string(), z.string())
+      .readonly()
+      .describe("The policy, the options of the lists and own domains, each as JSON by its path.")
+      .exactOptional(),
     changes: z.array(change).readonly().describe("The most important first."),
     guards: z
       .array(
