@@ -44,6 +44,7 @@ const planFile = z.object({
       key: z.string(),
       before: standing.exactOptional(),
       after: standing.exactOptional(),
+      mayReplace: z.array(z.object({ key: z.string(), before: standing })).exactOptional(),
     }),
   ),
 });
@@ -101,7 +102,12 @@ export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefin
 }
 
 function reviewedPlan({ changes }: PlanFile): ReviewedPlan {
-  const reviewed = new Map(changes.map((change) => [`${change.kind} ${change.key}`, change]));
+  // What is taken over is no more under its own key.
+  const replaced = changes.flatMap(({ kind, mayReplace = [] }) =>
+    mayReplace.map((one) => ({ kind, ...one })),
+  );
+  const all: readonly Omit<PlanFile["changes"][number], "mayReplace">[] = [...replaced, ...changes];
+  const reviewed = new Map(all.map((change) => [`${change.kind} ${change.key}`, change]));
   return {
     refusal({ kind, key, before, after }) {
       const change = reviewed.get(`${kind} ${key}`);

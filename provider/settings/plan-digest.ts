@@ -7,6 +7,8 @@ export interface Touched {
   readonly key: string;
   readonly before?: TouchedStanding | undefined;
   readonly after?: TouchedStanding | undefined;
+  /** What else it may take the place of. */
+  readonly mayReplace?: readonly { readonly key: string; readonly before: TouchedStanding }[] | undefined;
 }
 
 interface TouchedStanding {
@@ -54,9 +56,10 @@ export function hashOfTenant(host: string, stack: string | undefined): string {
 
 /** The hash of what a plan touches, in any order. */
 export function hashOfTouched(touched: readonly Touched[]): string {
-  const lines = touched.map(({ kind, key, before, after }) =>
+  const lines = touched.flatMap(({ kind, key, before, after, mayReplace = [] }) => [
     JSON.stringify([kind, key, standing(before), standing(after)]),
-  );
+    ...mayReplace.map((other) => JSON.stringify([kind, key, "replaces", other.key, standing(other.before)])),
+  ]);
   return hashOf(lines.sort());
 }
 

@@ -37,12 +37,22 @@ allow:
     expires: never
 `;
 
+/** A service that holds one entry of a value only, whatever its scope, while this is true. */
+let holdsOneOfAValue = false;
+
+function refusal(method: string, body: unknown) {
+  const value = (body as { value?: string } | undefined)?.value;
+  const isThere = sandbox.allowDenyEntries("acme").some((row) => row.value === value);
+  if (!holdsOneOfAValue || method !== "POST" || !isThere) return undefined;
+  return { status: 409, body: { errors: [{ message: `${value} is on the list` }] } };
+}
+
 let sandbox: Sandbox;
 let project: EngineProject;
 let cli: CommandLine;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ scenario: "empty" });
+  sandbox = await startSandbox({ scenario: "empty", intercept: ({ method, body }) => refusal(method, body) });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   project = await EngineProject.create({ program: PROGRAM, environment });
   await mkdir(join(project.folder, "settings"));
@@ -148,6 +158,54 @@ it("refuses what moved since the review, naming it, and writes nothing", async (
   }
   expect(writes()).toEqual([]);
   await project.writeFile("settings/acme.yaml", reviewed);
+});
+
+it("takes over what the console put into another scope, as its plan says, where the service holds one of a value", async () => {
+  const row = sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
+  await console_("PATCH", `/allow_deny_entries/${row?.id}`, { verdict_scope: "graymail" });
+  holdsOneOfAValue = true;
+  const reviewed = SETTINGS.replace("Contract 2026-114", "Contract 2027-001");
+  const adopting = `${reviewed}lists: { entries: { adopt: true } }\n`;
+  try {
+    await project.writeFile("settings/acme.yaml", reviewed);
+    const without = await cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence");
+    expect(without.output).toMatch(
+      /allow partner\.example \(graymail\) is at the tenant.*set `adopt: true`/s,
+    );
+    await project.writeFile("settings/acme.yaml", adopting);
+    const planned = await cli(
+      "plan",
+      "settings/acme.yaml",
+      "--stack",
+      "dev",
+      "--no-evidence",
+      "--json",
+      "plan.json",
+    );
+    expect(planned.output.replace(/\s+/g, " ")).toContain(
+      "it takes the place of allow partner.example (graymail) (made by",
+    );
+    sandbox.clearRequests();
+    const applied = await cli(
+      "apply",
+      "settings/acme.yaml",
+      "--stack",
+      "dev",
+      "--plan",
+      "plan.json",
+      "--yes",
+    );
+    expect([applied.code, writes()]).toEqual([
+      0,
+      ["POST /allow_deny_entries", `PATCH /allow_deny_entries/${row?.id}`],
+    ]);
+    expect(held()).toContain("allow partner.example Contract 2027-001");
+    expect((await cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence")).code).toBe(0);
+  } finally {
+    holdsOneOfAValue = false;
+    await project.writeFile("settings/acme.yaml", reviewed);
+    await console_("PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
+  }
 });
 
 it("shows, adopts and reverts what the console did", async () => {

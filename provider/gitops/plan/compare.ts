@@ -134,6 +134,13 @@ function differences(reviewed: Plan, now: Plan): string[] {
       const there = change.before === undefined ? "is not there" : `is ${told(change.before)} now`;
       return [`  ${called}: ${there}, and would be ${becomes(change)}; the review did not show it`];
     }
+    const foreseen = new Map((was.mayReplace ?? []).map((one) => [one.key, one.before]));
+    for (const { key, before: there } of change.mayReplace ?? []) {
+      const known = foreseen.get(key);
+      if (known !== undefined && told(known) === told(there)) continue;
+      const was_ = known === undefined ? "the review did not show it" : `it was ${told(known)} at the review`;
+      return [`  ${called}: may take the place of ${printable(key)}, which is ${told(there)} now; ${was_}`];
+    }
     if (told(was.before) !== told(change.before)) {
       const by = change.before?.by === undefined ? "" : `, made by ${printable(change.before.by)}`;
       return [`  ${called}: was ${told(was.before)} at the review, is ${told(change.before)} now${by}`];

@@ -196,8 +196,20 @@ class Comparison {
     }
     const before = row === undefined ? undefined : standingOfEntry(row);
     const sign = row === undefined ? "add" : "change";
-    this.bare.push({ ...subject, sign, ...withoutUndefined({ before }), after, ...this.#said(list, key) });
     const doesAdopt = list.options["adopt"] === true;
+    const others = row === undefined ? this.#otherScopes(entry, key, gone) : [];
+    const mayReplace =
+      doesAdopt && others.length > 0
+        ? others.map((other) => ({ key: keyOfRow(other), before: standingOfEntry(other) }))
+        : undefined;
+    this.bare.push({
+      ...subject,
+      sign,
+      ...withoutUndefined({ before, mayReplace }),
+      after,
+      ...this.#said(list, key),
+    });
+    if (!doesAdopt) for (const other of others) this.#sayOtherScope(other, key);
     // What the state does not know is taken over only when the files say so.
     if (row !== undefined && !doesAdopt && list.known !== undefined && !Object.hasOwn(there.content, key)) {
       const differs = row.list === entry.list ? "with another comment" : `on the ${row.list} list`;
@@ -223,6 +235,30 @@ class Comparison {
     });
   }
 
+  /** What stands on the same list in another scope, and nobody declares: a service may hold one of the two only. */
+  #otherScopes(entry: ListedEntry, key: string, gone: EntriesAround["gone"]): readonly AllowDenyEntryRow[] {
+    return (this.#byValue.get(naturalKey(entry.entryType, entry.value)) ?? []).filter(
+      (row) =>
+        row.list === entry.list &&
+        keyOfRow(row) !== key &&
+        !gone.has(row) &&
+        !this.#isDeclared(keyOfRow(row)),
+    );
+  }
+
+  #isDeclared(key: string): boolean {
+    return this.#desired.lists.some(({ kind, declared }) => kind === "entry" && Object.hasOwn(declared, key));
+  }
+
+  #sayOtherScope(row: AllowDenyEntryRow, key: string): void {
+    this.findings.push({
+      code: "other-scope",
+      level: "note",
+      message: `${row.list} ${printable(keyOfRow(row))} is at the tenant, and nobody declares it. Where the service holds one entry of a value only, the run is refused: set \`adopt: true\` for the entries to take it over, or remove it in the console.`,
+      subject: { kind: "entry", key },
+    });
+  }
+
   /** What stands on the other list with the same value in another scope, and keeps an entry off its list. */
   #inTheWay(
     entry: ListedEntry,
@@ -232,8 +268,7 @@ class Comparison {
     const natural = naturalKey(entry.entryType, entry.value);
     // What is declared leaves its place first, but for two that the state does not know: each waits for the other.
     const leaves = (other: string): boolean =>
-      this.#desired.lists.some(({ kind, declared }) => kind === "entry" && Object.hasOwn(declared, other)) &&
-      (!isTaken || Object.hasOwn(before.content, other));
+      this.#isDeclared(other) && (!isTaken || Object.hasOwn(before.content, other));
     return (this.#byValue.get(natural) ?? []).filter(
       (row) =>
         isList(row.list) &&

@@ -86,6 +86,12 @@ interface Subject {
   readonly verdictScope?: string;
 }
 
+/** An entry that another may take the place of. */
+export interface Replaced {
+  readonly key: string;
+  readonly before: Standing;
+}
+
 export type Sign = "add" | "change" | "remove";
 
 /** One entry or VIP that a run would add, change or remove. */
@@ -97,6 +103,11 @@ export interface Change extends Subject {
   readonly after?: Standing;
   /** Why, where the files do not say it in their place: "expired on 2026-10-31", "no longer declared". */
   readonly why?: string;
+  /**
+   * Entries of the same value and list in another scope: where the service holds one entry of a value only, the addition takes
+   * the place of one of these (`adopt: true`). Where it holds several, they stay.
+   */
+  readonly mayReplace?: readonly Replaced[];
   /** What the files say beside it. */
   readonly ticket?: string;
   readonly owner?: string;

@@ -350,6 +350,30 @@ describe("the digest of a plan", () => {
     );
   });
 
+  it("is over what an addition may take the place of, in another scope", async () => {
+    await using acme = await tenant([entry("deny", "one.example", "old", { verdict_scope: "graymail" })]);
+    const text =
+      "version: 1\nlists: { entries: { adopt: true } }\ndeny: [{ value: one.example, comment: INC-1 }]\n";
+    const reviewed = await acme.plan(text, NOTHING, "prod");
+    expect(reviewed.changes[0]?.mayReplace).toMatchObject([
+      { key: "one.example (graymail)", before: { list: "deny", comment: "old" } },
+    ]);
+    const [row] = acme.sandbox.allowDenyEntries("acme");
+    await acme.console.allowDenyEntries.update(row?.id ?? "", { comment: "do not touch" });
+    const now = await acme.plan(text, NOTHING, "prod");
+    expect(movedSince(reviewed.digest, now)?.what).toBe("observed");
+    expect(movedSince(reviewed.digest, now, reviewed)?.details).toEqual([
+      '  deny one.example: may take the place of one.example (graymail), which is deny: "do not touch" now; it was deny: "old" at the review',
+    ]);
+    // What is declared itself, or goes, is nobody's to take over.
+    const both = `${text.replace("deny: [", "deny: [{ value: one.example, scope: graymail, comment: old }, ")}`;
+    const changes = (await acme.plan(both, NOTHING, "prod")).changes;
+    expect(changes.map(({ key, mayReplace }) => [key, mayReplace])).toContainEqual([
+      "one.example",
+      undefined,
+    ]);
+  });
+
   it("of an earlier release is told as one", async () => {
     await using acme = await tenant();
     const plan = await acme.plan(TEXT, NOTHING, "prod");

@@ -240,7 +240,7 @@ function tableRow({ change, sign, word, list, kind, facts }: Card): string {
     );
   return markdownRow([
     say`\`${sign}\` ${word} ${list}<br>${given(change.value)}${kind.length > 0 ? say`<br>${kind}` : []}`,
-    of("comment", "why", "accepted", "finding"),
+    of("comment", "why", "replaces", "accepted", "finding"),
     of("asked for", "declared", "held"),
     of("mail", "reports", "backtest"),
   ]);

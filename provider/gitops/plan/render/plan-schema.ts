@@ -101,6 +101,13 @@ const change = z
     before: standing.describe("As the tenant holds it; absent for an addition.").exactOptional(),
     after: standing.describe("As it is declared; absent for a removal.").exactOptional(),
     why: text("Why, where the files do not say it in their place.").exactOptional(),
+    mayReplace: z
+      .array(z.strictObject({ key: z.string(), before: standing }).readonly())
+      .readonly()
+      .describe(
+        "Of the same value in another scope: what it takes the place of where the service holds one only.",
+      )
+      .exactOptional(),
     ticket: z.string().exactOptional(),
     owner: z.string().exactOptional(),
     approvedBy: z.string().exactOptional(),

@@ -83,6 +83,7 @@ export interface Fact {
     | "accepted"
     | "comment"
     | "why"
+    | "replaces"
     | "asked for"
     | "declared"
     | "held";
@@ -259,6 +260,7 @@ function factsOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: Ba
     { label: "accepted", words: acceptedWords(change), isAlarming },
     { label: "comment", words: commentWords(change) },
     { label: "why", words: change.why === undefined ? [] : [sentence(change.why)] },
+    { label: "replaces", words: replacedWords(change) },
     ...mailFacts(plan, change, allows),
     ...(change.evidence?.applies === false ? [] : backtestFacts(plan, allows, denies)),
     ...change.findings.map(
@@ -470,6 +472,16 @@ export function findingWords({ level, code, message }: Finding): Words {
 function acceptedWords({ accepted, after }: Change): Words {
   const because = accepted ?? after?.acceptRisk;
   return because === undefined ? [] : say`The risk, because: ${given(because)}`;
+}
+
+function replacedWords({ mayReplace = [], after }: Change): Words {
+  if (mayReplace.length === 0) return [];
+  const all = mayReplace.map(({ key, before }) => {
+    const made = heldWords(before);
+    const comment = before.comment === undefined ? [] : say`: ${given(before.comment)}`;
+    return say`${after?.list ?? "entry"} ${given(key)}${made.length > 0 ? say` (${made})` : []}${comment}`;
+  });
+  return say`Where the service holds one entry of a value only, it takes the place of ${enumerate(all)}.`;
 }
 
 function commentWords({ before, after }: Change): Words {

@@ -121,6 +121,7 @@ function calm(paper: Paper, cards: readonly Card[], limit: number): void {
 
 /** What says itself what it is. */
 const SPEAKING: ReadonlySet<string> = new Set([
+  "replaces",
   "mail",
   "details",
   "reports",
