@@ -7,7 +7,7 @@ const TITLES: Readonly<Record<DriftWhat, readonly [title: string, meaning: strin
   added: ["Added", "at the tenant, and no file declares it"],
   changed: ["Changed", "at the tenant, otherwise than declared"],
   missing: ["Missing", "declared, and not at the tenant"],
-  leaving: ["Leaving", "at the tenant still, and removed by the next run"],
+  leaving: ["Leaving", "at the tenant still, and no longer declared; the next run removes it"],
 };
 
 const WHAT = Object.keys(TITLES) as DriftWhat[];

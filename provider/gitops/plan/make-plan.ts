@@ -87,6 +87,7 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
   const judged = judgeOf(desired, backtest);
   const changes = bare.map((change) => judged(change, mail.of(change)));
   const unmanaged = comparison.unmanaged();
+  const expired = expiredOf(desired, observed, changes);
   const count = (sign: Change["sign"]): number => changes.filter((change) => change.sign === sign).length;
   return {
     format: PLAN_FORMAT,
@@ -104,10 +105,11 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
     changes: changes.toSorted(byImportance),
     guards: [...comparison.otherTenant(), ...guards],
     unmanaged,
-    expired: expiredOf(desired, observed),
+    expired,
     findings: [
       ...desired.findings,
       ...comparison.findings,
+      ...expired.flatMap(staying),
       ...standingAllows(listed, changes, desired, mail),
     ],
     counts: {
@@ -653,19 +655,55 @@ function byImportance(one: Change, other: Change): number {
   return at < 0 ? (one.key < other.key ? -1 : 1) : (a[at] ?? 0) - (b[at] ?? 0);
 }
 
-function expiredOf({ expired, lists }: Desired, observed: Observed): Expired[] {
+/** What is past its end, and no run takes away. */
+function staying({ kind, key, list, value, expires, place, stays }: Expired): Finding[] {
+  if (stays === undefined) return [];
+  const what = kind === "vip" ? "The VIP" : `The ${list} of`;
+  return [
+    {
+      code: "expired-stays",
+      level: "warning",
+      message: `${what} ${quote(value)} was declared until ${expires}, and is at the tenant. This stack has never declared it, so the next run leaves it: remove it in the console, or run once with a later \`expires\`, so that the stack has it.`,
+      ...withoutUndefined({ place }),
+      subject: { kind, key },
+    },
+  ];
+}
+
+function expiredOf({ expired, lists }: Desired, observed: Observed, changes: readonly Change[]): Expired[] {
   const isDeclared = ({ kind, key }: DeclaredEntry | DeclaredVip): boolean =>
     lists.some((list) => list.kind === kind && Object.hasOwn(list.declared, key));
+  const goes = new Set(
+    changes.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`),
+  );
+  const staysWhere = ({ kind, key }: DeclaredEntry | DeclaredVip, isThere: boolean): { stays?: true } => {
+    const isKnown = lists.some((list) => list.kind === kind && list.known !== undefined);
+    return isThere && isKnown && !goes.has(`${kind} ${key}`) ? { stays: true } : {};
+  };
   return expired
     .filter((one) => !isDeclared(one))
     .map((one): Expired => {
       const rest = { expires: one.expires ?? "", place: one.place };
       if (one.kind === "vip") {
-        return { kind: "vip", key: one.key, value: one.email, ...rest, isThere: observed.vips.has(one.key) };
+        const row = observed.vips.get(one.key);
+        // A VIP that the stack keeps (onDelete), or that is detected, is told as such.
+        const isKept = lists.some(({ kind, options }) => kind === "vip" && options["onDelete"] === "keep");
+        const stays = row !== undefined && isStored(row) && !isKept ? staysWhere(one, true) : {};
+        return { kind: "vip", key: one.key, value: one.email, ...rest, isThere: row !== undefined, ...stays };
       }
       const isThere = (observed.entries.get(one.key) ?? []).some(({ list }) => list === one.list);
       const { key, value, entryType, verdictScope, list } = one;
-      return { kind: "entry", key, value, entryType, verdictScope, list, ...rest, isThere };
+      return {
+        kind: "entry",
+        key,
+        value,
+        entryType,
+        verdictScope,
+        list,
+        ...rest,
+        isThere,
+        ...staysWhere(one, isThere),
+      };
     });
 }
 

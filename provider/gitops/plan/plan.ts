@@ -151,6 +151,8 @@ export interface Expired extends Subject {
   readonly place?: Place;
   /** Whether the tenant still holds it. */
   readonly isThere: boolean;
+  /** That it is there, and the next run leaves it: the stack has never declared it, so it may be somebody else's. */
+  readonly stays?: true;
 }
 
 /** What the evidence rests on. */

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type AllowDenyEntryRow, SettingsClient } from "../../../provider/client";
+import { driftOf } from "../../../provider/gitops/drift";
 import { readSettings } from "../../../provider/gitops/files/read-settings";
 import { movedSince } from "../../../provider/gitops/plan/compare";
 import { desiredOf, type KnownLists } from "../../../provider/gitops/plan/desired";
@@ -204,6 +205,48 @@ deny: []
     expect(brief(plan).sort()).toEqual([
       "change twin.example deny allow",
       "remove twin.example (graymail) deny not declared, and the list is exclusive",
+    ]);
+  });
+
+  it("says of what is past its end and was never this stack's that it stays, as drift does", async () => {
+    await using acme = await tenant([entry("allow", "late.example", "fair"), entry("allow", "ours.example")]);
+    const text =
+      "version: 1\nallow: [{ value: late.example, expires: 2026-10-31 }, { value: ours.example, expires: 2026-10-31 }, stays.example]\n";
+    const known: KnownLists = {
+      entries: { content: { "ours.example": "allow", "stays.example": "allow" } },
+      vips: { content: {} },
+    };
+    const plan = await acme.plan(text, known, "prod");
+    expect(brief(plan)).toContain("remove ours.example allow expired on 2026-10-31");
+    expect(plan.expired.map(({ key, isThere, stays }) => [key, isThere, stays])).toEqual([
+      ["late.example", true, true],
+      ["ours.example", true, undefined],
+    ]);
+    expect(plan.findings.filter(({ code }) => code === "expired-stays")).toMatchObject([
+      { level: "warning", subject: { key: "late.example" }, place: { line: 2 } },
+    ]);
+    using folder = settingsFolder({ "acme.yaml": text });
+    const settings = readSettings(folder.at("acme.yaml"), { today: TODAY });
+    const client = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
+    const observed = await observe(client);
+    await client.close();
+    const told = (state?: KnownLists) =>
+      driftOf(settings, observed, "sandbox", state)
+        .items.filter(({ what }) => what !== "missing")
+        .map(({ what, key, why }) => [what, key, why]);
+    expect(told(known)).toEqual([
+      [
+        "added",
+        "late.example",
+        "declared until 2026-10-31, which is past; this stack has never declared it, so the next run leaves it",
+      ],
+      ["leaving", "ours.example", "expired on 2026-10-31"],
+    ]);
+    const unsure =
+      "expired on 2026-10-31; the next run removes it if the stack has declared it, which --stack tells";
+    expect(told()).toEqual([
+      ["leaving", "late.example", unsure],
+      ["leaving", "ours.example", unsure],
     ]);
   });
 

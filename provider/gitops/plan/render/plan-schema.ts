@@ -227,6 +227,10 @@ const schema = z
             expires: text("The last day (UTC)."),
             place: place.exactOptional(),
             isThere: z.boolean().describe("Whether the tenant still holds it."),
+            stays: z
+              .literal(true)
+              .describe("That the next run leaves it: the stack has never declared it.")
+              .exactOptional(),
           })
           .readonly(),
       )

@@ -445,9 +445,13 @@ export function unmanagedWords(one: Unmanaged): Words {
 }
 
 /** `allow old.example: until 2026-10-31, the tenant still holds it, settings/acme.yaml:18`. */
-export function expiredWords({ kind, list, value, expires, place, isThere }: Expired): Words {
+export function expiredWords({ kind, list, value, expires, place, isThere, stays }: Expired): Words {
   const at = place === undefined ? [] : say`, ${lineOf(place)}`;
-  const there = isThere ? "the tenant still holds it" : "the tenant does not hold it";
+  const there = !isThere
+    ? "the tenant does not hold it"
+    : stays === true
+      ? "the tenant still holds it, and the next run leaves it"
+      : "the tenant still holds it";
   return say`${kind === "vip" ? "VIP" : (list ?? "entry")} ${given(value)}: until ${day(expires)}, ${there}${at}`;
 }
 
