@@ -30,11 +30,19 @@ export function suggestCommand(): Command {
     .action(verb(run));
 }
 
-const KINDS: readonly SuggestionKind[] = ["vip", "deny", "expiring-allow", "unused-allow", "shadowed"];
+const KINDS: readonly SuggestionKind[] = [
+  "vip",
+  "deny",
+  "malicious-allow",
+  "expiring-allow",
+  "unused-allow",
+  "shadowed",
+];
 
 const TITLES: Readonly<Record<SuggestionKind, string>> = {
   vip: "Targeted people who are no VIPs",
-  deny: "Confirmed phishing that is not denied",
+  deny: "Phishing that is not denied",
+  "malicious-allow": "Allows of senders that were found malicious",
   "expiring-allow": "Allows that end soon",
   "unused-allow": "Allows that nothing detected came under",
   shadowed: "Entries that another one makes needless",
