@@ -239,10 +239,27 @@ it("shows, adopts and reverts what the console did", async () => {
   expect(unmanaged).toEqual([]);
 });
 
+it("says that a plan of another day is not this run's, without a stack trace", async () => {
+  const late = SETTINGS.replace("Contract 2026-114", "do not touch").replace(
+    "expires: never",
+    "expires: 2030-01-01",
+  );
+  await project.writeFile("settings/acme.yaml", `${late}lists: { entries: { maxRemovalFraction: 1 } }\n`);
+  const day = ["--today", "2030-01-02"];
+  sandbox.clearRequests();
+  const applied = await cli("apply", "settings/acme.yaml", "--stack", "dev", "--yes", ...day);
+  expect(applied.code).toBe(1);
+  expect(applied.output).toContain("the plan was made for another day");
+  expect(applied.output).toContain("Run this again without --today");
+  expect(applied.output).not.toMatch(/^\s+at .*\(.*:\d+:\d+\)$/m);
+  expect(writes()).toEqual([]);
+});
+
 it("tells a mistake at its line in a preview, and registers nothing", async () => {
   await project.writeFile("settings/acme.yaml", `${SETTINGS}deny: [010]\n`);
   const preview = await project.run("preview");
   expect(preview.output).toMatch(/settings\/acme\.yaml:12:8 error: value: 010 is read as 10 by YAML/);
+  expect(preview.output).not.toContain("unhandled exception");
   expect(preview.code).not.toBe(0);
   expect((await cli("plan", "settings/acme.yaml")).code).toBe(1);
 });
