@@ -25,6 +25,7 @@ import { OwnDomains } from "../../settings/own-domains";
 import { digestOf, hashOf, hashOfTenant, hashOfTouched } from "../../settings/plan-digest";
 import { RISKS, risksOf } from "../../settings/risk";
 import { canonicalComment, printable, quote } from "../../settings/text";
+import { unicodeOf } from "../../settings/unicode-value";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { isStored } from "../../tenant";
 import type { Finding } from "../files/finding";
@@ -89,7 +90,7 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
   const unmanaged = comparison.unmanaged();
   const expired = expiredOf(desired, observed, changes);
   const count = (sign: Change["sign"]): number => changes.filter((change) => change.sign === sign).length;
-  return {
+  return withUnicode({
     format: PLAN_FORMAT,
     createdAt: observed.at,
     tenant,
@@ -121,6 +122,20 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
     },
     evidence: mail.summary,
     ...(backtest === undefined ? {} : { backtest }),
+  });
+}
+
+/** What is in punycode, also in its own script. */
+function withUnicode(plan: Plan): Plan {
+  const told = <One extends { readonly value: string }>(one: One): One => {
+    const unicode = unicodeOf(one.value);
+    return unicode === undefined ? one : { ...one, unicode };
+  };
+  return {
+    ...plan,
+    changes: plan.changes.map(told),
+    unmanaged: plan.unmanaged.map(told),
+    expired: plan.expired.map(told),
   };
 }
 

@@ -81,6 +81,8 @@ interface Subject {
   readonly key: string;
   /** The canonical value or mailbox. */
   readonly value: string;
+  /** The same in its own script, where the canonical form is punycode. */
+  readonly unicode?: string;
   /** Only of entries: `domain`, `ip`, `email_address`, or what else the service holds. */
   readonly entryType?: string;
   readonly verdictScope?: string;

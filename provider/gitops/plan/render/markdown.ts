@@ -1,5 +1,4 @@
 import type { Plan } from "../plan";
-import { bytesOf, filled } from "./markdown-room";
 import { markdownBlock, markdownCode, markdownRow, markdownWords, wrap } from "./markdown-text";
 import {
   type Card,
@@ -14,7 +13,9 @@ import {
   type Report,
   reportOf,
   unmanagedWords,
+  valueWords,
 } from "./report";
+import { bytesOf, filled } from "./room";
 import { day, given, join, number, say, type Words } from "./words";
 
 /** The first line of a plan in Markdown, by which a bot finds its own comment and updates it. */
@@ -97,7 +98,7 @@ function sectionsOf(report: Report, where: string): Section[] {
     ],
     ["Expired, so no longer declared", report.expired.map(expiredWords)],
     ["Left alone: at the tenant, and nobody declares it", report.unmanaged.map(unmanagedWords)],
-    ["Denies that no threat came under", report.unmatched?.keys.map((key) => [given(key)]) ?? []],
+    ["Denies that no threat came under", report.unmatched?.keys.map(valueWords) ?? []],
   ];
   for (const [title, lines] of asides) {
     const first = title.startsWith("Denies") ? report.unmatched?.words : undefined;
@@ -211,7 +212,7 @@ function cardLine(card: Card): string {
 
 function headWords({ change, sign, word, list, kind }: Card): string {
   const about = kind.length > 0 ? ` (${markdownWords(kind, { limit: 60 })})` : "";
-  return `\`${sign}\` ${word} ${list} ${markdownCode(change.value, 320)}${about}`;
+  return `\`${sign}\` ${word} ${list} ${markdownWords(valueWords(change.value), { limit: 320 })}${about}`;
 }
 
 function table(title: string, all: readonly Card[], room: number, where: string): string {
@@ -239,7 +240,7 @@ function tableRow({ change, sign, word, list, kind, facts }: Card): string {
       "<br>",
     );
   return markdownRow([
-    say`\`${sign}\` ${word} ${list}<br>${given(change.value)}${kind.length > 0 ? say`<br>${kind}` : []}`,
+    say`\`${sign}\` ${word} ${list}<br>${valueWords(change.value)}${kind.length > 0 ? say`<br>${kind}` : []}`,
     of("comment", "why", "replaces", "accepted", "finding"),
     of("asked for", "declared", "held"),
     of("mail", "reports", "backtest"),

@@ -46,6 +46,7 @@ const subject = {
   kind,
   key: text("The value or mailbox, with what tells it from others of the same value."),
   value: text("The canonical value or mailbox."),
+  unicode: text("The same in its own script, where the canonical form is punycode.").exactOptional(),
   entryType: text(
     "Only of entries: domain, ip, email_address, or what else the service holds.",
   ).exactOptional(),

@@ -1,4 +1,5 @@
 import { DEFAULT_VERDICT_SCOPE } from "../../../settings/assumptions";
+import { unicodeOf } from "../../../settings/unicode-value";
 import { type Finding, isLoosening, type Place } from "../../files/finding";
 import type {
   Alarm,
@@ -335,7 +336,7 @@ function sendersWords({ senders, senderCount }: Evidence, kind: Change["kind"]):
   if (senderCount < 2 || kind === "vip") return [];
   if (senders.length < senderCount) return say`from ${senderCount} senders`;
   return say`from ${join(
-    senders.map(({ name, count }) => say`${given(name)} (${count})`),
+    senders.map(({ name, count }) => say`${valueWords(name)} (${count})`),
     ", ",
   )}`;
 }
@@ -426,11 +427,17 @@ const MOST_RECIPIENTS = 4;
 export function exampleWords({ time, sender, recipient, subject, verdict }: BacktestExample): Words {
   const parts: Words[] = [];
   if (time !== undefined) parts.push(day(time));
-  if (sender !== undefined) parts.push(say`from ${given(sender)}`);
+  if (sender !== undefined) parts.push(say`from ${valueWords(sender)}`);
   if (recipient !== undefined) parts.push(say`to ${given(recipient)}`);
   if (subject !== undefined) parts.push(say`subject ${given(subject)}`);
   if (verdict !== undefined) parts.push(nameWords(verdict));
   return join(parts, ", ");
+}
+
+/** A domain or mailbox; one in punycode also in its own script. */
+export function valueWords(value: string): Words {
+  const unicode = unicodeOf(value);
+  return unicode === undefined ? [given(value)] : say`${given(value)} (${given(unicode)})`;
 }
 
 /** What the tenant holds and nobody declares: `allow clicked.example (domain, made by … on 2026-11-02): by hand`. */
@@ -441,7 +448,7 @@ export function unmanagedWords(one: Unmanaged): Words {
   );
   const comment = one.before.comment === undefined ? [] : say`: ${given(one.before.comment)}`;
   const list = one.kind === "vip" ? "VIP" : (one.before.list ?? "entry");
-  return say`${list} ${given(one.value)}${about.length > 0 ? say` (${about})` : []}${comment}`;
+  return say`${list} ${valueWords(one.value)}${about.length > 0 ? say` (${about})` : []}${comment}`;
 }
 
 /** `allow old.example: until 2026-10-31, the tenant still holds it, settings/acme.yaml:18`. */
@@ -452,7 +459,7 @@ export function expiredWords({ kind, list, value, expires, place, isThere, stays
     : stays === true
       ? "the tenant still holds it, and the next run leaves it"
       : "the tenant still holds it";
-  return say`${kind === "vip" ? "VIP" : (list ?? "entry")} ${given(value)}: until ${day(expires)}, ${there}${at}`;
+  return say`${kind === "vip" ? "VIP" : (list ?? "entry")} ${valueWords(value)}: until ${day(expires)}, ${there}${at}`;
 }
 
 /** `settings/acme.yaml:12`; nothing where there is no place. */
@@ -536,7 +543,8 @@ function heldWords(before: Standing | undefined): Words {
 }
 
 function unmatchedOf({ backtest, evidence }: Plan): Pick<Report, "unmatched"> {
-  if (backtest === undefined || backtest.unmatchedDenies.length === 0) return {};
+  // Where there was no threat to match, nothing is said of any deny.
+  if (backtest === undefined || backtest.threats === 0 || backtest.unmatchedDenies.length === 0) return {};
   const keys = backtest.unmatchedDenies;
   const words = say`${keys.length} of ${counted(backtest.denyCount, "deny", "denies")} matched no threat in ${counted(
     evidence.days,

@@ -12,6 +12,7 @@ import {
   type Mood,
   reportOf,
   unmanagedWords,
+  valueWords,
 } from "./report";
 import { given, join, number, say, type Words } from "./words";
 
@@ -62,7 +63,7 @@ export function planText(
   if (report.unmatched !== undefined) {
     paper.heading(["Denies that no threat came under"]);
     paper.text(report.unmatched.words, { indent: INDENT });
-    const keys = report.unmatched.keys.slice(0, aside).map((key): Words => [given(key)]);
+    const keys = report.unmatched.keys.slice(0, aside).map(valueWords);
     const more = report.unmatched.keys.length - keys.length;
     paper.text(join(more > 0 ? [...keys, [`and ${number(more)} more`]] : keys, ", "), { indent: INDENT });
   }
@@ -133,7 +134,7 @@ const SPEAKING: ReadonlySet<string> = new Set([
 
 function head(paper: Paper, { change, sign, word, list, kind }: Card): void {
   const about = kind.length > 0 ? say` (${kind})` : [];
-  const words = say`${given(change.value)}${about}`;
+  const words = say`${valueWords(change.value)}${about}`;
   paper.marked(`${sign} ${word} ${list}`, words, { indent: INDENT, style: SIGN_STYLES[sign] });
 }
 
