@@ -6,11 +6,11 @@ import { VipList } from "../resources/vip-list";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { partsOfDigest } from "../settings/plan-digest";
 import { quote } from "../settings/text";
+import { entryArguments, memberArguments } from "./files/declared";
 import { findingText } from "./files/finding";
-import { entryArguments, memberArguments, readSettings } from "./files/read-settings";
+import { readSettings } from "./files/read-settings";
 import type { Settings } from "./files/settings";
-import { desiredOf } from "./plan/desired";
-import { hashOfDesired } from "./plan/make-plan";
+import { desiredOf, hashOfDesired } from "./plan/desired";
 import { TENANT_SETTINGS_TYPE } from "./tenant-settings-type";
 
 /** The arguments of {@link TenantSettings}. */

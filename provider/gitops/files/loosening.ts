@@ -1,14 +1,11 @@
 import { quote } from "../../settings/text";
 import { type Finding, lineText, type Place } from "./finding";
-import type { ListsOptions, Policy, SettingsFile } from "./settings-schema";
+import { OPTION_PATHS, type OptionPath, type SettingsFile } from "./settings-schema";
 
 /*
  * A file that many include is reviewed by more people than each that includes it. So what it asks for can be tightened by
  * those, and loosened only where it says itself, under `mayLoosen`, that it may be.
  */
-
-/** A rule or an option by its path in a settings file: `policy.requireTicket`. */
-export type OptionPath = keyof typeof DIRECTIONS;
 
 /** What one file asks for. */
 export interface Demand {
@@ -50,10 +47,6 @@ const same: Direction<readonly string[]> = {
 /** Two of them can't be compared. */
 const asItIs: Direction<unknown> = { isLooser: (value, than) => value !== than };
 
-type Directions<Options, Prefix extends string> = {
-  readonly [Key in keyof Options & string as `${Prefix}.${Key}`]-?: Pick<Direction<never>, "isLooser">;
-};
-
 /** Every rule and option has a direction: without one it does not compile. */
 const DIRECTIONS = {
   "policy.requireComment": all,
@@ -80,12 +73,7 @@ const DIRECTIONS = {
   "lists.vips.confirmRemovals": asItIs,
   // An exclusion lasts.
   "lists.vips.onDelete": stays("keep"),
-} as const satisfies Directions<Policy, "policy"> &
-  Directions<NonNullable<ListsOptions["entries"]>, "lists.entries"> &
-  Directions<NonNullable<ListsOptions["vips"]>, "lists.vips">;
-
-/** All that can stand under `mayLoosen`. */
-export const OPTION_PATHS = Object.keys(DIRECTIONS) as [OptionPath, ...OptionPath[]];
+} as const satisfies Readonly<Record<OptionPath, Pick<Direction<never>, "isLooser">>>;
 
 /** What a file says itself, with its place. */
 export function demandsOf(content: SettingsFile, placeOf: (path: readonly string[]) => Place): Demand[] {

@@ -1,28 +1,18 @@
 import { dirname, join, normalize, resolve } from "node:path";
 import { readOwnDomainNames } from "../../resources/configuration";
 import { allowDenyEntryArguments, checkEntryArguments } from "../../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE, type List } from "../../settings/assumptions";
-import { parseEntryValue, parseMailbox } from "../../settings/entry-value";
-import { keyOfEntry, keyOfVip, nameOfKey, textOfEntry, textOfVip } from "../../settings/keyed-list";
+import { nameOfKey } from "../../settings/keyed-list";
 import { checkList, ENTRIES, type ListKind, MEMBERS, readPatterns } from "../../settings/list-arguments";
 import { OwnDomains } from "../../settings/own-domains";
 import type { Pattern } from "../../settings/pattern";
-import { canonicalComment, quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
+import { quote } from "../../settings/text";
+import { canonical, declaredEntry, declaredVip, entryArguments, mailbox, memberArguments } from "./declared";
 import { type Finding, hasErrors, inOrder, lineText, type Place, SettingsFileError } from "./finding";
-import {
-  type Demand,
-  demandsOf,
-  impliedBy,
-  loosening,
-  loosenings,
-  type OptionPath,
-  Options,
-} from "./loosening";
+import { type Demand, demandsOf, impliedBy, loosening, loosenings, Options } from "./loosening";
 import { includeRefusal, isFinding, readerFrom, readSource } from "./read-source";
 import { type FileFormat, schemaFindings } from "./schema-findings";
 import type { Declared, DeclaredEntry, DeclaredVip, Excluded, Settings } from "./settings";
-import { type SettingsFile, settingsFile } from "./settings-schema";
+import { type OptionPath, type SettingsFile, settingsFile } from "./settings-schema";
 import type { YamlSource } from "./yaml-source";
 
 /** How settings files are read. */
@@ -533,55 +523,6 @@ function subjectOf({ kind, key }: DeclaredEntry | DeclaredVip): string {
 
 const NO_FAILURES = { failures: [] } as const;
 
-type RawEntry = NonNullable<SettingsFile["allow"]>[number];
-type RawVip = NonNullable<SettingsFile["vips"]>[number];
-
-function declaredEntry(list: List, raw: RawEntry, place: Place, isShort: true | undefined): DeclaredEntry {
-  const parsed = parseEntryValue(raw.value);
-  // It was checked just now.
-  if (!parsed.ok) throw new TypeError(parsed.reason);
-  const { canonical: value, entryType } = parsed.value;
-  const verdictScope = raw.scope ?? DEFAULT_VERDICT_SCOPE;
-  const about = aboutOf(raw);
-  const acceptRisk = raw.acceptRisk === undefined ? undefined : canonicalComment(raw.acceptRisk);
-  return withoutUndefined({
-    kind: "entry" as const,
-    key: keyOfEntry({ value, entryType, verdictScope }),
-    text: textOfEntry({ list, comment: about.comment, acceptRisk }),
-    list,
-    value,
-    written: raw.value,
-    entryType,
-    verdictScope,
-    ...about,
-    acceptRisk,
-    place,
-    isShort,
-    overrides: [],
-  });
-}
-
-function declaredVip(raw: RawVip, place: Place, isShort: true | undefined): DeclaredVip {
-  const email = mailbox(raw.email);
-  const about = aboutOf(raw);
-  return withoutUndefined({
-    kind: "vip" as const,
-    key: keyOfVip(email),
-    text: textOfVip(about),
-    email,
-    written: raw.email,
-    ...about,
-    place,
-    isShort,
-    overrides: [],
-  });
-}
-
-function aboutOf({ comment, ticket, owner, approvedBy, expires }: Omit<RawVip, "email">) {
-  const text = canonicalComment(comment);
-  return { comment: text === "" ? undefined : text, ticket, owner, approvedBy, expires };
-}
-
 /** Elements that are a text alone, as the mapping that they stand for. */
 function writtenOut(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
@@ -653,35 +594,8 @@ function wrong(
   return { code, message: `${quote(one.written)} is refused${because}` };
 }
 
-/** An entry as an element of `AllowDenyList`. */
-export function entryArguments({ list, value, verdictScope, comment, acceptRisk }: DeclaredEntry) {
-  const isDefault = verdictScope === DEFAULT_VERDICT_SCOPE;
-  return withoutUndefined({
-    list,
-    value,
-    verdictScope: isDefault ? undefined : verdictScope,
-    comment,
-    acceptRisk,
-  });
-}
-
-/** A VIP as an element of `VipList`. */
-export function memberArguments({ email, comment }: DeclaredVip) {
-  return withoutUndefined({ email, comment });
-}
-
 function nameOf(one: DeclaredEntry | DeclaredVip): string {
   return one.kind === "vip" ? one.email : nameOfKey(one.key);
-}
-
-function canonical(value: string): string {
-  const parsed = parseEntryValue(value);
-  return parsed.ok ? parsed.value.canonical : value;
-}
-
-function mailbox(email: string): string {
-  const parsed = parseMailbox(email);
-  return parsed.ok ? parsed.value : email;
 }
 
 function sorted<One extends Declared>(declared: Iterable<One>): One[] {

@@ -7,7 +7,6 @@ import { LIST_MODES } from "../../settings/list-arguments";
 import { isPublicSuffix, parseOwnDomains } from "../../settings/own-domains";
 import { parsePattern } from "../../settings/pattern";
 import { isPrintable, quote } from "../../settings/text";
-import { OPTION_PATHS, type OptionPath } from "./loosening";
 
 /** The version of the format of settings files. */
 export const SETTINGS_VERSION = 1;
@@ -133,33 +132,31 @@ const listOptions = {
 
 const flag = z.boolean({ error: (issue) => missingOr(issue.input, "true or false") });
 
+const entriesOptions = z.strictObject(
+  {
+    ...listOptions,
+    adopt: flag
+      .describe("Whether entries that exist with other arguments are taken over and changed.")
+      .optional(),
+  },
+  { error: (issue) => mapping(issue.input) },
+);
+
+const vipsOptions = z.strictObject(
+  {
+    ...listOptions,
+    onDelete: z
+      .enum(ON_DELETE, { error: (issue) => missingOr(issue.input, oneOf(ON_DELETE)) })
+      .describe("What removing a VIP does: exclude (lasts) or keep (only forget it).")
+      .optional(),
+  },
+  { error: (issue) => mapping(issue.input) },
+);
+
 const lists = z.strictObject(
   {
-    entries: z
-      .strictObject(
-        {
-          ...listOptions,
-          adopt: flag
-            .describe("Whether entries that exist with other arguments are taken over and changed.")
-            .optional(),
-        },
-        { error: (issue) => mapping(issue.input) },
-      )
-      .describe("Options of the allow/deny list.")
-      .optional(),
-    vips: z
-      .strictObject(
-        {
-          ...listOptions,
-          onDelete: z
-            .enum(ON_DELETE, { error: (issue) => missingOr(issue.input, oneOf(ON_DELETE)) })
-            .describe("What removing a VIP does: exclude (lasts) or keep (only forget it).")
-            .optional(),
-        },
-        { error: (issue) => mapping(issue.input) },
-      )
-      .describe("Options of the VIP list.")
-      .optional(),
+    entries: entriesOptions.describe("Options of the allow/deny list.").optional(),
+    vips: vipsOptions.describe("Options of the VIP list.").optional(),
   },
   { error: (issue) => mapping(issue.input) },
 );
@@ -199,6 +196,19 @@ const policy = z.strictObject(
   },
   { error: (issue) => mapping(issue.input) },
 );
+
+/** A rule or an option by its path in a settings file: `policy.requireTicket`. */
+export type OptionPath =
+  | `policy.${keyof Policy}`
+  | `lists.entries.${keyof z.infer<typeof entriesOptions>}`
+  | `lists.vips.${keyof z.infer<typeof vipsOptions>}`;
+
+/** All rules and options. */
+export const OPTION_PATHS = [
+  ...Object.keys(policy.shape).map((name) => `policy.${name}`),
+  ...Object.keys(entriesOptions.shape).map((name) => `lists.entries.${name}`),
+  ...Object.keys(vipsOptions.shape).map((name) => `lists.vips.${name}`),
+] as [OptionPath, ...OptionPath[]];
 
 function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
   const elements = (element: z.ZodType, what: string) =>

@@ -1,13 +1,7 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
 import { sameComment } from "../../resources/lifecycle/comparable";
 import { EntryMatch, keyOfRow } from "../../resources/lifecycle/entry-match";
-import {
-  DEFAULT_VERDICT_SCOPE,
-  type EntryType,
-  KNOWN_VERDICTS,
-  LISTS,
-  type List,
-} from "../../settings/assumptions";
+import { type EntryType, LISTS, type List } from "../../settings/assumptions";
 import { naturalKey } from "../../settings/entry-value";
 import {
   asUnmanaged,
@@ -22,7 +16,7 @@ import {
 } from "../../settings/keyed-list";
 import { ignoring, judge, removals } from "../../settings/list-arguments";
 import { OwnDomains } from "../../settings/own-domains";
-import { digestOf, hashOf, hashOfTenant, hashOfTouched } from "../../settings/plan-digest";
+import { digestOf, hashOfTenant, hashOfTouched } from "../../settings/plan-digest";
 import { RISKS, risksOf } from "../../settings/risk";
 import { canonicalComment, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
@@ -30,14 +24,13 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import { isStored } from "../../tenant";
 import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
-import { type Desired, type DesiredList, kindOf } from "./desired";
+import { alarmOf, type BareChange, beginsAllow } from "./alarm";
+import { type Desired, type DesiredList, hashOfDesired, kindOf } from "./desired";
 import type { Observed } from "./observed";
 import {
   type Alarm,
   type Backtest,
-  type BacktestAllow,
   type Change,
-  type Count,
   type Evidence,
   type EvidenceSummary,
   type Expired,
@@ -154,8 +147,6 @@ interface EntriesAround {
   /** The rows that are removed. */
   readonly gone: ReadonlySet<AllowDenyEntryRow | VipEmployeeRow>;
 }
-
-type BareChange = Omit<Change, "findings" | "evidence" | "alarm">;
 
 /** The comparison of all lists with one reading of the tenant. */
 class Comparison {
@@ -605,53 +596,6 @@ function standingAllows(
   });
 }
 
-/** Verdicts that say that nothing is wrong, or that it was a test. */
-const HARMLESS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "no_analysis"]);
-
-/**
- * Verdicts that make an allow dangerous where mail with them would come through: what the service found malicious, and what
- * it calls by a name that nobody knows yet. Spam and graymail are a nuisance.
- */
-function isDangerous(verdict: string): boolean {
-  return verdict === "malicious" || !KNOWN_VERDICTS.some((known) => known === verdict);
-}
-
-/** How bad a change looks; where a reviewed file says why that is meant, it is an accepted risk, and told as one. */
-function alarmOf(
-  change: BareChange,
-  findings: readonly Finding[],
-  evidence: Evidence | undefined,
-  through: BacktestAllow | undefined,
-): Pick<Change, "alarm" | "accepted"> {
-  // What an entry for graymail alone is about is what it is there for.
-  const isMeant = (verdict: string): boolean =>
-    change.verdictScope !== DEFAULT_VERDICT_SCOPE && change.verdictScope === verdict;
-  const names = (verdicts: readonly Count[] = []): string[] =>
-    verdicts.flatMap(({ name, count }) => (count > 0 && !HARMLESS.has(name) && !isMeant(name) ? [name] : []));
-  const seen = names(evidence?.verdicts);
-  // Both let in what was kept out: a new allow, and the end of a deny.
-  const opens = change.kind === "entry" && (beginsAllow(change) || endsDeny(change));
-  const isRisk = findings.some(({ code }) => Object.hasOwn(RISKS, code));
-  const isDanger =
-    isRisk || (opens && (seen.includes("malicious") || names(through?.verdicts).some(isDangerous)));
-  const isDoubtful = isDanger || (opens && seen.length > 0);
-  const accepted = isDoubtful ? (change.accepted ?? change.after?.acceptRisk) : undefined;
-  const isWarned = findings.some(({ level }) => level !== "note");
-  const losesVip = change.kind === "vip" && change.sign === "remove";
-  if (isDanger && accepted === undefined) return { alarm: "danger" };
-  const told = withoutUndefined({ accepted });
-  if (isWarned || losesVip || (isDoubtful && accepted === undefined)) return { ...told, alarm: "warning" };
-  return { ...told, alarm: accepted === undefined ? "none" : "accepted" };
-}
-
-function beginsAllow({ before, after }: Pick<Change, "before" | "after">): boolean {
-  return after?.list === "allow" && before?.list !== "allow";
-}
-
-function endsDeny({ sign, before, after }: BareChange): boolean {
-  return before?.list === "deny" && (sign === "remove" || after?.list === "allow");
-}
-
 const ALARMS: readonly Alarm[] = ["danger", "accepted", "warning", "none"];
 const SIGNS: readonly Change["sign"][] = ["remove", "change", "add"];
 
@@ -720,28 +664,6 @@ function expiredOf({ expired, lists }: Desired, observed: Observed, changes: rea
         ...staysWhere(one, isThere),
       };
     });
-}
-
-/** The hash of all that is declared and said beside it, as it stands in a plan's digest. */
-export function hashOfDesired({ lists, rules, expired }: Desired): string {
-  // The engine tells the resources of a program in any order.
-  const declared = lists.map((list) => JSON.stringify(declaration(list))).sort();
-  const ended = expired.map((one) =>
-    JSON.stringify([one.kind, one.key, one.expires, one.kind === "entry" ? one.acceptRisk : undefined]),
-  );
-  return hashOf([declared, sorted(rules), ended.sort()]);
-}
-
-/** All that is declared of a list, for the digest. */
-function declaration({ kind, resource, options, declared, about }: DesiredList): unknown {
-  const said = [...about].map(
-    ([key, { ticket, owner, approvedBy, expires }]) => [key, [ticket, owner, approvedBy, expires]] as const,
-  );
-  return [kind, resource, sorted(options), sorted(declared), sorted(Object.fromEntries(said))];
-}
-
-function sorted(object: object): unknown[] {
-  return Object.entries(object).sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
 function subjectOf(

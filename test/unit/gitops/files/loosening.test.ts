@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { lintSettings } from "../../../../provider/gitops/files/lint";
-import { OPTION_PATHS } from "../../../../provider/gitops/files/loosening";
+import { OPTION_PATHS } from "../../../../provider/gitops/files/settings-schema";
 import { LintedFolder } from "../../../support/linted-folder";
 
 const TODAY = "2026-11-21";
