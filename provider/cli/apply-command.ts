@@ -94,7 +94,7 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
 }
 
 /** Runs `pulumi up`, held to the plan: its lists compare with it once more, right before they write. */
-async function up(plan: Plan, json: string, { stack }: Options): Promise<ExitCode> {
+async function up(plan: Plan, json: string, { stack, today }: Options): Promise<ExitCode> {
   const { runPulumi } = await import("../gitops/pulumi.js");
   const { PLAN_DIGEST, PLAN_FILE } = await import("../resources/reviewed-plan.js");
   const folder = mkdtempSync(join(tmpdir(), "email-security-plan-"));
@@ -108,6 +108,11 @@ async function up(plan: Plan, json: string, { stack }: Options): Promise<ExitCod
       inherit: true,
     });
     if (code === 0) return EXIT.clean;
+    if (today !== undefined && today !== new Date().toISOString().slice(0, 10)) {
+      console.error(
+        `error: the plan was made for ${today} (--today), and a program judges \`expires\` by the day on which it runs, unless it gives TenantSettings another. Run this again without --today.`,
+      );
+    }
     console.error(
       `error: \`pulumi up\` ended with ${code}; what it did is told above. Running this again does what is left.`,
     );

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import type { Drift } from "../gitops/drift";
 import { harmless, printableJson } from "../settings/text";
@@ -44,6 +43,7 @@ export function driftCommand(): Command {
 
 async function run(given: string | undefined, options: Options): Promise<ExitCode> {
   const { readSettings } = await import("../gitops/files/read-settings.js");
+  const { readerFrom } = await import("../gitops/files/read-source.js");
   const { adopt, driftOf, revertCommands } = await import("../gitops/drift.js");
   const { observe } = await import("../gitops/plan/observed.js");
   const { hostOf } = await import("../gitops/plan-tenant.js");
@@ -71,7 +71,7 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   }
   if (!options.adopt) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
 
-  const { files, adopted, left } = adopt(drift, settings, (path) => readFileSync(path, "utf8"));
+  const { files, adopted, left } = adopt(drift, settings, readerFrom(file));
   const { writeSettings } = await import("../gitops/files/write-settings.js");
   for (const one of files) writeSettings(one.file, one.after);
   const say = (line: string): void => console.error(harmless(line));

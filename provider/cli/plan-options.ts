@@ -79,7 +79,8 @@ export function alarmingChanges({ changes }: Plan, failOn: FailOn | undefined): 
 
 /** What a person is told of it. */
 export function refusalBy(count: number, failOn: FailOn | undefined): string {
-  return `error: ${count} ${count === 1 ? "change is" : "changes are"} refused by --fail-on ${failOn}.`;
+  const what = `${count} ${count === 1 ? "change is" : "changes are"} refused by --fail-on ${failOn}`;
+  return `error: ${what}: mend what is told above, or, where it is meant, say why in the entry's \`acceptRisk\` (a deny that is to end keeps its line for that, with an \`expires\` that is past).`;
 }
 
 /** Makes the plan that the options ask for. */

@@ -263,13 +263,17 @@ function verdictOn(
     failOn === undefined ? 0 : tenants.filter(({ alarms }) => isAlarming(alarms, failOn)).length;
   if (alarming > 0) {
     console.error(
-      `error: the changes of ${alarming} ${alarming === 1 ? "tenant are" : "tenants are"} refused by --fail-on ${failOn}. Nothing was changed.`,
+      `error: the changes of ${alarming} ${alarming === 1 ? "tenant are" : "tenants are"} refused by --fail-on ${failOn}. Nothing was changed. Mend them, or, where one is meant, say why in the entry's \`acceptRisk\`.`,
     );
     return EXIT.refused;
   }
   if (planDigest !== undefined && planDigest.trim() !== digest) {
+    const isOld = /^r1-/.test(planDigest.trim());
+    const old = isOld
+      ? "The digest that was given is one of an earlier release, which held for less than a plan shows. "
+      : "";
     console.error(
-      `error: this is not what was reviewed: the plan's digest is ${digest} now. The targets, the settings files or a tenant changed since. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
+      `error: ${old}this is not what was reviewed: the plan's digest is ${digest} now. The targets, the settings files or a tenant changed since. Nothing was changed. [ERR_ROLLOUT_DIGEST]`,
     );
     return EXIT.refused;
   }

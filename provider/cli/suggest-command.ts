@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { repositoryOf } from "../gitops/files/repository";
 import type { EvidenceSummary } from "../gitops/plan/plan";
@@ -30,11 +30,19 @@ export function suggestCommand(): Command {
     .action(verb(run));
 }
 
-const KINDS: readonly SuggestionKind[] = ["vip", "deny", "expiring-allow", "unused-allow", "shadowed"];
+const KINDS: readonly SuggestionKind[] = [
+  "vip",
+  "deny",
+  "malicious-allow",
+  "expiring-allow",
+  "unused-allow",
+  "shadowed",
+];
 
 const TITLES: Readonly<Record<SuggestionKind, string>> = {
   vip: "Targeted people who are no VIPs",
-  deny: "Confirmed phishing that is not denied",
+  deny: "Phishing that is not denied",
+  "malicious-allow": "Allows of senders that were found malicious",
   "expiring-allow": "Allows that end soon",
   "unused-allow": "Allows that nothing detected came under",
   shadowed: "Entries that another one makes needless",
@@ -52,11 +60,12 @@ interface SuggestCommandOptions {
 async function run(given: string | undefined, options: SuggestCommandOptions): Promise<ExitCode> {
   const file = given ?? (await defaultFile());
   const { changeFiles, patchOf } = await import("../gitops/files/change-files.js");
+  const { readerFrom } = await import("../gitops/files/read-source.js");
   const { suggestions: all, summary, settings } = await suggestFor(file, options);
   // More than a person looks through in one pull request.
   const suggestions = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind).slice(0, options.most));
   const edits = suggestions.flatMap((one) => one.edits);
-  const changed = changeFiles(settings, edits, readText);
+  const changed = changeFiles(settings, edits, readerFrom(file));
   const patch = patchOf(changed, repositoryOf(process.cwd()) ?? process.cwd());
   if (options.patch === "-") process.stdout.write(patch);
   else {
@@ -119,9 +128,4 @@ function lines({ what, evidence, place, edits }: Suggestion): string[] {
   const at = place === undefined ? "" : ` (${printable(place.file)}:${place.line})`;
   const byHand = edits.length === 0 ? " No file is changed for it." : "";
   return [`  - ${what}${at}`, `    ${evidence}${byHand}`];
-}
-
-/** With its byte order mark, which stays. */
-function readText(path: string): string {
-  return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readFileSync(path));
 }

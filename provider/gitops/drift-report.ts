@@ -1,4 +1,5 @@
 import { excerpt, printable, quote } from "../settings/text";
+import { unicodeOf } from "../settings/unicode-value";
 import type { Drift, DriftItem, DriftWhat } from "./drift";
 import { lineText } from "./files/finding";
 import { escapeMarkdown, markdownCode } from "./plan/render/markdown-text";
@@ -7,7 +8,7 @@ const TITLES: Readonly<Record<DriftWhat, readonly [title: string, meaning: strin
   added: ["Added", "at the tenant, and no file declares it"],
   changed: ["Changed", "at the tenant, otherwise than declared"],
   missing: ["Missing", "declared, and not at the tenant"],
-  leaving: ["Leaving", "at the tenant still, and removed by the next run"],
+  leaving: ["Leaving", "at the tenant still, and no longer declared; the next run removes it"],
 };
 
 const WHAT = Object.keys(TITLES) as DriftWhat[];
@@ -65,7 +66,9 @@ function summary({ items, host, file, at, unchanged }: Drift): string {
 
 function nameOf({ kind, value, verdictScope, there, declared }: DriftItem): string {
   const scope = verdictScope === undefined || verdictScope === "global" ? "" : ` (${excerpt(verdictScope)})`;
-  return `${kind === "vip" ? "VIP" : (there ?? declared)?.list} ${excerpt(value, 300)}${scope}`;
+  const unicode = unicodeOf(value);
+  const told = unicode === undefined ? "" : ` (${excerpt(unicode, 300)})`;
+  return `${kind === "vip" ? "VIP" : (there ?? declared)?.list} ${excerpt(value, 300)}${told}${scope}`;
 }
 
 function factsOf({ what, there, declared, place, why, kind }: DriftItem): string[] {

@@ -19,8 +19,8 @@ import type { Change, Standing } from "./plan/plan";
 
 /**
  * How the tenant differs from the files. `added`: there, and nobody declares it. `changed`: there, and otherwise than
- * declared. `missing`: declared, and not there. `leaving`: there still, though its last day is past, or the stack declared it and the files no
- * longer do; the next run removes it.
+ * declared. `missing`: declared, and not there. `leaving`: there still, though its last day is past, or the files no longer
+ * declare it; the next run removes it, as far as the stack has declared it.
  */
 export type DriftWhat = "added" | "changed" | "missing" | "leaving";
 
@@ -99,18 +99,25 @@ export function driftOf(settings: Settings, observed: Observed, host: string, kn
       return item(sign === "add" ? "missing" : "changed", change, rest);
     }),
   ];
-  // Without the stack's state, what has expired is known by the files.
+  // Without the stack's state, what has expired is known by the files, and not whether the stack has ever declared it.
   const all = items.map((one): DriftItem => {
     const late = plan.expired.find(
       ({ kind, key, isThere }) => isThere && kind === one.kind && key === one.key,
     );
     if (one.what !== "added" || late === undefined) return one;
-    return {
-      ...one,
-      what: "leaving",
-      why: `expired on ${late.expires}`,
-      ...withoutUndefined({ place: late.place }),
-    };
+    const where = withoutUndefined({ place: late.place });
+    return known === undefined
+      ? {
+          ...one,
+          what: "leaving",
+          why: `expired on ${late.expires}; the next run removes it if the stack has declared it, which --stack tells`,
+          ...where,
+        }
+      : {
+          ...one,
+          why: `declared until ${late.expires}, which is past; this stack has never declared it, so the next run leaves it`,
+          ...where,
+        };
   });
   return {
     at: observed.at,

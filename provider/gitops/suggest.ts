@@ -4,7 +4,7 @@ import { isFreeMail } from "../settings/free-mail";
 import { isPublicSuffix, OwnDomains } from "../settings/own-domains";
 import { type Pattern, parsePattern } from "../settings/pattern";
 import { risksOf } from "../settings/risk";
-import { printable } from "../settings/text";
+import { excerpt, printable } from "../settings/text";
 import type { FileEdit } from "./files/change-files";
 import type { Section } from "./files/edit";
 import { lineText, type Place } from "./files/finding";
@@ -17,7 +17,14 @@ import { domainsUp, fateOf, instantOf, type SeenReport, type SeenThreat } from "
 import { Tally } from "./plan/tally";
 
 /** What is suggested. */
-export const SUGGESTION_KINDS = ["vip", "deny", "expiring-allow", "unused-allow", "shadowed"] as const;
+export const SUGGESTION_KINDS = [
+  "vip",
+  "deny",
+  "malicious-allow",
+  "expiring-allow",
+  "unused-allow",
+  "shadowed",
+] as const;
 
 /** What a suggestion is about: one of {@link SUGGESTION_KINDS}. */
 export type SuggestionKind = (typeof SUGGESTION_KINDS)[number];
@@ -54,8 +61,8 @@ const NEW_DOMAIN_DAYS = 180;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /**
- * What a tenant's mail suggests for its settings files: VIPs among the most targeted people, denies of confirmed phishing,
- * allows that end soon or that nothing detected came under, entries that another one makes needless. Pure.
+ * What a tenant's mail suggests for its settings files: VIPs among the most targeted people, denies of confirmed phishing and of
+ * what reached a mailbox though it was found malicious, allows of such senders, allows that end soon or that nothing detected came under, entries that another one makes needless. Pure.
  *
  * What is known is mail in which the service detected something, and what users reported; each suggestion says so where
  * it matters. Nothing is suggested that is risky, or that the files took out on purpose.
@@ -69,10 +76,14 @@ export function suggest(
   const context = new Context(settings, observed, base);
   const shadowed = shadowedEntries(context);
   const removed = new Set(shadowed.map(({ entry }) => entry));
-  const others = settings.entries.filter((entry) => entry.list === "allow" && !removed.has(entry));
+  const allows = settings.entries.filter((entry) => entry.list === "allow" && !removed.has(entry));
+  const [malicious, others] = [true, false].map((is) =>
+    allows.filter((entry) => isFoundMalicious(context, entry) === is),
+  ) as [DeclaredEntry[], DeclaredEntry[]];
   return [
     ...targetedPeople(context, options),
     ...confirmedPhishing(context),
+    ...maliciousAllows(context, malicious),
     ...expiringAllows(context, others, options.expiringDays ?? 30),
     ...unusedAllows(context, others, options.expiringDays ?? 30),
     ...shadowed.map(({ suggestion }) => suggestion),
@@ -226,18 +237,40 @@ interface Target {
   /** Why a whole domain. */
   readonly because?: string;
   readonly reports: SeenReport[];
+  /** What was found malicious, and stayed in a mailbox. */
+  readonly delivered: SeenThreat[];
+}
+
+/** Found malicious, and nothing was done; what somebody has put back was looked at. */
+function wasLeft({ verdict, action }: SeenThreat): boolean {
+  return verdict === "malicious" && action === "none";
+}
+
+/** Whether something of it was found safe, or is let in on purpose: then a person has to look. */
+function isInDoubt(context: Context, mailbox: string): boolean {
+  if (domainsUp(domainOf(mailbox)).some((domain) => context.isOn("allow", domain))) return true;
+  const seen = evidenceOf(context.base, { kind: "entry", value: mailbox, entryType: "email_address" });
+  const verdicts = [...(seen?.verdicts ?? []), ...(seen?.reportVerdicts ?? [])];
+  return verdicts.some(({ name }) => name === "safe" || name === "allowed");
 }
 
 function confirmedPhishing(context: Context): Suggestion[] {
   const { base, own } = context;
   const targets = new Map<string, Target>();
+  const targetFor = (mailbox: string | undefined): Target | undefined => {
+    if (mailbox === undefined || !parseMailbox(mailbox).ok) return undefined;
+    const found = targetOf(context, mailbox);
+    const target = targets.get(found.value) ?? { ...found, reports: [], delivered: [] };
+    targets.set(found.value, target);
+    return target;
+  };
   for (const report of base.reports ?? []) {
-    const { mailbox } = report.sender;
-    if (report.verdict !== "malicious" || mailbox === undefined || !parseMailbox(mailbox).ok) continue;
-    const target = targetOf(context, mailbox);
-    const there = targets.get(target.value);
-    if (there === undefined) targets.set(target.value, { ...target, reports: [report] });
-    else there.reports.push(report);
+    if (report.verdict === "malicious") targetFor(report.sender.mailbox)?.reports.push(report);
+  }
+  for (const threat of base.threats ?? []) {
+    const { mailbox } = threat.sender;
+    if (mailbox === undefined || !wasLeft(threat) || isInDoubt(context, mailbox)) continue;
+    targetFor(mailbox)?.delivered.push(threat);
   }
   const isBelowAnother = (value: string): boolean =>
     domainsUp(domainOf(value)).some((above) => above !== value && targets.has(above));
@@ -252,12 +285,17 @@ function confirmedPhishing(context: Context): Suggestion[] {
         !context.isTakenOut("entry", value) &&
         risksOf({ list: "deny", value, entryType }, own).length === 0,
     )
-    .sort((one, other) => other.reports.length - one.reports.length || (one.value < other.value ? -1 : 1))
+    .sort(
+      (one, other) =>
+        other.reports.length - one.reports.length ||
+        other.delivered.length - one.delivered.length ||
+        (one.value < other.value ? -1 : 1),
+    )
     .map((target) => denySuggestion(context, target));
 }
 
 /** The mailbox, or its whole domain where that was hardly made for anything else. */
-function targetOf(context: Context, mailbox: string): Omit<Target, "reports"> {
+function targetOf(context: Context, mailbox: string): Omit<Target, "reports" | "delivered"> {
   const domain = domainOf(mailbox);
   const because = whyWholeDomain(context, domain);
   return because === undefined
@@ -300,31 +338,66 @@ function newDomains(base: EvidenceBase): ReadonlyMap<string, string> {
 }
 
 function denySuggestion(context: Context, target: Target): Suggestion {
-  const { value, entryType, reports, because } = target;
+  const { value, entryType, reports, delivered, because } = target;
   const users = new Set(reports.map(({ reporter }) => reporter ?? "")).size;
   const last = reports.map(({ time }) => time?.slice(0, 10)).find((day) => day !== undefined);
   const on = last === undefined ? "" : `, last on ${printable(last)}`;
   const evidence = evidenceOf(context.base, { kind: "entry", value, entryType });
+  const reported = `${counted(users, "user")} reported mail from it as phishing${on}, and the analysis found it malicious.`;
+  const left = `${counted(delivered.length, "message")} from it ${were(delivered.length)} found malicious and stayed in a mailbox.`;
+  const people = new Set(delivered.map(({ recipient }) => recipient ?? "")).size;
+  const comment =
+    users > 0
+      ? `Confirmed phishing, reported by ${counted(users, "user")}`
+      : `Malicious mail that reached ${people === 1 ? "1 mailbox" : `${people} mailboxes`}`;
   return {
     kind: "deny",
     value,
     what: `Deny ${printable(value)}`,
-    evidence: sentences(
-      `${counted(users, "user")} reported mail from it as phishing${on}, and the analysis found it malicious.`,
-      because,
-      detectedTold(context, evidence),
-    ),
+    evidence: sentences(users > 0 ? reported : left, because, detectedTold(context, evidence)),
     edits: [
       {
         file: context.homeOf("deny"),
         edit: {
           do: "add",
           section: "deny",
-          element: { value, comment: `Confirmed phishing, reported by ${counted(users, "user")}` },
+          element: { value, comment },
         },
       },
     ],
   };
+}
+
+function isFoundMalicious(context: Context, entry: DeclaredEntry): boolean {
+  const { verdicts = [], reportVerdicts = [] } = context.evidenceOf(entry) ?? {};
+  return [...verdicts, ...reportVerdicts].some(({ name }) => name === "malicious");
+}
+
+/** Allows whose senders were found malicious, whenever they end; what somebody has accepted is theirs to decide anew. */
+function maliciousAllows(context: Context, allows: readonly DeclaredEntry[]): Suggestion[] {
+  return allows.map((entry) => {
+    const { value, place, verdictScope, acceptRisk, expires } = entry;
+    const isForAll = verdictScope === DEFAULT_VERDICT_SCOPE;
+    const isUsed = context.evidenceOf(entry)?.verdicts.some(({ name }) => name === "allowed") ?? false;
+    const mayGo = isForAll && !isUsed && acceptRisk === undefined && !context.isProtected(entry);
+    const name = printable(value);
+    return {
+      kind: "malicious-allow",
+      value,
+      what: mayGo ? `Remove the allow of ${name} now` : `Decide whether the allow of ${name} stays`,
+      evidence: sentences(
+        isDate(expires) ? `It ends on ${expires}.` : "",
+        mailTold(context, context.evidenceOf(entry)),
+        acceptRisk === undefined ? "" : `Its risk is accepted, because: ${excerpt(acceptRisk, 300)}.`,
+        isForAll ? "" : `It lets in ${printable(verdictScope)} alone.`,
+        isUsed ? "It is in use: a narrower one may do." : "",
+        context.isProtected(entry) ? "It is protected." : "",
+        context.includedNote(place),
+      ),
+      place,
+      edits: mayGo ? removalOf(entry) : [],
+    };
+  });
 }
 
 function expiringAllows(
@@ -337,8 +410,6 @@ function expiringAllows(
     .sort((one, other) => ((one.expires ?? "") < (other.expires ?? "") ? -1 : 1))
     .map((entry) => {
       const evidence = context.evidenceOf(entry);
-      const verdicts = [...(evidence?.verdicts ?? []), ...(evidence?.reportVerdicts ?? [])];
-      const isMalicious = verdicts.some(({ name }) => name === "malicious");
       const isUsed = evidence?.verdicts.some(({ name }) => name === "allowed") ?? false;
       const until = context.goesOnUntil;
       const name = printable(entry.value);
@@ -348,10 +419,6 @@ function expiringAllows(
         mailTold(context, evidence),
         context.includedNote(entry.place),
       );
-      if (isMalicious) {
-        const edits = context.isProtected(entry) ? [] : removalOf(entry);
-        return { ...about, what: `Remove the allow of ${name} now`, evidence: told, edits };
-      }
       if (!isUsed || until <= (entry.expires ?? "")) {
         return {
           ...about,

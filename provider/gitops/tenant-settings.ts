@@ -3,13 +3,14 @@ import { AllowDenyList } from "../resources/allow-deny-list";
 import { PlanMovedError } from "../resources/lifecycle/errors";
 import { PLAN_FILE, readPlanFile } from "../resources/reviewed-plan";
 import { VipList } from "../resources/vip-list";
+import { EmailSecurityError } from "../settings/email-security-error";
 import { partsOfDigest } from "../settings/plan-digest";
 import { quote } from "../settings/text";
+import { entryArguments, memberArguments } from "./files/declared";
 import { findingText } from "./files/finding";
-import { entryArguments, memberArguments, readSettings } from "./files/read-settings";
+import { readSettings } from "./files/read-settings";
 import type { Settings } from "./files/settings";
-import { desiredOf } from "./plan/desired";
-import { hashOfDesired } from "./plan/make-plan";
+import { desiredOf, hashOfDesired } from "./plan/desired";
 import { TENANT_SETTINGS_TYPE } from "./tenant-settings-type";
 
 /** The arguments of {@link TenantSettings}. */
@@ -35,8 +36,19 @@ function holdToPlan(name: string, settings: Settings): void {
   }
   if (partsOfDigest(plan.digest)?.desired === hashOfDesired(desiredOf(settings, undefined))) return;
   throw new PlanMovedError(
-    `${quote(settings.file, 300)} does not declare what was reviewed: it changed since, or something in it has expired. Nothing was changed. Make the plan anew, and have it reviewed.`,
+    `${quote(settings.file, 300)} does not declare what was reviewed, as of ${settings.today} (UTC): it changed since, something in it has expired, or the plan was made for another day. Nothing was changed. Make the plan anew, and have it reviewed.`,
   );
+}
+
+/** What is wrong with the files, or moved since the review, is the user's to mend: the engine shows it without a stack trace. */
+function withoutStack<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof EmailSecurityError)
+      Object.defineProperty(error, "__pulumiRunError", { value: true });
+    throw error;
+  }
 }
 
 /** How many warnings of the files are shown one by one. */
@@ -62,8 +74,11 @@ export class TenantSettings extends pulumi.ComponentResource {
    */
   constructor(name: string, args: TenantSettingsArgs, opts: pulumi.ComponentResourceOptions = {}) {
     const { file, today } = args;
-    const settings = readSettings(file, today === undefined ? {} : { today });
-    holdToPlan(name, settings);
+    const settings = withoutStack(() => {
+      const read = readSettings(file, today === undefined ? {} : { today });
+      holdToPlan(name, read);
+      return read;
+    });
     super(TENANT_SETTINGS_TYPE, name, {}, opts);
     const { provider } = opts;
     const own = { parent: this, ...(provider === undefined ? {} : { provider }) };

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { ConfigurationError } from "../client";
 import type { Standing } from "../settings/list-arguments";
-import { hashOfTenant, hashOfTouched, partsOfDigest } from "../settings/plan-digest";
+import { hashOfTenant, hashOfTouched, isOldDigest, partsOfDigest } from "../settings/plan-digest";
 import { canonicalComment, printable, quote } from "../settings/text";
 
 /** The environment's variables that name a plan that was reviewed: its JSON file, and its digest. */
@@ -23,7 +23,12 @@ export interface ReviewedPlan {
   readonly refusal: (intent: Intent) => string | undefined;
 }
 
-const standing = z.object({ list: z.string().exactOptional(), comment: z.string().exactOptional() });
+const standing = z.object({
+  list: z.string().exactOptional(),
+  comment: z.string().exactOptional(),
+  by: z.string().exactOptional(),
+  at: z.string().exactOptional(),
+});
 
 const planFile = z.object({
   digest: z.string(),
@@ -39,6 +44,7 @@ const planFile = z.object({
       key: z.string(),
       before: standing.exactOptional(),
       after: standing.exactOptional(),
+      mayReplace: z.array(z.object({ key: z.string(), before: standing })).exactOptional(),
     }),
   ),
 });
@@ -79,6 +85,11 @@ export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefin
   }
   const plan = read(file);
   const { digest: own, changes, tenant, source } = plan;
+  if (isOldDigest(own)) {
+    throw new ConfigurationError(
+      `The plan in ${PLAN_FILE} (${quote(file, 300)}) was made by an earlier release, and its digest does not hold for all that a plan shows. Nothing was changed at the tenant. Make the plan anew, and have it reviewed.`,
+    );
+  }
   const parts = partsOfDigest(own);
   const isWhole =
     parts?.observed === hashOfTouched(changes) && parts.tenant === hashOfTenant(tenant.host, source.stack);
@@ -91,7 +102,12 @@ export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefin
 }
 
 function reviewedPlan({ changes }: PlanFile): ReviewedPlan {
-  const reviewed = new Map(changes.map((change) => [`${change.kind} ${change.key}`, change]));
+  // What is taken over is no more under its own key.
+  const replaced = changes.flatMap(({ kind, mayReplace = [] }) =>
+    mayReplace.map((one) => ({ kind, ...one })),
+  );
+  const all: readonly Omit<PlanFile["changes"][number], "mayReplace">[] = [...replaced, ...changes];
+  const reviewed = new Map(all.map((change) => [`${change.kind} ${change.key}`, change]));
   return {
     refusal({ kind, key, before, after }) {
       const change = reviewed.get(`${kind} ${key}`);

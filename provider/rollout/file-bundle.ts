@@ -1,16 +1,9 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
+import { readPlainFile } from "../gitops/files/plain-file";
 import { isOutside, repositoryOf } from "../gitops/files/repository";
 import type { PackedFiles } from "./journal/journal";
 import { inTemporaryFolder } from "./temporary-folder";
@@ -31,7 +24,7 @@ export function packFiles(
   const root = repositoryOf(here) ?? commonFolder([here, ...paths.map(dirname)]);
   const bundle = new Map<string, Uint8Array>();
   const pack = (path: string, source: string): void => {
-    if (existsSync(source)) bundle.set(relative(root, path).split(sep).join("/"), readFileSync(source));
+    if (existsSync(source)) bundle.set(relative(root, path).split(sep).join("/"), readPlainFile(source));
   };
   for (const path of paths.sort()) pack(path, path);
   for (const [name, source] of beside) pack(join(here, name), source);

@@ -198,7 +198,7 @@ export async function planRollout(
 
 /**
  * What a review holds for: what becomes of each tenant, and how: the waves with all that they wait for, the limits, and where
- * each tenant, its stack and its key are.
+ * each tenant, its stack and its key are. Until `r1`, the plans of the tenants held for less than they show.
  */
 function digestOfRollout(
   spec: RolloutSpec,
@@ -215,7 +215,7 @@ function digestOfRollout(
     settings,
     digests.get(name),
   ]);
-  return `r1-${hashOf([project, waves, tolerated, services, backend, rollsBack, tenants])}`;
+  return `r2-${hashOf([project, waves, tolerated, services, backend, rollsBack, tenants])}`;
 }
 
 /** What a stack is configured with, where the user's project has it: by its name beside the project. */

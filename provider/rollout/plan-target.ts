@@ -206,7 +206,7 @@ export function summaryOf({
   return {
     planned: { added, changed, removed },
     changes: changes.slice(0, SHOWN_CHANGES).map(toldChange),
-    alarms: { danger: alarmed("danger"), warning: alarmed("warning") },
+    alarms: { danger: alarmed("danger"), accepted: alarmed("accepted"), warning: alarmed("warning") },
   };
 }
 

@@ -7,26 +7,32 @@ export interface Touched {
   readonly key: string;
   readonly before?: TouchedStanding | undefined;
   readonly after?: TouchedStanding | undefined;
+  /** What else it may take the place of. */
+  readonly mayReplace?: readonly { readonly key: string; readonly before: TouchedStanding }[] | undefined;
 }
 
 interface TouchedStanding {
   readonly list?: string | undefined;
   readonly comment?: string | undefined;
+  /** Who made what is there, and when. */
+  readonly by?: string | undefined;
+  readonly at?: string | undefined;
 }
 
 /** The parts of a digest, each a hash of 16 hexadecimal digits. */
 export interface DigestParts {
   /** The tenant: the service's host and the stack. */
   readonly tenant: string;
-  /** All that is declared, with the options of the lists. */
+  /** All that is declared, with what the files say beside it, their rules, and the options of the lists. */
   readonly desired: string;
   /** What the tenant holds of what changes, and what becomes of it. */
   readonly observed: string;
 }
 
-const VERSION = "v1";
+/** Until `v1`, tickets, people and ends could change under a digest, and so could the rules and who made what is there. */
+const VERSION = "v2";
 
-/** The digest of a plan: `v1-<tenant>-<desired>-<observed>`, so that it can be told which of them moved. */
+/** The digest of a plan: `v2-<tenant>-<desired>-<observed>`, so that it can be told which of them moved. */
 export function digestOf({ tenant, desired, observed }: DigestParts): string {
   return [VERSION, tenant, desired, observed].join("-");
 }
@@ -34,8 +40,13 @@ export function digestOf({ tenant, desired, observed }: DigestParts): string {
 /** Reads a digest; undefined for what is none. */
 export function partsOfDigest(digest: string): DigestParts | undefined {
   const [, tenant = "", desired = "", observed = ""] =
-    /^v1-([0-9a-f]{16})-([0-9a-f]{16})-([0-9a-f]{16})$/.exec(digest.trim()) ?? [];
+    /^v2-([0-9a-f]{16})-([0-9a-f]{16})-([0-9a-f]{16})$/.exec(digest.trim()) ?? [];
   return tenant === "" ? undefined : { tenant, desired, observed };
+}
+
+/** Whether it is the digest of a plan that an earlier release made: it holds for less than is shown. */
+export function isOldDigest(digest: string): boolean {
+  return /^v1(?:-[0-9a-f]{16}){3}$/.test(digest.trim());
 }
 
 /** The hash of a tenant: the service's host and the stack that applies its settings, where one was named. */
@@ -45,9 +56,10 @@ export function hashOfTenant(host: string, stack: string | undefined): string {
 
 /** The hash of what a plan touches, in any order. */
 export function hashOfTouched(touched: readonly Touched[]): string {
-  const lines = touched.map(({ kind, key, before, after }) =>
+  const lines = touched.flatMap(({ kind, key, before, after, mayReplace = [] }) => [
     JSON.stringify([kind, key, standing(before), standing(after)]),
-  );
+    ...mayReplace.map((other) => JSON.stringify([kind, key, "replaces", other.key, standing(other.before)])),
+  ]);
   return hashOf(lines.sort());
 }
 
@@ -57,5 +69,6 @@ export function hashOf(data: unknown): string {
 }
 
 function standing(one: TouchedStanding | undefined): readonly string[] | null {
-  return one === undefined ? null : [one.list ?? "", canonicalComment(one.comment)];
+  if (one === undefined) return null;
+  return [one.list ?? "", canonicalComment(one.comment), one.by ?? "", one.at ?? ""];
 }

@@ -108,7 +108,7 @@ it("takes a rollout back, to what was there before it and to the files of a revi
 
   await fleet.baseline(["evil0.example", "evil1.example", "evil2.example", "new.example"]);
   // What was reviewed is also how far it goes before somebody looks.
-  const digest = /--plan-digest (r1-\w+)/.exec((await fleet.rollout()).output)?.[1] ?? "none";
+  const digest = /--plan-digest (r2-\w+)/.exec((await fleet.rollout()).output)?.[1] ?? "none";
   await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2, failureTolerance: 100% }\n" });
   const loosened = await fleet.rollout("--yes", "--plan-digest", digest);
   expect(told(loosened)).toEqual([3, []]);

@@ -37,12 +37,22 @@ allow:
     expires: never
 `;
 
+/** A service that holds one entry of a value only, whatever its scope, while this is true. */
+let holdsOneOfAValue = false;
+
+function refusal(method: string, body: unknown) {
+  const value = (body as { value?: string } | undefined)?.value;
+  const isThere = sandbox.allowDenyEntries("acme").some((row) => row.value === value);
+  if (!holdsOneOfAValue || method !== "POST" || !isThere) return undefined;
+  return { status: 409, body: { errors: [{ message: `${value} is on the list` }] } };
+}
+
 let sandbox: Sandbox;
 let project: EngineProject;
 let cli: CommandLine;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ scenario: "empty" });
+  sandbox = await startSandbox({ scenario: "empty", intercept: ({ method, body }) => refusal(method, body) });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   project = await EngineProject.create({ program: PROGRAM, environment });
   await mkdir(join(project.folder, "settings"));
@@ -81,7 +91,7 @@ it("plans a new stack, and applies what was reviewed", async () => {
   );
   expect(planned.output).toContain("settings/baseline.yaml:3");
   expect(planned.code).toBe(2);
-  const digest = /v1-[0-9a-f-]+/.exec(planned.output)?.[0] ?? "";
+  const digest = /v2-[0-9a-f-]+/.exec(planned.output)?.[0] ?? "";
   sandbox.clearRequests();
   const applied = await cli(
     "apply",
@@ -135,8 +145,67 @@ it("refuses what moved since the review, naming it, and writes nothing", async (
   const others = await project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "preview");
   expect(others.output).toContain("does not declare what was reviewed");
   expect(others.code).not.toBe(0);
+  // And on what only the files say: a reviewed end, a policy.
+  const reviewed = SETTINGS.replace("Contract 2026-114", "Contract 2027-001");
+  for (const other of [
+    reviewed.replace("expires: never", "expires: 2999-12-31"),
+    `${reviewed}policy: { maxDays: 90000 }\n`,
+  ]) {
+    await project.writeFile("settings/acme.yaml", other);
+    const moved = await project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "preview");
+    expect(moved.output).toContain("does not declare what was reviewed");
+    expect(moved.code).not.toBe(0);
+  }
   expect(writes()).toEqual([]);
-  await project.writeFile("settings/acme.yaml", SETTINGS.replace("Contract 2026-114", "Contract 2027-001"));
+  await project.writeFile("settings/acme.yaml", reviewed);
+});
+
+it("takes over what the console put into another scope, as its plan says, where the service holds one of a value", async () => {
+  const row = sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
+  await console_("PATCH", `/allow_deny_entries/${row?.id}`, { verdict_scope: "graymail" });
+  holdsOneOfAValue = true;
+  const reviewed = SETTINGS.replace("Contract 2026-114", "Contract 2027-001");
+  const adopting = `${reviewed}lists: { entries: { adopt: true } }\n`;
+  try {
+    await project.writeFile("settings/acme.yaml", reviewed);
+    const without = await cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence");
+    expect(without.output).toMatch(
+      /allow partner\.example \(graymail\) is at the tenant.*set `adopt: true`/s,
+    );
+    await project.writeFile("settings/acme.yaml", adopting);
+    const planned = await cli(
+      "plan",
+      "settings/acme.yaml",
+      "--stack",
+      "dev",
+      "--no-evidence",
+      "--json",
+      "plan.json",
+    );
+    expect(planned.output.replace(/\s+/g, " ")).toContain(
+      "it takes the place of allow partner.example (graymail) (made by",
+    );
+    sandbox.clearRequests();
+    const applied = await cli(
+      "apply",
+      "settings/acme.yaml",
+      "--stack",
+      "dev",
+      "--plan",
+      "plan.json",
+      "--yes",
+    );
+    expect([applied.code, writes()]).toEqual([
+      0,
+      ["POST /allow_deny_entries", `PATCH /allow_deny_entries/${row?.id}`],
+    ]);
+    expect(held()).toContain("allow partner.example Contract 2027-001");
+    expect((await cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence")).code).toBe(0);
+  } finally {
+    holdsOneOfAValue = false;
+    await project.writeFile("settings/acme.yaml", reviewed);
+    await console_("PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
+  }
 });
 
 it("shows, adopts and reverts what the console did", async () => {
@@ -170,10 +239,27 @@ it("shows, adopts and reverts what the console did", async () => {
   expect(unmanaged).toEqual([]);
 });
 
+it("says that a plan of another day is not this run's, without a stack trace", async () => {
+  const late = SETTINGS.replace("Contract 2026-114", "do not touch").replace(
+    "expires: never",
+    "expires: 2030-01-01",
+  );
+  await project.writeFile("settings/acme.yaml", `${late}lists: { entries: { maxRemovalFraction: 1 } }\n`);
+  const day = ["--today", "2030-01-02"];
+  sandbox.clearRequests();
+  const applied = await cli("apply", "settings/acme.yaml", "--stack", "dev", "--yes", ...day);
+  expect(applied.code).toBe(1);
+  expect(applied.output).toContain("the plan was made for another day");
+  expect(applied.output).toContain("Run this again without --today");
+  expect(applied.output).not.toMatch(/^\s+at .*\(.*:\d+:\d+\)$/m);
+  expect(writes()).toEqual([]);
+});
+
 it("tells a mistake at its line in a preview, and registers nothing", async () => {
   await project.writeFile("settings/acme.yaml", `${SETTINGS}deny: [010]\n`);
   const preview = await project.run("preview");
   expect(preview.output).toMatch(/settings\/acme\.yaml:12:8 error: value: 010 is read as 10 by YAML/);
+  expect(preview.output).not.toContain("unhandled exception");
   expect(preview.code).not.toBe(0);
   expect((await cli("plan", "settings/acme.yaml")).code).toBe(1);
 });

@@ -433,7 +433,7 @@ export function hugePlan(count: number): Plan {
     const named = template.kind === "vip" ? `person.${index}@acme.example` : value;
     return { ...template, key: named, value: named, place: { file: FILE, line: index + 10, column: 5 } };
   });
-  const order = { danger: 0, warning: 1, none: 2 };
+  const order = { danger: 0, accepted: 1, warning: 2, none: 3 };
   const sorted = changes.toSorted((one, other) => order[one.alarm] - order[other.alarm]);
   return {
     ...realisticPlan,

@@ -107,6 +107,13 @@ async function greets(url: URL): Promise<Observation> {
     await opened(socket, "secureConnect");
     return certificateOf(socket);
   } catch (error) {
+    // OpenSSL's words for what is no TLS at all.
+    if (/^(?:EPROTO|ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/.test(codeOf(error))) {
+      return fail(
+        `what answers there speaks no TLS (${codeOf(error)})`,
+        `Is port ${portOf(url)} one of plain http? Give the address with the port of its https.`,
+      );
+    }
     return fail(
       `what answers there is not trusted (${codeOf(error)})`,
       "Where your company's own authority vouches for it, name the file of its certificate in NODE_EXTRA_CA_CERTS.",

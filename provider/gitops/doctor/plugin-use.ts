@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { dirname, extname, join, relative } from "node:path";
+import { readPlainFile } from "../files/plain-file";
 import { PROJECT_FILES, type PulumiProject } from "./pulumi-project";
 
 /**
@@ -48,7 +49,7 @@ function usesPlugin(file: string, isYaml: boolean): boolean {
     (isYaml && /^\.ya?ml$/.test(extension) ? YAML_USE : USES[extension]);
   if (use === undefined) return false;
   try {
-    return statSync(file).size <= MAX_BYTES && use.test(readFileSync(file, "utf8"));
+    return use.test(readPlainFile(file, MAX_BYTES).toString("utf8"));
   } catch {
     // What can't be read is no use of the plugin that could be told.
     return false;

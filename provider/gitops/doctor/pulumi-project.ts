@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
+import { readPlainFile } from "../files/plain-file";
 
 /** What a Pulumi.yaml says that has to do with plugins. */
 export interface PulumiProject {
@@ -52,7 +53,7 @@ const projectFile = z.looseObject({
 });
 
 function readProject(folder: string, file: string): PulumiProject {
-  const text = readFileSync(join(folder, file), "utf8");
+  const text = readPlainFile(join(folder, file)).toString("utf8");
   const { runtime, main, plugins, packages } = projectFile.parse(parse(text));
   return {
     file,

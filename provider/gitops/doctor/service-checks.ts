@@ -127,7 +127,7 @@ function refused(error: ServiceError, what: string): Observation {
   }
   if (error instanceof NotFoundError) {
     return fail(
-      `the service has no ${what} at this address (404)`,
+      `the service has nothing for ${what} at this address (404)`,
       "EMAIL_SECURITY_BASE_URL is the part before /api/v1; is a path in it wrong or missing?",
     );
   }

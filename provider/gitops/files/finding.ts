@@ -73,9 +73,15 @@ export function hasErrors(findings: readonly Finding[]): boolean {
   return findings.some(({ level }) => level === "error");
 }
 
-/** In the order of files, lines and columns. */
+/** What makes less of what an included file asks for. */
+export function isLoosening({ code }: Pick<Finding, "code">): boolean {
+  return code === "loosened" || code === "loosening-refused";
+}
+
+/** What loosens first, then in the order of files, lines and columns. */
 export function inOrder(findings: readonly Finding[]): Finding[] {
   return findings.toSorted((one, other) => {
+    if (isLoosening(one) !== isLoosening(other)) return isLoosening(one) ? -1 : 1;
     const [a, b] = [one.place, other.place];
     if (a === undefined || b === undefined) return Number(b === undefined) - Number(a === undefined);
     if (a.file !== b.file) return a.file < b.file ? -1 : 1;

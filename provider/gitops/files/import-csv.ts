@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { canonicalValue } from "../../settings/entry-value";
 import {
@@ -14,6 +14,7 @@ import { type CsvDifference, differencesOf } from "./csv-difference";
 import { editSettings } from "./edit";
 import { lineText, SettingsFileError } from "./finding";
 import { inspectSettings, type ReadOptions } from "./read-settings";
+import { readerFrom } from "./read-source";
 import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
 import { writeSettings } from "./write-settings";
 
@@ -63,7 +64,7 @@ export function importCsv(bytes: Uint8Array, file: string, options: ImportOption
 function textOf(file: string, when: ReadOptions): { text: string; settings: Settings } {
   const { settings, findings } = inspectSettings(file, when);
   if (settings === undefined) throw new SettingsFileError(file, findings);
-  return { text: readFileSync(file, "utf8"), settings };
+  return { text: readerFrom(file)(file), settings };
 }
 
 /** What is new, and what is there; a value that is on another list is a mistake, since nobody said to move it. */
@@ -112,7 +113,8 @@ function subjectOf(one: DeclaredEntry | DeclaredVip): string {
 /** What can be told only with the whole file, such as what is risky; each at its row. */
 function refuseUnusable(file: string, text: string, added: readonly CsvRow[], when: ReadOptions): void {
   const path = resolve(file);
-  const readFile = (asked: string): string => (resolve(asked) === path ? text : readFileSync(asked, "utf8"));
+  const fromDisk = readerFrom(file);
+  const readFile = (asked: string): string => (resolve(asked) === path ? text : fromDisk(asked));
   const { draft, findings } = inspectSettings(file, { ...when, readFile });
   const errors = findings.filter(({ level }) => level === "error");
   if (errors.length === 0) return;

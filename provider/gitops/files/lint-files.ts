@@ -1,10 +1,11 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import { type Finding, inOrder } from "./finding";
 import { type LintResult, lintSettings } from "./lint";
 import type { ReadOptions } from "./read-settings";
+import { readerFrom } from "./read-source";
 
 /** What lint found in several settings files. */
 export interface FilesLintResult {
@@ -97,7 +98,7 @@ function mayInclude(paths: readonly string[]): string[] {
 /** Empty where it can't be read. */
 function textOf(file: string): string {
   try {
-    return readFileSync(file, "utf8");
+    return readerFrom(file)(file);
   } catch {
     return "";
   }

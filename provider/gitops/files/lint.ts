@@ -130,11 +130,17 @@ function endFindings({ entries, vips, expired, today }: Settings): Finding[] {
 function riskFindings({ entries, ownDomains, policy }: Settings): Finding[] {
   const own = new OwnDomains([...ownDomains]);
   return entries.flatMap((entry) => {
-    const { list, entryType, acceptRisk, written } = entry;
+    const { list, entryType, acceptRisk, written, expires } = entry;
     if (acceptRisk === undefined) return [];
     const risks = risksOf(entry, own);
     const isWholeDomain =
       policy.refuseWholeDomains === true && list === "allow" && entryType === "domain" && risks.length === 0;
+    const mayLetIn = list === "allow" || (expires !== undefined && expires !== "never");
+    if (risks.length === 0 && !isWholeDomain && mayLetIn) {
+      const what = list === "allow" ? "it" : "its end";
+      const message = `${quote(written)} is not risky by itself; a plan takes \`acceptRisk\` as the reason why ${what} is meant whatever the mail from there says: ${quote(acceptRisk, 500)}`;
+      return [finding("accepted-mail", "note", entry, message)];
+    }
     if (risks.length === 0 && !isWholeDomain) {
       const message = `${quote(written)} is not risky, as far as can be told here, so there is nothing to accept; take \`acceptRisk\` away, lest it hide a risk to come`;
       return [finding("accepted-nothing", "warning", entry, message)];

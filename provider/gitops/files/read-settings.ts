@@ -1,18 +1,18 @@
 import { dirname, join, normalize, resolve } from "node:path";
 import { readOwnDomainNames } from "../../resources/configuration";
 import { allowDenyEntryArguments, checkEntryArguments } from "../../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE, type List } from "../../settings/assumptions";
-import { parseEntryValue, parseMailbox } from "../../settings/entry-value";
-import { keyOfEntry, keyOfVip, nameOfKey, textOfEntry, textOfVip } from "../../settings/keyed-list";
-import { checkList, ENTRIES, type ListKind, MEMBERS } from "../../settings/list-arguments";
+import { nameOfKey } from "../../settings/keyed-list";
+import { checkList, ENTRIES, type ListKind, MEMBERS, readPatterns } from "../../settings/list-arguments";
 import { OwnDomains } from "../../settings/own-domains";
-import { canonicalComment, quote } from "../../settings/text";
-import { withoutUndefined } from "../../settings/without-undefined";
+import type { Pattern } from "../../settings/pattern";
+import { quote } from "../../settings/text";
+import { canonical, declaredEntry, declaredVip, entryArguments, mailbox, memberArguments } from "./declared";
 import { type Finding, hasErrors, inOrder, lineText, type Place, SettingsFileError } from "./finding";
+import { type Demand, demandsOf, impliedBy, loosening, loosenings, Options } from "./loosening";
 import { includeRefusal, isFinding, readerFrom, readSource } from "./read-source";
 import { type FileFormat, schemaFindings } from "./schema-findings";
 import type { Declared, DeclaredEntry, DeclaredVip, Excluded, Settings } from "./settings";
-import { type SettingsFile, settingsFile } from "./settings-schema";
+import { type OptionPath, type SettingsFile, settingsFile } from "./settings-schema";
 import type { YamlSource } from "./yaml-source";
 
 /** How settings files are read. */
@@ -94,8 +94,13 @@ export function inspectSettings(
     files,
     today,
     ownDomains: [...top.ownDomains],
-    policy: top.policy,
-    lists: top.lists,
+    policy: top.options.under("policy"),
+    rules: {
+      ...Object.fromEntries(top.options.demands.map(({ path, value }) => [path, value])),
+      // Those of the environment are no part of what is declared.
+      ownDomains: [...(read?.ownDomains ?? [])].sort(),
+    },
+    lists: { entries: top.options.under("lists.entries"), vips: top.options.under("lists.vips") },
     entries,
     vips,
     expired: reading.expired,
@@ -111,10 +116,10 @@ interface Effective {
   readonly entries: ReadonlyMap<string, DeclaredEntry>;
   readonly vips: ReadonlyMap<string, DeclaredVip>;
   readonly ownDomains: ReadonlySet<string>;
-  readonly policy: Settings["policy"];
-  readonly lists: Settings["lists"];
-  /** Where an option of a list stands: `entries.protect`. */
-  readonly optionPlaces: ReadonlyMap<string, Place>;
+  /** The rules and the options of the lists. */
+  readonly options: Options;
+  /** What it asks for itself, and all files that it includes. */
+  readonly demands: readonly Demand[];
 }
 
 class Reading {
@@ -127,6 +132,7 @@ class Reading {
   readonly #today: string;
   readonly #readFile: (path: string) => string;
   readonly #cache: ReadCache | undefined;
+  readonly #told = new Set<string>();
   readonly #done = new Map<string, Effective | undefined>();
   /** The files that are being read: one that includes itself is found here. */
   readonly #open: string[] = [];
@@ -213,22 +219,29 @@ class Reading {
       expired.filter((one) => !ownSubjects.has(subjectOf(one))).map((one) => [subjectOf(one), one]),
     );
 
+    const asked = demandsBelow(below);
     const removals = this.#removalsIn(source, content);
     const takeIn = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, one: One): void => {
       const removal = removals.get(removalKey(one.kind === "vip" ? "vips" : one.list, nameIn(one)));
       if (removal !== undefined) {
         removal.count += 1;
+        this.#tellEnd(one, removal.place, asked);
         this.excluded.push({ declared: one, place: removal.place });
         return;
       }
       const end = ended.get(subjectOf(one));
       if (end !== undefined) {
+        this.#tellEnd(one, end.place, asked);
         this.excluded.push({ declared: one, place: end.place });
         return;
       }
       const other = into.get(one.key);
       if (other === undefined) into.set(one.key, one);
-      else if (other.place !== one.place && other.text !== one.text && !ownSubjects.has(subjectOf(one))) {
+      else if (
+        other.place !== one.place &&
+        (other.text !== one.text || other.expires !== one.expires) &&
+        !ownSubjects.has(subjectOf(one))
+      ) {
         this.#refuse(
           "declared-twice",
           `${quote(nameOf(one))} is declared differently at ${lineText(other.place)} and ${lineText(one.place)}, and both are included here; declare it in this file too, to decide`,
@@ -260,13 +273,8 @@ class Reading {
         );
         continue;
       }
+      if (below !== undefined) this.#tellOverride(one, below, asked);
       into.set(one.key, below === undefined ? one : { ...one, overrides: [below.place, ...below.overrides] });
-    }
-    const places = new Map(below.flatMap((one) => [...one.optionPlaces]));
-    for (const list of ["entries", "vips"] as const) {
-      for (const option of Object.keys(content.lists?.[list] ?? {})) {
-        places.set(`${list}.${option}`, source.placeOf(["lists", list, option]));
-      }
     }
     return {
       file: source.file,
@@ -276,13 +284,77 @@ class Reading {
         ...below.flatMap(({ ownDomains }) => [...ownDomains]),
         ...(content.ownDomains ?? []).map(canonical),
       ]),
-      policy: Object.assign({}, ...below.map(({ policy }) => policy), content.policy),
-      lists: {
-        entries: Object.assign({}, ...below.map(({ lists }) => lists.entries), content.lists?.entries),
-        vips: Object.assign({}, ...below.map(({ lists }) => lists.vips), content.lists?.vips),
-      },
-      optionPlaces: places,
+      ...this.#options(source, content, below),
     };
+  }
+
+  /** Tells that something which an included file declares is not declared any more; refuses it of what is protected. */
+  #tellEnd(one: DeclaredEntry | DeclaredVip, place: Place, asked: readonly Demand[]): void {
+    const protecting = protectionOf(one, asked);
+    // An allow less is no loosening.
+    if (protecting.demands.length === 0 && one.kind === "entry" && one.list === "allow") return;
+    const what = `${nameTold(one)}, as ${lineText(one.place)} declares it, is declared no more here`;
+    this.#tellLoosened(what, one, place, protecting);
+  }
+
+  /** Tells what is looser in what is said anew of something that an included file declares. */
+  #tellOverride(
+    one: DeclaredEntry | DeclaredVip,
+    below: DeclaredEntry | DeclaredVip,
+    asked: readonly Demand[],
+  ): void {
+    const protecting = protectionOf(below, asked);
+    const isAllow = one.kind === "entry" && one.list === "allow";
+    const [end, before] = [endOf(one), endOf(below)];
+    const said = (day: string): string => (day === NO_END ? "without end" : `until ${day}`);
+    if (isAllow ? end > before : end < before) {
+      const what = `${nameTold(one)} is declared ${said(end)} here, and ${said(before)} at ${lineText(below.place)}`;
+      this.#tellLoosened(what, one, one.place, isAllow ? { ...protecting, demands: [] } : protecting);
+    }
+    if (
+      one.kind === "entry" &&
+      below.kind === "entry" &&
+      one.acceptRisk !== undefined &&
+      below.acceptRisk === undefined
+    ) {
+      const what = `${nameTold(one)} has an \`acceptRisk\` here, and none at ${lineText(below.place)}`;
+      this.#tellLoosened(what, one, one.place, { ...protecting, demands: [] });
+    }
+  }
+
+  #tellLoosened(
+    what: string,
+    { kind, key }: DeclaredEntry | DeclaredVip,
+    place: Place,
+    { path, demands }: ReturnType<typeof protectionOf>,
+  ): void {
+    const [demand] = demands;
+    const told = demand === undefined ? what : `${what}, and is protected at ${lineText(demand.place)}`;
+    this.findings.push(loosening(told, path, place, demands, { kind, key }));
+  }
+
+  /** The options, and all that is asked for; what loosens what an included file asks for is told, or refused. */
+  #options(
+    source: YamlSource,
+    content: SettingsFile,
+    below: readonly Effective[],
+  ): Pick<Effective, "options" | "demands"> {
+    const own = demandsOf(content, source.placeOf);
+    const asked = demandsBelow(below);
+    const options = new Options(
+      own,
+      below.map((one) => one.options),
+    );
+    for (const [one, other] of options.conflicts) {
+      this.#refuse(
+        "declared-twice",
+        `\`${one.path}\` differs at ${lineText(one.place)} and ${lineText(other.place)}, and both are included here; write it in this file too, to decide`,
+        source.placeOf(["include"]),
+      );
+    }
+    // What one included file says can be looser than what another one asks for, too.
+    for (const finding of loosenings(options.demands, asked)) this.#tell(finding);
+    return { options, demands: [...asked, ...own, ...impliedBy(own, content)] };
   }
 
   /** What a file declares itself; what is declared twice in it is a mistake. */
@@ -351,9 +423,55 @@ class Reading {
     return removals;
   }
 
+  /** The same is told once, on however many ways it comes. */
+  #tell(finding: Finding): void {
+    const identity = JSON.stringify([finding.code, finding.message, finding.place]);
+    if (this.#told.has(identity)) return;
+    this.#told.add(identity);
+    this.findings.push(finding);
+  }
+
   #refuse(code: string, message: string, place: Place | undefined): void {
     this.findings.push({ code, level: "error", message, ...(place === undefined ? {} : { place }) });
   }
+}
+
+/** What all these files ask for, each once, on however many ways it is included. */
+function demandsBelow(below: readonly Effective[]): readonly Demand[] {
+  return [...new Set(below.flatMap(({ demands }) => demands))];
+}
+
+/** What included files say of it under `protect`. */
+function protectionOf(
+  one: DeclaredEntry | DeclaredVip,
+  asked: readonly Demand[],
+): { readonly path: OptionPath; readonly demands: readonly Demand[] } {
+  const [kind, path] =
+    one.kind === "entry"
+      ? ([ENTRIES, "lists.entries.protect"] as const)
+      : ([MEMBERS, "lists.vips.protect"] as const);
+  const names = (demand: Demand): boolean =>
+    patternsOf(demand).some((pattern) => pattern.matches(kind.target(one.key, one.text)));
+  return { path, demands: asked.filter((demand) => demand.path === path && names(demand)) };
+}
+
+const patterns = new WeakMap<Demand, readonly Pattern[]>();
+
+/** What is protected; read once, whatever is held against it. */
+function patternsOf(demand: Demand): readonly Pattern[] {
+  const read = patterns.get(demand) ?? readPatterns(demand.value as readonly string[]);
+  patterns.set(demand, read);
+  return read;
+}
+
+const NO_END = "9999-12-31";
+
+function endOf({ expires }: Declared): string {
+  return expires === undefined || expires === "never" ? NO_END : expires;
+}
+
+function nameTold(one: DeclaredEntry | DeclaredVip): string {
+  return one.kind === "vip" ? `the VIP ${quote(one.email)}` : `the ${one.list} of ${quote(nameOf(one))}`;
 }
 
 function parsedFile(source: YamlSource): ParsedFile {
@@ -405,55 +523,6 @@ function subjectOf({ kind, key }: DeclaredEntry | DeclaredVip): string {
 
 const NO_FAILURES = { failures: [] } as const;
 
-type RawEntry = NonNullable<SettingsFile["allow"]>[number];
-type RawVip = NonNullable<SettingsFile["vips"]>[number];
-
-function declaredEntry(list: List, raw: RawEntry, place: Place, isShort: true | undefined): DeclaredEntry {
-  const parsed = parseEntryValue(raw.value);
-  // It was checked just now.
-  if (!parsed.ok) throw new TypeError(parsed.reason);
-  const { canonical: value, entryType } = parsed.value;
-  const verdictScope = raw.scope ?? DEFAULT_VERDICT_SCOPE;
-  const about = aboutOf(raw);
-  const acceptRisk = raw.acceptRisk === undefined ? undefined : canonicalComment(raw.acceptRisk);
-  return withoutUndefined({
-    kind: "entry" as const,
-    key: keyOfEntry({ value, entryType, verdictScope }),
-    text: textOfEntry({ list, comment: about.comment, acceptRisk }),
-    list,
-    value,
-    written: raw.value,
-    entryType,
-    verdictScope,
-    ...about,
-    acceptRisk,
-    place,
-    isShort,
-    overrides: [],
-  });
-}
-
-function declaredVip(raw: RawVip, place: Place, isShort: true | undefined): DeclaredVip {
-  const email = mailbox(raw.email);
-  const about = aboutOf(raw);
-  return withoutUndefined({
-    kind: "vip" as const,
-    key: keyOfVip(email),
-    text: textOfVip(about),
-    email,
-    written: raw.email,
-    ...about,
-    place,
-    isShort,
-    overrides: [],
-  });
-}
-
-function aboutOf({ comment, ticket, owner, approvedBy, expires }: Omit<RawVip, "email">) {
-  const text = canonicalComment(comment);
-  return { comment: text === "" ? undefined : text, ticket, owner, approvedBy, expires };
-}
-
 /** Elements that are a text alone, as the mapping that they stand for. */
 function writtenOut(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
@@ -486,13 +555,17 @@ function wrongTogether(
     declared: readonly (DeclaredEntry | DeclaredVip)[],
     content: readonly unknown[],
   ): Finding[] => {
-    const raw = { [kind.property]: content, ...top.lists[list] };
+    const raw = { [kind.property]: content, ...top.options.under(`lists.${list}`) };
     return checkList(kind, raw, {}, own, Number.POSITIVE_INFINITY).failures.map(
       ({ property, reason }): Finding => {
         const [, index] = new RegExp(`^${kind.property}\\[(\\d+)\\]`).exec(property) ?? [];
         const one = index === undefined ? undefined : declared[Number(index)];
         if (one === undefined) {
-          const place = top.optionPlaces.get(`${list}.${property}`) ?? { file: top.file, line: 1, column: 1 };
+          const place = top.options.placeOf(`lists.${list}.${property}`) ?? {
+            file: top.file,
+            line: 1,
+            column: 1,
+          };
           return { code: "list-options", level: "error", message: `${property} ${reason}`, place };
         }
         const subject = { kind: one.kind, key: one.key };
@@ -521,35 +594,8 @@ function wrong(
   return { code, message: `${quote(one.written)} is refused${because}` };
 }
 
-/** An entry as an element of `AllowDenyList`. */
-export function entryArguments({ list, value, verdictScope, comment, acceptRisk }: DeclaredEntry) {
-  const isDefault = verdictScope === DEFAULT_VERDICT_SCOPE;
-  return withoutUndefined({
-    list,
-    value,
-    verdictScope: isDefault ? undefined : verdictScope,
-    comment,
-    acceptRisk,
-  });
-}
-
-/** A VIP as an element of `VipList`. */
-export function memberArguments({ email, comment }: DeclaredVip) {
-  return withoutUndefined({ email, comment });
-}
-
 function nameOf(one: DeclaredEntry | DeclaredVip): string {
   return one.kind === "vip" ? one.email : nameOfKey(one.key);
-}
-
-function canonical(value: string): string {
-  const parsed = parseEntryValue(value);
-  return parsed.ok ? parsed.value.canonical : value;
-}
-
-function mailbox(email: string): string {
-  const parsed = parseMailbox(email);
-  return parsed.ok ? parsed.value : email;
 }
 
 function sorted<One extends Declared>(declared: Iterable<One>): One[] {

@@ -1,9 +1,8 @@
 import { isUtf8 } from "node:buffer";
-import { readFileSync, realpathSync, statSync } from "node:fs";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { printable, quote } from "../../settings/text";
 import type { Finding, Place } from "./finding";
-import { isOutside, repositoryOf } from "./repository";
+import { isBeyondRepositoryOf, readPlainFile } from "./plain-file";
 import { readYaml, type YamlSource } from "./yaml-source";
 
 /**
@@ -50,44 +49,23 @@ export function includeRefusal(path: string): [code: string, message: string] | 
 }
 
 /**
- * Reads files from the disk: plain ones, and no included one beyond the repository of the top file, also over a link. What
- * stands elsewhere is not reviewed, and would be shown in a message.
+ * Reads files from the disk: plain ones, and none beyond the repository that the top file is named in, also over a link.
+ * What stands elsewhere is not reviewed, and would be shown in a message.
  */
 export function readerFrom(top: string): (path: string) => string {
   const isBeyond = isBeyondRepositoryOf(top);
   return (path) => {
-    const stat = statSync(path);
-    if (!stat.isFile()) throw new Error("it is no plain file");
-    if (stat.size > MAX_BYTES) throw new Error(`it has more than ${MAX_BYTES} bytes`);
-    if (resolve(path) !== resolve(top) && isBeyond(path)) {
-      throw new Error("it lies outside the repository of the file that includes it");
+    if (isBeyond(path)) {
+      throw new Error(
+        resolve(path) === resolve(top)
+          ? "it is a link that leads out of its repository"
+          : "it lies outside the repository of the file that includes it",
+      );
     }
-    return readText(path);
+    const bytes = readPlainFile(path);
+    if (!isUtf8(bytes)) throw new NotUtf8(bytes);
+    return bytes.toString("utf8");
   };
-}
-
-/** Tells of a path whether it leads out of the repository that a file is in, over links too. */
-export function isBeyondRepositoryOf(file: string): (path: string) => boolean {
-  const repository = repositoryOf(dirname(realPath(resolve(file))));
-  return (path) => repository !== undefined && isOutside(repository, realPath(resolve(path)));
-}
-
-/** What a path leads to; of what is not there, as far as it is. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return dirname(path) === path ? path : join(realPath(dirname(path)), basename(path));
-  }
-}
-
-/** No settings file is that large; four bytes a character at most. */
-const MAX_BYTES = 64 * 1024 * 1024;
-
-function readText(path: string): string {
-  const bytes = readFileSync(path);
-  if (!isUtf8(bytes)) throw new NotUtf8(bytes);
-  return bytes.toString("utf8");
 }
 
 /** A file of another encoding, or damaged. */

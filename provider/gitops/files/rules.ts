@@ -19,7 +19,8 @@ export function ruleOf(code: string, level: FindingLevel): Rule {
 const ACCEPT =
   "If it is meant all the same, say why with the entry: `acceptRisk: …`. The review sees it; the service is not sent it.";
 
-const POLICY = "The rule stands under `policy` in the settings files; the nearest file that has it decides.";
+const POLICY =
+  "The rule stands under `policy` in the settings files; a file can ask for more than those that it includes, and for less only where they let it.";
 
 const risks: Rule[] = Object.entries<RiskKind>(RISKS).map(([code, { title, why }]) => ({
   code,
@@ -104,6 +105,16 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
       "Of two declarations only one could count. Keep one; what an included file declares is taken out with `remove`, or declared again in the file that includes it.",
     ),
     error(
+      "loosening-refused",
+      "What an included file asks for is loosened",
+      "A file that many include is reviewed by more people than each that includes it. What it asks for can be tightened, and loosened only where it says so under `mayLoosen`.",
+    ),
+    note(
+      "loosened",
+      "Less than an included file asks for or declares",
+      "It may be: the included file lets it, or does not protect it. It is shown first, so that a review sees what holds for this tenant and not for the others.",
+    ),
+    error(
       "list-overridden",
       "An included entry is moved to the other list",
       "A deny that becomes an allow must be seen in a review. Also write it under `remove`, and it is.",
@@ -170,6 +181,11 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
       "accepted-risk",
       "A risk that somebody accepted",
       "Nothing to mend. It is shown so that a review sees which risk it is, and why it is accepted.",
+    ),
+    note(
+      "accepted-mail",
+      "A risk is accepted that only the mail can tell",
+      "A plan looks at the mail of the sender. Where that speaks against the entry, it is told as an accepted risk and not as a danger. Take `acceptRisk` away when it was meant for something else.",
     ),
     warning(
       "accepted-nothing",

@@ -132,33 +132,31 @@ const listOptions = {
 
 const flag = z.boolean({ error: (issue) => missingOr(issue.input, "true or false") });
 
+const entriesOptions = z.strictObject(
+  {
+    ...listOptions,
+    adopt: flag
+      .describe("Whether entries that exist with other arguments are taken over and changed.")
+      .optional(),
+  },
+  { error: (issue) => mapping(issue.input) },
+);
+
+const vipsOptions = z.strictObject(
+  {
+    ...listOptions,
+    onDelete: z
+      .enum(ON_DELETE, { error: (issue) => missingOr(issue.input, oneOf(ON_DELETE)) })
+      .describe("What removing a VIP does: exclude (lasts) or keep (only forget it).")
+      .optional(),
+  },
+  { error: (issue) => mapping(issue.input) },
+);
+
 const lists = z.strictObject(
   {
-    entries: z
-      .strictObject(
-        {
-          ...listOptions,
-          adopt: flag
-            .describe("Whether entries that exist with other arguments are taken over and changed.")
-            .optional(),
-        },
-        { error: (issue) => mapping(issue.input) },
-      )
-      .describe("Options of the allow/deny list.")
-      .optional(),
-    vips: z
-      .strictObject(
-        {
-          ...listOptions,
-          onDelete: z
-            .enum(ON_DELETE, { error: (issue) => missingOr(issue.input, oneOf(ON_DELETE)) })
-            .describe("What removing a VIP does: exclude (lasts) or keep (only forget it).")
-            .optional(),
-        },
-        { error: (issue) => mapping(issue.input) },
-      )
-      .describe("Options of the VIP list.")
-      .optional(),
+    entries: entriesOptions.describe("Options of the allow/deny list.").optional(),
+    vips: vipsOptions.describe("Options of the VIP list.").optional(),
   },
   { error: (issue) => mapping(issue.input) },
 );
@@ -199,6 +197,19 @@ const policy = z.strictObject(
   { error: (issue) => mapping(issue.input) },
 );
 
+/** A rule or an option by its path in a settings file: `policy.requireTicket`. */
+export type OptionPath =
+  | `policy.${keyof Policy}`
+  | `lists.entries.${keyof z.infer<typeof entriesOptions>}`
+  | `lists.vips.${keyof z.infer<typeof vipsOptions>}`;
+
+/** All rules and options. */
+export const OPTION_PATHS = [
+  ...Object.keys(policy.shape).map((name) => `policy.${name}`),
+  ...Object.keys(entriesOptions.shape).map((name) => `lists.entries.${name}`),
+  ...Object.keys(vipsOptions.shape).map((name) => `lists.vips.${name}`),
+] as [OptionPath, ...OptionPath[]];
+
 function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
   const elements = (element: z.ZodType, what: string) =>
     z
@@ -227,6 +238,14 @@ function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
       ),
       policy: policy.describe("The rules that a team holds its own settings to.").optional(),
       lists: lists.describe("Options of the two lists.").optional(),
+      mayLoosen: z
+        .array(z.enum(OPTION_PATHS, { error: (issue) => loosened(issue.input) }), {
+          error: (issue) => missingOr(issue.input, "a list of rules and options, as [policy.requireTicket]"),
+        })
+        .describe(
+          "Rules and options that a file which includes this one may loosen; without it, it may only tighten them.",
+        )
+        .optional(),
       remove: z
         .strictObject(
           {
@@ -268,6 +287,7 @@ export interface SettingsFile {
   readonly ownDomains?: readonly string[];
   readonly policy?: Policy;
   readonly lists?: ListsOptions;
+  readonly mayLoosen?: readonly OptionPath[];
   readonly remove?: { readonly [Section in (typeof POLICY_SUBJECTS)[number]]?: readonly string[] };
   readonly vips?: readonly z.infer<typeof vip>[];
   readonly allow?: readonly z.infer<typeof entry>[];
@@ -295,6 +315,10 @@ export function settingsJsonSchema(): Record<string, unknown> {
 }
 
 const SCHEMA_ID = `urn:pulumi-email-security:settings:${SETTINGS_VERSION}`;
+
+function loosened(input: unknown): string {
+  return `is ${quote(input)}; write a rule of \`policy\` as policy.requireTicket, an option of \`lists\` as lists.entries.protect`;
+}
 
 function readOwnDomain(text: string): { ok: true } | { ok: false; reason: string } {
   const parsed = parseEntryValue(text);

@@ -62,10 +62,12 @@ export interface Settings {
   readonly today: string;
   /** In canonical form, of all files. */
   readonly ownDomains: readonly string[];
-  /** The nearest file that has a rule decides. */
+  /** The nearest file that has a rule decides; it can't ask for less than those that it includes, unless they let it. */
   readonly policy: Policy;
-  /** The nearest file that has an option decides. */
+  /** The same of the options. */
   readonly lists: ListsOptions;
+  /** The same, and what else the files say for all that they declare, by its path: `policy.maxDays`. */
+  readonly rules: Readonly<Record<string, unknown>>;
   /** Sorted by key. */
   readonly entries: readonly DeclaredEntry[];
   /** Sorted by key. */

@@ -1,14 +1,17 @@
 import {
+  Composer,
+  type CST,
   type Document,
   isAlias,
   isMap,
   isNode,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
   type Pair,
-  parseAllDocuments,
+  Parser,
   type Scalar,
   type YAMLMap,
   type YAMLSeq,
@@ -21,6 +24,12 @@ const MAX_CHARACTERS = 16 * 1024 * 1024;
 
 /** Deeper than any settings file is. */
 const MAX_DEPTH = 32;
+
+/** Texts, lists and mappings: far more than any settings file has, and as many as take a gigabyte of memory. */
+const MAX_VALUES = 1_000_000;
+
+/** The parser takes ever longer for one more mistake. */
+const MAX_MISTAKES = 1_000;
 
 /** A YAML file that was read: its content as plain data, and where each part of it stands. */
 export interface YamlSource {
@@ -123,7 +132,7 @@ type Refuse = (code: string, message: string, start?: number, end?: number) => v
 
 function parse(text: string, refuse: Refuse): Document.Parsed {
   const read = (source: string): Document.Parsed[] => {
-    const documents = parseAllDocuments(source, {
+    const composer = new Composer({
       prettyErrors: false,
       // The parser compares each key with each.
       uniqueKeys: false,
@@ -132,7 +141,7 @@ function parse(text: string, refuse: Refuse): Document.Parsed {
       merge: false,
       intAsBigInt: false,
     });
-    return Array.isArray(documents) ? (documents as Document.Parsed[]) : [];
+    return [...composer.compose(boundedTokens(source))] as Document.Parsed[];
   };
   const nothing = (): Document.Parsed => read("null")[0] as Document.Parsed;
   if (text.length > MAX_CHARACTERS) {
@@ -148,12 +157,8 @@ function parse(text: string, refuse: Refuse): Document.Parsed {
   try {
     documents = read(text);
   } catch (error) {
-    // The parser gives up by throwing on what is nested far too deep.
-    refuse(
-      "yaml-syntax",
-      `can't be read as YAML: ${error instanceof Error ? error.message : String(error)}`,
-      0,
-    );
+    if (!(error instanceof BoundsError)) throw error;
+    refuse(error.code, error.message, error.offset);
     return nothing();
   }
   const [document, second] = documents;
@@ -163,11 +168,6 @@ function parse(text: string, refuse: Refuse): Document.Parsed {
   }
   if (document === undefined) return nothing();
   const errors = documents.flatMap((one) => [...one.errors, ...one.warnings]);
-  const tooDeep = errors.find(({ message }) => message.includes("call stack"));
-  if (tooDeep !== undefined) {
-    refuse("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, tooDeep.pos[0]);
-    return document;
-  }
   // One mistake makes several errors; the first of a line is the one to mend.
   let told: number | undefined;
   for (const { code, message, pos } of errors.toSorted((one, other) => one.pos[0] - other.pos[0])) {
@@ -181,6 +181,58 @@ function parse(text: string, refuse: Refuse): Document.Parsed {
   }
   return document;
 }
+
+/** More than is read of one file. */
+class BoundsError extends Error {
+  readonly code: string;
+  readonly offset: number;
+
+  constructor(code: string, message: string, offset: number) {
+    super(message);
+    this.code = code;
+    this.offset = offset;
+  }
+}
+
+/**
+ * What the parser makes of a text, piece by piece, so that a small file can't take all memory: it ends where that is nested too
+ * deep, or holds too much.
+ *
+ * @throws {BoundsError}
+ */
+function* boundedTokens(source: string): Generator<CST.Token> {
+  const parser = new Parser();
+  let values = 0;
+  let mistakes = 0;
+  for (const lexeme of new Lexer().lex(source)) {
+    const sign = lexeme[0] ?? "";
+    if (VALUES.has(sign)) values += 1;
+    else if (MISTAKES.has(sign)) mistakes += 1;
+    for (const token of parser.next(lexeme)) {
+      if (token.type === "error") mistakes += 1;
+      yield token;
+    }
+    // A level is one or two of the parser's own.
+    if (parser.stack.length > 2 * MAX_DEPTH + 4) {
+      throw new BoundsError("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, parser.offset);
+    }
+    if (values > MAX_VALUES) {
+      const message = `holds more than ${MAX_VALUES.toLocaleString("en-US")} values; split it with \`include\``;
+      throw new BoundsError("yaml-too-large", message, 0);
+    }
+    if (mistakes > MAX_MISTAKES) {
+      const message = `is no valid YAML: it has more than ${MAX_MISTAKES.toLocaleString("en-US")} mistakes up to here`;
+      throw new BoundsError("yaml-syntax", message, parser.offset);
+    }
+  }
+  yield* parser.end();
+}
+
+/** What a piece begins with that begins a text, a list, a mapping or a document. */
+const VALUES: ReadonlySet<string> = new Set(["\x1f", "[", "{", '"', "'", "|", ">", "?", "-"]);
+
+/** A tag, an anchor, an alias or a directive: each is a mistake. */
+const MISTAKES: ReadonlySet<string> = new Set(["!", "&", "*", "%"]);
 
 /** The parser's own errors, with what to write instead. */
 function explained(

@@ -1,6 +1,7 @@
 import type { KeyedList } from "../../settings/keyed-list";
 import type { ListKind } from "../../settings/list-arguments";
 import { ENTRIES, MEMBERS } from "../../settings/list-arguments";
+import { hashOf } from "../../settings/plan-digest";
 import type { Finding, Place } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
 
@@ -10,6 +11,8 @@ export interface Desired {
   readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
   readonly findings: readonly Finding[];
   readonly ownDomains: readonly string[];
+  /** What files say for all that they declare, by its path. */
+  readonly rules: Readonly<Record<string, unknown>>;
 }
 
 /** One list, or one single resource, as it is declared. */
@@ -86,10 +89,33 @@ export function desiredOf(
     expired: settings.expired,
     findings,
     ownDomains: settings.ownDomains,
+    rules: settings.rules,
   };
 }
 
 /** What kind of list it is, for the rules that all lists share. */
 export function kindOf({ kind }: Pick<DesiredList, "kind">): ListKind {
   return kind === "entry" ? ENTRIES : MEMBERS;
+}
+
+/** The hash of all that is declared and said beside it, as it stands in a plan's digest. */
+export function hashOfDesired({ lists, rules, expired }: Desired): string {
+  // The engine tells the resources of a program in any order.
+  const declared = lists.map((list) => JSON.stringify(declaration(list))).sort();
+  const ended = expired.map((one) =>
+    JSON.stringify([one.kind, one.key, one.expires, one.kind === "entry" ? one.acceptRisk : undefined]),
+  );
+  return hashOf([declared, sorted(rules), ended.sort()]);
+}
+
+/** All that is declared of a list, for the digest. */
+function declaration({ kind, resource, options, declared, about }: DesiredList): unknown {
+  const said = [...about].map(
+    ([key, { ticket, owner, approvedBy, expires }]) => [key, [ticket, owner, approvedBy, expires]] as const,
+  );
+  return [kind, resource, sorted(options), sorted(declared), sorted(Object.fromEntries(said))];
+}
+
+function sorted(object: object): unknown[] {
+  return Object.entries(object).sort(([one], [other]) => (one < other ? -1 : 1));
 }

@@ -16,19 +16,20 @@ import {
 } from "../../settings/keyed-list";
 import { ignoring, judge, removals } from "../../settings/list-arguments";
 import { OwnDomains } from "../../settings/own-domains";
-import { digestOf, hashOf, hashOfTenant, hashOfTouched } from "../../settings/plan-digest";
+import { digestOf, hashOfTenant, hashOfTouched } from "../../settings/plan-digest";
 import { RISKS, risksOf } from "../../settings/risk";
 import { canonicalComment, printable, quote } from "../../settings/text";
+import { unicodeOf } from "../../settings/unicode-value";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { isStored } from "../../tenant";
 import type { Finding } from "../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../files/settings";
-import { type Desired, type DesiredList, kindOf } from "./desired";
+import { alarmOf, type BareChange, beginsAllow } from "./alarm";
+import { type Desired, type DesiredList, hashOfDesired, kindOf } from "./desired";
 import type { Observed } from "./observed";
 import {
   type Alarm,
   type Backtest,
-  type BacktestAllow,
   type Change,
   type Evidence,
   type EvidenceSummary,
@@ -83,8 +84,9 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
   const judged = judgeOf(desired, backtest);
   const changes = bare.map((change) => judged(change, mail.of(change)));
   const unmanaged = comparison.unmanaged();
+  const expired = expiredOf(desired, observed, changes);
   const count = (sign: Change["sign"]): number => changes.filter((change) => change.sign === sign).length;
-  return {
+  return withUnicode({
     format: PLAN_FORMAT,
     createdAt: observed.at,
     tenant,
@@ -94,13 +96,17 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
       desired: hashOfDesired(desired),
       observed: hashOfTouched(changes),
     }),
+    rules: Object.fromEntries(
+      Object.entries(desired.rules).map(([path, value]) => [path, JSON.stringify(value)]),
+    ),
     changes: changes.toSorted(byImportance),
     guards: [...comparison.otherTenant(), ...guards],
     unmanaged,
-    expired: expiredOf(desired, observed),
+    expired,
     findings: [
       ...desired.findings,
       ...comparison.findings,
+      ...expired.flatMap(staying),
       ...standingAllows(listed, changes, desired, mail),
     ],
     counts: {
@@ -112,6 +118,20 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
     },
     evidence: mail.summary,
     ...(backtest === undefined ? {} : { backtest }),
+  });
+}
+
+/** What is in punycode, also in its own script. */
+function withUnicode(plan: Plan): Plan {
+  const told = <One extends { readonly value: string }>(one: One): One => {
+    const unicode = unicodeOf(one.value);
+    return unicode === undefined ? one : { ...one, unicode };
+  };
+  return {
+    ...plan,
+    changes: plan.changes.map(told),
+    unmanaged: plan.unmanaged.map(told),
+    expired: plan.expired.map(told),
   };
 }
 
@@ -130,8 +150,6 @@ interface EntriesAround {
   /** The rows that are removed. */
   readonly gone: ReadonlySet<AllowDenyEntryRow | VipEmployeeRow>;
 }
-
-type BareChange = Omit<Change, "findings" | "evidence" | "alarm">;
 
 /** The comparison of all lists with one reading of the tenant. */
 class Comparison {
@@ -189,8 +207,20 @@ class Comparison {
     }
     const before = row === undefined ? undefined : standingOfEntry(row);
     const sign = row === undefined ? "add" : "change";
-    this.bare.push({ ...subject, sign, ...withoutUndefined({ before }), after, ...this.#said(list, key) });
     const doesAdopt = list.options["adopt"] === true;
+    const others = row === undefined ? this.#otherScopes(entry, key, gone) : [];
+    const mayReplace =
+      doesAdopt && others.length > 0
+        ? others.map((other) => ({ key: keyOfRow(other), before: standingOfEntry(other) }))
+        : undefined;
+    this.bare.push({
+      ...subject,
+      sign,
+      ...withoutUndefined({ before, mayReplace }),
+      after,
+      ...this.#said(list, key),
+    });
+    if (!doesAdopt) for (const other of others) this.#sayOtherScope(other, key);
     // What the state does not know is taken over only when the files say so.
     if (row !== undefined && !doesAdopt && list.known !== undefined && !Object.hasOwn(there.content, key)) {
       const differs = row.list === entry.list ? "with another comment" : `on the ${row.list} list`;
@@ -216,6 +246,30 @@ class Comparison {
     });
   }
 
+  /** What stands on the same list in another scope, and nobody declares: a service may hold one of the two only. */
+  #otherScopes(entry: ListedEntry, key: string, gone: EntriesAround["gone"]): readonly AllowDenyEntryRow[] {
+    return (this.#byValue.get(naturalKey(entry.entryType, entry.value)) ?? []).filter(
+      (row) =>
+        row.list === entry.list &&
+        keyOfRow(row) !== key &&
+        !gone.has(row) &&
+        !this.#isDeclared(keyOfRow(row)),
+    );
+  }
+
+  #isDeclared(key: string): boolean {
+    return this.#desired.lists.some(({ kind, declared }) => kind === "entry" && Object.hasOwn(declared, key));
+  }
+
+  #sayOtherScope(row: AllowDenyEntryRow, key: string): void {
+    this.findings.push({
+      code: "other-scope",
+      level: "note",
+      message: `${row.list} ${printable(keyOfRow(row))} is at the tenant, and nobody declares it. Where the service holds one entry of a value only, the run is refused: set \`adopt: true\` for the entries to take it over, or remove it in the console.`,
+      subject: { kind: "entry", key },
+    });
+  }
+
   /** What stands on the other list with the same value in another scope, and keeps an entry off its list. */
   #inTheWay(
     entry: ListedEntry,
@@ -225,8 +279,7 @@ class Comparison {
     const natural = naturalKey(entry.entryType, entry.value);
     // What is declared leaves its place first, but for two that the state does not know: each waits for the other.
     const leaves = (other: string): boolean =>
-      this.#desired.lists.some(({ kind, declared }) => kind === "entry" && Object.hasOwn(declared, other)) &&
-      (!isTaken || Object.hasOwn(before.content, other));
+      this.#isDeclared(other) && (!isTaken || Object.hasOwn(before.content, other));
     return (this.#byValue.get(natural) ?? []).filter(
       (row) =>
         isList(row.list) &&
@@ -322,7 +375,8 @@ class Comparison {
     why: string,
     expired?: DeclaredEntry | DeclaredVip,
   ): void {
-    const said = { why, ...withoutUndefined({ place: expired?.place ?? list.place }) };
+    const accepted = expired?.kind === "entry" ? expired.acceptRisk : undefined;
+    const said = { why, ...withoutUndefined({ place: expired?.place ?? list.place, accepted }) };
     if (!isEntryRow(row)) {
       this.#accounted.add(row);
       this.bare.push({ kind: "vip", key, value: key, sign: "remove", before: standingOfVip(row), ...said });
@@ -484,7 +538,7 @@ function judgeOf(
   const own = new OwnDomains(ownDomains);
   const bySubject = Map.groupBy(
     // A risk that was accepted is told by itself.
-    findings.filter(({ code }) => code !== "accepted-risk"),
+    findings.filter(({ code }) => !ACCEPTED.has(code)),
     ({ subject }) => `${subject?.kind} ${subject?.key}`,
   );
   const through = new Map((backtest?.allows ?? []).map((allow) => [allow.key, allow]));
@@ -494,10 +548,13 @@ function judgeOf(
       ...change,
       findings: all,
       ...withoutUndefined({ evidence }),
-      alarm: alarmOf(change, all, evidence, through.get(change.key)),
+      ...alarmOf(change, all, evidence, through.get(change.key)),
     };
   };
 }
+
+/** What lint says of an `acceptRisk`. */
+const ACCEPTED: ReadonlySet<string> = new Set(["accepted-risk", "accepted-mail"]);
 
 function acceptedRisks(change: BareChange, own: OwnDomains): Finding[] {
   const { after, entryType, value, place } = change;
@@ -505,7 +562,7 @@ function acceptedRisks(change: BareChange, own: OwnDomains): Finding[] {
   const because = after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
   return risksOf({ list: after.list, value, entryType: entryType as EntryType }, own).map(({ code }) => ({
     code,
-    level: "warning",
+    level: after.acceptRisk === undefined ? "warning" : "note",
     message: `${RISKS[code].title}. ${RISKS[code].why}${because}`,
     ...withoutUndefined({ place }),
   }));
@@ -542,37 +599,7 @@ function standingAllows(
   });
 }
 
-/** Verdicts that say that nothing is wrong, or that it was a test. */
-const HARMLESS: ReadonlySet<string> = new Set(["safe", "allowed", "simulation", "no_analysis"]);
-
-function alarmOf(
-  change: BareChange,
-  findings: readonly Finding[],
-  evidence: Evidence | undefined,
-  through: BacktestAllow | undefined,
-): Alarm {
-  const verdicts = evidence?.verdicts ?? [];
-  const isMalicious = verdicts.some(({ name, count }) => name === "malicious" && count > 0);
-  const isHarmful = verdicts.some(({ name, count }) => !HARMLESS.has(name) && count > 0);
-  const isRisk = findings.some(({ code }) => Object.hasOwn(RISKS, code));
-  // Both let in what was kept out: a new allow, and the end of a deny.
-  const opens = change.kind === "entry" && (beginsAllow(change) || endsDeny(change));
-  const isThrough = through?.verdicts.some(({ name, count }) => !HARMLESS.has(name) && count > 0) ?? false;
-  if (isRisk || (opens && (isMalicious || isThrough))) return "danger";
-  const isWarned = findings.some(({ level }) => level !== "note");
-  const losesVip = change.kind === "vip" && change.sign === "remove";
-  return isWarned || losesVip || (opens && isHarmful) ? "warning" : "none";
-}
-
-function beginsAllow({ before, after }: Pick<Change, "before" | "after">): boolean {
-  return after?.list === "allow" && before?.list !== "allow";
-}
-
-function endsDeny({ sign, before, after }: BareChange): boolean {
-  return before?.list === "deny" && (sign === "remove" || after?.list === "allow");
-}
-
-const ALARMS: readonly Alarm[] = ["danger", "warning", "none"];
+const ALARMS: readonly Alarm[] = ["danger", "accepted", "warning", "none"];
 const SIGNS: readonly Change["sign"][] = ["remove", "change", "add"];
 
 /** What is alarming first, by how much mail there is; then what lets mail in before what keeps it out. */
@@ -590,33 +617,56 @@ function byImportance(one: Change, other: Change): number {
   return at < 0 ? (one.key < other.key ? -1 : 1) : (a[at] ?? 0) - (b[at] ?? 0);
 }
 
-function expiredOf({ expired, lists }: Desired, observed: Observed): Expired[] {
+/** What is past its end, and no run takes away. */
+function staying({ kind, key, list, value, expires, place, stays }: Expired): Finding[] {
+  if (stays === undefined) return [];
+  const what = kind === "vip" ? "The VIP" : `The ${list} of`;
+  return [
+    {
+      code: "expired-stays",
+      level: "warning",
+      message: `${what} ${quote(value)} was declared until ${expires}, and is at the tenant. This stack has never declared it, so the next run leaves it: remove it in the console, or run once with a later \`expires\`, so that the stack has it.`,
+      ...withoutUndefined({ place }),
+      subject: { kind, key },
+    },
+  ];
+}
+
+function expiredOf({ expired, lists }: Desired, observed: Observed, changes: readonly Change[]): Expired[] {
   const isDeclared = ({ kind, key }: DeclaredEntry | DeclaredVip): boolean =>
     lists.some((list) => list.kind === kind && Object.hasOwn(list.declared, key));
+  const goes = new Set(
+    changes.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`),
+  );
+  const staysWhere = ({ kind, key }: DeclaredEntry | DeclaredVip, isThere: boolean): { stays?: true } => {
+    const isKnown = lists.some((list) => list.kind === kind && list.known !== undefined);
+    return isThere && isKnown && !goes.has(`${kind} ${key}`) ? { stays: true } : {};
+  };
   return expired
     .filter((one) => !isDeclared(one))
     .map((one): Expired => {
       const rest = { expires: one.expires ?? "", place: one.place };
       if (one.kind === "vip") {
-        return { kind: "vip", key: one.key, value: one.email, ...rest, isThere: observed.vips.has(one.key) };
+        const row = observed.vips.get(one.key);
+        // A VIP that the stack keeps (onDelete), or that is detected, is told as such.
+        const isKept = lists.some(({ kind, options }) => kind === "vip" && options["onDelete"] === "keep");
+        const stays = row !== undefined && isStored(row) && !isKept ? staysWhere(one, true) : {};
+        return { kind: "vip", key: one.key, value: one.email, ...rest, isThere: row !== undefined, ...stays };
       }
       const isThere = (observed.entries.get(one.key) ?? []).some(({ list }) => list === one.list);
       const { key, value, entryType, verdictScope, list } = one;
-      return { kind: "entry", key, value, entryType, verdictScope, list, ...rest, isThere };
+      return {
+        kind: "entry",
+        key,
+        value,
+        entryType,
+        verdictScope,
+        list,
+        ...rest,
+        isThere,
+        ...staysWhere(one, isThere),
+      };
     });
-}
-
-/** The hash of all that is declared, as it stands in a plan's digest. */
-export function hashOfDesired({ lists }: Pick<Desired, "lists">): string {
-  // The engine tells the resources of a program in any order.
-  return hashOf(lists.map((list) => JSON.stringify(declaration(list))).sort());
-}
-
-/** All that is declared of a list, for the digest. */
-function declaration({ kind, resource, options, declared }: DesiredList): unknown {
-  const sorted = (object: object): unknown[] =>
-    Object.entries(object).sort(([one], [other]) => (one < other ? -1 : 1));
-  return [kind, resource, sorted(options), sorted(declared)];
 }
 
 function subjectOf(

@@ -16,6 +16,11 @@ export interface Plan {
   readonly source: PlanSource;
   /** What was reviewed: over the tenant, what is declared, and what the tenant holds of what changes. */
   readonly digest: string;
+  /**
+   * What holds for all that is declared, each as JSON by its path: the policy, the options of the lists, own domains. Absent
+   * in a plan of an earlier release.
+   */
+  readonly rules?: Readonly<Record<string, string>>;
   /** What changes, the most important first. */
   readonly changes: readonly Change[];
   /** Why the run would be refused; empty when it would not be. Each is text of one or several lines. */
@@ -76,9 +81,17 @@ interface Subject {
   readonly key: string;
   /** The canonical value or mailbox. */
   readonly value: string;
+  /** The same in its own script, where the canonical form is punycode. */
+  readonly unicode?: string;
   /** Only of entries: `domain`, `ip`, `email_address`, or what else the service holds. */
   readonly entryType?: string;
   readonly verdictScope?: string;
+}
+
+/** An entry that another may take the place of. */
+export interface Replaced {
+  readonly key: string;
+  readonly before: Standing;
 }
 
 export type Sign = "add" | "change" | "remove";
@@ -92,11 +105,18 @@ export interface Change extends Subject {
   readonly after?: Standing;
   /** Why, where the files do not say it in their place: "expired on 2026-10-31", "no longer declared". */
   readonly why?: string;
+  /**
+   * Entries of the same value and list in another scope: where the service holds one entry of a value only, the addition takes
+   * the place of one of these (`adopt: true`). Where it holds several, they stay.
+   */
+  readonly mayReplace?: readonly Replaced[];
   /** What the files say beside it. */
   readonly ticket?: string;
   readonly owner?: string;
   readonly approvedBy?: string;
   readonly expires?: string;
+  /** Why what speaks against it is accepted: the `acceptRisk` of what is declared, or of what expired. */
+  readonly accepted?: string;
   /** Which line declares it (or, of what expired, declared it), and what that takes the place of. */
   readonly place?: Place;
   readonly overrides?: readonly Place[];
@@ -110,10 +130,12 @@ export interface Change extends Subject {
 }
 
 /**
- * `danger`: an allow that let malicious mail through in the backtest, or whose sender has malicious verdicts; a finding
- * of risk. `warning`: a finding, or evidence against it. `none`: nothing speaks against it.
+ * `danger`: an allow that let malicious mail through in the backtest, or whose sender has malicious verdicts; the end of a
+ * deny of such a sender; a finding of risk. `warning`: a finding, or other evidence against it; what an allow for graymail
+ * alone would let through is what it is for. `accepted`: what would be a danger or be held against it, with an
+ * `acceptRisk` that says why it is meant. `none`: nothing speaks against it.
  */
-export type Alarm = "danger" | "warning" | "none";
+export type Alarm = "danger" | "accepted" | "warning" | "none";
 
 export interface Guard {
   /** `removal-guard`, `protect`, `plan-check`. */
@@ -131,6 +153,8 @@ export interface Expired extends Subject {
   readonly place?: Place;
   /** Whether the tenant still holds it. */
   readonly isThere: boolean;
+  /** That it is there, and the next run leaves it: the stack has never declared it, so it may be somebody else's. */
+  readonly stays?: true;
 }
 
 /** What the evidence rests on. */

@@ -90,7 +90,16 @@ export function readPreview(
         `No resource of the preview belongs to ${provider === undefined ? "the tenant of the environment; say which Provider is meant with --provider" : `the Provider ${quote(provider)}`}.`,
       );
   }
-  return { desired: { lists, expired: [], findings: [], ownDomains }, guards };
+  return { desired: { lists, expired: [], findings: [], ownDomains, rules: optionsOf(lists) }, guards };
+}
+
+/** The options of the resources, each by its path. */
+function optionsOf(lists: readonly DesiredList[]): Record<string, unknown> {
+  return Object.fromEntries(
+    lists.flatMap(({ kind, resource, options }) =>
+      Object.entries(options).map(([name, value]) => [`${kind} ${resource}.${name}`, value]),
+    ),
+  );
 }
 
 function desiredList(

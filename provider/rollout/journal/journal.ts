@@ -41,7 +41,8 @@ export interface RolloutSpec {
 export interface TenantSummary {
   readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };
   readonly changes: readonly TenantChange[];
-  readonly alarms: { readonly danger: number; readonly warning: number };
+  /** `accepted` is absent in what an earlier release planned. */
+  readonly alarms: { readonly danger: number; readonly accepted?: number; readonly warning: number };
   /** The name of the `TenantSettings` in the stack, and whether the stack was there when this was planned. */
   readonly resource: string;
   readonly isStackThere: boolean;

@@ -6,8 +6,8 @@ export interface SharedChange extends Omit<TenantChange, "alarm"> {
   readonly tenants: number;
   /** The first of them. */
   readonly first: string;
-  /** In how many of them it is a risk, and in how many it has a warning. */
-  readonly alarms: { readonly danger: number; readonly warning: number };
+  /** In how many of them it is a risk, is one that was accepted, and has a warning. */
+  readonly alarms: { readonly danger: number; readonly accepted: number; readonly warning: number };
 }
 
 /**
@@ -60,7 +60,7 @@ export class ChangeTally {
     if (known !== undefined) return known;
     // One whole plan is in memory anyway: of a single tenant, nothing is left out.
     if (this.#shared.size >= this.#most && this.#tenants > 1) return undefined;
-    const counted = { ...change, tenants: 0, first: tenant, alarms: { danger: 0, warning: 0 } };
+    const counted = { ...change, tenants: 0, first: tenant, alarms: { danger: 0, accepted: 0, warning: 0 } };
     this.#shared.set(key, counted);
     return counted;
   }
@@ -68,7 +68,7 @@ export class ChangeTally {
 
 type Counted = Omit<SharedChange, "tenants" | "alarms"> & {
   tenants: number;
-  alarms: { danger: number; warning: number };
+  alarms: { danger: number; accepted: number; warning: number };
 };
 
 /** Some megabytes. */
@@ -84,7 +84,7 @@ function rankOf({
   list,
   value,
 }: SharedChange): readonly (number | string)[] {
-  const alarm = alarms.danger > 0 ? 0 : alarms.warning > 0 ? 1 : 2;
+  const alarm = alarms.danger > 0 ? 0 : alarms.accepted > 0 ? 1 : alarms.warning > 0 ? 2 : 3;
   return [
     alarm,
     -tenants,

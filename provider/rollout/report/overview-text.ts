@@ -153,9 +153,10 @@ function changes(
   if (hasCommand) paper.verbatim(commands.plan(source, [most.name]), INDENT * 2);
 }
 
-function alarmText({ tenants, alarms: { danger, warning } }: SharedChange): string {
+function alarmText({ tenants, alarms: { danger, accepted, warning } }: SharedChange): string {
   const parts = [
     [danger, "a risk"],
+    [accepted, "an accepted risk"],
     [warning, "a warning"],
   ] as const;
   const told = parts.flatMap(([count, what]) =>

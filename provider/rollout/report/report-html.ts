@@ -220,6 +220,7 @@ function factsOf(tenant: TenantReport): [label: string, words: Words][] {
   const named = Object.entries(labels).map(([key, value]): Words => say`${told(key)} = ${told(value)}`);
   const alarming = [
     ...(alarms.danger > 0 ? [`${number(alarms.danger)} risky`] : []),
+    ...((alarms.accepted ?? 0) > 0 ? [`${number(alarms.accepted ?? 0)} of an accepted risk`] : []),
     ...(alarms.warning > 0 ? [`${number(alarms.warning)} with a warning`] : []),
   ].join(", ");
   return [

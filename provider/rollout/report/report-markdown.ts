@@ -1,10 +1,10 @@
-import { bytesOf, filled } from "../../gitops/plan/render/markdown-room";
 import {
   markdownBlock,
   markdownCode,
   markdownRow,
   markdownWords,
 } from "../../gitops/plan/render/markdown-text";
+import { bytesOf, filled } from "../../gitops/plan/render/room";
 import { counted, given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
 import { duration } from "./duration";
 import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";

@@ -72,7 +72,7 @@ const change = z
     list: text("deny, or allow → deny where it moves; absent for VIPs.").exactOptional(),
     value: text("The value or mailbox."),
     alarm: z
-      .enum(["danger", "warning"])
+      .enum(["danger", "accepted", "warning"])
       .exactOptional()
       .describe("How bad it looks; absent where nothing speaks against it."),
   })
@@ -105,7 +105,11 @@ const tenant = z
       .describe("What the plan changes; all 0 where there is no plan."),
     changes: z.array(change).readonly().describe("The first changes of the plan, at most 20."),
     alarms: z
-      .strictObject({ danger: count("Risky changes."), warning: count("Changes with a warning.") })
+      .strictObject({
+        danger: count("Risky changes."),
+        accepted: count("Risky changes whose acceptRisk says why they are meant.").exactOptional(),
+        warning: count("Changes with a warning."),
+      })
       .readonly(),
     left: z
       .array(z.string())

@@ -75,8 +75,8 @@ export interface TenantReport {
   readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };
   /** The first changes of the plan, the most important first; at most 20. */
   readonly changes: readonly TenantChange[];
-  /** How many risky changes (`danger`) and changes with a warning its plan has. */
-  readonly alarms: { readonly danger: number; readonly warning: number };
+  /** How many risky changes (`danger`), accepted risks and changes with a warning its plan has. */
+  readonly alarms: { readonly danger: number; readonly accepted?: number; readonly warning: number };
   /** What a rollback leaves as it is, since somebody changed it after the rollout: `allow partner.example`. Absent: nothing. */
   readonly left?: readonly string[];
   readonly error?: TenantError;
@@ -95,8 +95,8 @@ export interface TenantChange {
   /** `deny`, or `allow → deny` where it moves; absent for VIPs. */
   readonly list?: string;
   readonly value: string;
-  /** How bad it looks: a risk, or a warning; absent where nothing speaks against it. */
-  readonly alarm?: "danger" | "warning";
+  /** How bad it looks: a risk, one that was accepted, or a warning; absent where nothing speaks against it. */
+  readonly alarm?: "danger" | "accepted" | "warning";
 }
 
 export interface TenantError {

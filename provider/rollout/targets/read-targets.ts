@@ -1,15 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import { parse } from "yaml";
 import { checkBaseUrl } from "../../client/address";
 import { type Finding, hasErrors, inOrder, lineText, type Place } from "../../gitops/files/finding";
-import {
-  includeRefusal,
-  isBeyondRepositoryOf,
-  isFinding,
-  readerFrom,
-  readSource,
-} from "../../gitops/files/read-source";
+import { isBeyondRepositoryOf, readPlainFile } from "../../gitops/files/plain-file";
+import { includeRefusal, isFinding, readerFrom, readSource } from "../../gitops/files/read-source";
 import { ruleOf } from "../../gitops/files/rules";
 import { type FileFormat, schemaFindings } from "../../gitops/files/schema-findings";
 import type { YamlSource } from "../../gitops/files/yaml-source";
@@ -419,7 +414,7 @@ function healthCheck({ health }: RawWave): HealthCheck | undefined {
 /** Undefined when it has none that could be used. */
 function projectName(file: string): string | undefined {
   try {
-    const content: unknown = parse(readFileSync(file, "utf8"));
+    const content: unknown = parse(readPlainFile(file).toString("utf8"));
     const { name } = content as { readonly name?: unknown };
     return typeof name === "string" && nameRefusal(name) === undefined ? name : undefined;
   } catch {

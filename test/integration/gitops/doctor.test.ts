@@ -176,6 +176,19 @@ describe("email-security doctor", () => {
     });
   });
 
+  it("says that a port speaks plain http, and nothing of certificates", async () => {
+    await using service = await serve(answering(401, {}, "{}"));
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url.replace("http:", "https:"),
+      EMAIL_SECURITY_API_KEY: KEY,
+    });
+    expect(examination.of("tls")).toMatchObject({
+      health: "fail",
+      found: expect.stringMatching(/^what answers there speaks no TLS \(/),
+      advice: expect.stringMatching(/^Is port \d+ one of plain http\?/),
+    });
+  });
+
   it("trusts a certificate that the machine trusts, and tells until when it is valid", async () => {
     await using folder = await EmptyFolder.create();
     const certificate = makeCertificate("localhost");

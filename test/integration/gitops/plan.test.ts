@@ -1,14 +1,19 @@
+import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SettingsClient } from "../../../provider/client";
+import { type AllowDenyEntryRow, SettingsClient } from "../../../provider/client";
+import { driftOf } from "../../../provider/gitops/drift";
 import { readSettings } from "../../../provider/gitops/files/read-settings";
 import { movedSince } from "../../../provider/gitops/plan/compare";
 import { desiredOf, type KnownLists } from "../../../provider/gitops/plan/desired";
-import { withoutEvidence } from "../../../provider/gitops/plan/mail-evidence";
+import { gatherEvidence } from "../../../provider/gitops/plan/evidence";
+import { mailEvidence, withoutEvidence } from "../../../provider/gitops/plan/mail-evidence";
 import { makePlan } from "../../../provider/gitops/plan/make-plan";
-import { observe } from "../../../provider/gitops/plan/observed";
-import type { Plan } from "../../../provider/gitops/plan/plan";
+import { observe, observedFrom } from "../../../provider/gitops/plan/observed";
+import type { Change, Plan } from "../../../provider/gitops/plan/plan";
 import { planFiles } from "../../../provider/gitops/plan-tenant";
+import { readPlanFile } from "../../../provider/resources/reviewed-plan";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { commandLine } from "../../support/command-line";
 import { settingsFolder } from "../../support/settings-folder";
 
 const TODAY = "2026-11-21";
@@ -203,6 +208,48 @@ deny: []
     ]);
   });
 
+  it("says of what is past its end and was never this stack's that it stays, as drift does", async () => {
+    await using acme = await tenant([entry("allow", "late.example", "fair"), entry("allow", "ours.example")]);
+    const text =
+      "version: 1\nallow: [{ value: late.example, expires: 2026-10-31 }, { value: ours.example, expires: 2026-10-31 }, stays.example]\n";
+    const known: KnownLists = {
+      entries: { content: { "ours.example": "allow", "stays.example": "allow" } },
+      vips: { content: {} },
+    };
+    const plan = await acme.plan(text, known, "prod");
+    expect(brief(plan)).toContain("remove ours.example allow expired on 2026-10-31");
+    expect(plan.expired.map(({ key, isThere, stays }) => [key, isThere, stays])).toEqual([
+      ["late.example", true, true],
+      ["ours.example", true, undefined],
+    ]);
+    expect(plan.findings.filter(({ code }) => code === "expired-stays")).toMatchObject([
+      { level: "warning", subject: { key: "late.example" }, place: { line: 2 } },
+    ]);
+    using folder = settingsFolder({ "acme.yaml": text });
+    const settings = readSettings(folder.at("acme.yaml"), { today: TODAY });
+    const client = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
+    const observed = await observe(client);
+    await client.close();
+    const told = (state?: KnownLists) =>
+      driftOf(settings, observed, "sandbox", state)
+        .items.filter(({ what }) => what !== "missing")
+        .map(({ what, key, why }) => [what, key, why]);
+    expect(told(known)).toEqual([
+      [
+        "added",
+        "late.example",
+        "declared until 2026-10-31, which is past; this stack has never declared it, so the next run leaves it",
+      ],
+      ["leaving", "ours.example", "expired on 2026-10-31"],
+    ]);
+    const unsure =
+      "expired on 2026-10-31; the next run removes it if the stack has declared it, which --stack tells";
+    expect(told()).toEqual([
+      ["leaving", "late.example", unsure],
+      ["leaving", "ours.example", unsure],
+    ]);
+  });
+
   it("asks whose key it is when nothing that the stack declared is there", async () => {
     await using acme = await tenant();
     const values = ["a", "b", "c", "d", "e"].map((name) => `${name}.example`);
@@ -221,7 +268,11 @@ deny: [a.example, z.example]
 allow:
   - { value: gmail.com, acceptRisk: "until the fair is over" }
 `);
-    expect(plan.changes[0]).toMatchObject({ key: "gmail.com", alarm: "danger" });
+    expect(plan.changes[0]).toMatchObject({
+      key: "gmail.com",
+      alarm: "accepted",
+      accepted: "until the fair is over",
+    });
     expect(plan.changes[0]?.findings[0]?.message).toContain('Accepted, because: "until the fair is over"');
     expect(plan.changes.slice(1).map(({ alarm }) => alarm)).toEqual(["none", "none"]);
   });
@@ -290,6 +341,96 @@ describe("the digest of a plan", () => {
     ]);
   });
 
+  it("is over all that a plan shows: what the files say beside an entry, their rules, and who made what is there", async () => {
+    await using acme = await tenant([entry("deny", "gone.example", "old")]);
+    const known: KnownLists = {
+      entries: { content: { "gone.example": "deny: old" } },
+      vips: { content: {} },
+    };
+    const text = (more = "", rest = ""): string =>
+      `version: 1\nlists: { entries: { maxRemovalFraction: 1 } }\n${rest}allow:\n  - { value: partner.example, comment: c, ticket: CHG-1, owner: Dana, approvedBy: Tom, expires: 2026-12-31${more} }\n`;
+    const reviewed = await acme.plan(text(), known, "prod");
+    const movedBy = async (other: string): Promise<readonly string[]> => {
+      const moved = movedSince(reviewed.digest, await acme.plan(other, known, "prod"), reviewed);
+      expect(moved?.what).toBe("desired");
+      return moved?.details ?? [];
+    };
+    const called = "  allow partner.example:";
+    expect(await movedBy(text().replace("2026-12-31", "never"))).toEqual([
+      `${called} expires was 2026-12-31, is never`,
+    ]);
+    expect(await movedBy(text().replace("CHG-1", "CHG-2"))).toEqual([`${called} ticket was CHG-1, is CHG-2`]);
+    expect(await movedBy(text().replace("Dana", "Mallory"))).toEqual([
+      `${called} owner was Dana, is Mallory`,
+    ]);
+    expect(await movedBy(text().replace(", approvedBy: Tom", ""))).toEqual([
+      `${called} approvedBy was Tom, is not said`,
+    ]);
+    expect(await movedBy(text(", acceptRisk: why"))).toEqual([`${called} acceptRisk was not said, is why`]);
+    expect(await movedBy(text("", "policy: { maxDays: 90 }\n"))).toEqual([
+      "  policy.maxDays: was not said, is 90",
+    ]);
+    expect(await movedBy(text("", "ownDomains: [acme.example]\n"))).toEqual([
+      '  ownDomains: was [], is ["acme.example"]',
+    ]);
+    expect(
+      await movedBy(text().replace("maxRemovalFraction: 1", "maxRemovals: 500, maxRemovalFraction: 1")),
+    ).toEqual(["  lists.entries.maxRemovals: was not said, is 500"]);
+    expect(await movedBy(`${text()}deny: [{ value: late.example, expires: 2026-10-31 }]\n`)).toHaveLength(1);
+    // The digest says it without the plan, too.
+    const never = await acme.plan(text().replace("2026-12-31", "never"), known, "prod");
+    expect(movedSince(reviewed.digest, never)?.what).toBe("desired");
+    // The same entry, made anew by somebody: to remove that was not reviewed.
+    const [row] = acme.sandbox.allowDenyEntries("acme");
+    await acme.console.allowDenyEntries.delete(row?.id ?? "");
+    const other = new SettingsClient({ baseUrl: acme.sandbox.url, apiKey: "sandbox-acme-ci" });
+    await other.allowDenyEntries.create(entry("deny", "gone.example", "old") as never);
+    await other.close();
+    const anew = movedSince(reviewed.digest, await acme.plan(text(), known, "prod"), reviewed);
+    expect(anew?.what).toBe("observed");
+    expect(anew?.details[0]).toMatch(
+      /^ {2}deny gone\.example: was made by Dana Reyes \(console\) on .* another one now, made by /,
+    );
+  });
+
+  it("is over what an addition may take the place of, in another scope", async () => {
+    await using acme = await tenant([entry("deny", "one.example", "old", { verdict_scope: "graymail" })]);
+    const text =
+      "version: 1\nlists: { entries: { adopt: true } }\ndeny: [{ value: one.example, comment: INC-1 }]\n";
+    const reviewed = await acme.plan(text, NOTHING, "prod");
+    expect(reviewed.changes[0]?.mayReplace).toMatchObject([
+      { key: "one.example (graymail)", before: { list: "deny", comment: "old" } },
+    ]);
+    const [row] = acme.sandbox.allowDenyEntries("acme");
+    await acme.console.allowDenyEntries.update(row?.id ?? "", { comment: "do not touch" });
+    const now = await acme.plan(text, NOTHING, "prod");
+    expect(movedSince(reviewed.digest, now)?.what).toBe("observed");
+    expect(movedSince(reviewed.digest, now, reviewed)?.details).toEqual([
+      '  deny one.example: may take the place of one.example (graymail), which is deny: "do not touch" now; it was deny: "old" at the review',
+    ]);
+    // What is declared itself, or goes, is nobody's to take over.
+    const both = `${text.replace("deny: [", "deny: [{ value: one.example, scope: graymail, comment: old }, ")}`;
+    const changes = (await acme.plan(both, NOTHING, "prod")).changes;
+    expect(changes.map(({ key, mayReplace }) => [key, mayReplace])).toContainEqual([
+      "one.example",
+      undefined,
+    ]);
+  });
+
+  it("of an earlier release is told as one", async () => {
+    await using acme = await tenant();
+    const plan = await acme.plan(TEXT, NOTHING, "prod");
+    const old = plan.digest.replace(/^v2/, "v1");
+    expect(movedSince(old, plan)).toMatchObject({
+      what: "digest",
+      message: expect.stringContaining("earlier release"),
+    });
+    using folder = settingsFolder({ "plan.json": JSON.stringify({ ...plan, digest: old }) });
+    expect(() => readPlanFile({ EMAIL_SECURITY_PLAN: folder.at("plan.json") })).toThrow(
+      "was made by an earlier release",
+    );
+  });
+
   it("is not that of a plan that was changed, nor anything else that looks like one", async () => {
     await using acme = await tenant();
     const plan = await acme.plan(TEXT, NOTHING, "prod");
@@ -306,6 +447,99 @@ describe("a plan with evidence", () => {
     sandbox = await startSandbox({ scenario: "acme", threats: 3_000 });
   });
   afterAll(async () => await sandbox.close());
+
+  it("is red for a danger, and green again with an acceptRisk that says why it is meant", async () => {
+    const recent = sandbox
+      .threats("acme")
+      .filter(({ detection_time }) => Date.parse(detection_time) > Date.now() - 29 * 86_400_000);
+    const bySender = Map.groupBy(recent, ({ sender_email }) => sender_email ?? "");
+    const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));
+    const senderOf = (verdict: string): string => {
+      const found = [...bySender].find(
+        ([sender, threats]) =>
+          /@(?!acme)/.test(sender) && !listed.has(sender) && threats.every((one) => one.verdict === verdict),
+      );
+      return found?.[0] ?? expect.fail(`no sender of ${verdict} mail alone`);
+    };
+    const [malicious, graymail] = [senderOf("malicious"), senderOf("graymail")];
+    using folder = settingsFolder({});
+    const email = commandLine(folder.at("."), {
+      PATH: process.env["PATH"],
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    });
+    const plan = async (text: string): Promise<readonly [code: number, alarms: string[], output: string]> => {
+      folder.write("acme.yaml", `version: 1\n${text}`);
+      const run = await email("plan", "acme.yaml", "--fail-on", "risk", "--json", "plan.json");
+      const { changes } = JSON.parse(readFileSync(folder.at("plan.json"), "utf8")) as Plan;
+      return [run.code, changes.map(({ alarm }) => alarm), run.output];
+    };
+    const because = 'acceptRisk: "Their incident is over, CHG-7"';
+    // A sender that the service found malicious.
+    expect(await plan(`allow: [{ value: "${malicious}" }]`)).toMatchObject([
+      3,
+      ["danger"],
+      expect.stringContaining("say why in the entry's `acceptRisk`"),
+    ]);
+    const [code, alarms, output] = await plan(`allow: [{ value: "${malicious}", ${because} }]`);
+    expect([code, alarms]).toEqual([2, ["accepted"]]);
+    expect(output).toContain("RISK ACCEPTED  Of 1 change, 1 is an accepted risk.");
+    expect(output).toContain("accepted   The risk, because: Their incident is over, CHG-7");
+    // What is risky by itself.
+    expect((await plan(`allow: [{ value: gmail.com, ${because} }]`)).slice(0, 2)).toEqual([2, ["accepted"]]);
+    // An allow for graymail is for graymail; one for everything lets it in, which is no danger.
+    expect((await plan(`allow: [{ value: "${graymail}", scope: graymail }]`)).slice(0, 2)).toEqual([
+      2,
+      ["none"],
+    ]);
+    expect((await plan(`allow: [{ value: "${graymail}" }]`)).slice(0, 2)).toEqual([2, ["warning"]]);
+    // The lint of what only the mail can tell is a note, so that the two agree.
+    expect((await email("lint", "acme.yaml", "--fail-on", "warning")).code).toBe(0);
+    folder.write("acme.yaml", `version: 1\nallow: [{ value: "${malicious}", ${because} }]`);
+    expect((await email("lint", "acme.yaml", "--fail-on", "warning")).code).toBe(0);
+  });
+
+  it("takes the end of a deny for a danger, until its own line says why it ends", async () => {
+    const since = Date.now() - 29 * 86_400_000;
+    const sender =
+      sandbox
+        .threats("acme")
+        .find(
+          ({ verdict, detection_time, sender_email = "" }) =>
+            verdict === "malicious" && Date.parse(detection_time) > since && /@(?!acme)/.test(sender_email),
+        )?.sender_email ?? "";
+    const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+    const base = await gatherEvidence({ client });
+    const observed = observedFrom(
+      "2026-11-21T00:00:00Z",
+      [{ id: "1", list: "deny", entry_type: "email_address", value: sender } as AllowDenyEntryRow],
+      [],
+    );
+    await client.close();
+    const known: KnownLists = { entries: { content: { [sender]: "deny" } }, vips: { content: {} } };
+    const alarmOf = (text: string): Partial<Change> => {
+      using folder = settingsFolder({
+        "acme.yaml": `version: 1\nlists: { entries: { maxRemovals: 1, maxRemovalFraction: 1 } }\n${text}`,
+      });
+      const settings = readSettings(folder.at("acme.yaml"), { today: TODAY });
+      const { changes } = makePlan({
+        desired: desiredOf(settings, known),
+        observed,
+        tenant: { host: "sandbox", name: "acme" },
+        source: { kind: "files", files: ["acme.yaml"] },
+        mail: mailEvidence(base),
+      });
+      return {
+        sign: changes[0]?.sign,
+        alarm: changes[0]?.alarm,
+        accepted: changes[0]?.accepted,
+      } as Partial<Change>;
+    };
+    expect(alarmOf("")).toEqual({ sign: "remove", alarm: "danger", accepted: undefined });
+    expect(
+      alarmOf(`deny: [{ value: "${sender}", expires: 2026-11-20, acceptRisk: The account is theirs again }]`),
+    ).toEqual({ sign: "remove", alarm: "accepted", accepted: "The account is theirs again" });
+  });
 
   it("puts first an allow whose sender the service found malicious, with what it would have let through, and to whom", async () => {
     const since = Date.now() - 30 * 86_400_000;

@@ -111,9 +111,42 @@ describe("denies", () => {
       expect.stringMatching(/^deny Deny somebody@gmail\.com: /),
       expect.stringMatching(/^deny Deny x@mail\.partner\.example: /),
       expect.stringMatching(/^deny Deny x@old\.example: .*; none of them stayed in a mailbox\.$/),
+      expect.stringMatching(/^malicious-allow Remove the allow of friend@known\.example now: /),
+      expect.stringMatching(/^malicious-allow Remove the allow of partner\.example now: /),
     ]);
     expect(edited("acme.yaml")).toContain(
       "  - value: fresh.example\n    comment: Confirmed phishing, reported by 2 users\n",
+    );
+  });
+
+  it("are suggested of malicious mail that stayed in a mailbox, and not of what was put back, or is let in on purpose", () => {
+    const left = (sender_email: string, more: ThreatFields = {}): ThreatFields => ({
+      sender_email,
+      recipient_email: `${sender_email[0]}@own.example`,
+      verdict: "malicious",
+      action_taken: "none",
+      ...more,
+    });
+    const { told, edited } = suggestions({
+      files: { "acme.yaml": "version: 1\nallow: [{ value: partner.example, acceptRisk: They are told }]\n" },
+      threats: [
+        left("a@evil.example"),
+        left("a@evil.example", { recipient_email: "kim@own.example" }),
+        left("b@stopped.example", { action_taken: "quarantined" }),
+        left("c@back.example", { action_taken: "released_from_quarantine" }),
+        left("d@back.example", { action_taken: "restored" }),
+        left("e@spam.example", { verdict: "spam" }),
+        left("f@mixed.example"),
+        left("f@mixed.example", { verdict: "safe" }),
+        left("g@partner.example"),
+      ],
+    });
+    expect(told).toEqual([
+      "deny Deny a@evil.example: 2 messages from it were found malicious and stayed in a mailbox. The service detected something in 2 messages from it in the last 30 days: 2 malicious; 2 of them stayed in a mailbox.",
+      "malicious-allow Decide whether the allow of partner.example stays: The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox. Its risk is accepted, because: They are told.",
+    ]);
+    expect(edited("acme.yaml")).toContain(
+      "  - value: a@evil.example\n    comment: Malicious mail that reached 2 mailboxes\n",
     );
   });
 
@@ -188,8 +221,8 @@ allow:
     const unused =
       "No mail that the service detected came from it in the last 30 days, and nobody reported any; whether other mail did is not told.";
     expect(told).toEqual([
+      "malicious-allow Remove the allow of bad.example now: It ends on 2026-12-02. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
       "expiring-allow Let the allow of used.example go on until 2027-02-19: It ends on 2026-12-01. The service detected something in 1 message from it in the last 30 days: 1 allowed; 1 of them stayed in a mailbox.",
-      "expiring-allow Remove the allow of bad.example now: It ends on 2026-12-02. The service detected something in 1 message from it in the last 30 days: 1 malicious; 1 of them stayed in a mailbox.",
       `expiring-allow Decide whether the allow of silent.example goes on: It ends on 2026-12-03. ${notTold} Without a change it ends.`,
       `unused-allow Let the allow of forever.example end on 2027-02-19, unless somebody needs it: ${unused}`,
       `unused-allow Let the allow of quiet.example end on 2027-02-19, unless somebody needs it: ${unused}`,
@@ -226,7 +259,10 @@ allow:
       threats,
       rows,
     });
-    expect(told[0]).toContain("go on until 2026-12-31");
+    expect(told[0]).toMatch(
+      /^malicious-allow Decide whether the allow of bad\.example stays: .* It is protected\.$/,
+    );
+    expect(told[1]).toContain("go on until 2026-12-31");
     expect(told.join("\n")).not.toContain("quiet.example");
     expect(edited("acme.yaml")).toContain("bad.example, expires: 2026-12-02");
   });

@@ -37,7 +37,7 @@ ${body}
 }
 
 /** How what a page tells is to be taken; a colour and a sign each. */
-export type PageMood = "refused" | "danger" | "warning" | "none" | "nothing" | "running";
+export type PageMood = "refused" | "danger" | "accepted" | "warning" | "none" | "nothing" | "running";
 
 /** The first thing that is read: a word or two, and a sentence. */
 export function htmlVerdict(mood: PageMood, word: string, headline: Words): Html {
@@ -54,10 +54,13 @@ const STOP = icon(
 );
 const CHECK = icon('<circle cx="12" cy="12" r="9.5"/><path d="m7.500 12.500 3 3 6-6.500"/>');
 
+const LOOK = icon('<path d="M12 3 2.500 20h19z"/><path d="M12 10v4.500M12 17v.01"/>');
+
 const ICONS: Readonly<Record<PageMood, Html>> = {
   refused: STOP,
   danger: STOP,
-  warning: icon('<path d="M12 3 2.500 20h19z"/><path d="M12 10v4.500M12 17v.01"/>'),
+  accepted: LOOK,
+  warning: LOOK,
   none: CHECK,
   nothing: CHECK,
   running: icon('<circle cx="12" cy="12" r="9.5"/><path d="M12 6.500V12l3.500 2"/>'),

@@ -37,7 +37,7 @@ p { margin: .4rem 0; }
 .verdict strong { display: block; font-size: 1.3rem; line-height: 1.2; }
 .verdict p { margin: .15rem 0 0; color: var(--ink); }
 .verdict.is-refused, .verdict.is-danger { background: var(--red-card); border-color: var(--red-line); color: var(--red); }
-.verdict.is-warning { background: var(--amber-card); border-color: var(--amber-line); color: var(--amber); }
+.verdict.is-warning, .verdict.is-accepted { background: var(--amber-card); border-color: var(--amber-line); color: var(--amber); }
 .verdict.is-running { background: var(--blue-card); border-color: var(--blue-line); color: var(--blue); }
 .verdict.is-none, .verdict.is-nothing { background: var(--green-card); border-color: var(--green-line); color: var(--green); }
 .tallies { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem; margin: 0; padding: 0; list-style: none; }
@@ -72,8 +72,9 @@ dd { margin: 0; }
 .table { overflow-x: auto; margin-top: .9rem; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; }
 caption { padding-bottom: .35rem; text-align: left; color: var(--soft); font-weight: 600; font-size: .8125rem; }
-th, td { padding: .35rem .9rem .35rem 0; border-top: 1px solid var(--line); text-align: left; vertical-align: top; }
+th, td { padding: .35rem .9rem .35rem 0; min-width: 4.5rem; border-top: 1px solid var(--line); text-align: left; vertical-align: top; }
 th { color: var(--soft); font-weight: 600; }
+th, td:first-child, td:last-child { overflow-wrap: normal; white-space: nowrap; }
 .aside { margin: .6rem 0; }
 .aside summary { display: flex; gap: .7rem; align-items: baseline; padding: .7rem 1rem; font-weight: 600; }
 .aside summary .n { color: var(--soft); font-weight: 400; }
@@ -95,7 +96,9 @@ footer { padding-top: 1.5rem; padding-bottom: 3rem; color: var(--soft); font-siz
   .table thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   .table caption { display: block; }
   .table tr { padding: .4rem 0; border-top: 1px solid var(--line); }
-  .table td { padding: 0; border: 0; }
+  .table td { padding: 0; border: 0; overflow-wrap: anywhere; white-space: normal; }
+  .table td[data-label] { display: grid; grid-template-columns: 4.5rem minmax(0, 1fr); gap: .5rem; }
+  .table td[data-label]::before { content: attr(data-label); color: var(--soft); }
 }
 @media print {
   :root { --page: #fff; --card: #fff; }
@@ -117,20 +120,25 @@ legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-siz
 .filters input { position: absolute; opacity: 0; width: 1px; height: 1px; }
 .filters label:has(:checked) { background: var(--ink); border-color: var(--ink); color: var(--page); }
 .filters label:has(:focus-visible) { outline: 3px solid var(--focus); outline-offset: 2px; }
-.changes { display: grid; gap: .5rem; margin: 0; padding: 0; list-style: none; }
+.changes { display: grid; grid-template-columns: minmax(0, 1fr); gap: .5rem; margin: 0; padding: 0; list-style: none; }
 .many .change { content-visibility: auto; contain-intrinsic-size: auto 3.1rem; }
 .change.is-danger { border-color: var(--red-line); border-left: 5px solid var(--red); }
-.change.is-warning { border-color: var(--amber-line); border-left: 5px solid var(--amber); }
-.change summary { display: flex; gap: .7rem; align-items: baseline; padding: .65rem 1rem; }
+.change.is-warning, .change.is-accepted { border-color: var(--amber-line); border-left: 5px solid var(--amber); }
+.change summary, .change .line { display: flex; flex-wrap: wrap; margin: 0; gap: .7rem; align-items: baseline; padding: .65rem 1rem; }
 .is-danger .sign { background: var(--red-card); color: var(--red); }
 .list { flex: none; min-width: 3.1rem; font-weight: 600; font-size: .9rem; }
 .what { flex: 1 1 12rem; min-width: 0; }
 .what code { font-weight: 600; font-size: .95rem; }
 .kind { color: var(--soft); font-size: .85rem; }
-.note { flex: 1 1 14rem; min-width: 0; color: var(--soft); font-size: .875rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.note { display: flex; flex: 1 1 100%; flex-wrap: wrap; gap: .1rem .9rem; min-width: 0; padding-left: 1.15rem; color: var(--soft); font-size: .875rem; }
+.note span { min-width: 0; }
+.note .of-comment { color: var(--ink); }
+.script { font-weight: 600; }
+.rest { padding: .65rem 1rem; color: var(--soft); }
+.loosened { margin: 0; padding: .7rem 1rem .7rem 2rem; background: var(--amber-card); border: 1px solid var(--amber-line); border-radius: .75rem; }
 .lead { margin: .2rem 0 .7rem; font-weight: 600; font-size: 1.05rem; }
 .is-danger .lead { color: var(--red); }
-.is-warning .lead { color: var(--amber); }
+.is-warning .lead, .is-accepted .lead { color: var(--amber); }
 .comment .given, .note .given { font-family: inherit; font-size: inherit; }
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(22rem, 100%), 1fr)); gap: .75rem 2.5rem; margin: .6rem 0; }
 .chart h3, .who h3 { margin: 0 0 .3rem; font-size: .8125rem; font-weight: 600; color: var(--soft); }
@@ -138,7 +146,7 @@ legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-siz
 .who li { padding: .1rem .6rem; border-radius: .75rem; background: var(--sunk); font-size: .85rem; }
 .who .is-vip { background: var(--blue-card); color: var(--blue); font-weight: 600; }
 @media (max-width: 46rem) {
-  .change summary { flex-wrap: wrap; gap: .15rem .6rem; padding: .65rem .8rem; }
+  .change summary, .change .line { gap: .15rem .6rem; padding: .65rem .8rem; }
   .change summary::before { order: -1; }
   .sign, .list { min-width: 0; }
   .what, .note { flex-basis: 100%; padding-left: 1.1rem; }

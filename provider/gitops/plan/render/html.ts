@@ -1,3 +1,5 @@
+import { excerpt } from "../../../settings/text";
+import { unicodeOf } from "../../../settings/unicode-value";
 import type { Count, Evidence, Plan, Recipient } from "../plan";
 import { htmlPage, htmlVerdict } from "./html-page";
 import { PLAN_STYLE } from "./html-style";
@@ -7,12 +9,17 @@ import {
   expiredWords,
   type Fact,
   findingWords,
+  kindsOf,
+  LOOSENED,
   lineOf,
+  loosenedWords,
   nameWords,
   type Report,
   reportOf,
   unmanagedWords,
+  valueWords,
 } from "./report";
+import { filled } from "./room";
 import { counted, day, number, onOneLine, say, given as told, type Words } from "./words";
 
 /**
@@ -21,7 +28,7 @@ import { counted, day, number, onOneLine, say, given as told, type Words } from 
  */
 export function planHtml(plan: Plan): string {
   const report = reportOf(plan);
-  const all = [...report.dangers, ...report.warnings, ...report.others];
+  const all = [...report.dangers, ...report.accepted, ...report.warnings, ...report.others];
   return htmlPage({
     title: `Plan for ${plan.tenant.name}: ${report.verdict}`,
     style: `${PLAN_STYLE}${FILTERS}`,
@@ -34,8 +41,10 @@ export function planHtml(plan: Plan): string {
 ${htmlVerdict(report.mood, report.verdict, report.headline)}
 ${tallies(report)}
 ${guards(report)}
+${loosened(report)}
 ${all.length > FEW ? filters(report, all) : ""}
 ${changes("Danger", "danger", report.dangers)}
+${changes("Risk accepted", "accepted", report.accepted)}
 ${changes("Needs a look", "warning", report.warnings)}
 ${changes("Nothing speaks against", "calm", report.others)}
 ${asides(report)}
@@ -67,13 +76,31 @@ function guards({ guards: all }: Report): Html | undefined {
   )}</section>`;
 }
 
-const ALARMS = { danger: "Danger", warning: "Needs a look", none: "Nothing against" } as const;
+function loosened({ loosened: all }: Report): Html | undefined {
+  if (all.length === 0) return undefined;
+  return html`<section><h2>${LOOSENED} <span class="n">${number(all.length)}</span></h2><ul class="loosened">${new Html(
+    filled(
+      "",
+      [all.map((finding) => () => html`<li>${htmlWords(loosenedWords(finding))}</li>`.toString())],
+      ASIDE_ROOM,
+      (rest) => html`<li>… and ${number(rest)} more; \`lint\` tells all of them</li>`.toString(),
+    ),
+  )}</ul></section>`;
+}
+
+const ALARMS = {
+  danger: "Danger",
+  accepted: "Risk accepted",
+  warning: "Needs a look",
+  none: "Nothing against",
+} as const;
 const LISTS = { allow: "Allow", deny: "Deny", vip: "VIP" } as const;
 
 /** Radio buttons that the style sheet acts on: a page without a script. */
 function filters(report: Report, all: readonly Card[]): Html {
   const byAlarm = {
     danger: report.dangers.length,
+    accepted: report.accepted.length,
     warning: report.warnings.length,
     none: report.others.length,
   };
@@ -112,31 +139,57 @@ function listsOf({ change }: Card): (keyof typeof LISTS)[] {
 
 function changes(
   title: string,
-  group: "danger" | "warning" | "calm",
+  group: "danger" | "accepted" | "warning" | "calm",
   cards: readonly Card[],
 ): Html | undefined {
   if (cards.length === 0) return undefined;
   const name = group === "calm" ? "none" : group;
   const isOpen = group !== "calm" && cards.length <= MOST_OPEN;
-  return html`<section class="group of-${name}${cards.length > MANY ? " many" : ""}"><h2>${title} <span class="n">${number(cards.length)}</span></h2>
+  const head = html`<section class="group of-${name}${cards.length > MANY ? " many" : ""}"><h2>${title} <span class="n">${number(cards.length)}</span></h2>
 <ul class="changes">
-${cards.map((card) => changeHtml(card, isOpen))}</ul></section>`;
+`;
+  const shown = filled(
+    head.toString(),
+    [
+      cards.map((card) => () => changeHtml(card, isOpen).toString()),
+      cards.map((card) => () => lineHtml(card).toString()),
+    ],
+    ROOM,
+    (rest) => html`<li class="rest">${restWords(cards.slice(-rest))}</li>`.toString(),
+  );
+  return new Html(`${shown}</ul></section>`);
 }
 
+/** What a group of changes may take, in bytes: what has no room unfolded is a line, and the rest is summed up. */
+const ROOM = 2_500_000;
 /** So many take a browser long to lay out, unless it does only what is seen. */
 const MANY = 200;
 /** So many are unfolded from the start. */
 const MOST_OPEN = 50;
 
+function restWords(rest: readonly Card[]): string {
+  const kinds = kindsOf(rest).map(({ name, count }) => `${number(count)} ${name}`);
+  return `… and ${number(rest.length)} more, which are not on this page: ${kinds.join(", ")}. \`--json\` holds all of them.`;
+}
+
+function classesOf(card: Card): string {
+  const { change, word } = card;
+  return ["change", `is-${change.alarm}`, `s-${word}`, ...listsOf(card).map((one) => `in-${one}`)].join(" ");
+}
+
+/** What changes: `+ add deny evil.example domain`. */
+function headHtml({ change, sign, word, list, kind }: Card): Html {
+  const unicode = unicodeOf(change.value);
+  return html`<span class="sign"><i>${sign}</i>${word}</span><span class="list">${list}</span><span class="what"><code><bdi>${change.value}</bdi></code>${
+    unicode === undefined ? "" : html` <span class="script">(<bdi>${unicode}</bdi>)</span>`
+  }${kind.length > 0 ? html` <span class="kind">${htmlWords(kind)}</span>` : ""}</span>`;
+}
+
 function changeHtml(card: Card, isOpen: boolean): Html {
-  const { change, sign, word, list, kind, facts } = card;
-  const classes = ["change", `is-${change.alarm}`, `s-${word}`, ...listsOf(card).map((one) => `in-${one}`)];
+  const { change, facts } = card;
   const lead = facts.find(({ label, isAlarming }) => label === "mail" && isAlarming === true);
-  const note = facts.find(({ label }) => label === (lead === undefined ? "comment" : "mail"));
-  return html`<li class="${classes.join(" ")}"><details${isOpen ? new Html(" open") : ""}><summary><span class="sign"><i>${sign}</i>${word}</span><span class="list">${list}</span><span class="what"><code><bdi>${change.value}</bdi></code>${
-    kind.length > 0 ? html` <span class="kind">${htmlWords(kind)}</span>` : ""
-  }</span>${
-    isOpen || note === undefined ? "" : html`<span class="note">${htmlWords(briefly(note.words))}</span>`
+  return html`<li class="${classesOf(card)}"><details${isOpen ? new Html(" open") : ""}><summary>${headHtml(card)}${
+    isOpen ? "" : briefHtml(card)
   }</summary><div class="body">${lead === undefined ? "" : html`<p class="lead">${htmlWords(lead.words)}</p>`}${
     change.evidence === undefined ? "" : evidenceHtml(change.evidence)
   }<dl>${facts.filter((fact) => fact !== lead && !CHARTED.has(fact.label)).map(factHtml)}</dl>${examplesHtml(
@@ -145,12 +198,29 @@ function changeHtml(card: Card, isOpen: boolean): Html {
 `;
 }
 
+/** A change where there is no room for what unfolds. */
+function lineHtml(card: Card): Html {
+  return html`<li class="${classesOf(card)}"><p class="line">${headHtml(card)}${briefHtml(card)}</p></li>
+`;
+}
+
+/** What a folded change tells: what speaks for and against it in a few words, who asked for it, and until when. */
+function briefHtml({ facts }: Card): Html {
+  const told = facts.filter(({ label }) => BRIEF.has(label));
+  return html`<span class="note">${told.map(
+    ({ label, words }) =>
+      html`<span class="of-${label.replace(" ", "-")}">${htmlWords(briefly(words))}</span>`,
+  )}</span>`;
+}
+
+const BRIEF: ReadonlySet<string> = new Set(["accepted", "comment", "mail", "asked for"]);
+
 /** What the charts show. */
 const CHARTED: ReadonlySet<string> = new Set(["details"]);
 
 function briefly(words: Words): Words {
   return words.map((word) =>
-    typeof word === "string" ? word : { ...word, given: onOneLine(word.given).slice(0, 120) },
+    typeof word === "string" ? word : { ...word, given: excerpt(onOneLine(word.given), 160) },
   );
 }
 
@@ -218,19 +288,22 @@ function who(title: string, people: readonly Recipient[], total: number): Html |
   const more = total - people.length;
   return html`<div class="who"><h3>${title}</h3><ul>${people.map(
     ({ email, isVip, count }) =>
-      html`<li${isVip ? new Html(' class="is-vip"') : ""}>${isVip ? "VIP " : ""}<bdi>${given(email)}</bdi> ${number(count)}</li>`,
+      html`<li${isVip ? new Html(' class="is-vip"') : ""}>${isVip ? "VIP " : ""}<bdi>${given(email)}</bdi>${unicodeOf(email) === undefined ? "" : html` (<bdi>${unicodeOf(email)}</bdi>)`} ${number(count)}</li>`,
   )}${more > 0 ? html`<li>and ${number(more)} more</li>` : ""}</ul></div>`;
 }
 
 function examplesHtml({ allows }: Card): Html | undefined {
   if (allows === undefined || allows.examples.length === 0) return undefined;
-  const cell = (text: string | undefined) =>
-    html`<td>${text === undefined ? "" : htmlWords([told(text)])}</td>`;
+  const cell = (name: string, words: Words | undefined) =>
+    words === undefined ? html`<td></td>` : html`<td data-label="${name}">${htmlWords(words)}</td>`;
+  const text = (name: string, value: string | undefined) =>
+    cell(name, value === undefined ? undefined : [told(value)]);
   const rows = allows.examples.map(
     ({ time, sender, recipient, subject, verdict: name }) =>
-      html`<tr><td>${time === undefined ? "" : htmlWords(day(time))}</td>${cell(sender)}${cell(recipient)}${cell(subject)}<td>${
-        name === undefined ? "" : htmlWords(nameWords(name))
-      }</td></tr>`,
+      html`<tr>${cell("When", time === undefined ? undefined : day(time))}${text("From", sender)}${text("To", recipient)}${text(
+        "Subject",
+        subject,
+      )}${cell("Verdict", name === undefined ? undefined : nameWords(name))}</tr>`,
   );
   return html`<div class="table"><table><caption>${counted(allows.examples.length, "example")} of the ${number(
     allows.letThrough,
@@ -247,20 +320,29 @@ function asides(report: Report): Html {
     unmanaged.map(unmanagedWords),
   )}${aside(
     "Denies that no threat came under",
-    unmatched?.keys.map((key): Words => [told(key)]) ?? [],
+    unmatched?.keys.map(valueWords) ?? [],
     unmatched?.words,
   )}${aside("What this rests on", basis, undefined, true)}`;
 }
 
 function aside(title: string, lines: readonly Words[], first?: Words, isOpen = false): Html | undefined {
   if (lines.length === 0) return undefined;
-  const items = lines.map((words) => html`<li>${htmlWords(words)}</li>\n`);
+  const items = filled(
+    "",
+    [lines.map((words) => () => html`<li>${htmlWords(words)}</li>\n`.toString())],
+    ASIDE_ROOM,
+    (rest) =>
+      html`<li>… and ${number(rest)} more, which are not on this page; \`--json\` holds all of them</li>`.toString(),
+  );
   return html`<details class="aside"${isOpen ? new Html(" open") : ""}><summary><h2>${title}</h2>${
     isOpen ? "" : html` <span class="n">${number(lines.length)}</span>`
   }</summary><div class="body">${first === undefined ? "" : html`<p>${htmlWords(first)}</p>`}<ul${
     first === undefined ? "" : new Html(' class="keys"')
-  }>${items}</ul></div></details>`;
+  }>${new Html(items)}</ul></div></details>`;
 }
+
+/** What each of the lists below the changes may take, in bytes. */
+const ASIDE_ROOM = 500_000;
 
 function keys<K extends string>(of: Readonly<Record<K, unknown>>): K[] {
   return Object.keys(of) as K[];

@@ -1,5 +1,4 @@
 import type { Plan } from "../plan";
-import { bytesOf, filled } from "./markdown-room";
 import { markdownBlock, markdownCode, markdownRow, markdownWords, wrap } from "./markdown-text";
 import {
   type Card,
@@ -7,12 +6,16 @@ import {
   type Fact,
   findingWords,
   kindsOf,
+  LOOSENED,
   lineOf,
+  loosenedWords,
   type Mood,
   type Report,
   reportOf,
   unmanagedWords,
+  valueWords,
 } from "./report";
+import { bytesOf, filled } from "./room";
 import { day, given, join, number, say, type Words } from "./words";
 
 /** The first line of a plan in Markdown, by which a bot finds its own comment and updates it. */
@@ -70,8 +73,14 @@ function sectionsOf(report: Report, where: string): Section[] {
   const sections: Section[] = [];
   if (report.guards.length > 0)
     sections.push({ share: 0.25, render: (room) => guards(report.guards, room, where) });
+  if (report.loosened.length > 0) {
+    sections.push({ share: 0.15, render: (room) => loosened(report.loosened, room, where) });
+  }
   if (report.dangers.length > 0) {
     sections.push({ share: 0.6, render: (room) => cards("Danger", report.dangers, room, where) });
+  }
+  if (report.accepted.length > 0) {
+    sections.push({ share: 0.5, render: (room) => cards("Risk accepted", report.accepted, room, where) });
   }
   if (report.warnings.length > 0) {
     sections.push({ share: 0.4, render: (room) => cards("Needs a look", report.warnings, room, where) });
@@ -89,7 +98,7 @@ function sectionsOf(report: Report, where: string): Section[] {
     ],
     ["Expired, so no longer declared", report.expired.map(expiredWords)],
     ["Left alone: at the tenant, and nobody declares it", report.unmanaged.map(unmanagedWords)],
-    ["Denies that no threat came under", report.unmatched?.keys.map((key) => [given(key)]) ?? []],
+    ["Denies that no threat came under", report.unmatched?.keys.map(valueWords) ?? []],
   ];
   for (const [title, lines] of asides) {
     const first = title.startsWith("Denies") ? report.unmatched?.words : undefined;
@@ -117,6 +126,7 @@ function headOf({ mood, verdict, headline, tenant, tallies }: Report): string {
 const ALERTS: Readonly<Record<Mood, string>> = {
   refused: "CAUTION",
   danger: "CAUTION",
+  accepted: "WARNING",
   warning: "WARNING",
   none: "TIP",
   nothing: "NOTE",
@@ -142,6 +152,15 @@ function guards(all: Report["guards"], room: number, where: string): string {
     room,
     (rest) => `… and ${number(rest)} more refusals, ${where}.\n\n`,
   );
+}
+
+function loosened(all: Report["loosened"], room: number, where: string): string {
+  return `${filled(
+    `### ${LOOSENED} (${number(all.length)})\n\n`,
+    [all.map((finding) => () => `- ${markdownWords(loosenedWords(finding), { limit: 500 })}\n`)],
+    room,
+    (rest) => `… and ${number(rest)} more, ${where}.\n`,
+  )}\n`;
 }
 
 function cards(title: string, all: readonly Card[], room: number, where: string): string {
@@ -193,7 +212,7 @@ function cardLine(card: Card): string {
 
 function headWords({ change, sign, word, list, kind }: Card): string {
   const about = kind.length > 0 ? ` (${markdownWords(kind, { limit: 60 })})` : "";
-  return `\`${sign}\` ${word} ${list} ${markdownCode(change.value, 320)}${about}`;
+  return `\`${sign}\` ${word} ${list} ${markdownWords(valueWords(change.value), { limit: 320 })}${about}`;
 }
 
 function table(title: string, all: readonly Card[], room: number, where: string): string {
@@ -221,8 +240,8 @@ function tableRow({ change, sign, word, list, kind, facts }: Card): string {
       "<br>",
     );
   return markdownRow([
-    say`\`${sign}\` ${word} ${list}<br>${given(change.value)}${kind.length > 0 ? say`<br>${kind}` : []}`,
-    of("comment", "why", "accepted", "finding"),
+    say`\`${sign}\` ${word} ${list}<br>${valueWords(change.value)}${kind.length > 0 ? say`<br>${kind}` : []}`,
+    of("comment", "why", "replaces", "accepted", "finding"),
     of("asked for", "declared", "held"),
     of("mail", "reports", "backtest"),
   ]);

@@ -46,6 +46,7 @@ const subject = {
   kind,
   key: text("The value or mailbox, with what tells it from others of the same value."),
   value: text("The canonical value or mailbox."),
+  unicode: text("The same in its own script, where the canonical form is punycode.").exactOptional(),
   entryType: text(
     "Only of entries: domain, ip, email_address, or what else the service holds.",
   ).exactOptional(),
@@ -101,10 +102,18 @@ const change = z
     before: standing.describe("As the tenant holds it; absent for an addition.").exactOptional(),
     after: standing.describe("As it is declared; absent for a removal.").exactOptional(),
     why: text("Why, where the files do not say it in their place.").exactOptional(),
+    mayReplace: z
+      .array(z.strictObject({ key: z.string(), before: standing }).readonly())
+      .readonly()
+      .describe(
+        "Of the same value in another scope: what it takes the place of where the service holds one only.",
+      )
+      .exactOptional(),
     ticket: z.string().exactOptional(),
     owner: z.string().exactOptional(),
     approvedBy: z.string().exactOptional(),
     expires: text("The last day (UTC), or never.").exactOptional(),
+    accepted: text("Why what speaks against it is accepted.").exactOptional(),
     place: place.exactOptional(),
     overrides: z
       .array(place)
@@ -114,7 +123,9 @@ const change = z
     resource: text("The resource that declares it, of a program.").exactOptional(),
     findings: z.array(finding).readonly(),
     evidence: evidence.exactOptional(),
-    alarm: z.enum(["danger", "warning", "none"]).describe("How bad it looks."),
+    alarm: z
+      .enum(["danger", "accepted", "warning", "none"])
+      .describe("How bad it looks; accepted: an acceptRisk says why it is meant all the same."),
   })
   .readonly()
   .meta({ id: "Change", description: "One entry or VIP that a run would add, change or remove." });
@@ -187,6 +198,11 @@ const schema = z
       })
       .readonly(),
     digest: text("Of the tenant, what is declared, and what the tenant holds of what changes."),
+    rules: z
+      .record(z.string(), z.string())
+      .readonly()
+      .describe("The policy, the options of the lists and own domains, each as JSON by its path.")
+      .exactOptional(),
     changes: z.array(change).readonly().describe("The most important first."),
     guards: z
       .array(
@@ -212,6 +228,10 @@ const schema = z
             expires: text("The last day (UTC)."),
             place: place.exactOptional(),
             isThere: z.boolean().describe("Whether the tenant still holds it."),
+            stays: z
+              .literal(true)
+              .describe("That the next run leaves it: the stack has never declared it.")
+              .exactOptional(),
           })
           .readonly(),
       )

@@ -1,5 +1,6 @@
 import { DEFAULT_VERDICT_SCOPE } from "../../../settings/assumptions";
-import type { Finding, Place } from "../../files/finding";
+import { unicodeOf } from "../../../settings/unicode-value";
+import { type Finding, isLoosening, type Place } from "../../files/finding";
 import type {
   Alarm,
   BacktestAllow,
@@ -31,7 +32,11 @@ export interface Report {
   readonly source: Words;
   readonly tallies: readonly Tally[];
   readonly guards: Plan["guards"];
+  /** What this tenant's files make less of than those that they include. */
+  readonly loosened: readonly Finding[];
   readonly dangers: readonly Card[];
+  /** What would be a danger, or be held against a change, and is accepted with a reason. */
+  readonly accepted: readonly Card[];
   readonly warnings: readonly Card[];
   /** Changes that nothing speaks against. */
   readonly others: readonly Card[];
@@ -79,6 +84,7 @@ export interface Fact {
     | "accepted"
     | "comment"
     | "why"
+    | "replaces"
     | "asked for"
     | "declared"
     | "held";
@@ -95,17 +101,19 @@ export function reportOf(plan: Plan): Report {
     cardOf(plan, change, allows.get(change.key), denies.get(change.key)),
   );
   const of = (alarm: Alarm) => cards.filter(({ change }) => change.alarm === alarm);
-  const [dangers, warnings, others] = [of("danger"), of("warning"), of("none")];
-  const mood = moodOf(plan, dangers, warnings);
+  const [dangers, accepted, warnings, others] = [of("danger"), of("accepted"), of("warning"), of("none")];
+  const mood = moodOf(plan);
   return {
     mood,
     verdict: mood === "none" && !plan.evidence.complete ? "No finding" : VERDICTS[mood],
-    headline: headlineOf(plan, dangers.length, warnings.length),
+    headline: headlineOf(plan, dangers.length, accepted.length, warnings.length),
     tenant: say`${given(plan.tenant.name)} at ${given(plan.tenant.host)}`,
     source: sourceOf(plan),
     tallies: talliesOf(plan),
     guards: plan.guards,
+    loosened: plan.findings.filter(isLoosening),
     dangers,
+    accepted,
     warnings,
     others,
     findings: untoldFindings(plan),
@@ -120,16 +128,19 @@ export function reportOf(plan: Plan): Report {
 const VERDICTS: Readonly<Record<Mood, string>> = {
   refused: "Refused",
   danger: "Danger",
+  accepted: "Risk accepted",
   warning: "Needs a look",
   none: "Looks fine",
   nothing: "Nothing to do",
 };
 
-function moodOf(plan: Plan, dangers: readonly Card[], warnings: readonly Card[]): Mood {
-  if (plan.guards.length > 0) return "refused";
-  if (dangers.length > 0) return "danger";
-  if (warnings.length > 0) return "warning";
-  return plan.changes.length > 0 ? "none" : "nothing";
+/** What is open comes before what was accepted. */
+const MOODS = ["danger", "warning", "accepted"] as const;
+
+function moodOf({ guards, changes }: Plan): Mood {
+  if (guards.length > 0) return "refused";
+  const worst = MOODS.find((one) => changes.some(({ alarm }) => alarm === one));
+  return worst ?? (changes.length > 0 ? "none" : "nothing");
 }
 
 /** What refuses, in words; a code of another version stays itself. */
@@ -147,10 +158,12 @@ const GUARDS: Readonly<Record<string, string>> = {
   "other-tenant": "nothing of this stack being there",
 };
 
-function headlineOf(plan: Plan, dangers: number, warnings: number): Words {
+function headlineOf(plan: Plan, dangers: number, accepted: number, warnings: number): Words {
   const { changes, guards, evidence } = plan;
   const risks: Words[] = [];
   if (dangers > 0) risks.push([dangers === 1 ? "1 is dangerous" : `${number(dangers)} are dangerous`]);
+  if (accepted > 0)
+    risks.push([accepted === 1 ? "1 is an accepted risk" : `${number(accepted)} are accepted risks`]);
   if (warnings > 0) risks.push([warnings === 1 ? "1 needs a look" : `${number(warnings)} need a look`]);
   const total = counted(changes.length, "change");
   const judged = risks.length > 0 ? say`Of ${total}, ${enumerate(risks)}.` : [];
@@ -245,18 +258,19 @@ const TYPES = { domain: "domain", ip: "IP address", email_address: "mailbox" } a
 function factsOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: BacktestDeny): Fact[] {
   const isAlarming = change.alarm !== "none";
   const facts: Fact[] = [
+    { label: "accepted", words: acceptedWords(change), isAlarming },
     { label: "comment", words: commentWords(change) },
     { label: "why", words: change.why === undefined ? [] : [sentence(change.why)] },
+    { label: "replaces", words: replacedWords(change) },
     ...mailFacts(plan, change, allows),
     ...(change.evidence?.applies === false ? [] : backtestFacts(plan, allows, denies)),
     ...change.findings.map(
       (finding): Fact => ({
         label: "finding",
         words: findingWords(finding),
-        isAlarming: isAlarming && finding.level !== "note",
+        isAlarming: isAlarming && (finding.level !== "note" || change.alarm === "accepted"),
       }),
     ),
-    { label: "accepted", words: acceptedWords(change), isAlarming },
     { label: "asked for", words: requestWords(change) },
     { label: "declared", words: declaredWords(change) },
     { label: "held", words: heldWords(change.before) },
@@ -322,7 +336,7 @@ function sendersWords({ senders, senderCount }: Evidence, kind: Change["kind"]):
   if (senderCount < 2 || kind === "vip") return [];
   if (senders.length < senderCount) return say`from ${senderCount} senders`;
   return say`from ${join(
-    senders.map(({ name, count }) => say`${given(name)} (${count})`),
+    senders.map(({ name, count }) => say`${valueWords(name)} (${count})`),
     ", ",
   )}`;
 }
@@ -413,11 +427,17 @@ const MOST_RECIPIENTS = 4;
 export function exampleWords({ time, sender, recipient, subject, verdict }: BacktestExample): Words {
   const parts: Words[] = [];
   if (time !== undefined) parts.push(day(time));
-  if (sender !== undefined) parts.push(say`from ${given(sender)}`);
+  if (sender !== undefined) parts.push(say`from ${valueWords(sender)}`);
   if (recipient !== undefined) parts.push(say`to ${given(recipient)}`);
   if (subject !== undefined) parts.push(say`subject ${given(subject)}`);
   if (verdict !== undefined) parts.push(nameWords(verdict));
   return join(parts, ", ");
+}
+
+/** A domain or mailbox; one in punycode also in its own script. */
+export function valueWords(value: string): Words {
+  const unicode = unicodeOf(value);
+  return unicode === undefined ? [given(value)] : say`${given(value)} (${given(unicode)})`;
 }
 
 /** What the tenant holds and nobody declares: `allow clicked.example (domain, made by … on 2026-11-02): by hand`. */
@@ -428,14 +448,18 @@ export function unmanagedWords(one: Unmanaged): Words {
   );
   const comment = one.before.comment === undefined ? [] : say`: ${given(one.before.comment)}`;
   const list = one.kind === "vip" ? "VIP" : (one.before.list ?? "entry");
-  return say`${list} ${given(one.value)}${about.length > 0 ? say` (${about})` : []}${comment}`;
+  return say`${list} ${valueWords(one.value)}${about.length > 0 ? say` (${about})` : []}${comment}`;
 }
 
 /** `allow old.example: until 2026-10-31, the tenant still holds it, settings/acme.yaml:18`. */
-export function expiredWords({ kind, list, value, expires, place, isThere }: Expired): Words {
+export function expiredWords({ kind, list, value, expires, place, isThere, stays }: Expired): Words {
   const at = place === undefined ? [] : say`, ${lineOf(place)}`;
-  const there = isThere ? "the tenant still holds it" : "the tenant does not hold it";
-  return say`${kind === "vip" ? "VIP" : (list ?? "entry")} ${given(value)}: until ${day(expires)}, ${there}${at}`;
+  const there = !isThere
+    ? "the tenant does not hold it"
+    : stays === true
+      ? "the tenant still holds it, and the next run leaves it"
+      : "the tenant still holds it";
+  return say`${kind === "vip" ? "VIP" : (list ?? "entry")} ${valueWords(value)}: until ${day(expires)}, ${there}${at}`;
 }
 
 /** `settings/acme.yaml:12`; nothing where there is no place. */
@@ -443,13 +467,32 @@ export function lineOf(place: Place | undefined): Words {
   return place === undefined ? [] : [given(`${place.file}:${place.line}`)];
 }
 
+/** The title of what is loosened. */
+export const LOOSENED = "Looser here than what is included";
+
+/** A loosening with its line. */
+export function loosenedWords({ place, message }: Finding): Words {
+  return say`${lineOf(place)}${place === undefined ? "" : ": "}${sentence(message)}`;
+}
+
 /** A finding in a sentence: `error allow-free-mail: …`. */
 export function findingWords({ level, code, message }: Finding): Words {
   return say`${level} ${given(code)}: ${sentence(message)}`;
 }
 
-function acceptedWords({ after }: Change): Words {
-  return after?.acceptRisk === undefined ? [] : say`The risk, because: ${given(after.acceptRisk)}`;
+function acceptedWords({ accepted, after }: Change): Words {
+  const because = accepted ?? after?.acceptRisk;
+  return because === undefined ? [] : say`The risk, because: ${given(because)}`;
+}
+
+function replacedWords({ mayReplace = [], after }: Change): Words {
+  if (mayReplace.length === 0) return [];
+  const all = mayReplace.map(({ key, before }) => {
+    const made = heldWords(before);
+    const comment = before.comment === undefined ? [] : say`: ${given(before.comment)}`;
+    return say`${after?.list ?? "entry"} ${given(key)}${made.length > 0 ? say` (${made})` : []}${comment}`;
+  });
+  return say`Where the service holds one entry of a value only, it takes the place of ${enumerate(all)}.`;
 }
 
 function commentWords({ before, after }: Change): Words {
@@ -500,7 +543,8 @@ function heldWords(before: Standing | undefined): Words {
 }
 
 function unmatchedOf({ backtest, evidence }: Plan): Pick<Report, "unmatched"> {
-  if (backtest === undefined || backtest.unmatchedDenies.length === 0) return {};
+  // Where there was no threat to match, nothing is said of any deny.
+  if (backtest === undefined || backtest.threats === 0 || backtest.unmatchedDenies.length === 0) return {};
   const keys = backtest.unmatchedDenies;
   const words = say`${keys.length} of ${counted(backtest.denyCount, "deny", "denies")} matched no threat in ${counted(
     evidence.days,
@@ -554,8 +598,14 @@ function byKey<T extends { readonly key: string }>(all: readonly T[]): ReadonlyM
 /** What lint says, without what is told of changes. */
 function untoldFindings({ changes, findings }: Plan): Finding[] {
   const told = new Set<string>();
+  const changed = new Set(changes.map(({ kind, key }) => `${kind} ${key}`));
   for (const change of changes) for (const finding of change.findings) told.add(identity(finding));
-  return findings.filter((finding) => !told.has(identity(finding)));
+  // A change tells its own acceptRisk.
+  const isAccepted = ({ code, subject }: Finding): boolean =>
+    code.startsWith("accepted-") && changed.has(`${subject?.kind} ${subject?.key}`);
+  return findings.filter(
+    (finding) => !told.has(identity(finding)) && !isAccepted(finding) && !isLoosening(finding),
+  );
 }
 
 function identity({ code, message, place, subject }: Finding): string {

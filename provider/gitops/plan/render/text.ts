@@ -6,10 +6,13 @@ import {
   expiredWords,
   findingWords,
   kindsOf,
+  LOOSENED,
   lineOf,
+  loosenedWords,
   type Mood,
   reportOf,
   unmanagedWords,
+  valueWords,
 } from "./report";
 import { given, join, number, say, type Words } from "./words";
 
@@ -42,7 +45,9 @@ export function planText(
     paper.heading(say`Refused by ${given(code)}`, "red");
     paper.verbatim(message, INDENT);
   }
+  some(paper, LOOSENED, report.loosened, limit, loosenedWords);
   alarming(paper, "Danger", report.dangers, "red");
+  alarming(paper, "Risk accepted", report.accepted, "yellow");
   alarming(paper, "Needs a look", report.warnings, "yellow");
   calm(paper, report.others, limit);
   some(
@@ -58,7 +63,7 @@ export function planText(
   if (report.unmatched !== undefined) {
     paper.heading(["Denies that no threat came under"]);
     paper.text(report.unmatched.words, { indent: INDENT });
-    const keys = report.unmatched.keys.slice(0, aside).map((key): Words => [given(key)]);
+    const keys = report.unmatched.keys.slice(0, aside).map(valueWords);
     const more = report.unmatched.keys.length - keys.length;
     paper.text(join(more > 0 ? [...keys, [`and ${number(more)} more`]] : keys, ", "), { indent: INDENT });
   }
@@ -72,6 +77,7 @@ export function planText(
 const MOOD_STYLES: Readonly<Record<Mood, Style>> = {
   refused: ["bold", "red"],
   danger: ["bold", "red"],
+  accepted: ["bold", "yellow"],
   warning: ["bold", "yellow"],
   none: ["bold", "green"],
   nothing: ["bold", "green"],
@@ -116,6 +122,7 @@ function calm(paper: Paper, cards: readonly Card[], limit: number): void {
 
 /** What says itself what it is. */
 const SPEAKING: ReadonlySet<string> = new Set([
+  "replaces",
   "mail",
   "details",
   "reports",
@@ -127,7 +134,7 @@ const SPEAKING: ReadonlySet<string> = new Set([
 
 function head(paper: Paper, { change, sign, word, list, kind }: Card): void {
   const about = kind.length > 0 ? say` (${kind})` : [];
-  const words = say`${given(change.value)}${about}`;
+  const words = say`${valueWords(change.value)}${about}`;
   paper.marked(`${sign} ${word} ${list}`, words, { indent: INDENT, style: SIGN_STYLES[sign] });
 }
 

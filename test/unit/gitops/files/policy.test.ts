@@ -138,16 +138,17 @@ it("every rule that an entry breaks is told at once, beside what else is wrong",
   ]);
 });
 
-it("the rules of an included file hold for all, at the line that declares; a nearer file's rule decides", () => {
+it("the rules of an included file hold for all, at the line that declares; a nearer file's rule decides where it may", () => {
   using folder = new LintedFolder({
     "baseline.yaml":
-      "version: 1\npolicy: { requireOwner: [deny], requireComment: [deny] }\ndeny:\n  - evil.example\n",
+      "version: 1\nmayLoosen: [policy.requireComment]\npolicy: { requireOwner: [deny], requireComment: [deny] }\ndeny:\n  - evil.example\n",
     "tenant.yaml":
       "version: 1\ninclude: [baseline.yaml]\npolicy: { requireComment: [] }\ndeny:\n  - bad.example\n",
   });
   const { findings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY });
   expect(folder.spots(findings)).toEqual([
-    "baseline.yaml:4:5 error policy-owner",
+    "tenant.yaml:3:27 note loosened",
+    "baseline.yaml:5:5 error policy-owner",
     "tenant.yaml:5:5 error policy-owner",
   ]);
 });

@@ -63,6 +63,35 @@ describe("a plan as a page", () => {
     expect(page.match(/<li class="change is-none [^>]*><details>/g)).toHaveLength(960);
   });
 
+  test("is bounded, and says what it leaves out", () => {
+    const page = planHtml(hugePlan(20_000));
+    expect(Buffer.byteLength(page)).toBeLessThan(12_000_000);
+    expect(read(page)).toMatch(
+      /… and [\d,]+ more, which are not on this page: (?:[\d,]+ \w+ \w+(?:, )?)+\. `--json` holds all of them\./,
+    );
+    // Dangers come whole, and what has no room unfolded is a line of its own.
+    expect(page.match(/<li class="change is-danger [^>]*><details/g)).toHaveLength(200);
+    expect(page).toMatch(/<li class="change is-none [^>]*><p class="line">/);
+  });
+
+  test("a folded change tells its evidence, who asked for it, and until when", () => {
+    const [, folded = ""] =
+      /<summary>((?:(?!<\/summary>).)*acme-login\.example.*?)<\/summary>/s.exec(planHtml(realisticPlan)) ??
+      [];
+    expect(read(folded)).toContain("INC-1042: look-alike of the login page");
+    expect(read(folded)).toContain(
+      "9 threats in 30 days, all malicious, last 2026-11-12; to 2 people, 1 of them a VIP.",
+    );
+    expect(read(folded)).toContain("ticket INC-1042, owner Dana Reyes, never expires");
+  });
+
+  test("a table names its cells where it has no room for columns", () => {
+    const labels = [...planHtml(realisticPlan).matchAll(/<td data-label="(\w+)">/g)].map(
+      ([, label]) => label,
+    );
+    expect(labels.slice(0, 5)).toEqual(["When", "From", "To", "Subject", "Verdict"]);
+  });
+
   test("filters what there is, by how bad it is and by list", () => {
     const labels = [...planHtml(realisticPlan).matchAll(/<label>.*?> (.*?)<\/label>/g)].map(
       ([, label]) => label,

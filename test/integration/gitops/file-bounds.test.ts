@@ -1,0 +1,131 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { emailSecurity } from "../../support/command";
+import { LintedFolder } from "../../support/linted-folder";
+
+/*
+ * What a repository names is read as long as it is a plain file of a bounded size, in that repository by its real path; else
+ * it is told by its name, and nothing of what it holds is.
+ */
+
+const SECRET = "version: 1\nowner:secret-of-another-project\n";
+
+/** A repository beside a file that nobody of it may see, with and without git. */
+function repository(files: Readonly<Record<string, string>>, hasGit = true): LintedFolder {
+  const folder = new LintedFolder({ "outside/secret.yaml": SECRET, ...prefixed(files) });
+  if (hasGit) mkdirSync(folder.path("repo/.git"));
+  return folder;
+}
+
+function prefixed(files: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(files).map(([file, text]) => [`repo/${file}`, text]));
+}
+
+/** Nothing is asked of it: the files come first. */
+const TENANT = { EMAIL_SECURITY_BASE_URL: "https://mail.example", EMAIL_SECURITY_API_KEY: "a-key" };
+
+const TENANTS = `version: 1
+project: p
+defaults: { baseUrl: "https://mail.example", key: { environment: KEY }, settings: "settings/{name}.yaml" }
+tenants: { acme: {} }
+waves: [{ name: all }]
+`;
+
+describe("a file outside the repository", () => {
+  it.each([
+    { way: "a settings file that is a link", hasGit: true },
+    { way: "a settings file that is a link", hasGit: false },
+    { way: "a folder that is a link", hasGit: true },
+    { way: "an include", hasGit: true },
+    { way: "an include", hasGit: false },
+    { way: "an include that is a link", hasGit: false },
+  ])("over $way is not read, with git: $hasGit", async ({ way, hasGit }) => {
+    using folder = repository({ "settings/other.yaml": "version: 1\n" }, hasGit);
+    let file = "settings/acme.yaml";
+    if (way.startsWith("a settings file"))
+      symlinkSync(folder.path("outside/secret.yaml"), folder.path(`repo/${file}`));
+    if (way.startsWith("a folder")) {
+      symlinkSync(folder.path("outside"), folder.path("repo/linked"));
+      file = "linked/secret.yaml";
+    }
+    if (way === "an include")
+      folder.write(`repo/${file}`, "version: 1\ninclude: [../../outside/secret.yaml]\n");
+    if (way === "an include that is a link") {
+      folder.write(`repo/${file}`, "version: 1\ninclude: [linked.yaml]\n");
+      symlinkSync(folder.path("outside/secret.yaml"), folder.path("repo/settings/linked.yaml"));
+    }
+    for (const command of [
+      ["lint", file],
+      ["plan", file],
+    ]) {
+      const run = await emailSecurity(folder.path("repo"), command, TENANT);
+      expect([command[0], run.code === 0]).toEqual([command[0], false]);
+      expect(run.stdout + run.stderr).toMatch(/can't be read: it (?:is a link that leads|lies) out/);
+      expect(run.stdout + run.stderr).not.toContain("secret-of-another-project");
+    }
+  });
+
+  it("is not read as the file of a rollout's tenants, nor as one of its settings files", async () => {
+    using folder = repository({ "settings/acme.yaml": "version: 1\n" }, false);
+    symlinkSync(folder.path("outside/secret.yaml"), folder.path("repo/tenants.yaml"));
+    const linked = await emailSecurity(folder.path("repo"), ["rollout"]);
+    expect(linked.stderr).toContain(
+      '"tenants.yaml" can\'t be read: it is a link that leads out of its repository',
+    );
+    expect(linked.stdout + linked.stderr).not.toContain("secret-of-another-project");
+    folder.write("repo/others.yaml", TENANTS.replace("settings/{name}", "../outside/secret"));
+    const named = await emailSecurity(folder.path("repo"), ["rollout", "others.yaml"]);
+    expect(named.stderr).toContain(
+      'settings "../outside/secret.yaml" lies outside the repository of this file',
+    );
+  });
+
+  it("is what a name itself leads to by `..` where there is no git, and a folder beside that", async () => {
+    using folder = repository({ "program/index.ts": "" }, false);
+    folder.write("repo/settings/acme.yaml", "version: 1\ninclude: [../shared/baseline.yaml]\n");
+    folder.write("repo/shared/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
+    const run = await emailSecurity(folder.path("repo/program"), ["lint", "../settings/acme.yaml"]);
+    expect(run).toEqual({ code: 0, stdout: "Nothing found in 2 files.\n", stderr: "" });
+  });
+});
+
+describe("what is no plain file", () => {
+  it("is not read beside the one that is asked for, nor waited for", async () => {
+    using folder = repository({ "settings/acme.yaml": "version: 1\n" });
+    execFileSync("mkfifo", [folder.path("repo/settings/pipe.yaml")]);
+    symlinkSync("/dev/zero", folder.path("repo/settings/zero.yaml"));
+    symlinkSync("/proc/self/environ", folder.path("repo/settings/environ.yaml"));
+    expect(await emailSecurity(folder.path("repo"), ["lint", "settings/acme.yaml"])).toEqual({
+      code: 0,
+      stdout: "Nothing found in 1 file.\n",
+      stderr: "",
+    });
+    const all = await emailSecurity(folder.path("repo"), ["lint"]);
+    expect(all.code).toBe(2);
+    expect(all.stdout).toMatch(/settings\/environ\.yaml:1:1 error: .* it is a link that leads out/);
+    expect(all.stdout).toMatch(/settings\/pipe\.yaml:1:1 error: .* it is no plain file/);
+    expect(all.stdout).toMatch(/settings\/zero\.yaml:1:1 error: .* it is a link that leads out/);
+    execFileSync("mkfifo", [folder.path("repo/Pulumi.yaml")]);
+    const doctor = await emailSecurity(folder.path("repo"), ["doctor"]);
+    expect(doctor.code).toBe(1);
+  });
+});
+
+describe("a small file that is much to a parser", () => {
+  const MILLIONS = 5 * 1024 * 1024;
+  it.each([
+    ["opens a list in a list", "[", "nested more than 32 deep"],
+    ["opens a mapping in a mapping", "{", "nested more than 32 deep"],
+    ["begins an item in an item", "- ", "nested more than 32 deep"],
+    ["closes what is not open", "}", "more than 1,000 mistakes"],
+    ["has tag upon tag", "!a ", "more than 1,000 mistakes"],
+    ["has millions of empty lists", "- []\n", "holds more than 1,000,000 values"],
+  ])("and %s is refused within the memory of a small machine", async (_what, piece, told) => {
+    using folder = repository({ "acme.yaml": piece.repeat(Math.floor(MILLIONS / piece.length)) });
+    const { code, stdout } = await emailSecurity(folder.path("repo"), ["lint", "acme.yaml"], {
+      NODE_OPTIONS: "--max-old-space-size=900",
+    });
+    expect([code, stdout]).toEqual([2, expect.stringContaining(told)]);
+  });
+});
