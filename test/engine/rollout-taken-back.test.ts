@@ -113,15 +113,23 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   expect(await fleet.rollout("rollback", "--yes", canary)).toMatchObject({ code: 0 });
   expect(fleet.holds("t0")).toEqual(before["t0"]);
   expect((await fleet.rollout("rollback", id)).output).toMatch(/taken back by \S+ already/);
+  // Whoever says it once more does not mean the one before it too.
+  expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was taken back already/);
 
   // The settings still say it. Whoever runs them again must ask for just that.
   await fleet.console("t3", "DELETE", `/allow_deny_entries/${row?.id}`);
   const again = await fleet.rollout("--yes");
   expect(again).toMatchObject({ code: 3, events: [] });
-  expect(again.output).toMatch(/took this back.*\[ERR_ROLLOUT_TAKEN_BACK\]/);
+  expect(again.output).toMatch(
+    /took back what this plan would do again.*allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/,
+  );
   expect(fleet.holds("t1")).toEqual(before["t1"]);
   const command = /--yes --plan-digest (r1-\w+)/.exec(again.output)?.[1] ?? "";
   expect(command).not.toBe(digest);
+  // Nor does it come again in the company of something new.
+  await fleet.write("settings/t1.yaml", settingsOf("t1", "  - innocent.example\n"));
+  expect((await fleet.rollout("--yes")).output).toMatch(/allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/);
+  git("checkout", "--quiet", "--", "settings/t1.yaml");
   // What was said to be left to do in git, done: nothing is to be written.
   execFileSync("sh", ["-c", own.advice.at(-1)?.command ?? "false"], {
     cwd: fleet.folder,
