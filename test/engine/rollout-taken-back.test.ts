@@ -197,6 +197,8 @@ it("is refused where a gate waits, in another clone, with another journal or non
     about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "rest"} } }`,
   });
   await fleet.baseline([...V1, "gated.example"]);
+  // What the story before this took back is out of the files.
+  for (const name of ["t1", "t3"]) await fleet.write(`settings/${name}.yaml`, settingsOf(name));
   expect(await fleet.rollout("--yes")).toMatchObject({ code: 2 });
   const { id } = await fleet.report();
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { type Place, placeText } from "../../gitops/files/finding";
 import { inspectSettings, type ReadCache } from "../../gitops/files/read-settings";
-import { parsePlan } from "../../gitops/plan/render/json";
+import type { Plan } from "../../gitops/plan/plan";
 import { excerpt } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { Advice } from "../report/rollout-report";
@@ -45,7 +45,8 @@ async function stillDeclared(journal: Journal, id: string): Promise<ReadonlyMap<
     if (plan === undefined || settings === undefined) continue;
     const entries = new Map(settings.entries.map((one) => [one.key, one]));
     const vips = new Map(settings.vips.map((one) => [one.key, one]));
-    for (const { kind, key, value, before, after } of parsePlan(plan, `the plan of ${name}`).changes) {
+    const { changes = [] } = JSON.parse(plan) as Partial<Plan>;
+    for (const { kind, key, value, before, after } of changes) {
       if (after === undefined) continue;
       const entry = kind === "entry" ? entries.get(key) : undefined;
       const declared = kind === "entry" ? entry : vips.get(key);
