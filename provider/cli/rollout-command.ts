@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../gitops/plan/render/words";
 import { PlanningEndedError } from "../rollout/errors";
+import type { RolloutRecord } from "../rollout/journal/journal";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
@@ -281,7 +282,7 @@ function verdictOn(
   if (taken !== undefined && yes === true && planDigest === undefined) {
     console.error(
       harmless(
-        `error: the rollout ${taken.by} took this back, which ${taken.rollout} had done, in ${counted(taken.stacks.length, "stack")} of this plan. Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLOUT_TAKEN_BACK]`,
+        `error: ${again.map(({ by }) => by).join(" and ")} took back what this plan would do again (${taken.what.slice(0, 3).join(", ")}${taken.what.length > 3 ? ", …" : ""}; see above). Nothing was changed. Take it out of the settings files; or, if it is meant after all, ask for it by name: --yes --plan-digest ${digest} [ERR_ROLLOUT_TAKEN_BACK]`,
       ),
     );
     return EXIT.refused;
@@ -306,7 +307,7 @@ async function goOn(
 ): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
     const { isOpen } = await import("../rollout/which-rollout.js");
-    const record = await rollouts.find(id, purpose);
+    const record = await find(rollouts, id, purpose);
     const [newest] = await rollouts.journal.records();
     if (id === undefined && newest !== undefined && newest.id !== record.id) {
       console.error(harmless(`Going on with the rollout ${record.id}, which is not the newest.`));
@@ -436,14 +437,7 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
       process.stdout.write(printedList(await Promise.all(listed)));
       return EXIT.clean;
     }
-    const record = await rollouts.find(id, "status").catch(async (error) => {
-      const elsewhere = await rollouts.elsewhere(DEFAULT_FILE).catch(() => []);
-      const { markText } = await import("../rollout/marks/mark-text.js");
-      for (const mark of elsewhere) {
-        if (id === undefined || mark.rollout.startsWith(id)) console.error(harmless(markText(mark)));
-      }
-      throw error;
-    });
+    const record = await find(rollouts, id, "status");
     const report = await rollouts.report(record.id);
     const { json, markdown, html } = options;
     writeReportFiles(report, withoutUndefined({ markdown, html, json: json === true ? undefined : json }));
@@ -465,7 +459,7 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
 
 async function rollback(id: string | undefined, options: RollbackOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
-    const record = await rollouts.find(id, "rollback");
+    const record = await find(rollouts, id, "rollback");
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../rollout/files-at-revision.js");
     const files =
@@ -486,7 +480,7 @@ async function rollback(id: string | undefined, options: RollbackOptions): Promi
 async function stop(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
     if (id !== undefined && (await stopElsewhere(rollouts, id))) return EXIT.clean;
-    const record = await rollouts.find(id, "stop");
+    const record = await find(rollouts, id, "stop");
     const isGivenUp = await rollouts.stop(record.id);
     const { commands } = rollouts;
     if (!isGivenUp) {
@@ -504,6 +498,21 @@ async function stop(id: string | undefined, options: JournalOptions): Promise<Ex
     );
     return EXIT.clean;
   });
+}
+
+/** The rollout that is meant; where this journal has none such, what others have left beside the stacks is told too. */
+async function find(rollouts: Rollouts, id: string | undefined, purpose: Purpose): Promise<RolloutRecord> {
+  try {
+    return await rollouts.find(id, purpose);
+  } catch (error) {
+    const elsewhere = await rollouts.elsewhere(DEFAULT_FILE).catch(() => []);
+    const { markText } = await import("../rollout/marks/mark-text.js");
+    for (const mark of elsewhere) {
+      if (id === undefined || mark.rollout.startsWith(id))
+        console.error(harmless(markText(mark, rollouts.commands)));
+    }
+    throw error;
+  }
 }
 
 /** Gives up a rollout that this journal has not, where it is named in full. */

@@ -80,7 +80,7 @@ function becameWords({ became, failure }: UnwrittenError): string {
     case "changed":
       return "was changed, and the journal does not say so";
     case "failed":
-      return `failed, and the journal does not say so: ${failure?.code}: ${excerpt(failure?.message ?? "", 500)}`;
+      return `failed, and the journal does not say so: ${failure?.code}: ${excerpt((failure?.message ?? "").replace(/\s+/g, " "), 500)}`;
     case "left":
       return "was not begun";
   }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, relative, resolve } from "node:path";
 import type { Finding } from "../gitops/files/finding";
+import type { Change, Plan } from "../gitops/plan/plan";
 import { withCode } from "../settings/email-security-error";
 import { withoutUndefined } from "../settings/without-undefined";
 import { AddressHealth } from "./address-health";
@@ -16,6 +17,7 @@ import { isPostgres, openDatabase } from "./journal/open-database";
 import { hurriedBy } from "./journal/patience";
 import type { Lane } from "./lanes/lane";
 import { LocalLane } from "./lanes/local-lane";
+import { signatureOf } from "./marks/change-signature";
 import type { Mark, UnreadableMark } from "./marks/mark";
 import { Marks } from "./marks/marks";
 import { type AgainTakenBack, type Minded, RolloutMarks } from "./marks/rollout-marks";
@@ -408,10 +410,30 @@ export class Rollouts {
     }
   }
 
-  /** What of a plan was taken back by an earlier rollback. */
+  /** What of a plan was taken back by an earlier rollback, in whichever tenant that was. */
   async #again(id: string, { takenBack }: Minded): Promise<readonly AgainTakenBack[]> {
-    const changing = (await this.journal.tenants(id)).filter(({ state }) => state === "pending");
-    return takenBack(new Map(changing.map(({ target, digest }) => [target.stack, digest])));
+    if (takenBack.length === 0) return [];
+    const found = takenBack.map(({ rollout, by, changes }) => ({
+      rollout,
+      by,
+      changes: new Set(changes),
+      tenants: new Set<string>(),
+      what: new Set<string>(),
+    }));
+    for (const { name } of await this.journal.tenants(id)) {
+      const plan = await this.journal.plan(id, name);
+      const { changes: planned = [] } = JSON.parse(plan ?? "{}") as Partial<Plan>;
+      for (const change of planned) {
+        for (const { changes, tenants, what } of found) {
+          if (!changes.has(signatureOf(change))) continue;
+          tenants.add(name);
+          what.add(whatChanges(change));
+        }
+      }
+    }
+    return found.flatMap(({ rollout, by, tenants, what }) =>
+      tenants.size === 0 ? [] : [{ rollout, by, tenants: [...tenants], what: [...what] }],
+    );
   }
 
   /** What rollouts have left beside the stacks; to be disposed of. */
@@ -594,6 +616,12 @@ export class Rollouts {
       `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, take it back: \`${commands.rollback(id)}\``,
     );
   }
+}
+
+/** `allow partner.example`, `VIP ceo@acme.example`, `no deny evil.example`. */
+function whatChanges({ kind, value, before, after }: Change): string {
+  const list = kind === "vip" ? "VIP" : ((after ?? before)?.list ?? "entry");
+  return `${after === undefined ? "no " : ""}${list} ${value}`;
 }
 
 /** What a targets file says of the stacks; one that is not there, or holds mistakes, nothing. */

@@ -32,6 +32,15 @@ export async function whichRollout(
   const records = await journal.records();
   if (id !== undefined) return named(records, id, purpose, context);
   const all = await candidates(journal, records);
+  // Whoever says it twice means the same one twice, and not the one before it too.
+  const last = all.find(({ record, isBegun }) => isBegun && record.spec.rollsBack === undefined);
+  if (purpose === "rollback" && last?.isTakenBack === true) {
+    const before = all.find((one) => PURPOSES.rollback.isMeant(one));
+    throw new RolloutError(
+      "ERR_ROLLOUT_NOT_FOUND",
+      `The last rollout, ${last.record.id}, was taken back already. Nothing was changed.${before === undefined ? "" : ` To take back the one before it too: \`${context.commands.rollback(before.record.id)}\``}`,
+    );
+  }
   const meant = all.filter((one) => PURPOSES[purpose].isMeant(one)).map(({ record }) => record);
   const found = (await preferred(meant, purpose, context)) ?? meant[0];
   if (found !== undefined) return found;

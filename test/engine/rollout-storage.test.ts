@@ -128,7 +128,9 @@ it("ends when its journal is deleted, and takes no empty file for a new one", as
   expect(output).toMatch(
     /rollouts\.db" is gone: it, or its folder, was deleted or moved.*\[ERR_ROLLOUT_JOURNAL\]/,
   );
-  expect(output).toMatch(/If you have the journal, bring it back .* Else begin a new rollout/);
+  expect(output).toMatch(
+    /If you have the journal, bring it back .* Else give this rollout up, .* and begin a new rollout/,
+  );
   expect(output).not.toContain("ENOENT");
 
   await fleet.quiet();
@@ -140,7 +142,11 @@ it("ends when its journal is deleted, and takes no empty file for a new one", as
     expect(refused.output).toMatch(/rollouts\.db" can't be used .*it is empty.*\[ERR_ROLLOUT_JOURNAL\]/);
   }
   rmSync(journal);
+  const [, id = "none"] = /`email-security rollout stop (\S+)`/.exec(output) ?? [];
   const again = /`email-security rollout (tenants\.yaml)`/.exec(output)?.[1] ?? "none";
+  // What it left beside the stacks keeps another from going past it until it is given up.
+  expect((await fleet.rollout(again, "--yes")).output).toContain("[ERR_ROLLOUT_BUSY]");
+  expect(await fleet.rollout("stop", id)).toMatchObject({ code: 0 });
   expect(await fleet.rollout(again, "--yes")).toMatchObject({ code: 0 });
   expectEachOnce();
 });

@@ -128,8 +128,7 @@ export class ManagedResource {
     if (!this.#sharesRuns) await provider.nextRun();
     const before = provider.printed.length;
     const up = await work();
-    // What the process prints comes over a pipe, after its answer.
-    if (provider instanceof ProviderProcess) await new Promise((resolve) => setTimeout(resolve, 30));
-    return { reasons: [], details: {}, ...up, printed: provider.printed.slice(before).join("\n") };
+    const printed = provider instanceof ProviderProcess ? await provider.printedSoFar() : provider.printed;
+    return { reasons: [], details: {}, ...up, printed: printed.slice(before).join("\n") };
   }
 }

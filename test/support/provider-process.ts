@@ -83,7 +83,7 @@ const FRONTS: Readonly<Record<FrontName, Front>> = {
  * built package; or the native plugin as it is built.
  */
 export class ProviderProcess implements AsyncDisposable {
-  /** What the process has printed for the person at the terminal. */
+  /** What was read so far of what the process prints for the person at the terminal; see {@link printedSoFar}. */
   readonly printed: string[] = [];
   readonly #front: FrontName;
   readonly #options: ProviderProcessOptions;
@@ -157,6 +157,15 @@ export class ProviderProcess implements AsyncDisposable {
   get client(): ResourceProviderClient {
     this.#hasServed = true;
     return this.#client;
+  }
+
+  /**
+   * What the process has printed before its last answer. It writes before it answers, so all of it lies in the pipes by
+   * then; a turn of the event loop reads what lies there.
+   */
+  async printedSoFar(): Promise<readonly string[]> {
+    for (const _turn of [1, 2]) await new Promise((resolve) => setImmediate(resolve));
+    return this.printed;
   }
 
   /**

@@ -651,7 +651,7 @@ export class Journal {
       `SELECT other.rollout AS rollout, other.stack AS stack, other.state AS state, other.attempt AS attempt
        FROM rollout_tenants own
        JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
-       JOIN rollouts r ON r.id = other.rollout AND r.started_at > $2
+       JOIN rollouts r ON r.id = other.rollout AND r.started_at >= $2
        WHERE own.rollout = $1 ORDER BY r.started_at, r.id`,
       [id, startedAtMs],
     );

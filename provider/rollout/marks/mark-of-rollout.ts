@@ -1,5 +1,6 @@
 import type { Journal, RolloutRecord, TenantRecord, WaveRecord } from "../journal/journal";
 import type { RolloutState, UnseenTenant, Wave } from "../wave";
+import { signaturesIn } from "./change-signature";
 import type { Mark, TakenBack } from "./mark";
 
 /**
@@ -83,10 +84,11 @@ async function takenBackBy(
   tenants: readonly TenantRecord[],
 ): Promise<TakenBack | undefined> {
   if (rollsBack === undefined) return undefined;
-  const { digest } = await journal.record(rollsBack);
   const names = new Set(tenants.map(({ name }) => name));
-  const plans = (await journal.tenants(rollsBack)).flatMap((tenant) =>
-    names.has(tenant.name) && tenant.digest !== "" ? [[tenant.target.stack, tenant.digest] as const] : [],
-  );
-  return { rollout: rollsBack, digest, plans: Object.fromEntries(plans) };
+  const changes = new Set<string>();
+  for (const { name } of await journal.tenants(rollsBack)) {
+    const plan = names.has(name) ? await journal.plan(rollsBack, name) : undefined;
+    for (const one of plan === undefined ? [] : signaturesIn(plan)) changes.add(one);
+  }
+  return { rollout: rollsBack, changes: [...changes].sort() };
 }

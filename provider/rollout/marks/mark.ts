@@ -31,11 +31,10 @@ export interface Mark {
   readonly takenBack?: TakenBack;
 }
 
-/** What a rollback took back: the rollout, its digest, and the digest of each tenant's plan by the stack. */
+/** What a rollback took back: the rollout, and the signatures of what it had done. */
 export interface TakenBack {
   readonly rollout: string;
-  readonly digest: string;
-  readonly plans: Readonly<Record<string, string>>;
+  readonly changes: readonly string[];
 }
 
 const schema = z.object({
@@ -49,9 +48,7 @@ const schema = z.object({
   at: z.string(),
   pending: z.array(z.string()),
   unseen: z.array(z.object({ name: z.string(), sinceMs: z.number() })),
-  takenBack: z
-    .object({ rollout: z.string(), digest: z.string(), plans: z.record(z.string(), z.string()) })
-    .optional(),
+  takenBack: z.object({ rollout: z.string(), changes: z.array(z.string()) }).optional(),
 });
 
 /** A mark as it is kept. */
@@ -80,5 +77,5 @@ export interface UnreadableMark {
 
 /** Whether nothing of a mark has to be minded any more. */
 export function isSpent({ state, unseen, takenBack }: Mark): boolean {
-  return state === "closed" && unseen.length === 0 && Object.keys(takenBack?.plans ?? {}).length === 0;
+  return state === "closed" && unseen.length === 0 && (takenBack?.changes ?? []).length === 0;
 }

@@ -4,7 +4,8 @@ import { quote } from "../../settings/text";
 import { RolloutCommands } from "../commands";
 import { RolloutError } from "../errors";
 import type { Journal, RolloutRecord } from "../journal/journal";
-import { isSpent, type Mark, type UnreadableMark } from "./mark";
+import { signaturesIn } from "./change-signature";
+import { isSpent, type Mark, type TakenBack, type UnreadableMark } from "./mark";
 import { markOfRollout, wasLookedAt } from "./mark-of-rollout";
 import type { Marks } from "./marks";
 
@@ -18,8 +19,8 @@ const KEPT_MS = 90 * 86_400_000;
 export interface Minded {
   /** When each stack was changed that nobody has looked at since, in milliseconds since 1970. */
   readonly unseen: ReadonlyMap<string, number>;
-  /** What of some plans, a digest a stack, was taken back. */
-  readonly takenBack: (plans: ReadonlyMap<string, string>) => readonly AgainTakenBack[];
+  /** Who took back what; what is asked about are the signatures of changes. */
+  readonly takenBack: readonly (TakenBack & { readonly by: string })[];
 }
 
 /** What would be done again, and was taken back. */
@@ -28,7 +29,9 @@ export interface AgainTakenBack {
   readonly rollout: string;
   /** The rollout that took it back. */
   readonly by: string;
-  readonly stacks: readonly string[];
+  readonly tenants: readonly string[];
+  /** What it is, the first of it: `allow partner.example`. */
+  readonly what: readonly string[];
 }
 
 /**
@@ -58,14 +61,9 @@ export class RolloutMarks implements Disposable {
     }
     return {
       unseen,
-      takenBack: (plans) =>
-        marks.flatMap(({ rollout: by, takenBack }) => {
-          const again = [...plans].filter(([stack, digest]) => takenBack?.plans[stack] === digest);
-          const stacks = again.map(([stack]) => stack);
-          return takenBack === undefined || again.length === 0
-            ? []
-            : [{ rollout: takenBack.rollout, by, stacks }];
-        }),
+      takenBack: marks.flatMap(({ rollout: by, takenBack }) =>
+        takenBack === undefined ? [] : [{ ...takenBack, by }],
+      ),
     };
   }
 
@@ -267,13 +265,18 @@ export class RolloutMarks implements Disposable {
   /** What is begun all the same was asked for: it is no longer what was taken back. */
   async #askedForByName({ id, spec }: RolloutRecord, all: readonly Mark[]): Promise<void> {
     if (spec.rollsBack !== undefined) return;
-    const plans = new Map((await this.#journal.tenants(id)).map((one) => [one.target.stack, one.digest]));
+    if (!all.some(({ takenBack }) => takenBack !== undefined)) return;
+    const asked = new Set<string>();
+    for (const { name } of await this.#journal.tenants(id)) {
+      const plan = await this.#journal.plan(id, name);
+      for (const one of plan === undefined ? [] : signaturesIn(plan)) asked.add(one);
+    }
     for (const mark of all) {
       const { takenBack } = mark;
       if (takenBack === undefined || mark.state === "open" || mark.project !== spec.project) continue;
-      const left = Object.entries(takenBack.plans).filter(([stack, digest]) => plans.get(stack) !== digest);
-      if (left.length === Object.keys(takenBack.plans).length) continue;
-      await this.#put({ ...mark, takenBack: { ...takenBack, plans: Object.fromEntries(left) } });
+      const changes = takenBack.changes.filter((one) => !asked.has(one));
+      if (changes.length === takenBack.changes.length) continue;
+      await this.#put({ ...mark, takenBack: { ...takenBack, changes } });
     }
   }
 }

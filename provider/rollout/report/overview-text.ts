@@ -79,11 +79,16 @@ function guardsOf(paper: Paper, guards: PlannedRollout["guards"], limit: number)
 }
 
 function takenBack(paper: Paper, again: NonNullable<PlannedRollout["again"]>): void {
-  for (const { rollout, by, stacks } of again) {
-    paper.heading(["Taken back before"], "red");
+  if (again.length > 0) paper.heading(["Taken back before, and comes again"], "red");
+  for (const { rollout, by, tenants, what } of again) {
+    const shown = join(
+      what.slice(0, 5).map((one): Words => [given(one)]),
+      ", ",
+    );
+    const more = what.length > 5 ? `, … and ${number(what.length - 5)} more` : "";
     paper.marked(
       "!",
-      say`${counted(stacks.length, "tenant gets", "tenants get")} once more what the rollout ${given(rollout)} did and ${given(by)} took back.`,
+      say`${shown}${more} in ${counted(tenants.length, "tenant")}: the rollout ${given(rollout)} had done it, and ${given(by)} took it back.`,
       { indent: INDENT, style: "red" },
     );
   }

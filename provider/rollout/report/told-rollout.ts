@@ -239,7 +239,7 @@ function whyOf({ state, reason, isHeld, waitingSince, waves }: RolloutReport): W
   }
 }
 
-function howFar({ counts, tenants, state, waves }: RolloutReport): Words {
+function howFar({ counts, tenants, state, waves, rollsBack, rollsBackTo }: RolloutReport): Words {
   const total = tenants.length;
   const through = throughOf(counts);
   if (state === "planned") {
@@ -255,9 +255,14 @@ function howFar({ counts, tenants, state, waves }: RolloutReport): Words {
       total - through
     } were left.`;
   }
-  if (through === total && counts.failed === 0)
-    return say`All ${counted(total, "tenant")} hold what is declared.`;
-  return say`${through - counts.failed} of ${counted(total, "tenant")} hold what is declared, ${counts.failed} failed, ${
+  const back = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
+  const held = back ? "what is declared" : `what they held before ${rollsBack}`;
+  if (through === total && counts.failed === 0) {
+    return total === 1
+      ? say`The one tenant holds ${given(held.replace("they", "it"))}.`
+      : say`All ${counted(total, "tenant")} hold ${given(held)}.`;
+  }
+  return say`${through - counts.failed} of ${counted(total, "tenant")} hold ${given(held)}, ${counts.failed} failed, ${
     total - through
   } left.`;
 }

@@ -1,80 +1,90 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
 import { promisify } from "node:util";
+import { type Place, placeText } from "../../gitops/files/finding";
+import { inspectSettings, type ReadCache } from "../../gitops/files/read-settings";
+import type { Plan } from "../../gitops/plan/plan";
 import { excerpt } from "../../settings/text";
-import type { FileBundle, Journal } from "../journal/journal";
+import type { Journal } from "../journal/journal";
 import type { Advice } from "../report/rollout-report";
 
 const run = promisify(execFile);
 
+/** So many tenants' files are looked at: what they share is told by the first. */
+const MOST_TENANTS = 100;
+const SHOWN = 5;
+
 /**
- * What is left to do in the settings files once a rollout was taken back: they still say what it did, so that the next one would do
- * it again. Empty where they don't any more.
+ * What is left to do in the settings files once a rollout was taken back: the lines that still declare what it brought, and the
+ * commits that brought these. Empty where there are none any more.
  */
 export async function revertInGit(journal: Journal, id: string): Promise<readonly Advice[]> {
-  const files = await stillThere(journal, id);
-  if (files.length === 0) return [];
-  const shown = `${files.slice(0, 5).join(", ")}${files.length > 5 ? `, … and ${files.length - 5} more` : ""}`;
-  const why = `What was taken back still stands in ${shown}, and the next rollout would bring it again; it is refused until then.`;
-  const commit = await lastCommit(files);
-  if (commit === undefined) return [{ why: `${why} Take it out there too.` }];
-  const { hash, subject, isMerge } = commit;
+  const lines = await stillDeclared(journal, id);
+  if (lines.size === 0) return [];
+  const all = [...lines].map(([place, what]) => `${place} (${what})`);
+  const shown = `${all.slice(0, SHOWN).join(", ")}${all.length > SHOWN ? `, … and ${all.length - SHOWN} more` : ""}`;
+  const why = `What was taken back still stands in ${shown}. A rollout that would bring it again is refused, unless its digest is given; take it out there.`;
+  const commits = await commitsOf([...lines.keys()]);
+  if (commits === undefined) return [{ why }];
+  const told = commits.map(({ hash, subject }) => `${hash} (${excerpt(subject, 60)})`).join(", ");
   return [
     {
-      why: `${why} It came last by the commit ${hash} (${excerpt(subject, 60)}):`,
-      command: `git revert --no-edit ${isMerge ? "-m 1 " : ""}${hash}`,
+      why: `${why} It came by ${told}. Where something else in there is to stay, or this ends in a conflict, take out these lines by hand:`,
+      command: `git revert --no-edit ${commits.map(({ hash }) => hash).join(" ")}`,
     },
   ];
 }
 
-/** The files that a rollout was the first to bring as they are, and that are still so; relative to the working folder. */
-async function stillThere(journal: Journal, id: string): Promise<readonly string[]> {
-  const { bundle, folder } = await journal.files(id);
-  const before = await bundleBefore(journal, id);
-  const root = resolve(relative(folder, "."));
-  return [...bundle]
-    .filter(([path, content]) => !isSame(before?.get(path), content))
-    .map(([path, content]) => [join(root, path), content] as const)
-    .filter(([file, content]) => existsSync(file) && readFileSync(file).equals(content))
-    .map(([file]) => relative("", file));
-}
-
-/** The files of the last rollout before it that had one of the tenants that it changed. */
-async function bundleBefore(journal: Journal, id: string): Promise<FileBundle | undefined> {
-  const { spec, startedAtMs = 0 } = await journal.record(id);
-  const changed = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
-  const names = new Set(changed.map(({ name }) => name));
-  for (const one of await journal.records()) {
-    const isBefore = (one.startedAtMs ?? 0) < startedAtMs && one.spec.source === spec.source;
-    if (!isBefore || one.spec.rollsBack !== undefined) continue;
-    if (!one.spec.waves.some(({ tenants }) => tenants.some((name) => names.has(name)))) continue;
-    return (await journal.files(one.id)).bundle;
+/** Where the files declare what a rollout brought, with what that is. */
+async function stillDeclared(journal: Journal, id: string): Promise<ReadonlyMap<string, string>> {
+  const lines = new Map<string, string>();
+  const cache: ReadCache = new Map();
+  const touched = (await journal.tenants(id)).filter(({ attempt }) => attempt > 0);
+  for (const { name, target } of touched.slice(0, MOST_TENANTS)) {
+    const plan = await journal.plan(id, name);
+    const { settings } = inspectSettings(target.settings, { cache });
+    if (plan === undefined || settings === undefined) continue;
+    const entries = new Map(settings.entries.map((one) => [one.key, one]));
+    const vips = new Map(settings.vips.map((one) => [one.key, one]));
+    const { changes = [] } = JSON.parse(plan) as Partial<Plan>;
+    for (const { kind, key, value, before, after } of changes) {
+      if (after === undefined) continue;
+      const entry = kind === "entry" ? entries.get(key) : undefined;
+      const declared = kind === "entry" ? entry : vips.get(key);
+      if (declared === undefined || (entry !== undefined && entry.list !== after.list)) continue;
+      const isComment = before !== undefined && before.list === after.list;
+      if (isComment && (declared.comment ?? "") !== (after.comment ?? "")) continue;
+      const what = `${kind === "vip" ? "VIP" : after.list} ${excerpt(value, 80)}`;
+      lines.set(placeKey(declared.place), what);
+    }
   }
-  return undefined;
+  return lines;
 }
 
-function isSame(one: Uint8Array | undefined, other: Uint8Array): boolean {
-  return one !== undefined && Buffer.from(one).equals(other);
+function placeKey({ file, line }: Place): string {
+  return placeText({ file, line, column: 1 }).replace(/:1$/, "");
 }
 
 interface Commit {
   readonly hash: string;
   readonly subject: string;
-  readonly isMerge: boolean;
+  readonly atS: number;
 }
 
-/** The last commit of some files; undefined where they are in no repository, or not committed as they are. */
-async function lastCommit(files: readonly string[]): Promise<Commit | undefined> {
-  const git = async (...args: string[]): Promise<string> =>
-    (await run("git", [...args, "--", ...files], { maxBuffer: 16 * 1024 * 1024 })).stdout.trim();
+/** The commits that brought some lines, the newest first; undefined where one is not committed, or they are in no repository. */
+async function commitsOf(lines: readonly string[]): Promise<readonly Commit[] | undefined> {
+  const found = new Map<string, Commit>();
   try {
-    if ((await git("status", "--porcelain", "--untracked-files=all")) !== "") return undefined;
-    const [hash = "", parents = "", subject = ""] = (await git("log", "-1", "--format=%h%x00%P%x00%s")).split(
-      "\0",
-    );
-    return hash === "" ? undefined : { hash, subject, isMerge: parents.includes(" ") };
+    for (const place of lines) {
+      const [, file = "", line = ""] = /^(.*):(\d+)$/.exec(place) ?? [];
+      const { stdout } = await run("git", ["blame", "--porcelain", "-L", `${line},${line}`, "--", file]);
+      const [hash = ""] = stdout.split(" ");
+      if (/^0*$/.test(hash)) return undefined;
+      const atS = Number(/^committer-time (\d+)$/m.exec(stdout)?.[1]);
+      const short = (await run("git", ["rev-parse", "--short", hash])).stdout.trim();
+      found.set(hash, { hash: short, subject: /^summary (.*)$/m.exec(stdout)?.[1] ?? "", atS });
+    }
   } catch {
     return undefined;
   }
+  return [...found.values()].sort((one, other) => other.atS - one.atS);
 }

@@ -86,7 +86,7 @@ async function byProviderProcess(setting: Setting) {
   const vip = provider.resource("vipEmployee");
   const thrown = await failure(vip.declare({ email: "jane@company.example" }));
   const message = (thrown as Error).message;
-  return seenOf(company, { message, all: `${message}\n${provider.printed.join("\n")}` });
+  return seenOf(company, { message, all: `${message}\n${(await provider.printedSoFar()).join("\n")}` });
 }
 
 /** The same by a client alone. */
@@ -276,7 +276,7 @@ async function lookedFor(options: ProviderProcessOptions): Promise<string> {
     (found) => (found === undefined ? "no VIP" : "a VIP"),
     (error: Error) => error.message,
   );
-  expect(`${outcome}${provider.printed.join("")}`).not.toContain("canary");
+  expect(`${outcome}${(await provider.printedSoFar()).join("")}`).not.toContain("canary");
   return outcome;
 }
 

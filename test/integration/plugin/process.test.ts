@@ -69,7 +69,7 @@ it("is one file that needs nothing beside it", async () => {
   await provider.nextRun();
   await entry.delete(id, properties, inputs);
   expect(sandbox.allowDenyEntries("acme")).toEqual([]);
-  expect(provider.printed).toEqual([]);
+  expect(await provider.printedSoFar()).toEqual([]);
   expect(await readdir(folder.path)).toEqual(["pulumi-resource-email-security"]);
 });
 
@@ -114,7 +114,7 @@ it("shows the key in nothing that it prints, answers or leaves behind", async ()
   provider.kill("SIGUSR2");
   const report = () => readFile(join(folder.path, "report.json"), "utf8").catch(() => "");
   await expect.poll(report, { timeout: 30_000 }).toContain("javascriptHeap");
-  shown.push(provider.printed);
+  shown.push(await provider.printedSoFar());
   expect(canary.find("what it told", JSON.stringify(shown))).toEqual([]);
   expect(await canary.findInFolder(folder.path)).toEqual([]);
 });

@@ -102,7 +102,7 @@ it("deletes nothing where the resource belongs to another tenant than this run r
   // What this run declares itself is made here, and only forgotten there.
   await gone.declare(args);
   await gone.delete(id, properties, inputs);
-  expect(there.printed.join("\n")).toMatch(
+  expect((await there.printedSoFar()).join("\n")).toMatch(
     /elsewhere\.example belongs to .*: nothing was deleted there\. Where that is another tenant, delete it there/,
   );
   expect(

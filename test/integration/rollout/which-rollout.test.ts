@@ -54,21 +54,35 @@ const MEANT: Readonly<Record<Purpose, (all: readonly Written[]) => number>> = {
   continue: (all) => all.findLastIndex(({ state }) => state === "waiting"),
   stop: (all) => all.findLastIndex(({ state }) => isOpen(state)),
   resume: (all) => all.findLastIndex((one, index) => isOpen(one.state) || isTriedAgain(all, index)),
-  rollback: (all) =>
-    all.findLastIndex(
-      ({ tenants, rollsBack }, index) =>
-        rollsBack === undefined &&
-        tenants.some(({ isBegun }) => isBegun) &&
-        !all.some((back) => back.rollsBack === index && back.state === "done" && !hasFailed(back)),
-    ),
+  rollback: (all) => {
+    const last = all.findLastIndex(
+      ({ tenants, rollsBack }) => rollsBack === undefined && tenants.some(({ isBegun }) => isBegun),
+    );
+    // Where the last one was taken back, the one before it has to be named.
+    return isTakenBack(all, last) ? -1 : last;
+  },
 };
+
+/** Whether each tenant that was begun was seen by a rollback to hold again what it held. */
+function isTakenBack(all: readonly Written[], index: number): boolean {
+  const { tenants = [], project } = all[index] ?? {};
+  const isBack = (name: string): boolean =>
+    all
+      .slice(index + 1)
+      .some(
+        (back) =>
+          back.rollsBack === index &&
+          back.project === project &&
+          back.tenants.some(
+            (one) =>
+              one.name === name && ((one.state === "done" && one.isBegun) || one.state === "unchanged"),
+          ),
+      );
+  return index >= 0 && tenants.filter(({ isBegun }) => isBegun).every(({ name }) => isBack(name));
+}
 
 function isOpen(state: RolloutState): boolean {
   return state === "running" || state === "waiting" || state === "stopped";
-}
-
-function hasFailed({ tenants }: Written): boolean {
-  return tenants.some(({ state }) => state === "failed");
 }
 
 /** Whether a tenant failed that resuming tries again, and that no later rollout has settled. */

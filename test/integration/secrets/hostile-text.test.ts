@@ -260,9 +260,9 @@ describe("what the service says reaches neither the terminal nor the state as an
           if (error instanceof InitFailed) expectNothingButText([error.properties, error.reasons]);
         });
     }
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(provider.printed.length).toBeGreaterThan(before);
-    expectNothingButText(provider.printed);
+    const printed = await provider.printedSoFar();
+    expect(printed.length).toBeGreaterThan(before);
+    expectNothingButText(printed);
   });
 });
 
