@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
 import { ENTRIES } from "../settings/list-arguments";
-import { refuseUnheardIgnores } from "./ignored-changes";
+import { checkInProgram } from "./in-program";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
@@ -71,7 +71,7 @@ export class AllowDenyList extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyListArgs, opts?: pulumi.CustomResourceOptions) {
-    refuseUnheardIgnores("AllowDenyList", opts?.ignoreChanges ?? []);
+    checkInProgram("AllowDenyList", opts);
     super(
       dynamicType("AllowDenyList"),
       name,

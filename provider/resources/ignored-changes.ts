@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "../client";
 import { allowDenyEntryArguments, vipEmployeeArguments } from "../settings/arguments";
 import { ENTRIES, type ListKind, MEMBERS } from "../settings/list-arguments";
-import { nearestName } from "../settings/nearest-name";
+import { slipOf } from "../settings/nearest-name";
 import { keyPath, stepsOfPath } from "../settings/property-path";
 import { excerpt } from "../settings/text";
 import type { ResourceKind } from "./resource-type";
@@ -38,7 +38,7 @@ function rightPath(kind: ResourceKind, path: string): string | undefined {
   const { schema, list } = NAMED[kind];
   const [property, key, ...more] = stepsOfPath(path) ?? [];
   if (typeof property !== "string" || property === "*") return undefined;
-  if (!Object.hasOwn(schema.shape, property)) return nearestName(property, Object.keys(schema.shape));
+  if (!Object.hasOwn(schema.shape, property)) return slipOf(property, Object.keys(schema.shape));
   if (property !== list?.property || key === undefined || key === "*") return undefined;
   if (typeof key === "number") return keyPath(property, list.exampleKey);
   // Without quotes, a name with dots is several steps.

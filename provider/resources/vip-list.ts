@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
 import { MEMBERS } from "../settings/list-arguments";
-import { refuseUnheardIgnores } from "./ignored-changes";
+import { checkInProgram } from "./in-program";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
@@ -51,7 +51,7 @@ export class VipList extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipListArgs, opts?: pulumi.CustomResourceOptions) {
-    refuseUnheardIgnores("VipList", opts?.ignoreChanges ?? []);
+    checkInProgram("VipList", opts);
     super(
       dynamicType("VipList"),
       name,

@@ -1,4 +1,4 @@
-import { closestMatch } from "leven";
+import leven, { closestMatch } from "leven";
 
 /**
  * The known name that a misspelt one was meant for: the same in other letters, else the one of the fewest edits; undefined where
@@ -22,8 +22,17 @@ export function nearestName(
   return near === undefined ? undefined : byBare.get(near);
 }
 
+/** The same, where it can hardly be anything else: among names that others may have made, for purposes of their own. */
+export function slipOf(written: string, known: readonly string[]): string | undefined {
+  const meant = nearestName(written, known);
+  if (meant === undefined) return undefined;
+  const [one, other] = [bareName(written), bareName(meant)];
+  const few = Math.max(1, Math.floor(Math.max(one.length, other.length) / 4));
+  return leven(one, other) <= few ? meant : undefined;
+}
+
 /** A name without what people write differently: capitals, hyphens, underscores. */
-export function bareName(name: string): string {
+function bareName(name: string): string {
   return name.replace(/[-_]/g, "").toLowerCase();
 }
 
@@ -35,5 +44,5 @@ export function meantOrKnown(
 ): string {
   const meant = nearestName(written, known, aliases);
   if (meant !== undefined) return `did you mean ${meant}?`;
-  return known.length === 0 ? "there are none" : `there are ${known.join(", ")}`;
+  return known.length === 0 ? "there are none." : `there are ${known.join(", ")}.`;
 }

@@ -189,6 +189,18 @@ describe("the configuration", () => {
     expect(sandbox.requests).toEqual([]);
   });
 
+  it("of an explicit instance takes no argument that is none, and what the engine adds is no argument", async () => {
+    await using usual = await ProviderProcess.start({ isConfigured: false });
+    const given = { baseUrl: "https://service.example", apiKey: "k", version: "1.0.0", __internal: {} };
+    const instance = new ProviderInstance(usual.client, "acme");
+    expect(await instance.check(given)).toMatchObject({ failures: [] });
+    const { failures } = await instance.check({ ...given, ownDomain: '["acme.example"]', tags: "x" });
+    expect(failures).toEqual([
+      '"ownDomain" is no argument of a Provider; did you mean ownDomains?',
+      '"tags" is no argument of a Provider; there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains.',
+    ]);
+  });
+
   it("that comes more than once is the last one", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using usual = await ProviderProcess.start({ config: stack(sandbox.url, "acme") });

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
-import { beforeEach, describe, expect, it } from "vitest";
+import * as native from "pulumi-email-security/native";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import * as dynamic from "../../../provider";
 
 /** What Pulumi was told to register, as tests of programs see it by mocks. */
@@ -134,5 +135,96 @@ describe("ignoreChanges", () => {
       () => new dynamic.AllowDenyList("list", { entries }, { ignoreChanges: ['entries["evil.example"]'] }),
     ).toThrow("Write entries as a map, by the keys of its elements.");
     new dynamic.AllowDenyList("list", { entries }, { ignoreChanges: ["entries"] });
+  });
+});
+
+describe("a name that nobody reads is refused", () => {
+  const tenant = { baseUrl: "https://service.example", apiKey: "k" };
+  const untyped = (args: object): never => args as never;
+
+  it.each<[string, () => unknown, string]>([
+    [
+      "a Provider's",
+      () => new dynamic.Provider("acme", untyped({ ...tenant, ownDomain: ["acme.example"] })),
+      'Provider "acme": "ownDomain" is no argument; did you mean ownDomains?',
+    ],
+    [
+      "a Provider's over the plugin",
+      () => new native.Provider("acme", untyped({ ...tenant, owndomains: ["acme.example"] })),
+      'Provider: "owndomains" is no argument; did you mean ownDomains?',
+    ],
+    [
+      "a VIP's over the plugin",
+      () => new native.VipEmployee("ceo", untyped({ email: "ceo@acme.example", ondelete: "keep" })),
+      'VipEmployee: "ondelete" is no argument; did you mean onDelete?',
+    ],
+    [
+      "a list's over the plugin",
+      () => new native.AllowDenyList("list", untyped({ entries: {}, protected: ["evil.example"] })),
+      'AllowDenyList: "protected" is no argument; did you mean protect?',
+    ],
+    [
+      "a function's over the plugin",
+      () => native.getThreats(untyped({ minutesago: 5 })),
+      'getThreats: "minutesago" is no argument; did you mean minutesAgo?',
+    ],
+    [
+      "a function's options",
+      () => dynamic.getThreatsOutput({}, untyped({ providr: undefined, Provider: 1 })),
+      'The options of a function: "Provider" is no argument; did you mean provider?',
+    ],
+    [
+      "the settings files'",
+      () => new dynamic.TenantSettings("acme", untyped({ file: "acme.yaml", toDay: "2026-01-01" })),
+      'TenantSettings "acme": "toDay" is no argument; did you mean today?',
+    ],
+  ])("%s", (_whose, declare, message) => {
+    expect(declare).toThrow(message);
+    expect(registered).toEqual([]);
+  });
+
+  it("a function's, as its failure", async () => {
+    await expect(dynamic.getVipEmployees(untyped({}), untyped({ providr: {} }))).rejects.toThrow(
+      '"providr" is no argument',
+    );
+  });
+});
+
+describe("the stack's configuration", () => {
+  afterEach(() => pulumi.runtime.setAllConfig({}));
+
+  const declare = (): unknown => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" });
+
+  it.each([
+    [
+      "email-security:ownDomain",
+      "did you mean ownDomains? `pulumi config rm email-security:ownDomain` takes it away.",
+    ],
+    ["email-security:region", "there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains."],
+    ["email-security:instance", "there are baseUrl"],
+  ])("with %s is refused", (key, message) => {
+    pulumi.runtime.setAllConfig({ [key]: "x" });
+    expect(declare).toThrow(message);
+  });
+
+  it("of others is theirs, and that of a project of our name is its own, where it is no slip", () => {
+    pulumi.runtime.setAllConfig({ "aws:region": "x", "email-security-other:ownDomain": "x" });
+    expect(declare).not.toThrow();
+    pulumi.runtime.setMocks(
+      { newResource: ({ inputs }) => ({ id: "x", state: inputs }), call: () => ({}) },
+      "email-security",
+    );
+    pulumi.runtime.setAllConfig({ "email-security:acmeKey": "x", "email-security:region": "x" });
+    expect(declare).not.toThrow();
+    pulumi.runtime.setAllConfig({ "email-security:ownDomain": "x" });
+    expect(declare).toThrow("did you mean ownDomains?");
+  });
+
+  it("with a key in the clear is refused, and with a secret one is not", () => {
+    const key = "email-security:apiKey";
+    pulumi.runtime.setAllConfig({ [key]: "x" });
+    expect(declare).toThrow("`pulumi config set --secret email-security:apiKey` asks for it.");
+    pulumi.runtime.setAllConfig({ [key]: "x" }, [key]);
+    expect(declare).not.toThrow();
   });
 });

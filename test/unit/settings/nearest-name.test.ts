@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { meantOrKnown, nearestName } from "../../../provider/settings/nearest-name";
+import { meantOrKnown, nearestName, slipOf } from "../../../provider/settings/nearest-name";
 
 const KNOWN = ["baseUrl", "apiKey", "ownDomains", "timeoutMs", "list"];
 
@@ -29,6 +29,16 @@ it("an alias is meant for its name, where that is known", () => {
 
 it("tells what was meant, or all there are", () => {
   expect(meantOrKnown("ownDomain", KNOWN)).toBe("did you mean ownDomains?");
-  expect(meantOrKnown("tags", KNOWN)).toBe("there are baseUrl, apiKey, ownDomains, timeoutMs, list");
-  expect(meantOrKnown("tags", [])).toBe("there are none");
+  expect(meantOrKnown("tags", KNOWN)).toBe("there are baseUrl, apiKey, ownDomains, timeoutMs, list.");
+  expect(meantOrKnown("tags", [])).toBe("there are none.");
+});
+
+it.each([
+  ["ownDomain", "ownDomains"],
+  ["own_domians", "ownDomains"],
+  ["Timeout", "timeoutMs"],
+  ["acmeKey", undefined],
+  ["region", undefined],
+])("beside names that others made, %s is a slip of %s", (written, meant) => {
+  expect(slipOf(written, KNOWN)).toBe(meant);
 });
