@@ -92,11 +92,11 @@ it("has a key in the clear only where Pulumi was asked for secrets, and none of 
   await using run = await watched({ PLAIN_KEY: canary.key });
   const { project } = run;
   // What dynamic resources are given, the engine keeps as it is.
-  await project.succeed("config", "set", "--plaintext", "email-security:apiKey", canary.key);
+  await project.succeed("config", "set", "--plaintext", "email-security:apiKey", "written-in-the-clear");
   const refused = await project.run("up", "--yes", "--skip-preview");
   expect(refused.code).not.toBe(0);
   expect(refused.output).toContain("`pulumi config set --secret email-security:apiKey` asks for it.");
-  expect(canary.find("state", (await project.state("--show-secrets")).text)).toEqual([]);
+  expect((await project.state("--show-secrets")).text).not.toContain("written-in-the-clear");
   await project.succeed("config", "set", "--secret", "email-security:apiKey", canary.key);
   const instance = `provider: new Provider("acme", {
     baseUrl: process.env.EMAIL_SECURITY_BASE_URL!,
