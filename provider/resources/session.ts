@@ -23,6 +23,7 @@ export class ProviderSession implements Session {
   readonly #declarations: Declarations;
   readonly #tell: (sentence: string) => void;
   readonly #cancelled = new AbortController();
+  readonly #managed: Declaration[] = [];
   #config: ConfigSource = () => undefined;
   #ownDomains: OwnDomains | undefined;
   #reviewed: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
@@ -55,6 +56,7 @@ export class ProviderSession implements Session {
       tenant,
       say: (sentence) => this.say(sentence),
       isDeclared: (key) => this.#declarations.has(key, tenantKey),
+      isManaged: (subject) => this.#managed.some(({ find }) => find(subject) !== undefined),
       hold: (ids) => this.hold(ids),
       isHeldElsewhere: (id) => this.#declarations.isHeldElsewhere(id),
       ownDomains: () => this.ownDomains(),
@@ -75,6 +77,10 @@ export class ProviderSession implements Session {
     if (isList) this.#declarations.declareList(keysOf(things()), has, tenant);
     else this.#declarations.declare([...keysOf(things())], tenant);
     return [];
+  }
+
+  manage(declaration: Declaration): void {
+    this.#managed.push(declaration);
   }
 
   hold(ids: readonly string[]): void {

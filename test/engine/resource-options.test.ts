@@ -99,3 +99,64 @@ it("Pulumi's options reach the elements of a list by their keys, of both fronts"
   await project.up();
   expect(declared()).toEqual(people.map((person) => [person, "Payroll, by transform"]));
 });
+
+/** A program with a resource of each kind and front, all with this comment, which replaces them. */
+function replaced(comment: string, options: object): string {
+  const of = (front: keyof typeof FRONTS): string => {
+    const vips = front === "dynamic" ? ["yuki.sato", "lena.hartmann"] : ["diego.santos", "priya.raman"];
+    const on = (property: string): string => JSON.stringify({ replaceOnChanges: [property], ...options });
+    return `
+      new ${front}.AllowDenyEntry("${front}", { list: "deny", value: "${front}-evil.example", comment: "${comment}" }, ${on("comment")});
+      new ${front}.AllowDenyList("${front}", { entries: { "${front}-one.example": "deny: ${comment}", "${front}-two.example": "allow" } }, ${on("entries")});
+      new ${front}.VipEmployee("${front}", { email: "${vips[0]}@acme.example", comment: "${comment}" }, ${on("comment")});
+      new ${front}.VipList("${front}", { members: { "${vips[1]}@acme.example": "${comment}" } }, ${on("members")});
+    `;
+  };
+  const imports = Object.entries(FRONTS).map(
+    ([front, { module }]) => `import * as ${front} from "${module}";`,
+  );
+  return [...imports, of("dynamic"), of("native")].join("\n");
+}
+
+it("what is replaced by itself is changed in place, in both orders, and is there all the time", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await EngineProject.create({
+    program: replaced("first", {}),
+    plugin: true,
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+  });
+  await project.up();
+  const ids = () =>
+    sandbox
+      .allowDenyEntries("acme")
+      .map(({ id }) => id)
+      .sort();
+  const comments = () =>
+    [
+      ...sandbox.allowDenyEntries("acme").map(({ comment }) => comment),
+      ...sandbox
+        .vips("acme")
+        .filter(({ source }) => source !== "auto")
+        .map(({ comment }) => comment),
+    ].filter(Boolean);
+  const before = ids();
+  for (const [comment, options, args] of [
+    ["deleted first", { deleteBeforeReplace: true }, []],
+    ["made first", { deleteBeforeReplace: false }, []],
+    [
+      "by name",
+      { deleteBeforeReplace: true },
+      ["AllowDenyEntry", "AllowDenyList", "VipEmployee", "VipList"].map((kind) => `--replace=**:${kind}::*`),
+    ],
+  ] as const) {
+    sandbox.clearRequests();
+    await project.write(replaced(comment, options));
+    expect(await project.up(...args), comment).toMatch(/8 replaced/);
+    expect(new Set(comments()), comment).toEqual(new Set([comment]));
+    expect(comments()).toHaveLength(8);
+    expect(ids()).toEqual(before);
+    expect(sandbox.requests.filter(({ method }) => method === "DELETE")).toEqual([]);
+    expect(sandbox.exclusions("acme")).toEqual([]);
+  }
+  expect(await project.up()).toMatch(/unchanged/);
+});

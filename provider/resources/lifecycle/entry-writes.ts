@@ -111,9 +111,11 @@ async function adopt(
   }
   const differing = Object.keys(differenceOf(existing, inputs));
   if (differing.length === 0) return existing;
-  if (inputs.adopt) {
+  const isManaged = context.isManaged?.(subjectOf(existing, inputs)) === true;
+  if (inputs.adopt || isManaged) {
     holdTakenOver(existing, inputs, context);
-    context.say(`Took over ${describeEntry(existing)}; its ${differing.join(" and ")} is now as declared.`);
+    const done = isManaged ? "Changed in place, not replaced:" : "Took over";
+    context.say(`${done} ${describeEntry(existing)}; its ${differing.join(" and ")} is now as declared.`);
     return await takeOver(existing, inputs, context);
   }
   throw new AlreadyExistsError(
@@ -321,12 +323,13 @@ export function stateOf(
 
 /** The key of a row; a scope that the service does not tell is taken to be the given one. */
 export function keyOf(row: AllowDenyEntryRow, untold: { readonly verdictScope: string }): string {
-  return entryKey({
-    list: row.list,
-    entryType: row.entry_type,
-    value: row.value,
-    verdictScope: row.verdict_scope ?? untold.verdictScope,
-  });
+  return `${row.list} ${subjectOf(row, untold)}`;
+}
+
+/** The same on either list. */
+function subjectOf(row: AllowDenyEntryRow, untold: { readonly verdictScope: string }): string {
+  const verdictScope = row.verdict_scope ?? untold.verdictScope;
+  return keyOfEntry({ entryType: row.entry_type, value: row.value, verdictScope });
 }
 
 function describeDeclared(inputs: AllowDenyEntryInputs): string {

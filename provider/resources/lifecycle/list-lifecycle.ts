@@ -305,7 +305,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     if (staying.length === 0) return;
     const names = staying.map(([key, text]) => kind.describe(key, text));
     const stays = staying.length === 1 ? "stays: the program declares it" : "stay: the program declares them";
-    say(`${counted(staying.length, kind)} ${stays} elsewhere (${fewOf(names)}).`);
+    say(`${counted(staying.length, kind)} ${stays} (${fewOf(names)}).`);
   }
 
   /** What was found at the tenant and neither the state nor the program knows is left, and said. */

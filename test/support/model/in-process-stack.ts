@@ -258,6 +258,7 @@ export class Provider implements AsyncDisposable {
     const soon = (begin: () => void) => void setTimeout(begin, 1);
     const tenant = new Tenant({ client: this.#client, gather: soon });
     const declared: Declared[] = [];
+    const managed: Declared[] = [];
     const program = new Program();
     const session: Session = {
       configure: () => {},
@@ -265,10 +266,12 @@ export class Provider implements AsyncDisposable {
         tenant,
         say: () => {},
         isDeclared: (key) => declared.some(({ has }) => has(key)),
+        isManaged: (subject) => managed.some(({ find }) => find(subject) !== undefined),
         hold: () => {},
         isHeldElsewhere: () => false,
         reviewed: () => reviewed,
       }),
+      manage: (declaration) => void managed.push(declaration),
       hold: () => {},
       ownDomains: () => NO_OWN_DOMAINS,
       declare: (owner, declaration) => {
