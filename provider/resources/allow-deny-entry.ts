@@ -62,7 +62,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyEntryArgs, opts?: pulumi.CustomResourceOptions) {
-    checkInProgram("AllowDenyEntry", opts);
+    checkInProgram("AllowDenyEntry", name, opts);
     const outputs = { entryId: undefined, createdAt: undefined, createdBy: undefined, tenant: undefined };
     // Named one by one: a property that is no argument is a mistake of the caller's, and reaches check to be told.
     super(

@@ -71,7 +71,7 @@ export class AllowDenyList extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyListArgs, opts?: pulumi.CustomResourceOptions) {
-    checkInProgram("AllowDenyList", opts);
+    checkInProgram("AllowDenyList", name, opts);
     super(
       dynamicType("AllowDenyList"),
       name,

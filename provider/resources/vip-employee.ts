@@ -46,7 +46,7 @@ export class VipEmployee extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipEmployeeArgs, opts?: pulumi.CustomResourceOptions) {
-    checkInProgram("VipEmployee", opts);
+    checkInProgram("VipEmployee", name, opts);
     const outputs = {
       source: undefined,
       addedBy: undefined,

@@ -51,7 +51,7 @@ export class VipList extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipListArgs, opts?: pulumi.CustomResourceOptions) {
-    checkInProgram("VipList", opts);
+    checkInProgram("VipList", name, opts);
     super(
       dynamicType("VipList"),
       name,
