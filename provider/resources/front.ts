@@ -77,6 +77,7 @@ export interface Session {
   declare(owner: Owner, declaration: Declaration): readonly ArgumentFailure[];
   /** Remembers what a resource of this process is by the state, so that it can be replaced by itself. */
   manage(declaration: Declaration): void;
+  isManaged(key: string): boolean;
   /** Tells the other provider processes of the run what this one manages, by ids that no other tenant has. */
   hold(ids: readonly string[]): void;
   /** The tenant's own domains. Throws when their configuration can't be read. */
@@ -155,7 +156,8 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
     },
 
     async create(inputs) {
-      const work = lifecycle.create(lifecycle.complete(inputs), session.context());
+      const context = { ...session.context(), isManaged: (key: string) => session.isManaged(key) };
+      const work = lifecycle.create(lifecycle.complete(inputs), context);
       const { id, state } = await keepingTenant(work);
       return { id, outputs: withTenant(state) };
     },

@@ -56,7 +56,6 @@ export class ProviderSession implements Session {
       tenant,
       say: (sentence) => this.say(sentence),
       isDeclared: (key) => this.#declarations.has(key, tenantKey),
-      isManaged: (subject) => this.#managed.some(({ find }) => find(subject) !== undefined),
       hold: (ids) => this.hold(ids),
       isHeldElsewhere: (id) => this.#declarations.isHeldElsewhere(id),
       ownDomains: () => this.ownDomains(),
@@ -81,6 +80,10 @@ export class ProviderSession implements Session {
 
   manage(declaration: Declaration): void {
     this.#managed.push(declaration);
+  }
+
+  isManaged(key: string): boolean {
+    return this.#managed.some(({ has }) => has(key));
   }
 
   hold(ids: readonly string[]): void {

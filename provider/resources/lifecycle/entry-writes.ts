@@ -111,7 +111,7 @@ async function adopt(
   }
   const differing = Object.keys(differenceOf(existing, inputs));
   if (differing.length === 0) return existing;
-  const isManaged = context.isManaged?.(subjectOf(existing, inputs)) === true;
+  const isManaged = context.isManaged?.(keyOf(existing, inputs)) === true;
   if (inputs.adopt || isManaged) {
     holdTakenOver(existing, inputs, context);
     const done = isManaged ? "Changed in place, not replaced:" : "Took over";
@@ -323,13 +323,12 @@ export function stateOf(
 
 /** The key of a row; a scope that the service does not tell is taken to be the given one. */
 export function keyOf(row: AllowDenyEntryRow, untold: { readonly verdictScope: string }): string {
-  return `${row.list} ${subjectOf(row, untold)}`;
-}
-
-/** The same on either list. */
-function subjectOf(row: AllowDenyEntryRow, untold: { readonly verdictScope: string }): string {
-  const verdictScope = row.verdict_scope ?? untold.verdictScope;
-  return keyOfEntry({ entryType: row.entry_type, value: row.value, verdictScope });
+  return entryKey({
+    list: row.list,
+    entryType: row.entry_type,
+    value: row.value,
+    verdictScope: row.verdict_scope ?? untold.verdictScope,
+  });
 }
 
 function describeDeclared(inputs: AllowDenyEntryInputs): string {

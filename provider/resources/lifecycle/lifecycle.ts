@@ -59,10 +59,10 @@ export interface Context {
   /** Whether the program that runs declares what has this key. */
   readonly isDeclared: (key: string) => boolean;
   /**
-   * Whether a resource of this process is what has this subject, by the state: what is made in its place is a replacement of
-   * it by itself, be it before the deletion or after.
+   * While something is made: whether a resource of this process is what has this key, by the state. Then what is made is a
+   * replacement of it by itself, be it before the deletion or after.
    */
-  readonly isManaged?: (subject: string) => boolean;
+  readonly isManaged?: (key: string) => boolean;
   /** Tells the other provider processes of the run that this one has made things, or taken them over: by their ids. */
   readonly hold: (ids: readonly string[]) => void;
   /**

@@ -266,12 +266,12 @@ export class Provider implements AsyncDisposable {
         tenant,
         say: () => {},
         isDeclared: (key) => declared.some(({ has }) => has(key)),
-        isManaged: (subject) => managed.some(({ find }) => find(subject) !== undefined),
         hold: () => {},
         isHeldElsewhere: () => false,
         reviewed: () => reviewed,
       }),
       manage: (declaration) => void managed.push(declaration),
+      isManaged: (key) => managed.some(({ has }) => has(key)),
       hold: () => {},
       ownDomains: () => NO_OWN_DOMAINS,
       declare: (owner, declaration) => {
