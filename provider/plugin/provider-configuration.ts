@@ -92,7 +92,9 @@ export function configurationOf(args: Properties, name: string): ConfigSource {
 function textOf(argument: unknown): string | undefined {
   const value = unwrapped(argument);
   if (value === undefined || value === null || value === UNKNOWN) return undefined;
-  return typeof value === "string" ? value : JSON.stringify(value);
+  if (typeof value !== "string") return JSON.stringify(value);
+  // What is no text by the schema comes as JSON from the SDKs, and so does a text that somebody wrote in its place.
+  return /^"(?:[^"\\]|\\.)*"$/.test(value) ? String(JSON.parse(value)) : value;
 }
 
 /**

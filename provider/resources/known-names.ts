@@ -62,6 +62,6 @@ export function unknownSettings(names: readonly string[], project: string | unde
     .filter((name) => name === "instance" || !hasOwnKeys || slipOf(name, SETTING_NAMES) !== undefined)
     .map((name) => {
       const key = `${NAMESPACE}:${name}`;
-      return `The stack's configuration has ${quote(key)}, which nobody reads; ${meantOrKnown(name, SETTING_NAMES)} \`pulumi config rm ${key}\` takes it away.`;
+      return `The stack's configuration has ${quote(key)}, which nobody reads (\`pulumi config rm ${key}\` takes it away); ${meantOrKnown(name, SETTING_NAMES)}`;
     });
 }

@@ -1,6 +1,7 @@
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import type { SettingsClient, SettingsClientOptions } from "../client";
+import { RunCancelled } from "../client/permits";
 import { cacheFolder } from "../engine/cache-folder";
 import type { ArgumentFailure } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
@@ -103,9 +104,9 @@ export class ProviderSession implements Session {
     this.#tell(printable(sentence));
   }
 
-  /** From now on nothing more is sent to the service: what is asked for fails with `ERR_NO_PERMIT`. */
+  /** From now on nothing more is sent to the service: what is asked for fails with `ERR_CANCELLED`. */
   cancel(): void {
-    this.#cancelled.abort(new Error("the run was cancelled"));
+    this.#cancelled.abort(new RunCancelled("the run was cancelled"));
   }
 
   /** The configuration, or undefined where it is missing or not known yet: a check must work without. */

@@ -44,5 +44,5 @@ export function meantOrKnown(
 ): string {
   const meant = nearestName(written, known, aliases);
   if (meant !== undefined) return `did you mean ${meant}?`;
-  return known.length === 0 ? "there are none." : `there are ${known.join(", ")}.`;
+  return known.length === 0 ? "there are none" : `there are ${known.join(", ")}`;
 }

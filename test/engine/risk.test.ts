@@ -26,7 +26,7 @@ it("a preview refuses what is risky, shows what is accepted, and asks the servic
     const misspelt = await project.run("preview");
     expect(misspelt.code).not.toBe(0);
     expect(misspelt.output).toContain(
-      'The stack\'s configuration has "email-security:ownDomain", which nobody reads; did you mean ownDomains?',
+      'The stack\'s configuration has "email-security:ownDomain", which nobody reads (`pulumi config rm email-security:ownDomain` takes it away); did you mean ownDomains?',
     );
   }
   await project.succeed("config", "rm", "email-security:ownDomain");

@@ -197,8 +197,18 @@ describe("the configuration", () => {
     const { failures } = await instance.check({ ...given, ownDomain: '["acme.example"]', tags: "x" });
     expect(failures).toEqual([
       '"ownDomain" is no argument of a Provider; did you mean ownDomains?',
-      '"tags" is no argument of a Provider; there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains.',
+      '"tags" is no argument of a Provider; there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains',
     ]);
+  });
+
+  it("of an explicit instance is read as the SDKs send it, and told as it was written", async () => {
+    await using usual = await ProviderProcess.start({ isConfigured: false });
+    const instance = new ProviderInstance(usual.client, "acme");
+    const given = { baseUrl: "http://service.example", apiKey: "k" };
+    // A text in the place of a flag or a number, as JSON.
+    expect((await instance.check({ ...given, allowInsecureHttp: '"true"' })).failures).toEqual([]);
+    const { failures } = await instance.check({ ...given, timeoutMs: '"abc"', allowInsecureHttp: "true" });
+    expect(failures).toEqual([expect.stringContaining('timeoutMs of the Provider "acme" is "abc"; write')]);
   });
 
   it("that comes more than once is the last one", async () => {

@@ -197,9 +197,9 @@ describe("the stack's configuration", () => {
   it.each([
     [
       "email-security:ownDomain",
-      "did you mean ownDomains? `pulumi config rm email-security:ownDomain` takes it away.",
+      "(`pulumi config rm email-security:ownDomain` takes it away); did you mean ownDomains?",
     ],
-    ["email-security:region", "there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains."],
+    ["email-security:region", "there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains"],
     ["email-security:instance", "there are baseUrl"],
   ])("with %s is refused", (key, message) => {
     pulumi.runtime.setAllConfig({ [key]: "x" });

@@ -106,7 +106,7 @@ describe("the content of an allow/deny list", () => {
       'entries["evil.example"] is "denied"; write "deny", "deny: why", "allow", "allow: why", or { list, comment }',
       'entries["x.example"] is "(unmanaged) deny: made by hand", which is how a refresh shows an entry that nobody declared; to declare it, write "deny: made by hand"',
       'entries["a b"].value "a b" is not a domain: it holds a space (one entry holds one value)',
-      expect.stringContaining('entries["q\\"uote.example"].value "q"uote.example" is not a domain'),
+      expect.stringContaining(`entries["q\\"uote.example"].value 'q"uote.example' is not a domain`),
     ]);
   });
 

@@ -29,8 +29,8 @@ it("an alias is meant for its name, where that is known", () => {
 
 it("tells what was meant, or all there are", () => {
   expect(meantOrKnown("ownDomain", KNOWN)).toBe("did you mean ownDomains?");
-  expect(meantOrKnown("tags", KNOWN)).toBe("there are baseUrl, apiKey, ownDomains, timeoutMs, list.");
-  expect(meantOrKnown("tags", [])).toBe("there are none.");
+  expect(meantOrKnown("tags", KNOWN)).toBe("there are baseUrl, apiKey, ownDomains, timeoutMs, list");
+  expect(meantOrKnown("tags", [])).toBe("there are none");
 });
 
 it.each([
