@@ -32,6 +32,7 @@ const EXAMPLE = "CHG-12: Contract (owner: Dana Reyes, approved by: Tomas Lindqvi
  * @returns {ResourcePolicy[]}
  */
 function policiesOf(team, today) {
+  refuseUnheard(team);
   const own = new OwnDomains(team.ownDomains);
   const judge = policyJudge(team.policy, today);
 
@@ -62,6 +63,16 @@ function policiesOf(team, today) {
       }),
     ),
   ];
+}
+
+/**
+ * What nobody reads would be held by nobody.
+ *
+ * @param {Team} team
+ */
+function refuseUnheard({ ownDomains, neverAccepted, ticket, policy, ...others }) {
+  const unheard = [...Object.keys(others), ...neverAccepted.filter((code) => !Object.hasOwn(RISKS, code))];
+  if (unheard.length > 0) throw new Error(`The team's rules have ${unheard.join(", ")}, which nobody reads.`);
 }
 
 /**

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { ConfigurationError, type SettingsClient } from "../client";
 import { readConfiguration } from "../resources/configuration";
 import { connectedClient } from "../resources/connected-client";
+import { refuseMisspeltVariables } from "../resources/known-names";
 import { withCode } from "../settings/email-security-error";
 import { harmless } from "../settings/text";
 
@@ -29,6 +30,7 @@ export function verb<Args extends unknown[]>(
 ): (...args: Args) => Promise<void> {
   return async (...args) => {
     try {
+      refuseMisspeltVariables(process.env);
       process.exitCode = await action(...args);
     } catch (error) {
       console.error(harmless(`error: ${withCode(error)}`));

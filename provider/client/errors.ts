@@ -104,6 +104,9 @@ export class CircuitOpenError extends ServiceError {}
  */
 export class PermitRefusedError extends ServiceError {}
 
+/** The run was cancelled, as by Ctrl-C, before this request was sent. `ERR_CANCELLED` */
+export class CancelledError extends PermitRefusedError {}
+
 /**
  * An answer that is not what the reference says: another shape, or a field that is missing. `ERR_INVALID_RESPONSE`
  *

@@ -8,13 +8,14 @@ import {
 } from "./adaptive-limit";
 import { Circuit, type LastFailure } from "./circuit";
 import {
+  CancelledError,
   CircuitOpenError,
   PermitRefusedError,
   RateLimitedError,
   type RequestFacts,
   ServiceError,
 } from "./errors";
-import type { Permits } from "./permits";
+import { type Permits, RunCancelled } from "./permits";
 import { RetryBudget } from "./retry-budget";
 import { DEADLINE_MS, delayMs, MAX_REFUSALS, MAX_TRIES, mayBeRepeated } from "./retry-policy";
 import type { Time } from "./time";
@@ -248,6 +249,10 @@ function refusedPermit(
 ): PermitRefusedError {
   const reason = cause instanceof Error ? cause.message : String(cause);
   const [again, before] = last === undefined ? ["", ""] : [" again", ` Before: ${last.message}`];
+  if (cause instanceof RunCancelled) {
+    const message = `The run was cancelled, so ${what} was not sent${again}. What was done before stays; running again does what is left.${before}`;
+    return new CancelledError("ERR_CANCELLED", message, { request, cause });
+  }
   return new PermitRefusedError("ERR_NO_PERMIT", `${what} was not sent${again}: ${reason}.${before}`, {
     request,
     cause,

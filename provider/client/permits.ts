@@ -13,3 +13,6 @@ export interface Permits {
   /** Tells that the service refused (429, or Retry-After): nobody gets a permit for so many milliseconds. */
   refused(pauseMs: number): void;
 }
+
+/** What {@link Permits.take} fails with from when on a run is cancelled: the call then fails with `ERR_CANCELLED`. */
+export class RunCancelled extends Error {}

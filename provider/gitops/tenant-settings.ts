@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { AllowDenyList } from "../resources/allow-deny-list";
+import { refuseUnknownNames } from "../resources/known-names";
 import { PlanMovedError } from "../resources/lifecycle/errors";
 import { PLAN_FILE, readPlanFile } from "../resources/reviewed-plan";
 import { VipList } from "../resources/vip-list";
@@ -73,6 +74,7 @@ export class TenantSettings extends pulumi.ComponentResource {
    * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files.
    */
   constructor(name: string, args: TenantSettingsArgs, opts: pulumi.ComponentResourceOptions = {}) {
+    refuseUnknownNames(`TenantSettings ${quote(name)}`, args, ["file", "today"]);
     const { file, today } = args;
     const settings = withoutStack(() => {
       const read = readSettings(file, today === undefined ? {} : { today });

@@ -4,13 +4,13 @@ import {
   type ConfigSource,
   INSTANCE_KEY,
   isDefaultProvider,
-  NAMESPACE,
   readConfiguration,
   readOwnDomains,
-  SETTING_NAMES,
 } from "../resources/configuration";
 import type { Properties } from "../resources/front";
+import { misspeltSentences, NAMESPACE, SETTING_NAMES, unknownSettings } from "../resources/known-names";
 import type { ArgumentFailure } from "../settings/arguments";
+import { meantOrKnown } from "../settings/nearest-name";
 import { quote } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
 import { asSecret, unwrapped } from "./wire";
@@ -33,9 +33,35 @@ export function checkConfiguration(
   const { apiKey } = args;
   const inputs = apiKey === undefined || apiKey === UNKNOWN ? args : { ...args, apiKey: asSecret(apiKey) };
   const isKnown = !Object.values(args).includes(UNKNOWN);
-  if (isDefaultProvider(name))
-    return { inputs, failures: isOfTheStack(args) ? [] : [namedAsTheDefault(name)] };
-  return { inputs, failures: isKnown ? failuresOf(configurationOf(args, name)) : [] };
+  if (isDefaultProvider(name)) {
+    const failures = isOfTheStack(args) ? [] : [namedAsTheDefault(name)];
+    return { inputs, failures: [...failures, ...misspelt(args)] };
+  }
+  const unknown = unknownArguments(args);
+  return { inputs, failures: [...unknown, ...(isKnown ? failuresOf(configurationOf(args, name)) : [])] };
+}
+
+/** What the engine itself tells a provider among its arguments. */
+const OF_ENGINE = new Set(["version", "pluginDownloadURL", "pluginChecksums", "parameterization"]);
+
+function ownNames(args: Properties): string[] {
+  const given = Object.keys(args).filter((name) => args[name] !== undefined && args[name] !== null);
+  return given.filter((name) => !name.startsWith("__") && !OF_ENGINE.has(name));
+}
+
+function unknownArguments(args: Properties): ArgumentFailure[] {
+  return ownNames(args)
+    .filter((name) => !SETTING_NAMES.some((known) => known === name))
+    .map((name) => ({
+      property: "",
+      reason: `${quote(name)} is no argument of a Provider; ${meantOrKnown(name, SETTING_NAMES)}`,
+    }));
+}
+
+/** In the stack's configuration, and in the environment. */
+function misspelt(args: Properties): ArgumentFailure[] {
+  const reasons = unknownSettings(ownNames(args), process.env["PULUMI_PROJECT"]);
+  return [...reasons, ...misspeltSentences(process.env)].map((reason) => ({ property: "", reason }));
 }
 
 /** Whether the arguments are the stack's own configuration, which the engine gives the default provider, and tells each plugin. */
@@ -66,7 +92,9 @@ export function configurationOf(args: Properties, name: string): ConfigSource {
 function textOf(argument: unknown): string | undefined {
   const value = unwrapped(argument);
   if (value === undefined || value === null || value === UNKNOWN) return undefined;
-  return typeof value === "string" ? value : JSON.stringify(value);
+  if (typeof value !== "string") return JSON.stringify(value);
+  // What is no text by the schema comes as JSON from the SDKs, and so does a text that somebody wrote in its place.
+  return /^"(?:[^"\\]|\\.)*"$/.test(value) ? String(JSON.parse(value)) : value;
 }
 
 /**

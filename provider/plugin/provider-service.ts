@@ -2,10 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
-import { NAMESPACE } from "../resources/configuration";
 import { type Front, frontOf, type Properties } from "../resources/front";
 import { definitions } from "../resources/functions/definitions";
-import { nativeType, RESOURCE_KINDS } from "../resources/resource-type";
+import { refuseUnheardIgnores } from "../resources/ignored-changes";
+import { NAMESPACE } from "../resources/known-names";
+import { nativeType, RESOURCE_KINDS, resourceKind } from "../resources/resource-type";
 import { ProviderSession } from "../resources/session";
 import type { ArgumentFailure } from "../settings/arguments";
 import { EmailSecurityError } from "../settings/email-security-error";
@@ -94,6 +95,8 @@ export class ProviderService {
   }
 
   diff(request: Request<"DiffRequest">): unknown {
+    const kind = resourceKind(typeOf(request.getUrn()));
+    if (kind !== undefined) refuseUnheardIgnores(kind, request.getIgnorechangesList());
     const changes = this.#frontOf(request).diff(
       request.getId(),
       propertiesOf(request.getOlds()),

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
+import { checkInProgram } from "./in-program";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
@@ -61,6 +62,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyEntryArgs, opts?: pulumi.CustomResourceOptions) {
+    checkInProgram("AllowDenyEntry", name, opts);
     const outputs = { entryId: undefined, createdAt: undefined, createdBy: undefined, tenant: undefined };
     // Named one by one: a property that is no argument is a mistake of the caller's, and reaches check to be told.
     super(

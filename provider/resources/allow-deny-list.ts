@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { EntryType, List, VerdictScope } from "../settings/assumptions";
 import { ENTRIES } from "../settings/list-arguments";
+import { checkInProgram } from "./in-program";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
@@ -70,13 +71,14 @@ export class AllowDenyList extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: AllowDenyListArgs, opts?: pulumi.CustomResourceOptions) {
+    checkInProgram("AllowDenyList", name, opts);
     super(
       dynamicType("AllowDenyList"),
       name,
       {
         mode: undefined,
         ...args,
-        entries: keyedWherePlain(ENTRIES, args.entries),
+        entries: keyedWherePlain(ENTRIES, args.entries, opts?.ignoreChanges),
         tenant: undefined,
         [NAME_PROPERTY]: ownName(name),
         [PROVIDER_PROPERTY]: shell("allowDenyList"),

@@ -2,12 +2,10 @@ import { ConfigurationError, type SettingsClientOptions } from "../client";
 import { MAX_TIMEOUT_MS } from "../client/transport";
 import { OwnDomains, parseOwnDomains } from "../settings/own-domains";
 import { quote } from "../settings/text";
+import { NAMESPACE, refuseMisspeltVariables, SETTINGS } from "./known-names";
 
 /** Reads one value of the provider's configuration; undefined where it is not set. */
 export type ConfigSource = (key: string) => string | undefined;
-
-/** The namespace of the configuration's keys, as in `email-security:baseUrl`. */
-export const NAMESPACE = "email-security";
 
 /** Whether a provider instance is the one that the engine makes itself: `default`, and with a version `default_1_2_3`. */
 export function isDefaultProvider(name: string): boolean {
@@ -17,29 +15,19 @@ export function isDefaultProvider(name: string): boolean {
 /** Tells the configuration of an explicit provider instance, over which the environment does not win. */
 export const INSTANCE_KEY = `${NAMESPACE}:instance`;
 
-const SETTINGS = {
-  baseUrl: "EMAIL_SECURITY_BASE_URL",
-  apiKey: "EMAIL_SECURITY_API_KEY",
-  allowInsecureHttp: "EMAIL_SECURITY_ALLOW_INSECURE_HTTP",
-  timeoutMs: "EMAIL_SECURITY_TIMEOUT_MS",
-  ownDomains: "EMAIL_SECURITY_OWN_DOMAINS",
-} as const;
-
 type Setting = keyof typeof SETTINGS;
-
-/** The arguments of a provider, as they are called in its configuration. */
-export const SETTING_NAMES = Object.keys(SETTINGS) as readonly Setting[];
 
 /**
  * Which tenant is meant: an explicit provider instance's own configuration alone; else the environment, and what it
  * leaves out from the stack's configuration.
  *
- * @throws {ConfigurationError} that names what is missing and where it can be given.
+ * @throws {ConfigurationError} that names what is missing and where it can be given, or a variable that was misspelt.
  */
 export function readConfiguration(
   config: ConfigSource,
   environment: NodeJS.ProcessEnv,
 ): SettingsClientOptions {
+  refuseMisspeltVariables(environment);
   const read = (name: Setting): string | undefined => readSetting(name, config, environment);
   const required = (name: Setting, what: string): string => {
     const value = read(name);

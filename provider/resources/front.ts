@@ -75,6 +75,9 @@ export interface Session {
    * resource declares: then it answers where, on its arguments.
    */
   declare(owner: Owner, declaration: Declaration): readonly ArgumentFailure[];
+  /** Remembers what a resource of this process is by the state, so that it can be replaced by itself. */
+  manage(declaration: Declaration): void;
+  isManaged(key: string): boolean;
   /** Tells the other provider processes of the run what this one manages, by what no other tenant has. */
   hold(ids: readonly string[]): void;
   /** The tenant's own domains. Throws when their configuration can't be read. */
@@ -88,6 +91,9 @@ export interface Session {
 export function frontOf(kind: ResourceKind, session: Session): Front {
   const lifecycle = lifecycleOf(kind);
   const stateOf = ({ [TENANT_PROPERTY]: _tenant, ...state }: Properties): object => state;
+  /** What a resource is by its state, as if it were declared so. */
+  const declarationOf = (state: object): Declaration =>
+    lifecycle.declare(lifecycle.complete(state as Properties));
   const withTenant = (state: object): Properties => {
     const tenant = session.tenant();
     return { ...state, ...(tenant === undefined ? {} : { [TENANT_PROPERTY]: tenant }) };
@@ -99,8 +105,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
   };
   /** What is to be deleted at another tenant than that of this process can't be: here something else would be deleted. */
   const leave = (outputs: Properties, other: string, { isDeclared, say }: Context): void => {
-    const state = stateOf(outputs);
-    const things = [...lifecycle.declare(lifecycle.complete(state as Properties)).things()];
+    const things = [...declarationOf(stateOf(outputs)).things()];
     const [first] = things;
     const names = `${first?.name ?? kind}${things.length > 1 ? ` and ${things.length - 1} more` : ""}`;
     const where = `${names} belongs to ${other}, and this run reaches ${session.tenant()}`;
@@ -145,12 +150,14 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       if (changes.length > 0) for (const sentence of lifecycle.warn(state, inputs)) session.say(sentence);
       // What belongs to another tenant is made anew in this one, and deleted there by the process that knows it.
       if (otherTenant(olds) !== undefined) return [...changes, MOVED];
+      session.manage(declarationOf(state));
       if (!changes.some(({ replace }) => replace)) session.hold(lifecycle.ids(id, state, inputs));
       return changes;
     },
 
     async create(inputs) {
-      const work = lifecycle.create(lifecycle.complete(inputs), session.context());
+      const context = { ...session.context(), isManaged: (key: string) => session.isManaged(key) };
+      const work = lifecycle.create(lifecycle.complete(inputs), context);
       const { id, state } = await keepingTenant(work);
       return { id, outputs: withTenant(state) };
     },
@@ -167,8 +174,12 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
     async delete(id, outputs) {
       const context = session.context();
       const other = otherTenant(outputs);
-      if (other === undefined) await lifecycle.delete(id, stateOf(outputs), context);
-      else leave(outputs, other, context);
+      if (other !== undefined) leave(outputs, other, context);
+      else {
+        const state = stateOf(outputs);
+        session.manage(declarationOf(state));
+        await lifecycle.delete(id, state, context);
+      }
     },
   };
 }

@@ -1,5 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
+import { InvalidArgumentError } from "../client";
 import { keyedContent, type ListKind } from "../settings/list-arguments";
+import { excerpt } from "../settings/text";
+import { namesElement } from "./ignored-changes";
 
 /** What every list takes beside its content. */
 export interface ListArgs {
@@ -28,13 +31,22 @@ export interface ListArgs {
 }
 
 /**
- * The content in its keyed form already in the program, as one text, where it is plain and without a mistake: thousands of
- * objects would cost more on their way through the engine than all the rest. Check makes the keyed list of it again, so
- * that state and previews hold that. Anything else goes as it is, for check to tell.
+ * The content in its keyed form already in the program, where it is plain and without a mistake: by its keys Pulumi's options,
+ * transforms and mocks name an element, as state does, and thousands of objects would cost more on their way through the
+ * engine than all the rest. What comes later, as an output, is keyed then. Anything else goes as it is, for check to tell.
+ *
+ * @throws {InvalidArgumentError} where `ignoreChanges` names an element of an array that can't be keyed yet.
  */
-export function keyedWherePlain(kind: ListKind, content: unknown): unknown {
-  const keyed = isPlain(content) ? keyedContent(kind, content) : undefined;
-  return keyed === undefined ? content : JSON.stringify(keyed);
+export function keyedWherePlain(kind: ListKind, content: unknown, ignored: readonly string[] = []): unknown {
+  const keyed = (known: unknown): unknown => keyedWherePlain(kind, known, ignored);
+  if (pulumi.Output.isInstance(content)) return content.apply(keyed);
+  if (content instanceof Promise) return content.then(keyed);
+  if (isPlain(content)) return keyedContent(kind, content) ?? content;
+  const unheard = Array.isArray(content) ? ignored.find((path) => namesElement(kind, path)) : undefined;
+  if (unheard === undefined) return content;
+  throw new InvalidArgumentError(
+    `ignoreChanges: ${excerpt(unheard, 300)} ignores nothing, for ${kind.property} is an array with values that come later. Write ${kind.property} as a map, by the keys of its elements. Nothing was changed.`,
+  );
 }
 
 let count = 0;

@@ -1,6 +1,8 @@
 import * as pulumi from "@pulumi/pulumi";
 import { ConfigurationError, type SettingsClientOptions } from "../client";
-import { INSTANCE_KEY, NAMESPACE } from "./configuration";
+import { quote } from "../settings/text";
+import { INSTANCE_KEY } from "./configuration";
+import { NAMESPACE, refuseUnknownNames, SETTING_NAMES } from "./known-names";
 
 /** The arguments of a {@link Provider}. */
 export interface ProviderArgs {
@@ -27,6 +29,7 @@ export interface ProviderArgs {
  */
 export class Provider extends pulumi.ProviderResource {
   constructor(name: string, { ownDomains, ...args }: ProviderArgs, opts?: pulumi.ResourceOptions) {
+    refuseUnknownNames(`Provider ${quote(name)}`, { ownDomains, ...args }, SETTING_NAMES);
     // Dynamic resources belong to Pulumi's package "pulumi-nodejs"; an instance of theirs is one with our keys.
     super(
       "pulumi-nodejs",

@@ -1,4 +1,4 @@
-import { NAMESPACE } from "./configuration";
+import { NAMESPACE } from "./known-names";
 
 /** What the resources are called in a program. */
 export const RESOURCE_KINDS = ["AllowDenyEntry", "AllowDenyList", "VipEmployee", "VipList"] as const;

@@ -1,6 +1,7 @@
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import type { SettingsClient, SettingsClientOptions } from "../client";
+import { RunCancelled } from "../client/permits";
 import { cacheFolder } from "../engine/cache-folder";
 import type { ArgumentFailure } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
@@ -23,6 +24,7 @@ export class ProviderSession implements Session {
   readonly #declarations: Declarations;
   readonly #tell: (sentence: string) => void;
   readonly #cancelled = new AbortController();
+  readonly #managed: Declaration[] = [];
   #config: ConfigSource = () => undefined;
   #ownDomains: OwnDomains | undefined;
   #reviewed: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
@@ -77,6 +79,14 @@ export class ProviderSession implements Session {
     return [];
   }
 
+  manage(declaration: Declaration): void {
+    this.#managed.push(declaration);
+  }
+
+  isManaged(key: string): boolean {
+    return this.#managed.some(({ has }) => has(key));
+  }
+
   hold(ids: readonly string[]): void {
     this.#declarations.hold(ids);
   }
@@ -94,9 +104,9 @@ export class ProviderSession implements Session {
     this.#tell(printable(sentence));
   }
 
-  /** From now on nothing more is sent to the service: what is asked for fails with `ERR_NO_PERMIT`. */
+  /** From now on nothing more is sent to the service: what is asked for fails with `ERR_CANCELLED`. */
   cancel(): void {
-    this.#cancelled.abort(new Error("the run was cancelled"));
+    this.#cancelled.abort(new RunCancelled("the run was cancelled"));
   }
 
   /** The configuration, or undefined where it is missing or not known yet: a check must work without. */

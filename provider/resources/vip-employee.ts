@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
+import { checkInProgram } from "./in-program";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
 import { shell } from "./shell";
@@ -45,6 +46,7 @@ export class VipEmployee extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipEmployeeArgs, opts?: pulumi.CustomResourceOptions) {
+    checkInProgram("VipEmployee", name, opts);
     const outputs = {
       source: undefined,
       addedBy: undefined,

@@ -1,6 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import type { ON_DELETE } from "../settings/arguments";
 import { MEMBERS } from "../settings/list-arguments";
+import { checkInProgram } from "./in-program";
 import { keyedWherePlain, type ListArgs, ownName } from "./list-arguments";
 import { NAME_PROPERTY, PROVIDER_PROPERTY } from "./pulumi-values";
 import { dynamicType } from "./resource-type";
@@ -50,13 +51,14 @@ export class VipList extends pulumi.CustomResource {
 
   /** @param name the resource's name in the stack, unique among its kind. */
   constructor(name: string, args: VipListArgs, opts?: pulumi.CustomResourceOptions) {
+    checkInProgram("VipList", name, opts);
     super(
       dynamicType("VipList"),
       name,
       {
         mode: undefined,
         ...args,
-        members: keyedWherePlain(MEMBERS, args.members),
+        members: keyedWherePlain(MEMBERS, args.members, opts?.ignoreChanges),
         tenant: undefined,
         [NAME_PROPERTY]: ownName(name),
         [PROVIDER_PROPERTY]: shell("vipList"),

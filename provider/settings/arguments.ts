@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES, LISTS } from "./assumptions";
 import { parseEntryValue, parseMailbox } from "./entry-value";
+import { nearestName } from "./nearest-name";
 import type { OwnDomains } from "./own-domains";
 import { refusalOf } from "./risk";
 import { canonicalComment, harmIn, isPrintable, quote } from "./text";
@@ -210,8 +211,7 @@ function pathText(path: readonly PropertyKey[]): string {
 
 function unknownArgument(key: string, schema: z.ZodObject): string {
   const known = Object.keys(schema.shape);
-  const plain = (name: string): string => name.replace(/[-_]/g, "").toLowerCase();
-  const meant = known.find((name) => plain(name) === plain(key));
+  const meant = nearestName(key, known);
   return meant === undefined
     ? `is not an argument; the arguments are ${known.join(", ")}`
     : `is not an argument; write ${meant}`;

@@ -146,6 +146,10 @@ export interface ListKind {
   readonly standing: (key: string, text: string | undefined) => Standing | undefined;
   /** How a person would call it: "deny evil.example". */
   readonly describe: (key: string, text: string) => string;
+  /** A key as a person may write it, in the form in which the state holds it; undefined for what names nothing. */
+  readonly keyAsHeld: (key: string) => string | undefined;
+  /** A key, for messages. */
+  readonly exampleKey: string;
   /** What two of one key, or of keys that exclude each other, share. */
   readonly subject: (key: string) => string;
   /** What is wrong with two of one subject, if anything is; `first` and `second` are told with their places. */
@@ -219,6 +223,14 @@ export const ENTRIES: ListKind = {
     const entry = text === undefined ? undefined : readEntry(key, text);
     return entry === undefined ? undefined : withoutUndefined({ list: entry.list, comment: entry.comment });
   },
+  keyAsHeld(key) {
+    const name = nameOfKey(key);
+    const parsed = parseEntryValue(name);
+    if (!parsed.ok) return undefined;
+    const { canonical: value, entryType } = parsed.value;
+    return keyOfEntry({ value, entryType, verdictScope: DEFAULT_VERDICT_SCOPE }) + key.slice(name.length);
+  },
+  exampleKey: "evil.example",
   subject: nameOfKey,
   describe(key, text) {
     const list = /^\w+/.exec(asDeclared(text))?.[0] ?? "";
@@ -332,6 +344,11 @@ export const MEMBERS: ListKind = {
   subjectKind: "vip",
   standing: (key, text) =>
     text === undefined ? undefined : withoutUndefined({ comment: readVip(key, text).comment }),
+  keyAsHeld(key) {
+    const parsed = parseMailbox(key);
+    return parsed.ok ? keyOfVip(parsed.value) : undefined;
+  },
+  exampleKey: "ceo@company.example",
   subject: (key) => key,
   describe: (key) => key,
   clash: (first, second) => `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`,
@@ -396,24 +413,13 @@ export function keyedContent(kind: ListKind, content: unknown): KeyedList | unde
   return Object.values(keyed as object).includes(UNKNOWN) ? undefined : (keyed as KeyedList);
 }
 
-/** A keyed list that comes as one text, as a program sends a long one. */
-function fromText(content: unknown): unknown {
-  if (typeof content !== "string" || !content.startsWith("{")) return content;
-  try {
-    return JSON.parse(content) as unknown;
-  } catch {
-    return content;
-  }
-}
-
 /** @param own left out where the program keys its own list: what is risky is told by check. */
 function readContent(
   kind: ListKind,
-  given: unknown,
+  content: unknown,
   own?: OwnDomains,
 ): { keyed: Record<string, unknown> | typeof UNKNOWN; failures: ArgumentFailure[] } {
-  if (given === UNKNOWN) return { keyed: UNKNOWN, failures: [] };
-  const content = fromText(given);
+  if (content === UNKNOWN) return { keyed: UNKNOWN, failures: [] };
   const { property } = kind;
   const failures: ArgumentFailure[] = [];
   const refuse = (key: string, text: string | typeof UNKNOWN, place: () => string): void => {

@@ -10,3 +10,21 @@ export function keyPath(property: string, key: string): string {
 export function isReadablePath(path: string): boolean {
   return !path.endsWith('\\"]');
 }
+
+/** The steps of a path as Pulumi reads it; undefined where it can't be read. */
+export function stepsOfPath(path: string): readonly (string | number)[] | undefined {
+  const steps: (string | number)[] = [];
+  let at = 0;
+  while (at < path.length) {
+    STEP.lastIndex = at;
+    const [found = "", quoted, index, name] = STEP.exec(path) ?? [];
+    if (found === "") return undefined;
+    if (quoted !== undefined) steps.push(quoted.replaceAll('\\"', '"'));
+    else if (index !== undefined) steps.push(index === "*" ? index : Number(index));
+    else steps.push(name ?? "");
+    at += found.length;
+  }
+  return steps.length === 0 ? undefined : steps;
+}
+
+const STEP = /\.?\["((?:\\"|[^"])+)"\]|\.?\[(\d+|\*)\]|\.?([^.[]+)/y;

@@ -5,8 +5,14 @@ import { PULUMI_UNKNOWNS } from "./unknown";
  * `5` and `"5"` differ), on one line, with control characters escaped, and at most `limit` characters long.
  */
 export function quote(value: unknown, limit = 120): string {
-  if (typeof value === "string") return `"${excerpt(value, limit)}"`;
+  if (typeof value === "string") return inQuotes(excerpt(value, limit));
   return excerpt(notation(value), limit);
+}
+
+/** Quotes that the text itself has would end it too early. */
+function inQuotes(text: string): string {
+  if (!text.includes('"')) return `"${text}"`;
+  return text.includes("'") ? `"${text.replaceAll('"', '\\"')}"` : `'${text}'`;
 }
 
 /** The first `limit` characters of a text from outside, with control characters escaped and no quotes around. */

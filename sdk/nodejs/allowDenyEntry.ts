@@ -86,6 +86,7 @@ export class AllowDenyEntry extends pulumi.CustomResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args: AllowDenyEntryArgs, opts?: pulumi.CustomResourceOptions) {
+        utilities.refuseUnknownNames("AllowDenyEntry", args, ["acceptRisk","adopt","comment","entryType","list","value","verdictScope"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         if (!opts.id) {

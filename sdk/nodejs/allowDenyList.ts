@@ -58,6 +58,7 @@ export class AllowDenyList extends pulumi.CustomResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args: AllowDenyListArgs, opts?: pulumi.CustomResourceOptions) {
+        utilities.refuseUnknownNames("AllowDenyList", args, ["adopt","confirmRemovals","entries","ignore","maxRemovalFraction","maxRemovals","mode","protect"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         if (!opts.id) {

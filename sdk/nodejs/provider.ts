@@ -33,6 +33,7 @@ export class Provider extends pulumi.ProviderResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args: ProviderArgs, opts?: pulumi.ResourceOptions) {
+        utilities.refuseUnknownNames("Provider", args, ["allowInsecureHttp","apiKey","baseUrl","ownDomains","timeoutMs"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         {

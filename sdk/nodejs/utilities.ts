@@ -94,3 +94,9 @@ export async function callAsync<T>(
     }
     return value;
 }
+
+/** @internal */
+export function refuseUnknownNames(what: string, args: any, known: string[]): void {
+    // In the package, beside this SDK.
+    require("../resources/known-names").refuseUnknownNames(what, args, known);
+}

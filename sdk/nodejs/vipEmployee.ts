@@ -82,6 +82,7 @@ export class VipEmployee extends pulumi.CustomResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args: VipEmployeeArgs, opts?: pulumi.CustomResourceOptions) {
+        utilities.refuseUnknownNames("VipEmployee", args, ["comment","email","onDelete"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         if (!opts.id) {

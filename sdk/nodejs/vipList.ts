@@ -58,6 +58,7 @@ export class VipList extends pulumi.CustomResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args: VipListArgs, opts?: pulumi.CustomResourceOptions) {
+        utilities.refuseUnknownNames("VipList", args, ["confirmRemovals","ignore","maxRemovalFraction","maxRemovals","members","mode","onDelete","protect"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         if (!opts.id) {

@@ -184,10 +184,10 @@ it("deletes nothing when one front's resources are dropped in the run that decla
     expect(code, output).toBe(0);
     expect(output).toContain(`using pulumi-resource-pulumi-nodejs from $PATH at ${launchers}`);
     for (const sentence of [
-      `${ENTRY} on the deny list stays: the program declares it under another name.`,
-      `${VIP} stays a VIP: the program declares it under another name.`,
-      "2 entries stay: the program declares them elsewhere (deny one.example, allow two.example).",
-      "1 VIP stays: the program declares it elsewhere (diego.santos@acme.example).",
+      `${ENTRY} on the deny list stays: the program declares it.`,
+      `${VIP} stays a VIP: the program declares it.`,
+      "2 entries stay: the program declares them (deny one.example, allow two.example).",
+      "1 VIP stays: the program declares it (diego.santos@acme.example).",
       `Took over ${ENTRY} on the deny list`,
     ]) {
       expect(output).toContain(sentence);

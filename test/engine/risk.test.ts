@@ -15,8 +15,27 @@ it("a preview refuses what is risky, shows what is accepted, and asks the servic
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: program(LISTS("")),
+    plugin: true,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
   });
+  // A misspelt setting would switch the lint off.
+  await project.succeed("config", "set", "email-security:ownDomain", "acme.example");
+  const native = program(LISTS("")).replace('"pulumi-email-security"', '"pulumi-email-security/native"');
+  for (const front of [program(LISTS("")), native]) {
+    await project.write(front);
+    const misspelt = await project.run("preview");
+    expect(misspelt.code).not.toBe(0);
+    expect(misspelt.output).toContain(
+      'The stack\'s configuration has "email-security:ownDomain", which nobody reads (`pulumi config rm email-security:ownDomain` takes it away); did you mean ownDomains?',
+    );
+  }
+  await project.succeed("config", "rm", "email-security:ownDomain");
+  const variable = await project.runWith({ EMAIL_SECURITY_OWN_DOMAIN: "acme.example" }, "preview");
+  expect(variable.code).not.toBe(0);
+  expect(variable.output).toContain(
+    'The environment has "EMAIL_SECURITY_OWN_DOMAIN", which nobody reads; did you mean EMAIL_SECURITY_OWN_DOMAINS?',
+  );
+  await project.write(program(LISTS("")));
   await project.succeed("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
   const refused = await project.run("preview");
   expect(refused.code).not.toBe(0);

@@ -35,6 +35,7 @@ async function watched(environment: Record<string, string>) {
   });
   const project = await EngineProject.create({
     program: program(),
+    plugin: true,
     environment: {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_CACHE_DIR: at("cache"),
@@ -87,16 +88,28 @@ it("has a key from the environment nowhere: in no state, log, error, cache or te
   expect(sandbox.audit("acme").at(-1)?.keyLabel).toBe("canary");
 });
 
-it("has a key that was set with --secret in the clear only where Pulumi was asked for secrets", async () => {
-  await using run = await watched({});
+it("has a key in the clear only where Pulumi was asked for secrets, and none of a configuration that is", async () => {
+  await using run = await watched({ PLAIN_KEY: canary.key });
   const { project } = run;
+  // What dynamic resources are given, the engine keeps as it is.
+  await project.succeed("config", "set", "--plaintext", "email-security:apiKey", "written-in-the-clear");
+  const refused = await project.run("up", "--yes", "--skip-preview");
+  expect(refused.code).not.toBe(0);
+  expect(refused.output).toContain("`pulumi config set --secret email-security:apiKey` asks for it.");
+  expect((await project.state("--show-secrets")).text).not.toContain("written-in-the-clear");
   await project.succeed("config", "set", "--secret", "email-security:apiKey", canary.key);
   const instance = `provider: new Provider("acme", {
     baseUrl: process.env.EMAIL_SECURITY_BASE_URL!,
-    apiKey: new pulumi.Config("email-security").requireSecret("apiKey"),
+    apiKey: process.env.PLAIN_KEY!,
   })`;
+  const native = (text: string) => text.replace('"pulumi-email-security"', '"pulumi-email-security/native"');
   const shown: Record<string, string> = {};
-  for (const [name, text] of Object.entries({ default: program(), explicit: program(instance) })) {
+  const programs = {
+    default: program(),
+    explicit: program(instance),
+    "explicit native": native(program(instance)),
+  };
+  for (const [name, text] of Object.entries(programs)) {
     await project.write(text);
     shown[`up of ${name}`] = await project.up("--diff");
     shown[`export of ${name}`] = (await project.state()).text;
@@ -105,13 +118,13 @@ it("has a key that was set with --secret in the clear only where Pulumi was aske
     const holders = state.deployment.resources.filter(
       (resource: unknown) => canary.find("", JSON.stringify(resource)).length > 0,
     );
-    expect(
-      holders.map(({ type }: { type: string }) => type),
-      name,
-    ).toEqual(["pulumi:providers:pulumi-nodejs"]);
+    expect(new Set(holders.map(({ type }: { type: string }) => type)), name).toEqual(
+      new Set([`pulumi:providers:${name.endsWith("native") ? "email-security" : "pulumi-nodejs"}`]),
+    );
   }
   expect(Object.entries(shown).flatMap(([name, text]) => canary.find(name, text))).toEqual([]);
   expect(await canary.findInFolder(project.folder)).toEqual([]);
   expect(await canary.findInFolder(run.folder)).toEqual([]);
   expect(shown["export of explicit"]).toContain("ciphertext");
+  expect(shown["export of explicit native"]).toContain("ciphertext");
 });

@@ -1,9 +1,11 @@
 import { RE2JS } from "re2js";
+import { InvalidArgumentError } from "../../client/errors";
+import { validate } from "../../settings/arguments";
 import type { EntryType, List } from "../../settings/assumptions";
 import { excerpt, quote } from "../../settings/text";
 import type { Finding } from "./finding";
 import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
-import type { Policy, PolicySubject } from "./settings-schema";
+import { type Policy, type PolicySubject, policyRules } from "./settings-schema";
 
 /**
  * Holds settings to the rules of the team's own `policy`. Each rule that is broken is an error at the line that declares
@@ -65,12 +67,16 @@ export interface AccountableVip extends Accountable {
  *
  * @param policy as a settings file holds it.
  * @param today the day (UTC) from which `maxDays` counts: `2026-11-21`.
- * @throws {RE2JSException} when `ticketPattern` is no regular expression of RE2.
+ * @throws {InvalidArgumentError} for a rule that there is none of, or that can't be read: it would be held by nobody.
  */
 export function policyJudge(
   policy: Policy,
   today: string,
 ): (one: AccountableEntry | AccountableVip) => PolicyCode[] {
+  const refused = validate(policyRules, policy).map(
+    ({ property, reason }) => `policy: ${property} ${reason}`,
+  );
+  if (refused.length > 0) throw new InvalidArgumentError(refused.join("\n"));
   const rules = rulesOf(policy, today);
   return (one) => rules.filter(({ broken }) => broken(one) !== undefined).map(({ code }) => code);
 }

@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { isOneEdit } from "../../settings/look-alike";
+import { meantOrKnown, nearestName } from "../../settings/nearest-name";
 import { printable, quote } from "../../settings/text";
 import type { Finding } from "./finding";
 import type { YamlSource } from "./yaml-source";
@@ -72,34 +72,16 @@ function told(issue: z.core.$ZodIssue, source: YamlSource, format: FileFormat): 
 }
 
 function unknownKey(key: string, path: readonly PropertyKey[], format: FileFormat): string {
-  const meant = meantKey(key, path, format);
-  return meant === undefined
-    ? `${quote(key)} is no key here; there are ${keysAt(path, format.schema).join(", ")}`
-    : `${quote(key)} is no key here; did you mean ${meant}?`;
+  return `${quote(key)} is no key here; ${meantOrKnown(key, keysAt(path, format.schema), format.aliases)}`;
 }
 
 /** The paths of the keys that the unknown ones of a mapping were meant for. */
 function meantBy(issue: z.core.$ZodIssue, format: FileFormat): string[] {
   if (issue.code !== "unrecognized_keys") return [];
   return issue.keys.flatMap((key) => {
-    const meant = meantKey(key, issue.path, format);
+    const meant = nearestName(key, keysAt(issue.path, format.schema), format.aliases);
     return meant === undefined ? [] : [JSON.stringify([...issue.path, meant])];
   });
-}
-
-function meantKey(
-  key: string,
-  path: readonly PropertyKey[],
-  { schema, aliases }: FileFormat,
-): string | undefined {
-  const known = keysAt(path, schema);
-  const bare = (name: string): string => name.replace(/[-_]/g, "").toLowerCase();
-  const alias = Object.hasOwn(aliases, bare(key)) ? aliases[bare(key)] : undefined;
-  return (
-    known.find((name) => bare(name) === bare(key)) ??
-    known.find((name) => name === alias) ??
-    known.find((name) => isOneEdit(bare(name), bare(key)))
-  );
 }
 
 /** The keys that may stand at a path. */

@@ -172,7 +172,7 @@ const subjects = (what: string) =>
     .optional();
 
 /** The rules that a team holds its own settings to; each is a finding of `lint` and `plan` where it is broken. */
-const policy = z.strictObject(
+export const policyRules = z.strictObject(
   {
     requireComment: subjects("What must say why it is there."),
     requireTicket: subjects("What must name a ticket."),
@@ -236,7 +236,7 @@ function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
         read((text) => readOwnDomain(text), "a domain"),
         "The tenant's own domains: an entry for one of them, or for what looks like one, is refused as risky.",
       ),
-      policy: policy.describe("The rules that a team holds its own settings to.").optional(),
+      policy: policyRules.describe("The rules that a team holds its own settings to.").optional(),
       lists: lists.describe("Options of the two lists.").optional(),
       mayLoosen: z
         .array(z.enum(OPTION_PATHS, { error: (issue) => loosened(issue.input) }), {
@@ -295,7 +295,7 @@ export interface SettingsFile {
 }
 
 /** The rules of a team. */
-export type Policy = z.infer<typeof policy>;
+export type Policy = z.infer<typeof policyRules>;
 
 /** What a rule of a team is about. */
 export type PolicySubject = (typeof POLICY_SUBJECTS)[number];

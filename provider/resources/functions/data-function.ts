@@ -2,6 +2,8 @@ import * as pulumi from "@pulumi/pulumi";
 import { ConfigurationError, type SettingsClient, type SettingsClientOptions } from "../../client";
 import { readConfiguration } from "../configuration";
 import { connectedClient } from "../connected-client";
+import { refuseUnknownSettings } from "../in-program";
+import { refuseUnknownNames } from "../known-names";
 import { type Provider, settingsOf } from "../provider";
 import type { FunctionDefinition } from "./function-definition";
 
@@ -31,9 +33,11 @@ export function dataFunction<Args extends object, Result extends object>(
 ): DataFunction<Args, Result> {
   return {
     plain: async (args, opts) => {
+      refuseUnknownOptions(opts);
       return await definition.read(clientOf(await plainSettings(opts?.provider)), args ?? ({} as Args));
     },
     output: (args, opts) => {
+      refuseUnknownOptions(opts);
       const provider = opts?.provider;
       // What was read by a secret key is no secret itself.
       const settings = provider === undefined ? undefined : pulumi.unsecret(settingsOf(provider));
@@ -44,6 +48,11 @@ export function dataFunction<Args extends object, Result extends object>(
         ) as pulumi.Output<Result>;
     },
   };
+}
+
+/** One that is passed over would be read from another tenant than was meant. */
+function refuseUnknownOptions(opts: FunctionOptions | undefined): void {
+  refuseUnknownNames("The options of a function", opts, ["provider"]);
 }
 
 /** The settings of an explicit tenant; undefined for that of the environment or the stack's configuration. */
@@ -61,6 +70,7 @@ async function plainSettings(provider: Provider | undefined): Promise<SettingsCl
 }
 
 function clientOf(own: SettingsClientOptions | undefined): SettingsClient {
+  if (own === undefined) refuseUnknownSettings();
   const settings = own ?? readConfiguration(stackConfiguration, process.env);
   const key = JSON.stringify(settings);
   const client = clients.get(key) ?? connectedClient(settings);

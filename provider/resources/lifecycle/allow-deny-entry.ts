@@ -143,7 +143,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     const found = (await tenant.findEntry(query)) ?? (await tenant.findEntrySurely(query));
     const row = found?.id === entryId ? found : undefined;
     if (row !== undefined && isDeclared(keyOf(row, state))) {
-      say(`${what} stays: the program declares it under another name.`);
+      say(`${what} stays: the program declares it.`);
       return;
     }
     if (isHeldElsewhere(heldAs(query))) {

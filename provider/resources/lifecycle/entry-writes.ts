@@ -139,9 +139,11 @@ async function adopt(
   }
   const differing = Object.keys(differenceOf(existing, inputs));
   if (differing.length === 0) return existing;
-  if (inputs.adopt) {
+  const isManaged = context.isManaged?.(keyOf(existing, inputs)) === true;
+  if (inputs.adopt || isManaged) {
     holdTakenOver(existing, inputs, context);
-    context.say(`Took over ${describeEntry(existing)}; its ${differing.join(" and ")} is now as declared.`);
+    const done = isManaged ? "Changed in place, not replaced:" : "Took over";
+    context.say(`${done} ${describeEntry(existing)}; its ${differing.join(" and ")} is now as declared.`);
     return await takeOver(existing, inputs, context);
   }
   throw new AlreadyExistsError(

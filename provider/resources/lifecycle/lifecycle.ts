@@ -58,6 +58,11 @@ export interface Context {
   readonly say: (sentence: string) => void;
   /** Whether the program that runs declares what has this key. */
   readonly isDeclared: (key: string) => boolean;
+  /**
+   * While something is made: whether a resource of this process is what has this key, by the state. Then what is made is a
+   * replacement of it by itself, be it before the deletion or after.
+   */
+  readonly isManaged?: (key: string) => boolean;
   /** Tells the other provider processes of the run that this one has made things, or taken them over: by their ids. */
   readonly hold: (ids: readonly string[]) => void;
   /**

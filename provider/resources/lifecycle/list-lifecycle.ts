@@ -120,7 +120,9 @@ export function listLifecycle<Inputs extends ListInputs>(
       const thingOf = (key: string | undefined): DeclaredThing | undefined => {
         // A text, such as a comment, that a preview does not know yet is no text.
         const text = key !== undefined && Object.hasOwn(content, key) ? content[key] : undefined;
-        return key === undefined || text === undefined ? undefined : resource.thing(key, text, inputs);
+        // What a refresh has shown, nobody declared.
+        if (key === undefined || text === undefined || isUnmanaged(String(text))) return undefined;
+        return resource.thing(key, text, inputs);
       };
       const declaration: Declaration = {
         isList: true,
@@ -305,7 +307,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     if (staying.length === 0) return;
     const names = staying.map(([key, text]) => kind.describe(key, text));
     const stays = staying.length === 1 ? "stays: the program declares it" : "stay: the program declares them";
-    say(`${counted(staying.length, kind)} ${stays} elsewhere (${fewOf(names)}).`);
+    say(`${counted(staying.length, kind)} ${stays} (${fewOf(names)}).`);
   }
 
   /** What was found at the tenant and neither the state nor the program knows is left, and said. */

@@ -125,7 +125,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       return;
     }
     if (isDeclared(keyOfVip(state.email))) {
-      say(`${state.email} stays a VIP: the program declares it under another name.`);
+      say(`${state.email} stays a VIP: the program declares it.`);
       return;
     }
     if (isHeldElsewhere(keyOfVip(state.email))) {

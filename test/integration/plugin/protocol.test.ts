@@ -189,6 +189,28 @@ describe("the configuration", () => {
     expect(sandbox.requests).toEqual([]);
   });
 
+  it("of an explicit instance takes no argument that is none, and what the engine adds is no argument", async () => {
+    await using usual = await ProviderProcess.start({ isConfigured: false });
+    const given = { baseUrl: "https://service.example", apiKey: "k", version: "1.0.0", __internal: {} };
+    const instance = new ProviderInstance(usual.client, "acme");
+    expect(await instance.check(given)).toMatchObject({ failures: [] });
+    const { failures } = await instance.check({ ...given, ownDomain: '["acme.example"]', tags: "x" });
+    expect(failures).toEqual([
+      '"ownDomain" is no argument of a Provider; did you mean ownDomains?',
+      '"tags" is no argument of a Provider; there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains',
+    ]);
+  });
+
+  it("of an explicit instance is read as the SDKs send it, and told as it was written", async () => {
+    await using usual = await ProviderProcess.start({ isConfigured: false });
+    const instance = new ProviderInstance(usual.client, "acme");
+    const given = { baseUrl: "http://service.example", apiKey: "k" };
+    // A text in the place of a flag or a number, as JSON.
+    expect((await instance.check({ ...given, allowInsecureHttp: '"true"' })).failures).toEqual([]);
+    const { failures } = await instance.check({ ...given, timeoutMs: '"abc"', allowInsecureHttp: "true" });
+    expect(failures).toEqual([expect.stringContaining('timeoutMs of the Provider "acme" is "abc"; write')]);
+  });
+
   it("that comes more than once is the last one", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using usual = await ProviderProcess.start({ config: stack(sandbox.url, "acme") });

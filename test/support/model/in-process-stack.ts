@@ -258,6 +258,7 @@ export class Provider implements AsyncDisposable {
     const soon = (begin: () => void) => void setTimeout(begin, 1);
     const tenant = new Tenant({ client: this.#client, gather: soon });
     const declared: Declared[] = [];
+    const managed: Declared[] = [];
     const program = new Program();
     const session: Session = {
       configure: () => {},
@@ -269,6 +270,8 @@ export class Provider implements AsyncDisposable {
         isHeldElsewhere: () => false,
         reviewed: () => reviewed,
       }),
+      manage: (declaration) => void managed.push(declaration),
+      isManaged: (key) => managed.some(({ has }) => has(key)),
       hold: () => {},
       ownDomains: () => NO_OWN_DOMAINS,
       declare: (owner, declaration) => {

@@ -130,3 +130,18 @@ it("a list of thousands that breaks a rule is told by some, and a number", () =>
   expect(texts).toHaveLength(21);
   expect(texts.at(-1)).toBe("and 1980 more");
 });
+
+describe("a rule that nobody would hold", () => {
+  it.each<[object, string]>([
+    [
+      { policy: { requireComments: ["allow"] } },
+      "policy: requireComments is not an argument; write requireComment",
+    ],
+    [{ policy: { requireComment: ["alow"] } }, "policy: requireComment[0] "],
+    [{ policy: { ticketPattern: "(" } }, "policy: ticketPattern is no regular expression"],
+    [{ ownDomain: ["acme.example"] }, "The team's rules have ownDomain, which nobody reads."],
+    [{ neverAccepted: ["allow-own-domains"] }, "have allow-own-domains, which nobody reads."],
+  ])("is an error: %j", (wrong, message) => {
+    expect(() => policiesOf({ ...TEAM, ...wrong } as Team, TODAY)).toThrow(message);
+  });
+});

@@ -119,7 +119,7 @@ describe("the tenant's own domains", () => {
       "broken JSON",
       { [key]: '["acme.example"' },
       {},
-      /^email-security:ownDomains is "\[.*JSON array of texts/,
+      /^email-security:ownDomains is '\[.*JSON array of texts/,
     ],
     ["JSON of numbers", { ...instance, [key]: "[5]" }, {}, /^ownDomains of the Provider "acme" is "\[5\]"/],
   ])("a mistake names its place: %s", (_what, config, environment, message) => {

@@ -90,7 +90,7 @@ describe("the content of an allow/deny list", () => {
       'entries[1].list must be "allow" or "deny", not "block"',
       "entries[2].value is missing; give a domain, an IP address or a mailbox",
       'entries[3] must be { list, value, comment }, not "evil.example"',
-      "entries[4].coment is not an argument; the arguments are list, value, entryType, verdictScope, comment, acceptRisk",
+      "entries[4].coment is not an argument; write comment",
       "entries[5].adopt is not an argument; the arguments are list, value, entryType, verdictScope, comment, acceptRisk",
     ]);
     expect(
@@ -106,7 +106,7 @@ describe("the content of an allow/deny list", () => {
       'entries["evil.example"] is "denied"; write "deny", "deny: why", "allow", "allow: why", or { list, comment }',
       'entries["x.example"] is "(unmanaged) deny: made by hand", which is how a refresh shows an entry that nobody declared; to declare it, write "deny: made by hand"',
       'entries["a b"].value "a b" is not a domain: it holds a space (one entry holds one value)',
-      expect.stringContaining('entries["q\\"uote.example"].value "q"uote.example" is not a domain'),
+      expect.stringContaining(`entries["q\\"uote.example"].value 'q"uote.example' is not a domain`),
     ]);
   });
 
@@ -356,7 +356,6 @@ describe("risky entries of a list", () => {
     const risky = { "acme-login.example": "allow: why", "evil.example": "deny", "gmail.com": "deny" };
     const told = ['entries["acme-login.example"] allow-look-alike', 'entries["gmail.com"] deny-free-mail'];
     expect(places(risky)).toEqual(told);
-    expect(places(JSON.stringify(risky))).toEqual(told);
     expect(places({ ...risky, "news.example (graymail)": "deny" })).toEqual(told);
     // Beside an element that a preview does not know yet.
     expect(places([{ list: "allow", value: "gmail.com" }, UNKNOWN])).toEqual(["entries[0] allow-free-mail"]);
@@ -369,7 +368,6 @@ describe("risky entries of a list", () => {
       { "gmail.com": { list: "allow", comment: "INC-7", acceptRisk: "Fair (until May)" } },
       { "GMail.com": "allow (risk accepted:  Fair (until May) ):INC-7" },
       keyed,
-      JSON.stringify(keyed),
     ]) {
       expect(check(content)).toEqual({ inputs: { entries: keyed }, failures: [] });
     }

@@ -41,6 +41,12 @@ describe("quote shows a value inside a message", () => {
     expect(quote("abcdef", 3)).toBe('"abc…"');
     expect(quote("ab😀cd", 3)).toBe('"ab…"');
   });
+
+  test("in quotes that the value does not end", () => {
+    expect(quote('"abc"')).toBe(`'"abc"'`);
+    expect(quote("it's")).toBe(`"it's"`);
+    expect(quote(`"it's"`)).toBe(String.raw`"\"it's\""`);
+  });
 });
 
 describe("printable text", () => {

@@ -1,0 +1,55 @@
+import * as pulumi from "@pulumi/pulumi";
+import { ConfigurationError, InvalidArgumentError } from "../client/errors";
+import { quote } from "../settings/text";
+import { refuseUnheardIgnores } from "./ignored-changes";
+import { NAMESPACE, refuseMisspeltVariables, unknownSettings } from "./known-names";
+import type { ResourceKind } from "./resource-type";
+
+/**
+ * What a program with dynamic resources is refused for before the first of them is registered: what the engine would pass
+ * over in silence, or write down.
+ *
+ * @throws {ConfigurationError} for names in the configuration that nobody reads, and for a key in the clear.
+ * @throws {InvalidArgumentError} for options that would do nothing.
+ */
+export function checkInProgram(
+  kind: ResourceKind,
+  name: string,
+  options: pulumi.CustomResourceOptions | undefined,
+): void {
+  if (options?.import !== undefined) refuseImport(kind, name);
+  refuseUnheardIgnores(kind, options?.ignoreChanges ?? []);
+  refuseMisspeltVariables(process.env);
+  refuseUnknownSettings();
+  refusePlainKey();
+}
+
+/** @throws {ConfigurationError} for a key of the stack's configuration in our namespace that nobody reads. */
+export function refuseUnknownSettings(): void {
+  const own = Object.keys(pulumi.runtime.allConfig()).filter((key) => key.startsWith(`${NAMESPACE}:`));
+  const names = own.map((key) => key.slice(NAMESPACE.length + 1));
+  const refused = unknownSettings(names, pulumi.getProject());
+  if (refused.length > 0) throw new ConfigurationError(refused.join("\n"));
+}
+
+/** The engine gives dynamic resources the whole configuration of the stack, and keeps that in state as it is. */
+function refusePlainKey(): void {
+  const key = `${NAMESPACE}:apiKey`;
+  const runtime = pulumi.runtime as { readonly isConfigSecret?: (key: string) => boolean };
+  if (pulumi.runtime.allConfig()[key] === undefined || runtime.isConfigSecret?.(key) !== false) return;
+  throw new ConfigurationError(
+    `The stack's configuration holds the API key in the clear (${key}), and so would the stack's state. Nothing was changed. Set it as a secret: \`pulumi config set --secret ${key}\` asks for it. Where others can read the file or an earlier state, have the service give you another key.`,
+  );
+}
+
+/** The engine asks Pulumi's host of dynamic resources to read it without saying which provider it has. */
+function refuseImport(kind: ResourceKind, name: string): never {
+  const differing = kind.startsWith("AllowDeny") ? ", and with `adopt: true` changes what is not" : "";
+  throw new InvalidArgumentError(
+    [
+      `${kind} ${quote(name)}: the option \`import\` can't be followed, for Pulumi imports no dynamic resources. Nothing was changed.`,
+      `Take it away: \`pulumi up\` takes over what is there as declared${differing}. \`npx email-security export\` writes down all that is there.`,
+      "Or import over the native plugin, as the README says; the program then imports from pulumi-email-security/native.",
+    ].join("\n"),
+  );
+}

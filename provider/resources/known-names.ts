@@ -1,0 +1,67 @@
+import { ConfigurationError, InvalidArgumentError } from "../client/errors";
+import { meantOrKnown, slipOf } from "../settings/nearest-name";
+import { quote } from "../settings/text";
+import { misspeltVariables } from "../settings/variables";
+
+/*
+ * What a person misspells must not be passed over: a setting that nobody reads is a safety that is off. Loaded by programs
+ * over the native plugin too, so it loads no more than it needs.
+ */
+
+/** The namespace of the configuration's keys, as in `email-security:baseUrl`. */
+export const NAMESPACE = "email-security";
+
+/** The variable of the environment for each setting of a provider. */
+export const SETTINGS = {
+  baseUrl: "EMAIL_SECURITY_BASE_URL",
+  apiKey: "EMAIL_SECURITY_API_KEY",
+  allowInsecureHttp: "EMAIL_SECURITY_ALLOW_INSECURE_HTTP",
+  timeoutMs: "EMAIL_SECURITY_TIMEOUT_MS",
+  ownDomains: "EMAIL_SECURITY_OWN_DOMAINS",
+} as const;
+
+/** The arguments of a provider, as they are called in its configuration. */
+export const SETTING_NAMES = Object.keys(SETTINGS) as readonly (keyof typeof SETTINGS)[];
+
+/**
+ * Refuses arguments that are none.
+ *
+ * @param what takes them, as a person calls it: `Provider "acme"`.
+ * @throws {InvalidArgumentError} that names each, and what was meant.
+ */
+export function refuseUnknownNames(what: string, given: object | undefined, known: readonly string[]): void {
+  const refused = Object.entries(given ?? {})
+    .filter(([name, value]) => value !== undefined && !known.includes(name))
+    .map(([name]) => `${what}: ${quote(name)} is no argument; ${meantOrKnown(name, known)}`);
+  if (refused.length > 0) throw new InvalidArgumentError(refused.join("\n"));
+}
+
+/** @throws {ConfigurationError} for a variable of the environment that nobody reads and that was meant for one of ours. */
+export function refuseMisspeltVariables(environment: NodeJS.ProcessEnv): void {
+  const refused = misspeltSentences(environment);
+  if (refused.length > 0) throw new ConfigurationError(refused.join("\n"));
+}
+
+/** The same as sentences. */
+export function misspeltSentences(environment: NodeJS.ProcessEnv): string[] {
+  return misspeltVariables(environment).map(
+    ({ written, meant }) =>
+      `The environment has ${quote(written)}, which nobody reads; did you mean ${meant}? Rename it, or unset it.`,
+  );
+}
+
+/**
+ * What is wrong with the names of a stack's configuration in our namespace, a sentence each.
+ *
+ * @param project the Pulumi project. One that is called as our namespace has its own keys there: of those, near misses are told.
+ */
+export function unknownSettings(names: readonly string[], project: string | undefined): string[] {
+  const hasOwnKeys = project === undefined || project === NAMESPACE;
+  return names
+    .filter((name) => !SETTING_NAMES.some((known) => known === name))
+    .filter((name) => name === "instance" || !hasOwnKeys || slipOf(name, SETTING_NAMES) !== undefined)
+    .map((name) => {
+      const key = `${NAMESPACE}:${name}`;
+      return `The stack's configuration has ${quote(key)}, which nobody reads (\`pulumi config rm ${key}\` takes it away); ${meantOrKnown(name, SETTING_NAMES)}`;
+    });
+}

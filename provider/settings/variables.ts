@@ -1,0 +1,49 @@
+import { slipOf } from "./nearest-name";
+
+const PREFIX = "EMAIL_SECURITY_";
+
+/** All variables of the environment that this package, its rollouts and its tests read or set, by their names after the prefix. */
+const VARIABLES: readonly string[] = [
+  "ALLOW_INSECURE_HTTP",
+  "API_KEY",
+  "BASE_URL",
+  "CACHE_DIR",
+  "DATABASE",
+  "DEBUG",
+  "ENGINE",
+  "NESTED_PREVIEW",
+  "OWN_DOMAINS",
+  "PERMITS",
+  "PERMITS_TOKEN",
+  "PLAN",
+  "PLAN_DIGEST",
+  "ROLLOUT",
+  "TENANTS",
+  "TEST_FRONT",
+  "TEST_SCALE",
+  "TEST_SEED",
+  "TIMEOUT_MS",
+  "WAVE",
+];
+
+/** A variable that nobody reads, and the one that it was meant for. */
+export interface MisspeltVariable {
+  readonly written: string;
+  readonly meant: string;
+}
+
+/**
+ * Variables that were meant for one of ours, which is not set. Others may be the team's own, such as one tenant's key in
+ * `EMAIL_SECURITY_API_KEY_ACME`.
+ */
+export function misspeltVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+): MisspeltVariable[] {
+  return Object.keys(environment).flatMap((written) => {
+    if (!written.toUpperCase().startsWith(PREFIX) || !environment[written]) return [];
+    const name = written.slice(PREFIX.length);
+    const meant = slipOf(name, VARIABLES);
+    if (meant === undefined || name.startsWith(`${meant}_`) || environment[PREFIX + meant]) return [];
+    return [{ written, meant: PREFIX + meant }];
+  });
+}

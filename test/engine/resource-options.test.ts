@@ -1,0 +1,162 @@
+import { expect, it } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+
+const FRONTS = {
+  dynamic: { module: "pulumi-email-security", person: "yuki.sato" },
+  native: { module: "pulumi-email-security/native", person: "diego.santos" },
+} as const;
+
+interface Declared {
+  /** The members of each front's list beside the ones of its own, and the options of it, as source. */
+  readonly members: (person: string) => string;
+  readonly options: (person: string) => string;
+  readonly name?: string;
+}
+
+/** A program with a VIP list of each front. */
+function program({ members, options, name = "board" }: Declared): string {
+  const lists = Object.entries(FRONTS).map(
+    ([front, { person }]) =>
+      `new ${front}.VipList("${front}-${name}", { members: ${members(`${person}@acme.example`)} }, ${options(`${person}@acme.example`)});`,
+  );
+  const imports = Object.entries(FRONTS).map(
+    ([front, { module }]) => `import * as ${front} from "${module}";`,
+  );
+  return [...imports, ...lists].join("\n");
+}
+
+it("Pulumi's options reach the elements of a list by their keys, of both fronts", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await EngineProject.create({
+    program: program({ members: (person) => `{ "${person}": "Payroll" }`, options: () => "{}" }),
+    plugin: true,
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+  });
+  const declared = () =>
+    sandbox
+      .vips("acme")
+      .filter(({ source }) => source !== "auto")
+      .map(({ email, comment }) => [email, comment])
+      .sort();
+  const people = Object.values(FRONTS)
+    .map(({ person }) => `${person}@acme.example`)
+    .sort();
+  await project.up();
+  expect(declared()).toEqual(people.map((person) => [person, "Payroll"]));
+
+  // Changed in the program, and renamed by an alias: what is ignored stays.
+  const ignoring = (person: string, name: string) =>
+    `{ ignoreChanges: ['members["${person}"]'], aliases: [{ name: "dynamic-${name}" }, { name: "native-${name}" }] }`;
+  await project.write(
+    program({
+      name: "committee",
+      members: (person) => `{ "${person}": "Changed" }`,
+      options: (person) => ignoring(person, "board"),
+    }),
+  );
+  sandbox.clearRequests();
+  expect(await project.up()).not.toMatch(/updated|replaced|deleted/);
+  expect(sandbox.requests).toEqual([]);
+
+  // Taken away in the program, the same: nobody is excluded for good.
+  await project.write(
+    program({ name: "committee", members: () => "{}", options: (person) => ignoring(person, "board") }),
+  );
+  expect(await project.up()).not.toMatch(/updated|replaced|deleted/);
+  expect(declared()).toEqual(people.map((person) => [person, "Payroll"]));
+  expect(sandbox.exclusions("acme")).toEqual([]);
+
+  // A key in another form than the state's would be ignored in silence. (In the program of the other front: see its unit test.)
+  await project.write(
+    program({
+      name: "committee",
+      members: (person) => `{ "${person}": "Changed" }`,
+      options: (person) =>
+        ignoring(person.startsWith("diego") ? "Diego.Santos@acme.example" : person, "board"),
+    }),
+  );
+  const { code, output } = await project.run("preview");
+  expect(code).not.toBe(0);
+  expect(output).toContain(
+    'ignoreChanges: members["Diego.Santos@acme.example"] ignores nothing; write members["diego.santos@acme.example"].',
+  );
+
+  // A transform sees each element, and may change it.
+  await project.write(
+    [
+      'import * as pulumi from "@pulumi/pulumi";',
+      program({
+        name: "committee",
+        members: (person) => `{ "${person}": "Payroll" }`,
+        options: () => `{ transforms: [({ props, opts }) => {
+          const members = Object.fromEntries(Object.keys(props.members).map((email) => [email, props.members[email] + ", by transform"]));
+          return { props: { ...props, members }, opts };
+        }] }`,
+      }),
+    ].join("\n"),
+  );
+  await project.up();
+  expect(declared()).toEqual(people.map((person) => [person, "Payroll, by transform"]));
+});
+
+/** A program with a resource of each kind and front, all with this comment, which replaces them. */
+function replaced(comment: string, options: object): string {
+  const of = (front: keyof typeof FRONTS): string => {
+    const vips = front === "dynamic" ? ["yuki.sato", "lena.hartmann"] : ["diego.santos", "priya.raman"];
+    const on = (property: string): string => JSON.stringify({ replaceOnChanges: [property], ...options });
+    return `
+      new ${front}.AllowDenyEntry("${front}", { list: "deny", value: "${front}-evil.example", comment: "${comment}" }, ${on("comment")});
+      new ${front}.AllowDenyList("${front}", { entries: { "${front}-one.example": "deny: ${comment}", "${front}-two.example": "allow" } }, ${on("entries")});
+      new ${front}.VipEmployee("${front}", { email: "${vips[0]}@acme.example", comment: "${comment}" }, ${on("comment")});
+      new ${front}.VipList("${front}", { members: { "${vips[1]}@acme.example": "${comment}" } }, ${on("members")});
+    `;
+  };
+  const imports = Object.entries(FRONTS).map(
+    ([front, { module }]) => `import * as ${front} from "${module}";`,
+  );
+  return [...imports, of("dynamic"), of("native")].join("\n");
+}
+
+it("what is replaced by itself is changed in place, in both orders, and is there all the time", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await EngineProject.create({
+    program: replaced("first", {}),
+    plugin: true,
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+  });
+  await project.up();
+  const ids = () =>
+    sandbox
+      .allowDenyEntries("acme")
+      .map(({ id }) => id)
+      .sort();
+  const comments = () =>
+    [
+      ...sandbox.allowDenyEntries("acme").map(({ comment }) => comment),
+      ...sandbox
+        .vips("acme")
+        .filter(({ source }) => source !== "auto")
+        .map(({ comment }) => comment),
+    ].filter(Boolean);
+  const before = ids();
+  for (const [comment, options, args] of [
+    ["deleted first", { deleteBeforeReplace: true }, []],
+    ["made first", { deleteBeforeReplace: false }, []],
+    [
+      "by name",
+      { deleteBeforeReplace: true },
+      ["AllowDenyEntry", "AllowDenyList", "VipEmployee", "VipList"].map((kind) => `--replace=**:${kind}::*`),
+    ],
+  ] as const) {
+    sandbox.clearRequests();
+    await project.write(replaced(comment, options));
+    expect(await project.up(...args), comment).toMatch(/8 replaced/);
+    expect(new Set(comments()), comment).toEqual(new Set([comment]));
+    expect(comments()).toHaveLength(8);
+    expect(ids()).toEqual(before);
+    expect(sandbox.requests.filter(({ method }) => method === "DELETE")).toEqual([]);
+    expect(sandbox.exclusions("acme")).toEqual([]);
+  }
+  expect(await project.up()).toMatch(/unchanged/);
+});

@@ -1,0 +1,249 @@
+import * as pulumi from "@pulumi/pulumi";
+import * as native from "pulumi-email-security/native";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import * as dynamic from "../../../provider/index";
+
+/** What Pulumi was told to register, as tests of programs see it by mocks. */
+const registered: { readonly type: string; readonly inputs: Record<string, unknown> }[] = [];
+
+beforeEach(() => {
+  registered.length = 0;
+  pulumi.runtime.setMocks({
+    newResource: ({ type, id, name, inputs }) => {
+      registered.push({ type, inputs });
+      return { id: id ?? name, state: inputs };
+    },
+    call: ({ inputs }) => inputs,
+  });
+});
+
+/** The values of outputs, when all that was declared is registered. */
+async function known<T>(output: pulumi.Output<T>): Promise<T> {
+  return await new Promise((resolve) => void output.apply(resolve));
+}
+
+const ENTRIES = { "a.example": "allow", "evil.example": "deny: INC-7" };
+
+describe("a list in a program", () => {
+  it.each<[string, dynamic.AllowDenyListArgs["entries"]]>([
+    ["a map of texts", ENTRIES],
+    ["a map of objects", { "EVIL.example": { list: "deny", comment: "INC-7" }, "a.example": "allow" }],
+    [
+      "an array",
+      [
+        { list: "deny", value: "Evil.example.", comment: "INC-7" },
+        { list: "allow", value: "a.example" },
+      ],
+    ],
+    [
+      "an output",
+      pulumi.output([
+        { list: "deny" as const, value: "evil.example", comment: "INC-7" },
+        { list: "allow" as const, value: "a.example" },
+      ]),
+    ],
+    ["a promise", Promise.resolve(ENTRIES)],
+  ])("is to mocks, transforms and the program a text a key, declared as %s", async (_form, entries) => {
+    const seen: unknown[] = [];
+    const transformations: pulumi.ResourceTransformation[] = [
+      ({ props, opts }) => {
+        seen.push(props["entries"]);
+        return { props, opts };
+      },
+    ];
+    const list = new dynamic.AllowDenyList("list", { entries }, { transformations });
+    expect(await known(list.entries)).toEqual(ENTRIES);
+    expect(await known(pulumi.output(seen[0]))).toEqual(ENTRIES);
+    expect(registered).toMatchObject([{ inputs: { entries: ENTRIES } }]);
+  });
+
+  it("is as it was written where a part of it comes later, and for check to tell where it is wrong", async () => {
+    const later = pulumi.output("INC-7");
+    const list = new dynamic.AllowDenyList("later", {
+      entries: [{ list: "deny", value: "evil.example", comment: later }],
+    });
+    await known(list.urn);
+    const wrong = new dynamic.VipList("wrong", { members: ["nobody"] });
+    await known(wrong.urn);
+    expect(registered.map(({ inputs }) => inputs["entries"] ?? inputs["members"])).toEqual([
+      [{ list: "deny", value: "evil.example", comment: "INC-7" }],
+      ["nobody"],
+    ]);
+  });
+
+  it("takes what a transformation adds by key", async () => {
+    const list = new dynamic.VipList(
+      "list",
+      { members: [{ email: "CEO@acme.example", comment: "Chief executive" }] },
+      {
+        transformations: [
+          ({ props, opts }) => ({
+            props: { ...props, members: { ...props["members"], "cfo@acme.example": "" } },
+            opts,
+          }),
+        ],
+      },
+    );
+    expect(await known(list.members)).toEqual({
+      "ceo@acme.example": "Chief executive",
+      "cfo@acme.example": "",
+    });
+  });
+});
+
+describe("ignoreChanges", () => {
+  const board = { members: { "ceo@acme.example": "" } };
+
+  it.each([
+    ['members["CEO@Acme.example"]', 'members["ceo@acme.example"]'],
+    ["members.ceo@acme.example", 'members["ceo@acme.example"]'],
+    ['members["ceo@acme.example"].comment', 'members["ceo@acme.example"]'],
+    ["members[0]", 'members["ceo@company.example"]'],
+    ["onDelte", "onDelete"],
+    ["Members", "members"],
+  ])("that ignores nothing is refused, with what to write: %s", (path, right) => {
+    expect(() => new dynamic.VipList("list", board, { ignoreChanges: [path] })).toThrow(
+      `ignoreChanges: ${path} ignores nothing; write ${right}.`,
+    );
+  });
+
+  it.each(["*", "members", "members[*]", 'members["*"]', 'members["ceo@acme.example"]', "onDelete", "tags"])(
+    "that may ignore something passes: %s",
+    async (path) => {
+      await known(new dynamic.VipList("list", board, { ignoreChanges: [path] }).urn);
+      expect(registered).toHaveLength(1);
+    },
+  );
+
+  it("of an entry is by its key as the state holds it, with its scope", () => {
+    const entries = { "mail.example (graymail)": "deny" };
+    const paths = ['entries["mail.example (graymail)"]'];
+    new dynamic.AllowDenyList("list", { entries }, { ignoreChanges: paths });
+    expect(
+      () =>
+        new dynamic.AllowDenyList(
+          "other",
+          { entries },
+          { ignoreChanges: ['entries["Mail.example (graymail)"]'] },
+        ),
+    ).toThrow('write entries["mail.example (graymail)"].');
+  });
+
+  it("of an element is refused for an array that can't be keyed yet", () => {
+    const entries = [{ list: "deny" as const, value: "evil.example", comment: pulumi.output("INC-7") }];
+    expect(
+      () => new dynamic.AllowDenyList("list", { entries }, { ignoreChanges: ['entries["evil.example"]'] }),
+    ).toThrow("Write entries as a map, by the keys of its elements.");
+    new dynamic.AllowDenyList("list", { entries }, { ignoreChanges: ["entries"] });
+  });
+});
+
+describe("a name that nobody reads is refused", () => {
+  const tenant = { baseUrl: "https://service.example", apiKey: "k" };
+  const untyped = (args: object): never => args as never;
+
+  it.each<[string, () => unknown, string]>([
+    [
+      "a Provider's",
+      () => new dynamic.Provider("acme", untyped({ ...tenant, ownDomain: ["acme.example"] })),
+      'Provider "acme": "ownDomain" is no argument; did you mean ownDomains?',
+    ],
+    [
+      "a Provider's over the plugin",
+      () => new native.Provider("acme", untyped({ ...tenant, owndomains: ["acme.example"] })),
+      'Provider: "owndomains" is no argument; did you mean ownDomains?',
+    ],
+    [
+      "a VIP's over the plugin",
+      () => new native.VipEmployee("ceo", untyped({ email: "ceo@acme.example", ondelete: "keep" })),
+      'VipEmployee: "ondelete" is no argument; did you mean onDelete?',
+    ],
+    [
+      "a list's over the plugin",
+      () => new native.AllowDenyList("list", untyped({ entries: {}, protected: ["evil.example"] })),
+      'AllowDenyList: "protected" is no argument; did you mean protect?',
+    ],
+    [
+      "a function's over the plugin",
+      () => native.getThreats(untyped({ minutesago: 5 })),
+      'getThreats: "minutesago" is no argument; did you mean minutesAgo?',
+    ],
+    [
+      "a function's options",
+      () => dynamic.getThreatsOutput({}, untyped({ providr: undefined, Provider: 1 })),
+      'The options of a function: "Provider" is no argument; did you mean provider?',
+    ],
+    [
+      "the settings files'",
+      () => new dynamic.TenantSettings("acme", untyped({ file: "acme.yaml", toDay: "2026-01-01" })),
+      'TenantSettings "acme": "toDay" is no argument; did you mean today?',
+    ],
+  ])("%s", (_whose, declare, message) => {
+    expect(declare).toThrow(message);
+  });
+
+  it("a function's, as its failure", async () => {
+    await expect(dynamic.getVipEmployees(untyped({}), untyped({ providr: {} }))).rejects.toThrow(
+      '"providr" is no argument',
+    );
+  });
+});
+
+describe("the stack's configuration", () => {
+  afterEach(() => pulumi.runtime.setAllConfig({}));
+
+  const declare = (): unknown => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" });
+
+  it.each([
+    [
+      "email-security:ownDomain",
+      "(`pulumi config rm email-security:ownDomain` takes it away); did you mean ownDomains?",
+    ],
+    ["email-security:region", "there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains"],
+    ["email-security:instance", "there are baseUrl"],
+  ])("with %s is refused", (key, message) => {
+    pulumi.runtime.setAllConfig({ [key]: "x" });
+    expect(declare).toThrow(message);
+  });
+
+  it("of others is theirs, and that of a project of our name is its own, where it is no slip", () => {
+    pulumi.runtime.setAllConfig({ "aws:region": "x", "email-security-other:ownDomain": "x" });
+    expect(declare).not.toThrow();
+    pulumi.runtime.setMocks(
+      { newResource: ({ inputs }) => ({ id: "x", state: inputs }), call: () => ({}) },
+      "email-security",
+    );
+    pulumi.runtime.setAllConfig({ "email-security:acmeKey": "x", "email-security:region": "x" });
+    expect(declare).not.toThrow();
+    pulumi.runtime.setAllConfig({ "email-security:ownDomain": "x" });
+    expect(declare).toThrow("did you mean ownDomains?");
+  });
+
+  it("with a key in the clear is refused, and with a secret one is not", () => {
+    const key = "email-security:apiKey";
+    pulumi.runtime.setAllConfig({ [key]: "x" });
+    expect(declare).toThrow("`pulumi config set --secret email-security:apiKey` asks for it.");
+    pulumi.runtime.setAllConfig({ [key]: "x" }, [key]);
+    expect(declare).not.toThrow();
+  });
+});
+
+it("the option import of a dynamic resource is refused, with the ways there are", () => {
+  const told = (declare: () => unknown): string => {
+    try {
+      declare();
+    } catch (error) {
+      return String((error as Error).message);
+    }
+    return "";
+  };
+  const vip = told(
+    () => new dynamic.VipEmployee("ceo", { email: "ceo@acme.example" }, { import: "ceo@acme.example" }),
+  );
+  expect(vip).toMatch(
+    /^VipEmployee "ceo": the option `import` can't be followed.*`npx email-security export`.*native plugin/s,
+  );
+  expect(vip).not.toContain("adopt");
+  const list = told(() => new dynamic.AllowDenyList("list", { entries: {} }, { import: "deny" }));
+  expect(list).toContain("with `adopt: true` changes what is not");
+});

@@ -1,0 +1,44 @@
+import { expect, it } from "vitest";
+import { meantOrKnown, nearestName, slipOf } from "../../../provider/settings/nearest-name";
+
+const KNOWN = ["baseUrl", "apiKey", "ownDomains", "timeoutMs", "list"];
+
+it.each([
+  ["base_url", "baseUrl"],
+  ["BASE-URL", "baseUrl"],
+  ["ownDomain", "ownDomains"],
+  ["ownDomian", "ownDomains"],
+  ["apikeys", "apiKey"],
+  ["lsit", "list"],
+  ["timeout", "timeoutMs"],
+])("%s is meant for %s", (written, meant) => {
+  expect(nearestName(written, KNOWN)).toBe(meant);
+});
+
+it.each(["tags", "", "x", "version", "__proto__", "constructor", "toString"])(
+  "%s is near to nothing",
+  (written) => {
+    expect(nearestName(written, KNOWN, {})).toBeUndefined();
+  },
+);
+
+it("an alias is meant for its name, where that is known", () => {
+  expect(nearestName("Key", KNOWN, { key: "apiKey" })).toBe("apiKey");
+  expect(nearestName("Key", ["list"], { key: "apiKey" })).toBeUndefined();
+});
+
+it("tells what was meant, or all there are", () => {
+  expect(meantOrKnown("ownDomain", KNOWN)).toBe("did you mean ownDomains?");
+  expect(meantOrKnown("tags", KNOWN)).toBe("there are baseUrl, apiKey, ownDomains, timeoutMs, list");
+  expect(meantOrKnown("tags", [])).toBe("there are none");
+});
+
+it.each([
+  ["ownDomain", "ownDomains"],
+  ["own_domians", "ownDomains"],
+  ["Timeout", "timeoutMs"],
+  ["acmeKey", undefined],
+  ["region", undefined],
+])("beside names that others made, %s is a slip of %s", (written, meant) => {
+  expect(slipOf(written, KNOWN)).toBe(meant);
+});
