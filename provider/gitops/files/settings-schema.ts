@@ -205,7 +205,7 @@ export type OptionPath =
 
 /** All rules and options. */
 export const OPTION_PATHS = [
-  ...Object.keys(policy.shape).map((name) => `policy.${name}`),
+  ...Object.keys(policyRules.shape).map((name) => `policy.${name}`),
   ...Object.keys(entriesOptions.shape).map((name) => `lists.entries.${name}`),
   ...Object.keys(vipsOptions.shape).map((name) => `lists.vips.${name}`),
 ] as [OptionPath, ...OptionPath[]];
