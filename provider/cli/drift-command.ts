@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import type { Drift } from "../gitops/drift";
+import { acceptsEmptyTenant, readOwnDomainNames } from "../resources/configuration";
 import { harmless, printableJson } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { defaultFile } from "./plan-options";
@@ -55,7 +56,10 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   let drift: Drift;
   try {
     const known = options.stack === undefined ? undefined : await readStackState(options.stack, undefined);
-    drift = driftOf(settings, await observe(client), hostOf(client), known);
+    drift = driftOf(settings, await observe(client), hostOf(client), known, {
+      ownDomains: readOwnDomainNames(() => undefined, process.env),
+      acceptsEmptyTenant: acceptsEmptyTenant(() => undefined, process.env),
+    });
   } finally {
     await client.close();
   }

@@ -1,3 +1,4 @@
+import { OtherTenantError } from "../resources/lifecycle/errors";
 import type { EntryType, List } from "../settings/assumptions";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { keyOfEntry, readEntry } from "../settings/keyed-list";
@@ -13,9 +14,10 @@ import type { Settings } from "./files/settings";
 import { readYaml } from "./files/yaml-source";
 import { desiredOf, type KnownLists } from "./plan/desired";
 import { withoutEvidence } from "./plan/mail-evidence";
-import { makePlan } from "./plan/make-plan";
+import { makePlan, type PlanInput } from "./plan/make-plan";
 import type { Observed } from "./plan/observed";
 import type { Change, Standing } from "./plan/plan";
+import { OTHER_TENANT } from "./plan/same-tenant";
 
 /**
  * How the tenant differs from the files. `added`: there, and nobody declares it. `changed`: there, and otherwise than
@@ -58,15 +60,25 @@ const WHAT: readonly DriftWhat[] = ["added", "changed", "missing", "leaving"];
  * only automatic detection holds, are none.
  *
  * @param known what the stack's state holds; without it, what the files declared before the last run is taken for added.
+ * @throws {OtherTenantError} when the tenant is another than the files and the stack are of, as it seems.
  */
-export function driftOf(settings: Settings, observed: Observed, host: string, known?: KnownLists): Drift {
+export function driftOf(
+  settings: Settings,
+  observed: Observed,
+  host: string,
+  known?: KnownLists,
+  tenant: Pick<PlanInput, "ownDomains" | "acceptsEmptyTenant"> = {},
+): Drift {
   const plan = makePlan({
+    ...tenant,
     desired: desiredOf(settings, known),
     observed,
     tenant: { host, name: settings.file },
     source: { kind: "files", files: settings.files },
     mail: withoutEvidence(observed.at, "not asked"),
   });
+  const other = plan.guards.find(({ code }) => code === OTHER_TENANT);
+  if (other !== undefined) throw new OtherTenantError(other.message);
   const idOf = (kind: string, key: string, list: string | undefined): string | undefined =>
     kind === "vip" || list === undefined
       ? undefined

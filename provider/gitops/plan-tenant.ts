@@ -28,6 +28,10 @@ export interface PlanOptions {
   readonly days?: number;
   /** The most pages of threats that are read. Default: 100. */
   readonly maxPages?: number;
+  /** The tenant's own domains, beside those that the settings files name. Default: none. */
+  readonly ownDomains?: readonly string[];
+  /** Whether the person says that the tenant may be empty, or its people have other domains. Default: false. */
+  readonly acceptsEmptyTenant?: boolean;
   /** Told what is being done, where it takes long. */
   readonly log?: (line: string) => void;
   readonly now?: () => Date;
@@ -79,13 +83,14 @@ async function planOf(
   desired: Desired,
   source: PlanSource,
   defaultName: string,
-  { client, name = defaultName, days = 30, maxPages, log, now = () => new Date() }: PlanOptions,
+  { client, name = defaultName, days = 30, maxPages, log, now = () => new Date(), ...rest }: PlanOptions,
   guards: readonly Guard[] = [],
 ): Promise<Plan> {
   const observed = await observe(client, now);
   const tenant = { host: hostOf(client), name };
   const mail = await mailOf(client, observed, { days, maxPages, log, now });
-  const plan = makePlan({ desired, observed, tenant, source, mail });
+  const { acceptsEmptyTenant = false, ownDomains = [] } = rest;
+  const plan = makePlan({ desired, observed, tenant, source, mail, acceptsEmptyTenant, ownDomains });
   return guards.length === 0 ? plan : { ...plan, guards: [...guards, ...plan.guards] };
 }
 

@@ -2,6 +2,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { AllowDenyList } from "../resources/allow-deny-list";
 import { refuseUnknownNames } from "../resources/known-names";
 import { PlanMovedError } from "../resources/lifecycle/errors";
+import { OWN_DOMAINS_PROPERTY } from "../resources/pulumi-values";
 import { PLAN_FILE, readPlanFile } from "../resources/reviewed-plan";
 import { VipList } from "../resources/vip-list";
 import { EmailSecurityError } from "../settings/email-security-error";
@@ -83,15 +84,16 @@ export class TenantSettings extends pulumi.ComponentResource {
     });
     super(TENANT_SETTINGS_TYPE, name, {}, opts);
     const { provider } = opts;
+    const told = { [OWN_DOMAINS_PROPERTY]: JSON.stringify(settings.ownDomains) };
     const own = { parent: this, ...(provider === undefined ? {} : { provider }) };
     this.entries = new AllowDenyList(
       name,
-      { ...settings.lists.entries, entries: settings.entries.map(entryArguments) },
+      { ...settings.lists.entries, ...told, entries: settings.entries.map(entryArguments) },
       own,
     );
     this.vips = new VipList(
       name,
-      { ...settings.lists.vips, members: settings.vips.map(memberArguments) },
+      { ...settings.lists.vips, ...told, members: settings.vips.map(memberArguments) },
       own,
     );
     this.#say(settings);

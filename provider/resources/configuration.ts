@@ -40,7 +40,7 @@ export function readConfiguration(
   return {
     baseUrl,
     apiKey,
-    allowInsecureHttp: /^(1|true|yes)$/i.test(read("allowInsecureHttp") ?? ""),
+    allowInsecureHttp: isYes(read("allowInsecureHttp")),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
 }
@@ -76,6 +76,16 @@ export function readOwnDomainNames(config: ConfigSource, environment: NodeJS.Pro
   throw new ConfigurationError(`${nameOf("ownDomains", config, environment)} ${parsed.reason}.`);
 }
 
+/** Whether this one run may find its tenant emptied. Found as the rest of the configuration is. */
+export function acceptsEmptyTenant(config: ConfigSource, environment: NodeJS.ProcessEnv): boolean {
+  return isYes(readSetting("acceptEmptyTenant", config, environment));
+}
+
+/** Where the key comes from, as a person calls it. */
+export function keySource(config: ConfigSource, environment: NodeJS.ProcessEnv): string {
+  return nameOf("apiKey", config, environment);
+}
+
 /**
  * What tells one tenant from another without its key: the provider instance and the service's host. Undefined while
  * it is not known, as in a preview of what gives the address.
@@ -85,6 +95,10 @@ export function tenantIdentity(config: ConfigSource, environment: NodeJS.Process
   if (address === null) return undefined;
   const instance = config(INSTANCE_KEY);
   return instance === undefined ? address.host : `${instance} at ${address.host}`;
+}
+
+function isYes(value: string | undefined): boolean {
+  return /^(1|true|yes)$/i.test(value ?? "");
 }
 
 function readSetting(

@@ -5,7 +5,13 @@ import type { ConfigSource } from "./configuration";
 import { withDetailedDiff } from "./detailed-diff";
 import { frontOf, type Properties, type Session } from "./front";
 import { PartialFailure } from "./lifecycle/lifecycle";
-import { fromPulumi, NAME_PROPERTY, PROVIDER_PROPERTY, toPulumi } from "./pulumi-values";
+import {
+  fromPulumi,
+  NAME_PROPERTY,
+  OWN_DOMAINS_PROPERTY,
+  PROVIDER_PROPERTY,
+  toPulumi,
+} from "./pulumi-values";
 import type { ResourceKind } from "./resource-type";
 
 /** One kind of resource as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told. */
@@ -19,7 +25,8 @@ export function dynamicFront(kind: ResourceKind, session: Session): dynamic.Reso
 
     check: async (olds: Properties, news: Properties) =>
       await quietly(async () => {
-        const { [NAME_PROPERTY]: told, ...args } = fromPulumi(news);
+        const { [NAME_PROPERTY]: told, [OWN_DOMAINS_PROPERTY]: own, ...args } = fromPulumi(news);
+        if (typeof own === "string") session.sameTenant.isOf(JSON.parse(own) as string[]);
         const named = { id: String(told ?? ""), name: nameIn(told) };
         const { inputs, failures } = front.check(args, fromPulumi(olds), named);
         return { inputs: toPulumi(inputs), failures: [...failures] };

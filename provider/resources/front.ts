@@ -2,6 +2,7 @@ import type { ArgumentFailure, RawArguments } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
 import { isPrintable, printable } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
+import { withoutUndefined } from "../settings/without-undefined";
 import type { ConfigSource } from "./configuration";
 import { OtherTenantError } from "./lifecycle/errors";
 import {
@@ -10,16 +11,23 @@ import {
   type Declaration,
   PartialFailure,
   type ReadResult,
+  type TenantList,
 } from "./lifecycle/lifecycle";
 import { lifecycleOf } from "./lifecycle/lifecycles";
 import type { Owner } from "./program";
 import type { ResourceKind } from "./resource-type";
+import type { SameTenant } from "./same-tenant";
 
 /** Arguments, inputs or outputs of a resource as plain data; what is not known yet in a preview is `UNKNOWN`. */
 export type Properties = Readonly<Record<string, unknown>>;
 
 /** The output that tells which tenant a resource belongs to. */
 const TENANT_PROPERTY = "tenant";
+/** The output that tells whose mailboxes the tenant has, as a salted fingerprint of their domains. */
+const FINGERPRINT_PROPERTY = "tenantFingerprint";
+
+/** The outputs that are the tenant's, and not the resource's own. */
+export const TENANT_PROPERTIES: readonly string[] = [TENANT_PROPERTY, FINGERPRINT_PROPERTY];
 
 /** How a move to another tenant shows in a preview; which one it will be is no argument, so only the old one is told. */
 const MOVED: Change = { property: TENANT_PROPERTY, kind: "delete", replace: true };
@@ -78,6 +86,8 @@ export interface Session {
   /** Remembers what a resource of this process is by the state, so that it can be replaced by itself. */
   manage(declaration: Declaration): void;
   isManaged(key: string): boolean;
+  /** Keeps the run from the tenant of another key. */
+  readonly sameTenant: SameTenant;
   /** Tells the other provider processes of the run what this one manages, by what no other tenant has. */
   hold(ids: readonly string[]): void;
   /** The tenant's own domains. Throws when their configuration can't be read. */
@@ -90,13 +100,28 @@ export interface Session {
 
 export function frontOf(kind: ResourceKind, session: Session): Front {
   const lifecycle = lifecycleOf(kind);
-  const stateOf = ({ [TENANT_PROPERTY]: _tenant, ...state }: Properties): object => state;
+  const list: TenantList = kind.startsWith("Vip") ? "vips" : "entries";
+  const stateOf = ({
+    [TENANT_PROPERTY]: _tenant,
+    [FINGERPRINT_PROPERTY]: _fingerprint,
+    ...state
+  }: Properties): object => state;
   /** What a resource is by its state, as if it were declared so. */
   const declarationOf = (state: object): Declaration =>
     lifecycle.declare(lifecycle.complete(state as Properties));
-  const withTenant = (state: object): Properties => {
-    const tenant = session.tenant();
-    return { ...state, ...(tenant === undefined ? {} : { [TENANT_PROPERTY]: tenant }) };
+  const withTenant = (state: object, before: Properties, { tenant }: Context): Properties => ({
+    ...state,
+    ...withoutUndefined({
+      [TENANT_PROPERTY]: session.tenant(),
+      [FINGERPRINT_PROPERTY]: session.sameTenant.fingerprint(before[FINGERPRINT_PROPERTY], tenant),
+    }),
+  });
+  /** What the state says is at this tenant. */
+  const expect = (outputs: Properties): void => {
+    // What a program gives beside an id to look up may be less than a state.
+    const isWhole = ["value", "email", "entries", "members"].some((name) => outputs[name] !== undefined);
+    if (isWhole)
+      session.sameTenant.expect(list, declarationOf(stateOf(outputs)), outputs[FINGERPRINT_PROPERTY]);
   };
   /** The tenant that a resource belongs to, where it is another than that of this process. */
   const otherTenant = ({ [TENANT_PROPERTY]: before }: Properties): string | undefined => {
@@ -118,18 +143,23 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       `${where}: nothing was deleted there. Where that is another tenant, delete it there, if it is to go.`,
     );
   };
-  const found = (result: ReadResult<object> | undefined): Found | undefined => {
+  const found = (
+    result: ReadResult<object> | undefined,
+    before: Properties,
+    context: Context,
+  ): Found | undefined => {
     if (result === undefined) return undefined;
     const { id, state, inputs } = result;
-    const answer = { id, outputs: withTenant(state) };
+    const answer = { id, outputs: withTenant(state, before, context) };
     return inputs === undefined ? answer : { ...answer, inputs };
   };
-  const keepingTenant = async <T>(work: Promise<T>): Promise<T> => {
+  const keepingTenant = async <T>(work: Promise<T>, before: Properties, context: Context): Promise<T> => {
     try {
       return await work;
     } catch (error) {
       if (!(error instanceof PartialFailure)) throw error;
-      throw new PartialFailure(error.id, withTenant(error.state as object), error.cause, [...error.reasons]);
+      const { id, state, cause, reasons } = error;
+      throw new PartialFailure(id, withTenant(state as object, before, context), cause, [...reasons]);
     }
   };
   return {
@@ -151,6 +181,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       // What belongs to another tenant is made anew in this one, and deleted there by the process that knows it.
       if (otherTenant(olds) !== undefined) return [...changes, MOVED];
       session.manage(declarationOf(state));
+      expect(olds);
       if (!changes.some(({ replace }) => replace)) session.hold(lifecycle.ids(id, state, inputs));
       return changes;
     },
@@ -158,17 +189,29 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
     async create(inputs) {
       const context = { ...session.context(), isManaged: (key: string) => session.isManaged(key) };
       const work = lifecycle.create(lifecycle.complete(inputs), context);
-      const { id, state } = await keepingTenant(work);
-      return { id, outputs: withTenant(state) };
+      const { id, state } = await keepingTenant(work, {}, context);
+      session.sameTenant.wrote(list, declarationOf(state));
+      return { id, outputs: withTenant(state, {}, context) };
     },
 
-    read: async (id, outputs) => found(await lifecycle.read(id, stateOf(outputs), session.context())),
+    async read(id, outputs) {
+      const context = session.context();
+      expect(outputs);
+      return found(await lifecycle.read(id, stateOf(outputs), context), outputs, context);
+    },
 
-    lookUp: async (id) => found(await lifecycle.lookUp(id, session.context())),
+    async lookUp(id) {
+      const context = session.context();
+      return found(await lifecycle.lookUp(id, context), {}, context);
+    },
 
     async update(id, olds, inputs) {
-      const work = lifecycle.update(id, stateOf(olds), lifecycle.complete(inputs), session.context());
-      return withTenant(await keepingTenant(work));
+      const context = session.context();
+      if (otherTenant(olds) === undefined) expect(olds);
+      const work = lifecycle.update(id, stateOf(olds), lifecycle.complete(inputs), context);
+      const state = await keepingTenant(work, olds, context);
+      session.sameTenant.wrote(list, declarationOf(state));
+      return withTenant(state, olds, context);
     },
 
     async delete(id, outputs) {
@@ -178,6 +221,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       else {
         const state = stateOf(outputs);
         session.manage(declarationOf(state));
+        expect(outputs);
         await lifecycle.delete(id, state, context);
       }
     },

@@ -10,6 +10,12 @@ export const PROVIDER_PROPERTY = "__provider";
  */
 export const NAME_PROPERTY = "__resourceName";
 
+/**
+ * The property by which a dynamic resource tells check the tenant's own domains that its settings files name, as JSON. It is no
+ * argument either.
+ */
+export const OWN_DOMAINS_PROPERTY = "__ownDomains";
+
 /** Properties as the engine sends them, as plain data: without the provider of a dynamic resource. */
 export function fromPulumi(properties: Properties): Properties {
   const { [PROVIDER_PROPERTY]: _provider, ...rest } = properties;

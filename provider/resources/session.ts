@@ -7,13 +7,21 @@ import type { ArgumentFailure } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
 import { printable } from "../settings/text";
 import { Tenant } from "../tenant";
-import { type ConfigSource, readConfiguration, readOwnDomains, tenantIdentity } from "./configuration";
+import {
+  acceptsEmptyTenant,
+  type ConfigSource,
+  keySource,
+  readConfiguration,
+  readOwnDomains,
+  tenantIdentity,
+} from "./configuration";
 import { connectedClient } from "./connected-client";
 import { Declarations } from "./declarations";
 import type { Session } from "./front";
 import type { Context, Declaration } from "./lifecycle/lifecycle";
 import { type Owner, Program } from "./program";
 import { type ReviewedPlan, readReviewedPlan } from "./reviewed-plan";
+import { PLANNED_FINGERPRINT, SameTenant } from "./same-tenant";
 
 /**
  * What one provider process knows: its configuration, the tenant, what the running program declares. A process serves one
@@ -25,6 +33,13 @@ export class ProviderSession implements Session {
   readonly #tell: (sentence: string) => void;
   readonly #cancelled = new AbortController();
   readonly #managed: Declaration[] = [];
+  readonly sameTenant = new SameTenant({
+    keyFrom: () => keySource(this.#config, process.env),
+    ownDomains: () => this.ownDomains(),
+    accepts: () => acceptsEmptyTenant(this.#config, process.env),
+    planned: process.env[PLANNED_FINGERPRINT],
+    say: (sentence) => this.say(sentence),
+  });
   #config: ConfigSource = () => undefined;
   #ownDomains: OwnDomains | undefined;
   #reviewed: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
@@ -55,6 +70,7 @@ export class ProviderSession implements Session {
     const tenantKey = fingerprint(settings) ?? "";
     return {
       tenant,
+      confirmTenant: (list) => this.sameTenant.confirm(list, tenant),
       say: (sentence) => this.say(sentence),
       isDeclared: (key) => this.#declarations.has(key, tenantKey),
       hold: (ids) => this.hold(ids),

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { ReadCache } from "../gitops/files/read-settings";
 import type { Guard } from "../gitops/plan/plan";
+import { acceptsEmptyTenant } from "../resources/configuration";
 import { eachAtOnce } from "../settings/at-once";
 import { hashOf } from "../settings/plan-digest";
 import { secretsIn } from "../settings/secrets";
@@ -142,6 +143,7 @@ export async function planRollout(
       cache: new Map() as ReadCache,
       reach,
       alwaysRunEngine,
+      acceptsEmptyTenant: acceptsEmptyTenant(() => undefined, environment),
       files: new Set(),
     };
     const keyOf = (target: Target): string => keys.get(target) ?? "";

@@ -6,14 +6,16 @@ import type { ReadCache } from "../gitops/files/read-settings";
 import type { Settings } from "../gitops/files/settings";
 import { type Desired, desiredOf } from "../gitops/plan/desired";
 import { withoutEvidence } from "../gitops/plan/mail-evidence";
-import { FORGETTING, makePlan } from "../gitops/plan/make-plan";
+import { makePlan } from "../gitops/plan/make-plan";
 import { type Observed, observe } from "../gitops/plan/observed";
 import type { Change, Guard, Plan } from "../gitops/plan/plan";
 import { planJson } from "../gitops/plan/render/json";
+import { seenFingerprint } from "../gitops/plan/same-tenant";
 import { foreignResources, hasPendingOperations, onlySettings, stackHolds } from "../gitops/plan/stack-holds";
 import { exportStack, knownLists } from "../gitops/plan/stack-state";
 import { hostOf } from "../gitops/plan-tenant";
 import { sameComment } from "../resources/lifecycle/comparable";
+import { ACCEPTING } from "../settings/tenant-people";
 import { quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { Asking } from "./address-health";
@@ -21,7 +23,6 @@ import { RolloutError } from "./errors";
 import type { PlannedTenant, TenantSummary } from "./journal/journal";
 import type { AtPlace } from "./plan-each";
 import type { TenantChange } from "./report/rollout-report";
-import { stackCommand } from "./stack-command";
 import { type Reach, withTargetClient } from "./target-client";
 import type { Target } from "./targets/target";
 import { tenantError } from "./tenant-error";
@@ -43,6 +44,8 @@ export interface PlanningContext {
   readonly reach: Reach;
   /** Whether the engine runs even where nothing is to be done. */
   readonly alwaysRunEngine: boolean;
+  /** Whether the person says that the tenants of this run may be empty, or their people have other domains. */
+  readonly acceptsEmptyTenant: boolean;
   /** Gets the settings files that are read, to be kept with the rollout. */
   readonly files: Set<string>;
 }
@@ -83,7 +86,7 @@ export async function planTarget(
   const stack = await atPlace(async () => await stackOf(target, context));
   const desired = desiredOf(settings, stack.known, findings);
   const { observed, host } = await readTenant(target, key, reach, asking);
-  const plan = planOf(target, settings, desired, observed, host);
+  const plan = planOf(target, settings, desired, observed, host, context);
   const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan);
   const planned: PlannedTenant = {
     name: target.name,
@@ -91,6 +94,8 @@ export async function planTarget(
     digest: plan.digest,
     summary: {
       ...summaryOf(plan),
+      ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
+      ...(context.acceptsEmptyTenant ? { acceptsEmptyTenant: true } : {}),
       resource: stack.resource,
       isStackThere: stack.isThere,
       isStackPending: stack.isPending,
@@ -99,30 +104,17 @@ export async function planTarget(
   };
   return {
     planned,
-    guards: await guardsOf(plan, target, context),
+    guards: guardsOf(plan, target),
     changes: plan.changes.map(toldChange),
   };
 }
 
-/** The guards of a plan, as they are told in a rollout. */
-export async function guardsOf(
-  { guards }: Plan,
-  target: Target,
-  context: PlanningContext,
-): Promise<readonly Guard[]> {
-  return await Promise.all(guards.map((guard) => guardOf(guard, target, context)));
-}
-
-/** A guard as it is told where there is no program that a refresh could run with: the stack forgets all, and the tenant nothing. */
-async function guardOf(
-  guard: Guard,
-  { stack }: Target,
-  { project, environment }: PlanningContext,
-): Promise<Guard> {
-  if (!guard.message.includes(FORGETTING)) return guard;
-  const forget = await stackCommand("stack rm --yes --force", { project, stack, environment });
-  const instead = `let the stack forget them, which removes its state and changes nothing at the tenant (\`${forget}\`)`;
-  return { ...guard, message: guard.message.replace(FORGETTING, () => instead) };
+/** The guards of a plan, as they are told in a rollout: what is said for one run is said for this tenant alone. */
+export function guardsOf({ guards }: Plan, { name }: Target): readonly Guard[] {
+  return guards.map((guard) => ({
+    ...guard,
+    message: guard.message.replace(`${ACCEPTING}.`, () => `${ACCEPTING}, with --only ${quote(name)}.`),
+  }));
 }
 
 /** A tenant that could not be planned. */
@@ -184,6 +176,8 @@ export function planOf(
   desired: Desired,
   observed: Observed,
   host: string,
+  { acceptsEmptyTenant }: Pick<PlanningContext, "acceptsEmptyTenant">,
+  fingerprints: readonly string[] = [],
 ): Plan {
   const { name, stack, resource } = target;
   return makePlan({
@@ -192,6 +186,8 @@ export function planOf(
     tenant: { host, name },
     source: { kind: "files", files: settings.files, ...withoutUndefined({ stack, resource }) },
     mail: withoutEvidence(observed.at, "No evidence is asked for in a rollout."),
+    fingerprints,
+    acceptsEmptyTenant,
   });
 }
 

@@ -8,6 +8,7 @@ import { parsePlan } from "../gitops/plan/render/json";
 import { exportStack } from "../gitops/plan/stack-state";
 import { runPulumi, toldBy } from "../gitops/pulumi";
 import { PLAN_DIGEST, PLAN_FILE } from "../resources/reviewed-plan";
+import { PLANNED_FINGERPRINT } from "../resources/same-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { quote } from "../settings/text";
 import type { AddressHealth } from "./address-health";
@@ -16,7 +17,7 @@ import { RolloutCommands } from "./commands";
 import type { EnginePool } from "./engine/engine-pool";
 import type { UpResult } from "./engine/up-request";
 import { RolloutError } from "./errors";
-import type { ClaimedTenant, Journal, RolloutSpec } from "./journal/journal";
+import type { ClaimedTenant, Journal, RolloutSpec, TenantSummary } from "./journal/journal";
 import { journaledJob, noted } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
 import type { PermitOffice } from "./permits/permit-office";
@@ -119,6 +120,7 @@ async function apply(
         ...engine.environment(place.environment),
         NODE_OPTIONS: withParentWatch(place.environment["NODE_OPTIONS"]),
         ...ofTenant(target, key, environment),
+        ...sameTenantAs(summary),
         ...grant.environment,
         [PLAN_FILE]: planFile,
         [PLAN_DIGEST]: digest,
@@ -147,6 +149,14 @@ async function apply(
     grant.revoke();
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** What the planning saw of the tenant, as the provider reads it. */
+function sameTenantAs({ fingerprint, acceptsEmptyTenant }: TenantSummary): Record<string, string> {
+  return {
+    ...(fingerprint === undefined ? {} : { [PLANNED_FINGERPRINT]: fingerprint }),
+    ...(acceptsEmptyTenant === true ? { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" } : {}),
+  };
 }
 
 /** Runs the engine; where another run holds the stack, waits for it. A lock that a dead process left is taken away. */

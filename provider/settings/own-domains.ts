@@ -29,6 +29,11 @@ export class OwnDomains {
     for (const domain of domains) for (const above of domainsAbove(domain)) this.#above.set(above, domain);
   }
 
+  /** In canonical form; none where nothing is said of own domains. */
+  get names(): readonly string[] {
+    return [...this.#domains];
+  }
+
   /** The own domain that a domain is, or lies below; undefined when it has nothing to do with one. */
   holding(domain: string): string | undefined {
     if (this.#domains.size === 0) return undefined;

@@ -4,6 +4,7 @@ const PREFIX = "EMAIL_SECURITY_";
 
 /** All variables of the environment that this package, its rollouts and its tests read or set, by their names after the prefix. */
 const VARIABLES: readonly string[] = [
+  "ACCEPT_EMPTY_TENANT",
   "ALLOW_INSECURE_HTTP",
   "API_KEY",
   "BASE_URL",
@@ -19,6 +20,7 @@ const VARIABLES: readonly string[] = [
   "PLAN_DIGEST",
   "ROLLOUT",
   "TENANTS",
+  "TENANT_FINGERPRINT",
   "TEST_FRONT",
   "TEST_SCALE",
   "TEST_SEED",

@@ -73,7 +73,12 @@ export class Snapshot<Row> {
     return (await this.#next()).rows;
   }
 
-  /** The row of the last reading, with the own writes since, if there was one. Reads nothing. */
+  /** The rows of the last reading, with the own writes since, if there was one. Reads nothing. */
+  newest(): Rows<Row> | undefined {
+    return this.#newest?.rows;
+  }
+
+  /** One row of them. */
   known(key: string): Row | undefined {
     return this.#newest?.rows.get(key);
   }

@@ -9,8 +9,9 @@ import {
   type VipEmployeeRow,
 } from "../client";
 import { nameOfVipRow } from "../client/vip-employees";
-import { LISTS, type List } from "../settings/assumptions";
+import { ENTRY_TYPES, LISTS, type List } from "../settings/assumptions";
 import { canonicalMailbox, type EntryValue, naturalKey } from "../settings/entry-value";
+import { type People, peopleOf } from "../settings/tenant-people";
 import { withoutUndefined } from "../settings/without-undefined";
 import { withKnownOutcome } from "./known-outcome";
 import {
@@ -29,6 +30,9 @@ import { Snapshot, type WholeList } from "./snapshot";
 import { type Gather, gatherForAMoment } from "./time";
 import { Turns } from "./turns";
 import { VipBatches } from "./vip-batches";
+
+/** So many VIPs are enough to see whose mailboxes a tenant has. */
+const PEOPLE_ASKED = 100;
 
 export interface TenantOptions {
   readonly client: SettingsClient;
@@ -58,6 +62,7 @@ export class Tenant {
   readonly #writeVip: Turns["write"];
   readonly #entries: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
   readonly #vips: Snapshot<VipEmployeeRow>;
+  #lastPeople: { readonly rows: unknown; readonly changes: number; readonly people: People } | undefined;
   readonly #vipBatches: VipBatches;
   /** The last write of each entry that is under way, by id. */
   readonly #writing = new Map<string, Promise<unknown>>();
@@ -248,6 +253,48 @@ export class Tenant {
   async findVipSurely(email: string): Promise<VipEmployeeRow | undefined> {
     const rows = await this.#vips.secondOpinion((some) => vipIn(some, email) === undefined);
     return vipIn(rows, email);
+  }
+
+  /**
+   * Whose mailboxes are here, by the VIPs: by their shared reading where there is one or one is about to be made anyway, else by
+   * one page.
+   */
+  async people({ isRead }: { readonly isRead: boolean }): Promise<People> {
+    if (isRead) await this.#vips.rows();
+    const known = this.knownPeople();
+    if (known !== undefined) return known;
+    const { items, total } = await this.#client.vipEmployees.list({ page_size: PEOPLE_ASKED });
+    return peopleOf(
+      items.map(({ email }) => email),
+      items.length === total,
+    );
+  }
+
+  /** The same by the last reading of the VIPs, with the own writes since, if there was one. Reads nothing. */
+  knownPeople(): People | undefined {
+    const rows = this.#vips.newest();
+    if (rows === undefined) return undefined;
+    if (this.#lastPeople?.rows !== rows || this.#lastPeople.changes !== rows.changes) {
+      const mailboxes = rows.all().map(({ email }) => email);
+      this.#lastPeople = { rows, changes: rows.changes, people: peopleOf(mailboxes, true) };
+    }
+    return this.#lastPeople.people;
+  }
+
+  /** Whether any of these values or mailboxes is there, be it on another list or of another scope; by the shared reading. */
+  async holdsAny(
+    list: "entries" | "vips",
+    things: Iterable<{ readonly target: { readonly value: string } }>,
+  ): Promise<boolean> {
+    const lists = list === "vips" ? [await this.#vips.rows()] : await this.#bothLists((one) => one.rows());
+    for (const { target } of things) {
+      const names =
+        list === "vips"
+          ? [target.value]
+          : ENTRY_TYPES.map((entryType) => naturalKey(entryType, target.value));
+      if (lists.some((rows) => names.some((name) => rows.named(name).length > 0))) return true;
+    }
+    return false;
   }
 
   /** All rows of a mailbox by the shared reading: it may be written in several ways. */

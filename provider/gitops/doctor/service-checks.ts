@@ -7,7 +7,14 @@ import {
   ServiceError,
   SettingsClient,
 } from "../../client";
-import { type Check, fail, type Observation, ok, type Patient, warn } from "./check";
+import { readOwnDomainNames } from "../../resources/configuration";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { OwnDomains } from "../../settings/own-domains";
+import { areStrangers, type People, peopleOf, strangersSign } from "../../settings/tenant-people";
+import { quote } from "../../settings/text";
+import { lintFiles } from "../files/lint-files";
+import { inspectSettings } from "../files/read-settings";
+import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
 import { addressOf } from "./connection-checks";
 
 /** The key: whether there is one, whether the service takes it, and what it lets see. */
@@ -25,6 +32,7 @@ export const serviceChecks: readonly Check[] = [
     needs: ["key-accepted"],
     look: right("the VIP employees", (client) => client.vipEmployees.list({ page_size: 1 })),
   },
+  { name: "own-domains", needs: ["right-vips"], look: lookAtPeople },
   {
     name: "right-threats",
     needs: ["key-accepted"],
@@ -64,6 +72,58 @@ function lookAtKey(patient: Patient): Observation {
     return fail(`${found}, and looks like a placeholder`, "Was it put in its place? Give the key itself.");
   }
   return ok(`${found}, ${/^[A-Za-z0-9]+$/.test(key) ? "letters and digits" : "letters, digits and signs"}`);
+}
+
+/** Whose mailboxes the tenant has, against the domains that are configured as its own. */
+async function lookAtPeople(patient: Patient): Promise<Observation> {
+  let own: OwnDomains;
+  try {
+    own = ownDomainsOf(patient);
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    return fail("the tenant's own domains can't be read", error.message);
+  }
+  const [first] = own.names;
+  if (first === undefined) {
+    return skipped("ownDomains is set nowhere here: a key of another tenant would be noticed later");
+  }
+  let people: People | undefined;
+  const look = right("the VIP employees", async (client) => {
+    const { items } = await client.vipEmployees.list({ page_size: 100 });
+    people = peopleOf(
+      items.map(({ email }) => email),
+      false,
+    );
+  });
+  const observation = await look(patient);
+  if (people === undefined) return observation;
+  if (areStrangers(people, own)) {
+    return fail(
+      strangersSign(people),
+      "Is the key another tenant's? Where it is the right one, add its domain to ownDomains.",
+    );
+  }
+  if (people.domains.size === 0)
+    return ok("no VIP has a mailbox by which the tenant could be told from another");
+  return ok(
+    `VIPs have mailboxes of ${quote(first)} or another own domain: it is the right tenant, as it seems`,
+  );
+}
+
+/** Those of the environment, and of the settings files here. */
+function ownDomainsOf({ environment, files }: Patient): OwnDomains {
+  const named = readOwnDomainNames(() => undefined, environment);
+  return new OwnDomains([...named, ...ownDomainsInFiles(files)]);
+}
+
+function ownDomainsInFiles(files: readonly string[] = []): readonly string[] {
+  try {
+    return lintFiles(files).tops.flatMap((file) => inspectSettings(file).settings?.ownDomains ?? []);
+  } catch (error) {
+    // What is wrong with the files is told of them.
+    if (error instanceof EmailSecurityError) return [];
+    throw error;
+  }
 }
 
 /** @param onlyFor what does without it, where it is not needed for all. */

@@ -31,6 +31,8 @@ export interface DesiredList {
   readonly confirmedBefore?: number;
   /** The same that the state holds, which a refresh goes by. Default: the options. */
   readonly optionsBefore?: Readonly<Record<string, unknown>>;
+  /** The fingerprint of the tenant's people that the state holds. */
+  readonly fingerprint?: string;
   /** As the list takes them: mode, ignore, protect, limits, adopt, onDelete. */
   readonly options: Readonly<Record<string, unknown>>;
   /** What the files say of each key. */
@@ -52,6 +54,8 @@ export interface KnownList {
   readonly confirmedBefore?: number;
   /** The options of the last run: mode, ignore. Default: what they are now. */
   readonly options?: Readonly<Record<string, unknown>>;
+  /** A salted fingerprint of the domains of the tenant's people, as the last run saw them. */
+  readonly fingerprint?: string;
 }
 
 /**
@@ -80,6 +84,7 @@ export function desiredOf(
       isNew: before?.isThere === false,
       ...(before?.confirmedBefore === undefined ? {} : { confirmedBefore: before.confirmedBefore }),
       ...(before?.options === undefined ? {} : { optionsBefore: before.options }),
+      ...(before?.fingerprint === undefined ? {} : { fingerprint: before.fingerprint }),
       options: settings.lists[name] ?? {},
       about: new Map(declared.map((one) => [one.key, one])),
     };

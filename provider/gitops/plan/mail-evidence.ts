@@ -7,6 +7,10 @@ import type { MailEvidence } from "./make-plan";
 export function mailEvidence(base: EvidenceBase): MailEvidence {
   return {
     summary: evidenceSummary(base),
+    mailboxes: [
+      ...(base.threats ?? []).flatMap(({ recipient = [] }) => recipient),
+      ...(base.reports ?? []).flatMap(({ reporter = [] }) => reporter),
+    ],
     of: (subject) => evidenceOf(base, subject),
     backtest: (entries, changed) =>
       base.threats === undefined
@@ -22,6 +26,7 @@ export function mailEvidence(base: EvidenceBase): MailEvidence {
 export function withoutEvidence(until: string, why: string, days = 0): MailEvidence {
   return {
     summary: { days, threats: 0, reports: 0, until, complete: false, missing: [why] },
+    mailboxes: [],
     of: () => undefined,
     backtest: () => undefined,
   };

@@ -42,13 +42,13 @@ import {
   type Standing,
   type Unmanaged,
 } from "./plan";
-
-/** What is to be done about a stack that declared what was removed on purpose, where its program can be run. */
-export const FORGETTING = "run `pulumi refresh`, which lets the stack forget them";
+import { otherTenantGuards } from "./same-tenant";
 
 /** What the tenant's mail says, where it was asked. */
 export interface MailEvidence {
   readonly summary: EvidenceSummary;
+  /** Mailboxes that it shows as the tenant's own: protected ones, and reporters of phishing. */
+  readonly mailboxes: Iterable<string>;
   /** What it says of one value; undefined where there is no evidence at all. */
   readonly of: (subject: EvidenceSubject) => Evidence | undefined;
   /** The window's threats, replayed; undefined where there is no evidence at all. */
@@ -67,10 +67,25 @@ export interface PlanInput {
   readonly tenant: PlanTenant;
   readonly source: PlanSource;
   readonly mail: MailEvidence;
+  /** The tenant's own domains, beside those that are declared. */
+  readonly ownDomains?: readonly string[];
+  /** Salted fingerprints of the tenant's people that earlier runs saw, beside those of the stack's state. */
+  readonly fingerprints?: readonly string[];
+  /** Whether the person says that the tenant may be empty, or its people have other domains. Default: false. */
+  readonly acceptsEmptyTenant?: boolean;
 }
 
 /** Compares what is declared with what a tenant holds. Pure. */
-export function makePlan({ desired, observed, tenant, source, mail }: PlanInput): Plan {
+export function makePlan({
+  desired,
+  observed,
+  tenant,
+  source,
+  mail,
+  ownDomains = [],
+  fingerprints = [],
+  acceptsEmptyTenant = false,
+}: PlanInput): Plan {
   const comparison = new Comparison(desired, observed);
   for (const list of desired.lists) comparison.compare(list);
   const { bare, guards } = comparison;
@@ -100,7 +115,15 @@ export function makePlan({ desired, observed, tenant, source, mail }: PlanInput)
       Object.entries(desired.rules).map(([path, value]) => [path, JSON.stringify(value)]),
     ),
     changes: changes.toSorted(byImportance),
-    guards: [...comparison.otherTenant(), ...guards],
+    guards: [
+      ...otherTenantGuards(desired, observed, {
+        mailboxes: mail.mailboxes,
+        ownDomains: [...desired.ownDomains, ...ownDomains],
+        fingerprints,
+        accepts: acceptsEmptyTenant,
+      }),
+      ...guards,
+    ],
     unmanaged,
     expired,
     findings: [
@@ -465,22 +488,6 @@ class Comparison {
     return shown;
   }
 
-  /** Where a stack has declared much, and none of it is there, the key is likely that of another tenant. */
-  otherTenant(): Guard[] {
-    const known = this.#desired.lists.flatMap((list) =>
-      Object.entries(list.known ?? {}).flatMap(([key, text]) => (isUnmanaged(text) ? [] : [{ list, key }])),
-    );
-    const isThere = ({ list, key }: (typeof known)[number]): boolean =>
-      (list.kind === "entry" ? this.#observed.entries : this.#observed.vips).has(key);
-    if (known.length < MIN_KNOWN || known.some(isThere)) return [];
-    return [
-      {
-        code: "other-tenant",
-        message: `Of the ${known.length} that this stack has declared before, the tenant holds none. Is the key another tenant's? If all was removed on purpose, ${FORGETTING}, and plan again.`,
-      },
-    ];
-  }
-
   /** The allow/deny list as it would be. */
   listedAfter(): ListedEntry[] {
     const listed = new Map<string, ListedEntry>();
@@ -567,9 +574,6 @@ function acceptedRisks(change: BareChange, own: OwnDomains): Finding[] {
     ...withoutUndefined({ place }),
   }));
 }
-
-/** Fewer than this can go by hand. */
-const MIN_KNOWN = 5;
 
 /** Allows that stay, and whose senders the service found malicious: nobody asks about them in this change. */
 function standingAllows(

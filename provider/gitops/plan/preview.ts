@@ -120,6 +120,7 @@ function desiredList(
   };
   const { entries: _entries, members: _members, __provider, ...options } = after?.inputs ?? {};
   const confirmed = before?.inputs?.["confirmRemovals"];
+  const { tenantFingerprint: fingerprint, ...optionsBefore } = before?.outputs ?? {};
   const place = placeOf(after?.sourcePosition ?? before?.sourcePosition);
   return {
     kind: isEntry ? "entry" : "vip",
@@ -128,8 +129,9 @@ function desiredList(
     declared: content(after?.inputs),
     known: content(before?.outputs ?? before?.inputs),
     isNew: before === undefined,
-    ...withoutUndefined({ optionsBefore: before?.outputs }),
+    ...(before?.outputs === undefined ? {} : { optionsBefore }),
     ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
+    ...(typeof fingerprint === "string" ? { fingerprint } : {}),
     // Of a resource that goes, its last arguments say what deleting it does.
     options: isWhole
       ? after === undefined

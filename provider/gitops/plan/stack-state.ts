@@ -83,13 +83,14 @@ export function knownLists(state: unknown, stack: string, resource: string | und
       ({ urn, type }) =>
         type === dynamicType(kind) && urn.includes(`${TENANT_SETTINGS_TYPE}$`) && nameIn(urn) === name,
     );
-    const { [property]: content = {}, ...options } = found?.outputs ?? {};
+    const { [property]: content = {}, tenantFingerprint: fingerprint, ...options } = found?.outputs ?? {};
     const confirmed = found?.inputs?.["confirmRemovals"];
     return {
       content: isKeyed(content) ? content : {},
       isThere: found !== undefined,
       ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
       ...(found === undefined ? {} : { options }),
+      ...(typeof fingerprint === "string" ? { fingerprint } : {}),
     };
   };
   return { entries: listOf("AllowDenyList", "entries"), vips: listOf("VipList", "members") };

@@ -62,6 +62,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   async create(inputs, context) {
     if (isHeld(context)) await holdEntryToPlan(inputs, inputs, context);
     const before = await context.tenant.findEntry(inputs);
+    await context.confirmTenant("entries");
     const row = await ensureEntry(inputs, context);
     if (before?.id === row.id && Object.keys(differenceOf(before, inputs)).length === 0) {
       context.say(`Took over ${describeEntry(row)}, which is as declared: deleting the resource deletes it.`);
@@ -70,8 +71,9 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     return { id, state: stateOf(id, row, inputs) };
   },
 
-  async lookUp(given, { tenant, ownDomains }) {
+  async lookUp(given, { tenant, ownDomains, confirmTenant }) {
     const row = await lookUpEntry(given, tenant);
+    await confirmTenant("entries");
     if (row === undefined) return undefined;
     const own = ownDomains?.() ?? NO_OWN_DOMAINS;
     const declared = declarableEntry(row, { own, acceptRisk: IMPORTED_RISK });
@@ -86,9 +88,10 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     return { id, state: stateOf(id, row, completeAllowDenyEntry(inputs)), inputs };
   },
 
-  async read(id, state, { tenant }) {
+  async read(id, state, { tenant, confirmTenant }) {
     const query = { ...state, id: state.entryId ?? id };
     const row = await tenant.findEntrySurely(query);
+    await confirmTenant("entries");
     if (row === undefined) return undefined;
     const fresh = stateOf(id, row, state);
     const { list, value, verdictScope, comment, acceptRisk } = fresh;
@@ -113,6 +116,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       return { ...rest, value, ...(acceptRisk === undefined ? {} : { acceptRisk }) };
     }
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, inputs, context);
+    await context.confirmTenant("entries");
     // What a colleague has made of it is what another resource declares, and so that one's: each would take it back.
     if (change.verdict_scope !== undefined && context.isDeclared(entryKey(state))) {
       return stateOf(id, await ensureEntry(inputs, context), inputs);
@@ -152,6 +156,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       );
       return;
     }
+    await context.confirmTenant("entries");
     if (row !== undefined && row.list !== state.list) {
       throw new MovedError(
         `The entry to delete, ${what}, was moved in the meantime: there is ${describeEntry(row)}. Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.`,

@@ -29,6 +29,7 @@ import { sayTwins } from "./twins";
 /** A whole allow/deny list in one resource (reference, section "Allow/deny list"). */
 export const allowDenyList = listLifecycle<AllowDenyListInputs>({
   kind: ENTRIES,
+  list: "entries",
   id: "allow-deny-list",
 
   thing(key, text) {

@@ -51,9 +51,19 @@ export interface Lifecycle<Inputs, State> {
   delete(id: string, state: State, context: Context): Promise<void>;
 }
 
+/** One of the two settings of a tenant. */
+export type TenantList = "entries" | "vips";
+
 /** What a lifecycle works with. */
 export interface Context {
   readonly tenant: Tenant;
+  /**
+   * Done when nothing tells that this is another tenant than the state is of: before anything is written, and before what is
+   * not there is taken for gone. What is to be read of that list is read by then.
+   *
+   * @throws {OtherTenantError} that says what tells it.
+   */
+  readonly confirmTenant: (list: TenantList) => Promise<void>;
   /** Says one sentence to the person at the terminal. */
   readonly say: (sentence: string) => void;
   /** Whether the program that runs declares what has this key. */

@@ -26,6 +26,7 @@ import {
   isDefined,
   type Lifecycle,
   PartialFailure,
+  type TenantList,
 } from "./lifecycle";
 
 /** What every list takes; its content is under the property of its kind. */
@@ -38,6 +39,7 @@ export interface ListInputs {
 /** What tells one kind of whole list from another. */
 export interface ListResource<Inputs extends ListInputs> {
   readonly kind: ListKind;
+  readonly list: TenantList;
   /** The id of every resource of this kind: a list has none of its own at the service. */
   readonly id: string;
   /** The declared thing of a key. */
@@ -187,6 +189,7 @@ export function listLifecycle<Inputs extends ListInputs>(
         );
       }
       const { content, left } = await looking;
+      await context.confirmTenant(resource.list);
       if (left.length > 0) {
         context.say(
           `Left out of the import, and as before at the service: ${counted(left.length, kind)} that can't be declared: ${fewOf(left, " | ")}`,
@@ -202,6 +205,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       const state: State = isUsed ? { ...rest, confirmRemovals } : rest;
       const before = contentOf(state);
       const { known, others } = await resource.observe(before, context, { sure: true });
+      await context.confirmTenant(resource.list);
       const inputs = state as ListInputs;
       const shown = inputs.mode === "exclusive" ? notIgnored(others, inputs) : {};
       const unmanaged = Object.entries(shown).map(([key, text]) => [key, asUnmanaged(text)] as const);
@@ -236,6 +240,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       sayDeclaredElsewhere(own, inputs, context);
       const plan = { declared: {}, known: content, removed: Object.entries(own) };
       if (isHeld(context)) await refuseUnreviewed(plan, inputs, context);
+      await context.confirmTenant(resource.list);
       const failures = await resource.apply(plan, inputs, context);
       if (failures.length === 0) return;
       const error = notApplied(kind, failures, entries.length - others);
@@ -264,6 +269,7 @@ export function listLifecycle<Inputs extends ListInputs>(
     const declared = contentOf(inputs);
     const removed = removals(kind, known, declared, inputs);
     if (isHeld(context)) await refuseUnreviewed({ declared, known, removed }, inputs, context);
+    await context.confirmTenant(resource.list);
     const failures = await resource.apply({ declared, known, removed }, inputs, context);
     const content: Record<string, string> = { ...declared };
     for (const { key, there } of failures) {

@@ -59,6 +59,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     const { tenant, say, hold } = context;
     if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
     const before = await tenant.findVip(inputs.email);
+    await context.confirmTenant("vips");
     await sayVipTwins([inputs.email], context);
     const row = await ensureVip(inputs, tenant);
     hold([keyOfVip(inputs.email)]);
@@ -71,7 +72,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     return { id: canonicalMailbox(inputs.email), state: stateOf(row, inputs) };
   },
 
-  async lookUp(given, { tenant }) {
+  async lookUp(given, { tenant, confirmTenant }) {
     const mailbox = parseMailbox(given.trim());
     if (!mailbox.ok) {
       const reason = mailbox.reason.replace(/^is /, "it is ");
@@ -80,6 +81,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       );
     }
     const row = await tenant.findVipSurely(mailbox.value);
+    await confirmTenant("vips");
     if (row === undefined) return undefined;
     const comment = canonicalComment(row.comment);
     const email = mailbox.value;
@@ -90,6 +92,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   async read(id, state, context) {
     const email = state.email ?? id;
     const row = await context.tenant.findVipSurely(email);
+    await context.confirmTenant("vips");
     if (row === undefined) return undefined;
     await sayVipTwins([email], context);
     const fresh = stateOf(row, state);
@@ -106,8 +109,10 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     const { tenant } = context;
     if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
     // Added by a run that failed before it could be read back: the state holds no more than what was sent.
-    if (!isReadBack(state)) return stateOf(await ensureVip(inputs, tenant), inputs);
-    if (sameComment(state.comment, inputs.comment)) return withArguments(state, inputs);
+    const isKnown = isReadBack(state);
+    if (isKnown && sameComment(state.comment, inputs.comment)) return withArguments(state, inputs);
+    await context.confirmTenant("vips");
+    if (!isKnown) return stateOf(await ensureVip(inputs, tenant), inputs);
     try {
       // The answer of the edit has no directory fields; those of the state still hold.
       return { ...directoryFields(state), ...stateOf(await writeComment(inputs, tenant), inputs) };
@@ -135,6 +140,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       return;
     }
     const row = await tenant.findVipSurely(state.email);
+    await context.confirmTenant("vips");
     if (row === undefined) {
       say(`${state.email} was no VIP any more; nothing was written.`);
       return;

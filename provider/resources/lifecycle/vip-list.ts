@@ -30,6 +30,7 @@ import { declaredVip, ensureVip, keyOfVip, mailboxOf } from "./vip-writes";
 /** A whole VIP list in one resource (reference, section "VIP employees"). */
 export const vipList = listLifecycle<VipListInputs>({
   kind: MEMBERS,
+  list: "vips",
   id: "vip-list",
 
   thing(email, text, { onDelete }) {

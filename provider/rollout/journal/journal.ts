@@ -48,6 +48,10 @@ export interface TenantSummary {
   readonly isStackThere: boolean;
   /** Whether an engine was killed in the middle of it. Default: false. */
   readonly isStackPending?: boolean;
+  /** A salted fingerprint of the domains of the tenant's people, as the planning saw them. */
+  readonly fingerprint?: string;
+  /** Whether the person said that the tenant may be empty, or its people have other domains. Default: false. */
+  readonly acceptsEmptyTenant?: boolean;
   /** A settings file that is declared first, which writes nothing: what the stack is to know before it can remove it. */
   readonly first?: string;
   /** What a rollback leaves as it is, since somebody changed it after the rollout: `allow partner.example`. */

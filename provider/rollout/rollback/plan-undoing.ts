@@ -4,8 +4,10 @@ import type { Settings } from "../../gitops/files/settings";
 import { desiredOf, type KnownList, type KnownLists } from "../../gitops/plan/desired";
 import type { Change, Plan } from "../../gitops/plan/plan";
 import { planJson } from "../../gitops/plan/render/json";
+import { seenFingerprint } from "../../gitops/plan/same-tenant";
 import { isUnmanaged, type KeyedList } from "../../settings/keyed-list";
 import { printable, quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
 import type { Asking } from "../address-health";
 import { RolloutError } from "../errors";
 import type { AtPlace } from "../plan-each";
@@ -29,6 +31,8 @@ export interface TakenBackPlan {
   readonly rollout: string;
   /** What it changed there. */
   readonly plan: Plan;
+  /** Of the tenant's people, as the rollout saw them when it was planned; none where it saw nobody. */
+  readonly fingerprints: readonly string[];
 }
 
 /**
@@ -42,7 +46,7 @@ export interface TakenBackPlan {
 export async function planUndoing(
   target: Target,
   key: string,
-  { rollout, plan: done }: TakenBackPlan,
+  { rollout, plan: done, fingerprints }: TakenBackPlan,
   context: PlanningContext,
   asking: Asking,
   atPlace: AtPlace,
@@ -61,7 +65,8 @@ export async function planUndoing(
   const first = target.settings.replace(/\.yaml$/, ".first.yaml");
   if (isPartlyUnknown) made.set(first, settingsText(standing, NOTHING));
   const known = isPartlyUnknown ? withStanding(stack.known, standing) : stack.known;
-  const plan = planOf(target, settings, desiredOf(settings, known, []), observed, host);
+  const desired = desiredOf(settings, known, []);
+  const plan = planOf(target, settings, desired, observed, host, context, fingerprints);
   const isDone = plan.changes.length === 0 && !stack.isPending;
   return {
     planned: {
@@ -70,6 +75,8 @@ export async function planUndoing(
       digest: plan.digest,
       summary: {
         ...summaryOf(plan),
+        ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
+        ...(context.acceptsEmptyTenant ? { acceptsEmptyTenant: true } : {}),
         resource: stack.resource,
         isStackThere: stack.isThere,
         isStackPending: stack.isPending,
@@ -78,7 +85,7 @@ export async function planUndoing(
       },
       ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
     },
-    guards: await guardsOf(plan, target, context),
+    guards: guardsOf(plan, target),
     changes: plan.changes.map(toldChange),
     made,
   };

@@ -71,6 +71,7 @@ export async function rollbackOf(
   const isUndone = new Set(undone.map(({ name }) => name));
   const left = meant.filter((one) => hasFile(one) || isUndone.has(one.name));
   const names = new Set(left.map(({ name }) => name));
+  const seen = new Map(left.map(({ name, summary }) => [name, summary?.fingerprint]));
   return {
     targets: left.map(({ name, target }) =>
       isUndone.has(name) ? { ...target, settings: `${FOLDER}/${name}.yaml` } : target,
@@ -86,7 +87,9 @@ export async function rollbackOf(
     planTenant: async (target, key, context, asking, atPlace) => {
       if (!isUndone.has(target.name)) return await planTarget(target, key, context, asking, atPlace);
       const plan = await planOf(journal, id, target.name);
-      return await planUndoing(target, key, { rollout: id, plan }, context, asking, atPlace);
+      const fingerprint = seen.get(target.name);
+      const undone = { rollout: id, plan, fingerprints: fingerprint === undefined ? [] : [fingerprint] };
+      return await planUndoing(target, key, undone, context, asking, atPlace);
     },
     files: to?.files,
   };

@@ -106,7 +106,7 @@ describe("email-security doctor", () => {
     };
     const examination = await Examination.of(environment, { files: settings });
     expect(examination.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
-    expect(examination.with("skipped")).toEqual(["tls", "plugin"]);
+    expect(examination.with("skipped")).toEqual(["tls", "own-domains", "plugin"]);
     expect(examination.with("warn")).toEqual([]);
     expect(examination.with("fail")).toEqual([]);
     expect(examination.code).toBe(0);

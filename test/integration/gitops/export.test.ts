@@ -367,6 +367,7 @@ describe("email-security export --pulumi-import", () => {
       say: () => undefined,
       isDeclared: () => false,
       hold: () => undefined,
+      confirmTenant: async () => undefined,
       isHeldElsewhere: () => false,
     };
     return await Promise.all(

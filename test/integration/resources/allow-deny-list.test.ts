@@ -68,7 +68,11 @@ describe("the life of a list", () => {
     const content = { "evil.example": "deny: INC-7", "partner.example": "allow", "192.0.2.7": "deny" };
     expect((await list.up({ entries: content })).outcome).toBe("created");
     expect(list.id).toBe("allow-deny-list");
-    expect(list.properties).toEqual({ entries: content, tenant: new URL(tenant.sandbox.url).host });
+    expect(list.properties).toEqual({
+      entries: content,
+      tenant: new URL(tenant.sandbox.url).host,
+      tenantFingerprint: expect.any(String),
+    });
     const trace = tenant.trace();
     expect(trace.slice(0, 2)).toEqual(READ_BOTH_LISTS);
     expect(trace.slice(2, 4).sort()).toEqual([
@@ -261,7 +265,7 @@ describe("exclusive", () => {
     tenant.trace();
     expect((await list.up({ entries: { "evil.example": "deny" } })).outcome).toBe("updated");
     expect(tenant.writes()).toEqual([]);
-    expect(list.properties).toEqual({ entries: { "evil.example": "deny" }, tenant: expect.any(String) });
+    expect(list.properties).toMatchObject({ entries: { "evil.example": "deny" } });
   });
 
   it("destroyed, leaves what it only found", async () => {

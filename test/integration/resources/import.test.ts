@@ -39,6 +39,7 @@ async function processOn(options: SandboxOptions, ownDomains: readonly string[] 
       say: (sentence) => said.push(sentence),
       isDeclared: () => false,
       hold: () => undefined,
+      confirmTenant: async () => undefined,
       isHeldElsewhere: () => false,
       ownDomains: () => new OwnDomains(ownDomains),
     },

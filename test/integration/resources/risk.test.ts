@@ -84,7 +84,17 @@ describe("one entry", () => {
     const { properties } = await entry.declare({ list: "allow", value: "partner.example", comment: "C-7" });
     expect(Object.keys(properties).sort()).toEqual(
       [
-        ...["comment", "createdAt", "createdBy", "entryType", "list", "tenant", "value", "verdictScope"],
+        ...[
+          "comment",
+          "createdAt",
+          "createdBy",
+          "entryType",
+          "list",
+          "tenant",
+          "tenantFingerprint",
+          "value",
+          "verdictScope",
+        ],
         ...(FRONT === "native" ? ["entryId"] : []),
       ].sort(),
     );

@@ -72,6 +72,7 @@ describe("create", () => {
       jobTitle: "Payroll Specialist",
       department: expect.any(String),
       tenant: new URL(tenant.sandbox.url).host,
+      tenantFingerprint: expect.any(String),
     });
     expect(tenant.trace()).toEqual([
       ...READ_VIPS,
@@ -178,7 +179,7 @@ describe("create", () => {
 });
 
 describe("update", () => {
-  it("edits the comment, and takes it away, by exactly one request each", async () => {
+  it("edits the comment, and takes it away, by exactly one write each", async () => {
     await using tenant = await sandboxTenant();
     const vip = tenant.provider.resource("vipEmployee");
     const made = await vip.declare(cfo);
@@ -191,7 +192,9 @@ describe("update", () => {
     const bare = await vip.change(edited, { email: cfo.email });
     expect(bare.properties["comment"]).toBeUndefined();
     expect(tenant.trace()).toEqual([
+      ...READ_VIPS,
       'PATCH /vip_employees {"email":"Yuki.Sato@acme.example","comment":"Signs payments over 10k"} 200',
+      ...READ_VIPS,
       'PATCH /vip_employees {"email":"Yuki.Sato@acme.example","comment":""} 200',
     ]);
     expect((await vip.change(bare, { email: cfo.email })).changed).toBe(false);

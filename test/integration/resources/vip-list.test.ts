@@ -66,7 +66,11 @@ describe("the life of a VIP list", () => {
     const content = { [person(0)]: "Board", [person(1)]: "Board", [person(2)]: "Signs", [person(3)]: "" };
     expect((await list.up({ members: content })).outcome).toBe("created");
     expect(list.id).toBe("vip-list");
-    expect(list.properties).toEqual({ members: content, tenant: new URL(tenant.sandbox.url).host });
+    expect(list.properties).toEqual({
+      members: content,
+      tenant: new URL(tenant.sandbox.url).host,
+      tenantFingerprint: expect.any(String),
+    });
     const trace = tenant.trace();
     expect(trace[0]).toBe(READ_VIPS[0]);
     expect(counted(trace.filter((line) => line.startsWith("POST"))).sort()).toEqual([

@@ -6,6 +6,7 @@ import type { Declaration as Declared } from "../../../provider/resources/lifecy
 import { Program } from "../../../provider/resources/program";
 import { PROVIDER_PROPERTY } from "../../../provider/resources/pulumi-values";
 import type { ReviewedPlan } from "../../../provider/resources/reviewed-plan";
+import { SameTenant } from "../../../provider/resources/same-tenant";
 import type { HandlerName } from "../../../provider/resources/shell";
 import { NO_OWN_DOMAINS } from "../../../provider/settings/own-domains";
 import { Tenant } from "../../../provider/tenant";
@@ -260,6 +261,14 @@ export class Provider implements AsyncDisposable {
     const declared: Declared[] = [];
     const managed: Declared[] = [];
     const program = new Program();
+    const sameTenant = new SameTenant({
+      keyFrom: () => "the key",
+      ownDomains: () => NO_OWN_DOMAINS,
+      // Stories empty a tenant on purpose.
+      accepts: () => true,
+      say: () => {},
+      moment: async () => {},
+    });
     const session: Session = {
       configure: () => {},
       context: () => ({
@@ -267,6 +276,7 @@ export class Provider implements AsyncDisposable {
         say: () => {},
         isDeclared: (key) => declared.some(({ has }) => has(key)),
         hold: () => {},
+        confirmTenant: (list) => sameTenant.confirm(list, tenant),
         isHeldElsewhere: () => false,
         reviewed: () => reviewed,
       }),
@@ -279,6 +289,7 @@ export class Provider implements AsyncDisposable {
         if (collisions.length === 0) declared.push(declaration);
         return collisions;
       },
+      sameTenant,
       tenant: () => new URL(url).host,
       say: () => {},
     };

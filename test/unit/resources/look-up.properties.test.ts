@@ -60,6 +60,7 @@ function process({ ownDomains }: Held): Context & { readonly said: string[] } {
     say: (sentence) => said.push(sentence),
     isDeclared: () => false,
     hold: () => undefined,
+    confirmTenant: async () => undefined,
     isHeldElsewhere: () => false,
     ownDomains: () => new OwnDomains(ownDomains),
     said,

@@ -155,7 +155,7 @@ const GUARDS: Readonly<Record<string, string>> = {
   protect: "what is protected",
   ignore: "what is ignored",
   preview: "the preview",
-  "other-tenant": "nothing of this stack being there",
+  "other-tenant": "the key being another tenant's, as it seems",
 };
 
 function headlineOf(plan: Plan, dangers: number, accepted: number, warnings: number): Words {
