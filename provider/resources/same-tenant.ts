@@ -58,6 +58,7 @@ export class SameTenant {
   #settled: Promise<void> | undefined;
   #people: Promise<People | undefined> | undefined;
   #seen: People | undefined;
+  #hasRefused = false;
   #hasJudged = false;
 
   constructor(options: SameTenantOptions) {
@@ -179,7 +180,14 @@ export class SameTenant {
     }
   }
 
+  /** Told in full once, and not at each of thousands of resources. */
   #refuse({ sign, way }: Refusal, { baseUrl }: Tenant): never {
+    if (this.#hasRefused) {
+      throw new OtherTenantError(
+        "The key reaches another tenant than it is meant for, as it seems; another resource of this run tells by what. Nothing was changed.",
+      );
+    }
+    this.#hasRefused = true;
     throw new OtherTenantError(
       `The key reaches another tenant than it is meant for, as it seems: at ${quote(URL.parse(baseUrl)?.host ?? baseUrl)}, ${sign}. Nothing was changed. Check whose key ${this.#options.keyFrom()} is. ${way}`,
     );

@@ -1,0 +1,49 @@
+import {
+  type Sandbox,
+  type ScenarioEmployee,
+  type ScenarioTenant,
+  startSandbox,
+} from "../../provider/sandbox";
+
+/** What tells two tenants of {@link twoTenants} apart: `acme` has people at acme.example, `globex` at globex.example. */
+export interface TwoTenantsOptions {
+  /** Whether they have people, by whom a tenant is known. Default: true. */
+  readonly people?: boolean;
+  /** More mail domains of a tenant's people, by its name. */
+  readonly domains?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Two tenants at one host, with no entries: a key of each is `sandbox-<name>-ci`. */
+export async function twoTenants(options: TwoTenantsOptions = {}): Promise<Sandbox> {
+  return await startSandbox({
+    scenario: { name: "two", tenants: [tenantOf("acme", options), tenantOf("globex", options)] },
+  });
+}
+
+function tenantOf(name: string, { people = true, domains = {} }: TwoTenantsOptions): ScenarioTenant {
+  return {
+    name,
+    keyLabels: { ci: "ci", console: "console" },
+    detectedAt: "2026-01-01T00:00:00Z",
+    employees: people ? [`${name}.example`, ...(domains[name] ?? [])].map(chiefOf) : [],
+    manualVips: [],
+    exclusions: [],
+    entries: [],
+    threats: 0,
+  };
+}
+
+/** Somebody whom automatic detection takes for a VIP. */
+export function chiefOf(domain: string): ScenarioEmployee {
+  return {
+    email: `ceo@${domain}`,
+    fullName: "Dana Reyes",
+    jobTitle: "Chief Executive Officer",
+    department: "Executive",
+  };
+}
+
+/** Requests that change something, at whichever tenant. */
+export function writesOf({ requests }: Sandbox): string[] {
+  return requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
+}
