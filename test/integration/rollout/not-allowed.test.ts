@@ -124,6 +124,18 @@ it("needs no word where keys are so by their name and go to this machine", async
   expect(new Set(service.heard)).toEqual(new Set(["key-of-acme"]));
 });
 
+it("asks no state backend on another machine that the project alone names", async () => {
+  targets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
+  writeFileSync(
+    join(folder, "Pulumi.yaml"),
+    `name: p\nruntime: nodejs\nbackend: { url: "${stranger.url}" }\n`,
+  );
+  const { code, output } = await rollout({ PULUMI_BACKEND_URL: "", PULUMI_ACCESS_TOKEN: "pul-token" });
+  expect(code).toBe(1);
+  expect(output).toContain(`PULUMI_BACKEND_URL=${stranger.url}/ [ERR_ROLLOUT_NOT_ALLOWED]`);
+  expect(stranger.heard).toEqual([]);
+});
+
 it("takes a rollout of a journal for no more than a file", async () => {
   targets(`  acme: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }\n`);
   const database = join(folder, ".email-security/rollouts.db");

@@ -160,3 +160,20 @@ describe("from a command", () => {
     expect(await refused(node(""))).toContain("is empty");
   });
 });
+
+it.each([
+  [variable("AWS_SECRET_ACCESS_KEY"), "EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY"],
+  [{ from: "file", path: "/etc/hostname" } as const, "EMAIL_SECURITY_KEY_FILES=/etc/hostname"],
+  [node("0"), "EMAIL_SECURITY_COMMANDS="],
+])(
+  "of a journal that a worker reads is not taken where its own run does not allow it: %o",
+  async (key, setting) => {
+    const environment = {
+      AWS_SECRET_ACCESS_KEY: "secret",
+      EMAIL_SECURITY_SERVICES: "https://mail-security.example",
+    };
+    const asked = readKey(target("acme", {}, { key, place: PLACE }), { environment });
+    await expect(asked).rejects.toMatchObject({ code: "ERR_ROLLOUT_NOT_ALLOWED" });
+    await expect(asked).rejects.toThrow(setting);
+  },
+);
