@@ -109,7 +109,8 @@ export function checkBaseUrl(baseUrl: string, allowInsecureHttp: boolean): strin
   return `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 }
 
-function isLoopback(hostname: string): boolean {
+/** Whether a host is this machine. */
+export function isLoopback(hostname: string): boolean {
   const host = hostname.replace(/^\[(.+)\]$/, "$1");
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }

@@ -1,4 +1,5 @@
 import { ConfigurationError, type SettingsClientOptions } from "../client";
+import { refuseOtherService } from "../client/allowed-services";
 import { MAX_TIMEOUT_MS } from "../client/transport";
 import { OwnDomains, parseOwnDomains } from "../settings/own-domains";
 import { quote } from "../settings/text";
@@ -21,7 +22,8 @@ type Setting = keyof typeof SETTINGS;
  * Which tenant is meant: an explicit provider instance's own configuration alone; else the environment, and what it
  * leaves out from the stack's configuration.
  *
- * @throws {ConfigurationError} that names what is missing and where it can be given, or a variable that was misspelt.
+ * @throws {ConfigurationError} that names what is missing and where it can be given, a variable that was misspelt, or an
+ * address that the run sends no key to.
  */
 export function readConfiguration(
   config: ConfigSource,
@@ -36,6 +38,7 @@ export function readConfiguration(
   };
   const baseUrl = required("baseUrl", "address of the settings service");
   const apiKey = required("apiKey", "API key of the tenant");
+  refuseOtherService(baseUrl, environment);
   const timeoutMs = readTimeoutMs(config, environment);
   return {
     baseUrl,

@@ -89,6 +89,9 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_NOT_TRIED: { act: "Mend the reasons that are told" },
   // Of the rollout itself.
   ERR_ROLLOUT_KEY: { act: "Make the key readable from where the targets file says that it is" },
+  ERR_ROLLOUT_NOT_ALLOWED: {
+    act: "Set what the message names in the environment of the process that changes tenants, where all of it is meant",
+  },
   ERR_ROLLOUT_NOT_AS_DECLARED: { act: "See who else changes this tenant" },
   ERR_ROLLOUT_STOPPED: { act: "Nothing needs to be mended: it was stopped" },
   ERR_ROLLOUT_BUSY: { act: "Do what the message says" },

@@ -43,7 +43,7 @@ export class RolloutCommands {
 }
 
 /** A word as the shell reads it back; quoted only where it has to be. */
-function shellWord(text: string): string {
+export function shellWord(text: string): string {
   return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 

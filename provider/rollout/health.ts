@@ -6,6 +6,8 @@ import { printable, quote } from "../settings/text";
 import type { AddressHealth, Asking } from "./address-health";
 import type { TenantRecord } from "./journal/journal";
 import { type Reach, withTargetClient } from "./target-client";
+import { commandEnvironment } from "./targets/allowed";
+import { refuseNotAllowed } from "./targets/not-allowed";
 import { readKey } from "./targets/read-key";
 import type { HealthCheck, ThreatLimit, Wave } from "./wave";
 
@@ -19,9 +21,7 @@ export interface Health {
 /** What a health check works with. */
 export interface HealthContext {
   readonly rollout: string;
-  /** The environment of the command, without any key. */
-  readonly commandEnvironment: NodeJS.ProcessEnv;
-  /** How the tenants are asked. */
+  /** How the tenants are asked, and what the run allows. */
   readonly reach: Reach;
   /** What is known of their addresses. */
   readonly addresses: AddressHealth;
@@ -43,7 +43,9 @@ export async function checkHealth(
   const { threats } = health;
   const found = [
     ...(threats === undefined ? [] : await manyThreats(threats, changed, context)),
-    ...(await commandFailed(health, name, changed, context)),
+    ...(await commandFailed(health, name, changed, context).catch((error: unknown) => [
+      `The command can't be run: ${withCode(error)}`,
+    ])),
   ];
   if (found.length > 0) return { isWell: false, message: atMost(found) };
   return { isWell: true, message: "All checks are well." };
@@ -51,21 +53,24 @@ export async function checkHealth(
 
 /** The command hears of its wave from its environment. */
 async function commandFailed(
-  { command, timeoutMs }: HealthCheck,
+  health: HealthCheck,
   wave: string,
   changed: readonly TenantRecord[],
-  { rollout, commandEnvironment, aborted }: HealthContext,
+  { rollout, reach: { environment }, aborted }: HealthContext,
 ): Promise<readonly string[]> {
+  const { command, timeoutMs } = health;
   const [program, ...args] = command ?? [];
   if (program === undefined) return [];
-  const environment = {
-    ...commandEnvironment,
+  // It is the journal's: who went on with the rollout may have been shown another one.
+  refuseNotAllowed("the rollout", [], [{ name: wave, health }], environment);
+  const own = {
+    ...commandEnvironment(environment),
     EMAIL_SECURITY_ROLLOUT: rollout,
     EMAIL_SECURITY_WAVE: wave,
     EMAIL_SECURITY_TENANTS: changed.map(({ name }) => name).join(","),
   };
   const child = spawn(program, args, {
-    env: environment,
+    env: own,
     stdio: ["ignore", "pipe", "pipe"],
     // Ctrl-C in the terminal is for the rollout, which finishes the check.
     detached: true,

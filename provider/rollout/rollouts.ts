@@ -40,6 +40,7 @@ import { takenBackSoFar, takenBackText } from "./rollback/taken-back";
 import { projectFolder, requirePassphrase, stateBackend } from "./state-backend";
 import { checkReach, lookWith, type Reach } from "./target-client";
 import { assignWaves } from "./targets/assign-waves";
+import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
 import { type Selection, selectTargets } from "./targets/select-targets";
 import type { Target } from "./targets/target";
@@ -156,6 +157,7 @@ export class Rollouts {
    *
    * @throws {TargetsFileError} with every mistake in the file.
    * @throws {UnassignedTargetsError} when a tenant is in no wave.
+   * @throws {NotAllowedError} when the targets ask for what the run does not allow.
    * @throws {SameKeyError} when two are the same tenant of the service.
    */
   async plan(request: PlanRequest): Promise<PlannedRequest> {
@@ -262,10 +264,11 @@ export class Rollouts {
           `The planning of the rollout ${id} was interrupted, and nothing was written: begin a new one.`,
         );
       }
-      checkReach(
-        this.#options.environment,
-        (await journal.tenants(id)).map(({ target }) => target),
-      );
+      const { environment } = this.#options;
+      const targets = (await journal.tenants(id)).map(({ target }) => target);
+      // Whoever can write into the journal decides no more than who can write the targets file.
+      refuseNotAllowed(record.spec.source, targets, record.spec.waves, environment);
+      checkReach(environment, targets);
       const isMinded = await this.#begin(record, request).catch((error: unknown) => {
         throw beforeAnything(error);
       });
@@ -381,6 +384,7 @@ export class Rollouts {
       Pick<PlanRolloutOptions, "files" | "planTenant">,
   ): Promise<PlannedRollout> {
     const { environment } = this.#options;
+    refuseNotAllowed(spec.source, targets, spec.waves, environment);
     const backend = stateBackend(environment, projectFolder(spec.source));
     const fingerprint = { ...spec, backend: backend.fingerprint };
     requirePassphrase(environment, backend, [...stackFilesOf(fingerprint, targets).values()]);
@@ -563,7 +567,6 @@ export class Rollouts {
         capacity: this.capacity(request.maxConcurrent),
         health: {
           rollout: id,
-          commandEnvironment: clean,
           reach,
           addresses,
           now: Date.now,

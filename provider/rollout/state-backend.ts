@@ -4,6 +4,8 @@ import { parse } from "yaml";
 import { ConfigurationError } from "../client";
 import { hashOf } from "../settings/plan-digest";
 import { quote } from "../settings/text";
+import { shellWord } from "./commands";
+import { NotAllowedError } from "./targets/not-allowed";
 
 /** Where the state of all stacks is. */
 export interface StateBackend {
@@ -16,19 +18,28 @@ export interface StateBackend {
 }
 
 /**
- * The state backend: of the environment (`PULUMI_BACKEND_URL`), else of the project beside the targets file.
+ * The state backend: of the environment (`PULUMI_BACKEND_URL`), else of the project beside the targets file, where that is
+ * a folder of this machine: what is elsewhere gets the run's credentials, and a file of the repository does not decide who.
  *
  * @param project the folder of the project.
  * @throws {ConfigurationError} when it is no address, or a folder that does not exist.
+ * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) when the project alone names another machine.
  */
 export function stateBackend(environment: NodeJS.ProcessEnv, project: string): StateBackend {
-  const given = environment["PULUMI_BACKEND_URL"] || projectBackend(project);
+  const allowed = environment["PULUMI_BACKEND_URL"];
+  const given = allowed || projectBackend(project);
   if (!given) {
     return { url: undefined, shown: "the one that Pulumi is logged in to", fingerprint: hashOf("logged in") };
   }
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(given)) {
     throw new ConfigurationError(
       `PULUMI_BACKEND_URL is ${quote(given, 300)}, which is no address; a folder is written as ${quote(`file://${resolve(project, given)}`, 300)}.`,
+    );
+  }
+  if (!allowed && !given.startsWith("file://")) {
+    const shown = withoutPassword(given);
+    throw new NotAllowedError(
+      `This run does not allow the state backend ${quote(shown, 300)}, which Pulumi.yaml names: it would be sent the credentials of the run. Nothing was run or sent. If it is meant, set where the run is started: PULUMI_BACKEND_URL=${shellWord(shown)}`,
     );
   }
   // The engine runs in another folder than this.

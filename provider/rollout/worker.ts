@@ -10,6 +10,7 @@ import type { DoJob } from "./lanes/lane";
 import { workOnPgBoss } from "./lanes/work-on-pg-boss";
 import { PermitOffice } from "./permits/permit-office";
 import { checkReach, lookWith, type Reach } from "./target-client";
+import { bareEnvironment } from "./targets/allowed";
 import type { ServiceLimit } from "./targets/target";
 import { tenantJob } from "./tenant-job";
 import type { TenantState } from "./wave";
@@ -51,6 +52,7 @@ export async function runWorker({
   checkReach(environment, []);
   const journal = await Journal.open(await openDatabase(database));
   const office = new PermitOffice(journal.database);
+  // Which tenants' keys are in the rest, only each rollout tells.
   const pool = new EnginePool(bareEnvironment(environment));
   const places = new WorkPlaces(journal, environment);
   // As the rollouts say whose tenants are taken.
@@ -101,12 +103,4 @@ export async function runWorker({
 /** As the reports call it. */
 function toldOf(state: TenantState): string {
   return state === "done" ? "changed" : state;
-}
-
-/** What a program needs to run, whatever it does: which tenants' keys are in the rest, only each rollout tells. */
-const BARE =
-  /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TEMP|TMP|TZ|LANG|LC_\w+|NODE_\w+|SYSTEMROOT|COMSPEC|PATHEXT|USERPROFILE|(LOCAL)?APPDATA)$/i;
-
-function bareEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => BARE.test(name)));
 }

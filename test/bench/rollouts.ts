@@ -154,6 +154,7 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   return {
     ...engine.environment(),
     ...Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_KEY`, `sandbox-${name}-ci`])),
+    EMAIL_SECURITY_KEY_VARIABLES: names.map((name) => `${name.toUpperCase()}_KEY`).join(","),
     EMAIL_SECURITY_BASE_URL: url,
     PULUMI_BACKEND_URL: `file://${join(folder, ".state")}`,
     PULUMI_CONFIG_PASSPHRASE: "",

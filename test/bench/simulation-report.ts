@@ -202,6 +202,8 @@ function tenantReport(changes: number): TenantReport {
     wave: "rest",
     state: "done",
     host: "service.example",
+    address: "https://mail-security.example",
+    keyFrom: "the environment variable EMAIL_SECURITY_API_KEY",
     stack: "tenant-1000",
     planned: { added: changes, changed: 0, removed: 0 },
     changes: Array.from({ length: changes }, () => ({

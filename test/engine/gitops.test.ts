@@ -186,7 +186,7 @@ describe("a pull request from a fork", () => {
     repository.nextRun();
     // Run by hand, it takes no plan at all, be it of a pull request that is open still.
     const byHand = await repository.onMain("merge", "apply", { github: { event_name: "workflow_dispatch" } });
-    expect(byHand.ran).not.toContain("actions/download-artifact@v5");
+    expect(byHand.ran.join()).not.toContain("actions/download-artifact");
     expect(byHand.outputs).toMatchObject({ code: "3" });
     repository.nextRun();
     await repository.change(({ artifacts }) => {
@@ -200,7 +200,7 @@ describe("a pull request from a fork", () => {
       if (mine !== undefined) artifacts.push({ ...mine, expired: true });
     });
     const merge = await repository.onMain("merge", "apply");
-    expect(merge.ran).not.toContain("actions/download-artifact@v5");
+    expect(merge.ran.join()).not.toContain("actions/download-artifact");
     // There is nothing to do, and so nothing to approve.
     expect(merge.outputs).toEqual({ code: "3", changes: "0" });
     const approved = await repository.onMain("merge", "approved", { needs: { apply: merge } });
@@ -263,7 +263,26 @@ describe("the nightly comparison", () => {
       const propose = await repository.onMain("drift", "propose", { needs: { drift } });
       expect(propose.result, `${time}: ${propose.log}`).toBe("success");
     }
-    expect((await repository.state()).pulls).toMatchObject([{ head: "email-security-drift" }]);
+    expect((await repository.state()).pulls).toMatchObject([{ head: "email-security-drift", state: "open" }]);
+
+    // Once that one is merged or closed, the next is a new one, and a stranger's of that name is left alone.
+    const stranger = { head: "email-security-drift", state: "open", isCrossRepository: true, body: "mine" };
+    for (const over of ["merged", "closed"]) {
+      await repository.change(({ pulls }) => {
+        Object.assign(pulls.at(-1) ?? {}, { state: over, body: "as it was" });
+        if (over === "merged") pulls.push({ ...stranger, number: 2, title: "" });
+      });
+      const propose = await repository.onMain("drift", "propose", { needs: { drift } });
+      expect(propose.result, propose.log).toBe("success");
+      await repository.change(({ pulls }) => void pulls.sort((one, other) => one.number - other.number));
+    }
+    const { pulls } = await repository.state();
+    expect(pulls.map(({ number, state, body }) => [number, state, body.split("\n")[0]])).toEqual([
+      [1, "merged", "as it was"],
+      [2, "open", "mine"],
+      [3, "closed", "as it was"],
+      [4, "open", expect.stringContaining("drift")],
+    ]);
     await repository.git.git("fetch", "--quiet", "origin");
     const diff = await repository.git.git("diff", "main", "origin/email-security-drift", "--", "settings");
     expect(diff).toMatch(/^\+ +- value: clicked\.example\n\+ +comment: "phish at 2 am"/m);

@@ -26,6 +26,7 @@ beforeAll(async () => {
 `,
     sandbox: { intercept: (request) => atRequest(request) },
   });
+  fleet.environment["EMAIL_SECURITY_COMMANDS"] = '[./check.sh, "a word"]';
   await fleet.write("check.sh", '#!/bin/sh\nenv > seen.txt\necho "not well: $1" >&2\ntest -e well\n');
   await chmod(`${fleet.folder}/check.sh`, 0o755);
 });

@@ -96,6 +96,7 @@ export class Fleet implements AsyncDisposable {
         PULUMI_HOME: join(folder, ".home"),
         PULUMI_NODEJS_TRANSPILE_ONLY: "true",
         ...Object.fromEntries(keys),
+        EMAIL_SECURITY_KEY_VARIABLES: keys.map(([variable]) => variable).join(","),
       },
       engine.command,
       options,

@@ -209,6 +209,8 @@ function tenantOf(
     wave: `${wave}${text}`,
     state: isUnchanged ? "unchanged" : "pending",
     host: `mail-security-${index % 4}.example${text}`,
+    address: `https://mail-security-${index % 4}.example${text}`,
+    keyFrom: `the environment variable ${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_KEY${text}`,
     stack: name,
     planned: isUnchanged
       ? { added: 0, changed: 0, removed: 0 }

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { ConfigurationError } from "../../client";
 import { checkBaseUrl } from "../../client/address";
+import { refuseOtherService } from "../../client/allowed-services";
 import { printable } from "../../settings/text";
 import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
 
@@ -27,12 +28,14 @@ const CERTIFICATE_DAYS = 14;
 
 const DAY_MS = 86_400_000;
 
-/** The service's address. @throws {ConfigurationError} when it is none. */
+/** The service's address. @throws {ConfigurationError} when it is none, or the run sends no key there. */
 export function addressOf({ environment }: Patient): string {
-  return checkBaseUrl(
+  const address = checkBaseUrl(
     environment["EMAIL_SECURITY_BASE_URL"] ?? "",
     /^(1|true|yes)$/i.test(environment["EMAIL_SECURITY_ALLOW_INSECURE_HTTP"] ?? ""),
   );
+  refuseOtherService(address, environment);
+  return address;
 }
 
 function lookAtAddress(patient: Patient): Observation {

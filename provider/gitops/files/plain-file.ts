@@ -73,7 +73,7 @@ function namedFolder(file: string, here: string): string {
 }
 
 /** What a path leads to; of what is not there, as far as it is. */
-function realPath(path: string): string {
+export function realPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {

@@ -6,6 +6,7 @@ import type { RolloutCommands } from "../commands";
 import type { PlannedRollout } from "../plan-rollout";
 import type { SharedChange } from "./change-tally";
 import { duration } from "./duration";
+import { keyRoutes, routeWords } from "./key-routes";
 import type { ReportTextOptions } from "./report-text";
 import type { RolloutReport, TenantReport } from "./rollout-report";
 import { listOf, SIGNS } from "./told-rollout";
@@ -55,6 +56,7 @@ export function overviewText(
   leftAsTheyAre(paper, tenants, limit);
   risks(paper, tenants, limit);
   wavesOf(paper, report);
+  keysOf(paper, tenants, limit);
   for (const { why, command } of report.advice) {
     paper.gap();
     paper.text([sentence(why)]);
@@ -227,6 +229,17 @@ function wavesOf(paper: Paper, { waves }: RolloutReport): void {
       );
     }
   }
+}
+
+/** Who is sent which keys: of those that are alike one line. */
+function keysOf(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
+  if (tenants.length === 0) return;
+  paper.heading(["Keys"]);
+  const routes = keyRoutes(tenants);
+  for (const route of routes.slice(0, limit)) {
+    paper.marked("·", routeWords(route, tenants.length), { indent: INDENT });
+  }
+  rest(paper, routes.length - limit);
 }
 
 function rest(paper: Paper, count: number): void {

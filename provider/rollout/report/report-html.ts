@@ -2,6 +2,7 @@ import { htmlPage, htmlVerdict } from "../../gitops/plan/render/html-page";
 import { given, Html, html, htmlWords } from "../../gitops/plan/render/html-text";
 import { join, number, say, sentence, given as told, type Words } from "../../gitops/plan/render/words";
 import { duration } from "./duration";
+import { keyRoutes, routeWords } from "./key-routes";
 import { REPORT_STYLE } from "./report-style";
 import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
 import {
@@ -53,6 +54,7 @@ ${timeline(report, times)}
 ${report.waves.map((wave) => waveHtml(wave, words, byWave.get(wave.name) ?? [], times.get(wave.name)?.workMs))}
 ${failures(numbered.filter(({ tenant }) => tenant.state === "failed"))}
 ${tenants(report, byWave)}
+${keys(report)}
 </main>
 <footer>
 <p>Digest <code>${report.digest}</code></p>
@@ -187,6 +189,16 @@ ${all.map((one) => tenantHtml(one, false))}</ul></details>`;
   })}</section>`;
 }
 
+/** Who is sent which keys; of those that are alike one line. */
+function keys({ tenants: all }: RolloutReport): Html | undefined {
+  if (all.length === 0) return undefined;
+  const routes = keyRoutes(all);
+  return html`<section><h2>Keys</h2><ul class="keys">${routes.map(
+    (route) => html`<li>${htmlWords(routeWords(route, all.length))}</li>
+`,
+  )}</ul></section>`;
+}
+
 /** So many tenants of a wave are listed without unfolding them. */
 const FEW = 30;
 
@@ -216,7 +228,7 @@ function changesHtml(tenant: TenantReport): Html | undefined {
 }
 
 function factsOf(tenant: TenantReport): [label: string, words: Words][] {
-  const { host, stack, labels, attempts, worker, startedAt, durationMs, alarms } = tenant;
+  const { address, keyFrom, stack, labels, attempts, worker, startedAt, durationMs, alarms } = tenant;
   const named = Object.entries(labels).map(([key, value]): Words => say`${told(key)} = ${told(value)}`);
   const alarming = [
     ...(alarms.danger > 0 ? [`${number(alarms.danger)} risky`] : []),
@@ -224,7 +236,8 @@ function factsOf(tenant: TenantReport): [label: string, words: Words][] {
     ...(alarms.warning > 0 ? [`${number(alarms.warning)} with a warning`] : []),
   ].join(", ");
   return [
-    ["Service", [told(host)]],
+    ["Service", [told(address)]],
+    ["Key from", [told(keyFrom)]],
     ["Stack", [told(stack)]],
     ...(named.length > 0 ? [["Labels", join(named, ", ")] as [string, Words]] : []),
     ...(alarming === "" ? [] : [["Alarms", [alarming]] as [string, Words]]),

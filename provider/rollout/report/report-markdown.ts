@@ -7,6 +7,7 @@ import {
 import { bytesOf, filled } from "../../gitops/plan/render/room";
 import { counted, given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
 import { duration } from "./duration";
+import { keyRoutes, routeWords } from "./key-routes";
 import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
 import {
   leftOut,
@@ -77,6 +78,7 @@ function sectionsOf(report: RolloutReport, { failures }: ToldRollout): Section[]
     ...(failures.length === 0 ? [] : [(room: number) => failed(failures, room)]),
     ...(waves.length === 0 ? [] : [(room: number) => waveTable(report, words, room)]),
     ...(others.length === 0 ? [] : [(room: number) => tenantTable(others, words, room)]),
+    ...(tenants.length === 0 ? [] : [(room: number) => keyList(tenants, room)]),
   ];
 }
 
@@ -173,6 +175,14 @@ function tenantTable(all: readonly TenantReport[], words: RolloutWords, room: nu
   const rows = all.map((tenant) => () => `${tenantRow(tenant, words, MOST_CHANGES)}\n`);
   const short = all.map((tenant) => () => `${tenantRow(tenant, words, 0)}\n`);
   return `${filled(head, [rows, short], room - close.length, (rest) => `… and ${number(rest)} more.\n`)}${close}`;
+}
+
+/** Who is sent which keys; of those that are alike one line. */
+function keyList(tenants: readonly TenantReport[], room: number): string {
+  const lines = keyRoutes(tenants).map(
+    (route) => () => `- ${markdownWords(routeWords(route, tenants.length), { limit: 200 }).trimEnd()}\n`,
+  );
+  return `${filled("### Keys\n\n", [lines], room - 1, (rest) => `… and ${number(rest)} more.\n`)}\n`;
 }
 
 /** So many rows are read without unfolding them. */

@@ -2,6 +2,7 @@ import type { RolloutCommands } from "../commands";
 import { retriable, talliesOf, waitingSince } from "../journal/across-rollouts";
 import type { Journal, RolloutRecord, TenantRecord } from "../journal/journal";
 import { takenBackSoFar } from "../rollback/taken-back";
+import { nameOf } from "../targets/read-key";
 import type { RolloutState, TenantState } from "../wave";
 import { isOpen } from "../which-rollout";
 import {
@@ -83,6 +84,8 @@ function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
     wave,
     state,
     host: URL.parse(target.baseUrl)?.host ?? target.baseUrl,
+    address: target.baseUrl,
+    keyFrom: nameOf(target.key),
     stack: target.stack,
     planned: summary?.planned ?? { added: 0, changed: 0, removed: 0 },
     changes: summary?.changes ?? [],

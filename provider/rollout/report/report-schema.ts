@@ -98,6 +98,8 @@ const tenant = z
     wave: text("The name of its wave."),
     state: tenantState,
     host: text("The service's host."),
+    address: text("The address that its key is sent to."),
+    keyFrom: text("Where its key comes from, in words and without the key."),
     stack: text("The Pulumi stack."),
     planned: z
       .strictObject({ added: count("Added."), changed: count("Changed."), removed: count("Removed.") })

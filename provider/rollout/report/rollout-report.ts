@@ -70,6 +70,10 @@ export interface TenantReport {
   readonly state: TenantState;
   /** The service's host. */
   readonly host: string;
+  /** The address that its key is sent to. */
+  readonly address: string;
+  /** Where its key comes from, in words and without the key: `the environment variable ACME_KEY`. */
+  readonly keyFrom: string;
   readonly stack: string;
   /** What the plan changes; all 0 where there is no plan. */
   readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };

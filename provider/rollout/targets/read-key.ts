@@ -1,10 +1,12 @@
 import { type ExecFileException, execFile } from "node:child_process";
-import { open } from "node:fs/promises";
 import { ApiKey } from "../../client/api-key";
 import { lineText } from "../../gitops/files/finding";
+import { readPlainFile } from "../../gitops/files/plain-file";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { secretsIn } from "../../settings/secrets";
 import { excerpt, quote } from "../../settings/text";
+import { commandEnvironment } from "./allowed";
+import { refuseNotAllowed } from "./not-allowed";
 import type { KeySource, Target } from "./target";
 
 /** A tenant's key can't be had, or is none; only this tenant is concerned. Nothing of what was read is in the message. */
@@ -16,23 +18,26 @@ export class RolloutKeyError extends EmailSecurityError {
 
 /** How a key is read. */
 export interface KeyOptions {
-  /** Variables: where keys are, and what commands are given. */
+  /** Variables: where keys are, what of a target is allowed, and what commands are given of them. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** How long a command may take, in milliseconds. Default: 30 seconds. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Reads a tenant's key from where the targets file says, without the line's end.
+ * Reads a tenant's key from where the targets file says, without the line's end. What the run does not allow is neither read
+ * nor run, whoever has written the target: a file or a journal.
  *
+ * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) when the run does not allow the source, or the address that the key is for.
  * @throws {RolloutKeyError} (`ERR_ROLLOUT_KEY`) when there is none, or it is nothing that a header can carry. It names
  * the tenant, the source and what to do.
  */
 export async function readKey(
-  target: Pick<Target, "name" | "key" | "place">,
+  target: Target,
   { environment, timeoutMs = 30_000 }: KeyOptions,
 ): Promise<string> {
   const { key: source } = target;
+  refuseNotAllowed(target.place.file, [target], [], environment);
   const fail: Fail = (why, advice) => {
     const where = `${lineText(target.place)}: the key of ${quote(target.name)}`;
     throw new RolloutKeyError(`${where} can't be used: ${nameOf(source)} ${why}. ${advice}`);
@@ -68,11 +73,12 @@ async function textOf(
     const value = Object.hasOwn(environment, source.variable) ? environment[source.variable] : undefined;
     return value ?? fail("is not set", adviceFor(source));
   }
-  if (source.from === "file") return await fileText(source.path, fail);
+  if (source.from === "file") return fileText(source.path, fail);
   return await commandText(source.command, environment, timeoutMs, fail);
 }
 
-function nameOf(source: KeySource): string {
+/** Where a key comes from, in words. */
+export function nameOf(source: KeySource): string {
   if (source.from === "environment") return `the environment variable ${source.variable}`;
   if (source.from === "file") return `the file ${quote(source.path, 300)}`;
   // Its arguments may say more than is good to show.
@@ -87,18 +93,14 @@ function adviceFor(source: KeySource): string {
   return "It must print the tenant's API key, alone on one line, and end with 0.";
 }
 
-async function fileText(path: string, fail: Fail): Promise<string> {
+function fileText(path: string, fail: Fail): string {
   const advice =
     "Put the tenant's API key there, where this user can read it, or name another source under `key`.";
   try {
-    await using file = await open(path, "r");
-    const stat = await file.stat();
-    if (!stat.isFile()) return fail("is no plain file", advice);
-    if (stat.size > MAX_BYTES) return fail(`has more than ${MAX_BYTES} bytes`, "It must hold the key alone.");
-    return await file.readFile("utf8");
+    return readPlainFile(path, MAX_BYTES).toString("utf8");
   } catch (error) {
-    if (error instanceof EmailSecurityError) throw error;
-    const { code = "" } = error as NodeJS.ErrnoException;
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === undefined) return fail(message.replace(/^it /, ""), "It must hold the key alone.");
     return fail(code === "ENOENT" ? "does not exist" : `can't be read (${code})`, advice);
   }
 }
@@ -120,7 +122,7 @@ function commandText(
       }
     };
     const options = {
-      env: environment,
+      env: commandEnvironment(environment),
       timeout: timeoutMs,
       killSignal: "SIGKILL",
       maxBuffer: MAX_BYTES,

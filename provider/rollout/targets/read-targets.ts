@@ -11,6 +11,7 @@ import type { YamlSource } from "../../gitops/files/yaml-source";
 import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { HealthCheck } from "../wave";
+import { named } from "./placeholders";
 import type { KeySource, ServiceLimit, Target, Targets, WaveRule } from "./target";
 import { TargetsFileError } from "./targets-file-error";
 import {
@@ -362,11 +363,6 @@ function saidOf<Field extends keyof RawTenant>(
     }
   }
   return undefined;
-}
-
-function named(text: string, name: string): string {
-  const capitals = name.toUpperCase().replace(/[^A-Z0-9]/g, "_");
-  return text.replace(/\{(name|NAME)\}/g, (_all, which: string) => (which === "name" ? name : capitals));
 }
 
 function keyIdentity(key: KeySource): string {

@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
-import { cp, readFile, writeFile } from "node:fs/promises";
+import { globSync, readFileSync } from "node:fs";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Ajv } from "ajv";
@@ -9,6 +10,7 @@ import { actionlint } from "../../support/actionlint";
 import { EmptyFolder } from "../../support/packed-package";
 import {
   GITOPS,
+  type GitLabJob,
   gitLabJobs,
   gitLabPipeline,
   type Job,
@@ -34,6 +36,15 @@ const scripts: [string, string][] = [
     script.join("\n"),
   ]),
 ];
+
+/** What each workflow and action of the examples uses, by its file, with the comment behind it. */
+const ACTIONS: [file: string, uses: string][] = globSync("examples/**/.github/**/*.yml", {
+  exclude: ["**/node_modules/**"],
+}).flatMap((file) =>
+  [...readFileSync(file, "utf8").matchAll(/^\s*(?:- )?uses: (.*)$/gm)].map(
+    ([, uses = ""]): [string, string] => [file, uses],
+  ),
+);
 
 /** Whether a job can reach the tenant's key. */
 const hasKey = ({ steps: own }: Job): boolean => own.some(({ uses }) => uses === "./.github/actions/prepare");
@@ -100,10 +111,26 @@ describe("the workflows for GitHub", () => {
     expect(workflow("merge").jobs["approved"]?.environment).toBe("production-approval");
   });
 
-  it.each(steps.filter(([, { uses }]) => uses !== undefined))(
-    "name the version of each action, of GitHub, Pulumi or AWS themselves: %s %o",
-    (_job, { uses }) => {
-      expect(uses).toMatch(/^(?:\.\/\.github\/|(?:actions|github|pulumi|aws-actions)\/[\w/-]+@v\d+$)/);
+  it.each(ACTIONS)(
+    "pin each action by the commit of a version that is named, of GitHub, Pulumi or AWS themselves: %s %s",
+    (_file, uses) => {
+      expect(uses).toMatch(
+        /^(?:\.\/\.github\/\S+|(?:actions|github|pulumi|aws-actions)\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/,
+      );
+    },
+  );
+
+  it("pin a version of an action by one commit", () => {
+    const pins = new Set(ACTIONS.map(([, uses]) => uses.replace(/^([\w-]+\/[\w-]+)[^@]*/, "$1")));
+    const versions = [...pins].map((pin) => pin.replace(/@\S+/, ""));
+    expect(versions.toSorted()).toEqual([...new Set(versions)].sort());
+  });
+
+  it.each(jobs.filter(([, job]) => hasKey(job)))(
+    "send the key to the one service, and install nothing beside it: %s",
+    (_name, { env }) => {
+      expect(env?.["EMAIL_SECURITY_SERVICES"]).toBe(env?.["EMAIL_SECURITY_BASE_URL"]);
+      expect(env?.["EMAIL_SECURITY_ENGINE"]).toBe("path");
     },
   );
 });
@@ -125,6 +152,42 @@ describe("the pipeline for GitLab", () => {
       '$CI_PIPELINE_SOURCE == "merge_request_event" && $CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_MERGE_REQUEST_PROJECT_ID',
     ]);
   });
+
+  it.each(["gitops", "rollout"])(
+    "has Pulumi before it plans, and installs it without any secret: %s",
+    async (name) => {
+      await using folder = await EmptyFolder.create();
+      const commands = join(folder.path, "commands");
+      await mkdir(commands);
+      for (const program of ["npm", "curl", "tar", "apt-get"]) {
+        const file = join(commands, program);
+        await writeFile(file, `#!/bin/sh\necho "${program} $(env | grep -c s3cret)" >> "$SEEN"\n`, {
+          mode: 0o755,
+        });
+      }
+      const pipeline = gitLabPipeline(`examples/${name}`);
+      const job = (pipeline[".tenant"] ?? pipeline["rollout"]) as GitLabJob & {
+        readonly id_tokens: object;
+        readonly variables: Record<string, string>;
+      };
+      const tokens = name === "gitops" ? ["GITLAB_TOKEN", "CI_JOB_TOKEN"] : ["CI_JOB_TOKEN"];
+      const secrets = [...Object.keys({ ...job.id_tokens, ...(job.secrets as object) }), ...tokens];
+      const install = job.before_script?.find((script) => script.includes("npm ci")) ?? "";
+      const seen = join(folder.path, "seen");
+      await promisify(execFile)("bash", ["-c", install], {
+        env: {
+          // Without a Pulumi.
+          PATH: `${commands}:/usr/bin:/bin`,
+          SEEN: seen,
+          ...Object.fromEntries(secrets.map((secret) => [secret, "s3cret"])),
+        },
+      });
+      const told = (await readFile(seen, "utf8")).trim().split("\n");
+      expect(told).toEqual(expect.arrayContaining(["npm 0", "curl 0", "tar 0"]));
+      expect(told.filter((line) => !line.endsWith(" 0"))).toEqual([]);
+      expect(job.variables["EMAIL_SECURITY_ENGINE"]).toBe("path");
+    },
+  );
 
   it("applies one at a time", () => {
     expect(gitLabJobs()["apply"]?.resource_group).toBe("production");

@@ -121,7 +121,12 @@ ${tenants.join("")}waves:
   );
   const rollouts = await Rollouts.open({
     database: join(folder, "rollouts.db"),
-    environment: { ...environment, ...keys, ...more },
+    environment: {
+      ...environment,
+      ...keys,
+      EMAIL_SECURITY_KEY_VARIABLES: Object.keys(keys).join(","),
+      ...more,
+    },
   });
   try {
     const planned = await rollouts.plan({ file: join(folder, "tenants.yaml"), maxConcurrent: 2 });
@@ -274,11 +279,11 @@ it("ends at once what waits for a silent address, when a person stops the planni
   });
   await writeFile(
     join(folder, "stopped.yaml"),
-    `version: 1\nproject: down\ntenants:\n  s0: { baseUrl: ${silent.url}, settings: settings.yaml, key: { environment: S0_KEY } }\n`,
+    `version: 1\nproject: down\ntenants:\n  s0: { baseUrl: ${silent.url}, settings: settings.yaml, key: { environment: EMAIL_SECURITY_API_KEY_S0 } }\n`,
   );
   const rollouts = await Rollouts.open({
     database: join(folder, "rollouts.db"),
-    environment: { ...environment, S0_KEY: "s0", EMAIL_SECURITY_TIMEOUT_MS: "600000" },
+    environment: { ...environment, EMAIL_SECURITY_API_KEY_S0: "s0", EMAIL_SECURITY_TIMEOUT_MS: "600000" },
   });
   const planning = rollouts.plan({ file: join(folder, "stopped.yaml"), stopping: stopping.signal });
   await expect(planning).rejects.toMatchObject({ code: "ERR_ROLLOUT_STOPPED" });
@@ -296,6 +301,7 @@ describe("a health check of threats", () => {
     const reach: Reach = {
       environment: {
         ...Object.fromEntries([...named("s", 40), "l"].map((name) => [`${name}_KEY`, name])),
+        EMAIL_SECURITY_KEY_VARIABLES: [...named("s", 40), "l"].map((name) => `${name}_KEY`).join(","),
         EMAIL_SECURITY_TIMEOUT_MS: `${TIMEOUT_MS}`,
       },
       permits: () => ({ take: async () => {}, refused: () => {} }),
@@ -318,7 +324,6 @@ describe("a health check of threats", () => {
       tenants,
       {
         rollout: "r",
-        commandEnvironment: {},
         reach,
         addresses: new AddressHealth({ look: lookWith(reach) }),
         now: () => 60_000,

@@ -89,7 +89,7 @@ async function run(
   const events: RolloutEvent[] = [];
   const job = journaledJob({ journal, worker: "host:1", environment: {} }, change);
   // No wave is checked.
-  const health = { rollout: id, commandEnvironment: {}, now: Date.now } as unknown as HealthContext;
+  const health = { rollout: id, now: Date.now } as unknown as HealthContext;
   try {
     const state = await conduct(id, {
       journal,

@@ -279,6 +279,8 @@ function environment(): NodeJS.ProcessEnv {
     HOME: process.env["HOME"],
     PULUMI_BACKEND_URL: `file://${join(base, "state")}`,
     PULUMI_CONFIG_PASSPHRASE: "",
+    EMAIL_SECURITY_KEY_VARIABLES: "T0_NO_SUCH_KEY,T1_NO_SUCH_KEY",
+    EMAIL_SECURITY_SERVICES: "https://mail-security.example",
   };
 }
 

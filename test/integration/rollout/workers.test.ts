@@ -322,7 +322,6 @@ async function begun(
         lane,
         health: {
           rollout: id,
-          commandEnvironment: {},
           reach: { environment: {}, permits: () => ({ take: async () => {}, refused: () => {} }) },
           addresses: new AddressHealth({ look: async () => {} }),
           now: Date.now,

@@ -70,13 +70,33 @@ const commands = {
       { state: "closed" },
     );
   },
+  "pr list"() {
+    const listed = state.pulls.filter(
+      (pull) => pull.state === value("--state") && pull.head === value("--head"),
+    );
+    print(listed.slice(0, Number(value("--limit"))).toReversed());
+  },
   "pr edit"() {
-    const pull = state.pulls.find(({ head }) => head === args[2]);
+    // As the real one: by its number, or the newest of a branch, also one that was merged.
+    const pull = state.pulls.findLast(({ number, head }) => String(number) === args[2] || head === args[2]);
     if (pull === undefined) throw new Error(`gh: no pull request of ${args[2]}`);
     pull.body = body();
   },
   "pr create"() {
-    state.pulls.push({ head: value("--head"), title: value("--title"), body: body() });
+    const head = value("--head");
+    const isThere = state.pulls.some(
+      (pull) => pull.state === "open" && pull.head === head && !pull.isCrossRepository,
+    );
+    if (isThere) throw new Error(`gh: a pull request of ${head} is open already`);
+    const number = state.pulls.length + 1;
+    state.pulls.push({
+      number,
+      state: "open",
+      isCrossRepository: false,
+      head,
+      title: value("--title"),
+      body: body(),
+    });
   },
 };
 

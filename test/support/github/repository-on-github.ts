@@ -19,7 +19,14 @@ export interface GitHubState {
   }[];
   comments: { id: number; issue: number; body: string; user: { login: string } }[];
   issues: { number: number; state: string; title: string; body: string }[];
-  pulls: { head: string; title: string; body: string }[];
+  pulls: {
+    number: number;
+    state: string;
+    isCrossRepository: boolean;
+    head: string;
+    title: string;
+    body: string;
+  }[];
 }
 
 /** A pull request: which it is, and of which branch. */

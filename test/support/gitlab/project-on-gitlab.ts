@@ -91,7 +91,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
         environment[token] = `a token for ${aud}`;
       for (const secret of Object.keys(hidden.secrets)) environment[secret] ??= this.git.key;
       for (const [variable, text] of Object.entries(hidden.variables)) {
-        environment[variable] = text.replace("$CI_BUILDS_DIR", builds);
+        environment[variable] = text.replace(/\$(\w+)/g, (_, name: string) => environment[name] ?? "");
       }
     }
     const before_script = job.before_script ?? hidden?.before_script ?? standard.before_script;

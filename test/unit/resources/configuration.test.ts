@@ -139,3 +139,29 @@ describe("the tenant", () => {
     ).toBeUndefined();
   });
 });
+
+describe("the addresses that the run sends keys to", () => {
+  const environment = { EMAIL_SECURITY_SERVICES: "https://mail-security.example" };
+  const configured =
+    (baseUrl: string, more: Record<string, string> = {}) =>
+    (key: string) =>
+      ({ "email-security:baseUrl": baseUrl, "email-security:apiKey": "k", ...more })[key];
+
+  it("bind the stack's configuration, and an explicit Provider that has the key itself", () => {
+    const instance = { "email-security:instance": "acme" };
+    for (const more of [{}, instance]) {
+      expect(
+        readConfiguration(configured("https://mail-security.example/", more), environment),
+      ).toMatchObject({
+        apiKey: "k",
+      });
+      expect(() => readConfiguration(configured("https://evil.example", more), environment)).toThrow(
+        'The service\'s address (baseUrl) is "https://evil.example", to which this run sends no key: EMAIL_SECURITY_SERVICES does not name it. Nothing was sent. If it is meant, set it where the run is started: EMAIL_SECURITY_SERVICES=https://mail-security.example,https://evil.example',
+      );
+    }
+  });
+
+  it("are any where the run says nothing of them", () => {
+    expect(readConfiguration(configured("https://evil.example"), {})).toMatchObject({ apiKey: "k" });
+  });
+});

@@ -248,7 +248,7 @@ class Story {
       journal,
       lane,
       capacity: 1,
-      health: { rollout: id, commandEnvironment: {}, now: Date.now } as unknown as HealthContext,
+      health: { rollout: id, now: Date.now } as unknown as HealthContext,
       beforeWave: marks.beforeWave(id),
       onEvent: () => {},
       stopping: new AbortController().signal,

@@ -137,6 +137,8 @@ function reportOf(waves: readonly Wave[], addressOf: (name: string) => string): 
       labels: {},
       state: "pending" as const,
       host: addressOf(name),
+      address: `https://${addressOf(name)}`,
+      keyFrom: `the environment variable ${name}`,
       stack: name,
       planned: { added: 1, changed: 0, removed: 0 },
       changes: [],

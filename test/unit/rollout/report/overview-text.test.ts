@@ -35,6 +35,8 @@ function overviewOf(plans: readonly (readonly TenantChange[])[], most?: number):
   return overviewText(report, planned, new RolloutCommands());
 }
 
+const NO_PLAN = { guards: [], backend: "file:///state", changes: [] };
+
 const deny = (value: string, alarm?: "danger" | "warning"): TenantChange => ({
   sign: "add",
   kind: "entry",
@@ -97,5 +99,34 @@ test("what it tells and what it leaves out are together all changes, and each co
         expect(told + more).toBe(all.flat().length);
       },
     ),
+  );
+});
+
+test("tells which address is sent whose keys from where, and of those that are alike one line", () => {
+  expect(overviewText(rollouts.large.before, NO_PLAN, new RolloutCommands())).toContain(
+    [
+      "Keys",
+      "",
+      ...[0, 1, 2, 3].map(
+        (number) =>
+          `  · https://mail-security-${number}.example is sent the keys of 250 tenants, from the environment variable {NAME}_KEY`,
+      ),
+      "\n",
+    ].join("\n"),
+  );
+  const [first, second] = rollouts.small.before.tenants.map((tenant) => ({
+    ...tenant,
+    address: "https://mail-security.example",
+  }));
+  if (first === undefined || second === undefined) throw new Error("no tenants");
+  const tenants = [first, { ...second, keyFrom: 'the file "/run/secrets/globex"' }];
+  expect(
+    overviewText({ ...rollouts.small.before, tenants }, NO_PLAN, new RolloutCommands(), { width: 200 }),
+  ).toContain(
+    `Keys
+
+  · https://mail-security.example is sent the key of acme-000, from the environment variable ACME_000_KEY
+  · https://mail-security.example is sent the key of globex-001, from the file "/run/secrets/globex"
+`,
   );
 });

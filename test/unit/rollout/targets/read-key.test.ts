@@ -1,7 +1,10 @@
+import { execFileSync } from "node:child_process";
+import { symlinkSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readKey } from "../../../../provider/rollout/targets/read-key";
 import type { KeySource } from "../../../../provider/rollout/targets/target";
 import { LintedFolder } from "../../../support/linted-folder";
+import { target } from "../../../support/rollout-target";
 
 const PLACE = { file: "tenants.yaml", line: 7, column: 3 };
 const ENVIRONMENT = { PATH: process.env["PATH"], ACME_API_KEY: "abc-123" };
@@ -11,7 +14,17 @@ function read(
   environment: Record<string, string | undefined> = ENVIRONMENT,
   timeoutMs = 20_000,
 ) {
-  return readKey({ name: "acme", key, place: PLACE }, { environment, timeoutMs });
+  // This run allows just what is asked for.
+  const allowing = {
+    EMAIL_SECURITY_SERVICES: "https://mail-security.example",
+    ...(key.from === "environment" ? { EMAIL_SECURITY_KEY_VARIABLES: key.variable } : {}),
+    ...(key.from === "file" ? { EMAIL_SECURITY_KEY_FILES: key.path } : {}),
+    ...(key.from === "command" ? { EMAIL_SECURITY_COMMANDS: JSON.stringify(key.command) } : {}),
+  };
+  return readKey(target("acme", {}, { key, place: PLACE }), {
+    environment: { ...allowing, ...environment },
+    timeoutMs,
+  });
 }
 
 async function refused(...given: Parameters<typeof read>): Promise<string> {
@@ -72,13 +85,41 @@ describe("from a file", () => {
     expect(await told("large")).toContain("has more than 65536 bytes");
     expect(await told("large/key")).toContain("can't be read (ENOTDIR)");
   });
+
+  it("that waits for a writer or has no end is told at once, and not opened", async () => {
+    using folder = new LintedFolder({});
+    execFileSync("mkfifo", [folder.path("pipe")]);
+    symlinkSync("/dev/zero", folder.path("endless"));
+    for (const name of ["pipe", "endless"]) {
+      expect(await refused({ from: "file", path: folder.path(name) })).toContain("is no plain file");
+    }
+  });
 });
 
 describe("from a command", () => {
-  it("is what it prints, with the environment and nothing to read", async () => {
-    expect(
-      await read(node("process.stdin.on('end', () => console.log(process.env.ACME_API_KEY)).resume()")),
-    ).toBe("abc-123");
+  it("is what it prints, with nothing to read", async () => {
+    expect(await read(node("process.stdin.on('end', () => console.log('abc-123')).resume()"))).toBe(
+      "abc-123",
+    );
+  });
+
+  it("sees what every program needs and what the run names for commands, and nobody's key", async () => {
+    const program = node("console.log(Object.keys(process.env).sort().join())");
+    const environment = {
+      PATH: "/usr/bin:/bin",
+      HOME: "/nowhere",
+      GLOBEX_KEY: "secret",
+      EMAIL_SECURITY_API_KEY: "secret",
+      AWS_SECRET_ACCESS_KEY: "secret",
+      VAULT_ADDR: "https://vault.example",
+      VAULT_TOKEN: "secret",
+      VAULTING: "high",
+    };
+    expect(await read(program, environment)).toBe("HOME,PATH");
+    const named = { ...environment, EMAIL_SECURITY_COMMAND_VARIABLES: "VAULT_*,GLOBEX_KEY" };
+    expect(await read(program, { ...named, EMAIL_SECURITY_KEY_VARIABLES: "GLOBEX_*" })).toBe(
+      "HOME,PATH,VAULT_ADDR,VAULT_TOKEN",
+    );
   });
 
   it("is no shell's", async () => {
@@ -119,3 +160,20 @@ describe("from a command", () => {
     expect(await refused(node(""))).toContain("is empty");
   });
 });
+
+it.each([
+  [variable("AWS_SECRET_ACCESS_KEY"), "EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY"],
+  [{ from: "file", path: "/etc/hostname" } as const, "EMAIL_SECURITY_KEY_FILES=/etc/hostname"],
+  [node("0"), "EMAIL_SECURITY_COMMANDS="],
+])(
+  "of a journal that a worker reads is not taken where its own run does not allow it: %o",
+  async (key, setting) => {
+    const environment = {
+      AWS_SECRET_ACCESS_KEY: "secret",
+      EMAIL_SECURITY_SERVICES: "https://mail-security.example",
+    };
+    const asked = readKey(target("acme", {}, { key, place: PLACE }), { environment });
+    await expect(asked).rejects.toMatchObject({ code: "ERR_ROLLOUT_NOT_ALLOWED" });
+    await expect(asked).rejects.toThrow(setting);
+  },
+);

@@ -1,0 +1,135 @@
+import { delimiter, dirname } from "node:path";
+import { isLoopback } from "../../client/address";
+import { lineText } from "../../gitops/files/finding";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { quote } from "../../settings/text";
+import { shellWord } from "../commands";
+import type { Wave } from "../wave";
+import { ALLOWING, Allowed, type Refused } from "./allowed";
+import { named, unnamed } from "./placeholders";
+import type { Target } from "./target";
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A targets file, or a journal, asks for what the run does not allow. Nothing was run, and no key was read or sent. */
+export class NotAllowedError extends EmailSecurityError {
+  constructor(message: string) {
+    super("ERR_ROLLOUT_NOT_ALLOWED", message);
+  }
+}
+
+/** Something that is refused, and whose it is. */
+interface Asked extends Refused {
+  /** The tenant; absent: it is a wave's. */
+  readonly target?: Target;
+  /** Whose it is, as it is told of one. */
+  readonly of: string;
+}
+
+/**
+ * Refuses what tenants and waves ask for and the run does not allow: all of it at once, before anything is run, read or sent.
+ *
+ * @param source what asks for it, as a person calls it: the targets file.
+ * @throws {NotAllowedError} (`ERR_ROLLOUT_NOT_ALLOWED`) that says what would allow it.
+ * @throws {ConfigurationError} when what the run allows can't be read.
+ */
+export function refuseNotAllowed(
+  source: string,
+  targets: readonly Target[],
+  waves: readonly Pick<Wave, "name" | "health">[],
+  environment: Environment,
+): void {
+  const allowed = new Allowed(environment);
+  const asked: readonly Asked[] = [
+    ...targets.flatMap((target) =>
+      allowed
+        .refusedOf(target)
+        .map((one): Asked => ({ ...one, target, of: `${quote(target.name)} (${lineText(target.place)})` })),
+    ),
+    ...waves.flatMap(({ name, health }) =>
+      (health === undefined ? [] : allowed.refusedHealth(health)).map(
+        (one): Asked => ({ ...one, of: `the health of the wave ${quote(name)}` }),
+      ),
+    ),
+  ];
+  if (asked.length === 0) return;
+  throw new NotAllowedError(
+    [
+      `This run does not allow what ${quote(source, 300)} asks for. Nothing was run, and no key was read or sent.`,
+      ...toldOf(asked),
+      "Whoever changes that file must not decide it. If all of this is meant, set where the run is started:",
+      ...Object.keys(ALLOWING).flatMap((by) => settingFor(by as Refused["by"], asked, targets, environment)),
+    ].join("\n"),
+  );
+}
+
+/** So many are told, and of each so many tenants. */
+const SHOWN = 20;
+const SHOWN_TENANTS = 3;
+
+function toldOf(asked: readonly Asked[]): readonly string[] {
+  // What differs by the tenant's name alone is told once.
+  const groups = [...Map.groupBy(asked, ({ told, target }) => unnamed(told, target?.name ?? "{}"))];
+  const lines = groups.slice(0, SHOWN).map(([told, group]) => {
+    const [first] = group;
+    const whose = group.slice(0, SHOWN_TENANTS).map(({ of }) => of);
+    const more = group.length > SHOWN_TENANTS ? ` and ${group.length - SHOWN_TENANTS} more` : "";
+    return `  ${group.length === 1 ? first?.told : told}, for ${whose.join(", ")}${more}`;
+  });
+  return groups.length > SHOWN ? [...lines, `  … and ${groups.length - SHOWN} more`] : lines;
+}
+
+/** The very line that would allow what is refused beside what is allowed now. */
+function settingFor(
+  by: Refused["by"],
+  asked: readonly Asked[],
+  targets: readonly Target[],
+  environment: Environment,
+): readonly string[] {
+  const refused = asked.filter((one) => one.by === by);
+  if (refused.length === 0) return [];
+  const variable = ALLOWING[by];
+  const wanted = refused.map(({ what }) => what);
+  const given = environment[variable] ?? "";
+  const joined = (separator: string, values: readonly string[]): readonly string[] => {
+    const all = [...(given.trim() === "" ? [] : [given]), ...new Set(values)].join(separator);
+    return [`  ${variable}=${shellWord(all)}`];
+  };
+  switch (by) {
+    case "service": {
+      // Where nothing is said, this machine is allowed; where something is, it has to be said too.
+      const here = targets.map(({ baseUrl }) => baseUrl).filter((one) => isHere(one) && given.trim() === "");
+      return joined(",", [...here, ...wanted]);
+    }
+    case "environment":
+      return joined(",", wanted);
+    case "file":
+      return joined(delimiter, placesFor(wanted));
+    case "command":
+      return joined("\n", commandsFor(refused));
+  }
+}
+
+function isHere(address: string): boolean {
+  return isLoopback(URL.parse(address)?.hostname ?? "");
+}
+
+/** Of several files in one folder the folder; of one no more than the file. */
+function placesFor(files: readonly string[]): readonly string[] {
+  return [...Map.groupBy(new Set(files), (file) => dirname(file))].flatMap(([folder, some]) =>
+    some.length > 1 && dirname(folder) !== folder ? [folder] : some,
+  );
+}
+
+/** Commands of several tenants that differ by the name alone are one. */
+function commandsFor(refused: readonly Asked[]): readonly string[] {
+  const groups = Map.groupBy(refused, ({ what, target }) => {
+    if (target === undefined) return what;
+    const general = unnamed(what, target.name);
+    return named(general, target.name) === what ? general : what;
+  });
+  return [...groups].flatMap(([general, group]) => {
+    const exact = [...new Set(group.map(({ what }) => what))];
+    return exact.length > 1 ? [general] : exact;
+  });
+}

@@ -1,0 +1,196 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { Rollouts } from "../../../provider/rollout/rollouts";
+
+/*
+ * What a pull request can write into a targets file, and what a stranger can write into a journal, against the pipeline that
+ * plans it: with secrets in its environment, and through the real command.
+ */
+
+// The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
+const COMMAND = resolve("provider/dist/cli/main.js");
+
+let folder: string;
+let service: Listener;
+let stranger: Listener;
+
+beforeAll(async () => {
+  [service, stranger] = [await listen(), await listen()];
+});
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "email-security-not-allowed-"));
+  for (const one of ["settings", "state", "keys"]) mkdirSync(join(folder, one));
+  for (const name of ["acme", "globex"]) writeFileSync(join(folder, `settings/${name}.yaml`), "version: 1\n");
+  writeFileSync(join(folder, "keys/globex"), "key-of-globex\n");
+  for (const one of [service, stranger]) one.heard.length = 0;
+  return () => rmSync(folder, { recursive: true, force: true });
+});
+
+afterAll(() => {
+  for (const { server } of [service, stranger]) server.close();
+});
+
+const targets = (tenants: string, more = ""): void =>
+  writeFileSync(
+    join(folder, "tenants.yaml"),
+    `version: 1\nproject: p\ndefaults: { baseUrl: "${service.url}", settings: "settings/{name}.yaml" }\ntenants:\n${tenants}${more}`,
+  );
+
+const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
+  PATH: process.env["PATH"],
+  HOME: process.env["HOME"],
+  PULUMI_HOME: join(folder, ".home"),
+  PULUMI_BACKEND_URL: `file://${join(folder, "state")}`,
+  PULUMI_CONFIG_PASSPHRASE: "",
+  AWS_SECRET_ACCESS_KEY: "secret-of-the-pipeline",
+  EMAIL_SECURITY_API_KEY_ACME: "key-of-acme",
+  ...more,
+});
+
+interface Ran {
+  readonly code: number;
+  readonly output: string;
+}
+
+async function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ran> {
+  return await new Promise((done) => {
+    const child = execFile(program, args, { cwd: folder, env }, (_error, stdout, stderr) =>
+      done({ code: child.exitCode ?? -1, output: `${stdout}${stderr}` }),
+    );
+  });
+}
+
+const rollout = async (more: NodeJS.ProcessEnv = {}, ...args: string[]): Promise<Ran> =>
+  await run(process.execPath, [COMMAND, "rollout", ...args], environment(more));
+
+it("runs nothing, reads nothing and sends nothing that the run does not allow, and says all of it at once", async () => {
+  targets(
+    `  acme: { key: { command: [touch, "${join(folder, "key-was-run")}"] } }
+  globex: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }
+  initech: { settings: settings/acme.yaml, key: { file: keys/globex } }
+`,
+    `waves: [{ name: all, health: { command: [touch, "${join(folder, "health-was-run")}"] } }]\n`,
+  );
+  const { code, output } = await rollout({ EMAIL_SECURITY_SERVICES: service.url }, "--yes");
+  expect(code).toBe(1);
+  expect(
+    output,
+  ).toBe(`error: This run does not allow what "tenants.yaml" asks for. Nothing was run, and no key was read or sent. [ERR_ROLLOUT_NOT_ALLOWED]
+  the command '["touch","${join(folder, "key-was-run")}"]', for "acme" (tenants.yaml:5)
+  the address "${stranger.url}", for "globex" (tenants.yaml:6)
+  the environment variable AWS_SECRET_ACCESS_KEY, for "globex" (tenants.yaml:6)
+  the file "keys/globex", for "initech" (tenants.yaml:7)
+  the command '["touch","${join(folder, "health-was-run")}"]', for the health of the wave "all"
+Whoever changes that file must not decide it. If all of this is meant, set where the run is started:
+  EMAIL_SECURITY_SERVICES=${service.url},${stranger.url}
+  EMAIL_SECURITY_KEY_VARIABLES=AWS_SECRET_ACCESS_KEY
+  EMAIL_SECURITY_KEY_FILES=${join(folder, "keys/globex")}
+  EMAIL_SECURITY_COMMANDS='["touch","${join(folder, "key-was-run")}"]
+["touch","${join(folder, "health-was-run")}"]'
+`);
+  expect([...service.heard, ...stranger.heard]).toEqual([]);
+  expect(
+    ["key-was-run", "health-was-run", ".email-security/marks"].filter((one) => existsSync(join(folder, one))),
+  ).toEqual([]);
+});
+
+it("goes on with what its message says to set, and shows who is sent which key", async () => {
+  targets(
+    `  acme: { key: { command: [echo, "key-of-{name}"] } }\n  globex: { key: { file: "keys/{name}" } }\n`,
+  );
+  const refused = await rollout({ EMAIL_SECURITY_SERVICES: "https://elsewhere.example" });
+  const [, lines = ""] = refused.output.split("is started:\n");
+  // As a person would: the lines are pasted before the command.
+  const script = `${lines.replaceAll(/^ {2}(?=EMAIL_SECURITY_)/gm, "export ")}exec "$0" "$1" rollout`;
+  const { output } = await run("sh", ["-c", script, process.execPath, COMMAND], environment());
+  expect(output).toContain(`Keys
+
+  · ${service.url} is sent the key of acme, from the output of the command "echo"
+  · ${service.url} is sent the key of globex, from the file "keys/globex"
+`);
+  expect(new Set(service.heard)).toEqual(new Set(["key-of-acme", "key-of-globex"]));
+});
+
+it("needs no word where keys are so by their name and go to this machine", async () => {
+  targets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
+  const { code } = await rollout();
+  expect(code).toBe(2);
+  expect(new Set(service.heard)).toEqual(new Set(["key-of-acme"]));
+});
+
+it("asks no state backend on another machine that the project alone names", async () => {
+  targets(`  acme: { key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" } }\n`);
+  writeFileSync(
+    join(folder, "Pulumi.yaml"),
+    `name: p\nruntime: nodejs\nbackend: { url: "${stranger.url}" }\n`,
+  );
+  const { code, output } = await rollout({ PULUMI_BACKEND_URL: "", PULUMI_ACCESS_TOKEN: "pul-token" });
+  expect(code).toBe(1);
+  expect(output).toContain(`PULUMI_BACKEND_URL=${stranger.url}/ [ERR_ROLLOUT_NOT_ALLOWED]`);
+  expect(stranger.heard).toEqual([]);
+});
+
+it("takes a rollout of a journal for no more than a file", async () => {
+  targets(`  acme: { baseUrl: "${stranger.url}", key: { environment: AWS_SECRET_ACCESS_KEY } }\n`);
+  const database = join(folder, ".email-security/rollouts.db");
+  mkdirSync(join(folder, ".email-security"));
+  const theirs = await Rollouts.open({
+    database,
+    environment: environment({
+      AWS_SECRET_ACCESS_KEY: "a-key-of-their-own",
+      EMAIL_SECURITY_KEY_VARIABLES: "AWS_SECRET_ACCESS_KEY",
+    }),
+  });
+  const { id } = await theirs.plan({ file: join(folder, "tenants.yaml") });
+  await theirs.journal.start(id, { retry: false });
+  await theirs.close();
+  for (const verb of [["--resume"], ["continue"], ["rollback"]]) {
+    const { code, output } = await rollout({}, ...verb);
+    expect(code, output).toBe(1);
+    if (verb[0] === "--resume") expect(output).toContain("[ERR_ROLLOUT_NOT_ALLOWED]");
+    expect(stranger.heard, output).not.toContain("secret-of-the-pipeline");
+  }
+});
+
+it("sends the one key of the environment to no address but those that the run names, whatever verb it is", async () => {
+  writeFileSync(join(folder, "settings/acme.yaml"), "version: 1\n");
+  const one = { EMAIL_SECURITY_BASE_URL: stranger.url, EMAIL_SECURITY_API_KEY: "the-one-key" };
+  for (const verb of [
+    ["plan", "settings/acme.yaml"],
+    ["export", "--to", "exported"],
+    ["drift", "settings/acme.yaml"],
+    ["doctor"],
+  ]) {
+    const env = environment({ ...one, EMAIL_SECURITY_SERVICES: service.url });
+    const { code, output } = await run(process.execPath, [COMMAND, ...verb], env);
+    expect(code, output).toBe(1);
+    expect(output).toContain(`EMAIL_SECURITY_SERVICES=${service.url},${stranger.url}`);
+    expect(stranger.heard, output).toEqual([]);
+  }
+});
+
+interface Listener {
+  readonly url: string;
+  /** The keys that it was sent. */
+  readonly heard: string[];
+  readonly server: Server;
+}
+
+/** A service whose lists are empty. */
+async function listen(): Promise<Listener> {
+  const heard: string[] = [];
+  const server = createServer((request, response) => {
+    heard.push(String(request.headers["x-api-key"]));
+    response.writeHead(200, { "content-type": "application/json" });
+    const pagination = { page: 1, page_size: 200, total: 0 };
+    response.end(JSON.stringify({ results: { items: [], ...pagination } }));
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard, server };
+}
