@@ -1,6 +1,6 @@
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { SettingsClient } from "../client";
-import { SettingsFileError } from "../gitops/files/finding";
+import { isLoosening, lineText, SettingsFileError } from "../gitops/files/finding";
 import { lintSettings } from "../gitops/files/lint";
 import type { ReadCache } from "../gitops/files/read-settings";
 import type { Settings } from "../gitops/files/settings";
@@ -14,7 +14,7 @@ import { foreignResources, hasPendingOperations, onlySettings, stackHolds } from
 import { exportStack, knownLists } from "../gitops/plan/stack-state";
 import { hostOf } from "../gitops/plan-tenant";
 import { sameComment } from "../resources/lifecycle/comparable";
-import { quote } from "../settings/text";
+import { excerpt, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { Asking } from "./address-health";
 import { RolloutError } from "./errors";
@@ -85,27 +85,67 @@ export async function planTarget(
   const { observed, host } = await readTenant(target, key, reach, asking);
   const plan = planOf(target, settings, desired, observed, host);
   const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan);
-  const planned: PlannedTenant = {
-    name: target.name,
-    state: holds ? "unchanged" : "pending",
-    digest: plan.digest,
-    summary: {
-      ...summaryOf(plan),
-      resource: stack.resource,
-      isStackThere: stack.isThere,
-      isStackPending: stack.isPending,
-    },
-    ...(holds ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
+  return await targetPlan(target, plan, stack, holds, context);
+}
+
+/**
+ * How planning went for one tenant.
+ *
+ * @param isDone whether nothing is left to do for it.
+ * @param more of its summary.
+ */
+export async function targetPlan(
+  target: Target,
+  plan: Plan,
+  { resource, isThere, isPending }: Awaited<ReturnType<typeof stackOf>>,
+  isDone: boolean,
+  context: PlanningContext,
+  more: Pick<TenantSummary, "first" | "left"> = {},
+): Promise<TargetPlan> {
+  const summary: TenantSummary = {
+    ...summaryOf(plan),
+    ...withoutUndefined({ loosened: loosenedIn(plan, context) }),
+    resource,
+    isStackThere: isThere,
+    isStackPending: isPending,
+    ...more,
   };
   return {
-    planned,
+    planned: {
+      name: target.name,
+      state: isDone ? "unchanged" : "pending",
+      digest: plan.digest,
+      summary,
+      ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
+    },
     guards: await guardsOf(plan, target, context),
     changes: plan.changes.map(toldChange),
   };
 }
 
+/** So many loosenings of a tenant are kept for reports. */
+const SHOWN_LOOSENINGS = 10;
+
+/** What is loosened, with its line; undefined where nothing is. */
+function loosenedIn(
+  { findings }: Plan,
+  { root }: Pick<PlanningContext, "root">,
+): readonly string[] | undefined {
+  const all = findings.filter(isLoosening).map(({ place, message }) => {
+    if (place === undefined) return excerpt(message, 500);
+    const file = root === undefined ? place.file : relative(root, resolve(place.file));
+    return excerpt(`${lineText({ ...place, file })}: ${message}`, 500);
+  });
+  if (all.length === 0) return undefined;
+  const more = all.length - SHOWN_LOOSENINGS;
+  return [
+    ...all.slice(0, SHOWN_LOOSENINGS),
+    ...(more > 0 ? [`and ${more} more, which \`email-security lint\` tells`] : []),
+  ];
+}
+
 /** The guards of a plan, as they are told in a rollout. */
-export async function guardsOf(
+async function guardsOf(
   { guards }: Plan,
   target: Target,
   context: PlanningContext,
@@ -198,10 +238,10 @@ export function planOf(
 /** So many changes of a tenant are kept for reports; all of them are in its plan. */
 const SHOWN_CHANGES = 20;
 
-export function summaryOf({
+function summaryOf({
   counts: { added, changed, removed },
   changes,
-}: Plan): Omit<TenantSummary, "resource" | "isStackThere" | "isStackPending"> {
+}: Plan): Pick<TenantSummary, "planned" | "changes" | "alarms"> {
   const alarmed = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
   return {
     planned: { added, changed, removed },
@@ -210,7 +250,7 @@ export function summaryOf({
   };
 }
 
-export function toldChange({ sign, kind, value, before, after, alarm }: Change): TenantChange {
+function toldChange({ sign, kind, value, before, after, alarm }: Change): TenantChange {
   const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
   return {
     sign,

@@ -3,21 +3,18 @@ import { inspectSettings } from "../../gitops/files/read-settings";
 import type { Settings } from "../../gitops/files/settings";
 import { desiredOf, type KnownList, type KnownLists } from "../../gitops/plan/desired";
 import type { Change, Plan } from "../../gitops/plan/plan";
-import { planJson } from "../../gitops/plan/render/json";
 import { isUnmanaged, type KeyedList } from "../../settings/keyed-list";
 import { printable, quote } from "../../settings/text";
 import type { Asking } from "../address-health";
 import { RolloutError } from "../errors";
 import type { AtPlace } from "../plan-each";
 import {
-  guardsOf,
   type PlanningContext,
   planOf,
   readTenant,
   stackOf,
-  summaryOf,
   type TargetPlan,
-  toldChange,
+  targetPlan,
 } from "../plan-target";
 import type { Target } from "../targets/target";
 import { settingsText } from "./settings-text";
@@ -63,25 +60,11 @@ export async function planUndoing(
   const known = isPartlyUnknown ? withStanding(stack.known, standing) : stack.known;
   const plan = planOf(target, settings, desiredOf(settings, known, []), observed, host);
   const isDone = plan.changes.length === 0 && !stack.isPending;
-  return {
-    planned: {
-      name: target.name,
-      state: isDone ? "unchanged" : "pending",
-      digest: plan.digest,
-      summary: {
-        ...summaryOf(plan),
-        resource: stack.resource,
-        isStackThere: stack.isThere,
-        isStackPending: stack.isPending,
-        ...(isPartlyUnknown ? { first } : {}),
-        ...(left.length === 0 ? {} : { left: left.map(told) }),
-      },
-      ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
-    },
-    guards: await guardsOf(plan, target, context),
-    changes: plan.changes.map(toldChange),
-    made,
-  };
+  const planned = await targetPlan(target, plan, stack, isDone, context, {
+    ...(isPartlyUnknown ? { first } : {}),
+    ...(left.length === 0 ? {} : { left: left.map(told) }),
+  });
+  return { ...planned, made };
 }
 
 const NOTHING = { entries: 0, vips: 0 };
