@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { leanEnvironment } from "../machine/child-environment";
 import { quote } from "../settings/text";
 import { AddressHealth } from "./address-health";
 import { engineCapacity } from "./capacity";
@@ -51,7 +52,7 @@ export async function runWorker({
   checkReach(environment, []);
   const journal = await Journal.open(await openDatabase(database));
   const office = new PermitOffice(journal.database);
-  const pool = new EnginePool(bareEnvironment(environment));
+  const pool = new EnginePool(leanEnvironment(environment));
   const places = new WorkPlaces(journal, environment);
   // As the rollouts say whose tenants are taken.
   const limits = new Map<string, ServiceLimit>();
@@ -101,12 +102,4 @@ export async function runWorker({
 /** As the reports call it. */
 function toldOf(state: TenantState): string {
   return state === "done" ? "changed" : state;
-}
-
-/** What a program needs to run, whatever it does: which tenants' keys are in the rest, only each rollout tells. */
-const BARE =
-  /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TEMP|TMP|TZ|LANG|LC_\w+|NODE_\w+|SYSTEMROOT|COMSPEC|PATHEXT|USERPROFILE|(LOCAL)?APPDATA)$/i;
-
-function bareEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => BARE.test(name)));
 }
