@@ -3,7 +3,8 @@
  *
  *   cli → rollout → gitops → resources → tenant → client
  *
- * settings is everyone's vocabulary and imports none of ours; engine and sandbox stand beside the line.
+ * settings is everyone's vocabulary and machine what everyone does with files and processes: they import none of ours; engine and
+ * sandbox stand beside the line.
  */
 
 const line = ["cli", "rollout", "gitops", "resources", "tenant", "client"];
@@ -39,11 +40,18 @@ module.exports = {
       to: { path: "^provider/", pathNot: inside(["settings"]) },
     },
     {
-      name: "engine-imports-only-settings",
+      name: "machine-imports-nothing-of-ours",
+      comment: "Files, folders and processes, whatever they are for",
+      severity: "error",
+      from: { path: inside(["machine"]) },
+      to: { path: "^provider/", pathNot: inside(["machine"]) },
+    },
+    {
+      name: "engine-imports-only-settings-and-machine",
       comment: "Finding the Pulumi CLI has to do with nothing else",
       severity: "error",
       from: { path: inside(["engine"]) },
-      to: { path: "^provider/", pathNot: inside(["engine", "settings"]) },
+      to: { path: "^provider/", pathNot: inside(["engine", "machine", "settings"]) },
     },
     {
       name: "sandbox-shares-only-types",

@@ -1,10 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { movedSince } from "../gitops/plan/compare";
 import type { Plan } from "../gitops/plan/plan";
+import { scratchFolder } from "../machine/scratch-folder";
 import { harmless } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import {
@@ -97,29 +97,25 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
 async function up(plan: Plan, json: string, { stack, today }: Options): Promise<ExitCode> {
   const { runPulumi } = await import("../gitops/pulumi.js");
   const { PLAN_DIGEST, PLAN_FILE } = await import("../resources/reviewed-plan.js");
-  const folder = mkdtempSync(join(tmpdir(), "email-security-plan-"));
-  try {
-    const file = join(folder, "plan.json");
-    writeFileSync(file, json, { mode: 0o600 });
-    const named = stack === undefined ? [] : ["--stack", stack];
-    const { code } = await runPulumi(["up", "--yes", "--skip-preview", "--refresh", ...named], {
-      environment: { [PLAN_FILE]: file, [PLAN_DIGEST]: plan.digest },
-      log: (line) => console.error(line),
-      inherit: true,
-    });
-    if (code === 0) return EXIT.clean;
-    if (today !== undefined && today !== new Date().toISOString().slice(0, 10)) {
-      console.error(
-        `error: the plan was made for ${today} (--today), and a program judges \`expires\` by the day on which it runs, unless it gives TenantSettings another. Run this again without --today.`,
-      );
-    }
+  using folder = scratchFolder("plan");
+  const file = join(folder.path, "plan.json");
+  writeFileSync(file, json, { mode: 0o600 });
+  const named = stack === undefined ? [] : ["--stack", stack];
+  const { code } = await runPulumi(["up", "--yes", "--skip-preview", "--refresh", ...named], {
+    environment: { [PLAN_FILE]: file, [PLAN_DIGEST]: plan.digest },
+    log: (line) => console.error(line),
+    inherit: true,
+  });
+  if (code === 0) return EXIT.clean;
+  if (today !== undefined && today !== new Date().toISOString().slice(0, 10)) {
     console.error(
-      `error: \`pulumi up\` ended with ${code}; what it did is told above. Running this again does what is left.`,
+      `error: the plan was made for ${today} (--today), and a program judges \`expires\` by the day on which it runs, unless it gives TenantSettings another. Run this again without --today.`,
     );
-    return EXIT.error;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
   }
+  console.error(
+    `error: \`pulumi up\` ended with ${code}; what it did is told above. Running this again does what is left.`,
+  );
+  return EXIT.error;
 }
 
 async function readPlan(file: string): Promise<Plan> {

@@ -41,14 +41,15 @@ export function verb<Args extends unknown[]>(
 }
 
 /**
- * Writes a file that an option names.
+ * Writes a file that an option names. A new one is for this user alone, since it holds what a tenant has; one that is there keeps
+ * its mode, so that whoever wants others to read it says so once.
  *
  * @param what is written, as a person calls it: "plan".
  * @throws {ConfigurationError} when it can't be written.
  */
 export function writeOutput(file: string, text: string, what: string): void {
   try {
-    writeFileSync(file, text);
+    writeFileSync(file, text, { mode: 0o600 });
   } catch (cause) {
     throw new ConfigurationError(`The ${what} can't be written: ${(cause as Error).message}`, { cause });
   }

@@ -1,9 +1,9 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { CsvDifference } from "../gitops/files/csv-difference";
 import type { Section } from "../gitops/files/edit";
 import { harmless, printable, quote } from "../settings/text";
-import { EXIT, type ExitCode, verb } from "./command-line";
+import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 
 /** `email-security csv`: a table in and out of settings files, for those who come from a spreadsheet. */
 export function csvCommand(): Command {
@@ -90,7 +90,7 @@ async function exportTable(file: string, { out, delimiter }: ExportOptions): Pro
   const { writeCsv } = await import("../gitops/files/csv.js");
   const text = writeCsv(readSettings(file), delimiter);
   if (out === undefined) process.stdout.write(text);
-  else writeFileSync(out, text);
+  else writeOutput(out, text, "table");
   return EXIT.clean;
 }
 

@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
 import type { Diagnosis } from "../gitops/doctor";
-import { harmless } from "../settings/text";
+import { harmless, printableJson } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import { packageVersion } from "./package-version";
 
@@ -29,7 +29,7 @@ async function run(files: string[], { json = false }: { json?: boolean }): Promi
     if (!json) console.log(lines(diagnosis));
   }
   const isWell = diagnoses.every(({ health }) => health !== "fail");
-  if (json) console.log(JSON.stringify({ format: 1, isWell, checks: diagnoses }, null, 2));
+  if (json) console.log(printableJson(JSON.stringify({ format: 1, isWell, checks: diagnoses }, null, 2)));
   return isWell ? EXIT.clean : EXIT.error;
 }
 

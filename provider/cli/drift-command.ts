@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import type { Drift } from "../gitops/drift";
 import { acceptsEmptyTenant, readOwnDomainNames } from "../resources/configuration";
-import { harmless, printableJson } from "../settings/text";
+import { excerpt, printable, printableJson } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { defaultFile } from "./plan-options";
 
@@ -78,14 +78,16 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   const { files, adopted, left } = adopt(drift, settings, readerFrom(file));
   const { writeSettings } = await import("../gitops/files/write-settings.js");
   for (const one of files) writeSettings(one.file, one.after);
-  const say = (line: string): void => console.error(harmless(line));
+  // A line each, whatever the service or a file holds.
+  const say = (line: string): void => console.error(printable(line));
   for (const one of files) say(`Wrote ${one.file}.`);
   if (adopted.length > 0) {
     say(
       `${adopted.length} adopted: look at \`git diff\`, say who answers for each, and open a pull request.`,
     );
   }
-  for (const { item, why } of left) say(`Not adopted: ${item.there?.list ?? "VIP"} ${item.value}: ${why}.`);
+  for (const { item, why } of left)
+    say(`Not adopted: ${item.there?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(why, 1_000)}.`);
   const rest = drift.items.length - adopted.length;
   if (rest > left.length)
     say(

@@ -1,11 +1,11 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { Finding, FindingLevel } from "../gitops/files/finding";
 import type { FilesLintResult } from "../gitops/files/lint-files";
-import { harmless, printable } from "../settings/text";
-import { EXIT, type ExitCode, verb } from "./command-line";
+import { harmless, printable, printableJson } from "../settings/text";
+import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { packageVersion } from "./package-version";
 
 /**
@@ -54,7 +54,7 @@ async function lint(
   const { findings } = result;
   const asSarif = (): string =>
     json(sarifLog(findings, { version: packageVersion(), root: repositoryRoot() }));
-  if (sarif !== undefined) writeFileSync(sarif, asSarif());
+  if (sarif !== undefined) writeOutput(sarif, asSarif(), "SARIF log");
   if (format === "text") await printText(result);
   else
     process.stdout.write(
@@ -99,7 +99,7 @@ function count(number: number, noun: string): string {
 }
 
 function json(value: unknown): string {
-  return `${JSON.stringify(value, undefined, 2)}\n`;
+  return `${printableJson(JSON.stringify(value, undefined, 2))}\n`;
 }
 
 /** The top of the repository that the working folder is in, or the working folder. */

@@ -12,6 +12,7 @@ import type { Purpose } from "../rollout/which-rollout";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
+import { DATABASE_DEFAULT, journalPlace } from "./journal-place";
 import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
 import type { RolloutOutput } from "./rollout-output";
 
@@ -128,7 +129,7 @@ export function rolloutCommand(): Command {
 function withJournal(command: Command): Command {
   return command.option(
     "--database <place>",
-    "the journal: a SQLite file, or postgres://… for many machines (default: EMAIL_SECURITY_DATABASE, else .email-security/rollouts.db)",
+    `the journal: a SQLite file, or postgres://… for many machines (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
   );
 }
 
@@ -535,7 +536,7 @@ async function withRollouts(
   const { Rollouts: Opened } = await import("../rollout/rollouts.js");
   const { RolloutCommands } = await import("../rollout/commands.js");
   const { DEFAULT_JOURNAL } = await import("../rollout/journal/open-database.js");
-  const place = database ?? (process.env["EMAIL_SECURITY_DATABASE"] || DEFAULT_JOURNAL);
+  const place = journalPlace(database) ?? DEFAULT_JOURNAL;
   const rollouts = await Opened.open({
     database: place,
     commands: new RolloutCommands(database),

@@ -104,7 +104,7 @@ export function checkReportFiles({ markdown, html, json }: RolloutOutput): void 
   for (const file of [markdown, html, json]) {
     if (file === undefined) continue;
     try {
-      closeSync(openSync(file, "a"));
+      closeSync(openSync(file, "a", 0o600));
     } catch (cause) {
       throw new ConfigurationError(`The report can't be written: ${(cause as Error).message}`, { cause });
     }

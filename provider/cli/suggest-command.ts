@@ -1,10 +1,9 @@
-import { writeFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { repositoryOf } from "../gitops/files/repository";
 import type { EvidenceSummary } from "../gitops/plan/plan";
 import type { Suggestion, SuggestionKind } from "../gitops/suggest";
 import { harmless, printable } from "../settings/text";
-import { connect, EXIT, type ExitCode, verb } from "./command-line";
+import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { defaultFile, wholeNumber } from "./plan-options";
 
 /**
@@ -69,7 +68,7 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
   const patch = patchOf(changed, repositoryOf(process.cwd()) ?? process.cwd());
   if (options.patch === "-") process.stdout.write(patch);
   else {
-    if (options.patch !== undefined) writeFileSync(options.patch, patch);
+    if (options.patch !== undefined) writeOutput(options.patch, patch, "patch");
     console.log(report(suggestions, all, summary));
     // What the files hold goes to a terminal here; `--patch` has it as it is.
     if (patch !== "" && options.write === undefined && options.patch === undefined) {

@@ -3,6 +3,7 @@ import { ConfigurationError } from "../client";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
+import { DATABASE_DEFAULT, journalPlace } from "./journal-place";
 import { wholeNumber } from "./plan-options";
 
 interface WorkerOptions {
@@ -19,7 +20,7 @@ export function workerCommand(): Command {
     .description(
       "change tenants of rollouts that are conducted elsewhere; any number of machines may take part",
     )
-    .option("--database <address>", "the journal: postgres://… (default: EMAIL_SECURITY_DATABASE)")
+    .option("--database <address>", `the journal: postgres://… (${DATABASE_DEFAULT})`)
     .option(
       "--concurrency <number>",
       "how many tenants at once (default: as this machine's cores and memory allow)",
@@ -29,11 +30,11 @@ export function workerCommand(): Command {
 }
 
 async function work({ database, concurrency }: WorkerOptions): Promise<ExitCode> {
-  const place = database ?? process.env["EMAIL_SECURITY_DATABASE"] ?? "";
+  const place = journalPlace(database) ?? "";
   const { isPostgres } = await import("../rollout/journal/open-database.js");
   if (!isPostgres(place)) {
     throw new ConfigurationError(
-      "A worker needs a journal in PostgreSQL: --database postgres://user:password@host:5432/database, or EMAIL_SECURITY_DATABASE. With a journal in a file, `email-security rollout` does it all.",
+      "A worker needs a journal in PostgreSQL: EMAIL_SECURITY_DATABASE=postgres://user:password@host:5432/database, or --database without the password. With a journal in a file, `email-security rollout` does it all.",
     );
   }
   const stopping = new AbortController();

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { leanEnvironment } from "../machine/child-environment";
 import { writeDynamicProviderLauncher } from "./dynamic-provider-launcher";
 import { findInstalled, install, installationName, programName } from "./installation";
 import { describeFailure } from "./run-command";
@@ -71,11 +72,14 @@ function readGoModule(folder: string, module: string, path: string): GoProgram {
  * The environment for `go`: the user's proxy and caches as they are, and nothing that would make another program of it.
  * Throws a {@link WayError} when there is no Go that will do.
  */
-async function goEnvironment({ env, run }: WayContext, minimum: Version): Promise<NodeJS.ProcessEnv> {
+async function goEnvironment(context: WayContext, minimum: Version): Promise<NodeJS.ProcessEnv> {
+  const env = leanEnvironment(context.env, "go");
   const remedy =
     `install Go ${formatVersion(minimum)} or later (https://go.dev/dl/) and put it on PATH; ` +
     "Go 1.21 or later gets it by itself when GOTOOLCHAIN is auto";
-  const asked = await run("go", ["env", "GOVERSION", "GOTOOLCHAIN", "GOHOSTOS", "GOHOSTARCH"], { env });
+  const asked = await context.run("go", ["env", "GOVERSION", "GOTOOLCHAIN", "GOHOSTOS", "GOHOSTARCH"], {
+    env,
+  });
   if (asked.failure?.code === "ENOENT") throw new WayError("there is no `go` on PATH", remedy);
   if (asked.exitCode !== 0) throw new WayError(`\`go env\` failed: ${describeFailure(asked)}`, remedy);
 
@@ -156,7 +160,9 @@ async function build(
 
 /** The version that the built CLI itself names: it runs here, and it is what was asked for. */
 async function verify(command: string, cli: GoProgram, { env, run }: WayContext): Promise<string> {
-  const result = await run(command, ["version"], { env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" } });
+  const result = await run(command, ["version"], {
+    env: { ...leanEnvironment(env), PULUMI_SKIP_UPDATE_CHECK: "true" },
+  });
   const version = parseVersion(result.stdout);
   if (result.exitCode !== 0 || !version || formatVersion(version) !== cli.version) {
     throw new WayError(

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { leanEnvironment } from "../machine/child-environment";
 import { findInstalled, install, installationName, programName } from "./installation";
 import { describeFailure } from "./run-command";
 import { formatVersion, isAtLeast, parseVersion } from "./version";
@@ -44,7 +45,10 @@ export function installerWay(context: WayContext): Way {
         const result = await context.run(
           process.execPath,
           ["-e", INSTALL, resolve("@pulumi/pulumi/automation/index.js"), folder],
-          { env: { ...context.env, NODE_USE_ENV_PROXY: "1" }, timeoutMs: INSTALL_TIMEOUT_MS },
+          {
+            env: { ...leanEnvironment(context.env), NODE_USE_ENV_PROXY: "1" },
+            timeoutMs: INSTALL_TIMEOUT_MS,
+          },
         );
         if (result.exitCode === UNREACHABLE) {
           throw unreachable(`${DOWNLOAD_HOST} can't be reached (${result.stderr.trim()})`);
@@ -56,7 +60,9 @@ export function installerWay(context: WayContext): Way {
 }
 
 async function versionOf(command: string, { env, run }: WayContext): Promise<string> {
-  const result = await run(command, ["version"], { env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" } });
+  const result = await run(command, ["version"], {
+    env: { ...leanEnvironment(env), PULUMI_SKIP_UPDATE_CHECK: "true" },
+  });
   const version = parseVersion(result.stdout);
   if (result.exitCode === 0 && version && isAtLeast(version, MINIMUM_VERSION)) return formatVersion(version);
   throw unreachable(`what it installed doesn't work: \`pulumi version\` gave ${describeFailure(result)}`);

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
+import { leanEnvironment } from "../machine/child-environment";
 import { describeFailure } from "./run-command";
 import { formatVersion, isAtLeast, parseVersion } from "./version";
 import { type FoundEngine, MINIMUM_VERSION, type Way, type WayContext, WayError } from "./way";
@@ -97,7 +98,7 @@ async function versionOf(command: string, { env, engineFolder, run }: WayContext
   if (remembered?.identity === identity) return remembered.version;
 
   const result = await run(command, ["version"], {
-    env: { ...env, PULUMI_SKIP_UPDATE_CHECK: "true" },
+    env: { ...leanEnvironment(env), PULUMI_SKIP_UPDATE_CHECK: "true" },
     timeoutMs: VERSION_TIMEOUT_MS,
   });
   if (result.exitCode !== 0) return describeFailure(result);

@@ -1,20 +1,12 @@
 import * as crypto from "node:crypto";
-import {
-  accessSync,
-  appendFileSync,
-  constants,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { accessSync, appendFileSync, constants, lstatSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { type FolderPlace, openOwnFolder } from "../machine/own-folder";
+import { isRunning, thisMachine } from "../machine/processes";
 
 export interface DeclarationsOptions {
-  /** Folders that only this user can write to, the first choice first. */
-  readonly folders: readonly string[];
+  /** Where to share files, the first choice first; a folder is taken where it is this user's alone. */
+  readonly folders: readonly FolderPlace[];
   /** What the processes of one run of the engine have in common, and those of another that runs now have not. */
   readonly run: string;
   /** The process that started this one: the engine, or the shell in which a launcher of Pulumi's stays between the two. */
@@ -95,7 +87,7 @@ class SharedSet {
 
   constructor(options: DeclarationsOptions, name: string) {
     this.#options = options;
-    this.#name = `${options.run}-${name}`;
+    this.#name = `${thisMachine()}-${options.run}-${name}`;
   }
 
   add(texts: Iterable<string>): void {
@@ -116,7 +108,9 @@ class SharedSet {
   }
 
   #readAgain(file: string): void {
-    const { size } = statSync(file);
+    const stat = lstatSync(file);
+    if (!stat.isFile()) return;
+    const { size } = stat;
     if (this.#read.get(file)?.size === size) return;
     this.#read.set(file, { size, hashes: new Set(readFileSync(file, "utf8").split("\n")) });
   }
@@ -127,7 +121,7 @@ class SharedSet {
 
   #shared(): string {
     if (this.#folder !== undefined) return this.#folder;
-    const folder = this.#options.folders.find(isUsable);
+    const folder = firstUsable(this.#options.folders);
     if (folder === undefined) throw new Error("there is no folder to share a file in");
     removeForgotten(folder);
     this.#folder = folder;
@@ -137,31 +131,36 @@ class SharedSet {
   }
 }
 
-/** Makes a folder that is not there; whether it is this user's own, and can be written to. */
-function isUsable(folder: string): boolean {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    accessSync(folder, constants.W_OK);
-    return process.getuid === undefined || lstatSync(folder).uid === process.getuid();
-  } catch {
-    return false;
+/** The path of the first folder that is this user's alone, and can be written to. It stays open as long as this process lives. */
+function firstUsable(places: readonly FolderPlace[]): string | undefined {
+  for (const place of places) {
+    try {
+      const { path } = openOwnFolder(place);
+      accessSync(path, constants.W_OK);
+      return path;
+    } catch {
+      // The next one may be.
+    }
   }
+  return undefined;
 }
+
+/** A run lasts less. */
+const RUN_MS = 7 * 86_400_000;
 
 /** Takes away what runs have left that are over: a provider process is killed, and can't clean up after itself. */
 function removeForgotten(folder: string): void {
   for (const name of readdirSync(folder)) {
-    if (!isRunning(Number.parseInt(name, 10))) quietly(() => rmSync(join(folder, name), { force: true }));
-  }
-}
-
-function isRunning(id: number): boolean {
-  try {
-    process.kill(id, 0);
-    return true;
-  } catch (error) {
-    // One of another user runs, and may not be asked.
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    const file = join(folder, name);
+    quietly(() => {
+      const [, parent, machine] = /^(\d+)-([0-9a-f]{6})-/.exec(name) ?? [];
+      // Processes of another machine, or of another container, have numbers of their own.
+      const isOver =
+        machine === thisMachine()
+          ? !isRunning(Number(parent))
+          : Date.now() - lstatSync(file).mtimeMs > RUN_MS;
+      if (isOver) rmSync(file, { force: true });
+    });
   }
 }
 

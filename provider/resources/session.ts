@@ -1,5 +1,4 @@
 import { tmpdir, userInfo } from "node:os";
-import { join } from "node:path";
 import type { SettingsClient, SettingsClientOptions } from "../client";
 import { RunCancelled } from "../client/permits";
 import { cacheFolder } from "../engine/cache-folder";
@@ -52,9 +51,10 @@ export class ProviderSession implements Session {
   constructor(engine: string | undefined, tell: (sentence: string) => void) {
     this.#tell = tell;
     this.#declarations = new Declarations({
-      folders: [cacheFolder(process.env), join(tmpdir(), `pulumi-email-security-${userInfo().uid}`)].map(
-        (folder) => join(folder, "declared"),
-      ),
+      folders: [
+        { parent: cacheFolder(process.env), name: "declared" },
+        { parent: tmpdir(), name: `pulumi-email-security-${userInfo().uid}` },
+      ],
       run: `${engine?.replace(/\W/g, "-")}`,
       parent: process.ppid,
     });

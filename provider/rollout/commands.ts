@@ -1,3 +1,5 @@
+import { withoutPassword } from "../settings/secrets";
+
 /**
  * What a person types next, for the shell: each works as it is printed, from the folder in which the rollout was begun. Whoever
  * tells somebody what to do about a rollout takes the command from here.
@@ -7,7 +9,8 @@ export class RolloutCommands {
 
   /** @param database the journal, where it was named by `--database`: the next command has to name it too. */
   constructor(database?: string) {
-    this.#database = database === undefined ? "" : ` --database ${shellWord(withoutPassword(database))}`;
+    this.#database =
+      database === undefined ? "" : ` --database ${shellWord(withoutPassword(database, "PASSWORD"))}`;
   }
 
   /** Plans a rollout anew, of all tenants or of these. */
@@ -45,13 +48,4 @@ export class RolloutCommands {
 /** A word as the shell reads it back; quoted only where it has to be. */
 export function shellWord(text: string): string {
   return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** A password is nobody's but who typed it: what is printed lands in logs and comments. */
-function withoutPassword(database: string): string {
-  const url = /^\w+:\/\//.test(database) ? URL.parse(database) : null;
-  if (url === null || (url.password === "" && !url.searchParams.has("password"))) return database;
-  if (url.password !== "") url.password = "PASSWORD";
-  if (url.searchParams.has("password")) url.searchParams.set("password", "PASSWORD");
-  return url.href;
 }

@@ -1,10 +1,10 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
-import { readPlainFile } from "../gitops/files/plain-file";
 import { isOutside, repositoryOf } from "../gitops/files/repository";
+import { readPlainFile } from "../machine/plain-file";
+import { scratchFolder } from "../machine/scratch-folder";
 import type { PackedFiles } from "./journal/journal";
 import { inTemporaryFolder } from "./temporary-folder";
 
@@ -56,10 +56,10 @@ export function layOut(
   backend: string | undefined,
 ): WorkFolder {
   return inTemporaryFolder(() => {
-    const root = mkdtempSync(join(tmpdir(), "email-security-rollout-"));
-    const remove = (): void => rmSync(root, { recursive: true, force: true });
+    const scratch = scratchFolder("rollout");
+    const remove = (): void => scratch[Symbol.dispose]();
     try {
-      return { path: fill(root, { bundle, folder }, project, backend), remove };
+      return { path: fill(scratch.path, { bundle, folder }, project, backend), remove };
     } catch (error) {
       remove();
       throw error;

@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { ConfigurationError } from "../client";
 import { repositoryOf } from "../gitops/files/repository";
+import { leanEnvironment } from "../machine/child-environment";
+import { scratchFolder } from "../machine/scratch-folder";
 import { printable, quote } from "../settings/text";
 import { packFiles } from "./file-bundle";
 import type { PackedFiles } from "./journal/journal";
@@ -25,10 +26,10 @@ export async function filesAt(revision: string): Promise<PackedFiles> {
       `${quote(here, 300)} is in no git repository, so that it has no revision ${quote(revision)}.`,
     );
   }
-  const scratch = inTemporaryFolder(() => mkdtempSync(join(tmpdir(), "email-security-revision-")));
+  using scratch = inTemporaryFolder(() => scratchFolder("revision"));
   try {
-    const index = { ...process.env, GIT_INDEX_FILE: join(scratch, "index") };
-    const tree = join(scratch, "tree");
+    const index = { ...leanEnvironment(process.env, "git"), GIT_INDEX_FILE: join(scratch.path, "index") };
+    const tree = join(scratch.path, "tree");
     mkdirSync(join(tree, ".git"), { recursive: true });
     const git = async (...args: string[]): Promise<string> =>
       (await run("git", ["-C", repository, ...args], { env: index, maxBuffer: 64 * 1024 * 1024 })).stdout;
@@ -47,7 +48,5 @@ export async function filesAt(revision: string): Promise<PackedFiles> {
       `The revision ${quote(revision)} can't be read: ${printable((stderr || message).trim().split("\n")[0] ?? "")}`,
       { cause },
     );
-  } finally {
-    rmSync(scratch, { recursive: true, force: true });
   }
 }

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { ReadCache } from "../gitops/files/read-settings";
 import type { Guard } from "../gitops/plan/plan";
+import { withoutKeys } from "../machine/child-environment";
 import { acceptsEmptyTenant } from "../resources/configuration";
 import { eachAtOnce } from "../settings/at-once";
 import { hashOf } from "../settings/plan-digest";
@@ -29,7 +30,6 @@ import { readKey } from "./targets/read-key";
 import { findSameKeys, SameKeyError } from "./targets/same-key";
 import type { Target } from "./targets/target";
 import { FailureTally } from "./targets/tolerance";
-import { withoutKeys } from "./tenant-environment";
 import { limitOf } from "./tenant-job";
 
 /** What a rollout is planned with. */

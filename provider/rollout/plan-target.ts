@@ -1,6 +1,6 @@
-import { join } from "node:path";
+import { join, relative, resolve } from "node:path";
 import type { SettingsClient } from "../client";
-import { SettingsFileError } from "../gitops/files/finding";
+import { isLoosening, lineText, SettingsFileError } from "../gitops/files/finding";
 import { lintSettings } from "../gitops/files/lint";
 import type { ReadCache } from "../gitops/files/read-settings";
 import type { Settings } from "../gitops/files/settings";
@@ -16,7 +16,7 @@ import { exportStack, knownLists } from "../gitops/plan/stack-state";
 import { hostOf } from "../gitops/plan-tenant";
 import { sameComment } from "../resources/lifecycle/comparable";
 import { ACCEPTING } from "../settings/tenant-people";
-import { quote } from "../settings/text";
+import { excerpt, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { Asking } from "./address-health";
 import { RolloutError } from "./errors";
@@ -88,25 +88,65 @@ export async function planTarget(
   const { observed, host } = await readTenant(target, key, reach, asking);
   const plan = planOf(target, settings, desired, observed, host, context);
   const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan);
-  const planned: PlannedTenant = {
-    name: target.name,
-    state: holds ? "unchanged" : "pending",
-    digest: plan.digest,
-    summary: {
-      ...summaryOf(plan),
-      ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
-      ...(context.acceptsEmptyTenant ? { acceptsEmptyTenant: true } : {}),
-      resource: stack.resource,
-      isStackThere: stack.isThere,
-      isStackPending: stack.isPending,
-    },
-    ...(holds ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
+  const seen = withoutUndefined({ fingerprint: seenFingerprint(desired, observed) });
+  return targetPlan(target, plan, stack, holds, context, seen);
+}
+
+/**
+ * How planning went for one tenant.
+ *
+ * @param isDone whether nothing is left to do for it.
+ * @param more of its summary.
+ */
+export function targetPlan(
+  target: Target,
+  plan: Plan,
+  { resource, isThere, isPending }: Awaited<ReturnType<typeof stackOf>>,
+  isDone: boolean,
+  context: PlanningContext,
+  more: Pick<TenantSummary, "first" | "left" | "fingerprint"> = {},
+): TargetPlan {
+  const summary: TenantSummary = {
+    ...summaryOf(plan),
+    ...withoutUndefined({ loosened: loosenedIn(plan, context) }),
+    resource,
+    isStackThere: isThere,
+    isStackPending: isPending,
+    ...(context.acceptsEmptyTenant ? { acceptsEmptyTenant: true } : {}),
+    ...more,
   };
   return {
-    planned,
+    planned: {
+      name: target.name,
+      state: isDone ? "unchanged" : "pending",
+      digest: plan.digest,
+      summary,
+      ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
+    },
     guards: guardsOf(plan, target),
     changes: plan.changes.map(toldChange),
   };
+}
+
+/** So many loosenings of a tenant are kept for reports. */
+const SHOWN_LOOSENINGS = 10;
+
+/** What is loosened, with its line; undefined where nothing is. */
+function loosenedIn(
+  { findings }: Plan,
+  { root }: Pick<PlanningContext, "root">,
+): readonly string[] | undefined {
+  const all = findings.filter(isLoosening).map(({ place, message }) => {
+    if (place === undefined) return excerpt(message, 500);
+    const file = root === undefined ? place.file : relative(root, resolve(place.file));
+    return excerpt(`${lineText({ ...place, file })}: ${message}`, 500);
+  });
+  if (all.length === 0) return undefined;
+  const more = all.length - SHOWN_LOOSENINGS;
+  return [
+    ...all.slice(0, SHOWN_LOOSENINGS),
+    ...(more > 0 ? [`and ${more} more, which \`email-security lint\` tells`] : []),
+  ];
 }
 
 /** The guards of a plan, as they are told in a rollout: what is said for one run is said for this tenant alone. */
@@ -194,10 +234,10 @@ export function planOf(
 /** So many changes of a tenant are kept for reports; all of them are in its plan. */
 const SHOWN_CHANGES = 20;
 
-export function summaryOf({
+function summaryOf({
   counts: { added, changed, removed },
   changes,
-}: Plan): Omit<TenantSummary, "resource" | "isStackThere" | "isStackPending"> {
+}: Plan): Pick<TenantSummary, "planned" | "changes" | "alarms"> {
   const alarmed = (alarm: string): number => changes.filter((change) => change.alarm === alarm).length;
   return {
     planned: { added, changed, removed },
@@ -206,7 +246,7 @@ export function summaryOf({
   };
 }
 
-export function toldChange({ sign, kind, value, before, after, alarm }: Change): TenantChange {
+function toldChange({ sign, kind, value, before, after, alarm }: Change): TenantChange {
   const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
   return {
     sign,

@@ -1,9 +1,12 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, relative, resolve } from "node:path";
 import type { Finding } from "../gitops/files/finding";
 import type { Change, Plan } from "../gitops/plan/plan";
+import { leanEnvironment } from "../machine/child-environment";
+import { readPlainFile } from "../machine/plain-file";
 import { withCode } from "../settings/email-security-error";
+import { excerpt } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { AddressHealth } from "./address-health";
 import { engineCapacity } from "./capacity";
@@ -46,7 +49,7 @@ import { type Selection, selectTargets } from "./targets/select-targets";
 import type { Target } from "./targets/target";
 import { TargetsFileError } from "./targets/targets-file-error";
 import { toleratedOf } from "./targets/tolerance";
-import { keyVariablesOf, withoutKeys } from "./tenant-environment";
+import { keyVariablesOf } from "./tenant-environment";
 import { limitOf, tenantJob } from "./tenant-job";
 import type { RolloutState } from "./wave";
 import { type Purpose, whichRollout } from "./which-rollout";
@@ -223,8 +226,7 @@ export class Rollouts {
     const root = resolve(relative(folder, "."));
     return [...bundle].flatMap(([path, content]) => {
       const file = join(root, path);
-      const isChanged = existsSync(file) && !readFileSync(file).equals(content);
-      return isChanged ? [relative("", file)] : [];
+      return existsSync(file) && !holds(file, content) ? [relative("", file)] : [];
     });
   }
 
@@ -523,8 +525,7 @@ export class Rollouts {
     const { log } = this.#told;
     const { id, spec } = record;
     const office = new PermitOffice(journal.database);
-    const clean = withoutKeys(environment, spec.keyVariables);
-    const pool = new EnginePool(clean);
+    const pool = new EnginePool(leanEnvironment(environment));
     const places = new WorkPlaces(journal, environment);
     const reach: Reach = {
       environment,
@@ -621,10 +622,19 @@ export class Rollouts {
   }
 }
 
+/** Whether a file has this content; one that is no plain file any more has not. */
+function holds(file: string, content: Uint8Array): boolean {
+  try {
+    return readPlainFile(file).equals(content);
+  } catch {
+    return false;
+  }
+}
+
 /** `allow partner.example`, `VIP ceo@acme.example`, `no deny evil.example`. */
 function whatChanges({ kind, value, before, after }: Change): string {
   const list = kind === "vip" ? "VIP" : ((after ?? before)?.list ?? "entry");
-  return `${after === undefined ? "no " : ""}${list} ${value}`;
+  return `${after === undefined ? "no " : ""}${list} ${excerpt(value)}`;
 }
 
 /** What a targets file says of the stacks; one that is not there, or holds mistakes, nothing. */

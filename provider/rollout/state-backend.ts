@@ -1,8 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { ConfigurationError } from "../client";
+import { readPlainFile } from "../machine/plain-file";
 import { hashOf } from "../settings/plan-digest";
+import { withoutPassword } from "../settings/secrets";
 import { quote } from "../settings/text";
 import { shellWord } from "./commands";
 import { NotAllowedError } from "./targets/not-allowed";
@@ -37,7 +39,7 @@ export function stateBackend(environment: NodeJS.ProcessEnv, project: string): S
     );
   }
   if (!allowed && !given.startsWith("file://")) {
-    const shown = withoutPassword(given);
+    const shown = withoutPassword(given, "PASSWORD");
     throw new NotAllowedError(
       `This run does not allow the state backend ${quote(shown, 300)}, which Pulumi.yaml names: it would be sent the credentials of the run. Nothing was run or sent. If it is meant, set where the run is started: PULUMI_BACKEND_URL=${shellWord(shown)}`,
     );
@@ -51,7 +53,7 @@ export function stateBackend(environment: NodeJS.ProcessEnv, project: string): S
       `The state backend ${quote(url, 300)} is a folder that does not exist. Where it held states, mount it or bring it back: with an empty one all stacks are taken for new. Else make it, or mend PULUMI_BACKEND_URL.`,
     );
   }
-  const shown = withoutPassword(url);
+  const shown = placeIn(url);
   return { url, shown, fingerprint: hashOf(shown) };
 }
 
@@ -70,20 +72,27 @@ export function requirePassphrase(
   );
   const isOwnBackend = url !== undefined && !/^https?:/.test(url);
   if (isGiven || !isOwnBackend) return;
-  const hasProvider = stackFiles.some(
-    (file) => existsSync(file) && /^secretsprovider:/m.test(readFileSync(file, "utf8")),
-  );
+  const hasProvider = stackFiles.some((file) => existsSync(file) && hasSecretsProvider(file));
   if (hasProvider) return;
   throw new ConfigurationError(
     "Pulumi encrypts a stack with a passphrase, and there is none: set PULUMI_CONFIG_PASSPHRASE (it may be empty), or PULUMI_CONFIG_PASSPHRASE_FILE.",
   );
 }
 
+/** @throws {ConfigurationError} when the file can't be read. */
+function hasSecretsProvider(file: string): boolean {
+  try {
+    return /^secretsprovider:/m.test(readPlainFile(file).toString("utf8"));
+  } catch (cause) {
+    throw new ConfigurationError(`${quote(file, 300)} can't be read: ${(cause as Error).message}`, { cause });
+  }
+}
+
 function projectBackend(folder: string): string | undefined {
   const file = join(folder, "Pulumi.yaml");
   if (!existsSync(file)) return undefined;
   try {
-    const project = parse(readFileSync(file, "utf8")) as { backend?: { url?: unknown } } | null;
+    const project = parse(readPlainFile(file).toString("utf8")) as { backend?: { url?: unknown } } | null;
     const url = project?.backend?.url;
     return typeof url === "string" ? url : undefined;
   } catch (cause) {
@@ -91,9 +100,11 @@ function projectBackend(folder: string): string | undefined {
   }
 }
 
-function withoutPassword(url: string): string {
+/** Of an address only the place, so that nobody who shows it shows what opens it. */
+function placeIn(url: string): string {
   const parsed = URL.parse(url);
-  return parsed === null ? url : `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
+  if (parsed !== null) return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
+  return withoutPassword(url, "").replace(/[?#].*$/s, "");
 }
 
 /** The folder of the project: that of the targets file. */

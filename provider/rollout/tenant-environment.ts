@@ -5,24 +5,6 @@ export function keyVariablesOf(targets: readonly Pick<Target, "key">[]): readonl
   return [...new Set(targets.flatMap(({ key }) => (key.from === "environment" ? [key.variable] : [])))];
 }
 
-/**
- * An environment without anybody's key: without the variables that any tenant's key comes from, and without those by which
- * this package is configured, which are one tenant's.
- *
- * @param variables those of all tenants, of the ones that a rollout leaves out too.
- */
-export function withoutKeys(
-  environment: NodeJS.ProcessEnv,
-  variables: readonly string[] = [],
-): NodeJS.ProcessEnv {
-  const keys = new Set(variables);
-  return Object.fromEntries(
-    Object.entries(environment).filter(
-      ([name, value]) => value !== undefined && !keys.has(name) && !name.startsWith("EMAIL_SECURITY_"),
-    ),
-  );
-}
-
 /** What holds for all tenants alike, and is no key. */
 const OF_ALL_TENANTS = ["EMAIL_SECURITY_TIMEOUT_MS", "EMAIL_SECURITY_DEBUG"] as const;
 

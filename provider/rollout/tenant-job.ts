@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ensureEngine } from "../engine";
 import { parsePlan } from "../gitops/plan/render/json";
 import { exportStack } from "../gitops/plan/stack-state";
 import { runPulumi, toldBy } from "../gitops/pulumi";
+import { scratchFolder } from "../machine/scratch-folder";
 import { PLAN_DIGEST, PLAN_FILE } from "../resources/reviewed-plan";
 import { PLANNED_FINGERPRINT } from "../resources/same-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
@@ -100,10 +100,10 @@ async function apply(
   const engine = await ensureEngine(options.log === undefined ? {} : { log: options.log });
   const place = await options.workFolder(job.rollout);
   const limit = limitOf(spec.services, target);
-  const scratch = inTemporaryFolder(() => mkdtempSync(join(tmpdir(), "email-security-plan-")));
+  using scratch = inTemporaryFolder(() => scratchFolder("plan"));
   const grant = await office.grant(target.baseUrl, limit, () => !signal.aborted);
   try {
-    const planFile = join(scratch, "plan.json");
+    const planFile = join(scratch.path, "plan.json");
     inTemporaryFolder(() => writeFileSync(planFile, plan, { mode: 0o600 }));
     const request = {
       stack: target.stack,
@@ -147,7 +147,6 @@ async function apply(
     if (left.length > 0) throw notAsDeclared(target, left);
   } finally {
     grant.revoke();
-    rmSync(scratch, { recursive: true, force: true });
   }
 }
 

@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { readPlainFile } from "../machine/plain-file";
 
 /** A stack in a backend of files. */
 export interface StackFiles {
@@ -99,7 +100,7 @@ function unnamedIn(locks: string): string[] {
 
 function isJson(file: string): boolean {
   try {
-    JSON.parse(readFileSync(file, "utf8"));
+    JSON.parse(readPlainFile(file).toString("utf8"));
     return true;
   } catch (error) {
     // One that can't be read, or is just gone, is no torn one.

@@ -1,4 +1,5 @@
 import { hostname } from "node:os";
+import { leanEnvironment } from "../machine/child-environment";
 import { quote } from "../settings/text";
 import { AddressHealth } from "./address-health";
 import { engineCapacity } from "./capacity";
@@ -10,7 +11,6 @@ import type { DoJob } from "./lanes/lane";
 import { workOnPgBoss } from "./lanes/work-on-pg-boss";
 import { PermitOffice } from "./permits/permit-office";
 import { checkReach, lookWith, type Reach } from "./target-client";
-import { bareEnvironment } from "./targets/allowed";
 import type { ServiceLimit } from "./targets/target";
 import { tenantJob } from "./tenant-job";
 import type { TenantState } from "./wave";
@@ -53,7 +53,7 @@ export async function runWorker({
   const journal = await Journal.open(await openDatabase(database));
   const office = new PermitOffice(journal.database);
   // Which tenants' keys are in the rest, only each rollout tells.
-  const pool = new EnginePool(bareEnvironment(environment));
+  const pool = new EnginePool(leanEnvironment(environment));
   const places = new WorkPlaces(journal, environment);
   // As the rollouts say whose tenants are taken.
   const limits = new Map<string, ServiceLimit>();

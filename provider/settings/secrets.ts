@@ -16,15 +16,28 @@ export function secretsIn(environment: Readonly<Record<string, string | undefine
   return [...new Set(secrets)].filter((secret) => secret.length >= MIN_CHARACTERS);
 }
 
+/** Of an address, whether it can be parsed or not: the one of a socket, `postgres://user:password@/database`, has no host. */
+const PASSWORDS = /(?<=^\w[\w+.-]*:\/\/[^:/?#@]*:)[^?#]*(?=@)|(?<=^\w[\w+.-]*:\/\/.*[?&]password=)[^&#]*/gs;
+
 function passwordsIn(value: string): readonly string[] {
-  if (!value.includes("://")) return [];
-  const password = URL.parse(value)?.password ?? "";
-  if (password === "") return [];
-  try {
-    return [password, decodeURIComponent(password)];
-  } catch {
-    return [password];
-  }
+  return [...value.matchAll(PASSWORDS)].flatMap(([password]) => {
+    if (password === "") return [];
+    try {
+      return [password, decodeURIComponent(password)];
+    } catch {
+      return [password];
+    }
+  });
+}
+
+/** Whether an address holds a password. */
+export function hasPassword(address: string): boolean {
+  return passwordsIn(address).length > 0;
+}
+
+/** An address with something else in the place of its password. */
+export function withoutPassword(address: string, instead: string): string {
+  return address.replace(PASSWORDS, (password) => (password === "" ? "" : instead));
 }
 
 /** The text without these. */

@@ -1,6 +1,7 @@
 import { delimiter } from "node:path";
 import { type Engine, EngineOptionError, findEngine } from "../../engine";
 import { runCommand } from "../../engine/run-command";
+import { leanEnvironment } from "../../machine/child-environment";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { printable } from "../../settings/text";
 import { findingText } from "../files/finding";
@@ -66,7 +67,7 @@ async function lookAtBackend({ environment }: Patient): Promise<Observation> {
   const engine = await findEngine({ env: environment });
   if (engine === undefined) return skipped("there is no Pulumi to ask");
   const result = await runCommand(engine.command, ["whoami", "--non-interactive", "--json"], {
-    env: engine.environment(environment),
+    env: engine.environment(leanEnvironment(environment, "state backend")),
     timeoutMs: BACKEND_TIMEOUT_MS,
   });
   if (result.exitCode === 0) return ok(`logged in at ${backendOf(result.stdout)}`);

@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve, sep } from "node:path";
 import { ZodError } from "zod";
 import { findOnPath, programsIn } from "../../engine/path-way";
 import { describeFailure, runCommand } from "../../engine/run-command";
+import { leanEnvironment } from "../../machine/child-environment";
 import { excerpt, printable, quote } from "../../settings/text";
 import { PLUGIN_FOLDER, PLUGIN_NAME, pluginItem, pluginLines } from "../plugin-lines";
 import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
@@ -134,7 +135,10 @@ async function versionOf(
   // A .cmd file is for a shell; this is what is in it.
   const command = program.endsWith(".cmd") ? ["node", program.slice(0, -".cmd".length)] : [program];
   const [start = program, ...args] = [...command, "--version"];
-  const result = await runCommand(start, args, { env: environment, timeoutMs: START_TIMEOUT_MS });
+  const result = await runCommand(start, args, {
+    env: leanEnvironment(environment),
+    timeoutMs: START_TIMEOUT_MS,
+  });
   const version = result.stdout.trim();
   if (result.exitCode === 0 && /^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return { version };
   const said = /^error: (.+)$/im.exec(result.stderr)?.[1];

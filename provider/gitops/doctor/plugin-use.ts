@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { dirname, extname, join, relative } from "node:path";
-import { readPlainFile } from "../files/plain-file";
+import { readPlainFile } from "../../machine/plain-file";
 import { PROJECT_FILES, type PulumiProject } from "./pulumi-project";
 
 /**

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
-import { readPlainFile } from "../files/plain-file";
+import { readPlainFile } from "../../machine/plain-file";
 
 /** What a Pulumi.yaml says that has to do with plugins. */
 export interface PulumiProject {

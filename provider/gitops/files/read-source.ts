@@ -1,8 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import { isAbsolute, resolve } from "node:path";
+import { readPlainFile } from "../../machine/plain-file";
 import { printable, quote } from "../../settings/text";
 import type { Finding, Place } from "./finding";
-import { isBeyondRepositoryOf, readPlainFile } from "./plain-file";
+import { isBeyondRepositoryOf } from "./plain-file";
 import { readYaml, type YamlSource } from "./yaml-source";
 
 /**

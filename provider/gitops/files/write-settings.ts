@@ -91,8 +91,9 @@ function beside(target: string): string {
   return join(dirname(target), `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`);
 }
 
+/** @param mode Default: for this user alone, since it holds what a tenant has; git keeps nothing of that. */
 function writeNew(path: string, text: string, mode: number | undefined): void {
-  const file = openSync(path, "wx");
+  const file = openSync(path, "wx", 0o600);
   try {
     writeFileSync(file, text);
     if (mode !== undefined) fchmodSync(file, mode);

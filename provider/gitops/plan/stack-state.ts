@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { withoutKeys } from "../../machine/child-environment";
 import { dynamicType } from "../../resources/resource-type";
 import type { KeyedList } from "../../settings/keyed-list";
 import { quote } from "../../settings/text";
@@ -36,7 +37,8 @@ export async function readStackState(
   resource: string | undefined,
   options: PulumiOptions = {},
 ): Promise<KnownLists> {
-  const exportedStack = await exportStack(stack, options);
+  // What reads a state runs nothing that would need a key.
+  const exportedStack = await exportStack(stack, { base: withoutKeys(process.env), ...options });
   if (exportedStack.state !== undefined) return knownLists(exportedStack.state, stack, resource);
   throw new PulumiError(`The state of the stack ${quote(stack)} can't be read:\n${exportedStack.why}`);
 }

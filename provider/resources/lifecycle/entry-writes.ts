@@ -282,7 +282,7 @@ async function send(
   }
   if (row.id === id && isAbout(row, naturalKey(inputs.entryType, inputs.value))) return row;
   throw new NotAppliedError(
-    `The service was asked to change ${quote(inputs.value)} (id ${excerpt(id)}) and answered with ${describeEntry(row)}: whether it was changed is not known. Run \`pulumi refresh\`, look at both in the console, and run again.`,
+    `The service was asked to change ${quote(inputs.value)} (id ${excerpt(id)}) and answered with ${describeEntry(row)}: whether it was changed is not known. Look at both in the console, and run again, with a refresh.`,
   );
 }
 

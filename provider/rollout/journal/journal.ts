@@ -56,6 +56,8 @@ export interface TenantSummary {
   readonly first?: string;
   /** What a rollback leaves as it is, since somebody changed it after the rollout: `allow partner.example`. */
   readonly left?: readonly string[];
+  /** What its settings files loosen of what those that they include ask for, with file and line; the first few. Absent: nothing. */
+  readonly loosened?: readonly string[];
 }
 
 /** How planning went for one tenant. */

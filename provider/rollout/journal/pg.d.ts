@@ -1,9 +1,11 @@
 /** Of the package `pg`, which brings no types, what is used here. */
 declare module "pg" {
   import type { EventEmitter } from "node:events";
+  import type { ConnectionOptions } from "node:tls";
 
   export interface ClientConfig {
     readonly connectionString?: string;
+    readonly ssl?: false | ConnectionOptions;
     readonly application_name?: string;
     readonly keepAlive?: boolean;
     readonly keepAliveInitialDelayMillis?: number;

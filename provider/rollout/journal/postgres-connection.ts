@@ -1,9 +1,14 @@
 import { Client, type ClientConfig } from "pg";
 import { printable } from "../../settings/text";
 import { DatabaseError } from "./database-error";
+import { ended } from "./postgres-session";
+import { TLS_PARAMETERS, tlsOf } from "./postgres-tls";
 
 /** Where journals are when the URL names no other schema. */
 const DEFAULT_SCHEMA = "email_security";
+
+/** What `pg` says of a server that has no TLS. */
+const NO_TLS = "The server does not support SSL connections";
 
 /** How long to wait for a connection, in milliseconds. */
 const CONNECT_MS = 10_000;
@@ -23,12 +28,12 @@ export interface PostgresPlace {
 
 /**
  * Reads the URL of a database: `postgres://user:password@host:port/database`. `sslmode` means what it does to PostgreSQL's own
- * programs; a `search_path` among its `options` names the schema of the journal, which is else `email_security`; what it leaves
+ * programs ({@link tlsOf}), and a server that lacks TLS is asked for its word on it once; a `search_path` among its `options` names the schema of the journal, which is else `email_security`; what it leaves
  * out comes from PostgreSQL's environment variables.
  *
  * @throws {DatabaseError} when it is none.
  */
-export function postgresPlace(url: string): PostgresPlace {
+export async function postgresPlace(url: string): Promise<PostgresPlace> {
   let parsed: URL;
   try {
     // A socket's folder stands among the parameters, and no host then.
@@ -37,15 +42,20 @@ export function postgresPlace(url: string): PostgresPlace {
     throw noUrl();
   }
   if (!["postgres:", "postgresql:"].includes(parsed.protocol)) throw noUrl();
-  const config: ClientConfig = {
-    connectionString: withStandardTls(url, parsed),
+  const { ssl, mayBePlain } = tlsOf(parsed.searchParams, process.env);
+  const over: ClientConfig = {
+    connectionString: withoutTls(url),
+    ssl,
     application_name: "email-security",
     connectionTimeoutMillis: CONNECT_MS,
     // What has vanished without a word is noticed, on this side as on the server's.
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
   };
-  const { host, port, database, user, password } = described(config);
+  const { host, port, database, user, password } = described(over);
+  // Nobody listens in on a socket of this machine.
+  const isPlain = host.startsWith("/") || (mayBePlain && (await hasNoTls(over)));
+  const config: ClientConfig = isPlain ? { ...over, ssl: false } : over;
   const schema = schemaIn(parsed.searchParams.get("options") ?? "");
   const name = `PostgreSQL at ${printable(host)}:${port}/${printable(database)}`;
   return {
@@ -111,10 +121,26 @@ function noUrl(): DatabaseError {
   );
 }
 
-/** `pg` takes `require` for `verify-full`, unless told so. */
-function withStandardTls(url: string, { searchParams }: URL): string {
-  if (!searchParams.has("sslmode") || searchParams.has("uselibpqcompat")) return url;
-  return `${url}&uselibpqcompat=true`;
+/** Without what says how it is encrypted: `pg` would take `require` for `verify-full`, and nothing for plain text. */
+function withoutTls(url: string): string {
+  const [address = "", query = ""] = url.split(/\?(.*)/s);
+  const parameters = new URLSearchParams(query);
+  for (const name of TLS_PARAMETERS) parameters.delete(name);
+  return parameters.size === 0 ? address : `${address}?${parameters}`;
+}
+
+/** Whether the server says that it has no TLS. What else may be wrong is told by who connects next. */
+async function hasNoTls(config: ClientConfig): Promise<boolean> {
+  const client = new Client(config);
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return false;
+  } catch (error) {
+    return messageOf(error) === NO_TLS;
+  } finally {
+    await ended(client);
+  }
 }
 
 function described(config: ClientConfig): Client {
@@ -146,7 +172,10 @@ function withoutSecrets(text: string, secrets: readonly (string | null)[]): stri
 }
 
 function adviceOn(error: unknown): string {
-  const { code } = partsOf(error);
+  const { code, message } = partsOf(error);
+  if (message === NO_TLS) {
+    return "Let it have TLS; or, where nobody can listen in on the way there, say so: sslmode=disable.";
+  }
   const advice = ADVICE.find(([codes]) => codes.test(code))?.[1];
   if (advice !== undefined) return advice;
   return isConnectionLost(error)

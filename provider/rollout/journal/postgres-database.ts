@@ -47,7 +47,7 @@ export async function openPostgres(
   url: string,
   { patienceMs = 60_000 }: PostgresOptions = {},
 ): Promise<Database> {
-  const place = postgresPlace(url);
+  const place = await postgresPlace(url);
   const database = new PostgresDatabase(place, patienceMs);
   try {
     await database.makeSchema();

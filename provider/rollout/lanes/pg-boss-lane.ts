@@ -14,7 +14,7 @@ import { closeQueue, jobId, type Log, openQueue, QUEUE } from "./pg-boss";
  * @throws {DatabaseError} `ERR_ROLLOUT_DATABASE` when it can't be reached or used.
  */
 export async function openPgBossLane(url: string, { log }: { readonly log: Log }): Promise<Lane> {
-  const place = postgresPlace(url);
+  const place = await postgresPlace(url);
   // It sees too that the jobs of workers that died go to others, when no other worker is there to do so.
   const boss = await openQueue(place, "coordinator", 2, log);
   return {

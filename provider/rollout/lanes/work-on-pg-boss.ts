@@ -44,7 +44,7 @@ export async function workOnPgBoss(
   doJob: DoJob,
   { concurrency, stopping, aborted, log }: PgBossWorkerOptions,
 ): Promise<void> {
-  const boss = await openQueue(postgresPlace(url), "worker", Math.min(concurrency, 4) + 1, log);
+  const boss = await openQueue(await postgresPlace(url), "worker", Math.min(concurrency, 4) + 1, log);
   const leases = new Leases((attempts) => boss.touch(QUEUE, attempts));
   const handle = async (queued: QueuedJob<Job>): Promise<void> => {
     await using lease = leases.take({ id: queued.id, retryCount: queued.retryCount });

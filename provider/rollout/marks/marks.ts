@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { jsonOf, type PulumiRun, runPulumi, toldBy } from "../../gitops/pulumi";
+import { type ScratchFolder, scratchFolder } from "../../machine/scratch-folder";
 import { quote } from "../../settings/text";
 import { RolloutError } from "../errors";
 import { keptMark, type Mark, readMark, type UnreadableMark } from "./mark";
@@ -15,7 +15,7 @@ export const MARKS_PROJECT = "email-security-rollouts";
  * is a stack without resources; its outputs are the mark. Only its own rollout writes an open one.
  */
 export class Marks implements Disposable {
-  readonly #folder: string;
+  readonly #folder: ScratchFolder;
   readonly #environment: NodeJS.ProcessEnv;
   readonly #organization: string;
   readonly #where: string;
@@ -26,8 +26,11 @@ export class Marks implements Disposable {
    * @param organization of the stacks, where their names have one.
    */
   constructor(environment: NodeJS.ProcessEnv, where: string, organization?: string) {
-    this.#folder = mkdtempSync(join(tmpdir(), "email-security-marks-"));
-    writeFileSync(join(this.#folder, "Pulumi.yaml"), stringify({ name: MARKS_PROJECT, runtime: "nodejs" }));
+    this.#folder = scratchFolder("marks");
+    writeFileSync(
+      join(this.#folder.path, "Pulumi.yaml"),
+      stringify({ name: MARKS_PROJECT, runtime: "nodejs" }),
+    );
     const hasPassphrase = ["PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"].some(
       (name) => environment[name] !== undefined,
     );
@@ -80,7 +83,7 @@ export class Marks implements Disposable {
     const stack = this.#stack(mark.rollout);
     const made = await this.#pulumi("stack", "init", "--no-select", stack);
     if (made.code !== 0 && !/already exists/.test(made.stderr)) throw this.#failed("written", made);
-    const file = join(this.#folder, `${mark.rollout}.json`);
+    const file = join(this.#folder.path, `${mark.rollout}.json`);
     writeFileSync(file, JSON.stringify(deploymentOf(mark)), { mode: 0o600 });
     await this.#run("written", "stack", "import", "--stack", stack, "--file", file);
   }
@@ -99,7 +102,7 @@ export class Marks implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    rmSync(this.#folder, { recursive: true, force: true });
+    this.#folder[Symbol.dispose]();
   }
 
   #stack(rollout: string): string {
@@ -113,7 +116,7 @@ export class Marks implements Disposable {
   }
 
   async #pulumi(...args: string[]): Promise<PulumiRun> {
-    return await runPulumi(args, { folder: this.#folder, base: this.#environment });
+    return await runPulumi(args, { folder: this.#folder.path, base: this.#environment });
   }
 
   #failed(done: string, run: PulumiRun): RolloutError {

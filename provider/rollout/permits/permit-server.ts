@@ -1,9 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Permits } from "../../client";
+import { scratchFolder } from "../../machine/scratch-folder";
 import { machineMs, onLines, writeLine } from "../../tenant/asked-permits";
 import type { AddressLimiter } from "./address-limiter";
 
@@ -28,11 +27,11 @@ export async function startPermitServer(
   limiter: AddressLimiter,
   { isAllowed }: PermitServerOptions,
 ): Promise<PermitServer> {
-  const folder = process.platform === "win32" ? undefined : await mkdtemp(join(tmpdir(), "permits-"));
+  const folder = process.platform === "win32" ? undefined : scratchFolder("permits");
   const address =
     folder === undefined
       ? String.raw`\\.\pipe\email-security-${randomBytes(16).toString("hex")}`
-      : join(folder, "s");
+      : join(folder.path, "s");
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
@@ -48,7 +47,7 @@ export async function startPermitServer(
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
-      if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+      folder?.[Symbol.dispose]();
     },
   };
 }

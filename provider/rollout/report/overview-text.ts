@@ -1,5 +1,6 @@
 import { columnsOf, fitTo } from "../../gitops/plan/render/columns";
 import { Paper } from "../../gitops/plan/render/paper";
+import { LOOSENED, valueWords } from "../../gitops/plan/render/report";
 import { counted, given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
 import { printable } from "../../settings/text";
 import type { RolloutCommands } from "../commands";
@@ -7,6 +8,7 @@ import type { PlannedRollout } from "../plan-rollout";
 import type { SharedChange } from "./change-tally";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
+import { looseningWords, sharedLoosenings } from "./loosened";
 import type { ReportTextOptions } from "./report-text";
 import type { RolloutReport, TenantReport } from "./rollout-report";
 import { listOf, SIGNS } from "./told-rollout";
@@ -51,6 +53,7 @@ export function overviewText(
   }
   guardsOf(paper, guards, limit);
   takenBack(paper, again);
+  loosened(paper, tenants, limit);
   failures(paper, tenants, limit);
   changes(paper, report, shared, tenants.length === 1 ? shared.length : limit, commands);
   leftAsTheyAre(paper, tenants, limit);
@@ -94,6 +97,15 @@ function takenBack(paper: Paper, again: NonNullable<PlannedRollout["again"]>): v
       { indent: INDENT, style: "red" },
     );
   }
+}
+
+/** What a file that is reviewed by fewer loosens comes before all that follows from it. */
+function loosened(paper: Paper, tenants: readonly TenantReport[], limit: number): void {
+  const all = sharedLoosenings(tenants);
+  if (all.length === 0) return;
+  paper.heading([LOOSENED], "yellow");
+  for (const one of all.slice(0, limit)) paper.marked("!", looseningWords(one), { indent: INDENT });
+  rest(paper, all.length - limit);
 }
 
 /** Tenants that can't be planned for the same reason, such as a mistake in what all include, are told together. */
@@ -142,7 +154,7 @@ function changes(
     const where: Words = change.tenants === 1 ? say`in ${given(change.first)}` : [`in ${count}`];
     paper.marked(
       SIGNS[change.sign],
-      say`${listOf(change)} ${given(change.value)} ${where}${alarmText(change)}`,
+      say`${listOf(change)} ${valueWords(change.value)} ${where}${alarmText(change)}`,
       { indent: INDENT, style: SIGN_STYLES[change.sign] },
     );
   }

@@ -1,8 +1,10 @@
 import { htmlPage, htmlVerdict } from "../../gitops/plan/render/html-page";
 import { given, Html, html, htmlWords } from "../../gitops/plan/render/html-text";
+import { LOOSENED, valueWords } from "../../gitops/plan/render/report";
 import { join, number, say, sentence, given as told, type Words } from "../../gitops/plan/render/words";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
+import { looseningWords, sharedLoosenings } from "./loosened";
 import { REPORT_STYLE } from "./report-style";
 import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
 import {
@@ -50,6 +52,7 @@ ${htmlVerdict(rollout.mood, rollout.verdict, rollout.headline)}
 ${tallies(rollout)}
 ${rollout.standing.length === 0 ? undefined : html`<p>${htmlWords(rollout.standing)}</p>`}
 ${advice(report)}
+${loosened(report)}
 ${timeline(report, times)}
 ${report.waves.map((wave) => waveHtml(wave, words, byWave.get(wave.name) ?? [], times.get(wave.name)?.workMs))}
 ${failures(numbered.filter(({ tenant }) => tenant.state === "failed"))}
@@ -87,6 +90,17 @@ function advice({ advice: all }: RolloutReport): Html | undefined {
     ({ why, command }) =>
       html`<p>${htmlWords([sentence(why)])}</p>${command === undefined ? "" : html`<pre>${given(command)}</pre>`}`,
   )}</section>`;
+}
+
+function loosened({ tenants: all }: RolloutReport): Html | undefined {
+  const shared = sharedLoosenings(all);
+  if (shared.length === 0) return undefined;
+  const more = shared.length - MANY;
+  return html`<section><h2>${LOOSENED} <span class="n">${number(shared.length)}</span></h2><ul class="loosened">${shared
+    .slice(0, MANY)
+    .map(
+      (one) => html`<li>${htmlWords(looseningWords(one))}</li>`,
+    )}${more > 0 ? html`<li>… and ${number(more)} more</li>` : ""}</ul></section>`;
 }
 
 /** When each wave ran and how long it was waited for: bars on one line of time. */
@@ -223,7 +237,7 @@ function changesHtml(tenant: TenantReport): Html | undefined {
   const more = leftOut(tenant);
   return html`<ul class="edits">${tenant.changes.map(
     (change) =>
-      html`<li><span class="sign s-${change.sign}"><i>${SIGNS[change.sign]}</i>${change.sign}</span> <span class="list">${given(listOf(change))}</span> ${htmlWords([told(change.value)])}</li>`,
+      html`<li><span class="sign s-${change.sign}"><i>${SIGNS[change.sign]}</i>${change.sign}</span> <span class="list">${given(listOf(change))}</span> ${htmlWords(valueWords(change.value))}</li>`,
   )}${more > 0 ? html`<li>and ${number(more)} more</li>` : ""}</ul>`;
 }
 

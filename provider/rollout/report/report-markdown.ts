@@ -4,10 +4,12 @@ import {
   markdownRow,
   markdownWords,
 } from "../../gitops/plan/render/markdown-text";
+import { LOOSENED, valueWords } from "../../gitops/plan/render/report";
 import { bytesOf, filled } from "../../gitops/plan/render/room";
 import { counted, given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
+import { looseningWords, type SharedLoosening, sharedLoosenings } from "./loosened";
 import type { RolloutReport, TenantReport, WaveReport } from "./rollout-report";
 import {
   leftOut,
@@ -74,8 +76,10 @@ function sectionsOf(report: RolloutReport, { failures }: ToldRollout): Section[]
   const { waves, tenants } = report;
   const words = rolloutWords(report);
   const others = tenants.filter(({ state }) => state !== "failed");
+  const looser = sharedLoosenings(tenants);
   return [
     ...(failures.length === 0 ? [] : [(room: number) => failed(failures, room)]),
+    ...(looser.length === 0 ? [] : [(room: number) => loosened(looser, room)]),
     ...(waves.length === 0 ? [] : [(room: number) => waveTable(report, words, room)]),
     ...(others.length === 0 ? [] : [(room: number) => tenantTable(others, words, room)]),
     ...(tenants.length === 0 ? [] : [(room: number) => keyList(tenants, room)]),
@@ -141,6 +145,15 @@ function failureText(tenant: TenantReport): string {
   return [`#### ✗ ${markdownCode(name, 200)} (${where})`, "", ...lines, "", ""].join("\n");
 }
 
+function loosened(all: readonly SharedLoosening[], room: number): string {
+  return `${filled(
+    `### ${LOOSENED} (${number(all.length)})\n\n`,
+    [all.map((one) => () => `- ${markdownWords(looseningWords(one), { limit: 500 })}\n`)],
+    room - 1,
+    (rest) => `… and ${number(rest)} more.\n`,
+  )}\n`;
+}
+
 function failureLine({ name, error }: TenantReport): string {
   const code = error === undefined ? "" : `: ${markdownCode(error.code, 60)}`;
   return `- ✗ ${markdownCode(name, 80)}${code}\n`;
@@ -194,7 +207,7 @@ function tenantRow(tenant: TenantReport, words: RolloutWords, limit: number): st
   const shown = tenant.changes.slice(0, limit);
   const more = leftOut(tenant) + tenant.changes.length - shown.length;
   const changes = shown.map(
-    (change): Words => say`\`${SIGNS[change.sign]}\` ${given(listOf(change))} ${given(change.value)}`,
+    (change): Words => say`\`${SIGNS[change.sign]}\` ${given(listOf(change))} ${valueWords(change.value)}`,
   );
   const all: Words[] = limit === 0 || more === 0 ? changes : [...changes, [`and ${number(more)} more`]];
   return markdownRow([

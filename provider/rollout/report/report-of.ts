@@ -91,6 +91,7 @@ function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
     changes: summary?.changes ?? [],
     alarms: summary?.alarms ?? { danger: 0, warning: 0 },
     ...(summary?.left === undefined ? {} : { left: summary.left }),
+    ...(summary?.loosened === undefined ? {} : { loosened: summary.loosened }),
     ...(error === undefined ? {} : { error }),
     attempts: attempt,
     ...(worker === undefined ? {} : { worker }),

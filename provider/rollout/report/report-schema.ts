@@ -118,6 +118,11 @@ const tenant = z
       .readonly()
       .exactOptional()
       .describe("What a rollback leaves as it is, since somebody changed it after the rollout."),
+    loosened: z
+      .array(z.string())
+      .readonly()
+      .exactOptional()
+      .describe("What its settings files loosen of what those that they include ask for; the first few."),
     error: error.exactOptional(),
     attempts: count("How often it was begun."),
     worker: text("Who was at it last: host:pid.").exactOptional(),

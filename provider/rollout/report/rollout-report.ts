@@ -83,6 +83,8 @@ export interface TenantReport {
   readonly alarms: { readonly danger: number; readonly accepted?: number; readonly warning: number };
   /** What a rollback leaves as it is, since somebody changed it after the rollout: `allow partner.example`. Absent: nothing. */
   readonly left?: readonly string[];
+  /** What its settings files loosen of what those that they include ask for, with file and line; the first few. Absent: nothing. */
+  readonly loosened?: readonly string[];
   readonly error?: TenantError;
   /** How often it was begun: more than once after a crash, or when it was tried again. */
   readonly attempts: number;

@@ -3,7 +3,6 @@ import { inspectSettings } from "../../gitops/files/read-settings";
 import type { Settings } from "../../gitops/files/settings";
 import { desiredOf, type KnownList, type KnownLists } from "../../gitops/plan/desired";
 import type { Change, Plan } from "../../gitops/plan/plan";
-import { planJson } from "../../gitops/plan/render/json";
 import { seenFingerprint } from "../../gitops/plan/same-tenant";
 import { isUnmanaged, type KeyedList } from "../../settings/keyed-list";
 import { printable, quote } from "../../settings/text";
@@ -12,14 +11,12 @@ import type { Asking } from "../address-health";
 import { RolloutError } from "../errors";
 import type { AtPlace } from "../plan-each";
 import {
-  guardsOf,
   type PlanningContext,
   planOf,
   readTenant,
   stackOf,
-  summaryOf,
   type TargetPlan,
-  toldChange,
+  targetPlan,
 } from "../plan-target";
 import type { Target } from "../targets/target";
 import { settingsText } from "./settings-text";
@@ -68,27 +65,12 @@ export async function planUndoing(
   const desired = desiredOf(settings, known, []);
   const plan = planOf(target, settings, desired, observed, host, context, fingerprints);
   const isDone = plan.changes.length === 0 && !stack.isPending;
-  return {
-    planned: {
-      name: target.name,
-      state: isDone ? "unchanged" : "pending",
-      digest: plan.digest,
-      summary: {
-        ...summaryOf(plan),
-        ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
-        ...(context.acceptsEmptyTenant ? { acceptsEmptyTenant: true } : {}),
-        resource: stack.resource,
-        isStackThere: stack.isThere,
-        isStackPending: stack.isPending,
-        ...(isPartlyUnknown ? { first } : {}),
-        ...(left.length === 0 ? {} : { left: left.map(told) }),
-      },
-      ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
-    },
-    guards: guardsOf(plan, target),
-    changes: plan.changes.map(toldChange),
-    made,
-  };
+  const planned = targetPlan(target, plan, stack, isDone, context, {
+    ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
+    ...(isPartlyUnknown ? { first } : {}),
+    ...(left.length === 0 ? {} : { left: left.map(told) }),
+  });
+  return { ...planned, made };
 }
 
 const NOTHING = { entries: 0, vips: 0 };

@@ -3,11 +3,13 @@ import { promisify } from "node:util";
 import { type Place, placeText } from "../../gitops/files/finding";
 import { inspectSettings, type ReadCache } from "../../gitops/files/read-settings";
 import type { Plan } from "../../gitops/plan/plan";
+import { leanEnvironment } from "../../machine/child-environment";
 import { excerpt } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { Advice } from "../report/rollout-report";
 
 const run = promisify(execFile);
+const git = (...args: string[]) => run("git", args, { env: leanEnvironment(process.env, "git") });
 
 /** So many tenants' files are looked at: what they share is told by the first. */
 const MOST_TENANTS = 100;
@@ -76,11 +78,11 @@ async function commitsOf(lines: readonly string[]): Promise<readonly Commit[] | 
   try {
     for (const place of lines) {
       const [, file = "", line = ""] = /^(.*):(\d+)$/.exec(place) ?? [];
-      const { stdout } = await run("git", ["blame", "--porcelain", "-L", `${line},${line}`, "--", file]);
+      const { stdout } = await git("blame", "--porcelain", "-L", `${line},${line}`, "--", file);
       const [hash = ""] = stdout.split(" ");
       if (/^0*$/.test(hash)) return undefined;
       const atS = Number(/^committer-time (\d+)$/m.exec(stdout)?.[1]);
-      const short = (await run("git", ["rev-parse", "--short", hash])).stdout.trim();
+      const short = (await git("rev-parse", "--short", hash)).stdout.trim();
       found.set(hash, { hash: short, subject: /^summary (.*)$/m.exec(stdout)?.[1] ?? "", atS });
     }
   } catch {

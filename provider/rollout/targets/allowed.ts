@@ -5,6 +5,7 @@ import { isLoopback } from "../../client/address";
 import { allowedServices, isServiceOf, SERVICES } from "../../client/allowed-services";
 import { realPath } from "../../gitops/files/plain-file";
 import { isOutside } from "../../gitops/files/repository";
+import { leanEnvironment } from "../../machine/child-environment";
 import { quote } from "../../settings/text";
 import type { HealthCheck } from "../wave";
 import { named } from "./placeholders";
@@ -105,15 +106,6 @@ export class Allowed {
   }
 }
 
-/** What a program needs to run, whatever it does. */
-const BARE =
-  /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TEMP|TMP|TZ|LANG|LC_\w+|NODE_\w+|SYSTEMROOT|COMSPEC|PATHEXT|USERPROFILE|(LOCAL)?APPDATA)$/i;
-
-/** An environment with what every program needs, and nothing else. */
-export function bareEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return withNames(environment, (name) => BARE.test(name));
-}
-
 /**
  * The environment of a command of a targets file: what every program needs and what the run names for commands, and nobody's
  * key.
@@ -123,13 +115,9 @@ export function bareEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessE
 export function commandEnvironment(environment: Environment): NodeJS.ProcessEnv {
   const given = patternsIn(COMMAND_VARIABLES, environment);
   const keys = [...KEYS_BY_NAME, ...patternsIn(ALLOWING.environment, environment)];
-  return withNames(environment, (name) => (BARE.test(name) || isNamed(name, given)) && !isNamed(name, keys));
-}
-
-function withNames(environment: Environment, isWanted: (name: string) => boolean): NodeJS.ProcessEnv {
-  return Object.fromEntries(
-    Object.entries(environment).filter(([name, value]) => value !== undefined && isWanted(name)),
-  );
+  const named = Object.entries(environment).filter(([name]) => isNamed(name, given));
+  const all = Object.entries({ ...leanEnvironment(environment), ...Object.fromEntries(named) });
+  return Object.fromEntries(all.filter(([name, value]) => value !== undefined && !isNamed(name, keys)));
 }
 
 function isNamed(variable: string, patterns: readonly string[]): boolean {

@@ -1,7 +1,7 @@
 import { type ExecFileException, execFile } from "node:child_process";
 import { ApiKey } from "../../client/api-key";
 import { lineText } from "../../gitops/files/finding";
-import { readPlainFile } from "../../gitops/files/plain-file";
+import { readPlainFile } from "../../machine/plain-file";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { secretsIn } from "../../settings/secrets";
 import { excerpt, quote } from "../../settings/text";

@@ -123,7 +123,10 @@ describe("email-security lint", () => {
     [["lint", "empty"], /^error: There is no settings file in "empty": .*\[ERR_NO_SETTINGS\]\n$/],
     [["lint", "--today", "2026-11-31"], /Give a date as 2026-11-21\.\n$/],
     [["lint", "--fail-on", "error"], /--fail-on <level>/],
-    [["lint", "a.yaml", "--sarif", "empty/none/x.sarif"], /^error: ENOENT: .*x\.sarif/],
+    [
+      ["lint", "a.yaml", "--sarif", "empty/none/x.sarif"],
+      /^error: The SARIF log can't be written: ENOENT: .*x\.sarif/,
+    ],
   ])("can't be done: %j", async (args, message) => {
     using folder = new LintedFolder({ "empty/readme.txt": "", "a.yaml": "version: 1\n" });
     const { code, stderr } = await emailSecurity(folder.folder, args);

@@ -1,12 +1,16 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { inspect } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { openPgBossLane } from "../../../provider/rollout/lanes/pg-boss-lane";
 import { startCommitCutter } from "../../support/commit-cutter";
 import { POSTGRES_PASSWORD, type Postgres, startPostgres } from "../../support/postgres";
+
+const IS_TLS = "select ssl from pg_stat_ssl where pid = pg_backend_pid()";
 
 let postgres: Postgres;
 
@@ -104,10 +108,88 @@ describe("a journal in PostgreSQL", () => {
     ];
     for (const mode of modes) {
       const database = await openPostgres(`${url}?sslmode=${mode}`);
-      const rows = await database.query("select ssl from pg_stat_ssl where pid = pg_backend_pid()");
+      const rows = await database.query(IS_TLS);
       expect([mode, rows]).toEqual([mode, [{ ssl: 1 }]]);
       await database.close();
     }
+  });
+
+  it("speaks TLS where the server has it and nobody says otherwise, also to hold a name and for the queue", async () => {
+    const url = await postgres.createDatabase("unsaid");
+    const database = await openPostgres(url);
+    const hold = await database.hold("a rollout", () => {});
+    const lane = await openPgBossLane(url, { log: () => {} });
+    const connections = await postgres.sql(
+      "select distinct application_name, ssl from pg_stat_activity join pg_stat_ssl using (pid) where datname = 'unsaid' and application_name ^@ 'email-security' order by 1",
+      "unsaid",
+    );
+    expect(connections).toBe("email-security|t\nemail-security coordinator|t");
+    await lane.drain();
+    await hold?.release();
+    await database.close();
+  });
+
+  it("speaks plain text where it is told to, and to a server without TLS where it is not told otherwise", async () => {
+    const told = await openPostgres(`${postgres.url}?sslmode=disable`);
+    expect(await told.query(IS_TLS)).toEqual([{ ssl: 0 }]);
+    await told.close();
+    await using without = await startPostgres();
+    for (const mode of ["", "?sslmode=prefer", "?sslmode=allow"]) {
+      const database = await openPostgres(`${without.url}${mode}`);
+      expect([mode, await database.query(IS_TLS)]).toEqual([mode, [{ ssl: 0 }]]);
+      await database.close();
+    }
+    for (const mode of [
+      "sslmode=require",
+      "ssl=true",
+      `sslmode=verify-ca&sslrootcert=${postgres.certificate}`,
+    ]) {
+      await expect(openPostgres(`${without.url}?${mode}`)).rejects.toMatchObject({
+        code: "ERR_ROLLOUT_DATABASE",
+        message: expect.stringMatching(/does not support SSL.*sslmode=disable/),
+      });
+    }
+  });
+
+  it("verifies what it was told to, by the address or by PostgreSQL's own variables", async () => {
+    const ip = `${postgres.url}?sslrootcert=${postgres.certificate}`;
+    // Its certificate is for localhost: of the authority it is, by that address it is not.
+    for (const mode of ["require", "verify-ca"]) {
+      const database = await openPostgres(`${ip}&sslmode=${mode}`);
+      await database.close();
+    }
+    await expect(openPostgres(`${ip}&sslmode=verify-full`)).rejects.toThrow(/certificate/);
+    vi.stubEnv("PGSSLMODE", "verify-full");
+    vi.stubEnv("PGSSLROOTCERT", postgres.certificate);
+    const database = await openPostgres(postgres.urlOf("localhost"));
+    await database.close();
+    await expect(openPostgres(postgres.url)).rejects.toThrow(/certificate/);
+    vi.unstubAllEnvs();
+  });
+
+  it.each([
+    ["sslmode=verify", /sslmode is "verify".*verify-ca, verify-full/],
+    ["sslmode=verify-ca", /verify-ca needs the certificate.*sslrootcert/],
+    ["sslmode=require&sslrootcert=system", /sslmode=verify-full/],
+  ])("refuses %s before it connects", async (parameters, message) => {
+    const error = await openPostgres(`${postgres.url}?${parameters}`).catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "ERR_ROLLOUT_DATABASE", message: expect.stringMatching(message) });
+  });
+
+  it("takes the password from PostgreSQL's own variable, or its file of passwords", async () => {
+    const url = postgres.url.replace(/:[^:@/]+@/, "@");
+    expect(url).not.toContain("%");
+    await expect(openPostgres(url)).rejects.toThrow(/password/);
+    vi.stubEnv("PGPASSWORD", POSTGRES_PASSWORD);
+    await (await openPostgres(url)).close();
+    vi.unstubAllEnvs();
+    const folder = mkdtempSync(join(tmpdir(), "email-security-pgpass-"));
+    const file = join(folder, "pgpass");
+    writeFileSync(file, `*:*:*:postgres:${POSTGRES_PASSWORD.replaceAll(":", "\\:")}\n`, { mode: 0o600 });
+    vi.stubEnv("PGPASSFILE", file);
+    await (await openPostgres(url)).close();
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
   });
 
   it("goes over a unix socket", async () => {
@@ -172,7 +254,8 @@ describe("a journal in PostgreSQL whose server goes away", () => {
 
   it("does again what was not committed when the connection broke at the commit, and not what was", async () => {
     await using cutter = await startCommitCutter(await postgres.createDatabase("commits"));
-    const database = await openPostgres(cutter.url);
+    // It reads along.
+    const database = await openPostgres(`${cutter.url}?sslmode=disable`);
     await database.query("create table events (note text not null)");
     for (const cut of ["commit", "answer"] as const) {
       cutter.cuts.push(cut);

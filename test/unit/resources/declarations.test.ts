@@ -1,13 +1,29 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { basename, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { FolderPlace } from "../../../provider/machine/own-folder";
+import { thisMachine } from "../../../provider/machine/processes";
 import { Declarations, type DeclarationsOptions } from "../../../provider/resources/declarations";
 
 let folder: string;
+let place: FolderPlace;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "email-security-declared-"));
+  place = { parent: tmpdir(), name: basename(folder) };
 });
 afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
@@ -44,7 +60,7 @@ it("writes hashes only", () => {
 it("knows its own where nothing can be written, and where the tenant is not known yet", () => {
   const file = join(folder, "no-folder");
   writeFileSync(file, "");
-  const alone = declarations({ folders: [join(file, "below")] });
+  const alone = declarations({ folders: [{ parent: file, name: "below" }] });
   alone.declare(["deny:evil.example"], "tenant");
   expect(alone.has("deny:evil.example", "tenant")).toBe(true);
   alone.declare(["deny:later.example"], undefined);
@@ -63,20 +79,78 @@ it("tells the other processes of a run what one has made or taken over, whatever
 it("takes the next folder where the first can't be written to", () => {
   const file = join(folder, `${process.pid}-in-the-way`);
   writeFileSync(file, "");
-  const folders = [join(file, "below"), folder];
+  const folders = [{ parent: file, name: "below" }, place];
   declarations({ folders }).hold(["ade_1"]);
   expect(declarations({ folders }).isHeldElsewhere("ade_1")).toBe(true);
 });
 
-it("takes away what runs have left that are over, and no other", () => {
+it("takes away what runs of this machine have left that are over, of others what is old, and nothing else", () => {
   const { pid: over } = spawnSync(process.execPath, ["--version"]);
-  writeFileSync(join(folder, `${over}-left`), "x\n");
-  writeFileSync(join(folder, `${process.pid}-running`), "x\n");
+  const old = new Date(Date.now() - 8 * 86_400_000);
+  const files = {
+    left: `${over}-${thisMachine()}-left`,
+    running: `${process.pid}-${thisMachine()}-running`,
+    elsewhere: `${over}-000000-elsewhere`,
+    oldElsewhere: `${process.pid}-000000-old`,
+  };
+  for (const name of Object.values(files)) writeFileSync(join(folder, name), "x\n");
+  utimesSync(join(folder, files.oldElsewhere), old, old);
   declarations().declare(["deny:evil.example"], "tenant");
-  expect(readdirSync(folder)).toContain(`${process.pid}-running`);
-  expect(readdirSync(folder)).not.toContain(`${over}-left`);
+  const left = readdirSync(folder).filter((name) => Object.values(files).includes(name));
+  expect(left.sort()).toEqual([files.elsewhere, files.running].sort());
 });
 
+describe.skipIf(process.getuid === undefined)("a folder that somebody else was first at", () => {
+  const planted: Readonly<Record<string, (own: string) => void>> = {
+    "is a link": (own) => symlinkSync(own, join(folder, "shared")),
+    "is a link to nothing": (own) => symlinkSync(join(own, "nothing"), join(folder, "shared")),
+    "is a file": () => writeFileSync(join(folder, "shared"), ""),
+    "is open to all": () => {
+      mkdirSync(join(folder, "shared"));
+      chmodSync(join(folder, "shared"), 0o777);
+    },
+    "is open to a group": () => {
+      mkdirSync(join(folder, "shared"));
+      chmodSync(join(folder, "shared"), 0o770);
+    },
+    ...(process.getuid?.() === 0 && {
+      "is another user's": () => {
+        mkdirSync(join(folder, "shared"), { mode: 0o700 });
+        chownSync(join(folder, "shared"), 4711, 4711);
+      },
+      "is below another user's": () => chownSync(folder, 4711, 4711),
+    }),
+  };
+
+  it.each(Object.keys(planted))("is not used where it %s: nothing is written or taken away there", (how) => {
+    const own = join(folder, "own");
+    mkdirSync(own, { mode: 0o700 });
+    writeFileSync(join(own, "1-precious"), "x\n");
+    planted[how]?.(own);
+    const before = tree(folder);
+    const folders = [{ parent: folder, name: "shared" }];
+    declarations({ folders }).hold(["ade_1"]);
+    expect(declarations({ folders }).isHeldElsewhere("ade_1")).toBe(false);
+    expect(tree(folder)).toEqual(before);
+  });
+
+  it("is passed over for the next", () => {
+    symlinkSync(tmpdir(), join(folder, "shared"));
+    const folders = [
+      { parent: folder, name: "shared" },
+      { parent: folder, name: "next" },
+    ];
+    declarations({ folders }).hold(["ade_1"]);
+    expect(declarations({ folders }).isHeldElsewhere("ade_1")).toBe(true);
+    expect(statSync(join(folder, "next")).mode & 0o777).toBe(0o700);
+  });
+});
+
+/** All names below a folder. */
+function tree(path: string): string[] {
+  return readdirSync(path, { recursive: true, encoding: "utf8" }).sort();
+}
+
 function declarations(options: Partial<DeclarationsOptions> = {}): Declarations {
-  return new Declarations({ folders: [folder], run: "1", parent: process.ppid, ...options });
+  return new Declarations({ folders: [place], run: "1", parent: process.ppid, ...options });
 }

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { ofTenant, withoutKeys } from "../../../provider/rollout/tenant-environment";
+import { withoutKeys } from "../../../provider/machine/child-environment";
+import { ofTenant } from "../../../provider/rollout/tenant-environment";
 import { target } from "../../support/rollout-target";
 
 it("gives an engine what holds for all tenants, and nothing of this package's that is one tenant's", () => {

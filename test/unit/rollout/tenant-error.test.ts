@@ -46,6 +46,9 @@ it("has a remedy for each code that can be a tenant's, and for no other", () => 
   expect([...REMEDIED].sort()).toEqual([...codes].sort());
 });
 
+/** What only a program's own resources say, which no rollout has. */
+const IN_PROGRAM = "provider/resources/in-program.ts";
+
 /** Commands of Pulumi that take a program, which a rollout's repository has not; a lock or a state can be taken away. */
 const PROGRAM = /pulumi (up|refresh|preview|destroy|import)|--refresh/;
 
@@ -61,12 +64,14 @@ it.each([...codes])("leads with the cause of %s and ends with what to type", (co
 
 it("reaches a tenant with no text that names a command which takes a program", () => {
   const provider = sources.filter((file) => /provider\/(client|tenant|settings|resources)\//.test(file));
-  const told = provider.flatMap((file) =>
-    readFileSync(file, "utf8")
-      .split("\n")
-      .filter((line) => !/^\s*(\*|\/\/|\/\*)/.test(line) && /`|"/.test(line) && PROGRAM.test(line))
-      .map((line) => `${file}: ${line.trim()}`),
-  );
+  const told = provider
+    .filter((file) => file !== IN_PROGRAM)
+    .flatMap((file) =>
+      readFileSync(file, "utf8")
+        .split("\n")
+        .filter((line) => !/^\s*(\*|\/\/|\/\*)/.test(line) && /`|"/.test(line) && PROGRAM.test(line))
+        .map((line) => `${file}: ${line.trim()}`),
+    );
   expect(told).toEqual([]);
 });
 

@@ -106,6 +106,7 @@ footer { padding-top: 1.5rem; padding-bottom: 3rem; color: var(--soft); font-siz
   summary::before { display: none; }
   details::details-content { content-visibility: visible; block-size: auto; }
 }
+.loosened { margin: 0; padding: .7rem 1rem .7rem 2rem; background: var(--amber-card); border: 1px solid var(--amber-line); border-radius: .75rem; }
 `;
 
 /** What a plan's page has beside that. */
@@ -135,7 +136,6 @@ legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-siz
 .note .of-comment { color: var(--ink); }
 .script { font-weight: 600; }
 .rest { padding: .65rem 1rem; color: var(--soft); }
-.loosened { margin: 0; padding: .7rem 1rem .7rem 2rem; background: var(--amber-card); border: 1px solid var(--amber-line); border-radius: .75rem; }
 .lead { margin: .2rem 0 .7rem; font-weight: 600; font-size: 1.05rem; }
 .is-danger .lead { color: var(--red); }
 .is-warning .lead, .is-accepted .lead { color: var(--amber); }

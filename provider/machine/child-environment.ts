@@ -1,0 +1,47 @@
+/** What any program needs to run, and to reach the network as this machine does: nothing that opens a tenant. */
+const ANY =
+  /^(PATH|HOME|USER|LOGNAME|SHELL|TERM|TMPDIR|TEMP|TMP|TZ|LANG|LANGUAGE|LC_\w+|XDG_\w+|LD_LIBRARY_PATH|DYLD_\w+|NODE_\w+|PULUMI_HOME|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC|PATHEXT|USERPROFILE|HOMEDRIVE|HOMEPATH|(LOCAL)?APPDATA|PROGRAM\w+|(HTTPS?|ALL|NO)_PROXY|SSL_CERT_(FILE|DIR)|(ASDF|MISE|VOLTA|PROTO|NVM|NIX)_\w+)$/i;
+
+/** What such a variable is called where it is a secret all the same, as `NODE_AUTH_TOKEN` is. */
+const SECRET = /key|token|auth|secret|password|passphrase|credential/i;
+
+/** What some children need besides. */
+const MORE = {
+  /** The user's settings of git, and the way to a remote that has what a partial clone lacks. */
+  git: /^(GIT|SSH)_\w+$/,
+  /** The proxy and the caches of Go's modules. */
+  go: /^(GO(?!OGLE)\w*|CGO_\w+|CC|CXX|NETRC|GIT_\w+|SSH_\w+)$/,
+  /** Where Pulumi's state is, and what opens it. */
+  "state backend": /^(PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)\w*$/,
+} as const;
+
+/**
+ * The environment of a child that needs nobody's key. Which variables hold keys is not known here, since a team calls them as
+ * it likes: only what is known to be needed is passed on.
+ *
+ * @param need what the child needs besides what all do.
+ */
+export function leanEnvironment(environment: NodeJS.ProcessEnv, need?: keyof typeof MORE): NodeJS.ProcessEnv {
+  const more = need === undefined ? undefined : MORE[need];
+  const isNeeded = (name: string): boolean =>
+    (ANY.test(name) && !SECRET.test(name)) || more?.test(name) === true;
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => isNeeded(name)));
+}
+
+/**
+ * The environment of a child that runs what a team has: without the variables that any tenant's key comes from, and without those
+ * by which this package is configured, which are one tenant's.
+ *
+ * @param variables those of all tenants, of the ones that a rollout leaves out too.
+ */
+export function withoutKeys(
+  environment: NodeJS.ProcessEnv,
+  variables: readonly string[] = [],
+): NodeJS.ProcessEnv {
+  const keys = new Set(variables);
+  return Object.fromEntries(
+    Object.entries(environment).filter(
+      ([name, value]) => value !== undefined && !keys.has(name) && !name.startsWith("EMAIL_SECURITY_"),
+    ),
+  );
+}

@@ -1,0 +1,49 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
+import { commandLine } from "../../support/command-line";
+import { hasShell, Workshop } from "../engine-setup/workshop";
+
+describe.skipIf(!hasShell)("a rollout whose tenants' files loosen what the baseline asks for", () => {
+  it("tells it first, in its overview and its reports, and shows a domain in both forms", async () => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    using workshop = new Workshop();
+    workshop.write(
+      "base.yaml",
+      "version: 1\npolicy: { maxDays: 30 }\nmayLoosen: [policy.maxDays]\ndeny: [{ value: bücher.example, comment: INC-1, expires: never }]\n",
+    );
+    for (const name of ["acme", "globex"]) {
+      workshop.write(
+        `settings/${name}.yaml`,
+        "version: 1\ninclude: [../base.yaml]\npolicy:\n  maxDays: 400\n",
+      );
+    }
+    workshop.write(
+      "tenants.yaml",
+      `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, settings: "settings/{name}.yaml" }\ntenants:\n  acme: { key: { environment: ACME_API_KEY } }\n  globex: { key: { environment: GLOBEX_API_KEY } }\n`,
+    );
+    mkdirSync(join(workshop.folder, "state"));
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
+      workshop.program(host, "");
+    workshop.program(
+      "pulumi",
+      `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
+    );
+    const run = commandLine(workshop.folder, {
+      ...workshop.env,
+      PULUMI_BACKEND_URL: `file://${workshop.folder}/state`,
+      PULUMI_CONFIG_PASSPHRASE: "",
+      ACME_API_KEY: "sandbox-acme-ci",
+      GLOBEX_API_KEY: "sandbox-globex-ci",
+    });
+    const { stdout, output, code } = await run("rollout", "tenants.yaml", "--json", "report.json");
+    expect([code, output]).toEqual([2, output]);
+    const told = stdout.replace(/\s+/g, " ");
+    const [loosened, changes] = ["Looser here than what is included ! settings/acme.yaml:4:", "What changes"];
+    expect(told).toContain(loosened);
+    expect(told.indexOf(loosened)).toBeLessThan(told.indexOf(changes));
+    expect(told).toMatch(/`policy\.maxDays` is 400 here.*; the same in globex/);
+    expect(told).toContain("deny xn--bcher-kva.example (bücher.example) in all 2 tenants");
+  });
+});

@@ -1,0 +1,84 @@
+import { globSync, readFileSync } from "node:fs";
+import * as fc from "fast-check";
+import { expect, it } from "vitest";
+import { leanEnvironment } from "../../../provider/machine/child-environment";
+
+const NEEDS = [undefined, "git", "go", "state backend"] as const;
+
+it("passes on nothing that a team may call a tenant's key", () => {
+  const word = fc.stringMatching(/^[A-Z][A-Z0-9]{0,8}$/);
+  const suffix = fc.constantFrom("KEY", "API_KEY", "TOKEN", "SECRET", "API_TOKEN", "EMAIL_KEY", "PASSWORD");
+  const name = fc.oneof(
+    fc.tuple(word, suffix).map(([tenant, what]) => `${tenant}_${what}`),
+    fc.tuple(suffix, word).map(([what, tenant]) => `${what}_${tenant}`),
+    fc.tuple(fc.constantFrom("NODE", "XDG", "LC", "NVM"), word, suffix).map((parts) => parts.join("_")),
+    word.map((tenant) => `EMAIL_SECURITY_API_KEY_${tenant}`),
+    fc.constantFrom("EMAIL_SECURITY_API_KEY", "EMAIL_SECURITY_BASE_URL", "EMAIL_SECURITY_DATABASE"),
+  );
+  fc.assert(
+    fc.property(name, fc.constantFrom(...NEEDS), (variable, need) => {
+      // What opens git's remotes and Pulumi's state is called by their own names.
+      fc.pre(!/^(GIT|SSH|GO|CGO|PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)/.test(variable));
+      expect(leanEnvironment({ [variable]: "canary" }, need)).toEqual({});
+    }),
+  );
+});
+
+it("passes on what a program needs to run, and what it needs besides to that one alone", () => {
+  const all = { PATH: "/bin", HOME: "/home/me", LC_ALL: "C", https_proxy: "http://proxy", TMPDIR: "/tmp" };
+  const git = { GIT_DIR: "/repository/.git", SSH_AUTH_SOCK: "/agent" };
+  const go = { GOPROXY: "https://proxy.example", CGO_ENABLED: "0" };
+  const backend = { PULUMI_ACCESS_TOKEN: "pul-1", AWS_SECRET_ACCESS_KEY: "aws", PGPASSWORD: "pg" };
+  const environment = { ...all, ...git, ...go, ...backend, ACME: "key", GOOGLE_CREDENTIALS: "google" };
+  expect(leanEnvironment(environment)).toEqual(all);
+  expect(leanEnvironment(environment, "git")).toEqual({ ...all, ...git });
+  expect(leanEnvironment(environment, "go")).toEqual({ ...all, ...git, ...go });
+  expect(leanEnvironment(environment, "state backend")).toEqual({
+    ...all,
+    ...backend,
+    GOOGLE_CREDENTIALS: "google",
+  });
+});
+
+/**
+ * All places where a child is started, with where its environment is decided: nobody starts one without having thought of what it
+ * is given.
+ */
+const STARTED: Readonly<Record<string, string>> = {
+  // What gets an environment from those who call it, who are below.
+  "provider/engine/run-command.ts": "given",
+  "provider/gitops/pulumi.ts": "given",
+  "provider/rollout/engine/engine-pool.ts": "given",
+  "provider/rollout/engine/engine-command.ts": "given",
+  // One that reads a key, and one that is a team's own: without the tenants' keys.
+  "provider/rollout/targets/read-key.ts": "own",
+  "provider/rollout/health.ts": "without keys",
+  "provider/rollout/files-at-revision.ts": "lean",
+  "provider/rollout/rollback/revert-in-git.ts": "lean",
+};
+
+it("is thought of wherever a child is started", () => {
+  const files = globSync("provider/**/*.ts", { exclude: ["provider/dist/**", "provider/node_modules/**"] });
+  const source = (file: string): string => readFileSync(file, "utf8");
+  const starting = files.filter((file) => source(file).includes('"node:child_process"'));
+  expect(starting.sort()).toEqual(Object.keys(STARTED).sort());
+  const lean = starting.filter((file) => STARTED[file] === "lean");
+  for (const file of lean) expect(source(file)).toContain("leanEnvironment(process.env");
+
+  const running = files.filter(
+    (file) =>
+      /provider\/(engine|gitops)\//.test(file) &&
+      /\brunCommand\(|\b(context\.)?run\("|\brun\(command,/.test(source(file)),
+  );
+  expect(running.sort()).toEqual([
+    "provider/engine/build-way.ts",
+    "provider/engine/installer-way.ts",
+    "provider/engine/path-way.ts",
+    "provider/gitops/doctor/local-checks.ts",
+    "provider/gitops/doctor/plugin-check.ts",
+  ]);
+  for (const file of running) expect([file, source(file).includes("leanEnvironment(")]).toEqual([file, true]);
+  const pools = files.filter((file) => source(file).includes("new EnginePool("));
+  expect(pools.sort()).toEqual(["provider/rollout/rollouts.ts", "provider/rollout/worker.ts"]);
+  for (const file of pools) expect(source(file)).toContain("new EnginePool(leanEnvironment(environment))");
+});
