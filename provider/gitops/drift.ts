@@ -4,7 +4,7 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { keyOfEntry, readEntry } from "../settings/keyed-list";
 import { OwnDomains } from "../settings/own-domains";
 import { RISKS, risksOf } from "../settings/risk";
-import { excerpt, isPrintable, printable } from "../settings/text";
+import { excerpt, isPrintable, printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { type ChangedFile, changeFiles, type FileEdit } from "./files/change-files";
 import type { Section } from "./files/edit";
@@ -17,7 +17,7 @@ import { withoutEvidence } from "./plan/mail-evidence";
 import { makePlan, type PlanInput } from "./plan/make-plan";
 import type { Observed } from "./plan/observed";
 import type { Change, Standing } from "./plan/plan";
-import { OTHER_TENANT } from "./plan/same-tenant";
+import { ENOUGH, OTHER_TENANT } from "./plan/same-tenant";
 
 /**
  * How the tenant differs from the files. `added`: there, and nobody declares it. `changed`: there, and otherwise than
@@ -150,6 +150,14 @@ function keyOfEntryKey(key: string, list: string): string {
   return entry === undefined ? key : keyOfEntry(entry);
 }
 
+function refuseStrange({ items, unchanged, host }: Drift): void {
+  const missing = items.filter(({ what }) => what === "missing").length;
+  if (missing < ENOUGH || unchanged > 0 || items.some(({ what }) => what === "changed")) return;
+  throw new OtherTenantError(
+    `Of the ${missing} that the files declare, the tenant at ${quote(host)} holds none, so that what it holds is another tenant's, as it seems. No file was changed. Check whose key it is; where the files were never applied to this tenant, apply them first, or begin with \`email-security export\`.`,
+  );
+}
+
 /** What adopting comes to. */
 export interface Adoption {
   readonly files: readonly ChangedFile[];
@@ -164,8 +172,10 @@ export interface Adoption {
  *
  * @param readFile reads a file as text.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
+ * @throws {OtherTenantError} when nothing of much that the files declare is there: what is, is another tenant's.
  */
 export function adopt(drift: Drift, settings: Settings, readFile: (path: string) => string): Adoption {
+  refuseStrange(drift);
   const own = new OwnDomains(settings.ownDomains);
   const candidates: DriftItem[] = [];
   const left: { item: DriftItem; why: string }[] = [];

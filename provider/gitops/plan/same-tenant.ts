@@ -15,7 +15,7 @@ import type { Observed } from "./observed";
 import type { Guard } from "./plan";
 
 /** From so many on, it is no chance that nothing of what the stack has declared is there. */
-const ENOUGH = 5;
+export const ENOUGH = 5;
 
 /** What tells one tenant from another. */
 export interface TenantEvidence {

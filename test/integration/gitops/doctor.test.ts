@@ -271,6 +271,24 @@ describe("email-security doctor", () => {
     expect(examination.of("key")).toMatchObject({ health: "fail", found: expect.stringContaining(found) });
   });
 
+  it("tells whose mailboxes are there, where the tenant's own domains are known", async () => {
+    await using sandbox = await startSandbox();
+    const found = async (own: string): Promise<unknown> =>
+      (
+        await Examination.of({
+          EMAIL_SECURITY_BASE_URL: sandbox.url,
+          EMAIL_SECURITY_API_KEY: KEY,
+          EMAIL_SECURITY_OWN_DOMAINS: own,
+        })
+      ).of("own-domains");
+    expect(await found("acme.example")).toMatchObject({ health: "ok" });
+    expect(await found("globex.example")).toMatchObject({
+      health: "fail",
+      found: expect.stringContaining('mailboxes of "acme.example"'),
+    });
+    expect(await found("co.uk")).toMatchObject({ health: "fail" });
+  });
+
   it("tells which rights are missing, and which of them are needed", async () => {
     const forbidden: ServiceResponse = { status: 403, body: { error: "not allowed" } };
     const intercept = ({ path }: { path: string }) => (/threats|phishing/.test(path) ? forbidden : undefined);

@@ -261,6 +261,16 @@ deny: []
     expect(guards.map(({ code }) => code)).toEqual(["other-tenant"]);
   });
 
+  it("asks whose key it is when the tenant's people have mailboxes of other domains than its own", async () => {
+    await using acme = await tenant();
+    const codes = async (ownDomains: string): Promise<string[]> =>
+      (await acme.plan(`version: 1\nownDomains: [${ownDomains}]\ndeny: [a.example]\n`)).guards.map(
+        ({ code }) => code,
+      );
+    expect(await codes("globex.example")).toEqual(["other-tenant"]);
+    expect(await codes("globex.example, acme.example")).toEqual([]);
+  });
+
   it("puts an accepted risk first, with why it is one and why it was accepted", async () => {
     await using acme = await tenant();
     const plan = await acme.plan(`version: 1

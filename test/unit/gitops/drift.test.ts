@@ -82,6 +82,33 @@ describe("drift", () => {
   });
 });
 
+describe("another tenant", () => {
+  const OTHER = "ERR_OTHER_TENANT";
+  const code = (work: () => unknown): unknown => {
+    try {
+      work();
+      return undefined;
+    } catch (error) {
+      return (error as { code?: string }).code;
+    }
+  };
+
+  it("is known by its people, where the files name own domains", () => {
+    expect(code(() => drift(asDeclared, [vip("ceo@globex.example")]))).toBe(OTHER);
+    expect(code(() => drift([], [vip("ceo@globex.example"), vip("ceo@mail.acme.example")]))).toBe(undefined);
+  });
+
+  it("is none to adopt from, where nothing of what the files declare is there", () => {
+    const theirs = [row("deny", "theirs.example")];
+    const text = `version: 1\ndeny: [${["a", "b", "c", "d", "e"].map((one) => `${one}.example`).join(", ")}]\n`;
+    const declared = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
+    const found = (rows: readonly AllowDenyEntryRow[]) =>
+      driftOf(declared, observedFrom("2026-11-21T00:00:00.000Z", rows, []), "host");
+    expect(code(() => adopt(found(theirs), declared, () => text))).toBe(OTHER);
+    expect(adopt(found([...theirs, row("deny", "c.example")]), declared, () => text).adopted).toHaveLength(1);
+  });
+});
+
 describe("adopting", () => {
   it("adds to the tenant's own file that has the section, not to a baseline of others, and keeps all else", () => {
     const found = drift(
