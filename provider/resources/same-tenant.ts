@@ -58,6 +58,12 @@ export class SameTenant {
   #settled: Promise<void> | undefined;
   #people: Promise<People | undefined> | undefined;
   #seen: People | undefined;
+  /** Of how many fingerprints and own domains the people were found to be. */
+  #foundRight = "";
+  #printed:
+    | { readonly people: People; readonly of: string | undefined; readonly as: string | undefined }
+    | undefined;
+  #hasWritten = false;
   #hasRefused = false;
   #hasJudged = false;
 
@@ -73,6 +79,7 @@ export class SameTenant {
   /** Remembers what the state says of a resource of this tenant. */
   expect(list: TenantList, declaration: Declaration, fingerprint: unknown): void {
     if (typeof fingerprint === "string") this.#fingerprints.add(fingerprint);
+    if (this.#isThere) return;
     const [first] = declaration.things();
     if (first === undefined || this.#expected[list].has(first.key)) return;
     this.#expected[list].set(first.key, declaration);
@@ -99,6 +106,7 @@ export class SameTenant {
 
   /** What is written anew is no sign any more that the tenant is the one of before. */
   wrote(list: TenantList, declaration: Declaration): void {
+    this.#hasWritten = true;
     const [first] = declaration.things();
     if (!this.#isThere && first !== undefined) this.#expected[list].set(first.key, NOTHING);
   }
@@ -106,9 +114,14 @@ export class SameTenant {
   /** What the state is to keep of the tenant's people: a salted fingerprint of their domains. */
   fingerprint(before: unknown, tenant: Tenant | undefined): string | undefined {
     const people = tenant?.knownPeople() ?? this.#seen;
-    const known = typeof before === "string" ? before : [...this.#fingerprints].at(-1);
+    const [any] = this.#fingerprints;
+    const known = typeof before === "string" ? before : any;
     if (people === undefined) return known;
-    const fingerprint = fingerprintOf(people, known !== undefined && isOf(known, people) ? known : undefined);
+    if (this.#printed?.people !== people || this.#printed.of !== known) {
+      const mine = known !== undefined && isOf(known, people) ? known : undefined;
+      this.#printed = { people, of: known, as: fingerprintOf(people, mine) };
+    }
+    const { as: fingerprint } = this.#printed;
     if (fingerprint !== undefined) this.#fingerprints.add(fingerprint);
     return fingerprint;
   }
@@ -127,7 +140,8 @@ export class SameTenant {
   /** What the people tell. */
   #strangeness(): Refusal | undefined {
     const people = this.#seen;
-    if (people === undefined) return undefined;
+    const judged = `${this.#fingerprints.size} ${this.#ownDomains.size}`;
+    if (people === undefined || this.#foundRight === judged) return undefined;
     const ownDomains = [...this.#options.ownDomains().names, ...this.#ownDomains];
     if (areStrangers(people, new OwnDomains(ownDomains))) {
       return {
@@ -139,8 +153,10 @@ export class SameTenant {
     if (planned !== undefined && !isOf(planned, people)) {
       return { sign: otherPeopleSign(people), way: "Where it is the right one, plan the rollout anew." };
     }
-    if (this.#options.accepts() || [...this.#fingerprints].every((one) => isOf(one, people)))
+    if (this.#options.accepts() || [...this.#fingerprints].every((one) => isOf(one, people))) {
+      this.#foundRight = judged;
       return undefined;
+    }
     return {
       sign: otherPeopleSign(people),
       way: acceptingIt("where its people have other domains now"),
@@ -166,7 +182,9 @@ export class SameTenant {
 
   async #isAnyThere(list: TenantList, tenant: Tenant): Promise<boolean> {
     if (this.#expected[list].size === 0) return false;
-    this.#isThere ||= await tenant.holdsAny(list, thingsIn(this.#expected[list].values()));
+    const isThere = await tenant.holdsAny(list, thingsIn(this.#expected[list].values()));
+    this.#isThere ||= isThere;
+    if (this.#isThere) for (const one of LISTS) this.#expected[one].clear();
     return this.#isThere;
   }
 
@@ -182,14 +200,15 @@ export class SameTenant {
 
   /** Told in full once, and not at each of thousands of resources. */
   #refuse({ sign, way }: Refusal, { baseUrl }: Tenant): never {
+    const left = this.#hasWritten ? "Nothing more was changed." : "Nothing was changed.";
     if (this.#hasRefused) {
       throw new OtherTenantError(
-        "The key reaches another tenant than it is meant for, as it seems; another resource of this run tells by what. Nothing was changed.",
+        `The key reaches another tenant than it is meant for, as it seems; another resource of this run tells by what. ${left}`,
       );
     }
     this.#hasRefused = true;
     throw new OtherTenantError(
-      `The key reaches another tenant than it is meant for, as it seems: at ${quote(URL.parse(baseUrl)?.host ?? baseUrl)}, ${sign}. Nothing was changed. Check whose key ${this.#options.keyFrom()} is. ${way}`,
+      `The key reaches another tenant than it is meant for, as it seems: at ${quote(URL.parse(baseUrl)?.host ?? baseUrl)}, ${sign}. ${left} Check whose key ${this.#options.keyFrom()} is. ${way}`,
     );
   }
 

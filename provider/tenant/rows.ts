@@ -3,16 +3,10 @@ export class Rows<Row> {
   readonly #name: ((row: Row) => string) | undefined;
   readonly #byKey = new Map<string, Named<Row>>();
   readonly #byName = new Map<string, Map<string, Row>>();
-  #changes = 0;
 
   /** @param name Asked once a row; without it no row has a name. */
   constructor(name?: (row: Row) => string) {
     this.#name = name;
-  }
-
-  /** How often a row was put in or taken out. */
-  get changes(): number {
-    return this.#changes;
   }
 
   get(key: string): Row | undefined {
@@ -50,7 +44,6 @@ export class Rows<Row> {
   }
 
   #unname(key: string): void {
-    this.#changes += 1;
     const name = this.#byKey.get(key)?.name;
     if (name === undefined) return;
     const same = this.#byName.get(name);

@@ -62,7 +62,7 @@ export class Tenant {
   readonly #writeVip: Turns["write"];
   readonly #entries: Readonly<Record<List, Snapshot<AllowDenyEntryRow>>>;
   readonly #vips: Snapshot<VipEmployeeRow>;
-  #lastPeople: { readonly rows: unknown; readonly changes: number; readonly people: People } | undefined;
+  #lastPeople: { readonly rows: unknown; readonly people: People } | undefined;
   readonly #vipBatches: VipBatches;
   /** The last write of each entry that is under way, by id. */
   readonly #writing = new Map<string, Promise<unknown>>();
@@ -270,13 +270,13 @@ export class Tenant {
     );
   }
 
-  /** The same by the last reading of the VIPs, with the own writes since, if there was one. Reads nothing. */
+  /** The same by the last reading of the VIPs, if there was one. Reads nothing. */
   knownPeople(): People | undefined {
     const rows = this.#vips.newest();
     if (rows === undefined) return undefined;
-    if (this.#lastPeople?.rows !== rows || this.#lastPeople.changes !== rows.changes) {
+    if (this.#lastPeople?.rows !== rows) {
       const mailboxes = rows.all().map(({ email }) => email);
-      this.#lastPeople = { rows, changes: rows.changes, people: peopleOf(mailboxes, true) };
+      this.#lastPeople = { rows, people: peopleOf(mailboxes, true) };
     }
     return this.#lastPeople.people;
   }
