@@ -202,6 +202,8 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
 
     async lookUp(id) {
       const context = session.context();
+      // There is no state yet: only what is configured can tell that this is another tenant.
+      if (session.ownDomains().names.length > 0) await context.confirmTenant(list);
       return found(await lifecycle.lookUp(id, context), {}, context);
     },
 

@@ -124,7 +124,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
     /took back what this plan would do again.*allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/,
   );
   expect(fleet.holds("t1")).toEqual(before["t1"]);
-  const command = /--yes --plan-digest (r1-\w+)/.exec(again.output)?.[1] ?? "";
+  const command = /--yes --plan-digest (r2-\w+)/.exec(again.output)?.[1] ?? "";
   expect(command).not.toBe(digest);
   // Nor does it come again in the company of something new.
   await fleet.write("settings/t1.yaml", settingsOf("t1", "  - innocent.example\n"));

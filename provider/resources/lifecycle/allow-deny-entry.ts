@@ -71,9 +71,8 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     return { id, state: stateOf(id, row, inputs) };
   },
 
-  async lookUp(given, { tenant, ownDomains, confirmTenant }) {
+  async lookUp(given, { tenant, ownDomains }) {
     const row = await lookUpEntry(given, tenant);
-    await confirmTenant("entries");
     if (row === undefined) return undefined;
     const own = ownDomains?.() ?? NO_OWN_DOMAINS;
     const declared = declarableEntry(row, { own, acceptRisk: IMPORTED_RISK });

@@ -189,7 +189,6 @@ export function listLifecycle<Inputs extends ListInputs>(
         );
       }
       const { content, left } = await looking;
-      await context.confirmTenant(resource.list);
       if (left.length > 0) {
         context.say(
           `Left out of the import, and as before at the service: ${counted(left.length, kind)} that can't be declared: ${fewOf(left, " | ")}`,

@@ -72,7 +72,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     return { id: canonicalMailbox(inputs.email), state: stateOf(row, inputs) };
   },
 
-  async lookUp(given, { tenant, confirmTenant }) {
+  async lookUp(given, { tenant }) {
     const mailbox = parseMailbox(given.trim());
     if (!mailbox.ok) {
       const reason = mailbox.reason.replace(/^is /, "it is ");
@@ -81,7 +81,6 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       );
     }
     const row = await tenant.findVipSurely(mailbox.value);
-    await confirmTenant("vips");
     if (row === undefined) return undefined;
     const comment = canonicalComment(row.comment);
     const email = mailbox.value;
