@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { ConfigurationError } from "../client";
 import type { Plan } from "../gitops/plan/plan";
 import type { PlanOptions } from "../gitops/plan-tenant";
-import { acceptsEmptyTenant, readOwnDomainNames } from "../resources/configuration";
+import { readOwnDomainNames } from "../resources/configuration";
 import { printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect } from "./command-line";
@@ -102,7 +102,7 @@ export async function planFor(file: string | undefined, given: PlannedOptions): 
     days: evidence ? days : 0,
     log: (line) => console.error(line),
     ownDomains: readOwnDomainNames(() => undefined, process.env),
-    acceptsEmptyTenant: acceptsEmptyTenant(() => undefined, process.env),
+    accepting: { environment: process.env },
     ...withoutUndefined({ stack, resource, name, today, maxPages, provider }),
   };
   try {

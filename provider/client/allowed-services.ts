@@ -26,6 +26,8 @@ export function allowedServices(
 
 /** Whether an address is one of these, or below one. @param baseUrl without a slash at its end. */
 export function isServiceOf(services: readonly string[], baseUrl: string): boolean {
+  // Some servers take these for what they stand for, and so for a way out of what is named.
+  if (/%(?:2e|2f|5c)/i.test(baseUrl)) return services.includes(baseUrl);
   return services.some((one) => baseUrl === one || baseUrl.startsWith(`${one}/`));
 }
 

@@ -67,7 +67,7 @@ export function driftOf(
   observed: Observed,
   host: string,
   known?: KnownLists,
-  tenant: Pick<PlanInput, "ownDomains" | "acceptsEmptyTenant"> = {},
+  tenant: Pick<PlanInput, "ownDomains" | "accepting"> = {},
 ): Drift {
   const plan = makePlan({
     ...tenant,

@@ -11,6 +11,7 @@ import { type MailEvidence, makePlan } from "./plan/make-plan";
 import { type Observed, observe } from "./plan/observed";
 import type { Guard, Plan, PlanSource } from "./plan/plan";
 import { readPreview } from "./plan/preview";
+import type { Accepting } from "./plan/same-tenant";
 import { readStackState } from "./plan/stack-state";
 
 /** What a plan is made with. */
@@ -30,8 +31,8 @@ export interface PlanOptions {
   readonly maxPages?: number;
   /** The tenant's own domains, beside those that the settings files name. Default: none. */
   readonly ownDomains?: readonly string[];
-  /** Whether the person says that the tenant may be empty, or its people have other domains. Default: false. */
-  readonly acceptsEmptyTenant?: boolean;
+  /** What says whether the tenant may be empty, or its people have other domains. Default: nothing does. */
+  readonly accepting?: Accepting;
   /** Told what is being done, where it takes long. */
   readonly log?: (line: string) => void;
   readonly now?: () => Date;
@@ -83,14 +84,29 @@ async function planOf(
   desired: Desired,
   source: PlanSource,
   defaultName: string,
-  { client, name = defaultName, days = 30, maxPages, log, now = () => new Date(), ...rest }: PlanOptions,
+  {
+    client,
+    name = defaultName,
+    days = 30,
+    maxPages,
+    log,
+    now = () => new Date(),
+    ownDomains,
+    accepting,
+  }: PlanOptions,
   guards: readonly Guard[] = [],
 ): Promise<Plan> {
   const observed = await observe(client, now);
   const tenant = { host: hostOf(client), name };
   const mail = await mailOf(client, observed, { days, maxPages, log, now });
-  const { acceptsEmptyTenant = false, ownDomains = [] } = rest;
-  const plan = makePlan({ desired, observed, tenant, source, mail, acceptsEmptyTenant, ownDomains });
+  const plan = makePlan({
+    desired,
+    observed,
+    tenant,
+    source,
+    mail,
+    ...withoutUndefined({ ownDomains, accepting }),
+  });
   return guards.length === 0 ? plan : { ...plan, guards: [...guards, ...plan.guards] };
 }
 

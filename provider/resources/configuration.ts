@@ -79,9 +79,9 @@ export function readOwnDomainNames(config: ConfigSource, environment: NodeJS.Pro
   throw new ConfigurationError(`${nameOf("ownDomains", config, environment)} ${parsed.reason}.`);
 }
 
-/** Whether this one run may find its tenant emptied. Found as the rest of the configuration is. */
-export function acceptsEmptyTenant(config: ConfigSource, environment: NodeJS.ProcessEnv): boolean {
-  return isYes(readSetting("acceptEmptyTenant", config, environment));
+/** The explicit provider instance; undefined for the one that the engine makes itself. */
+export function instanceName(config: ConfigSource): string | undefined {
+  return config(INSTANCE_KEY);
 }
 
 /** Where the key comes from, as a person calls it. */

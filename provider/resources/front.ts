@@ -24,7 +24,10 @@ export type Properties = Readonly<Record<string, unknown>>;
 /** The output that tells which tenant a resource belongs to. */
 const TENANT_PROPERTY = "tenant";
 /** The output that tells whose mailboxes the tenant has, as a salted fingerprint of their domains. */
-const FINGERPRINT_PROPERTY = "tenantFingerprint";
+const FINGERPRINT_PROPERTY = "people";
+
+/** How a run that accepts other people shows what it does to each resource: its fingerprint is made anew. */
+const OTHER_PEOPLE: Change = { property: FINGERPRINT_PROPERTY, kind: "update", replace: false };
 
 /** The outputs that are the tenant's, and not the resource's own. */
 export const TENANT_PROPERTIES: readonly string[] = [TENANT_PROPERTY, FINGERPRINT_PROPERTY];
@@ -183,7 +186,8 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       session.manage(declarationOf(state));
       expect(olds);
       if (!changes.some(({ replace }) => replace)) session.hold(lifecycle.ids(id, state, inputs));
-      return changes;
+      const isAccepting = session.sameTenant.accepts() && olds[FINGERPRINT_PROPERTY] !== undefined;
+      return isAccepting ? [...changes, OTHER_PEOPLE] : changes;
     },
 
     async create(inputs) {
@@ -210,6 +214,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
     async update(id, olds, inputs) {
       const context = session.context();
       if (otherTenant(olds) === undefined) expect(olds);
+      if (session.sameTenant.accepts()) await context.confirmTenant(list);
       const work = lifecycle.update(id, stateOf(olds), lifecycle.complete(inputs), context);
       const state = await keepingTenant(work, olds, context);
       session.sameTenant.wrote(list, declarationOf(state));

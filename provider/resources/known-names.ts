@@ -18,7 +18,6 @@ export const SETTINGS = {
   allowInsecureHttp: "EMAIL_SECURITY_ALLOW_INSECURE_HTTP",
   timeoutMs: "EMAIL_SECURITY_TIMEOUT_MS",
   ownDomains: "EMAIL_SECURITY_OWN_DOMAINS",
-  acceptEmptyTenant: "EMAIL_SECURITY_ACCEPT_EMPTY_TENANT",
 } as const;
 
 /** The arguments of a provider, as they are called in its configuration. */

@@ -16,11 +16,6 @@ export interface ProviderArgs {
   readonly timeoutMs?: pulumi.Input<number>;
   /** The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky. */
   readonly ownDomains?: pulumi.Input<readonly pulumi.Input<string>[]>;
-  /**
-   * For one run: go on though nothing of what the state says is at the tenant, or none of its people has a mailbox of the
-   * domains of before, which else is an error (`ERR_OTHER_TENANT`). Default: false.
-   */
-  readonly acceptEmptyTenant?: pulumi.Input<boolean>;
 }
 
 /**
@@ -49,9 +44,6 @@ export class Provider extends pulumi.ProviderResource {
         ...(args.timeoutMs === undefined
           ? {}
           : { [`${NAMESPACE}:timeoutMs`]: pulumi.output(args.timeoutMs).apply(String) }),
-        ...(args.acceptEmptyTenant === undefined
-          ? {}
-          : { [`${NAMESPACE}:acceptEmptyTenant`]: pulumi.output(args.acceptEmptyTenant).apply(String) }),
         ...(ownDomains === undefined
           ? {}
           : { [`${NAMESPACE}:ownDomains`]: pulumi.output(ownDomains).apply((one) => JSON.stringify(one)) }),

@@ -5,10 +5,10 @@ import type { Properties } from "./front";
 export const PROVIDER_PROPERTY = "__provider";
 
 /**
- * The property by which a dynamic resource tells check its name, which the engine doesn't. It is no argument: check takes it out,
- * so it is never in state.
+ * The property by which a dynamic resource tells check its name, which the engine doesn't. It is no argument: check takes it out.
+ * In state, the engine lists the names of all that a program gives, so that each letter of it is there once a resource.
  */
-export const NAME_PROPERTY = "__resourceName";
+export const NAME_PROPERTY = "__n";
 
 /**
  * The property by which a dynamic resource tells check the tenant's own domains that its settings files name, as JSON. It is no

@@ -3,11 +3,12 @@ import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { OwnDomains } from "../settings/own-domains";
 import {
   acceptingIt,
+  acceptsEmptyTenant,
   areStrangers,
   fingerprintOf,
-  isOf,
   otherPeopleSign,
   type People,
+  strangersAmong,
   strangersSign,
 } from "../settings/tenant-people";
 import { quote } from "../settings/text";
@@ -20,39 +21,46 @@ export const PLANNED_FINGERPRINT = "EMAIL_SECURITY_TENANT_FINGERPRINT";
 
 /** What the guard asks of the process that it is in. */
 export interface SameTenantOptions {
+  readonly environment: NodeJS.ProcessEnv;
+  /** The explicit provider instance; undefined for the one that the engine makes itself. */
+  readonly instance: () => string | undefined;
   /** Where the key comes from, as a person calls it: `EMAIL_SECURITY_API_KEY`. */
   readonly keyFrom: () => string;
   readonly ownDomains: () => OwnDomains;
-  /** Whether the person says that this run may find the tenant emptied, or its people with other domains. */
-  readonly accepts: () => boolean;
-  /** The fingerprint that a rollout was planned with. */
-  readonly planned?: string | undefined;
   readonly say: (sentence: string) => void;
   /** Waits for what the engine asks at about the same time. Default: 50 ms. */
   readonly moment?: () => Promise<unknown>;
 }
 
+/** What is about to be done. */
+export interface Confirming {
+  /** Whether it only removes: then what an interrupted run has removed already is no sign of another tenant. */
+  readonly removes?: boolean;
+}
+
 /** From so many on, it is no chance that nothing of what the state holds is there. */
-export const ENOUGH = 5;
+const ENOUGH = 5;
 
 const MOMENT_MS = 50;
 const MOST_MOMENTS = 20;
-/** So many of what is missing, or of the domains that are seen, are named. */
+/** So many of what is missing are named. */
 const TOLD = 3;
 
 /**
  * Keeps a run from the tenant of another key. What tells them apart is what the stack's state says is there, by what the
  * engine asks about at about the same time; and the domains of the tenant's own people, against those that are configured
- * as its own and a fingerprint of those that an earlier run saw.
+ * as its own and a fingerprint of those that earlier runs saw.
  *
- * It costs a run at most one request: a page of the VIPs, where their list is not read anyway.
+ * It costs a run at most one request: a page of the VIPs, where their list is not read anyway. Only where that page speaks for
+ * another tenant, the whole list is read before that is said.
  */
 export class SameTenant {
   readonly #options: SameTenantOptions;
   /** What the state says is at this tenant, by the first thing of each resource. */
   readonly #expected: Record<TenantList, Map<string, Declaration>> = { entries: new Map(), vips: new Map() };
   readonly #counted = new Set<string>();
-  readonly #fingerprints = new Set<string>();
+  /** What the state says of the tenant's people, and of which resource. */
+  readonly #fingerprints = new Map<string, string>();
   readonly #ownDomains = new Set<string>();
   #isThere = false;
   #settled: Promise<void> | undefined;
@@ -65,7 +73,6 @@ export class SameTenant {
     | undefined;
   #hasWritten = false;
   #hasRefused = false;
-  #hasJudged = false;
 
   constructor(options: SameTenantOptions) {
     this.#options = options;
@@ -76,13 +83,19 @@ export class SameTenant {
     for (const domain of ownDomains) this.#ownDomains.add(domain);
   }
 
+  /** Whether a person says that this run may find the tenant emptied, or its people with other domains. */
+  accepts(): boolean {
+    return acceptsEmptyTenant(this.#options.environment, this.#options.instance());
+  }
+
   /** Remembers what the state says of a resource of this tenant. */
   expect(list: TenantList, declaration: Declaration, fingerprint: unknown): void {
-    if (typeof fingerprint === "string") this.#fingerprints.add(fingerprint);
-    if (this.#isThere) return;
     const [first] = declaration.things();
+    if (typeof fingerprint === "string" && !this.#fingerprints.has(fingerprint)) {
+      this.#fingerprints.set(fingerprint, first?.name ?? "a list");
+    }
     if (first === undefined || this.#expected[list].has(first.key)) return;
-    this.#expected[list].set(first.key, declaration);
+    if (list === "vips" || !this.#isThere) this.#expected[list].set(first.key, declaration);
     for (const { key } of declaration.things()) {
       if (this.#counted.size >= ENOUGH) break;
       this.#counted.add(key);
@@ -95,13 +108,19 @@ export class SameTenant {
    * @param list what is looked at, or about to be written.
    * @throws {OtherTenantError} that says what tells it, and what to check.
    */
-  async confirm(list: TenantList, tenant: Tenant): Promise<void> {
+  async confirm(list: TenantList, tenant: Tenant, { removes = false }: Confirming = {}): Promise<void> {
     this.#people ??= this.#askForPeople(list, tenant);
-    this.#seen = (await this.#people) ?? this.#seen;
+    this.#seen ??= await this.#people;
+    if (this.#strangeness() !== undefined && this.#seen?.isWhole === false) {
+      this.#people = this.#askForPeople("vips", tenant);
+      this.#seen = (await this.#people) ?? this.#seen;
+    }
     const strange = this.#strangeness();
-    if (strange !== undefined) this.#refuse(strange, tenant);
-    await this.#confirmByState(list, tenant);
-    this.#judged();
+    // A mailbox is of one tenant: where VIPs of the state are there, it is the right one, whoever its people are by now.
+    if (strange !== undefined && !(strange.isByState && (await this.#areVipsThere(tenant)))) {
+      this.#refuse(strange, tenant);
+    }
+    await this.#confirmByState(list, tenant, removes);
   }
 
   /** What is written anew is no sign any more that the tenant is the one of before. */
@@ -112,17 +131,19 @@ export class SameTenant {
   }
 
   /** What the state is to keep of the tenant's people: a salted fingerprint of their domains. */
-  fingerprint(before: unknown, tenant: Tenant | undefined): string | undefined {
-    const people = tenant?.knownPeople() ?? this.#seen;
-    const [any] = this.#fingerprints;
+  fingerprint(before: unknown, tenant: Tenant): string | undefined {
+    const people = tenant.knownPeople() ?? this.#seen;
+    const [any] = this.#fingerprints.keys();
     const known = typeof before === "string" ? before : any;
     if (people === undefined) return known;
     if (this.#printed?.people !== people || this.#printed.of !== known) {
-      const mine = known !== undefined && isOf(known, people) ? known : undefined;
-      this.#printed = { people, of: known, as: fingerprintOf(people, mine) };
+      const isOther = this.accepts() && strangersAmong(known === undefined ? [] : [known], people).length > 0;
+      this.#printed = { people, of: known, as: fingerprintOf(people, isOther ? undefined : known) };
     }
     const { as: fingerprint } = this.#printed;
-    if (fingerprint !== undefined) this.#fingerprints.add(fingerprint);
+    if (fingerprint !== undefined && !this.#fingerprints.has(fingerprint)) {
+      this.#fingerprints.set(fingerprint, "what this run has made");
+    }
     return fingerprint;
   }
 
@@ -149,32 +170,40 @@ export class SameTenant {
         way: "Where it is the right one, add its domain to ownDomains.",
       };
     }
-    const { planned } = this.#options;
-    if (planned !== undefined && !isOf(planned, people)) {
+    const planned = this.#options.environment[PLANNED_FINGERPRINT];
+    if (strangersAmong(planned === undefined ? [] : [planned], people).length > 0) {
       return { sign: otherPeopleSign(people), way: "Where it is the right one, plan the rollout anew." };
     }
-    if (this.#options.accepts() || [...this.#fingerprints].every((one) => isOf(one, people))) {
+    const [stranger] = this.accepts() ? [] : strangersAmong(this.#fingerprints.keys(), people);
+    if (stranger === undefined) {
       this.#foundRight = judged;
       return undefined;
     }
     return {
-      sign: otherPeopleSign(people),
-      way: acceptingIt("where its people have other domains now"),
+      sign: otherPeopleSign(people, this.#fingerprints.get(stranger)),
+      way: this.#accepting("where its people have other domains now"),
+      isByState: true,
     };
   }
 
-  async #confirmByState(list: TenantList, tenant: Tenant): Promise<void> {
-    if (this.#isThere || this.#options.accepts()) return;
+  async #areVipsThere(tenant: Tenant): Promise<boolean> {
+    await this.#untilSettled();
+    return await tenant.holdsAny("vips", thingsIn(this.#expected.vips.values()));
+  }
+
+  async #confirmByState(list: TenantList, tenant: Tenant, removes: boolean): Promise<void> {
+    if (this.#isThere || this.accepts()) return;
     if (await this.#isAnyThere(list, tenant)) return;
-    this.#settled ??= this.#untilSettled();
-    await this.#settled;
+    await this.#untilSettled();
     if (this.#counted.size < ENOUGH) return;
     for (const one of LISTS) if (await this.#isAnyThere(one, tenant)) return;
+    if (removes && this.#seen !== undefined && this.#seen.domains.size > 0 && this.#fingerprints.size > 0)
+      return;
     const things = LISTS.flatMap((one) => [...this.#expected[one].values()]).flatMap(namesIn);
     this.#refuse(
       {
-        sign: `nothing of what this stack's state says is there: neither ${fewOf(things, " nor ", things.length >= ENOUGH)}`,
-        way: acceptingIt("where it was emptied"),
+        sign: `nothing of what this stack's state says is there: neither ${fewOf(things)}`,
+        way: this.#accepting("where it was emptied"),
       },
       tenant,
     );
@@ -184,18 +213,27 @@ export class SameTenant {
     if (this.#expected[list].size === 0) return false;
     const isThere = await tenant.holdsAny(list, thingsIn(this.#expected[list].values()));
     this.#isThere ||= isThere;
-    if (this.#isThere) for (const one of LISTS) this.#expected[one].clear();
+    if (this.#isThere) this.#expected.entries.clear();
     return this.#isThere;
   }
 
   /** The engine asks about each resource by itself, many at a time. */
   async #untilSettled(): Promise<void> {
+    this.#settled ??= this.#settle();
+    await this.#settled;
+  }
+
+  async #settle(): Promise<void> {
     const { moment = () => sleep(MOMENT_MS) } = this.#options;
     for (let moments = 0, before = -1; moments < MOST_MOMENTS && before !== this.#counted.size; moments++) {
       before = this.#counted.size;
       if (before >= ENOUGH) return;
       await moment();
     }
+  }
+
+  #accepting(when: string): string {
+    return acceptingIt(when, this.#options.environment, this.#options.instance());
   }
 
   /** Told in full once, and not at each of thousands of resources. */
@@ -207,22 +245,13 @@ export class SameTenant {
       );
     }
     this.#hasRefused = true;
+    const earlier =
+      this.#options.instance() === undefined
+        ? ""
+        : " (a refresh still uses the one of the last run; a run without it takes the program's)";
     throw new OtherTenantError(
-      `The key reaches another tenant than it is meant for, as it seems: at ${quote(URL.parse(baseUrl)?.host ?? baseUrl)}, ${sign}. ${left} Check whose key ${this.#options.keyFrom()} is. ${way}`,
+      `The key reaches another tenant than it is meant for, as it seems: at ${quote(URL.parse(baseUrl)?.host ?? baseUrl)}, ${sign}. ${left} Check whose key ${this.#options.keyFrom()} is${earlier}. ${way}`,
     );
-  }
-
-  /** Left on, it would let the next accident pass. */
-  #judged(): void {
-    if (this.#hasJudged) return;
-    this.#hasJudged = true;
-    if (this.#options.accepts() && this.#expectsSomething()) {
-      this.#options.say("acceptEmptyTenant is for one run: take it away when this one is done.");
-    }
-  }
-
-  #expectsSomething(): boolean {
-    return LISTS.some((list) => this.#expected[list].size > 0) || this.#fingerprints.size > 0;
   }
 }
 
@@ -230,6 +259,8 @@ interface Refusal {
   /** In the middle of a sentence. */
   readonly sign: string;
   readonly way: string;
+  /** Whether it is by what the state knows of the people. */
+  readonly isByState?: boolean;
 }
 
 const LISTS: readonly TenantList[] = ["entries", "vips"];
@@ -250,7 +281,6 @@ function namesIn(declaration: Declaration): string[] {
   return names;
 }
 
-function fewOf(names: readonly string[], between = ", ", hasMore = names.length > TOLD): string {
-  const shown = names.slice(0, TOLD).map((name) => quote(name, 100));
-  return shown.join(between) + (hasMore ? `${between}others` : "");
+function fewOf(names: readonly string[]): string {
+  return [...names.slice(0, TOLD).map((name) => quote(name, 100)), "others"].join(" nor ");
 }

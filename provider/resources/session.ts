@@ -7,8 +7,8 @@ import type { OwnDomains } from "../settings/own-domains";
 import { printable } from "../settings/text";
 import { Tenant } from "../tenant";
 import {
-  acceptsEmptyTenant,
   type ConfigSource,
+  instanceName,
   keySource,
   readConfiguration,
   readOwnDomains,
@@ -20,7 +20,7 @@ import type { Session } from "./front";
 import type { Context, Declaration } from "./lifecycle/lifecycle";
 import { type Owner, Program } from "./program";
 import { type ReviewedPlan, readReviewedPlan } from "./reviewed-plan";
-import { PLANNED_FINGERPRINT, SameTenant } from "./same-tenant";
+import { SameTenant } from "./same-tenant";
 
 /**
  * What one provider process knows: its configuration, the tenant, what the running program declares. A process serves one
@@ -33,10 +33,10 @@ export class ProviderSession implements Session {
   readonly #cancelled = new AbortController();
   readonly #managed: Declaration[] = [];
   readonly sameTenant = new SameTenant({
+    environment: process.env,
+    instance: () => instanceName(this.#config),
     keyFrom: () => keySource(this.#config, process.env),
     ownDomains: () => this.ownDomains(),
-    accepts: () => acceptsEmptyTenant(this.#config, process.env),
-    planned: process.env[PLANNED_FINGERPRINT],
     say: (sentence) => this.say(sentence),
   });
   #config: ConfigSource = () => undefined;
@@ -70,7 +70,7 @@ export class ProviderSession implements Session {
     const tenantKey = fingerprint(settings) ?? "";
     return {
       tenant,
-      confirmTenant: (list) => this.sameTenant.confirm(list, tenant),
+      confirmTenant: (list, how) => this.sameTenant.confirm(list, tenant, how),
       say: (sentence) => this.say(sentence),
       isDeclared: (key) => this.#declarations.has(key, tenantKey),
       hold: (ids) => this.hold(ids),

@@ -5,7 +5,9 @@ import { stringify } from "yaml";
 import { isOutside, repositoryOf } from "../gitops/files/repository";
 import { readPlainFile } from "../machine/plain-file";
 import { scratchFolder } from "../machine/scratch-folder";
+import { quote } from "../settings/text";
 import type { PackedFiles } from "./journal/journal";
+import { NotAllowedError } from "./targets/not-allowed";
 import { inTemporaryFolder } from "./temporary-folder";
 
 /**
@@ -74,6 +76,7 @@ function fill(
   project: string,
   backend: string | undefined,
 ): string {
+  for (const path of [folder, ...bundle.keys()]) refuseStrayPath(path);
   // The boundary that included files may not leave.
   mkdirSync(join(root, ".git"));
   for (const [path, content] of bundle) {
@@ -91,6 +94,23 @@ function fill(
   writeFileSync(join(path, "Pulumi.yaml"), stringify(settings));
   linkPackages(join(path, "node_modules"));
   return path;
+}
+
+/**
+ * What a journal holds is data: it says where a file is among the others, and not where on this machine, nor among programs.
+ *
+ * @throws {NotAllowedError} for a path that leads elsewhere.
+ */
+function refuseStrayPath(path: string): void {
+  const parts = path.split("/");
+  const isStray =
+    posix.isAbsolute(path) ||
+    /[\\\0]|^[a-z]:/i.test(path) ||
+    parts.some((part) => /^(\.\.|\.git|node_modules)$/i.test(part));
+  if (!isStray) return;
+  throw new NotAllowedError(
+    `The journal holds a file of a rollout with the path ${quote(path, 300)}, which leads out of its folder or among programs: no rollout writes such. Nothing was run or written. Find out who can write to the journal, and plan the rollout anew with another one.`,
+  );
 }
 
 /** The provider finds this package, and the host of dynamic providers Pulumi's, from the project's folder upwards. */

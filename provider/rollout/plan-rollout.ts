@@ -2,7 +2,6 @@ import { join } from "node:path";
 import type { ReadCache } from "../gitops/files/read-settings";
 import type { Guard } from "../gitops/plan/plan";
 import { withoutKeys } from "../machine/child-environment";
-import { acceptsEmptyTenant } from "../resources/configuration";
 import { eachAtOnce } from "../settings/at-once";
 import { hashOf } from "../settings/plan-digest";
 import { secretsIn } from "../settings/secrets";
@@ -143,7 +142,7 @@ export async function planRollout(
       cache: new Map() as ReadCache,
       reach,
       alwaysRunEngine,
-      acceptsEmptyTenant: acceptsEmptyTenant(() => undefined, environment),
+      accepting: environment,
       files: new Set(),
     };
     const keyOf = (target: Target): string => keys.get(target) ?? "";

@@ -15,7 +15,7 @@ import { foreignResources, hasPendingOperations, onlySettings, stackHolds } from
 import { exportStack, knownLists } from "../gitops/plan/stack-state";
 import { hostOf } from "../gitops/plan-tenant";
 import { sameComment } from "../resources/lifecycle/comparable";
-import { ACCEPTING } from "../settings/tenant-people";
+import { acceptsEmptyTenant } from "../settings/tenant-people";
 import { excerpt, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { Asking } from "./address-health";
@@ -44,8 +44,8 @@ export interface PlanningContext {
   readonly reach: Reach;
   /** Whether the engine runs even where nothing is to be done. */
   readonly alwaysRunEngine: boolean;
-  /** Whether the person says that the tenants of this run may be empty, or their people have other domains. */
-  readonly acceptsEmptyTenant: boolean;
+  /** What says which tenants of this run may be empty, or their people have other domains. */
+  readonly accepting: NodeJS.ProcessEnv;
   /** Gets the settings files that are read, to be kept with the rollout. */
   readonly files: Set<string>;
 }
@@ -112,7 +112,7 @@ export function targetPlan(
     resource,
     isStackThere: isThere,
     isStackPending: isPending,
-    ...(context.acceptsEmptyTenant ? { acceptsEmptyTenant: true } : {}),
+    ...(acceptsEmptyTenant(context.accepting, target.name) ? { acceptsEmptyTenant: true } : {}),
     ...more,
   };
   return {
@@ -123,7 +123,7 @@ export function targetPlan(
       summary,
       ...(isDone ? {} : { plan: planJson({ ...plan, unmanaged: [], findings: [] }) }),
     },
-    guards: guardsOf(plan, target),
+    guards: plan.guards,
     changes: plan.changes.map(toldChange),
   };
 }
@@ -147,14 +147,6 @@ function loosenedIn(
     ...all.slice(0, SHOWN_LOOSENINGS),
     ...(more > 0 ? [`and ${more} more, which \`email-security lint\` tells`] : []),
   ];
-}
-
-/** The guards of a plan, as they are told in a rollout: what is said for one run is said for this tenant alone. */
-export function guardsOf({ guards }: Plan, { name }: Target): readonly Guard[] {
-  return guards.map((guard) => ({
-    ...guard,
-    message: guard.message.replace(`${ACCEPTING}.`, () => `${ACCEPTING}, with --only ${quote(name)}.`),
-  }));
 }
 
 /** A tenant that could not be planned. */
@@ -216,7 +208,7 @@ export function planOf(
   desired: Desired,
   observed: Observed,
   host: string,
-  { acceptsEmptyTenant }: Pick<PlanningContext, "acceptsEmptyTenant">,
+  { accepting }: Pick<PlanningContext, "accepting">,
   fingerprints: readonly string[] = [],
 ): Plan {
   const { name, stack, resource } = target;
@@ -227,7 +219,7 @@ export function planOf(
     source: { kind: "files", files: settings.files, ...withoutUndefined({ stack, resource }) },
     mail: withoutEvidence(observed.at, "No evidence is asked for in a rollout."),
     fingerprints,
-    acceptsEmptyTenant,
+    accepting: { environment: accepting, name },
   });
 }
 

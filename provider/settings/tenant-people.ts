@@ -38,38 +38,60 @@ export function areStrangers({ domains }: People, ownDomains: OwnDomains): boole
   return ![...domains].some((domain) => ownDomains.holding(domain) !== undefined);
 }
 
-/** So many domains are kept, of whatever many a tenant has: those that come first by their hash, so that they stay the same ones. */
+/** So many domains are kept, of whatever many a tenant has had. */
 const MOST_DOMAINS = 8;
-const SALT_BYTES = 6;
-const HASH_CHARACTERS = 6;
-const FINGERPRINT = /^[\w-]{8}(?:\.[\w-]{6}){1,8}$/;
+const SALT_BYTES = 3;
+/** In each resource of a state, it is to be short: of 16 million domains, two are alike. */
+const HASH_CHARACTERS = 4;
+const FINGERPRINT = /^[\w-]{4}(?:\.[\w-]{4}){1,8}$/;
 
 /**
- * A salted fingerprint of the domains, of some 15 to 64 characters: it tells whether another has one of them, and not which
- * they are. Undefined where none was seen.
+ * A salted fingerprint of the domains, of 9 to 44 characters: it tells whether another tenant has one of them, and not which
+ * they are. Undefined where none was ever seen.
  *
- * @param before the fingerprint so far: it stays while the same domains are seen, and gives its salt to the next.
+ * @param before the fingerprint so far. What it knows stays known, so that whoever gains a domain and then loses the one of
+ * before is still the same.
  */
-export function fingerprintOf({ domains, isWhole }: People, before?: string): string | undefined {
-  if (domains.size === 0) return before;
-  const isUsable = before !== undefined && FINGERPRINT.test(before);
-  const salt = isUsable ? saltOf(before) : crypto.randomBytes(SALT_BYTES).toString("base64url");
-  // Of a part it can't be told what is gone.
-  if (isUsable && !isWhole && isOf(before, { domains, isWhole })) return before;
-  const hashes = [...domains].map((domain) => hashOf(domain, salt)).sort();
-  return [salt, ...new Set(hashes.slice(0, MOST_DOMAINS))].join(".");
+export function fingerprintOf({ domains }: People, before?: string): string | undefined {
+  const [salt = "", ...known] = partsOf(before);
+  if (domains.size === 0) return known.length === 0 ? undefined : before;
+  const own = salt === "" ? crypto.randomBytes(SALT_BYTES).toString("base64url") : salt;
+  const seen = new Set([...domains].map((domain) => hashOf(domain, own)));
+  const added = [...seen].filter((hash) => !known.includes(hash)).sort();
+  const kept = known.filter((hash) => seen.has(hash));
+  const room = MOST_DOMAINS - kept.length - added.length;
+  const past = known.filter((hash) => !seen.has(hash)).slice(0, Math.max(0, room));
+  // In the order of before: a state that changes is told as changed.
+  const stays = new Set([...past, ...kept]);
+  return [own, ...[...known.filter((hash) => stays.has(hash)), ...added].slice(0, MOST_DOMAINS)].join(".");
 }
 
-/** Whether a fingerprint may be of these people: where none was seen, or it can't be read, it may. */
-export function isOf(fingerprint: string, { domains }: People): boolean {
-  if (domains.size === 0 || !FINGERPRINT.test(fingerprint)) return true;
-  const [salt = "", ...hashes] = fingerprint.split(".");
-  const known = new Set(hashes);
-  return [...domains].some((domain) => known.has(hashOf(domain, salt)));
+/**
+ * Those fingerprints that are of other people. One that shares a domain with the people is of the tenant, and so is one that
+ * shares a domain with such a one: a resource that is long unchanged knows only the domains of its day.
+ */
+export function strangersAmong(fingerprints: Iterable<string>, { domains }: People): string[] {
+  if (domains.size === 0) return [];
+  const left = new Set([...fingerprints].filter((one) => FINGERPRINT.test(one)));
+  const vouching = new Set<string>();
+  for (let isMore = true; isMore; ) {
+    isMore = false;
+    for (const one of left) {
+      const [salt = "", ...hashes] = partsOf(one);
+      const isSeen = (hash: string): boolean => vouching.has(`${salt} ${hash}`);
+      const seen = [...domains].map((domain) => hashOf(domain, salt));
+      if (!hashes.some((hash) => isSeen(hash) || seen.includes(hash))) continue;
+      for (const hash of hashes) vouching.add(`${salt} ${hash}`);
+      left.delete(one);
+      isMore = true;
+    }
+  }
+  return [...left];
 }
 
-function saltOf(fingerprint: string): string {
-  return fingerprint.slice(0, fingerprint.indexOf("."));
+/** The salt, and then the hashes; nothing of what can't be read. */
+function partsOf(fingerprint: string | undefined): string[] {
+  return fingerprint !== undefined && FINGERPRINT.test(fingerprint) ? fingerprint.split(".") : [];
 }
 
 function hashOf(domain: string, salt: string): string {
@@ -84,18 +106,43 @@ export function strangersSign(people: People): string {
   return `its own people have mailboxes of ${fewOf(people)}, and none of the own domains that are configured (ownDomains)`;
 }
 
-/** By what other people than those of before are told, in the middle of a sentence. */
-export function otherPeopleSign(people: People): string {
-  return `its own people have mailboxes of ${fewOf(people)}, and nobody had at the tenant that this was applied to before`;
+/**
+ * By what other people than those of before are told, in the middle of a sentence.
+ *
+ * @param of what is known to be of others.
+ */
+export function otherPeopleSign(people: People, of?: string): string {
+  const what = of === undefined ? "this was" : `this (${quote(of, 100)}) was`;
+  return `its own people have mailboxes of ${fewOf(people)}, and nobody had at the tenant that ${what} applied to before`;
+}
+
+/** The environment's variable by which a person says for one run that a tenant may be empty, or its people be others. */
+const ACCEPT = "EMAIL_SECURITY_ACCEPT_EMPTY_TENANT";
+
+/**
+ * Whether a run may find a tenant emptied, or with other people. Only the environment says so, which is of one run: left in a
+ * file, it would let the next accident pass.
+ *
+ * @param name the explicit `Provider` or the tenant of a rollout; undefined for the one tenant of the environment.
+ */
+export function acceptsEmptyTenant(
+  environment: Readonly<Record<string, string | undefined>>,
+  name: string | undefined,
+): boolean {
+  const accepted = (environment[ACCEPT] ?? "").split(",").map((one) => one.trim());
+  return accepted.some((one) => (name === undefined ? /^(1|true|yes)$/i.test(one) : one === name));
 }
 
 /** How a run is told that what keeps it is as it should be. */
-export function acceptingIt(when: string): string {
-  return `Where it is the right one, and only ${when}, say so for this one run: ${ACCEPTING}.`;
+export function acceptingIt(
+  when: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  name: string | undefined,
+): string {
+  const value = environment[ACCEPT];
+  const now = value === undefined || value === "" ? "" : ` (it is ${quote(value, 100)} now)`;
+  return `Where it is the right one, and only ${when}, say so for this one run: ${ACCEPT}=${name ?? "true"}${now}.`;
 }
-
-/** What is said for one run. */
-export const ACCEPTING = "EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=true";
 
 function fewOf({ domains }: People): string {
   const names = [...domains].map((domain) => quote(domain, 100));

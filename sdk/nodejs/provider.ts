@@ -33,7 +33,7 @@ export class Provider extends pulumi.ProviderResource {
      * @param opts A bag of options that control this resource's behavior.
      */
     constructor(name: string, args: ProviderArgs, opts?: pulumi.ResourceOptions) {
-        utilities.refuseUnknownNames("Provider", args, ["acceptEmptyTenant","allowInsecureHttp","apiKey","baseUrl","ownDomains","timeoutMs"]);
+        utilities.refuseUnknownNames("Provider", args, ["allowInsecureHttp","apiKey","baseUrl","ownDomains","timeoutMs"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         {
@@ -43,7 +43,6 @@ export class Provider extends pulumi.ProviderResource {
             if (args?.baseUrl === undefined && !opts.urn) {
                 throw new Error("Missing required property 'baseUrl'");
             }
-            resourceInputs["acceptEmptyTenant"] = pulumi.output(args?.acceptEmptyTenant).apply(JSON.stringify);
             resourceInputs["allowInsecureHttp"] = pulumi.output(args?.allowInsecureHttp).apply(JSON.stringify);
             resourceInputs["apiKey"] = args?.apiKey ? pulumi.secret(args.apiKey) : undefined;
             resourceInputs["baseUrl"] = args?.baseUrl;
@@ -59,10 +58,6 @@ export class Provider extends pulumi.ProviderResource {
  * The set of arguments for constructing a Provider resource.
  */
 export interface ProviderArgs {
-    /**
-     * For one run: go on though nothing of what the state says is at the tenant, or none of its people has a mailbox of the domains of before, which else is an error (`ERR_OTHER_TENANT`). Default: false.
-     */
-    acceptEmptyTenant?: pulumi.Input<boolean | undefined>;
     /**
      * Accept plain `http://` for an address that is not loopback. Default: false.
      */

@@ -54,7 +54,7 @@ const FRONTS: Readonly<Record<FrontName, Front>> = {
     program: () => createRequire(`${process.cwd()}/`).resolve("@pulumi/pulumi/cmd/dynamic-provider/index.js"),
     types: "pulumi-nodejs:dynamic/email-security",
     extra: (handler) => ({ __provider: shell(handler) }),
-    told: (name) => ({ __resourceName: name }),
+    told: (name) => ({ __n: name }),
     async configure(client, { config = {}, instance }) {
       const request = new provider.ConfigureRequest();
       const own = instance === undefined ? {} : { "email-security:instance": instance };

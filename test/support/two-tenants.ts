@@ -25,7 +25,11 @@ function tenantOf(name: string, { people = true, domains = {} }: TwoTenantsOptio
     name,
     keyLabels: { ci: "ci", console: "console" },
     detectedAt: "2026-01-01T00:00:00Z",
-    employees: people ? [`${name}.example`, ...(domains[name] ?? [])].map(chiefOf) : [],
+    employees: people
+      ? [`${name}.example`, ...(domains[name] ?? [])].map((domain, at) =>
+          chiefOf(domain, at < 2 ? "ceo" : `ceo${at}`),
+        )
+      : [],
     manualVips: [],
     exclusions: [],
     entries: [],
@@ -34,9 +38,9 @@ function tenantOf(name: string, { people = true, domains = {} }: TwoTenantsOptio
 }
 
 /** Somebody whom automatic detection takes for a VIP. */
-export function chiefOf(domain: string): ScenarioEmployee {
+export function chiefOf(domain: string, name = "ceo"): ScenarioEmployee {
   return {
-    email: `ceo@${domain}`,
+    email: `${name}@${domain}`,
     fullName: "Dana Reyes",
     jobTitle: "Chief Executive Officer",
     department: "Executive",

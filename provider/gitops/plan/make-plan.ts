@@ -42,7 +42,7 @@ import {
   type Standing,
   type Unmanaged,
 } from "./plan";
-import { otherTenantGuards } from "./same-tenant";
+import { type Accepting, otherTenantGuards } from "./same-tenant";
 
 /** What the tenant's mail says, where it was asked. */
 export interface MailEvidence {
@@ -71,8 +71,8 @@ export interface PlanInput {
   readonly ownDomains?: readonly string[];
   /** Salted fingerprints of the tenant's people that earlier runs saw, beside those of the stack's state. */
   readonly fingerprints?: readonly string[];
-  /** Whether the person says that the tenant may be empty, or its people have other domains. Default: false. */
-  readonly acceptsEmptyTenant?: boolean;
+  /** What says whether the tenant may be empty, or its people have other domains. Default: nothing does. */
+  readonly accepting?: Accepting;
 }
 
 /** Compares what is declared with what a tenant holds. Pure. */
@@ -84,7 +84,7 @@ export function makePlan({
   mail,
   ownDomains = [],
   fingerprints = [],
-  acceptsEmptyTenant = false,
+  accepting,
 }: PlanInput): Plan {
   const comparison = new Comparison(desired, observed);
   for (const list of desired.lists) comparison.compare(list);
@@ -120,7 +120,7 @@ export function makePlan({
         mailboxes: mail.mailboxes,
         ownDomains: [...desired.ownDomains, ...ownDomains],
         fingerprints,
-        accepts: acceptsEmptyTenant,
+        ...(accepting === undefined ? {} : { accepting }),
       }),
       ...guards,
     ],

@@ -120,7 +120,7 @@ function desiredList(
   };
   const { entries: _entries, members: _members, __provider, ...options } = after?.inputs ?? {};
   const confirmed = before?.inputs?.["confirmRemovals"];
-  const { tenantFingerprint: fingerprint, ...optionsBefore } = before?.outputs ?? {};
+  const { people: fingerprint, ...optionsBefore } = before?.outputs ?? {};
   const place = placeOf(after?.sourcePosition ?? before?.sourcePosition);
   return {
     kind: isEntry ? "entry" : "vip",

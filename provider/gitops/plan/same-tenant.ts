@@ -2,12 +2,13 @@ import { isUnmanaged } from "../../settings/keyed-list";
 import { OwnDomains } from "../../settings/own-domains";
 import {
   acceptingIt,
+  acceptsEmptyTenant,
   areStrangers,
   fingerprintOf,
-  isOf,
   otherPeopleSign,
   type People,
   peopleOf,
+  strangersAmong,
   strangersSign,
 } from "../../settings/tenant-people";
 import type { Desired } from "./desired";
@@ -24,8 +25,15 @@ export interface TenantEvidence {
   readonly ownDomains: readonly string[];
   /** Salted fingerprints of its people's domains, of earlier runs, beside those that the stack's state holds. */
   readonly fingerprints?: readonly string[];
-  /** Whether the person says that the tenant may be empty, or its people have other domains. */
-  readonly accepts: boolean;
+  /** What says whether the tenant may be empty, or its people have other domains. Default: nothing does. */
+  readonly accepting?: Accepting;
+}
+
+/** Whether a person says for this run that a tenant may be empty, or its people have other domains. */
+export interface Accepting {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The tenant of a rollout. Default: the one of the environment. */
+  readonly name?: string;
 }
 
 /**
@@ -35,16 +43,18 @@ export interface TenantEvidence {
 export function otherTenantGuards(
   desired: Desired,
   observed: Observed,
-  { mailboxes, ownDomains, fingerprints = [], accepts }: TenantEvidence,
+  { mailboxes, ownDomains, fingerprints = [], accepting = { environment: {} } }: TenantEvidence,
 ): Guard[] {
   const people = peopleSeen(observed, mailboxes);
   const known = [...fingerprints, ...desired.lists.flatMap(({ fingerprint = [] }) => fingerprint)];
   if (areStrangers(people, new OwnDomains(ownDomains))) {
     return [guard(strangersSign(people), "Where it is the right one, add its domain to ownDomains.")];
   }
-  if (accepts) return [];
-  if (!known.every((one) => isOf(one, people))) {
-    return [guard(otherPeopleSign(people), acceptingIt("where its people have other domains now"))];
+  const { environment, name } = accepting;
+  if (acceptsEmptyTenant(environment, name)) return [];
+  const way = (when: string): string => acceptingIt(when, environment, name);
+  if (strangersAmong(known, people).length > 0 && !isAnyVipThere(desired, observed)) {
+    return [guard(otherPeopleSign(people), way("where its people have other domains now"))];
   }
   const declared = desired.lists.flatMap((list) =>
     Object.entries(list.known ?? {}).flatMap(([key, text]) => (isUnmanaged(text) ? [] : [{ list, key }])),
@@ -53,13 +63,22 @@ export function otherTenantGuards(
     (list.kind === "entry" ? observed.entries : observed.vips).has(key);
   if (declared.length < ENOUGH || declared.some(isThere)) return [];
   const sign = `of the ${declared.length} that this stack has declared before, it holds none`;
-  return [guard(sign, acceptingIt("where all of them were removed on purpose"))];
+  return [guard(sign, way("where all of them were removed on purpose"))];
+}
+
+/** A mailbox is of one tenant: where VIPs of the state are there, it is the right one, whoever its people are by now. */
+function isAnyVipThere({ lists }: Desired, { vips }: Observed): boolean {
+  return lists.some(
+    ({ kind, known = {} }) => kind === "vip" && Object.keys(known).some((key) => vips.has(key)),
+  );
 }
 
 /** A salted fingerprint of the people that are seen, to be compared with by later runs. */
 export function seenFingerprint(desired: Desired, observed: Observed): string | undefined {
-  const before = desired.lists.flatMap(({ fingerprint = [] }) => fingerprint)[0];
-  return fingerprintOf(peopleSeen(observed, []), before);
+  const people = peopleSeen(observed, []);
+  const [before] = desired.lists.flatMap(({ fingerprint = [] }) => fingerprint);
+  const isOther = before !== undefined && strangersAmong([before], people).length > 0;
+  return fingerprintOf(people, isOther ? undefined : before);
 }
 
 function peopleSeen(observed: Observed, mailboxes: Iterable<string>): People {

@@ -102,7 +102,7 @@ function isAsDeclared({ inputs, outputs }: StackResource, list: DesiredList, hos
     RawArguments
   >;
   const { __provider: _shell, ...previous } = inputs;
-  const { __provider: _own, tenant, tenantFingerprint: _fingerprint, ...before } = outputs;
+  const { __provider: _own, tenant, people: _people, ...before } = outputs;
   const declared = { ...list.options, [kindOf(list).property]: list.declared };
   const { inputs: checked, failures } = lifecycle.check(declared, previous);
   if (tenant !== host || failures.length > 0) return false;

@@ -85,7 +85,7 @@ export function knownLists(state: unknown, stack: string, resource: string | und
       ({ urn, type }) =>
         type === dynamicType(kind) && urn.includes(`${TENANT_SETTINGS_TYPE}$`) && nameIn(urn) === name,
     );
-    const { [property]: content = {}, tenantFingerprint: fingerprint, ...options } = found?.outputs ?? {};
+    const { [property]: content = {}, people: fingerprint, ...options } = found?.outputs ?? {};
     const confirmed = found?.inputs?.["confirmRemovals"];
     return {
       content: isKeyed(content) ? content : {},

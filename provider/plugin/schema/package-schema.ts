@@ -145,7 +145,6 @@ const PROVIDER: Readonly<Record<string, TypeSpec & { readonly secret?: boolean }
   allowInsecureHttp: { type: "boolean" },
   timeoutMs: { type: "integer" },
   ownDomains: { type: "array", items: { type: "string" } },
-  acceptEmptyTenant: { type: "boolean" },
 };
 
 /** What each generator of SDKs is told. The Node.js one becomes a part of this package. */

@@ -155,7 +155,7 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       );
       return;
     }
-    await context.confirmTenant("entries");
+    await context.confirmTenant("entries", { removes: true });
     if (row !== undefined && row.list !== state.list) {
       throw new MovedError(
         `The entry to delete, ${what}, was moved in the meantime: there is ${describeEntry(row)}. Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.`,

@@ -61,9 +61,10 @@ export interface Context {
    * Done when nothing tells that this is another tenant than the state is of: before anything is written, and before what is
    * not there is taken for gone. What is to be read of that list is read by then.
    *
+   * @param how whether that is only removed: what an interrupted run has removed already is gone.
    * @throws {OtherTenantError} that says what tells it.
    */
-  readonly confirmTenant: (list: TenantList) => Promise<void>;
+  readonly confirmTenant: (list: TenantList, how?: { readonly removes: boolean }) => Promise<void>;
   /** Says one sentence to the person at the terminal. */
   readonly say: (sentence: string) => void;
   /** Whether the program that runs declares what has this key. */

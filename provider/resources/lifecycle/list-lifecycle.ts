@@ -239,7 +239,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       sayDeclaredElsewhere(own, inputs, context);
       const plan = { declared: {}, known: content, removed: Object.entries(own) };
       if (isHeld(context)) await refuseUnreviewed(plan, inputs, context);
-      await context.confirmTenant(resource.list);
+      await context.confirmTenant(resource.list, { removes: true });
       const failures = await resource.apply(plan, inputs, context);
       if (failures.length === 0) return;
       const error = notApplied(kind, failures, entries.length - others);

@@ -139,7 +139,7 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
       return;
     }
     const row = await tenant.findVipSurely(state.email);
-    await context.confirmTenant("vips");
+    await context.confirmTenant("vips", { removes: true });
     if (row === undefined) {
       say(`${state.email} was no VIP any more; nothing was written.`);
       return;

@@ -45,8 +45,6 @@ func NewProvider(ctx *pulumi.Context,
 }
 
 type providerArgs struct {
-	// For one run: go on though nothing of what the state says is at the tenant, or none of its people has a mailbox of the domains of before, which else is an error (`ERR_OTHER_TENANT`). Default: false.
-	AcceptEmptyTenant *bool `pulumi:"acceptEmptyTenant"`
 	// Accept plain `http://` for an address that is not loopback. Default: false.
 	AllowInsecureHttp *bool `pulumi:"allowInsecureHttp"`
 	// The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
@@ -61,8 +59,6 @@ type providerArgs struct {
 
 // The set of arguments for constructing a Provider resource.
 type ProviderArgs struct {
-	// For one run: go on though nothing of what the state says is at the tenant, or none of its people has a mailbox of the domains of before, which else is an error (`ERR_OTHER_TENANT`). Default: false.
-	AcceptEmptyTenant pulumi.BoolPtrInput
 	// Accept plain `http://` for an address that is not loopback. Default: false.
 	AllowInsecureHttp pulumi.BoolPtrInput
 	// The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.

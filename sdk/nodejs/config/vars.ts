@@ -8,17 +8,6 @@ declare var exports: any;
 const __config = new pulumi.Config("email-security");
 
 /**
- * For one run: go on though nothing of what the state says is at the tenant, or none of its people has a mailbox of the domains of before, which else is an error (`ERR_OTHER_TENANT`). Default: false.
- */
-export declare const acceptEmptyTenant: boolean | undefined;
-Object.defineProperty(exports, "acceptEmptyTenant", {
-    get() {
-        return __config.getObject<boolean>("acceptEmptyTenant");
-    },
-    enumerable: true,
-});
-
-/**
  * Accept plain `http://` for an address that is not loopback. Default: false.
  */
 export declare const allowInsecureHttp: boolean | undefined;

@@ -21,7 +21,6 @@ class ProviderArgs:
     def __init__(__self__, *,
                  api_key: pulumi.Input[_builtins.str],
                  base_url: pulumi.Input[_builtins.str],
-                 accept_empty_tenant: pulumi.Input[Optional[_builtins.bool]] = None,
                  allow_insecure_http: pulumi.Input[Optional[_builtins.bool]] = None,
                  own_domains: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  timeout_ms: pulumi.Input[Optional[_builtins.int]] = None):
@@ -30,15 +29,12 @@ class ProviderArgs:
 
         :param pulumi.Input[_builtins.str] api_key: The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
         :param pulumi.Input[_builtins.str] base_url: The address of the settings service, such as `https://mail-security.example`.
-        :param pulumi.Input[_builtins.bool] accept_empty_tenant: For one run: go on though nothing of what the state says is at the tenant, or none of its people has a mailbox of the domains of before, which else is an error (`ERR_OTHER_TENANT`). Default: false.
         :param pulumi.Input[_builtins.bool] allow_insecure_http: Accept plain `http://` for an address that is not loopback. Default: false.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] own_domains: The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
         :param pulumi.Input[_builtins.int] timeout_ms: How long one request may take, in milliseconds. Default: 30,000.
         """
         pulumi.set(__self__, "api_key", api_key)
         pulumi.set(__self__, "base_url", base_url)
-        if accept_empty_tenant is not None:
-            pulumi.set(__self__, "accept_empty_tenant", accept_empty_tenant)
         if allow_insecure_http is not None:
             pulumi.set(__self__, "allow_insecure_http", allow_insecure_http)
         if own_domains is not None:
@@ -69,18 +65,6 @@ class ProviderArgs:
     @base_url.setter
     def base_url(self, value: pulumi.Input[_builtins.str]):
         pulumi.set(self, "base_url", value)
-
-    @_builtins.property
-    @pulumi.getter(name="acceptEmptyTenant")
-    def accept_empty_tenant(self) -> pulumi.Input[Optional[_builtins.bool]]:
-        """
-        For one run: go on though nothing of what the state says is at the tenant, or none of its people has a mailbox of the domains of before, which else is an error (`ERR_OTHER_TENANT`). Default: false.
-        """
-        return pulumi.get(self, "accept_empty_tenant")
-
-    @accept_empty_tenant.setter
-    def accept_empty_tenant(self, value: pulumi.Input[Optional[_builtins.bool]]):
-        pulumi.set(self, "accept_empty_tenant", value)
 
     @_builtins.property
     @pulumi.getter(name="allowInsecureHttp")
@@ -125,7 +109,6 @@ class Provider(pulumi.ProviderResource):
     def __init__(__self__,
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
-                 accept_empty_tenant: pulumi.Input[Optional[_builtins.bool]] = None,
                  allow_insecure_http: pulumi.Input[Optional[_builtins.bool]] = None,
                  api_key: pulumi.Input[Optional[_builtins.str]] = None,
                  base_url: pulumi.Input[Optional[_builtins.str]] = None,
@@ -139,7 +122,6 @@ class Provider(pulumi.ProviderResource):
 
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
-        :param pulumi.Input[_builtins.bool] accept_empty_tenant: For one run: go on though nothing of what the state says is at the tenant, or none of its people has a mailbox of the domains of before, which else is an error (`ERR_OTHER_TENANT`). Default: false.
         :param pulumi.Input[_builtins.bool] allow_insecure_http: Accept plain `http://` for an address that is not loopback. Default: false.
         :param pulumi.Input[_builtins.str] api_key: The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
         :param pulumi.Input[_builtins.str] base_url: The address of the settings service, such as `https://mail-security.example`.
@@ -172,7 +154,6 @@ class Provider(pulumi.ProviderResource):
     def _internal_init(__self__,
                  resource_name: str,
                  opts: Optional[pulumi.ResourceOptions] = None,
-                 accept_empty_tenant: pulumi.Input[Optional[_builtins.bool]] = None,
                  allow_insecure_http: pulumi.Input[Optional[_builtins.bool]] = None,
                  api_key: pulumi.Input[Optional[_builtins.str]] = None,
                  base_url: pulumi.Input[Optional[_builtins.str]] = None,
@@ -187,7 +168,6 @@ class Provider(pulumi.ProviderResource):
                 raise TypeError('__props__ is only valid when passed in combination with a valid opts.id to get an existing resource')
             __props__ = ProviderArgs.__new__(ProviderArgs)
 
-            __props__.__dict__["accept_empty_tenant"] = pulumi.Output.from_input(accept_empty_tenant).apply(pulumi.runtime.to_json) if accept_empty_tenant is not None else None
             __props__.__dict__["allow_insecure_http"] = pulumi.Output.from_input(allow_insecure_http).apply(pulumi.runtime.to_json) if allow_insecure_http is not None else None
             if api_key is None and not opts.urn:
                 raise TypeError("Missing required property 'api_key'")

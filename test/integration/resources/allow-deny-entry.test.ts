@@ -102,7 +102,7 @@ describe("create", () => {
       createdAt: row?.created_at,
       createdBy: "Pulumi (ci)",
       tenant: new URL(tenant.sandbox.url).host,
-      tenantFingerprint: expect.any(String),
+      people: expect.any(String),
       ...(FRONT === "native" ? { entryId: row?.id } : {}),
     });
     expect(tenant.trace()).toEqual([

@@ -71,7 +71,7 @@ describe("the life of a list", () => {
     expect(list.properties).toEqual({
       entries: content,
       tenant: new URL(tenant.sandbox.url).host,
-      tenantFingerprint: expect.any(String),
+      people: expect.any(String),
     });
     const trace = tenant.trace();
     expect(trace.slice(0, 2)).toEqual(READ_BOTH_LISTS);

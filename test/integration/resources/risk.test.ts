@@ -91,7 +91,7 @@ describe("one entry", () => {
           "entryType",
           "list",
           "tenant",
-          "tenantFingerprint",
+          "people",
           "value",
           "verdictScope",
         ],

@@ -72,7 +72,7 @@ describe("create", () => {
       jobTitle: "Payroll Specialist",
       department: expect.any(String),
       tenant: new URL(tenant.sandbox.url).host,
-      tenantFingerprint: expect.any(String),
+      people: expect.any(String),
     });
     expect(tenant.trace()).toEqual([
       ...READ_VIPS,

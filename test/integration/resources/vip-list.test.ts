@@ -69,7 +69,7 @@ describe("the life of a VIP list", () => {
     expect(list.properties).toEqual({
       members: content,
       tenant: new URL(tenant.sandbox.url).host,
-      tenantFingerprint: expect.any(String),
+      people: expect.any(String),
     });
     const trace = tenant.trace();
     expect(trace[0]).toBe(READ_VIPS[0]);

@@ -11,11 +11,6 @@ import (
 
 var _ = internal.GetEnvOrDefault
 
-// For one run: go on though nothing of what the state says is at the tenant, or none of its people has a mailbox of the domains of before, which else is an error (`ERR_OTHER_TENANT`). Default: false.
-func GetAcceptEmptyTenant(ctx *pulumi.Context) bool {
-	return config.GetBool(ctx, "email-security:acceptEmptyTenant")
-}
-
 // Accept plain `http://` for an address that is not loopback. Default: false.
 func GetAllowInsecureHttp(ctx *pulumi.Context) bool {
 	return config.GetBool(ctx, "email-security:allowInsecureHttp")

@@ -14,11 +14,6 @@ else:
     from typing_extensions import NotRequired, TypedDict, TypeAlias
 from .. import _utilities
 
-acceptEmptyTenant: Optional[bool]
-"""
-For one run: go on though nothing of what the state says is at the tenant, or none of its people has a mailbox of the domains of before, which else is an error (`ERR_OTHER_TENANT`). Default: false.
-"""
-
 allowInsecureHttp: Optional[bool]
 """
 Accept plain `http://` for an address that is not loopback. Default: false.

@@ -21,13 +21,6 @@ __config__ = pulumi.Config('email-security')
 
 class _ExportableConfig(types.ModuleType):
     @_builtins.property
-    def accept_empty_tenant(self) -> Optional[bool]:
-        """
-        For one run: go on though nothing of what the state says is at the tenant, or none of its people has a mailbox of the domains of before, which else is an error (`ERR_OTHER_TENANT`). Default: false.
-        """
-        return __config__.get_bool('acceptEmptyTenant')
-
-    @_builtins.property
     def allow_insecure_http(self) -> Optional[bool]:
         """
         Accept plain `http://` for an address that is not loopback. Default: false.
