@@ -17,6 +17,7 @@ import { printableJson } from "../settings/text";
 import { isAutomatic } from "../tenant";
 import { describeEntry, describeVip } from "./export";
 import type { Observed } from "./plan/observed";
+import { refuseStrangers } from "./plan/same-tenant";
 
 /** What an import file takes in. */
 export interface ImportFileOptions {
@@ -44,9 +45,14 @@ export interface ImportFile {
   readonly left: readonly string[];
 }
 
-/** A tenant as the file that `pulumi import --file` takes: sorted, and the same for the same tenant. */
+/**
+ * A tenant as the file that `pulumi import --file` takes: sorted, and the same for the same tenant.
+ *
+ * @throws {OtherTenantError} when the tenant's people have mailboxes of none of the own domains.
+ */
 export function importFile(observed: Observed, options: ImportFileOptions = {}): ImportFile {
   const { ownDomains = [], includeAutomatic = false, wholeLists = false } = options;
+  refuseStrangers(observed, ownDomains);
   const own = new OwnDomains(ownDomains);
   const entries = declarableEntries(observed.rows, { own, acceptRisk: IMPORTED_RISK });
   const rows = [...observed.vips.values()];

@@ -13,6 +13,7 @@ import { SETTINGS_VERSION } from "./files/settings-schema";
 import { sortKey } from "./files/sort-key";
 import { yamlComment, yamlText } from "./files/yaml-text";
 import type { Observed } from "./plan/observed";
+import { refuseStrangers } from "./plan/same-tenant";
 
 /** How a tenant is exported. */
 export interface ExportOptions {
@@ -61,10 +62,12 @@ const LONGEST_DENY_FILE = 1_000;
  * plan is empty. Sorted; who made each entry, and when, stands beside it in a comment. What no file can declare is ignored
  * by the lists where a pattern can name it, and stands in a comment in any case.
  *
+ * @throws {OtherTenantError} when the tenant's people have mailboxes of none of the own domains.
  * @throws {EmailSecurityError} (`ERR_EXPORT`) when the files do not read back as what is there: a mistake of this package.
  */
 export function exportSettings(observed: Observed, options: ExportOptions): Exported {
   const { ownDomains = [], includeAutomatic = false } = options;
+  refuseStrangers(observed, ownDomains);
   const day = observed.at.slice(0, 10);
   const acceptRisk = `It stood at the service before the export of ${day}, and is to be reviewed.`;
   const entries = entriesForFile(observed, new OwnDomains(ownDomains), acceptRisk);

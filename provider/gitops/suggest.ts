@@ -11,8 +11,10 @@ import { lineText, type Place } from "./files/finding";
 import { ownFileFor } from "./files/own-file";
 import type { DeclaredEntry, Settings } from "./files/settings";
 import { type EvidenceBase, evidenceOf } from "./plan/evidence";
+import { mailEvidence } from "./plan/mail-evidence";
 import type { Observed } from "./plan/observed";
 import type { Count, Evidence } from "./plan/plan";
+import { refuseStrangers } from "./plan/same-tenant";
 import { domainsUp, fateOf, instantOf, type SeenReport, type SeenThreat } from "./plan/seen-mail";
 import { Tally } from "./plan/tally";
 
@@ -66,6 +68,8 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
  *
  * What is known is mail in which the service detected something, and what users reported; each suggestion says so where
  * it matters. Nothing is suggested that is risky, or that the files took out on purpose.
+ *
+ * @throws {OtherTenantError} when the tenant's people have mailboxes of none of the files' own domains.
  */
 export function suggest(
   settings: Settings,
@@ -73,6 +77,7 @@ export function suggest(
   base: EvidenceBase,
   options: SuggestOptions = {},
 ): Suggestion[] {
+  refuseStrangers(observed, settings.ownDomains, mailEvidence(base).mailboxes);
   const context = new Context(settings, observed, base);
   const shadowed = shadowedEntries(context);
   const removed = new Set(shadowed.map(({ entry }) => entry));

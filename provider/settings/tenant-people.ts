@@ -40,13 +40,13 @@ export function areStrangers({ domains }: People, ownDomains: OwnDomains): boole
 
 /** So many domains are kept, of whatever many a tenant has had. */
 const MOST_DOMAINS = 8;
-const SALT_BYTES = 3;
-/** In each resource of a state, it is to be short: of 16 million domains, two are alike. */
-const HASH_CHARACTERS = 4;
-const FINGERPRINT = /^[\w-]{4}(?:\.[\w-]{4}){1,8}$/;
+/** It stands in each resource of a state, and so is to be short: of 16 million domains, two are alike. */
+const SALT = 3;
+const HASH = 4;
+const FINGERPRINT = /^[\w-]{3}(?:[\w-]{4}){1,8}$/;
 
 /**
- * A salted fingerprint of the domains, of 9 to 44 characters: it tells whether another tenant has one of them, and not which
+ * A salted fingerprint of the domains, of 7 to 35 characters: it tells whether another tenant has one of them, and not which
  * they are. Undefined where none was ever seen.
  *
  * @param before the fingerprint so far. What it knows stays known, so that whoever gains a domain and then loses the one of
@@ -55,7 +55,7 @@ const FINGERPRINT = /^[\w-]{4}(?:\.[\w-]{4}){1,8}$/;
 export function fingerprintOf({ domains }: People, before?: string): string | undefined {
   const [salt = "", ...known] = partsOf(before);
   if (domains.size === 0) return known.length === 0 ? undefined : before;
-  const own = salt === "" ? crypto.randomBytes(SALT_BYTES).toString("base64url") : salt;
+  const own = salt === "" ? crypto.randomBytes(SALT).toString("base64url").slice(0, SALT) : salt;
   const seen = new Set([...domains].map((domain) => hashOf(domain, own)));
   const added = [...seen].filter((hash) => !known.includes(hash)).sort();
   const kept = known.filter((hash) => seen.has(hash));
@@ -63,7 +63,7 @@ export function fingerprintOf({ domains }: People, before?: string): string | un
   const past = known.filter((hash) => !seen.has(hash)).slice(0, Math.max(0, room));
   // In the order of before: a state that changes is told as changed.
   const stays = new Set([...past, ...kept]);
-  return [own, ...[...known.filter((hash) => stays.has(hash)), ...added].slice(0, MOST_DOMAINS)].join(".");
+  return [own, ...[...known.filter((hash) => stays.has(hash)), ...added].slice(0, MOST_DOMAINS)].join("");
 }
 
 /**
@@ -91,11 +91,17 @@ export function strangersAmong(fingerprints: Iterable<string>, { domains }: Peop
 
 /** The salt, and then the hashes; nothing of what can't be read. */
 function partsOf(fingerprint: string | undefined): string[] {
-  return fingerprint !== undefined && FINGERPRINT.test(fingerprint) ? fingerprint.split(".") : [];
+  if (fingerprint === undefined || !FINGERPRINT.test(fingerprint)) return [];
+  const count = (fingerprint.length - SALT) / HASH;
+  const at = (index: number): number => SALT + index * HASH;
+  return [
+    fingerprint.slice(0, SALT),
+    ...Array.from({ length: count }, (_, index) => fingerprint.slice(at(index), at(index + 1))),
+  ];
 }
 
 function hashOf(domain: string, salt: string): string {
-  return crypto.hash("sha256", `${salt} ${domain}`, "base64url").slice(0, HASH_CHARACTERS);
+  return crypto.hash("sha256", `${salt} ${domain}`, "base64url").slice(0, HASH);
 }
 
 /** So many of the domains that are seen are named. */

@@ -1,3 +1,4 @@
+import { OtherTenantError } from "../../resources/lifecycle/errors";
 import { isUnmanaged } from "../../settings/keyed-list";
 import { OwnDomains } from "../../settings/own-domains";
 import {
@@ -64,6 +65,23 @@ export function otherTenantGuards(
   if (declared.length < ENOUGH || declared.some(isThere)) return [];
   const sign = `of the ${declared.length} that this stack has declared before, it holds none`;
   return [guard(sign, way("where all of them were removed on purpose"))];
+}
+
+/**
+ * Refuses to make files of a tenant whose people have mailboxes of other domains only.
+ *
+ * @throws {OtherTenantError} that says whose they are.
+ */
+export function refuseStrangers(
+  observed: Observed,
+  ownDomains: readonly string[],
+  mailboxes: Iterable<string> = [],
+): void {
+  const people = peopleSeen(observed, mailboxes);
+  if (!areStrangers(people, new OwnDomains(ownDomains))) return;
+  throw new OtherTenantError(
+    `The key reaches another tenant than it is meant for, as it seems: ${strangersSign(people)}. No file was written. Check whose key it is. Where it is the right one, add its domain to ownDomains.`,
+  );
 }
 
 /** A mailbox is of one tenant: where VIPs of the state are there, it is the right one, whoever its people are by now. */

@@ -2,8 +2,11 @@ import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import { adopt, type Drift, driftOf, revertCommands } from "../../../provider/gitops/drift";
 import { driftMarkdown, driftText } from "../../../provider/gitops/drift-report";
+import { exportSettings } from "../../../provider/gitops/export";
+import { importFile } from "../../../provider/gitops/export-import-file";
 import { readSettings } from "../../../provider/gitops/files/read-settings";
 import { observedFrom } from "../../../provider/gitops/plan/observed";
+import { suggest } from "../../../provider/gitops/suggest";
 import { HOSTILE } from "../../support/hostile-text";
 
 const TOP = `version: 1
@@ -23,6 +26,8 @@ const FILES: Record<string, string> = {
   "baseline.yaml": "version: 1\nallow: [partner.example]\n",
 };
 const readFile = (path: string): string => FILES[path] ?? "";
+
+const NO_MAIL = { days: 30, threats: 0, reports: 0, until: "", complete: false, missing: [] };
 
 let count = 0;
 function row(list: string, value: string, comment?: string): AllowDenyEntryRow {
@@ -96,6 +101,15 @@ describe("another tenant", () => {
   it("is known by its people, where the files name own domains", () => {
     expect(code(() => drift(asDeclared, [vip("ceo@globex.example")]))).toBe(OTHER);
     expect(code(() => drift([], [vip("ceo@globex.example"), vip("ceo@mail.acme.example")]))).toBe(undefined);
+  });
+
+  it("is exported and suggested from for nobody who names other domains", () => {
+    const theirs = observedFrom("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
+    const ownDomains = ["acme.example"];
+    expect(code(() => exportSettings(theirs, { host: "host", ownDomains }))).toBe(OTHER);
+    expect(code(() => importFile(theirs, { ownDomains }))).toBe(OTHER);
+    const base = { summary: NO_MAIL, threats: undefined, reports: undefined, vips: new Set<string>() };
+    expect(code(() => suggest(settings(), theirs, base))).toBe(OTHER);
   });
 
   it("is none to adopt from, where nothing of what the files declare is there", () => {

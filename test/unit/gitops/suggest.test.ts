@@ -60,7 +60,7 @@ vips:
 
 describe("denies", () => {
   it("are suggested of confirmed phishing: a mailbox, or a domain that was made for it", () => {
-    const bad = (sender: string, reporter = "jo@own.example") => ({
+    const bad = (sender: string, reporter = "jo@acme.example") => ({
       sender,
       reporter,
       verdict: "malicious",
