@@ -1,5 +1,5 @@
 import * as crypto from "node:crypto";
-import { canonicalMailbox, canonicalValue } from "./entry-value";
+import { parseMailbox } from "./entry-value";
 import type { OwnDomains } from "./own-domains";
 import { quote } from "./text";
 
@@ -26,10 +26,9 @@ export function peopleOf(mailboxes: Iterable<string | undefined>, isWhole: boole
   return { domains, isWhole };
 }
 
-function domainOf(mailbox: string): string | undefined {
-  const canonical = canonicalMailbox(mailbox);
-  const domain = canonicalValue(canonical.slice(canonical.lastIndexOf("@") + 1));
-  return canonical.includes("@") && domain !== "" ? domain : undefined;
+function domainOf(text: string): string | undefined {
+  const mailbox = parseMailbox(text.trim());
+  return mailbox.ok ? mailbox.value.slice(mailbox.value.lastIndexOf("@") + 1) : undefined;
 }
 
 /** Whether people are seen, and none of them has a mailbox of an own domain. */

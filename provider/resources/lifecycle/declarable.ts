@@ -8,6 +8,7 @@ import type { OwnDomains } from "../../settings/own-domains";
 import { refusalOf } from "../../settings/risk";
 import { canonicalComment, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
+import { writtenSoFirst } from "../../tenant";
 import { keyOfRow } from "./entry-match";
 
 /** What would be declared of a row so that nothing changes at the service; or why nothing can be. */
@@ -52,8 +53,15 @@ export function declarableEntries(
   options: DeclarableOptions,
 ): Declarable<AllowDenyEntryRow>[] {
   // Of two that contradict each other a list can hold one: the one that lets nothing in.
-  const rows = all.toSorted((one, other) => Number(other.list === "deny") - Number(one.list === "deny"));
   const byKey = Map.groupBy(all, keyOfRow);
+  // Of two of one value, a run finds the one that is written as it is declared.
+  const single = [...byKey.values()].flatMap((alike) => {
+    const [first] = alike;
+    return first === undefined || alike.length < 2
+      ? alike
+      : writtenSoFirst(alike, canonicalValue(first.value));
+  });
+  const rows = single.toSorted((one, other) => Number(other.list === "deny") - Number(one.list === "deny"));
   const byValue = Map.groupBy(rows, (row) => naturalKey(row.entry_type, row.value));
   const results: Declarable<AllowDenyEntryRow>[] = [];
   const done = new Set<string>();
