@@ -29,9 +29,6 @@ const FINGERPRINT_PROPERTY = "people";
 /** How a run that accepts other people shows what it does to each resource: its fingerprint is made anew. */
 const OTHER_PEOPLE: Change = { property: FINGERPRINT_PROPERTY, kind: "update", replace: false };
 
-/** The outputs that are the tenant's, and not the resource's own. */
-export const TENANT_PROPERTIES: readonly string[] = [TENANT_PROPERTY, FINGERPRINT_PROPERTY];
-
 /** How a move to another tenant shows in a preview; which one it will be is no argument, so only the old one is told. */
 const MOVED: Change = { property: TENANT_PROPERTY, kind: "delete", replace: true };
 
