@@ -131,7 +131,7 @@ it("has keys in the clear nowhere but at the provider, where Pulumi is asked for
     ${byEnvironment}
     const { ONE_URL, ONE_KEY, OTHER_URL, OTHER_KEY } = process.env;
     const one = new Provider("one", { baseUrl: ONE_URL, apiKey: ONE_KEY });
-    const other = new Provider("other", { baseUrl: OTHER_URL, apiKey: OTHER_KEY, ownDomains: ["globex.example"] });
+    const other = new Provider("other", { baseUrl: OTHER_URL, apiKey: OTHER_KEY, ownDomains: ["acme.example"] });
     new AllowDenyEntry("one", { list: "deny", value: "one.example" }, { provider: one });
     new AllowDenyList("other", { entries: { "other.example": "deny" } }, { provider: other });
   `;
