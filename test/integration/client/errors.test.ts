@@ -287,7 +287,7 @@ describe("an answer of success that can't be read has a class and a code of its 
       raw('{"results": {', "application/json"),
       BrokenBodyError,
       "ERR_BROKEN_BODY",
-      '200 with JSON that can\'t be read or breaks off: "{"results": {"',
+      `200 with JSON that can't be read or breaks off: '{"results": {'`,
     ],
     [
       "a body in whose middle the connection breaks",
@@ -325,7 +325,7 @@ describe("an answer of success that can't be read has a class and a code of its 
       raw('{"results": {}}', "text/plain"),
       ContentTypeError,
       "ERR_CONTENT_TYPE",
-      '200 with content of type "text/plain" instead of JSON: "{"results": {}}"',
+      `200 with content of type "text/plain" instead of JSON: '{"results": {}}'`,
     ],
     [
       "a list",

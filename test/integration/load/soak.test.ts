@@ -119,8 +119,8 @@ function programOf(round: number): Declaration[] {
   );
   const limits = { maxRemovalFraction: 1 };
   return [
-    { kind: "allowDenyList", name: "blocklist", args: { entries: JSON.stringify(entries), ...limits } },
-    { kind: "vipList", name: "board", args: { members: JSON.stringify(members), ...limits } },
+    { kind: "allowDenyList", name: "blocklist", args: { entries, ...limits } },
+    { kind: "vipList", name: "board", args: { members, ...limits } },
   ];
 }
 

@@ -132,7 +132,7 @@ it("asks no state backend on another machine that the project alone names", asyn
   );
   const { code, output } = await rollout({ PULUMI_BACKEND_URL: "", PULUMI_ACCESS_TOKEN: "pul-token" });
   expect(code).toBe(1);
-  expect(output).toContain(`PULUMI_BACKEND_URL=${stranger.url}/ [ERR_ROLLOUT_NOT_ALLOWED]`);
+  expect(output).toContain(`PULUMI_BACKEND_URL=${stranger.url} [ERR_ROLLOUT_NOT_ALLOWED]`);
   expect(stranger.heard).toEqual([]);
 });
 

@@ -78,6 +78,7 @@ esac`,
       PULUMI_BACKEND_URL: `file://${this.folder}/state`,
       PULUMI_CONFIG_PASSPHRASE: "",
       EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_KEY_VARIABLES: "T0_API_KEY",
       EMAIL_SECURITY_API_KEY: KEY,
       ...KEYS,
     };

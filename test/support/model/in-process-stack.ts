@@ -248,6 +248,11 @@ class RunUnderWay {
   }
 }
 
+/** Stories empty a tenant on purpose. */
+class AnyTenant extends SameTenant {
+  override async confirm(): Promise<void> {}
+}
+
 /** What the provider process of one run is, in this process. */
 export class Provider implements AsyncDisposable {
   readonly #client: SettingsClient;
@@ -261,9 +266,8 @@ export class Provider implements AsyncDisposable {
     const declared: Declared[] = [];
     const managed: Declared[] = [];
     const program = new Program();
-    const sameTenant = new SameTenant({
-      // Stories empty a tenant on purpose.
-      environment: { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" },
+    const sameTenant = new AnyTenant({
+      environment: {},
       instance: () => undefined,
       keyFrom: () => "the key",
       ownDomains: () => NO_OWN_DOMAINS,
@@ -277,7 +281,7 @@ export class Provider implements AsyncDisposable {
         say: () => {},
         isDeclared: (key) => declared.some(({ has }) => has(key)),
         hold: () => {},
-        confirmTenant: (list, how) => sameTenant.confirm(list, tenant, how),
+        confirmTenant: () => sameTenant.confirm(),
         isHeldElsewhere: () => false,
         reviewed: () => reviewed,
       }),
