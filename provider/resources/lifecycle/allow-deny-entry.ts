@@ -115,9 +115,10 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
       return { ...rest, value, ...(acceptRisk === undefined ? {} : { acceptRisk }) };
     }
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, inputs, context);
-    await context.confirmTenant("entries");
     // What a colleague has made of it is what another resource declares, and so that one's: each would take it back.
-    if (change.verdict_scope !== undefined && context.isDeclared(entryKey(state))) {
+    const isOthers = change.verdict_scope !== undefined && context.isDeclared(entryKey(state));
+    await context.confirmTenant("entries");
+    if (isOthers) {
       return stateOf(id, await ensureEntry(inputs, context), inputs);
     }
     const query = { ...state, id: entryId };

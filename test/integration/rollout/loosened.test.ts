@@ -36,6 +36,7 @@ describe.skipIf(!hasShell)("a rollout whose tenants' files loosen what the basel
       PULUMI_CONFIG_PASSPHRASE: "",
       ACME_API_KEY: "sandbox-acme-ci",
       GLOBEX_API_KEY: "sandbox-globex-ci",
+      EMAIL_SECURITY_KEY_VARIABLES: "ACME_API_KEY,GLOBEX_API_KEY",
     });
     const { stdout, output, code } = await run("rollout", "tenants.yaml", "--json", "report.json");
     expect([code, output]).toEqual([2, output]);
