@@ -4,6 +4,7 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { keyOfEntry, readEntry } from "../settings/keyed-list";
 import { OwnDomains } from "../settings/own-domains";
 import { RISKS, risksOf } from "../settings/risk";
+import { ENOUGH } from "../settings/tenant-people";
 import { excerpt, isPrintable, printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { type ChangedFile, changeFiles, type FileEdit } from "./files/change-files";
@@ -17,7 +18,7 @@ import { withoutEvidence } from "./plan/mail-evidence";
 import { makePlan, type PlanInput } from "./plan/make-plan";
 import type { Observed } from "./plan/observed";
 import type { Change, Standing } from "./plan/plan";
-import { ENOUGH, OTHER_TENANT } from "./plan/same-tenant";
+import { OTHER_TENANT } from "./plan/same-tenant";
 
 /**
  * How the tenant differs from the files. `added`: there, and nobody declares it. `changed`: there, and otherwise than

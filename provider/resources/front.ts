@@ -117,12 +117,8 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
     }),
   });
   /** What the state says is at this tenant. */
-  const expect = (outputs: Properties): void => {
-    // What a program gives beside an id to look up may be less than a state.
-    const isWhole = ["value", "email", "entries", "members"].some((name) => outputs[name] !== undefined);
-    if (isWhole)
-      session.sameTenant.expect(list, declarationOf(stateOf(outputs)), outputs[FINGERPRINT_PROPERTY]);
-  };
+  const expect = (outputs: Properties, declared: Declaration): void =>
+    session.sameTenant.expect(list, declared, outputs[FINGERPRINT_PROPERTY]);
   /** The tenant that a resource belongs to, where it is another than that of this process. */
   const otherTenant = ({ [TENANT_PROPERTY]: before }: Properties): string | undefined => {
     const tenant = session.tenant();
@@ -180,8 +176,9 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       if (changes.length > 0) for (const sentence of lifecycle.warn(state, inputs)) session.say(sentence);
       // What belongs to another tenant is made anew in this one, and deleted there by the process that knows it.
       if (otherTenant(olds) !== undefined) return [...changes, MOVED];
-      session.manage(declarationOf(state));
-      expect(olds);
+      const before = declarationOf(state);
+      session.manage(before);
+      expect(olds, before);
       if (!changes.some(({ replace }) => replace)) session.hold(lifecycle.ids(id, state, inputs));
       const isAccepting = session.sameTenant.accepts() && olds[FINGERPRINT_PROPERTY] !== undefined;
       return isAccepting ? [...changes, OTHER_PEOPLE] : changes;
@@ -197,8 +194,11 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
 
     async read(id, outputs) {
       const context = session.context();
-      expect(outputs);
-      return found(await lifecycle.read(id, stateOf(outputs), context), outputs, context);
+      const state = stateOf(outputs);
+      // What a program gives beside an id to look up may be less than a state.
+      const isWhole = ["value", "email", "entries", "members"].some((name) => outputs[name] !== undefined);
+      if (isWhole) expect(outputs, declarationOf(state));
+      return found(await lifecycle.read(id, state, context), outputs, context);
     },
 
     async lookUp(id) {
@@ -210,9 +210,10 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
 
     async update(id, olds, inputs) {
       const context = session.context();
-      if (otherTenant(olds) === undefined) expect(olds);
+      const before = stateOf(olds);
+      if (otherTenant(olds) === undefined) expect(olds, declarationOf(before));
       if (session.sameTenant.accepts()) await context.confirmTenant(list);
-      const work = lifecycle.update(id, stateOf(olds), lifecycle.complete(inputs), context);
+      const work = lifecycle.update(id, before, lifecycle.complete(inputs), context);
       const state = await keepingTenant(work, olds, context);
       session.sameTenant.wrote(list, declarationOf(state));
       return withTenant(state, olds, context);
@@ -224,8 +225,9 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       if (other !== undefined) leave(outputs, other, context);
       else {
         const state = stateOf(outputs);
-        session.manage(declarationOf(state));
-        expect(outputs);
+        const before = declarationOf(state);
+        session.manage(before);
+        expect(outputs, before);
         await lifecycle.delete(id, state, context);
       }
     },

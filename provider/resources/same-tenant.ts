@@ -2,19 +2,23 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { OwnDomains } from "../settings/own-domains";
 import {
+  ADD_OWN_DOMAIN,
   acceptingIt,
   acceptsEmptyTenant,
   areStrangers,
+  ENOUGH,
   fingerprintOf,
+  OTHER_TENANT_LEAD,
   otherPeopleSign,
   type People,
+  renewed,
   strangersAmong,
   strangersSign,
 } from "../settings/tenant-people";
 import { quote } from "../settings/text";
 import type { Tenant } from "../tenant";
 import { OtherTenantError } from "./lifecycle/errors";
-import type { Declaration, DeclaredThing, TenantList } from "./lifecycle/lifecycle";
+import type { Confirming, Declaration, DeclaredThing, TenantList } from "./lifecycle/lifecycle";
 
 /** The environment's variable that tells the fingerprint of the tenant's people that a rollout was planned with. */
 export const PLANNED_FINGERPRINT = "EMAIL_SECURITY_TENANT_FINGERPRINT";
@@ -31,15 +35,6 @@ export interface SameTenantOptions {
   /** Waits for what the engine asks at about the same time. Default: 50 ms. */
   readonly moment?: () => Promise<unknown>;
 }
-
-/** What is about to be done. */
-export interface Confirming {
-  /** Whether it only removes: then what an interrupted run has removed already is no sign of another tenant. */
-  readonly removes?: boolean;
-}
-
-/** From so many on, it is no chance that nothing of what the state holds is there. */
-const ENOUGH = 5;
 
 const MOMENT_MS = 50;
 const MOST_MOMENTS = 20;
@@ -137,8 +132,8 @@ export class SameTenant {
     const known = typeof before === "string" ? before : any;
     if (people === undefined) return known;
     if (this.#printed?.people !== people || this.#printed.of !== known) {
-      const isOther = this.accepts() && strangersAmong(known === undefined ? [] : [known], people).length > 0;
-      this.#printed = { people, of: known, as: fingerprintOf(people, isOther ? undefined : known) };
+      const as = this.accepts() ? renewed(known, people) : fingerprintOf(people, known);
+      this.#printed = { people, of: known, as };
     }
     const { as: fingerprint } = this.#printed;
     if (fingerprint !== undefined && !this.#fingerprints.has(fingerprint)) {
@@ -168,7 +163,7 @@ export class SameTenant {
     if (areStrangers(people, new OwnDomains(ownDomains))) {
       return {
         sign: strangersSign(people),
-        way: "Where it is the right one, add its domain to ownDomains.",
+        way: ADD_OWN_DOMAIN,
       };
     }
     const planned = this.#options.environment[PLANNED_FINGERPRINT];
@@ -241,9 +236,7 @@ export class SameTenant {
   #refuse({ sign, way }: Refusal, { baseUrl }: Tenant): never {
     const left = this.#hasWritten ? "Nothing more was changed." : "Nothing was changed.";
     if (this.#hasRefused) {
-      throw new OtherTenantError(
-        `The key reaches another tenant than it is meant for, as it seems; another resource of this run tells by what. ${left}`,
-      );
+      throw new OtherTenantError(`${OTHER_TENANT_LEAD}; another resource of this run tells by what. ${left}`);
     }
     this.#hasRefused = true;
     const earlier =
@@ -251,7 +244,7 @@ export class SameTenant {
         ? ""
         : " (a refresh still uses the one of the last run; a run without it takes the program's)";
     throw new OtherTenantError(
-      `The key reaches another tenant than it is meant for, as it seems: at ${quote(URL.parse(baseUrl)?.host ?? baseUrl)}, ${sign}. ${left} Check whose key ${this.#options.keyFrom()} is${earlier}. ${way}`,
+      `${OTHER_TENANT_LEAD}: at ${quote(URL.parse(baseUrl)?.host ?? baseUrl)}, ${sign}. ${left} Check whose key ${this.#options.keyFrom()} is${earlier}. ${way}`,
     );
   }
 }

@@ -57,12 +57,18 @@ export function fingerprintOf({ domains }: People, before?: string): string | un
   const own = salt === "" ? crypto.randomBytes(SALT).toString("base64url").slice(0, SALT) : salt;
   const seen = new Set([...domains].map((domain) => hashOf(domain, own)));
   const added = [...seen].filter((hash) => !known.includes(hash)).sort();
-  const kept = known.filter((hash) => seen.has(hash));
-  const room = MOST_DOMAINS - kept.length - added.length;
-  const past = known.filter((hash) => !seen.has(hash)).slice(0, Math.max(0, room));
+  const past = known.filter((hash) => !seen.has(hash));
+  const room = Math.max(0, MOST_DOMAINS - (known.length - past.length) - added.length);
+  const forgotten = new Set(past.slice(room));
   // In the order of before: a state that changes is told as changed.
-  const stays = new Set([...past, ...kept]);
-  return [own, ...[...known.filter((hash) => stays.has(hash)), ...added].slice(0, MOST_DOMAINS)].join("");
+  const all = [...known.filter((hash) => !forgotten.has(hash)), ...added];
+  return [own, ...all.slice(0, MOST_DOMAINS)].join("");
+}
+
+/** The same, made wholly anew where the one so far is of other people. */
+export function renewed(before: string | undefined, people: People): string | undefined {
+  const isOther = before !== undefined && strangersAmong([before], people).length > 0;
+  return fingerprintOf(people, isOther ? undefined : before);
 }
 
 /**
@@ -71,21 +77,21 @@ export function fingerprintOf({ domains }: People, before?: string): string | un
  */
 export function strangersAmong(fingerprints: Iterable<string>, { domains }: People): string[] {
   if (domains.size === 0) return [];
-  const left = new Set([...fingerprints].filter((one) => FINGERPRINT.test(one)));
-  const vouching = new Set<string>();
-  for (let isMore = true; isMore; ) {
-    isMore = false;
-    for (const one of left) {
-      const [salt = "", ...hashes] = partsOf(one);
-      const isSeen = (hash: string): boolean => vouching.has(`${salt} ${hash}`);
-      const seen = [...domains].map((domain) => hashOf(domain, salt));
-      if (!hashes.some((hash) => isSeen(hash) || seen.includes(hash))) continue;
-      for (const hash of hashes) vouching.add(`${salt} ${hash}`);
+  const left = new Map([...fingerprints].map((one) => [one, partsOf(one)] as const));
+  const salts = new Set([...left.values()].flatMap(([salt = []]) => salt));
+  /** With its salt, each hash of which it is known that it is of a domain of the tenant. */
+  const own = new Set(
+    [...salts].flatMap((salt) => [...domains].map((domain) => salt + hashOf(domain, salt))),
+  );
+  for (let before = -1; before !== left.size; ) {
+    before = left.size;
+    for (const [one, [salt, ...hashes]] of left) {
+      if (salt !== undefined && !hashes.some((hash) => own.has(salt + hash))) continue;
+      for (const hash of hashes) own.add(salt + hash);
       left.delete(one);
-      isMore = true;
     }
   }
-  return [...left];
+  return [...left.keys()];
 }
 
 /** The salt, and then the hashes; nothing of what can't be read. */
@@ -102,6 +108,15 @@ function partsOf(fingerprint: string | undefined): string[] {
 function hashOf(domain: string, salt: string): string {
   return crypto.hash("sha256", `${salt} ${domain}`, "base64url").slice(0, HASH);
 }
+
+/** From so many on, it is no chance that nothing of what a state holds is there. */
+export const ENOUGH = 5;
+
+/** What every refusal leads with. */
+export const OTHER_TENANT_LEAD = "The key reaches another tenant than it is meant for, as it seems";
+
+/** What to do about strangers who are none. */
+export const ADD_OWN_DOMAIN = "Where it is the right one, add its domain to ownDomains.";
 
 /** So many of the domains that are seen are named. */
 const TOLD = 3;

@@ -10,7 +10,13 @@ import {
 import { readOwnDomainNames } from "../../resources/configuration";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { OwnDomains } from "../../settings/own-domains";
-import { areStrangers, type People, peopleOf, strangersSign } from "../../settings/tenant-people";
+import {
+  ADD_OWN_DOMAIN,
+  areStrangers,
+  type People,
+  peopleOf,
+  strangersSign,
+} from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
 import { lintFiles } from "../files/lint-files";
 import { inspectSettings } from "../files/read-settings";
@@ -98,10 +104,7 @@ async function lookAtPeople(patient: Patient): Promise<Observation> {
   const observation = await look(patient);
   if (people === undefined) return observation;
   if (areStrangers(people, own)) {
-    return fail(
-      strangersSign(people),
-      "Is the key another tenant's? Where it is the right one, add its domain to ownDomains.",
-    );
+    return fail(strangersSign(people), `Is the key another tenant's? ${ADD_OWN_DOMAIN}`);
   }
   if (people.domains.size === 0)
     return ok("no VIP has a mailbox by which the tenant could be told from another");

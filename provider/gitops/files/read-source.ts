@@ -3,7 +3,7 @@ import { isAbsolute, resolve } from "node:path";
 import { readPlainFile } from "../../machine/plain-file";
 import { printable, quote } from "../../settings/text";
 import type { Finding, Place } from "./finding";
-import { isBeyondRepositoryOf } from "./plain-file";
+import { isBeyondRepositoryOf } from "./repository";
 import { readYaml, type YamlSource } from "./yaml-source";
 
 /**

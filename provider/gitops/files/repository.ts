@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
-import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, normalize, relative, resolve, sep } from "node:path";
 
 /** The git repository that a folder is in: its top folder; undefined where it is in none. */
 export function repositoryOf(folder: string): string | undefined {
@@ -14,4 +14,41 @@ export function isOutside(folder: string, path: string): boolean {
   const within = relative(folder, path);
   // On Windows, from one drive to another.
   return within === ".." || within.startsWith(`..${sep}`) || isAbsolute(within);
+}
+
+/** Tells of a path whether it leads out of where the files of a settings file may be, over links too. */
+export function isBeyondRepositoryOf(file: string): (path: string) => boolean {
+  const boundary = boundaryOf(file);
+  return (path) => isOutside(boundary, realPath(resolve(path)));
+}
+
+/**
+ * The folder in which a settings file and all that it includes have to be: the git repository that it is named in. A file or
+ * folder that is a link is where it leads to, so what decides is the name and not the place. Where there is no repository,
+ * it is the working folder, or the folder up to which its name leads (`..` of `../settings/acme.yaml`), or the file's own.
+ */
+function boundaryOf(file: string): string {
+  const path = resolve(file);
+  const here = process.cwd();
+  const repository = repositoryOf(here);
+  // A folder of the repository that is a link into another repository is still not reviewed in this one.
+  if (repository !== undefined && !isOutside(repository, path)) return realPath(repository);
+  return realPath(repositoryOf(dirname(path)) ?? namedFolder(file, here));
+}
+
+function namedFolder(file: string, here: string): string {
+  const path = resolve(file);
+  if (!isOutside(here, path)) return here;
+  const steps = isAbsolute(file) ? [] : normalize(file).split(sep);
+  const up = steps.findIndex((step) => step !== "..");
+  return up > 0 ? resolve(here, ...steps.slice(0, up)) : dirname(path);
+}
+
+/** What a path leads to; of what is not there, as far as it is. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(realPath(dirname(path)), basename(path));
+  }
 }

@@ -2,22 +2,22 @@ import { OtherTenantError } from "../../resources/lifecycle/errors";
 import { isUnmanaged } from "../../settings/keyed-list";
 import { OwnDomains } from "../../settings/own-domains";
 import {
+  ADD_OWN_DOMAIN,
   acceptingIt,
   acceptsEmptyTenant,
   areStrangers,
-  fingerprintOf,
+  ENOUGH,
+  OTHER_TENANT_LEAD,
   otherPeopleSign,
   type People,
   peopleOf,
+  renewed,
   strangersAmong,
   strangersSign,
 } from "../../settings/tenant-people";
 import type { Desired } from "./desired";
 import type { Observed } from "./observed";
 import type { Guard } from "./plan";
-
-/** From so many on, it is no chance that nothing of what the stack has declared is there. */
-export const ENOUGH = 5;
 
 /** What tells one tenant from another. */
 export interface TenantEvidence {
@@ -49,7 +49,7 @@ export function otherTenantGuards(
   const people = peopleSeen(observed, mailboxes);
   const known = [...fingerprints, ...desired.lists.flatMap(({ fingerprint = [] }) => fingerprint)];
   if (areStrangers(people, new OwnDomains(ownDomains))) {
-    return [guard(strangersSign(people), "Where it is the right one, add its domain to ownDomains.")];
+    return [guard(strangersSign(people), ADD_OWN_DOMAIN)];
   }
   const { environment, name } = accepting;
   if (acceptsEmptyTenant(environment, name)) return [];
@@ -80,7 +80,7 @@ export function refuseStrangers(
   const people = peopleSeen(observed, mailboxes);
   if (!areStrangers(people, new OwnDomains(ownDomains))) return;
   throw new OtherTenantError(
-    `The key reaches another tenant than it is meant for, as it seems: ${strangersSign(people)}. No file was written. Check whose key it is. Where it is the right one, add its domain to ownDomains.`,
+    `${OTHER_TENANT_LEAD}: ${strangersSign(people)}. No file was written. Check whose key it is. ${ADD_OWN_DOMAIN}`,
   );
 }
 
@@ -93,10 +93,8 @@ function isAnyVipThere({ lists }: Desired, { vips }: Observed): boolean {
 
 /** A salted fingerprint of the people that are seen, to be compared with by later runs. */
 export function seenFingerprint(desired: Desired, observed: Observed): string | undefined {
-  const people = peopleSeen(observed, []);
   const [before] = desired.lists.flatMap(({ fingerprint = [] }) => fingerprint);
-  const isOther = before !== undefined && strangersAmong([before], people).length > 0;
-  return fingerprintOf(people, isOther ? undefined : before);
+  return renewed(before, peopleSeen(observed, []));
 }
 
 function peopleSeen(observed: Observed, mailboxes: Iterable<string>): People {
@@ -110,6 +108,6 @@ export const OTHER_TENANT = "other-tenant";
 function guard(sign: string, way: string): Guard {
   return {
     code: OTHER_TENANT,
-    message: `The key reaches another tenant than it is meant for, as it seems: ${sign}. Check whose key it is. ${way}`,
+    message: `${OTHER_TENANT_LEAD}: ${sign}. Check whose key it is. ${way}`,
   };
 }

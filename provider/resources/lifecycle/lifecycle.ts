@@ -54,6 +54,12 @@ export interface Lifecycle<Inputs, State> {
 /** One of the two settings of a tenant. */
 export type TenantList = "entries" | "vips";
 
+/** What is about to be done to a tenant. */
+export interface Confirming {
+  /** Whether it only removes: then what an interrupted run has removed already is no sign of another tenant. */
+  readonly removes?: boolean;
+}
+
 /** What a lifecycle works with. */
 export interface Context {
   readonly tenant: Tenant;
@@ -61,10 +67,9 @@ export interface Context {
    * Done when nothing tells that this is another tenant than the state is of: before anything is written, and before what is
    * not there is taken for gone. What is to be read of that list is read by then.
    *
-   * @param how whether that is only removed: what an interrupted run has removed already is gone.
    * @throws {OtherTenantError} that says what tells it.
    */
-  readonly confirmTenant: (list: TenantList, how?: { readonly removes: boolean }) => Promise<void>;
+  readonly confirmTenant: (list: TenantList, how?: Confirming) => Promise<void>;
   /** Says one sentence to the person at the terminal. */
   readonly say: (sentence: string) => void;
   /** Whether the program that runs declares what has this key. */
