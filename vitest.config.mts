@@ -1,54 +1,79 @@
 import { availableParallelism } from "node:os";
-import { defineConfig } from "vitest/config";
+import { defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 
-/** What is about every front over the core: run with Pulumi's dynamic provider process, and with the native plugin. */
+/** What is about every front over the core: run over the native plugin, and over Pulumi's host of dynamic resources. */
 const CONFORMANCE = [
-  "test/integration/resources/**/*.test.ts",
-  "test/integration/faults/resources.test.ts",
-  "test/integration/hostile/resources.test.ts",
-  "test/integration/secrets/hostile-text.test.ts",
+  "integration/resources/**/*",
+  "integration/faults/resources",
+  "integration/hostile/resources",
+  "integration/secrets/hostile-text",
 ];
+
+/** What the native plugin alone can do, and its protocol. */
+const NATIVE_ONLY = ["integration/plugin/**/*"];
 
 /** What is about no front, or about how the dynamic one is made. */
 const DYNAMIC_ONLY = ["import", "detailed-diff", "first-calls"].map(
-  (name) => `test/integration/resources/${name}.test.ts`,
+  (name) => `integration/resources/${name}`,
 );
 
-/** What the native plugin alone can do, and its protocol. */
-const NATIVE_ONLY = "test/integration/plugin/**/*.test.ts";
+/** What of conformance `npm test` runs over the dynamic front, whose process takes four times as long to start. */
+const BRIEFLY = ["integration/resources/vip-employee", "integration/resources/written-in-two-ways"];
 
-export default defineConfig({
-  test: {
-    // Most tests wait for processes of their own: two at a time on two cores, where the default is one.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
-    globalSetup: "test/support/compile-cache.ts",
-    projects: [
-      { test: { name: "unit", include: ["test/unit/**/*.test.ts"], testTimeout: 30_000 } },
-      {
-        test: {
-          name: "integration",
-          include: ["test/integration/**/*.test.ts"],
-          exclude: [NATIVE_ONLY],
-          testTimeout: 120_000,
-        },
-      },
-      {
-        test: {
-          name: "native",
-          include: [...CONFORMANCE, NATIVE_ONLY],
-          exclude: DYNAMIC_ONLY,
-          env: { EMAIL_SECURITY_TEST_FRONT: "native" },
-          testTimeout: 120_000,
-        },
-      },
-      {
-        test: {
-          name: "engine",
-          include: ["test/engine/**/*.test.ts"],
-          testTimeout: 300_000,
-          hookTimeout: 600_000,
-        },
-      },
-    ],
-  },
+const QUICK = [".test.ts"];
+const SLOW = [".slow.test.ts"];
+
+function files(places: readonly string[], endings: readonly string[]): string[] {
+  return places.flatMap((place) => endings.map((ending) => `test/${place}${ending}`));
+}
+
+/**
+ * Which tests run stands in their names: `x.test.ts` in `npm test`; `x.slow.test.ts` in `npm run test:all`, which is
+ * `--mode all` and has the rest of conformance over the dynamic front besides; shards of both in `npm run test:long`,
+ * which is `--mode long`.
+ */
+export default defineConfig(({ mode }) => {
+  const endings = { all: SLOW, long: [...QUICK, ...SLOW] }[mode] ?? QUICK;
+  const isWhole = mode !== "test";
+  const project = (
+    name: string,
+    seconds: number,
+    { include, exclude = [] }: { readonly include: string[]; readonly exclude?: string[] },
+  ): TestProjectInlineConfiguration => ({
+    extends: true,
+    test: {
+      name,
+      include,
+      exclude: isWhole ? exclude : [...exclude, "**/*.slow.test.ts"],
+      env: name === "native" ? { EMAIL_SECURITY_TEST_FRONT: "native" } : {},
+      testTimeout: mode === "long" ? 0 : seconds * 1_000,
+      hookTimeout: 600_000,
+    },
+  });
+  return {
+    test: {
+      // Most tests wait for processes of their own: two at a time on two cores, where the default is one.
+      maxWorkers: Math.max(2, availableParallelism() - 1),
+      globalSetup: "test/support/compile-cache.ts",
+      reporters: ["default", "test/support/longest-reporter.ts"],
+      projects: [
+        project("unit", 30, { include: files(["unit/**/*"], endings) }),
+        project("integration", 120, {
+          include: files(["integration/**/*"], endings),
+          exclude: files([...CONFORMANCE, ...NATIVE_ONLY], [...QUICK, ...SLOW]),
+        }),
+        project("native", 120, {
+          include: files([...CONFORMANCE, ...NATIVE_ONLY], endings),
+          exclude: files(DYNAMIC_ONLY, [...QUICK, ...SLOW]),
+        }),
+        project("dynamic", 120, {
+          include: isWhole
+            ? files(CONFORMANCE, [...QUICK, ...SLOW])
+            : files([...DYNAMIC_ONLY, ...BRIEFLY], QUICK),
+          exclude: mode === "all" ? files([...DYNAMIC_ONLY, ...BRIEFLY], QUICK) : [],
+        }),
+        project("engine", 300, { include: files(["engine/**/*"], endings) }),
+      ],
+    },
+  };
 });

@@ -1,0 +1,32 @@
+import { relative } from "node:path";
+import type { Reporter, TestModule } from "vitest/node";
+
+const SHOWN = 12;
+
+/** Tells at the end of a run which files took longest, and which test of each: the first to look at when it got slow. */
+export default class LongestReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const files = modules.map((module) => ({ module, ms: durationOf(module) }));
+    if (files.length <= 1) return;
+    const longest = files.toSorted((one, other) => other.ms - one.ms).slice(0, SHOWN);
+    const lines = longest.map(({ module, ms }) => {
+      const file = `${seconds(ms)}  ${module.project.name.padEnd(11)}  ${relative(process.cwd(), module.moduleId)}`;
+      const [test] = [...module.children.allTests()].toSorted((one, other) => spent(other) - spent(one));
+      return test === undefined ? file : `${file}: ${seconds(spent(test)).trim()} of it "${test.name}"`;
+    });
+    console.log(`\n What took longest of ${files.length} files:\n${lines.join("\n")}\n`);
+  }
+}
+
+function durationOf(module: TestModule): number {
+  const { collectDuration, setupDuration, duration } = module.diagnostic();
+  return collectDuration + setupDuration + duration;
+}
+
+function spent(test: { diagnostic(): { duration: number } | undefined }): number {
+  return test.diagnostic()?.duration ?? 0;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1).padStart(7)} s`;
+}
