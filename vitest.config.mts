@@ -55,7 +55,7 @@ export default defineConfig(({ mode }) => {
       // Most tests wait for processes of their own: two at a time on two cores, where the default is one.
       maxWorkers: Math.max(2, availableParallelism() - 1),
       globalSetup: "test/support/compile-cache.ts",
-      reporters: ["default", "test/support/longest-reporter.ts"],
+      reporters: ["default", "./test/support/longest-reporter.ts"],
       projects: [
         project("unit", 30, { include: files(["unit/**/*"], endings) }),
         project("integration", 120, {
