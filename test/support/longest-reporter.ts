@@ -7,12 +7,12 @@ const SHOWN = 12;
 export default class LongestReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((module) => ({ module, ms: durationOf(module) }));
-    if (files.length <= 1) return;
+    if (files.length <= SHOWN) return;
     const longest = files.toSorted((one, other) => other.ms - one.ms).slice(0, SHOWN);
     const lines = longest.map(({ module, ms }) => {
       const file = `${seconds(ms)}  ${module.project.name.padEnd(11)}  ${relative(process.cwd(), module.moduleId)}`;
       const [test] = [...module.children.allTests()].toSorted((one, other) => spent(other) - spent(one));
-      return test === undefined ? file : `${file}: ${seconds(spent(test)).trim()} of it "${test.name}"`;
+      return test === undefined ? file : `${file}, ${seconds(spent(test)).trim()} of it: ${shortened(test.name)}`;
     });
     console.log(`\n What took longest of ${files.length} files:\n${lines.join("\n")}\n`);
   }
@@ -25,6 +25,10 @@ function durationOf(module: TestModule): number {
 
 function spent(test: { diagnostic(): { duration: number } | undefined }): number {
   return test.diagnostic()?.duration ?? 0;
+}
+
+function shortened(name: string): string {
+  return name.length <= 60 ? name : `${name.slice(0, 59)}…`;
 }
 
 function seconds(ms: number): string {
