@@ -1,7 +1,8 @@
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { type Outcome, outcomeOf, type Report } from "#long/outcome";
 import type { Part } from "#long/parts";
@@ -42,7 +43,7 @@ export async function runShard(
       });
     }
     let isHung = false;
-    const stop = (): void => killAll(child.pid);
+    const stop = (): void => void killAll(folder, child.pid);
     const limit = setTimeout(() => {
       isHung = true;
       stop();
@@ -51,6 +52,8 @@ export async function runShard(
     const code = await ended(child);
     clearTimeout(limit);
     signal.removeEventListener("abort", stop);
+    // What a test has killed may have left somebody.
+    await killAll(folder, child.pid);
     if (signal.aborted) return undefined;
     if (isHung) output += `\nIt had not ended after ${MOST_MS / 3_600_000} hours, and was killed.`;
     const report = existsSync(file) ? (JSON.parse(readFileSync(file, "utf8")) as Report) : undefined;
@@ -89,7 +92,7 @@ function start(
       EMAIL_SECURITY_TEST_SEED: String(seed),
     },
     stdio: isSeen ? "inherit" : ["ignore", "pipe", "pipe"],
-    // Ctrl-C in a terminal is told to a whole group: in one of its own, who runs it can still find all that it has started.
+    // Ctrl-C in a terminal is told to a whole group: in one of its own, it is ended by who runs it, with all that it has started.
     detached: !isSeen && process.platform !== "win32",
   });
 }
@@ -102,26 +105,38 @@ async function ended(child: ChildProcess): Promise<number | null> {
   });
 }
 
-/** Ends a process and all that it has started, also those that are in groups of their own. */
-function killAll(pid: number | undefined): void {
-  if (pid === undefined) return;
-  if (process.platform === "win32") {
-    spawn("taskkill", ["/pid", String(pid), "/t", "/f"], { stdio: "ignore" });
-    return;
+/**
+ * Ends a process with its group, and on Linux all that was started with a folder for its temporary files: also what is in a group
+ * of its own, and what has lost who started it.
+ */
+async function killAll(folder: string, pid = 0): Promise<void> {
+  if (pid !== 0) kill(process.platform === "win32" ? pid : -pid);
+  // Again, until nobody is left who could have started one meanwhile.
+  for (let left = startedWith(folder); left.length > 0; left = startedWith(folder)) {
+    for (const id of left) kill(id);
+    await sleep(20);
   }
-  const all = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" })
-    .trim()
-    .split("\n")
-    .map((line) => line.trim().split(/\s+/).map(Number));
-  const family = [pid];
-  for (const parent of family) {
-    for (const [id = 0, of] of all) if (of === parent) family.push(id);
+}
+
+function kill(id: number): void {
+  try {
+    process.kill(id, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
   }
-  for (const id of family) {
-    try {
-      process.kill(id, "SIGKILL");
-    } catch {
-      // It has ended meanwhile.
-    }
-  }
+}
+
+/** The processes that have a folder for their temporary files. One that has ended, and is not looked after yet, has none. */
+function startedWith(folder: string): number[] {
+  if (process.platform !== "linux") return [];
+  return readdirSync("/proc")
+    .filter((id) => /^\d+$/.test(id))
+    .filter((id) => {
+      try {
+        return readFileSync(`/proc/${id}/environ`, "utf8").split("\0").includes(`TMPDIR=${folder}`);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
 }
