@@ -53,11 +53,13 @@ function commitsOf(run: readonly Entry[]): string {
     .join(", ");
 }
 
-/** `35 s`, `12 min`, `3.4 h` */
+/** `35 s`, `1.7 min`, `12 min`, `3.4 h` */
 export function duration(seconds: number): string {
   if (seconds === 0) return "";
   if (seconds < 90) return `${Math.round(seconds)} s`;
-  return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3_600).toFixed(1)} h`;
+  const minutes = seconds / 60;
+  if (minutes < 90) return `${minutes < 10 ? minutes.toFixed(1) : Math.round(minutes)} min`;
+  return `${(minutes / 60).toFixed(1)} h`;
 }
 
 /** As it is, whatever Markdown would make of it. */
