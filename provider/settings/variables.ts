@@ -27,8 +27,8 @@ const VARIABLES: readonly string[] = [
   "TENANTS",
   "TENANT_FINGERPRINT",
   "TEST_FRONT",
-  "TEST_SCALE",
   "TEST_SEED",
+  "TEST_SHARD",
   "TIMEOUT_MS",
   "WAVE",
 ];

@@ -5,7 +5,7 @@ import { AFTER, BEFORE, COMPANY, declaredContent } from "../integration/faults/p
 import { contentOf } from "../integration/faults/tenant-content";
 import { EngineProject } from "../support/engine-project";
 import { startFaultyProxy } from "../support/faulty-proxy";
-import { isLong } from "../support/scale";
+import { matrix } from "../support/scale";
 
 /** Declares what is in a file beside it. */
 const PROGRAM = `
@@ -51,7 +51,7 @@ test("an up through the real engine with a fault keeps what the table promises; 
   });
   await project.up();
   let program = BEFORE;
-  for (const one of isLong ? [...CASES, ...MORE_CASES] : CASES) {
+  for (const one of matrix("engine-faults", [...CASES, ...MORE_CASES], CASES)) {
     const { fault, moment, endpoint, tries } = one;
     program = program === BEFORE ? AFTER : BEFORE;
     await project.writeFile("program.json", JSON.stringify(program));

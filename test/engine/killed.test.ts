@@ -8,7 +8,7 @@ import {
   type Outcome,
   VICTIMS,
 } from "../support/killable-stack";
-import { isLong } from "../support/scale";
+import { matrix } from "../support/scale";
 
 /*
  * Somebody is killed (SIGKILL) at a boundary of a request, in a run of the real engine; then a person does what Pulumi
@@ -68,20 +68,19 @@ const MODULES = { dynamic: "pulumi-email-security", native: "pulumi-email-securi
  * All boundaries of all requests; by default a sample in which each run, each victim and each moment is, of which the
  * second front, that runs the same code, has a part.
  */
-function cases(front: Front): Case[] {
-  if (isLong) {
-    return RUNS.flatMap((run) =>
-      Array.from({ length: REQUESTS[run] }, (_, at) => at).flatMap((at) =>
-        VICTIMS.flatMap((victim) => MOMENTS.map((moment) => ({ run, at, victim, moment }))),
-      ),
-    );
-  }
+function cases(front: Front): readonly Case[] {
+  const all = RUNS.flatMap((run) =>
+    Array.from({ length: REQUESTS[run] }, (_, at) => at).flatMap((at) =>
+      VICTIMS.flatMap((victim) => MOMENTS.map((moment): Case => ({ run, at, victim, moment }))),
+    ),
+  );
   const sample = VICTIMS.map((victim, number): Case => {
     const run = RUNS[(number + 2) % RUNS.length] ?? "create";
     const moment = MOMENTS[(number + 1) % MOMENTS.length] ?? "before the answer to";
     return { run, victim, moment, at: Math.floor((REQUESTS[run] * (number + 1)) / (VICTIMS.length + 1)) };
   });
-  return front === "dynamic" ? sample : sample.filter(({ victim }) => /^(provider|engine)$/.test(victim));
+  const isSampled = ({ victim }: Case) => front === "dynamic" || /^(provider|engine)$/.test(victim);
+  return matrix("kills", all, sample.filter(isSampled));
 }
 
 describe.each(FRONTS)("%s resources", (front) => {

@@ -3,24 +3,24 @@ import { expect, it } from "vitest";
 import { Companies } from "../support/model/company";
 import { EngineStack } from "../support/model/engine-stack";
 import { aStory, play } from "../support/model/story";
-import { isLong } from "../support/scale";
+import { sized, stories, timeLimit } from "../support/scale";
 
-const STORIES = isLong ? 40 : 1;
+const STORIES = stories("engine-models", { numRuns: 1, seed: 20_260_101 });
+const CHAPTERS = sized("engine-models", 4, 1);
 
 it("whatever a program and a colleague do, the real engine makes the tenant what was promised", {
-  timeout: isLong ? 0 : 600_000,
+  timeout: timeLimit(600_000),
 }, async () => {
   await using companies = new Companies({ echoValue: "canonical" });
-  const property = fc.asyncProperty(fc.noBias(aStory({ chapters: isLong ? 4 : 1 })), async (story) => {
+  const property = fc.asyncProperty(fc.noBias(aStory({ chapters: CHAPTERS })), async (story) => {
     const company = await companies.next();
     await using stack = await EngineStack.create(company);
     await play(story, company, stack);
   });
   // To find a shorter story would take hours here; the same seed and path do it with the handlers alone.
   const { seed, counterexamplePath, errorInstance } = await fc.check(property, {
-    numRuns: STORIES,
+    ...STORIES,
     endOnFailure: true,
-    ...(isLong ? {} : { seed: 20_260_101 }),
   });
   const failure = errorInstance instanceof Error ? errorInstance.message : "";
   expect(failure, `seed ${seed}, path ${counterexamplePath}`).toBe("");

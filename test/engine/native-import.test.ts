@@ -7,12 +7,12 @@ import { commandLine } from "../support/command-line";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
 import { EmptyFolder } from "../support/packed-package";
-import { isLong } from "../support/scale";
+import { sized } from "../support/scale";
 
 const AT = "2025-03-01T09:00:00.000Z";
 const CONSOLE = "Dana Reyes (console)";
 const RISK = "It stood at the service before the import, and is to be reviewed.";
-const COUNT = isLong ? 5_000 : 1_000;
+const COUNT = sized("native-import", 5_000, 1_000);
 /** Prints nothing for a program, and lets the resource be deleted. */
 const QUIETLY = ["--yes", "--skip-preview", "--generate-code=false", "--protect=false"];
 

@@ -6,15 +6,15 @@ import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { engineCapacity } from "../../provider/rollout/capacity";
 import { Fleet, type RunningCommand } from "../support/fleet";
-import { isLong } from "../support/scale";
+import { sized } from "../support/scale";
 
 /*
  * 300 tenants of one service, a key each. Nothing of one gets to another: no key, no value, no error.
  */
 
 const ALL = 300;
-/** How many are changed through the engine; all of them where the long form of the tests runs. */
-const CHANGED = isLong ? ALL : 12;
+/** How many are changed through the engine. */
+const CHANGED = sized("rollout-isolation", ALL, 12);
 const FAILING = "t5";
 
 let fleet: Fleet;
@@ -112,7 +112,7 @@ it("plans 300 tenants with a key each, in the memory that it plans 10 with", asy
 });
 
 it(`changes ${CHANGED} of them, and nothing of one is found at another`, async () => {
-  const selected = isLong ? [] : ["--only", ...named(CHANGED)];
+  const selected = CHANGED === ALL ? [] : ["--only", ...named(CHANGED)];
   const reports = ["--markdown", "report.md", "--html", "report.html"];
   const run = fleet.begin({}, "rollout", "--yes", ...selected, "--json", "report.json");
   const { keysSeen, wrong } = await watched(run);

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
 import { baselineOf, Fleet, type RunningCommand } from "../support/fleet";
-import { isLong } from "../support/scale";
+import { matrix, SEED } from "../support/scale";
 
 /*
  * The coordinator is killed (SIGKILL), or asked to stop, somewhere in a rollout; then somebody says `rollout --resume`.
@@ -247,27 +247,28 @@ it("leaves what may be somebody's, and tells what to type: a state that is cut o
   expect(fleet.holds("t1")).toEqual(fleet.declared("t1", baseline));
 });
 
-const cases = isLong ? Object.keys(MOMENTS) : ["two tenants are written to"];
+it.each(matrix("rollout-moments", Object.keys(MOMENTS), ["two tenants are written to"]))(
+  "is killed when %s, and resumed",
+  async (moment) => {
+    await changeBaseline();
+    const run = fleet.begin({}, "rollout", "--yes");
+    await MOMENTS[moment]?.(run);
+    run.process.kill("SIGKILL");
+    await run.ended;
+    atRequest = () => {};
+    const before = await fleet.report();
+    expect(before).toMatchObject({ state: "running", isHeld: false });
 
-it.each(cases)("is killed when %s, and resumed", async (moment) => {
-  await changeBaseline();
-  const run = fleet.begin({}, "rollout", "--yes");
-  await MOMENTS[moment]?.(run);
-  run.process.kill("SIGKILL");
-  await run.ended;
-  atRequest = () => {};
-  const before = await fleet.report();
-  expect(before).toMatchObject({ state: "running", isHeld: false });
-
-  const resumed = await fleet.rollout("--resume");
-  expect(resumed).toMatchObject({ code: 0 });
-  const done = before.tenants.filter(({ state }) => state === "done").map(({ name }) => name);
-  const begun = resumed.events.flatMap((event) => (event.kind === "tenant-started" ? [event.tenant] : []));
-  expect(begun.sort()).toEqual(fleet.names.filter((name) => !done.includes(name)));
-  await expectSettled();
-  const preview = await fleet.pulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
-  expect(preview).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
-});
+    const resumed = await fleet.rollout("--resume");
+    expect(resumed).toMatchObject({ code: 0 });
+    const done = before.tenants.filter(({ state }) => state === "done").map(({ name }) => name);
+    const begun = resumed.events.flatMap((event) => (event.kind === "tenant-started" ? [event.tenant] : []));
+    expect(begun.sort()).toEqual(fleet.names.filter((name) => !done.includes(name)));
+    await expectSettled();
+    const preview = await fleet.pulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
+    expect(preview).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
+  },
+);
 
 const VICTIMS: Readonly<Record<string, RegExp>> = {
   "the coordinator": /cli\/main\.js/,
@@ -278,19 +279,14 @@ const VICTIMS: Readonly<Record<string, RegExp>> = {
 
 /** About so many requests a run makes. */
 const REQUESTS = 4 * (POSTS + 9);
-const SEED = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
+/** Where the first tenant has begun, and there is somebody to kill. */
+const FIRST = 12;
+const kills = Object.keys(VICTIMS).flatMap((victim) =>
+  Array.from({ length: REQUESTS - FIRST }, (_, number) => ({ victim, at: FIRST + number })),
+);
+const drawn = createHash("sha256").update(`${SEED} 0`).digest().readUInt32BE(4) % (REQUESTS - FIRST);
 
-/** Somebody at some request: of many, where the long form of the tests runs; the first of them in every run. */
-const random = Array.from({ length: isLong ? 24 : 1 }, (_, number) => {
-  const draw = createHash("sha256").update(`${SEED} ${number}`).digest();
-  const names = Object.keys(VICTIMS);
-  return {
-    victim: names[(number + 1) % names.length] ?? "",
-    at: 12 + (draw.readUInt32BE(4) % (REQUESTS - 12)),
-  };
-});
-
-it.each(random)(
+it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn }]))(
   `$victim is killed at request $at (EMAIL_SECURITY_TEST_SEED=${SEED})`,
   async ({ victim, at }) => {
     await changeBaseline();

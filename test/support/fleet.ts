@@ -277,9 +277,12 @@ ${tenants}${waves}`,
     });
   }
 
-  /** The processes that work on this fleet now, whoever started them: all have its state backend in their environment. */
+  /**
+   * The processes that work on this fleet now, whoever started them: all have the home of its engine in their environment. Not
+   * all have its state backend there: a process that runs engines is told of one with each tenant.
+   */
   processes(): FleetProcess[] {
-    const mark = `file://${join(this.folder, ".state")}`;
+    const mark = `PULUMI_HOME=${join(this.folder, ".home")}`;
     return readdirSync("/proc")
       .filter((id) => /^\d+$/.test(id) && Number(id) !== process.pid)
       .flatMap((id) => {

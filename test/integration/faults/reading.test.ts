@@ -36,7 +36,7 @@ describe.concurrent("a fault between the client and the service, at the endpoint
     await sandbox.close();
   });
 
-  test.for(chosen(READING))("%s", { timeout: 600_000 }, async ([, one]) => {
+  test.for(chosen("faults-reading", READING))("%s", { timeout: 600_000 }, async ([, one]) => {
     const answer = await one.endpoint.ask(client, ids);
     const broken = promiseOf(one) === "recovers" ? answer : one.fault.code;
     const { answers, hits } = await askTwice(one, { target: sandbox.url, ids, trusted, untrusted });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ProxiedRequest } from "../../support/faulty-proxy";
-import { isLong } from "../../support/scale";
+import { sized } from "../../support/scale";
 import { type Case, chosen, type Endpoint, promiseOf, toldAs } from "./faults";
 import { Lane, type Observed, type Outcome } from "./lane";
 import { Pool } from "./pool";
@@ -15,7 +15,7 @@ import {
 import type { TenantContent } from "./tenant-content";
 
 /** How many lanes there are side by side: most of a case is waiting. */
-const LANES = isLong ? 4 : 2;
+const LANES = sized("faults", 4, 2);
 
 /** What a whole run may ask beside what it asks when nothing is wrong. */
 const MOST_MORE_REQUESTS = 35;
@@ -56,7 +56,7 @@ describe.concurrent("a fault between the provider process and the service", () =
     for (const lane of [...lanes.members, ...tlsLanes.members]) await lane[Symbol.asyncDispose]();
   });
 
-  test.for(chosen(SETTINGS))("%s", { timeout: 600_000 }, async ([, one]) => {
+  test.for(chosen("faults", SETTINGS))("%s", { timeout: 600_000 }, async ([, one]) => {
     const pool = one.fault.door === "untrusted" ? tlsLanes : lanes;
     verify(one, await pool.use((lane) => lane.run(one, serial)), clean);
   });

@@ -29,15 +29,11 @@ import {
 } from "../../support/model/settings-edit";
 import { canonical, entryTypeOf } from "../../support/model/world";
 import { ProviderProcess } from "../../support/provider-process";
-import { isLong } from "../../support/scale";
+import { sized, stories, timeLimit } from "../../support/scale";
 import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
 
-/** How many stories are told in this process, and how many with the real provider process of each run. */
-const STORIES = isLong ? 10_000 : 32;
-const STORIES_OF_PROCESSES = isLong ? 200 : 1;
-
 /** The same stories in every `npm test`, which must not fail one day for what it passed the day before. */
-const SEED = isLong ? {} : { seed: 20_261_121 };
+const SEED = { seed: 20_261_121 };
 
 /** One day after the other: what is declared until a day expires in between. */
 const DAYS = ["2026-11-21", "2026-11-28", "2026-12-05"];
@@ -125,35 +121,34 @@ it.each([
   {
     where: "in this process, values as canonical",
     begin: inThisProcess,
-    stories: STORIES,
+    told: stories("plan-stories", { numRuns: 32, ...SEED }),
     echoValue: "canonical",
   },
   {
     where: "in this process, values as sent",
     begin: inThisProcess,
-    stories: STORIES / 4,
+    told: stories("plan-as-sent", { numRuns: 8, ...SEED }),
     echoValue: "as-sent",
   },
   {
     where: "in the real provider process",
     begin: inItsOwn,
-    stories: STORIES_OF_PROCESSES,
+    told: stories("plan-processes", { numRuns: 1, ...SEED }),
     echoValue: "canonical",
   },
 ] as const)(
   "a plan says exactly what the run after it does, $where",
-  { timeout: isLong ? 0 : 300_000 },
-  async ({ begin, stories, echoValue }) => {
+  { timeout: timeLimit(300_000) },
+  async ({ begin, told, echoValue }) => {
     await using companies = new Companies({ echoValue });
     const property = fc.asyncProperty(fc.noBias(aStory), async (story) => {
       // A process for each run is dear.
-      const isShort = begin === inItsOwn && !isLong;
+      const isShort = begin === inItsOwn && sized("plan-processes", false, true);
       await play(isShort ? story.slice(0, 2) : story, await companies.next(), begin);
     });
     const { seed, counterexamplePath, counterexample, errorInstance } = await fc.check(property, {
-      numRuns: stories,
+      ...told,
       examples: begin === inThisProcess ? SELDOM.map((story) => [story]) : [],
-      ...SEED,
     });
     const failure = errorInstance instanceof Error ? errorInstance.message : "";
     const story = failure === "" ? "" : `\n${JSON.stringify(counterexample)}`;

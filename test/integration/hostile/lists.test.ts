@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, test } from "vitest";
-import { isLong } from "../../support/scale";
+import { sized, timeLimit } from "../../support/scale";
 import { entry, failure, json, type Received, Service, TestClient } from "../client/service";
 import { runClient } from "./client-process";
 
@@ -56,7 +56,7 @@ describe("a list that does not end is given up, at a cost that is bounded", () =
     {
       name: "ever new items, and no total",
       perPage: 10_000,
-      calls: isLong ? [...READINGS, ...ITERATORS] : ["allowDenyEntries.readAll"],
+      calls: sized("hostile-lists", [...READINGS, ...ITERATORS], ["allowDenyEntries.readAll"]),
       bound: "500000 items",
       mostRequests: 51,
     },
@@ -64,7 +64,7 @@ describe("a list that does not end is given up, at a cost that is bounded", () =
       name: "ever new items, and a total that is never reached",
       perPage: 10_000,
       total: Number.MAX_SAFE_INTEGER,
-      calls: isLong ? [...READINGS, ...ITERATORS] : ["threats.iterate"],
+      calls: sized("hostile-lists", [...READINGS, ...ITERATORS], ["threats.iterate"]),
       bound: "500000 items",
       mostRequests: 51,
     },
@@ -73,7 +73,7 @@ describe("a list that does not end is given up, at a cost that is bounded", () =
       perPage: 12,
       text: "x".repeat(1024 * 1024),
       total: 1e9,
-      calls: isLong ? READINGS : ["allowDenyEntries.readAll"],
+      calls: sized("hostile-lists", READINGS, ["allowDenyEntries.readAll"]),
       bound: "134217728 characters",
       mostRequests: 12,
     },
@@ -81,7 +81,7 @@ describe("a list that does not end is given up, at a cost that is bounded", () =
 
   test.for(CASES)(
     "$name",
-    { timeout: 120_000 },
+    { timeout: timeLimit(120_000) },
     async ({ perPage, text = "", total, calls, bound, mostRequests }) => {
       await using service = await Service.start((request, response) => {
         answerPage(request, response, itemsOf(request, pageAsked(request) * perPage, perPage, text), total);

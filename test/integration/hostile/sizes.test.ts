@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { isLong } from "../../support/scale";
+import { sized, timeLimit } from "../../support/scale";
 import { ENDPOINTS, endpointOf, wrapped } from "../client/endpoints";
 import { runClient } from "./client-process";
 import { type Attack, HostileService, pour, says } from "./hostile-service";
@@ -15,7 +15,7 @@ const MOST_TAKEN_BYTES = 24 * MIB;
 
 const EVERY_ENDPOINT = ENDPOINTS.map(({ name }) => name);
 /** A write: what it reads of an answer, all others read too. */
-const SAMPLE = isLong ? EVERY_ENDPOINT : ["vipEmployees.add"];
+const SAMPLE = sized("hostile-sizes", EVERY_ENDPOINT, ["vipEmployees.add"]);
 
 interface Case {
   readonly attack: Attack;
@@ -181,9 +181,10 @@ function isAt(row: string, path: string): boolean {
 const ROWS: readonly Case[] = [
   { attack: rows(490_000), code: "ERR_RESPONSE_TOO_LARGE", calls: LISTING },
   // So many are read, so that a service may give a whole list at once.
-  ...(isLong
-    ? LISTING.filter((name) => endpointOf(name).envelope !== "items")
-    : ["vipEmployees.list", "threats.list"]
+  ...sized(
+    "hostile-sizes",
+    LISTING.filter((name) => endpointOf(name).envelope !== "items"),
+    ["vipEmployees.list", "threats.list"],
   ).map((name) => ({ attack: rows(50_000, [name]), code: "", calls: [name] })),
   {
     attack: says(
@@ -286,7 +287,7 @@ describe.each([
 ] as const)("an answer %s costs a bounded time and memory", (_what, cases, endpoints) => {
   test.for(cases)(
     "$attack.name",
-    { timeout: 120_000 },
+    { timeout: timeLimit(120_000) },
     async ({ attack, code, calls = endpoints, tries = 1, timeoutMs, overhead = 1 }) => {
       await using service = await HostileService.start(attack);
       const run = await runClient({

@@ -3,7 +3,7 @@ import type { HandlerName } from "../../../provider/resources/shell";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import type { Properties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { isLong } from "../../support/scale";
+import { matrix, timeLimit } from "../../support/scale";
 
 /*
  * The host configures a kind of resource when its first call comes in, and lets the second one through while the first
@@ -11,7 +11,11 @@ import { isLong } from "../../support/scale";
  * another tenant.
  */
 
-const ROUNDS = isLong ? 60 : 4;
+const ROUNDS = matrix(
+  "first-calls",
+  Array<undefined>(60).fill(undefined),
+  Array<undefined>(4).fill(undefined),
+).length;
 
 const EMPLOYEES = ["yuki.sato", "marcus.bell", "alice.moreau", "diego.santos"];
 
@@ -38,59 +42,70 @@ function makeAll(provider: ProviderProcess): Promise<{ id: string; properties: P
   ];
 }
 
-it("serves calls of every kind that come in together with the configuration", async () => {
-  for (let round = 0; round < ROUNDS; round += 1) {
-    await using sandbox = await startSandbox({ scenario: "empty" });
-    await using provider = await ProviderProcess.start({
-      config: configured(sandbox, "acme"),
-      isConfigured: false,
-    });
-    const entry = provider.resource("allowDenyEntry");
-    const gone = { list: "deny", value: "gone.example", entryType: "domain", verdictScope: "global" };
-    const [, read, ...made] = await Promise.all([
-      provider.configure(),
-      entry.read("ade_gone", gone),
-      ...makeAll(provider),
-    ]);
-    expect(read).toBeUndefined();
-    expect(new Set(made.map(({ properties }) => properties["tenant"]))).toEqual(
-      new Set([new URL(sandbox.url).host]),
-    );
-    expect(sandbox.requests.filter(({ tenant }) => tenant !== "acme")).toEqual([]);
-    expect(sandbox.allowDenyEntries("acme")).toHaveLength(8);
-    const added = sandbox.vips("acme").filter(({ source }) => source === "manual");
-    expect(added).toHaveLength(EMPLOYEES.length);
-    expect(await provider.printedSoFar()).toEqual([]);
-  }
-}, 300_000);
-
-it("keeps two provider instances apart, each by its own configuration, from the first call on", async () => {
-  for (let round = 0; round < ROUNDS / 2; round += 1) {
-    await using sandbox = await startSandbox({ scenario: "empty" });
-    const instance = (name: string) =>
-      ProviderProcess.start({
-        config: { ...configured(sandbox, name), "email-security:instance": name },
-        // Neither may reach an explicit instance.
-        environment: { EMAIL_SECURITY_BASE_URL: "https://nowhere.invalid", EMAIL_SECURITY_API_KEY: "other" },
+it(
+  "serves calls of every kind that come in together with the configuration",
+  async () => {
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await using sandbox = await startSandbox({ scenario: "empty" });
+      await using provider = await ProviderProcess.start({
+        config: configured(sandbox, "acme"),
         isConfigured: false,
       });
-    const [acme, globex] = await Promise.all([instance("acme"), instance("globex")]);
-    await using _acme = acme;
-    await using _globex = globex;
-    await Promise.all(
-      [acme, globex].flatMap((provider) => {
-        const name = provider === acme ? "acme" : "globex";
-        const entries = Array.from({ length: 4 }, (_, at) => ({
-          list: "deny",
-          value: `${name}-${at}.example`,
-        }));
-        const entry = provider.resource("allowDenyEntry");
-        return [provider.configure(), ...entries.map((args) => entry.create(args))];
-      }),
-    );
-    for (const name of ["acme", "globex"]) {
-      const values = sandbox.allowDenyEntries(name).map(({ value }) => value);
-      expect(values.sort()).toEqual([0, 1, 2, 3].map((at) => `${name}-${at}.example`));
+      const entry = provider.resource("allowDenyEntry");
+      const gone = { list: "deny", value: "gone.example", entryType: "domain", verdictScope: "global" };
+      const [, read, ...made] = await Promise.all([
+        provider.configure(),
+        entry.read("ade_gone", gone),
+        ...makeAll(provider),
+      ]);
+      expect(read).toBeUndefined();
+      expect(new Set(made.map(({ properties }) => properties["tenant"]))).toEqual(
+        new Set([new URL(sandbox.url).host]),
+      );
+      expect(sandbox.requests.filter(({ tenant }) => tenant !== "acme")).toEqual([]);
+      expect(sandbox.allowDenyEntries("acme")).toHaveLength(8);
+      const added = sandbox.vips("acme").filter(({ source }) => source === "manual");
+      expect(added).toHaveLength(EMPLOYEES.length);
+      expect(await provider.printedSoFar()).toEqual([]);
     }
-  }
-}, 300_000);
+  },
+  timeLimit(300_000),
+);
+
+it(
+  "keeps two provider instances apart, each by its own configuration, from the first call on",
+  async () => {
+    for (let round = 0; round < ROUNDS / 2; round += 1) {
+      await using sandbox = await startSandbox({ scenario: "empty" });
+      const instance = (name: string) =>
+        ProviderProcess.start({
+          config: { ...configured(sandbox, name), "email-security:instance": name },
+          // Neither may reach an explicit instance.
+          environment: {
+            EMAIL_SECURITY_BASE_URL: "https://nowhere.invalid",
+            EMAIL_SECURITY_API_KEY: "other",
+          },
+          isConfigured: false,
+        });
+      const [acme, globex] = await Promise.all([instance("acme"), instance("globex")]);
+      await using _acme = acme;
+      await using _globex = globex;
+      await Promise.all(
+        [acme, globex].flatMap((provider) => {
+          const name = provider === acme ? "acme" : "globex";
+          const entries = Array.from({ length: 4 }, (_, at) => ({
+            list: "deny",
+            value: `${name}-${at}.example`,
+          }));
+          const entry = provider.resource("allowDenyEntry");
+          return [provider.configure(), ...entries.map((args) => entry.create(args))];
+        }),
+      );
+      for (const name of ["acme", "globex"]) {
+        const values = sandbox.allowDenyEntries(name).map(({ value }) => value);
+        expect(values.sort()).toEqual([0, 1, 2, 3].map((at) => `${name}-${at}.example`));
+      }
+    }
+  },
+  timeLimit(300_000),
+);

@@ -7,7 +7,7 @@ import { Interleaving } from "../../support/interleaving";
 import { ManagedResource, type Up } from "../../support/managed-resource";
 import type { Properties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { isLong } from "../../support/scale";
+import { matrix, timeLimit } from "../../support/scale";
 
 /*
  * Two stacks, each with a provider process of its own, work on the same things of one tenant at once. Every request
@@ -15,7 +15,7 @@ import { isLong } from "../../support/scale";
  * before the other writes, and be told of its own write long after.
  */
 
-const SEEDS = Array.from({ length: isLong ? 60 : 1 }, (_, at) => at + 1);
+const SEEDS = Array.from({ length: 60 }, (_, at) => at + 1);
 
 const STACKS = ["one", "two"] as const;
 type StackName = (typeof STACKS)[number];
@@ -238,7 +238,7 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
 });
 
-it.each(SEEDS)(
+it.each(matrix("two-stacks", SEEDS, [1]))(
   "two stacks at once come to one of what they declare, each told what happened (order %i)",
   async (seed) => {
     const sandbox = await startSandbox({ scenario: "empty" });
@@ -292,5 +292,5 @@ it.each(SEEDS)(
       }
     }
   },
-  120_000,
+  timeLimit(120_000),
 );

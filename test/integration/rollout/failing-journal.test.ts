@@ -13,7 +13,7 @@ import { LocalLane } from "../../../provider/rollout/lanes/local-lane";
 import type { RolloutEvent } from "../../../provider/rollout/report/rollout-event";
 import { FailingDatabase, type Failure } from "../../support/failing-database";
 import { targetOf } from "../../support/journal-story";
-import { isLong } from "../../support/scale";
+import { stories, timeLimit } from "../../support/scale";
 import { turn } from "../../support/virtual-time";
 
 /*
@@ -134,55 +134,60 @@ const failures: fc.Arbitrary<Failure> = fc.record({
   count: fc.oneof(fc.constant(1), fc.integer({ min: 2, max: 30 }), fc.constant(Number.POSITIVE_INFINITY)),
 });
 
-it("ends, says of each tenant no more than is true and no less than it knows, and is brought to its end by the next run", async () => {
-  let files = 0;
-  const ends = { told: 0, quiet: 0 };
-  await fc.assert(
-    fc.asyncProperty(
-      failures,
-      fc.option(fc.integer({ min: 1, max: 150 }), { nil: undefined }),
-      fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 2 }),
-      fc.boolean(),
-      async (failure, askAt, failing, isTwice) => {
-        const storage = await openSqlite(join(folder, `journal-${files++}.db`));
-        await storage.query("PRAGMA synchronous = OFF");
-        try {
-          const tenants = new Tenants(failing);
-          const id = await plan(storage);
-          const healthy = await Journal.open(storage);
-          await healthy.start(id, { retry: true });
+it(
+  "ends, says of each tenant no more than is true and no less than it knows, and is brought to its end by the next run",
+  async () => {
+    let files = 0;
+    const ends = { told: 0, quiet: 0 };
+    const told = stories("failing-journal", { numRuns: 40 });
+    await fc.assert(
+      fc.asyncProperty(
+        failures,
+        fc.option(fc.integer({ min: 1, max: 150 }), { nil: undefined }),
+        fc.uniqueArray(fc.constantFrom(...NAMES), { maxLength: 2 }),
+        fc.boolean(),
+        async (failure, askAt, failing, isTwice) => {
+          const storage = await openSqlite(join(folder, `journal-${files++}.db`));
+          await storage.query("PRAGMA synchronous = OFF");
+          try {
+            const tenants = new Tenants(failing);
+            const id = await plan(storage);
+            const healthy = await Journal.open(storage);
+            await healthy.start(id, { retry: true });
 
-          const database = new FailingDatabase(storage, failure);
-          // Opening reads twice.
-          const journal = await Journal.open(database).catch(() => undefined);
-          const [once, twice] = [new AbortController(), new AbortController()];
-          database.onMoment = (moment) => {
-            if (moment !== askAt) return;
-            once.abort();
-            if (isTwice) twice.abort();
-          };
-          const asked = { stopping: once.signal, aborted: twice.signal };
-          const ended = journal && (await run(journal, id, tenants, asked));
-          if (ended !== undefined) {
-            ends[ended.state === undefined ? "told" : "quiet"] += 1;
-            await expectTruth(healthy, id, tenants, ended);
+            const database = new FailingDatabase(storage, failure);
+            // Opening reads twice.
+            const journal = await Journal.open(database).catch(() => undefined);
+            const [once, twice] = [new AbortController(), new AbortController()];
+            database.onMoment = (moment) => {
+              if (moment !== askAt) return;
+              once.abort();
+              if (isTwice) twice.abort();
+            };
+            const asked = { stopping: once.signal, aborted: twice.signal };
+            const ended = journal && (await run(journal, id, tenants, asked));
+            if (ended !== undefined) {
+              ends[ended.state === undefined ? "told" : "quiet"] += 1;
+              await expectTruth(healthy, id, tenants, ended);
+            }
+
+            tenants.failing.clear();
+            await healthy.reclaim(id);
+            await healthy.start(id, { retry: true });
+            expect(await run(healthy, id, tenants)).toMatchObject({ state: "done" });
+            for (const { name, state } of await healthy.tenants(id)) expect(state, name).toBe("done");
+            expect([...tenants.changes].sort()).toEqual(NAMES.map((name) => [name, 1]));
+          } finally {
+            await storage.close();
           }
-
-          tenants.failing.clear();
-          await healthy.reclaim(id);
-          await healthy.start(id, { retry: true });
-          expect(await run(healthy, id, tenants)).toMatchObject({ state: "done" });
-          for (const { name, state } of await healthy.tenants(id)) expect(state, name).toBe("done");
-          expect([...tenants.changes].sort()).toEqual(NAMES.map((name) => [name, 1]));
-        } finally {
-          await storage.close();
-        }
-      },
-    ),
-    { numRuns: isLong ? 1_000 : 40, endOnFailure: true },
-  );
-  expect(ends.told).toBeGreaterThan(ends.quiet);
-}, 1_200_000);
+        },
+      ),
+      { ...told, endOnFailure: true },
+    );
+    if (told.numRuns > 1) expect(ends.told).toBeGreaterThan(ends.quiet);
+  },
+  timeLimit(1_200_000),
+);
 
 async function expectTruth(healthy: Journal, id: string, tenants: Tenants, ended: Ended): Promise<void> {
   const { state, said, events } = ended;

@@ -10,7 +10,7 @@ import {
 import { commandsIn, HOSTILE, HOSTILE_ID } from "../../support/hostile-text";
 import { InitFailed, type Properties } from "../../support/provider-call";
 import { ProviderProcess } from "../../support/provider-process";
-import { isLong } from "../../support/scale";
+import { matrix } from "../../support/scale";
 
 /*
  * What reaches the terminal, of all that a program declares and a service answers: the reasons of a check, the messages
@@ -23,9 +23,11 @@ const ALL = Object.values(HOSTILE);
 const SENDABLE = ALL.filter((text) => text.isWellFormed());
 
 /** Each by itself takes a minute, so all at once: in one line and in several, and what matters only at the start. */
-const TOGETHER = isLong
-  ? HOSTILE
-  : { "in a line": ALL.join(" "), "in lines": ALL.join("\n"), "at the start": "::add-mask::x" };
+const TOGETHER = matrix("hostile-text", Object.entries(HOSTILE), [
+  ["in a line", ALL.join(" ")],
+  ["in lines", ALL.join("\n")],
+  ["at the start", "::add-mask::x"],
+]);
 
 /** Those that are something else than text to a terminal, the engine or a pipeline. */
 const COMMANDS = Object.entries(HOSTILE).filter(([, text]) => commandsIn(text).length > 0);
@@ -170,10 +172,10 @@ function poisoned({ status, body }: ServiceResponse, text: string): ServiceRespo
 }
 
 describe("what the service says reaches neither the terminal nor the state as anything but text", () => {
-  test.each(Object.entries(TOGETHER))("%s", async (name, text) => {
+  test.each(TOGETHER)("%s", async (name, text) => {
     // A process that has heard nothing but failures asks no more.
     await provider.nextRun();
-    const at = `a${Object.keys(TOGETHER).indexOf(name)}`;
+    const at = `a${TOGETHER.findIndex(([one]) => one === name)}`;
     const entry = provider.resource("allowDenyEntry");
     const vip = provider.resource("vipEmployee");
     const shown: unknown[] = [];

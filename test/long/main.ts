@@ -1,0 +1,58 @@
+/**
+ * `npm run test:long`: the long matrices whole, in shards, as many at once as there are cores. What has passed is in a journal, so
+ * that it goes on where it was stopped; results.md tells how far it is.
+ *
+ *   npm run test:long                      all parts, for hours: the parts that were run least first
+ *   npm run test:long -- kills faults      some parts
+ *   npm run test:long -- kills:40          one case, or a shard (kills:40+10), shown as `npm test` does and not kept
+ *   EMAIL_SECURITY_TEST_SEED=2 npm run …   with other stories, and cases in another order
+ */
+import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { cacheFolder } from "pulumi-email-security/engine";
+import { Journal } from "#long/journal";
+import { PARTS, type PartName } from "#long/parts";
+import { resultsOf } from "#long/results";
+import { run } from "#long/run";
+import { showShard } from "#long/run-shard";
+import { wishOf } from "#long/shards";
+
+const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
+
+try {
+  await main();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  const { parts, shards } = wishOf(parseArgs({ allowPositionals: true }).positionals);
+  const seed = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
+  if (!Number.isInteger(seed))
+    throw new Error("EMAIL_SECURITY_TEST_SEED is no whole number. Nothing was run.");
+  for (const shard of shards) {
+    if ((await showShard(shard, PARTS[shard.part as PartName], seed)) !== 0) process.exitCode = 1;
+  }
+  if (parts.length === 0) return;
+
+  const journal = new Journal(join(cacheFolder(), "long", "journal.json"));
+  const stopping = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.once(signal, () => stopping.abort());
+  const { passed, failed, left } = await run(Object.fromEntries(parts.map((name) => [name, PARTS[name]])), {
+    seed,
+    journal,
+    atOnce: availableParallelism(),
+    say: (line) => console.log(line),
+    onKept: () => writeFileSync(RESULTS, resultsOf(PARTS, journal.entries())),
+    signal: stopping.signal,
+  });
+  console.log(
+    `${passed} shards have passed, ${failed} have failed, ${left} are left. See test/long/results.md.`,
+  );
+  if (left > 0) console.log("`npm run test:long` goes on.");
+  if (failed + left > 0) process.exitCode = 1;
+}

@@ -1,0 +1,91 @@
+import type { Entry, Failure } from "#long/journal";
+import type { Part } from "#long/parts";
+import { nameOf, type Shard } from "#long/shards";
+
+/** What is read of a report of vitest (`--reporter=json`). */
+export interface Report {
+  readonly testResults: readonly {
+    readonly message?: string;
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages?: readonly string[] | null;
+    }[];
+  }[];
+}
+
+/** How a run of vitest ended. */
+export interface Ended {
+  readonly code: number | null;
+  /** Undefined where there is none. */
+  readonly report: Report | undefined;
+  /** What it printed. */
+  readonly output: string;
+}
+
+export type Outcome = Pick<Entry, "done" | "passed" | "failures">;
+
+/** How many lines of a failure are kept. */
+const LINES = 12;
+
+/**
+ * What a run says of a shard: nothing has passed that was not run. A run that ended well although it ran fewer tests, or others,
+ * than the shard has is a failure of the whole shard.
+ *
+ * @param places folders of this machine, which nobody else has: what stands for each in what is kept.
+ */
+export function outcomeOf(
+  shard: Shard,
+  part: Pick<Part, "tests">,
+  { code, report, output }: Ended,
+  places: Readonly<Record<string, string>>,
+): Outcome {
+  const results = report?.testResults.flatMap(({ assertionResults }) => assertionResults) ?? [];
+  const run = results.filter(({ status }) => status === "passed" || status === "failed");
+  const isCaseATest = part.tests === undefined;
+  const { tests = shard.count } = part;
+  const failures = run.flatMap(({ fullName, status, failureMessages }, at): Failure[] => {
+    if (status === "passed") return [];
+    const message = (failureMessages ?? []).join("\n");
+    const number = isCaseATest ? shard.from + at : storyIn(message);
+    const isOwn = number !== undefined && number >= shard.from && number < shard.from + shard.count;
+    const again = isOwn && run.length === tests ? { ...shard, from: number, count: 1 } : shard;
+    return [{ again: nameOf(again), name: fullName, message: firstLines(message, places) }];
+  });
+  const passed = run.filter(({ status }) => status === "passed").map(({ fullName }) => fullName);
+  const whole = (name: string, said: string): Failure => ({
+    again: nameOf(shard),
+    name,
+    message: firstLines(said, places),
+  });
+  if (run.length !== tests) {
+    const about = report?.testResults.map(({ message = "" }) => message).join("\n") || aboutIn(output);
+    failures.push(whole(`${run.length} of its ${tests} tests have run`, about));
+  } else if (code !== 0 && failures.length === 0) {
+    failures.push(whole(`all ${tests} tests have passed, and vitest ended with ${code}`, aboutIn(output)));
+  }
+  if (failures.length === 0) return { done: shard.count, passed, failures };
+  // Where not every case is a test, those after one that has failed were not run.
+  const isEachCaseKnown = isCaseATest && failures.every(({ again }) => again !== nameOf(shard));
+  return { done: isEachCaseKnown ? passed.length : 0, passed, failures };
+}
+
+/** The number of the story that has failed, as fast-check's path begins with it. */
+function storyIn(message: string): number | undefined {
+  const [, number] = /\bpath:? "?(\d+)/.exec(message) ?? [];
+  return number === undefined ? undefined : Number(number);
+}
+
+function firstLines(text: string, places: Readonly<Record<string, string>>): string {
+  const named = Object.entries(places).reduce((said, [place, name]) => said.replaceAll(place, name), text);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colors are taken out.
+  const plain = named.replaceAll(/\u001b\[[\d;]*m/g, "").trim();
+  return plain.split("\n").slice(0, LINES).join("\n");
+}
+
+/** What was printed of what went wrong outside of all tests, or the last of it. */
+function aboutIn(output: string): string {
+  const lines = output.trim().split("\n");
+  const at = lines.findIndex((line) => /\b(FAIL|Unhandled|\w*Error:)/.test(line));
+  return lines.slice(at === -1 ? -LINES : at).join("\n");
+}

@@ -1,0 +1,235 @@
+/** One of the long matrices: what `npm run test:long` runs whole, in shards, and `npm test` a sample of. */
+export interface Part {
+  /** The project of vitest that runs it. */
+  readonly project: "unit" | "integration" | "native" | "dynamic" | "engine";
+  /** The file of its tests, without what its name ends in. */
+  readonly file: string;
+  /** By what its tests are told from others of the file, as vitest's `-t` takes it. Default: all are its own. */
+  readonly only?: string;
+  readonly aCase: string;
+  /** How many cases there are in all. */
+  readonly cases: number;
+  /** How many are run at once: some minutes of a core, so that little is lost where it is stopped. */
+  readonly shard: number;
+  /** How many tests a shard has, where not every case is one. */
+  readonly tests?: number;
+}
+
+const FAULTS = {
+  file: "test/integration/faults/resources",
+  aCase: "a fault, its moment, the endpoint, and which of the tries it hits",
+  cases: 768,
+  shard: 60,
+} as const;
+
+const KILLS = {
+  project: "engine",
+  file: "test/engine/killed",
+  aCase: "a run, who is killed, at which request, and at which moment of it",
+  cases: 420,
+  shard: 10,
+} as const;
+
+const TWO_STACKS = {
+  file: "test/integration/resources/two-stacks",
+  aCase: "an order in which the requests of two stacks come through",
+  cases: 60,
+  shard: 20,
+} as const;
+
+const HOSTILE_TEXT = {
+  file: "test/integration/secrets/hostile-text",
+  only: "says reaches(?!.*rows that nobody declared)",
+  aCase: "a hostile text in every answer of the service",
+  cases: 26,
+  shard: 26,
+} as const;
+
+/**
+ * All parts by the names that a person types. What is run over both fronts is a part for each: `-native` is the one over the
+ * plugin, of the same tests.
+ */
+const parts = {
+  "native-import": {
+    project: "engine",
+    file: "test/engine/native-import",
+    only: "imports a tenant of",
+    aCase: "5,000 entries, each and as whole lists",
+    cases: 1,
+    shard: 1,
+    tests: 1,
+  },
+  "rollout-isolation": {
+    project: "engine",
+    file: "test/engine/rollout-isolation",
+    only: "changes \\d+ of them",
+    aCase: "300 tenants changed by the engine",
+    cases: 1,
+    shard: 1,
+    tests: 1,
+  },
+  soak: {
+    project: "integration",
+    file: "test/integration/load/soak",
+    aCase: "50,000 entries and 200 VIPs, changed 100 times",
+    cases: 1,
+    shard: 1,
+    tests: 1,
+  },
+  "hostile-sizes": {
+    project: "integration",
+    file: "test/integration/hostile/sizes",
+    aCase: "every answer that is too much, at every endpoint",
+    cases: 1,
+    shard: 1,
+    tests: 38,
+  },
+  "hostile-lists": {
+    project: "integration",
+    file: "test/integration/hostile/lists",
+    only: "a list that does not end",
+    aCase: "every list that does not end, by every way to read one",
+    cases: 1,
+    shard: 1,
+    tests: 4,
+  },
+  "engine-faults": {
+    project: "engine",
+    file: "test/engine/faults",
+    aCase: "a fault in a run of the engine",
+    cases: 6,
+    shard: 6,
+    tests: 1,
+  },
+  "rollout-kills": {
+    project: "engine",
+    file: "test/engine/rollout-killed",
+    only: "is killed at request",
+    aCase: "who is killed, and at which request of a rollout",
+    cases: 304,
+    shard: 8,
+  },
+  "rollout-moments": {
+    project: "engine",
+    file: "test/engine/rollout-killed",
+    only: "is killed when .*, and resumed",
+    aCase: "where a rollout is when its coordinator is killed",
+    cases: 6,
+    shard: 3,
+  },
+  kills: { ...KILLS, only: "dynamic resources" },
+  "kills-native": { ...KILLS, only: "native resources" },
+  "engine-models": {
+    project: "engine",
+    file: "test/engine/models",
+    aCase: "a story of four chapters, through the engine",
+    cases: 40,
+    shard: 5,
+    tests: 1,
+  },
+  "plan-processes": {
+    project: "integration",
+    file: "test/integration/gitops/plan-holds",
+    only: "in the real provider process",
+    aCase: "a story of three plans and runs, each in a provider process",
+    cases: 200,
+    shard: 25,
+    tests: 1,
+  },
+  "plan-stories": {
+    project: "integration",
+    file: "test/integration/gitops/plan-holds",
+    only: "values as canonical",
+    aCase: "a story of three plans and runs",
+    cases: 10_000,
+    shard: 500,
+    tests: 1,
+  },
+  "plan-as-sent": {
+    project: "integration",
+    file: "test/integration/gitops/plan-holds",
+    only: "values as sent",
+    aCase: "the same, where the service tells values as they were sent",
+    cases: 2_500,
+    shard: 500,
+    tests: 1,
+  },
+  models: {
+    project: "integration",
+    file: "test/integration/models/handlers",
+    aCase: "a story of four chapters, told to two kinds of service",
+    cases: 5_000,
+    shard: 250,
+    tests: 2,
+  },
+  "failing-journal": {
+    project: "integration",
+    file: "test/integration/rollout/failing-journal",
+    only: "says of each tenant no more than is true",
+    aCase: "a rollout whose journal fails at a statement",
+    cases: 1_000,
+    shard: 500,
+    tests: 1,
+  },
+  journal: {
+    project: "integration",
+    file: "test/integration/rollout/journal",
+    only: "is after each deed",
+    aCase: "a story of deeds, each cut off at every statement",
+    cases: 400,
+    shard: 100,
+    tests: 1,
+  },
+  faults: { ...FAULTS, project: "dynamic" },
+  "faults-native": { ...FAULTS, project: "native" },
+  "faults-reading": {
+    project: "integration",
+    file: "test/integration/faults/reading",
+    only: "at the endpoints that only read",
+    aCase: "the same, of what only reads",
+    cases: 1_152,
+    shard: 144,
+  },
+  "hostile-text": { ...HOSTILE_TEXT, project: "dynamic" },
+  "hostile-text-native": { ...HOSTILE_TEXT, project: "native" },
+  "two-stacks": { ...TWO_STACKS, project: "dynamic" },
+  "two-stacks-native": { ...TWO_STACKS, project: "native" },
+  "first-calls": {
+    project: "dynamic",
+    file: "test/integration/resources/first-calls",
+    aCase: "calls of every kind at once, to processes that begin",
+    cases: 60,
+    shard: 60,
+    tests: 2,
+  },
+  alike: {
+    project: "native",
+    file: "test/integration/plugin/alike",
+    aCase: "arguments before and after, of each kind of resource",
+    cases: 20_000,
+    shard: 4_000,
+    tests: 4,
+  },
+  "plan-each": {
+    project: "unit",
+    file: "test/unit/rollout/plan-each",
+    only: "costs a down address",
+    aCase: "a fleet with addresses in trouble",
+    cases: 5_000,
+    shard: 5_000,
+    tests: 1,
+  },
+  "plan-each-living": {
+    project: "unit",
+    file: "test/unit/rollout/plan-each",
+    only: "does not slow down",
+    aCase: "a fleet with silent addresses, and without",
+    cases: 1_000,
+    shard: 1_000,
+    tests: 1,
+  },
+} as const satisfies Record<string, Part>;
+
+export type PartName = keyof typeof parts;
+
+export const PARTS: Readonly<Record<PartName, Part>> = parts;

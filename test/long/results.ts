@@ -1,0 +1,68 @@
+import { type Entry, entryOf } from "#long/journal";
+import type { Part } from "#long/parts";
+import { casesIn, sumOf } from "#long/schedule";
+import { shardsOf } from "#long/shards";
+import { table, whole } from "../bench/table.ts";
+
+const HEAD = `# The long matrices
+
+Written by \`npm run test:long\`, which runs them in shards, goes on where it was stopped, and takes again what has failed and what
+was passed by other sources than there are. Of each, \`npm test\` runs a sample. Cases are those that have passed, with the commit
+of their last run; a \`+\` is a work tree with changes beside that commit. The seed gives their order, so that a part that is not
+whole yet has seen cases from all over it. Time is that of one core, and of two such at once on two.`;
+
+/** The results as Markdown: a row a part and seed, by the last run of each of its shards. */
+export function resultsOf(parts: Readonly<Record<string, Part>>, entries: readonly Entry[]): string {
+  const rows: string[][] = [];
+  const failures: string[] = [];
+  for (const [name, part] of Object.entries(parts)) {
+    const seeds = [...new Set(entries.filter((one) => one.part === name).map(({ seed }) => seed))];
+    for (const seed of seeds.length === 0 ? [undefined] : seeds.sort((a, b) => a - b)) {
+      const run = shardsOf(name, part).flatMap((shard) =>
+        seed === undefined ? [] : (entryOf(shard, { entries, seed, of: part.cases }) ?? []),
+      );
+      const failed = run.flatMap((entry) => entry.failures.map((failure) => ({ ...failure, entry })));
+      rows.push([
+        name,
+        part.aCase,
+        `${whole(sumOf(run.map(({ done }) => done)))} of ${whole(part.cases)}`,
+        seed === undefined ? "" : String(seed),
+        commitsOf(run),
+        [...new Set(run.map(({ date }) => date))].sort().join(", "),
+        duration(sumOf(run.map(({ seconds }) => seconds))),
+        failed.length === 0 ? "" : String(failed.length),
+      ]);
+      for (const { again, name: what, message, entry } of failed) {
+        const command = `EMAIL_SECURITY_TEST_SEED=${entry.seed} npm run test:long -- ${again}`;
+        failures.push(
+          `### ${what}\n\nAt \`${entry.commit}\`; again by \`${command}\`:\n\n${quoted(message)}`,
+        );
+      }
+    }
+  }
+  const head = ["part", "a case is", "cases", "seed", "commit", "date", "time", "failures"];
+  const told = failures.length === 0 ? [] : ["## Failures", ...failures];
+  return `${[HEAD, table(head, rows, head.length), ...told].join("\n\n")}\n`;
+}
+
+/** The commits, each with how many cases were run there where there are several. */
+function commitsOf(run: readonly Entry[]): string {
+  const byCommit = [...Map.groupBy(run, ({ commit }) => commit)];
+  return byCommit
+    .map(([commit, all]) => `\`${commit}\`${byCommit.length === 1 ? "" : ` ${whole(casesIn(all))}`}`)
+    .join(", ");
+}
+
+/** `35 s`, `1.7 min`, `12 min`, `3.4 h` */
+export function duration(seconds: number): string {
+  if (seconds === 0) return "";
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  const minutes = seconds / 60;
+  if (minutes < 90) return `${minutes < 10 ? minutes.toFixed(1) : Math.round(minutes)} min`;
+  return `${(minutes / 60).toFixed(1)} h`;
+}
+
+/** As it is, whatever Markdown would make of it. */
+function quoted(message: string): string {
+  return message.replace(/^/gm, "    ");
+}

@@ -1,0 +1,113 @@
+import type { Journal } from "#long/journal";
+import type { Part } from "#long/parts";
+import { duration } from "#long/results";
+import { ROOT, runShard } from "#long/run-shard";
+import { casesIn, type Progress, progressOf, schedule } from "#long/schedule";
+import { nameOf, type Shard } from "#long/shards";
+import { Sources } from "#long/sources";
+
+export interface RunOptions {
+  readonly seed: number;
+  readonly journal: Journal;
+  /** How many shards are run at once. */
+  readonly atOnce: number;
+  readonly say: (line: string) => void;
+  /** Called when the journal has a shard more. */
+  readonly onKept: () => void;
+  /** Ends what runs, of which nothing is kept. */
+  readonly signal: AbortSignal;
+}
+
+/** How all of it ended. */
+export interface Sum {
+  readonly passed: number;
+  readonly failed: number;
+  /** What was not begun, or stopped. */
+  readonly left: number;
+}
+
+/** Runs all that is not done yet of some parts. */
+export async function run(parts: Readonly<Record<string, Part>>, options: RunOptions): Promise<Sum> {
+  const { seed, journal, atOnce, say } = options;
+  const stopping = new AbortController();
+  const signal = AbortSignal.any([options.signal, stopping.signal]);
+  const sources = Sources.read(ROOT);
+  const entries = journal.entries();
+  const progress = Object.entries(parts).map(([name, part]) =>
+    progressOf(name, part, { entries, seed, sourcesOf: (one) => sources.of(one) }),
+  );
+  for (const line of overview(progress, atOnce)) say(line);
+  const queue = schedule(progress);
+  const done = new Map(progress.map(({ name, done }) => [name, done]));
+  const waiting = queue.values();
+  const startedAt = performance.now();
+  const clock = (): string => `${((performance.now() - startedAt) / 60_000).toFixed(1).padStart(6)} min`;
+  let [passed, failed] = [0, 0];
+
+  const work = async (shard: Shard): Promise<void> => {
+    const part = parts[shard.part] as Part;
+    const begunAt = performance.now();
+    const outcome = await runShard(shard, part, { seed, signal });
+    if (outcome === undefined) return;
+    // Some of it may have been run by these, some by those.
+    if (sources.areChangedFor(part)) {
+      say(`${clock()}  The sources have changed: ${nameOf(shard)} does not count, and what runs is stopped.`);
+      return stopping.abort();
+    }
+    const seconds = (performance.now() - begunAt) / 1_000;
+    const date = new Date().toISOString().slice(0, 10);
+    const { commit } = sources;
+    journal.keep({
+      ...shard,
+      seed,
+      of: part.cases,
+      sources: sources.of(part),
+      commit,
+      date,
+      seconds,
+      ...outcome,
+    });
+    options.onKept();
+    const isFailed = outcome.failures.length > 0;
+    if (isFailed) failed += 1;
+    else {
+      passed += 1;
+      done.set(shard.part, (done.get(shard.part) ?? 0) + shard.count);
+    }
+    const how = isFailed ? "FAILED" : "passed";
+    say(
+      `${clock()}  ${nameOf(shard)} has ${how}, in ${duration(seconds)}: ${done.get(shard.part)} of ${part.cases}`,
+    );
+    for (const { name, message, again } of outcome.failures) {
+      say(`            ${name}: ${message.split("\n")[0]}`);
+      say(`            again: EMAIL_SECURITY_TEST_SEED=${seed} npm run test:long -- ${again}`);
+    }
+  };
+  const worker = async (): Promise<void> => {
+    for (const shard of waiting) {
+      await work(shard);
+      if (signal.aborted) return;
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: atOnce }, worker));
+  } finally {
+    stopping.abort();
+  }
+  return { passed, failed, left: queue.length - passed - failed };
+}
+
+function overview(progress: readonly Progress[], atOnce: number): string[] {
+  const width = Math.max(...progress.map(({ name }) => name.length));
+  const lines = progress.map(({ name, part, done, secondsLeft }) => {
+    const left = secondsLeft === 0 ? "done" : `about ${duration(secondsLeft)} left`;
+    return `${name.padEnd(width)}  ${String(done).padStart(6)} of ${String(part.cases).padEnd(6)}  ${left}`;
+  });
+  const seconds = progress.reduce((sum, { secondsLeft }) => sum + secondsLeft, 0) / atOnce;
+  const cases = casesIn(progress.flatMap(({ undone }) => undone));
+  const rest =
+    cases === 0
+      ? "Nothing is left."
+      : `${cases} cases are left: about ${duration(seconds)} of ${atOnce} cores.`;
+  return [...lines, rest];
+}

@@ -1,0 +1,57 @@
+import { PARTS, type Part, type PartName } from "#long/parts";
+
+/** Some cases of a part, which are run together. */
+export interface Shard {
+  readonly part: string;
+  readonly from: number;
+  readonly count: number;
+}
+
+/** All shards that a part is run in. */
+export function shardsOf(part: string, { cases, shard }: Pick<Part, "cases" | "shard">): readonly Shard[] {
+  return Array.from({ length: Math.ceil(cases / shard) }, (_, at) => {
+    const from = at * shard;
+    return { part, from, count: Math.min(shard, cases - from) };
+  });
+}
+
+/** As a person types it: `kills:40+10`, and `kills:40` for one case. */
+export function nameOf({ part, from, count }: Shard): string {
+  return `${part}:${from}${count === 1 ? "" : `+${count}`}`;
+}
+
+/** What a person wants to be run: some parts or all of them, or just some cases. */
+export interface Wish {
+  readonly parts: readonly PartName[];
+  readonly shards: readonly Shard[];
+}
+
+/**
+ * Reads what a person has typed.
+ *
+ * @throws {Error} when it names no part, or no case of one.
+ */
+export function wishOf(typed: readonly string[]): Wish {
+  const names = Object.keys(PARTS) as PartName[];
+  const wanted = typed.map((text) => {
+    const [, name, from, count = "1"] = /^([^:]*)(?::(\d+)(?:\+([1-9]\d*))?)?$/.exec(text) ?? [];
+    const part = names.find((one) => one === name);
+    if (part === undefined) {
+      throw new Error(`"${text}" is none of the parts, which are ${names.join(", ")}. Nothing was run.`);
+    }
+    if (from === undefined) return part;
+    const shard = { part, from: Number(from), count: Number(count) };
+    const { cases } = PARTS[part];
+    if (shard.from + shard.count > cases) {
+      throw new Error(
+        `"${text}" is beyond the ${cases} cases of ${part}, which begin at 0. Nothing was run.`,
+      );
+    }
+    return shard;
+  });
+  const parts = wanted.filter((one) => typeof one === "string");
+  return {
+    parts: wanted.length === 0 ? names : names.filter((name) => parts.includes(name)),
+    shards: wanted.filter((one) => typeof one !== "string"),
+  };
+}

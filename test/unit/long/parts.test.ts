@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { PARTS } from "../../long/parts";
+import { shardsOf, wishOf } from "../../long/shards";
+
+describe.each(Object.entries(PARTS))("the part %s", (name, part) => {
+  it("is asked for by the one file that it is in", () => {
+    const folder = dirname(part.file);
+    const files = readdirSync(folder).filter(
+      (file) => file.startsWith(`${basename(part.file)}.`) && file.endsWith(".test.ts"),
+    );
+    expect(files).toHaveLength(1);
+    // A test may leave it to another file beside it to ask.
+    const all = readdirSync(folder).filter((file) => file.endsWith(".ts"));
+    const texts = all.map((file) => readFileSync(join(folder, file), "utf8")).join("\n");
+    expect(texts).toContain(`"${name.replace(/-native$/, "")}"`);
+  });
+
+  it("has each of its cases in one shard", () => {
+    const cases = shardsOf(name, part).flatMap(({ from, count }) =>
+      Array.from({ length: count }, (_, at) => from + at),
+    );
+    expect(cases).toEqual(Array.from({ length: part.cases }, (_, at) => at));
+  });
+});
+
+describe("what a person types", () => {
+  it("is all parts, some, a case, or some cases", () => {
+    const all = Object.keys(PARTS);
+    expect(wishOf([])).toEqual({ parts: all, shards: [] });
+    expect(wishOf(["soak", "kills"])).toEqual({
+      parts: all.filter((name) => ["soak", "kills"].includes(name)),
+      shards: [],
+    });
+    expect(wishOf(["kills:40", "models:0+5000"])).toEqual({
+      parts: [],
+      shards: [
+        { part: "kills", from: 40, count: 1 },
+        { part: "models", from: 0, count: 5_000 },
+      ],
+    });
+  });
+
+  it.each([
+    ["kill", /^"kill" is none of the parts, which are native-import, .*kills.*\. Nothing was run\.$/],
+    ["kills:", /is none of the parts/],
+    ["kills:420", /^"kills:420" is beyond the 420 cases of kills, which begin at 0\. Nothing was run\.$/],
+    ["kills:419+2", /is beyond the 420 cases/],
+    ["kills:1+0", /is none of the parts/],
+    ["toString", /is none of the parts/],
+  ])("is refused where nothing is called %s", (typed, reason) => {
+    expect(() => wishOf(["soak", typed])).toThrow(reason);
+  });
+});

@@ -1,0 +1,166 @@
+import { describe, expect, it } from "vitest";
+import type { Entry } from "../../long/journal";
+import { type Outcome, outcomeOf, type Report } from "../../long/outcome";
+import type { Part } from "../../long/parts";
+import { resultsOf } from "../../long/results";
+import { progressOf, schedule } from "../../long/schedule";
+
+const KILLS: Part = { project: "engine", file: "test/engine/killed", aCase: "a kill", cases: 5, shard: 2 };
+const STORIES: Part = { ...KILLS, aCase: "a story", cases: 400, shard: 100, tests: 2 };
+
+const SHARD = { part: "kills", from: 2, count: 2 };
+const entry = (more: Partial<Entry> = {}): Entry => ({
+  ...SHARD,
+  seed: 1,
+  of: 5,
+  sources: "now",
+  commit: "abc",
+  date: "2026-11-21",
+  seconds: 60,
+  done: 2,
+  passed: ["one", "two"],
+  failures: [],
+  ...more,
+});
+const FAILURE = { again: "kills:3", name: "the kill", message: "expected\nmore" };
+
+const progress = (entries: readonly Entry[], part = KILLS) =>
+  progressOf("kills", part, { entries, seed: 1, sourcesOf: () => "now" });
+
+describe("what is done", () => {
+  it("is a shard that has passed, with these sources, this seed and as many cases", () => {
+    const left = progress([entry()]);
+    expect(left).toMatchObject({ done: 2, undone: [{ from: 0 }, { from: 4, count: 1 }] });
+    // By what was measured: half a minute a case.
+    expect(left.secondsLeft).toBe(90);
+    expect(progress([]).secondsLeft).toBe(375);
+  });
+
+  it.each<[string, Partial<Entry>]>([
+    ["has failed", { failures: [FAILURE] }],
+    ["was passed by other sources", { sources: "then" }],
+    ["is of another seed", { seed: 2 }],
+    ["is of another number of cases", { of: 6 }],
+    ["is of another size", { count: 3 }],
+    ["is of another part", { part: "soak" }],
+  ])("is no shard that %s", (_why, more) => {
+    expect(progress([entry(more)])).toMatchObject({
+      done: 0,
+      undone: [{ from: 0 }, { from: 2 }, { from: 4 }],
+    });
+  });
+});
+
+it("runs the parts first that were run least, and so comes to see something of each", () => {
+  const known = { entries: [entry({ from: 0 })], seed: 1, sourcesOf: () => "now" };
+  const parts = [progressOf("kills", KILLS, known), progressOf("models", STORIES, known)];
+  expect(schedule(parts).map(({ part, from }) => `${part}:${from}`)).toEqual([
+    "models:0",
+    "models:100",
+    "kills:2",
+    "models:200",
+    "models:300",
+    "kills:4",
+  ]);
+});
+
+describe("what a run says of a shard", () => {
+  const report = (...statuses: string[]): Report => ({
+    testResults: [
+      {
+        assertionResults: statuses.map((status, at) => ({
+          fullName: `test ${at}`,
+          status: status.startsWith("failed") ? "failed" : status,
+          failureMessages: status.startsWith("failed") ? [status.slice(7)] : [],
+        })),
+      },
+    ],
+  });
+  const outcome = (part: Part, code: number, told: Report | undefined): Outcome =>
+    outcomeOf(
+      { ...SHARD, count: part.tests === undefined ? 2 : 100 },
+      part,
+      { code, report: told, output: "first\nError: the reason\n\n" },
+      { "/home/me/project/": "" },
+    );
+
+  it("is that all cases have passed, where as many tests were run", () => {
+    expect(outcome(KILLS, 0, report("skipped", "passed", "passed"))).toEqual({
+      done: 2,
+      passed: ["test 1", "test 2"],
+      failures: [],
+    });
+  });
+
+  it("is which case has failed, and how it is run again", () => {
+    const told = report("passed", "failed Error: \u001b[31mno\u001b[39m\n at /home/me/project/test/a.ts:1");
+    expect(outcome(KILLS, 1, told)).toEqual({
+      done: 1,
+      passed: ["test 0"],
+      failures: [{ again: "kills:3", name: "test 1", message: "Error: no\n at test/a.ts:1" }],
+    });
+  });
+
+  it.each([
+    ['Property failed after 3 tests\n{ seed: 1, path: "17:0:1", endOnFailure: true }', "kills:17"],
+    ["seed 1, path 101:4: expected", "kills:101"],
+    // Of none of the stories that were told.
+    ["seed 1, path 102: expected", "kills:2+100"],
+    ["expected 1 to be 2", "kills:2+100"],
+  ])("is which story has failed: %j", (message, again) => {
+    // Those after it were not told.
+    expect(outcome(STORIES, 1, report("passed", `failed ${message}`))).toMatchObject({
+      done: 0,
+      failures: [{ again, name: "test 1" }],
+    });
+  });
+
+  it.each<[string, number, Report | undefined, string]>([
+    ["nothing", 1, undefined, "0 of its 2 tests have run"],
+    ["fewer tests", 0, report("passed", "skipped"), "1 of its 2 tests have run"],
+    ["more tests", 0, report("passed", "passed", "passed"), "3 of its 2 tests have run"],
+    [
+      "an error outside of all tests",
+      1,
+      report("passed", "passed"),
+      "all 2 tests have passed, and vitest ended with 1",
+    ],
+  ])("is a failure of all of it, where there was %s", (_what, code, told, name) => {
+    expect(outcome(KILLS, code, told)).toMatchObject({
+      done: 0,
+      failures: [{ again: "kills:2+2", name, message: "Error: the reason" }],
+    });
+  });
+});
+
+it("tells how far each part is, at which commits, and how what has failed is run again", () => {
+  const entries = [
+    entry({ from: 0 }),
+    entry({ commit: "def+", date: "2026-11-22", seconds: 5_400, done: 1, failures: [FAILURE] }),
+    entry({ from: 0, seed: 2 }),
+    // Of a table that was another then.
+    entry({ from: 0, count: 5 }),
+  ];
+  const [, ...lines] = resultsOf({ kills: KILLS, models: STORIES }, entries).split("\n\n");
+  const [table = "", ...rest] = lines.slice(-5);
+  expect(
+    table.split("\n").map((line) =>
+      line
+        .split("|")
+        .map((cell) => cell.trim())
+        .slice(1, -1),
+    ),
+  ).toEqual([
+    ["part", "a case is", "cases", "seed", "commit", "date", "time", "failures"],
+    expect.any(Array),
+    ["kills", "a kill", "3 of 5", "1", "`abc` 2, `def+` 2", "2026-11-21, 2026-11-22", "1.5 h", "1"],
+    ["kills", "a kill", "2 of 5", "2", "`abc`", "2026-11-21", "60 s", ""],
+    ["models", "a story", "0 of 400", "", "", "", "", ""],
+  ]);
+  expect(rest).toEqual([
+    "## Failures",
+    "### the kill",
+    "At `def+`; again by `EMAIL_SECURITY_TEST_SEED=1 npm run test:long -- kills:3`:",
+    "    expected\n    more\n",
+  ]);
+});
