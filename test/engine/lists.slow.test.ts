@@ -85,6 +85,21 @@ describe("a list in a preview", () => {
     expect(drift.trim().split("\n").length).toBeLessThan(20);
   });
 
+  it("lets a list shrink by as many entries as are confirmed", async () => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    const entries = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [bad(at), "deny: INC-1"]));
+    await using project = await EngineProject.create({
+      program: PROGRAM,
+      environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+      files: { "list.json": JSON.stringify({ entries }) },
+    });
+    await project.up();
+    const few = Object.fromEntries(Object.entries(entries).slice(0, 20));
+    await project.writeFile("list.json", JSON.stringify({ entries: few, confirmRemovals: 180 }));
+    await project.up();
+    expect(sandbox.requests.filter(({ method }) => method === "DELETE")).toHaveLength(180);
+  });
+
   it("tells in preview where two lists collide, by their names", async () => {
     await using sandbox = await startSandbox({ scenario: "empty" });
     await using project = await EngineProject.create({

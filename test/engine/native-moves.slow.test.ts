@@ -7,6 +7,7 @@ it("moves a stack from native to dynamic and back by aliases, with explicit Prov
   const { project, sandbox } = stack;
   await project.up();
   expect(stack.writes()).toHaveLength(6);
+  const before = stack.holds();
   for (const front of ["dynamic", "native"] as const) {
     await project.write(program(front, { provider: sandbox.url, aliases: true }));
     expect(changesIn(await project.up()).join("\n")).not.toMatch(/created|deleted|replaced/);
@@ -17,6 +18,7 @@ it("moves a stack from native to dynamic and back by aliases, with explicit Prov
     expect(stack.trace()).toEqual([]);
     await project.refresh("--expect-no-changes");
     expect(stack.writes()).toEqual([]);
+    expect(stack.holds()).toEqual(before);
   }
   await project.destroy();
   expect(declaredIn(sandbox)).toEqual([]);
