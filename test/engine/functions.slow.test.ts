@@ -1,21 +1,112 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
-import { startSandbox } from "../../provider/sandbox";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
-import { allFunctions, KEY } from "./functions";
 
-it("reads in a preview too, in a program whose types are checked", async () => {
+const KEY = "sandbox-acme-ci";
+
+/** What the service itself answers to a GET, by plain HTTP. */
+async function ask(
+  sandbox: Sandbox,
+  path: string,
+  key = KEY,
+): Promise<{ results: never; pagination?: { total: number } }> {
+  const response = await fetch(`${sandbox.url}/api/v1${path}`, { headers: { "x-api-key": key } });
+  expect(response.status).toBe(200);
+  return (await response.json()) as { results: never };
+}
+
+it("gives a program everything the service tells, as promises and as outputs", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
-  const { program } = await allFunctions(sandbox);
+  const [threat] = (await ask(sandbox, "/threats?minutes_ago=260000")).results["items"] as { id: string }[];
+  const [report] = (await ask(sandbox, "/sonar/phishing-reports?minutes_ago=260000")).results["items"] as {
+    id: string;
+    report_internet_message_id: string;
+  }[];
+  const reportMessage = report?.report_internet_message_id ?? "";
   await using project = await EngineProject.create({
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY },
     checksTypes: true,
-    program,
+    program: `
+      import * as pulumi from "@pulumi/pulumi";
+      import * as security from "pulumi-email-security";
+      const days = 30;
+      const minutesAgo = days * 24 * 60;
+      const globex = new security.Provider("globex", { baseUrl: "${sandbox.url}", apiKey: pulumi.secret("sandbox-globex-ci") });
+      export const vips = security.getVipEmployees().then((result) => result.vipEmployees.length);
+      export const vipsOutput = security.getVipEmployeesOutput().vipEmployees.length;
+      export const vipsOfGlobex = security.getVipEmployeesOutput({}, { provider: globex }).vipEmployees.length;
+      export const vipsOfGlobexToo = security.getVipEmployees({}, { provider: globex }).then((result) => result.vipEmployees.length);
+      export const entries = security.getAllowDenyEntries().then((result) => result.entries.length);
+      export const denied = security.getAllowDenyEntriesOutput({ list: pulumi.output("deny" as const) }).entries;
+      export const threats = security.getThreats({ minutesAgo }).then((result) => result.threats.length);
+      export const newest = security.getThreatsOutput({ minutesAgo: 260000, limit: 1 }).threats[0].id;
+      export const overTime = security.getThreatsOverTime({ days }).then((result) => result.days.length);
+      export const targeted = security.getTopTargetedEntities({ days, entityType: "user" });
+      export const types = security.getTopThreatTypesOutput({ days });
+      export const highlighted = security.getHighlightedThreats({ days }).then((result) => result.threats.length);
+      export const hours = security.getHoursSaved({ days });
+      export const inboxes = security.getProtectedInboxes({ days });
+      export const reports = security.getPhishingReports({ minutesAgo }).then((result) => result.reports.length);
+      export const report = security.getPhishingReport({ id: "${report?.id}" });
+      export const byMessage = security.getPhishingReportsByReportInternetMessageId({ internetMessageId: ${JSON.stringify(reportMessage)} });
+      export const noThreats = security.getThreatsByInternetMessageId({ internetMessageId: "<no/such+message%@host.example>" });
+      export const meanTime = security.getMeanTimeToAnalyze();
+    `,
   });
-  sandbox.clearRequests();
-  await project.succeed("preview");
-  expect(sandbox.requests.length).toBeGreaterThan(0);
+  // With the preview, which reads too.
+  await project.succeed("up", "--yes");
   expect(sandbox.requests.filter((request) => request.method !== "GET")).toEqual([]);
+
+  const outputs = JSON.parse(await project.succeed("stack", "output", "--json"));
+  const days30 = "days=30";
+  const items = async (path: string) =>
+    (await ask(sandbox, path)).results["items"] as Record<string, unknown>[];
+  const total = async (path: string) => (await ask(sandbox, path)).pagination?.total;
+  expect(outputs.vips).toBe(sandbox.vips("acme").length);
+  expect(outputs.vipsOutput).toBe(sandbox.vips("acme").length);
+  expect(outputs.vipsOfGlobex).toBe(sandbox.vips("globex").length);
+  expect(outputs.vipsOfGlobexToo).toBe(sandbox.vips("globex").length);
+  expect(outputs.entries).toBe(sandbox.allowDenyEntries("acme").length);
+  const [row] = sandbox.allowDenyEntries("acme").filter((entry) => entry.list === "deny");
+  expect(outputs.denied).toContainEqual({
+    id: row?.id,
+    list: "deny",
+    entryType: row?.entry_type,
+    value: row?.value,
+    verdictScope: row?.verdict_scope,
+    comment: row?.comment,
+    createdAt: row?.created_at,
+    createdBy: row?.created_by,
+  });
+  expect(outputs.threats).toBe(await total("/threats?minutes_ago=43200"));
+  expect(outputs.newest).toBe(threat?.id);
+  expect(outputs.overTime).toBe(await total(`/metrics/threats_over_time?${days30}`));
+  expect(outputs.targeted.entities).toEqual(
+    (await items(`/metrics/top_targeted_entities?${days30}`)).map((entity) => ({
+      fullName: entity["full_name"],
+      jobTitle: entity["job_title"],
+      countThreats: entity["count_threats"],
+    })),
+  );
+  expect(outputs.types.types).toHaveLength((await items(`/metrics/top_threat_types?${days30}`)).length);
+  expect(outputs.highlighted).toBe((await items(`/metrics/highlighted_threats?${days30}`)).length);
+  expect(outputs.hours.hoursSaved).toBe(
+    (await ask(sandbox, `/metrics/hours_saved?${days30}`)).results["hours_saved"],
+  );
+  expect(outputs.inboxes.protectedInboxes).toBe(
+    (await ask(sandbox, `/metrics/protected_inboxes?${days30}`)).results["protected_inboxes"],
+  );
+  expect(outputs.reports).toBe(await total("/sonar/phishing-reports?minutes_ago=43200"));
+  expect(outputs.report).toMatchObject({ id: report?.id, to: expect.any(Array) });
+  expect(outputs.byMessage.reports).toMatchObject([{ id: report?.id }]);
+  expect(outputs.noThreats).toEqual({ threats: [] });
+  expect(outputs.meanTime.seconds).toBe(
+    (await ask(sandbox, "/sonar/phishing-reports/aggs/mttr")).results["analysis_time"],
+  );
+  // What was read by a secret key is no secret: nothing of it is hidden in the output.
+  expect(JSON.stringify(outputs)).not.toContain("[secret]");
+  expect((await project.state()).text).not.toContain("sandbox-globex-ci");
 });
 
 it("tells a mistake in a function's arguments before any request", async () => {
