@@ -19,7 +19,7 @@ function program({ entry = "", vip = "" }: Program = {}): string {
   `;
 }
 
-it("declares an entry and a VIP, and takes both through their whole life", async () => {
+it("declares an entry and a VIP, mends what a colleague changed, replaces both, and takes them away", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   await using project = await EngineProject.create({ program: program(), environment });
@@ -33,10 +33,6 @@ it("declares an entry and a VIP, and takes both through their whole life", async
     return lines;
   };
 
-  // A preview writes nothing.
-  expect(await project.succeed("preview")).toContain("+ 3 to create");
-  expect(sandbox.requests).toEqual([]);
-
   // The first `up` makes the tenant what is declared, and gives the outputs.
   expect(await project.up()).toContain("+ 3 created");
   expect(entries()).toMatchObject([
@@ -45,13 +41,8 @@ it("declares an entry and a VIP, and takes both through their whole life", async
   expect(vip()).toMatchObject({ comment: "Signs payments", source: "manual" });
   const outputs = JSON.parse(await project.succeed("stack", "output", "--json"));
   expect(outputs).toEqual({ entryId: entries()[0]?.id, jobTitle: "Payroll Specialist" });
-  writes();
 
-  // The second changes nothing and asks the service nothing.
-  expect(await project.up()).toContain("3 unchanged");
-  expect(sandbox.requests).toEqual([]);
-
-  // A console edit is seen by a refresh, and mended by the next `up`.
+  // A console edit is shown by a refresh, and mended by the next `up`.
   const id = entries()[0]?.id ?? "";
   const settings = `${sandbox.url}/api/v1/settings`;
   await fetch(`${settings}/allow_deny_entries/${id}`, {
@@ -65,10 +56,10 @@ it("declares an entry and a VIP, and takes both through their whole life", async
     body: '{"email":"yuki.sato@acme.example","comment":"?"}',
   });
   writes();
-  const drift = await project.succeed("refresh", "--preview-only", "--diff");
+  const drift = await project.refresh("--diff");
   expect(drift).toMatch(/list\s*: "deny" => "allow"/);
   expect(drift).toMatch(/comment\s*: "Signs payments" => "\?"/);
-  expect(await project.refresh()).toContain("~ 2 updated");
+  expect(drift).toContain("~ 2 updated");
   expect(writes()).toEqual([]);
   expect(await project.up()).toContain("~ 2 updated");
   expect(writes().sort()).toEqual([
@@ -77,15 +68,6 @@ it("declares an entry and a VIP, and takes both through their whole life", async
   ]);
   expect(entries()).toMatchObject([{ id, list: "deny", comment: "INC-7" }]);
   expect(vip()).toMatchObject({ comment: "Signs payments" });
-
-  // Comments are edited in place; a move from one list to the other too.
-  await project.write(
-    program({ entry: 'comment: "INC-7, closed", list: "allow"', vip: 'comment: "Signs payments over 10k"' }),
-  );
-  expect(await project.up()).toContain("~ 2 updated");
-  expect(entries()).toMatchObject([{ id, list: "allow", comment: "INC-7, closed" }]);
-  expect(vip()).toMatchObject({ comment: "Signs payments over 10k" });
-  writes();
 
   // Another value and another mailbox replace: the new one is there before the old one goes.
   await project.write(
@@ -100,99 +82,9 @@ it("declares an entry and a VIP, and takes both through their whole life", async
   expect(vip()).toBeUndefined();
   expect(sandbox.exclusions("acme")).toEqual(["yuki.sato@acme.example"]);
 
-  // What is gone by hand is gone at refresh, and comes back by the next `up`.
-  await fetch(`${settings}/allow_deny_entries/${entries()[0]?.id}`, { method: "DELETE", headers: console });
-  expect(await project.refresh()).toContain("- 1 deleted");
-  expect(await project.up()).toContain("+ 1 created");
-  expect(entries()).toMatchObject([{ value: "acme-portal.example" }]);
-
-  // An entry that is deleted and made again by hand is the same one for us, under its new id.
-  await fetch(`${settings}/allow_deny_entries/${entries()[0]?.id}`, { method: "DELETE", headers: console });
-  const again = { list: "deny", entry_type: "domain", value: "acme-portal.example", comment: "INC-7" };
-  await fetch(`${settings}/allow_deny_entries`, {
-    method: "POST",
-    headers: console,
-    body: JSON.stringify(again),
-  });
-  await project.refresh();
-  writes();
-  expect(await project.up()).toContain("3 unchanged");
-  expect(writes()).toEqual([]);
-  expect(JSON.parse(await project.succeed("stack", "output", "--json")).entryId).toBe(entries()[0]?.id);
-
   // Destroy leaves nothing, and says what stays behind a removed VIP.
   expect(await project.destroy()).toContain("stays excluded");
   expect(entries()).toEqual([]);
   expect(sandbox.vips("acme").map((row) => row.email)).not.toContain("oskar.kowalski@acme.example");
   expect((await project.state()).resources).toEqual([]);
-});
-
-it.each([
-  [
-    'new AllowDenyEntry("x", { list: "deny", value: "hxxps://evil[.]example/login", verdictScope: "", comment: 7 as never })',
-    ["property value", 'write "evil.example"', "property verdictScope", "property comment"],
-  ],
-  ['new VipEmployee("x", { email: "yuki.sato.acme.example" })', ["property email", "it has no @"]],
-])(
-  "refuses mistakes in preview, all of a resource at once, before any request: %s",
-  async (declaration, told) => {
-    await using sandbox = await startSandbox({ scenario: "empty" });
-    const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-    await using project = await EngineProject.create({
-      environment,
-      program: `import { AllowDenyEntry, VipEmployee } from "pulumi-email-security"; ${declaration};`,
-    });
-    const { code, output } = await project.run("preview");
-    expect(code).not.toBe(0);
-    for (const words of told) expect(output).toContain(words);
-    expect(sandbox.requests).toEqual([]);
-  },
-);
-
-it("takes arguments that are outputs of other resources", async () => {
-  await using sandbox = await startSandbox({ scenario: "empty" });
-  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-  await using project = await EngineProject.create({
-    environment,
-    checksTypes: true,
-    program: `
-      import { AllowDenyEntry } from "pulumi-email-security";
-      const first = new AllowDenyEntry("first", { list: "deny", value: "first.example" });
-      new AllowDenyEntry("second", {
-        list: first.list,
-        value: first.entryId.apply((id) => "x" + id.length + ".example"),
-        comment: first.createdBy.apply((by) => "after " + by),
-      });
-    `,
-  });
-  // With the preview, which does not know the outputs yet.
-  expect(await project.succeed("up", "--yes")).toMatch(/\+ 3 to create[\s\S]*\+ 3 created/);
-  expect(sandbox.allowDenyEntries("acme").map((row) => row.comment)).toContain("after Pulumi (ci)");
-  expect(await project.up()).toContain("3 unchanged");
-});
-
-it("renames and swaps resources without deleting or writing anything", async () => {
-  await using sandbox = await startSandbox({ scenario: "empty" });
-  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-  const two = (one: string, other: string) => `
-    import { AllowDenyEntry, VipEmployee } from "pulumi-email-security";
-    new AllowDenyEntry("${one}", { list: "deny", value: "one.example" });
-    new AllowDenyEntry("${other}", { list: "deny", value: "two.example" });
-    new VipEmployee("vip-${one}", { email: "yuki.sato@acme.example" });
-  `;
-  await using project = await EngineProject.create({ program: two("a", "b"), environment });
-  await project.up();
-  const before = sandbox.allowDenyEntries("acme");
-  for (const names of [
-    ["b", "a"],
-    ["c", "d"],
-  ] as const) {
-    await project.write(two(names[0], names[1]));
-    sandbox.clearRequests();
-    await project.up();
-    expect(sandbox.requests.filter((request) => request.method !== "GET")).toEqual([]);
-    expect(sandbox.allowDenyEntries("acme")).toEqual(before);
-    expect(sandbox.exclusions("acme")).toEqual([]);
-  }
-  expect(await project.up()).toContain("4 unchanged");
 });

@@ -2,7 +2,7 @@
 export interface Part {
   /** The project of vitest that runs it. */
   readonly project: "unit" | "integration" | "native" | "dynamic" | "engine";
-  /** The file of its tests, without what its name ends in. */
+  /** The file of its tests, without `.test.ts`. */
   readonly file: string;
   /** By what its tests are told from others of the file, as vitest's `-t` takes it. Default: all are its own. */
   readonly only?: string;
@@ -24,7 +24,7 @@ const FAULTS = {
 
 const KILLS = {
   project: "engine",
-  file: "test/engine/killed",
+  file: "test/engine/killed.slow",
   aCase: "a run, who is killed, at which request, and at which moment of it",
   cases: 420,
   shard: 10,
@@ -52,7 +52,7 @@ const HOSTILE_TEXT = {
 const parts = {
   "native-import": {
     project: "engine",
-    file: "test/engine/native-import",
+    file: "test/engine/native-import.slow",
     only: "imports a tenant of",
     aCase: "5,000 entries, each and as whole lists",
     cases: 1,
@@ -95,7 +95,7 @@ const parts = {
   },
   "engine-faults": {
     project: "engine",
-    file: "test/engine/faults",
+    file: "test/engine/faults.slow",
     aCase: "a fault in a run of the engine",
     cases: 6,
     shard: 6,
@@ -121,7 +121,7 @@ const parts = {
   "kills-native": { ...KILLS, only: "native resources" },
   "engine-models": {
     project: "engine",
-    file: "test/engine/models",
+    file: "test/engine/models.slow",
     aCase: "a story of four chapters, through the engine",
     cases: 40,
     shard: 5,

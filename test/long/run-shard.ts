@@ -81,7 +81,7 @@ function start(
   seed: number,
   { more = [], environment, isSeen }: StartOptions,
 ) {
-  const args = ["run", "--mode=long", `${file}.`, `--project=${project}`];
+  const args = ["run", "--mode=long", `${file}.test.ts`, `--project=${project}`];
   if (only !== undefined) args.push(`--testNamePattern=${only}`);
   return spawn(process.execPath, [VITEST, ...args, ...more], {
     cwd: ROOT,

@@ -17,6 +17,8 @@ export interface RunUnderWay {
   readonly id: number;
   /** Kills the engine (SIGKILL). */
   readonly kill: () => void;
+  /** What it has printed until now. */
+  readonly said: () => string;
   readonly ended: Promise<Run>;
 }
 
@@ -158,7 +160,7 @@ export class EngineProject implements AsyncDisposable {
       child.once("error", reject);
       child.once("close", (code) => resolveRun({ code: code ?? -1, output }));
     });
-    return { id: child.pid ?? 0, kill: () => child.kill("SIGKILL"), ended };
+    return { id: child.pid ?? 0, kill: () => child.kill("SIGKILL"), said: () => output, ended };
   }
 
   /** Runs the CLI and fails unless it succeeds; answers what it printed. */

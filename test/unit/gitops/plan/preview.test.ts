@@ -3,7 +3,7 @@ import { readPreview } from "../../../../provider/gitops/plan/preview";
 
 /*
  * The JSON of `pulumi preview --json --show-sames`, as the engine was seen to write it. That a real one is read is held by
- * test/engine/tenant-settings.test.ts.
+ * test/engine/tenant-settings.slow.test.ts.
  */
 
 const TYPE = "pulumi-nodejs:dynamic/email-security:";

@@ -1,0 +1,62 @@
+import { expect, it } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+import { environment, holdings, manyAtOnce } from "./concurrency";
+
+const SHARED = `
+  import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";
+  new AllowDenyEntry("entry", { list: "deny", value: "bad.example", comment: "INC-1" });
+  new AllowDenyList("list", { entries: { "worse.example": "deny", "fine.example": "allow" } });
+  new VipEmployee("vip", { email: "yuki.sato@acme.example", comment: "Payroll" });
+  new VipList("vips", { members: { "marcus.bell@acme.example": "AP" } });
+`;
+
+it("two stacks that declare the same on one tenant come to the same, at once and without a duplicate", async () => {
+  // Who is the first to create an entry waits for the other to ask for it too: both have looked before either has it.
+  const waiting = new Map<unknown, () => void>();
+  await using sandbox = await startSandbox({
+    scenario: "empty",
+    async intercept({ method, path, body }) {
+      if (method !== "POST" || !path.endsWith("/allow_deny_entries")) return undefined;
+      const { value } = body as { value: string };
+      const other = waiting.get(value);
+      if (other === undefined) await new Promise<void>((go) => waiting.set(value, go));
+      else other();
+      return undefined;
+    },
+  });
+  await using one = await EngineProject.create({
+    program: SHARED,
+    environment: environment(sandbox),
+    stack: "one",
+  });
+  await using two = await EngineProject.create({
+    program: SHARED,
+    environment: environment(sandbox),
+    stack: "two",
+  });
+  const outputs = await Promise.all([one.up(), two.up()]);
+  for (const output of outputs) expect(output).toContain("+ 5 created");
+  const declared = [
+    "allow fine.example",
+    "deny bad.example",
+    "deny worse.example",
+    "marcus.bell@acme.example",
+    "yuki.sato@acme.example",
+  ];
+  expect(holdings(sandbox)).toEqual(declared);
+  const refused = sandbox.requests.filter(({ status }) => status === 409);
+  expect(refused).toHaveLength(3);
+
+  sandbox.clearRequests();
+  await Promise.all([one, two].map((stack) => stack.up("--refresh", "--expect-no-changes")));
+  expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(holdings(sandbox)).toEqual(declared);
+
+  await Promise.all([one.destroy(), two.destroy()]);
+  expect(holdings(sandbox)).toEqual([]);
+});
+
+it("200 resources at --parallel 200 take one request each to make, and share every reading", async () => {
+  await manyAtOnce(200, { isWholeLife: true });
+});

@@ -1,0 +1,71 @@
+import { expect } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+
+export function environment(sandbox: Sandbox): Record<string, string> {
+  return { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+}
+
+/** What the tenant holds that it has not detected by itself. */
+export function holdings(sandbox: Sandbox): string[] {
+  const entries = sandbox.allowDenyEntries("acme").map(({ list, value }) => `${list} ${value}`);
+  const vips = sandbox.vips("acme").filter(({ source }) => source === "manual");
+  return [...entries, ...vips.map(({ email }) => email)].sort();
+}
+
+/** A program of so many resources, all at once: made and left alone; then, where that is asked for, looked at and taken away. */
+export async function manyAtOnce(count: number, { isWholeLife }: { isWholeLife: boolean }): Promise<void> {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const program = `
+    import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "pulumi-email-security";
+    for (let at = 0; at < ${count - 4}; at += 1) {
+      new AllowDenyEntry(\`bad-\${at}\`, { list: "deny", value: \`bad-\${at}.example\`, comment: "INC-1" });
+    }
+    new AllowDenyList("list", { entries: { "worse-1.example": "deny", "worse-2.example": "deny", "fine.example": "allow" } });
+    new VipEmployee("first", { email: "yuki.sato@acme.example" });
+    new VipEmployee("second", { email: "alice.moreau@acme.example" });
+    new VipList("vips", { members: { "marcus.bell@acme.example": "", "mei.chen@acme.example": "" } });
+  `;
+  await using project = await EngineProject.create({ program, environment: environment(sandbox) });
+  const parallel = ["--parallel", String(count)];
+
+  expect(await project.up(...parallel)).toContain(`+ ${count + 1} created`);
+  expect(holdings(sandbox)).toHaveLength(count - 4 + 3 + 4);
+  const made = requestsOf(sandbox);
+  expect(made).toMatchObject({ "GET allow": 1, "GET deny": 1, "POST allow_deny_entries": count - 4 + 3 });
+  // VIPs go together where they are asked for together; each addition is read back.
+  expect(made["POST vip_employees"]).toBeLessThanOrEqual(3);
+  expect(made["GET vip_employees"]).toBeLessThanOrEqual(4);
+  expect(sandbox.requests.filter(({ status }) => status >= 400)).toEqual([]);
+
+  sandbox.clearRequests();
+  await project.up(...parallel, "--expect-no-changes");
+  expect(requestsOf(sandbox)).toEqual({});
+  if (!isWholeLife) return;
+
+  await project.refresh(...parallel, "--expect-no-changes");
+  // Up to 198 denied entries are one page.
+  expect(requestsOf(sandbox)).toEqual({ "GET allow": 1, "GET deny": 1, "GET vip_employees": 1 });
+
+  sandbox.clearRequests();
+  await project.succeed("destroy", "--yes", "--skip-preview", ...parallel);
+  expect(holdings(sandbox)).toEqual([]);
+  const removed = requestsOf(sandbox);
+  expect(removed).toMatchObject({
+    "DELETE allow_deny_entries": count - 4 + 3,
+    "GET allow": 1,
+    "GET deny": 1,
+  });
+  expect(sandbox.requests.filter(({ status }) => status >= 400)).toEqual([]);
+}
+
+/** How many requests of each kind were made: by method and, of a reading, the list, else the endpoint. */
+function requestsOf(sandbox: Sandbox): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { method, path, query } of sandbox.requests) {
+    const endpoint = path.split("/")[4] ?? "";
+    const name = `${method} ${query["list"] ?? endpoint}`;
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}

@@ -1,0 +1,103 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { commandLine } from "../support/command-line";
+import { EngineProject } from "../support/engine-project";
+
+/** A tenant in which people have clicked so many entries comes in by two commands. */
+export async function comesIn(count: number): Promise<void> {
+  const at = "2025-03-01T09:00:00.000Z";
+  const console_ = "Dana Reyes (console)";
+  const entry = (
+    list: "allow" | "deny",
+    entryType: "domain" | "ip" | "email_address",
+    value: string,
+    comment = "",
+    verdictScope: "global" | "graymail" = "global",
+  ) => ({
+    list,
+    entryType,
+    value,
+    comment,
+    verdictScope,
+    createdBy: console_,
+    createdAt: at,
+  });
+  await using sandbox = await startSandbox({
+    scenario: {
+      name: "clicked",
+      tenants: [
+        {
+          name: "acme",
+          keyLabels: { ci: "Pulumi (ci)", console: console_ },
+          detectedAt: at,
+          employees: [
+            {
+              email: "ceo@acme.example",
+              fullName: "Ruth Castellan",
+              jobTitle: "Chief Executive Officer",
+              department: "Executive Office",
+            },
+            { email: null, fullName: "Hiroshi Tanabe", jobTitle: "Board Member", department: "Board" },
+            { email: "pay@acme.example", fullName: "Marcus Bell", jobTitle: "Clerk", department: "Finance" },
+          ],
+          manualVips: [
+            {
+              email: "pay@acme.example",
+              comment: "Pays\nby two lines: \u001b[31mred",
+              addedBy: console_,
+              dateAdded: at,
+            },
+          ],
+          exclusions: [],
+          entries: [
+            ...Array.from({ length: count - 9 }, (_, index) =>
+              entry("deny", "domain", `bad-${index}.example`, index % 2 ? "" : `INC-${index}`),
+            ),
+            entry("allow", "domain", "gmail.com", "the fair"),
+            entry("allow", "domain", "bücher.example", "no"),
+            entry("allow", "domain", "news.example", "010", "graymail"),
+            entry("deny", "ip", "2001:DB8:0::25", "- {a: b} # x"),
+            entry("deny", "email_address", "Big.Boss@Mail.Example", "'quoted' \"twice\""),
+            entry("deny", "domain", "odd-range.example", "a range that no file can say"),
+            entry("deny", "domain", "odd-pattern.example", "a pattern"),
+            entry("deny", "domain", "odd-scope.example", ""),
+            entry("deny", "domain", "long.example", "x".repeat(5_000)),
+          ],
+        },
+      ],
+    },
+    // What an older console let people write.
+    afterHandle: (_request, { body, ...response }) => ({
+      ...response,
+      body: JSON.parse(
+        JSON.stringify(body)
+          .replaceAll("odd-range.example", "10.0.0.0/8")
+          .replaceAll("odd-pattern.example", "*.wild.example")
+          .replaceAll(/("value":"odd-scope\.example","verdict_scope":)"global"/g, '$1"something new"'),
+      ) as unknown,
+    }),
+  });
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  await using project = await EngineProject.create({
+    program: `import { TenantSettings } from "pulumi-email-security";
+new TenantSettings("acme", { file: "acme/settings.yaml" });`,
+    environment,
+  });
+  const cli = commandLine(project.folder, project.environment);
+  await mkdir(join(project.folder, "acme"));
+  const exported = await cli("export", "--to", "acme");
+  expect(exported.output).toContain("10.0.0.0/8");
+  expect(exported.code).toBe(0);
+  expect((await cli("lint", "acme/settings.yaml")).code).toBe(0);
+
+  sandbox.clearRequests();
+  await project.up();
+  expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  const plan = await cli("plan", "acme/settings.yaml", "--stack", "dev", "--no-evidence");
+  expect(plan.code).toBe(0);
+  const drift = await cli("drift", "acme/settings.yaml", "--stack", "dev");
+  expect(drift.output).toContain("No drift");
+  expect(drift.code).toBe(0);
+}

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { RepositoryOnGitHub } from "../support/github/repository-on-github";
+
+/*
+ * What happens to the example's repository besides a pull request that is applied as it was reviewed: one repository, whose
+ * story goes on from test to test.
+ */
+
+let sandbox: Sandbox;
+let repository: RepositoryOnGitHub;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ scenario: "acme" });
+  repository = await RepositoryOnGitHub.create({ url: sandbox.url, key: "sandbox-acme-ci" });
+});
+
+afterAll(async () => {
+  await repository?.[Symbol.asyncDispose]();
+  await sandbox?.close();
+});
+
+const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
+const writes = (): string[] =>
+  sandbox.requests
+    .filter(({ method }) => method !== "GET")
+    .map(({ method, path }) => `${method} ${path.replace("/api/v1/settings", "")}`);
+
+/** A colleague's request from the console. */
+async function click(method: string, path: string, body: unknown): Promise<void> {
+  const response = await fetch(`${sandbox.url}/api/v1/settings${path}`, {
+    method,
+    headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!response.ok) throw new Error(`the console was answered ${response.status}`);
+}
+
+describe("what main declares at first, which nobody has planned", () => {
+  it("is planned by the merge, and applied when a person has approved it", async () => {
+    repository.nextRun();
+    sandbox.clearRequests();
+    const merge = await repository.onMain("merge", "apply");
+    expect(merge).toMatchObject({ result: "success", outputs: { code: "3", changes: "2" } });
+    expect(merge.summary).toContain("There is no reviewed plan for what main and the tenant hold now.");
+    expect(merge.summary).toContain("ruth.castellan@acme.example");
+    expect(writes()).toEqual([]);
+
+    const approved = await repository.onMain("merge", "approved", { needs: { apply: merge } });
+    expect(approved.log).toContain("created");
+    expect(approved.result).toBe("success");
+    // What the tenant held as declared was taken over without a write.
+    expect(new Set(writes().map((line) => line.replace(/^\w+ /, "")))).toEqual(new Set(["/vip_employees"]));
+    const vip = sandbox.vips("acme").find(({ email }) => email === "ruth.castellan@acme.example");
+    expect(vip?.comment).toBe("Chief executive; protected whatever her title becomes");
+  });
+});
+
+describe("a pull request from a fork", () => {
+  const pull = { number: 9, branch: "from-outside", from: "mallory/email-security" };
+
+  it("is linted without a key, and not planned", async () => {
+    await repository.git.branch(pull.branch, async () => {
+      await repository.git.edit("settings/acme.yaml", "deny:\n", "deny:\n  - no domain\n");
+    });
+    repository.nextRun();
+    sandbox.clearRequests();
+    const lint = await repository.pullRequest("lint", pull);
+    expect(lint).toMatchObject({ result: "failure", code: 2 });
+    expect(lint.log).toMatch(/settings\/acme\.yaml:\d+:5 error: .*no domain/);
+    // Its token may not upload; the log says it.
+    expect(lint.ran.at(-1)).toBe("Lint");
+    expect(await repository.pullRequest("plan", pull)).toMatchObject({ result: "skipped" });
+    expect(sandbox.requests).toEqual([]);
+  });
+});
+
+describe("a colleague who changes the touched entry between review and merge", () => {
+  const pull = { number: 11, branch: "scope-of-printer" };
+
+  it("keeps the merge from writing, and is named", async () => {
+    await repository.git.branch(pull.branch, async () => {
+      await repository.git.edit(
+        "settings/acme.yaml",
+        "Office printer's scan-to-mail relay",
+        "Printers, all floors",
+      );
+    });
+    repository.nextRun();
+    expect(await repository.pullRequest("plan", pull)).toMatchObject({ result: "success" });
+    const id = entry("198.51.100.24")?.id;
+    await click("PATCH", `/allow_deny_entries/${id}`, { comment: "printer is broken, keep" });
+    await repository.git.squash(pull.branch);
+    repository.nextRun();
+    sandbox.clearRequests();
+    const merge = await repository.onMain("merge", "apply");
+    expect(merge).toMatchObject({ result: "success", outputs: { code: "3", changes: "2" } });
+    expect(merge.log).toContain("ERR_PLAN_MOVED");
+    expect(merge.log).toMatch(/198\.51\.100\.24.*printer is broken, keep/);
+    expect(merge.summary).toContain("printer is broken, keep");
+    expect(writes()).toEqual([]);
+  });
+});
+
+describe("the nightly comparison", () => {
+  it("is red, and keeps one issue that says what, by whom and when", async () => {
+    const body = { list: "deny", entry_type: "domain", value: "clicked.example", comment: "phish at 2 am" };
+    await click("POST", "/allow_deny_entries", body);
+    repository.nextRun();
+    sandbox.clearRequests();
+    const drift = await repository.onMain("drift", "drift");
+    expect(drift).toMatchObject({ result: "success", outputs: { code: "2", patch: "" } });
+    for (const night of [1, 2]) {
+      const report = await repository.onMain("drift", "report", { needs: { drift } });
+      expect(report, `night ${night}`).toMatchObject({ result: "failure", code: 2 });
+    }
+    const { issues } = await repository.state();
+    expect(issues).toMatchObject([{ number: 1, state: "open" }]);
+    expect(issues[0]?.body).toContain("clicked.example");
+    expect(issues[0]?.body).toContain("Dana Reyes (console)");
+    expect(issues[0]?.body).toContain("printer is broken, keep");
+    expect(writes()).toEqual([]);
+  });
+
+  it("proposes what was added in the console, in a job without a key", async () => {
+    repository.nextRun();
+    const drift = await repository.onMain("drift", "drift", { inputs: { adopt: true } });
+    expect(drift).toMatchObject({ result: "success", outputs: { code: "2", patch: "yes" } });
+    for (const time of ["first", "second"]) {
+      const propose = await repository.onMain("drift", "propose", { needs: { drift } });
+      expect(propose.result, `${time}: ${propose.log}`).toBe("success");
+    }
+    expect((await repository.state()).pulls).toMatchObject([{ head: "email-security-drift", state: "open" }]);
+
+    // Once that one is merged or closed, the next is a new one, and a stranger's of that name is left alone.
+    const stranger = { head: "email-security-drift", state: "open", isCrossRepository: true, body: "mine" };
+    for (const over of ["merged", "closed"]) {
+      await repository.change(({ pulls }) => {
+        Object.assign(pulls.at(-1) ?? {}, { state: over, body: "as it was" });
+        if (over === "merged") pulls.push({ ...stranger, number: 2, title: "" });
+      });
+      const propose = await repository.onMain("drift", "propose", { needs: { drift } });
+      expect(propose.result, propose.log).toBe("success");
+      await repository.change(({ pulls }) => void pulls.sort((one, other) => one.number - other.number));
+    }
+    const { pulls } = await repository.state();
+    expect(pulls.map(({ number, state, body }) => [number, state, body.split("\n")[0]])).toEqual([
+      [1, "merged", "as it was"],
+      [2, "open", "mine"],
+      [3, "closed", "as it was"],
+      [4, "open", expect.stringContaining("drift")],
+    ]);
+    await repository.git.git("fetch", "--quiet", "origin");
+    const diff = await repository.git.git("diff", "main", "origin/email-security-drift", "--", "settings");
+    expect(diff).toMatch(/^\+ +- value: clicked\.example\n\+ +comment: phish at 2 am/m);
+    // Nothing that stood there is touched.
+    expect(diff).not.toMatch(/^-[^-]/m);
+  });
+
+  it("is green again, and closes the issue, when main was applied anew", async () => {
+    repository.nextRun();
+    const merge = await repository.onMain("merge", "apply");
+    expect(merge.outputs).toEqual({ code: "3", changes: "2" });
+    expect(merge.summary).toContain("clicked.example");
+    const approved = await repository.onMain("merge", "approved", { needs: { apply: merge } });
+    expect(approved.result, approved.log).toBe("success");
+    expect(entry("clicked.example")).toBeUndefined();
+    expect(entry("198.51.100.24")?.comment).toBe("Printers, all floors");
+
+    repository.nextRun();
+    const drift = await repository.onMain("drift", "drift");
+    expect(drift.outputs).toEqual({ code: "0", patch: "" });
+    const report = await repository.onMain("drift", "report", { needs: { drift } });
+    expect(report.result).toBe("success");
+    expect((await repository.state()).issues).toMatchObject([{ number: 1, state: "closed" }]);
+  });
+});
+
+describe("a plan from a fork", () => {
+  it("is not taken by the merge", async () => {
+    const tree = await repository.git.git("rev-parse", "main:settings");
+    repository.nextRun();
+    // Run by hand, it takes no plan at all, be it of a pull request that is open still.
+    const byHand = await repository.onMain("merge", "apply", { github: { event_name: "workflow_dispatch" } });
+    expect(byHand.ran.join()).not.toContain("actions/download-artifact");
+    expect(byHand.outputs).toMatchObject({ code: "3" });
+    repository.nextRun();
+    await repository.change(({ artifacts }) => {
+      const mine = artifacts.find(({ name }) => name.endsWith(tree));
+      artifacts.splice(0, artifacts.length, {
+        name: `email-security-plan-${tree}`,
+        expired: false,
+        created_at: "2099-01-01T00:00:00Z",
+        workflow_run: { id: 1, repository_id: 1, head_repository_id: 666 },
+      });
+      if (mine !== undefined) artifacts.push({ ...mine, expired: true });
+    });
+    const merge = await repository.onMain("merge", "apply");
+    expect(merge.ran.join()).not.toContain("actions/download-artifact");
+    // There is nothing to do, and so nothing to approve.
+    expect(merge.outputs).toEqual({ code: "3", changes: "0" });
+    const approved = await repository.onMain("merge", "approved", { needs: { apply: merge } });
+    expect(approved.result).toBe("skipped");
+  });
+});
+
+it("shows the key in no log, summary, comment, issue or artifact", async () => {
+  const artifacts = await repository.artifacts();
+  expect(artifacts.join("\n")).toContain("printer is broken, keep");
+  const told = [...repository.told, ...artifacts, JSON.stringify(await repository.state())];
+  expect(told.filter((text) => text.includes("sandbox-acme-ci"))).toEqual([]);
+});

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Front, type Kill, KillableStack, type Outcome } from "../support/killable-stack";
+
+/*
+ * Somebody is killed (SIGKILL) at a boundary of a request, in a run of the real engine; then a person does what Pulumi
+ * says. That must come to what the undisturbed run comes to: every change made once, and no other.
+ */
+
+export const RUNS = ["create", "update", "delete"] as const;
+export type RunName = (typeof RUNS)[number];
+
+/** What each run declares: resources of every kind, with something to make, to change, to move or to remove in each. */
+const DECLARED: Record<RunName, unknown> = {
+  create: {
+    AllowDenyEntry: {
+      moved: { list: "allow", value: "partner.example", comment: "Q1" },
+      edited: { list: "deny", value: "bad.example", comment: "INC-1" },
+    },
+    AllowDenyList: { list: { entries: { "one.example": "deny: a", "two.example": "allow: b" } } },
+    VipEmployee: { vip: { email: "yuki.sato@acme.example", comment: "Payroll" } },
+    VipList: { vips: { members: { "marcus.bell@acme.example": "AP", "alice.moreau@acme.example": "AP" } } },
+  },
+  update: {
+    AllowDenyEntry: {
+      moved: { list: "deny", value: "partner.example", comment: "Q2" },
+      edited: { list: "deny", value: "bad.example", comment: "INC-2" },
+    },
+    AllowDenyList: { list: { entries: { "one.example": "allow: a", "three.example": "deny: c" } } },
+    VipEmployee: { vip: { email: "yuki.sato@acme.example", comment: "Payroll, until June" } },
+    VipList: {
+      vips: { members: { "diego.santos@acme.example": "AP", "alice.moreau@acme.example": "on call" } },
+    },
+  },
+  delete: {},
+};
+
+/** One resource after another, so that the requests of a run are always the same. */
+const program = (module: string): string => `
+  import { AllowDenyEntry, AllowDenyList, VipEmployee, VipList } from "${module}";
+  const kinds: Record<string, any> = { AllowDenyEntry, AllowDenyList, VipEmployee, VipList };
+  const dependsOn: unknown[] = [];
+  for (const [kind, resources] of Object.entries<object>(JSON.parse(process.env["DECLARED"] ?? ""))) {
+    for (const [name, args] of Object.entries(resources)) {
+      dependsOn.push(new kinds[kind](name, args, { dependsOn: [...dependsOn] }));
+    }
+  }
+`;
+
+/** How many requests each run makes, undisturbed. */
+export const REQUESTS: Record<RunName, number> = { create: 12, update: 14, delete: 9 };
+
+/** Who is killed when, in which run. */
+export interface Case extends Kill {
+  readonly run: RunName;
+}
+
+const MODULES = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" } as const;
+
+/** Tests of these kills in stacks of a front; only the runs up to the last in which somebody is killed are made. */
+export function describeKills(front: Front, cases: readonly Case[]): void {
+  describe(`${front} resources`, () => {
+    const last = Math.max(...cases.map(({ run }) => RUNS.indexOf(run)));
+    let stack: KillableStack;
+    /** What each run comes to, undisturbed. */
+    const undisturbed = new Map<RunName, Outcome>();
+
+    beforeAll(async () => {
+      stack = await KillableStack.create(program(MODULES[front]), front);
+      for (const run of RUNS.slice(0, last + 1)) {
+        await stack.keep(run);
+        await stack.proxy.heal();
+        const since = await stack.lastChange();
+        expect(await stack.up(DECLARED[run])).toMatchObject({ code: 0 });
+        expect(stack.proxy.requests, run).toHaveLength(REQUESTS[run]);
+        undisturbed.set(run, await stack.outcome(since));
+      }
+    });
+
+    afterAll(async () => {
+      await stack[Symbol.asyncDispose]();
+    });
+
+    it.each([...cases])("$run: the $victim is killed $moment request $at", async ({ run, ...kill }) => {
+      await stack.restore(run);
+      const since = await stack.lastChange();
+      const isOdd = kill.at % 2 === 1;
+      const killed = await stack.upWith(kill, DECLARED[run], { isBackAtOnce: isOdd });
+      const recovery = await stack.recover(DECLARED[run], { refreshesFirst: isOdd });
+      const said = `${killed.output}\n${recovery}`;
+      expect({ said, ...(await stack.outcome(since)) }).toMatchObject(undisturbed.get(run) ?? {});
+
+      stack.proxy.requests.length = 0;
+      const again = await stack.up(DECLARED[run], "--expect-no-changes");
+      expect(again).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
+      expect(stack.proxy.requests).toEqual([]);
+      // Nobody stays who knows the key.
+      await stack.providerIsGone();
+    });
+  });
+}

@@ -1,0 +1,5 @@
+import { describeExamples, LANGUAGES } from "./languages";
+
+const { nodejs, python, go } = LANGUAGES;
+
+describeExamples([nodejs, python, go]);

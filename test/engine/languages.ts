@@ -1,0 +1,166 @@
+import { execFile } from "node:child_process";
+import { cp, readFile, symlink, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+import {
+  installPython,
+  languageHost,
+  missingToolchain,
+  pathWith,
+  pulumiPython,
+} from "../support/language-hosts";
+import { EmptyFolder } from "../support/packed-package";
+
+const run = promisify(execFile);
+
+const KEY = "sandbox-acme-ci";
+const GO_SDK = "github.com/pulumi-email-security/pulumi-email-security/sdk/go";
+
+/** What the examples make of the tenant, all alike: each request that writes, in the order of its text. */
+const WRITTEN = [
+  'POST /allow_deny_entries {"list":"allow","entry_type":"domain","value":"trade-fair.example","verdict_scope":"global","comment":"Exhibitor portal, until the fair in May"}',
+  'POST /allow_deny_entries {"list":"deny","entry_type":"domain","value":"acme-login.example","verdict_scope":"global","comment":"Look-alike of our own domain, INC-1042"}',
+  'POST /allow_deny_entries {"list":"deny","entry_type":"ip","value":"192.0.2.66","verdict_scope":"global","comment":"Bulletproof hoster, INC-1051"}',
+  'POST /vip_employees {"emails":["lena.hartmann@acme.example"],"comment":"Releases payments; often impersonated"}',
+];
+
+/** The same of `destroy`; a VIP is taken away by an exclusion. */
+const TAKEN_AWAY = [
+  ...Array<string>(3).fill("DELETE /allow_deny_entries/…"),
+  'POST /vip_employees/remove {"emails":["lena.hartmann@acme.example"]}',
+];
+
+/** A language: what keeps it from being run here, and what it needs beside the example's files. */
+interface Language {
+  readonly name: string;
+  readonly missing: string | undefined;
+  /** Makes the copied example ready, and answers what its environment has more. */
+  readonly prepare: (folder: string) => Promise<Record<string, string>>;
+}
+
+export const LANGUAGES = {
+  nodejs: {
+    name: "nodejs",
+    missing: undefined,
+    // Its types are checked with all others.
+    prepare: async () => ({ PULUMI_NODEJS_TRANSPILE_ONLY: "true" }),
+  },
+  python: {
+    name: "python",
+    missing: missingToolchain("python"),
+    async prepare(folder) {
+      const [host, python] = [await languageHost("python"), await pulumiPython()];
+      const packages = join(folder, "packages");
+      await installPython(python, resolve("sdk/python"), packages);
+      // This host doesn't read the project's `virtualenv`, and takes the Python on PATH.
+      return { ...pathWith(host, python), PYTHONPATH: packages };
+    },
+  },
+  go: {
+    name: "go",
+    missing: missingToolchain("go"),
+    async prepare(folder) {
+      await run("go", ["mod", "edit", "-replace", `${GO_SDK}=${resolve("sdk/go")}`], { cwd: folder });
+      // As the engine itself is built, so that what was compiled for it is used again.
+      const build = { CGO_ENABLED: "0", GOFLAGS: "-trimpath", GOWORK: "off" };
+      return { ...pathWith(await languageHost("go")), ...build };
+    },
+  },
+  yaml: {
+    name: "yaml",
+    missing: missingToolchain("yaml"),
+    prepare: async () => pathWith(await languageHost("yaml")),
+  },
+} satisfies Record<string, Language>;
+
+/** Tests of the example in each of these languages. */
+export function describeExamples(languages: readonly Language[]): void {
+  describe.each(languages)("the native plugin, from a program in $name", ({ name, missing, prepare }) => {
+    let sandbox: Sandbox;
+    let folder: EmptyFolder;
+
+    beforeEach(async () => {
+      sandbox = await startSandbox({ scenario: "acme" });
+      folder = await EmptyFolder.create();
+      await cp(resolve("examples", `native-${name}`), folder.path, { recursive: true });
+      await symlink(resolve("node_modules"), join(folder.path, "node_modules"));
+    });
+
+    afterEach(async () => {
+      await sandbox.close();
+      await folder[Symbol.asyncDispose]();
+    });
+
+    it.skipIf(missing)(
+      `writes what the example declares, then nothing, and takes it away${missing ? ` (skipped: ${missing})` : ""}`,
+      async () => {
+        await using project = await open();
+
+        await project.up();
+        expect(writes()).toEqual(WRITTEN);
+        expect(await project.succeed("stack", "output", "mostTargeted", "--json")).toContain(
+          await mostTargeted(),
+        );
+
+        await project.up("--expect-no-changes");
+        expect(writes()).toEqual([]);
+
+        await project.destroy();
+        const taken = writes().map((line) => line.replace(/(?<=entries\/)\S+/, "…"));
+        expect(taken).toEqual(TAKEN_AWAY);
+      },
+    );
+
+    if (name !== "yaml") return;
+    it.skipIf(missing)(
+      `names a misspelt property, before anything is written${missing ? ` (skipped: ${missing})` : ""}`,
+      async () => {
+        await using project = await open();
+        const file = join(folder.path, "Pulumi.yaml");
+        await writeFile(file, (await readFile(file, "utf8")).replace("comment:", "coment:"));
+
+        const { code, output } = await project.run("up", "--yes", "--skip-preview");
+
+        expect(code).not.toBe(0);
+        expect(output).toContain("Property coment does not exist on 'email-security:index:VipEmployee'");
+        expect(writes()).toEqual([]);
+      },
+    );
+
+    async function open(): Promise<EngineProject> {
+      const project = await EngineProject.at(folder.path, {
+        ...(await prepare(folder.path)),
+        EMAIL_SECURITY_BASE_URL: sandbox.url,
+        EMAIL_SECURITY_API_KEY: KEY,
+      });
+      await project.succeed("stack", "init", "dev");
+      return project;
+    }
+
+    /** The requests since the last call that were no reads. */
+    function writes(): string[] {
+      const lines = sandbox.requests
+        .filter((request) => request.method !== "GET")
+        .map(
+          ({ method, path, body }) =>
+            `${method} ${path.replace("/api/v1/settings", "")}${body === undefined ? "" : ` ${JSON.stringify(body)}`}`,
+        );
+      sandbox.clearRequests();
+      return lines.sort();
+    }
+
+    /** Whom the service itself names first. */
+    async function mostTargeted(): Promise<string> {
+      const response = await fetch(`${sandbox.url}/api/v1/metrics/top_targeted_entities?days=30`, {
+        headers: { "x-api-key": KEY },
+      });
+      const { results } = (await response.json()) as { results: { items: { full_name: string }[] } };
+      const [first] = results.items;
+      if (first === undefined) throw new Error("the sandbox names nobody");
+      return first.full_name;
+    }
+  });
+}

@@ -1,0 +1,127 @@
+import { expect, it } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+
+const console = { "x-api-key": "sandbox-acme-console", "content-type": "application/json" };
+
+it("previews without a request, edits in place, and makes again what is gone by hand", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  const program = (comment: string, list: "deny" | "allow", job: string) => `
+    import { AllowDenyEntry, VipEmployee } from "pulumi-email-security";
+    const entry = new AllowDenyEntry("look-alike", { list: "${list}", value: "acme-portal.example", comment: "${comment}" });
+    new VipEmployee("payroll", { email: "Yuki.Sato@acme.example", comment: "${job}" });
+    export const entryId = entry.entryId;
+  `;
+  await using project = await EngineProject.create({
+    program: program("INC-7", "deny", "Signs payments"),
+    environment,
+  });
+  const entries = () => sandbox.allowDenyEntries("acme");
+  const vip = () => sandbox.vips("acme").find((row) => row.email === "yuki.sato@acme.example");
+  const settings = `${sandbox.url}/api/v1/settings/allow_deny_entries`;
+
+  // A preview writes nothing.
+  expect(await project.succeed("preview")).toContain("+ 3 to create");
+  expect(sandbox.requests).toEqual([]);
+  await project.up();
+  const id = entries()[0]?.id ?? "";
+
+  // Comments are edited in place; a move from one list to the other too.
+  await project.write(program("INC-7, closed", "allow", "Signs payments over 10k"));
+  expect(await project.up()).toContain("~ 2 updated");
+  expect(entries()).toMatchObject([{ id, list: "allow", comment: "INC-7, closed" }]);
+  expect(vip()).toMatchObject({ comment: "Signs payments over 10k" });
+
+  // What is gone by hand is gone at refresh, and comes back by the next `up`.
+  await fetch(`${settings}/${id}`, { method: "DELETE", headers: console });
+  expect(await project.refresh()).toContain("- 1 deleted");
+  expect(await project.up()).toContain("+ 1 created");
+  expect(entries()).toMatchObject([{ value: "acme-portal.example" }]);
+
+  // An entry that is deleted and made again by hand is the same one for us, under its new id.
+  await fetch(`${settings}/${entries()[0]?.id}`, { method: "DELETE", headers: console });
+  const again = {
+    list: "allow",
+    entry_type: "domain",
+    value: "acme-portal.example",
+    comment: "INC-7, closed",
+  };
+  await fetch(settings, { method: "POST", headers: console, body: JSON.stringify(again) });
+  await project.refresh();
+  sandbox.clearRequests();
+  // A run that has nothing to change asks the service nothing.
+  expect(await project.up()).toContain("3 unchanged");
+  expect(sandbox.requests).toEqual([]);
+  expect(JSON.parse(await project.succeed("stack", "output", "--json")).entryId).toBe(entries()[0]?.id);
+});
+
+it.each([
+  [
+    'new AllowDenyEntry("x", { list: "deny", value: "hxxps://evil[.]example/login", verdictScope: "", comment: 7 as never })',
+    ["property value", 'write "evil.example"', "property verdictScope", "property comment"],
+  ],
+  ['new VipEmployee("x", { email: "yuki.sato.acme.example" })', ["property email", "it has no @"]],
+])(
+  "refuses mistakes in preview, all of a resource at once, before any request: %s",
+  async (declaration, told) => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+    await using project = await EngineProject.create({
+      environment,
+      program: `import { AllowDenyEntry, VipEmployee } from "pulumi-email-security"; ${declaration};`,
+    });
+    const { code, output } = await project.run("preview");
+    expect(code).not.toBe(0);
+    for (const words of told) expect(output).toContain(words);
+    expect(sandbox.requests).toEqual([]);
+  },
+);
+
+it("takes arguments that are outputs of other resources", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  await using project = await EngineProject.create({
+    environment,
+    checksTypes: true,
+    program: `
+      import { AllowDenyEntry } from "pulumi-email-security";
+      const first = new AllowDenyEntry("first", { list: "deny", value: "first.example" });
+      new AllowDenyEntry("second", {
+        list: first.list,
+        value: first.entryId.apply((id) => "x" + id.length + ".example"),
+        comment: first.createdBy.apply((by) => "after " + by),
+      });
+    `,
+  });
+  // With the preview, which does not know the outputs yet.
+  expect(await project.succeed("up", "--yes")).toMatch(/\+ 3 to create[\s\S]*\+ 3 created/);
+  expect(sandbox.allowDenyEntries("acme").map((row) => row.comment)).toContain("after Pulumi (ci)");
+  expect(await project.up()).toContain("3 unchanged");
+});
+
+it("renames and swaps resources without deleting or writing anything", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  const two = (one: string, other: string) => `
+    import { AllowDenyEntry, VipEmployee } from "pulumi-email-security";
+    new AllowDenyEntry("${one}", { list: "deny", value: "one.example" });
+    new AllowDenyEntry("${other}", { list: "deny", value: "two.example" });
+    new VipEmployee("vip-${one}", { email: "yuki.sato@acme.example" });
+  `;
+  await using project = await EngineProject.create({ program: two("a", "b"), environment });
+  await project.up();
+  const before = sandbox.allowDenyEntries("acme");
+  for (const names of [
+    ["b", "a"],
+    ["c", "d"],
+  ] as const) {
+    await project.write(two(names[0], names[1]));
+    sandbox.clearRequests();
+    await project.up();
+    expect(sandbox.requests.filter((request) => request.method !== "GET")).toEqual([]);
+    expect(sandbox.allowDenyEntries("acme")).toEqual(before);
+    expect(sandbox.exclusions("acme")).toEqual([]);
+  }
+  expect(await project.up()).toContain("4 unchanged");
+});

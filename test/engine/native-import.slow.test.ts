@@ -1,0 +1,138 @@
+import { delimiter } from "node:path";
+import { expect, it } from "vitest";
+import { placeGenerator } from "#scripts/generate-sdks";
+import { commandLine } from "../support/command-line";
+import { EngineProject } from "../support/engine-project";
+import { EmptyFolder } from "../support/packed-package";
+import { sized } from "../support/scale";
+import {
+  clicked,
+  EACH,
+  entry,
+  environmentOf,
+  imports,
+  missing,
+  RISK,
+  skipped,
+  traceOf,
+  WHOLE_LISTS,
+} from "./native-import";
+
+const COUNT = sized("native-import", 5_000, 1_000);
+/** Prints nothing for a program, and lets the resource be deleted. */
+const QUIETLY = ["--yes", "--skip-preview", "--generate-code=false", "--protect=false"];
+
+it("imports by ids, natural keys and mailboxes, by command and by option; the next up changes nothing", async () => {
+  await using sandbox = await clicked([
+    entry("deny", "evil.example", "INC-7"),
+    entry("deny", "worse.example"),
+    entry("allow", "gmail.com", "the fair"),
+    entry("allow", "news.example", "", "graymail"),
+  ]);
+  await using project = await EngineProject.create({
+    program: "",
+    plugin: true,
+    environment: environmentOf(sandbox),
+  });
+  const gmail = sandbox.allowDenyEntries("acme").find(({ value }) => value === "gmail.com")?.id ?? "";
+  const importOne = async (kind: string, name: string, id: string, ...args: string[]) => {
+    const { code, output } = await project.run("import", `email-security:index:${kind}`, name, id, ...args);
+    return { code, output, trace: traceOf(sandbox) };
+  };
+
+  // What is imported is read once by the preview's process of the plugin, and once by the update's.
+  const previewed = await importOne(
+    "AllowDenyEntry",
+    "evil",
+    "deny:evil.example",
+    "--yes",
+    "--generate-code=false",
+  );
+  expect(previewed).toMatchObject({
+    code: 0,
+    trace: ["GET allow_deny_entries deny", "GET allow_deny_entries deny"],
+  });
+  expect(await importOne("AllowDenyEntry", "gmail", gmail, ...QUIETLY)).toMatchObject({
+    code: 0,
+    trace: ["GET allow_deny_entries allow", "GET allow_deny_entries deny"],
+  });
+  expect(await importOne("VipEmployee", "pay", "pay@acme.example", ...QUIETLY)).toMatchObject({
+    code: 0,
+    trace: ["GET vip_employees"],
+  });
+  // What is not there, and what names nothing.
+  const missing = await importOne("AllowDenyEntry", "none", "deny:nothing.example", ...QUIETLY);
+  expect(missing.code).not.toBe(0);
+  expect(missing.output).toContain("resource 'deny:nothing.example' does not exist");
+  const unreadable = await importOne("AllowDenyEntry", "bad", "deny:not a domain!", ...QUIETLY);
+  expect(unreadable.code).not.toBe(0);
+  expect(unreadable.output).toMatch(
+    /"deny:not a domain!" names no entry: .*Nothing was imported\. \[ERR_IMPORT\]/,
+  );
+
+  const { resources } = await project.state();
+  const imported = resources.filter(({ type }) => !type.startsWith("pulumi:"));
+  expect(imported.map(({ id, inputs }) => [id, inputs])).toEqual([
+    [expect.stringMatching(/^ade_/), { list: "deny", value: "evil.example", comment: "INC-7" }],
+    [gmail, { list: "allow", value: "gmail.com", comment: "the fair", acceptRisk: RISK }],
+    ["pay@acme.example", { email: "pay@acme.example", comment: 'Pays: "all" of \u0024{it}' }],
+  ]);
+
+  const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
+  const program = (imports: Record<string, object>) => `
+    import { AllowDenyEntry, VipEmployee } from "pulumi-email-security/native";
+    new AllowDenyEntry("evil", ${JSON.stringify(imported[0]?.inputs)}, { protect: true });
+    new AllowDenyEntry("gmail", ${JSON.stringify(imported[1]?.inputs)});
+    new VipEmployee("pay", ${JSON.stringify(imported[2]?.inputs)});
+    new AllowDenyEntry("worse", { list: "deny", value: "worse.example" }, ${JSON.stringify(imports["worse"] ?? {})});
+    new AllowDenyEntry("news", { list: "allow", value: "news.example", verdictScope: "graymail" }, ${JSON.stringify(imports["news"] ?? {})});
+  `;
+  await project.write(
+    program({ worse: { import: "deny:worse.example" }, news: { import: "allow:news.example (graymail)" } }),
+  );
+  expect(await project.up()).toMatch(/= 2 imported\s+4 unchanged/);
+  expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
+  await project.write(program({}));
+  await project.up("--expect-no-changes");
+  await project.succeed("refresh", "--yes", "--skip-preview", "--expect-no-changes");
+  expect(traceOf(sandbox).filter((line) => !line.startsWith("GET "))).toEqual([]);
+  expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
+});
+
+it.skipIf(missing)(`prints a TypeScript program that changes nothing as it is${skipped}`, async () => {
+  await using sandbox = await clicked([
+    entry("deny", "evil.example", 'INC-7: "\u0024{it}" `x`'),
+    entry("allow", "gmail.com", "the fair"),
+    entry("allow", "news.example", "", "graymail"),
+  ]);
+  const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
+  await using generator = await EmptyFolder.create();
+  await placeGenerator("nodejs", generator.path);
+  for (const wholeLists of [EACH, WHOLE_LISTS]) {
+    await using project = await EngineProject.create({
+      program: "",
+      plugin: true,
+      checksTypes: true,
+      environment: environmentOf(sandbox),
+    });
+    const command = commandLine(project.folder, project.environment);
+    expect(await command("export", "--pulumi-import", "tenant.json", ...wholeLists)).toMatchObject({
+      code: 0,
+    });
+    const args = ["import", "--file", "tenant.json", "--yes", "--skip-preview", "--out", "index.ts"];
+    const path = [generator.path, project.environment["PATH"]].join(delimiter);
+    const { code, output } = await project.runWith({ PATH: path }, ...args);
+    expect(code, output).toBe(0);
+    sandbox.clearRequests();
+    await project.up("--expect-no-changes");
+    expect(traceOf(sandbox)).toEqual([]);
+    expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
+  }
+});
+
+it.skipIf(missing)(
+  `imports a tenant of ${COUNT} entries in ⌈N/200⌉ requests, each or as whole lists, and its program as it is printed changes nothing${skipped}`,
+  async () => {
+    await imports(COUNT, [EACH, WHOLE_LISTS]);
+  },
+);

@@ -1,0 +1,140 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { commandLine } from "../support/command-line";
+import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
+
+const AT = "2025-03-01T09:00:00.000Z";
+const CONSOLE = "Dana Reyes (console)";
+export const RISK = "It stood at the service before the import, and is to be reviewed.";
+
+/** Why programs as the CLI prints them can't be run on this machine; undefined when they can. */
+export const missing = missingToolchain("yaml");
+/** The same, for a test's name. */
+export const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
+
+/** How `email-security export` is asked for each entry by itself, and for whole lists. */
+export const EACH: readonly string[] = [];
+export const WHOLE_LISTS: readonly string[] = ["--whole-lists"];
+
+export function entry(
+  list: "allow" | "deny",
+  value: string,
+  comment = "",
+  verdictScope: "global" | "graymail" = "global",
+) {
+  return {
+    list,
+    entryType: "domain" as const,
+    value,
+    comment,
+    verdictScope,
+    createdBy: CONSOLE,
+    createdAt: AT,
+  };
+}
+
+/** A tenant in which people have clicked these entries, and made one of two employees a VIP. */
+export async function clicked(entries: ReturnType<typeof entry>[]): Promise<Sandbox> {
+  const employee = { department: "Finance", jobTitle: "Clerk" };
+  return await startSandbox({
+    scenario: {
+      name: "clicked",
+      tenants: [
+        {
+          name: "acme",
+          keyLabels: { ci: "Pulumi (ci)", console: CONSOLE },
+          detectedAt: AT,
+          employees: [
+            {
+              email: "ceo@acme.example",
+              fullName: "Ruth Castellan",
+              department: "",
+              jobTitle: "Chief Executive Officer",
+            },
+            { email: "pay@acme.example", fullName: "Marcus Bell", ...employee },
+          ],
+          manualVips: [
+            {
+              email: "pay@acme.example",
+              comment: 'Pays: "all" of \u0024{it}',
+              addedBy: CONSOLE,
+              dateAdded: AT,
+            },
+          ],
+          exclusions: [],
+          entries,
+        },
+      ],
+    },
+  });
+}
+
+export function environmentOf({ url }: Sandbox): Record<string, string> {
+  return { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+}
+
+/** The requests since the last call, by what they read or write. */
+export function traceOf(sandbox: Sandbox): string[] {
+  const lines = sandbox.requests.map(({ method, path, query }) => {
+    const { list = "" } = query as { list?: string };
+    return `${method} ${path.split("/").at(-1)} ${list}`.trim();
+  });
+  sandbox.clearRequests();
+  return lines;
+}
+
+/** A tenant of so many denied entries is imported in each of these ways; the program that is printed changes nothing as it is. */
+export async function imports(count: number, ways: readonly (readonly string[])[]): Promise<void> {
+  await using sandbox = await clicked([
+    ...Array.from({ length: count }, (_, at) =>
+      entry("deny", `bad-${at}.example`, at % 2 ? "" : `INC-${at}`),
+    ),
+    entry("allow", "gmail.com", "the \u0024{fair} - {a: b} # x"),
+    entry("allow", "news.example", "010", "graymail"),
+  ]);
+  const before = [sandbox.allowDenyEntries("acme"), sandbox.vips("acme")];
+  const header = `name: settings\nruntime: yaml\n${PLUGIN_LINES}`;
+  for (const wholeLists of ways) {
+    const resources = wholeLists.length === 0 ? count + 3 : 2;
+    await using project = await EngineProject.create({
+      program: "",
+      environment: {
+        ...environmentOf(sandbox),
+        ...pathWith(await languageHost("yaml")),
+        // The engine writes its whole state after each step, which is not what is tested here.
+        PULUMI_SKIP_CHECKPOINTS: "true",
+      },
+      files: { "Pulumi.yaml": header },
+    });
+    const command = commandLine(project.folder, project.environment);
+    expect(await command("export", "--pulumi-import", "tenant.json", ...wholeLists)).toMatchObject({
+      code: 0,
+    });
+    sandbox.clearRequests();
+    const output = await project.succeed(
+      "import",
+      "--file",
+      "tenant.json",
+      "--yes",
+      "--skip-preview",
+      "--out",
+      "out.yaml",
+    );
+    expect(output).toContain(`= ${resources} imported`);
+    const pages = Math.ceil(count / 200);
+    expect(traceOf(sandbox).sort()).toEqual([
+      "GET allow_deny_entries allow",
+      ...Array<string>(pages).fill("GET allow_deny_entries deny"),
+      "GET vip_employees",
+    ]);
+    const program = await readFile(join(project.folder, "out.yaml"), "utf8");
+    expect(program).toContain(RISK);
+    await project.writeFile("Pulumi.yaml", header + program);
+    await project.up("--expect-no-changes");
+    expect(traceOf(sandbox)).toEqual([]);
+    expect([sandbox.allowDenyEntries("acme"), sandbox.vips("acme")]).toEqual(before);
+  }
+}

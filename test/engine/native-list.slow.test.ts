@@ -1,0 +1,104 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { Canary } from "../support/canary";
+import { EngineProject } from "../support/engine-project";
+import { EmptyFolder } from "../support/packed-package";
+import { sandboxWithKey } from "../support/sandbox-with-key";
+import { bad, byItsEntries, entriesIn, entriesOf, expectThree, listProject, writesOf } from "./native-list";
+
+it("shows, applies and repairs a list of 5,000 by its entries", async () => {
+  await byItsEntries(5_000);
+});
+
+it("is finished by its entries where one of 5,000 is refused, and a refresh leaves a preview as it is", async () => {
+  let isBroken = true;
+  await using sandbox = await startSandbox({
+    scenario: "empty",
+    intercept: ({ method, body }) =>
+      isBroken && method === "POST" && (body as { value: string }).value === bad(100)
+        ? { status: 400, body: { error: "no such registry" } }
+        : undefined,
+  });
+  const entries = entriesOf(5_000);
+  await using project = await listProject(sandbox, entries);
+  // The others stay, and the next run does what is left.
+  const broken = await project.run("up", "--yes", "--skip-preview");
+  expect(broken.code).not.toBe(0);
+  expect(broken.output).toMatch(/deny bad-0100\.example: .*no such registry/);
+  const [partial] = (await project.state()).resources.filter(({ type }) => type.endsWith(":AllowDenyList"));
+  expect(Object.keys(partial?.outputs?.["entries"] as object)).toHaveLength(4_999);
+  isBroken = false;
+  sandbox.clearRequests();
+  expect(entriesIn(await project.up("--diff"))).toEqual([`+ ${bad(100)}: "deny: INC-1"`]);
+  expect(writesOf(sandbox)).toEqual([`POST ${bad(100)}`]);
+  await project.refresh("--expect-no-changes");
+  await expectThree(project, entries);
+});
+
+it("has keys in the clear nowhere but at the provider, where Pulumi is asked for secrets", async () => {
+  const [ours, theirs] = [new Canary(), new Canary('sparrow-4Wd8&Hb1"Ys6gF2<vU9/nX5+Ea3=Kt7zC')];
+  await using folder = await EmptyFolder.create();
+  const at = (name: string) => join(folder.path, name);
+  for (const name of ["cache", "temporary", "ours", "theirs"]) await mkdir(at(name));
+  await using one = await sandboxWithKey(at("ours"), ours.key);
+  await using other = await sandboxWithKey(at("theirs"), theirs.key);
+  const byEnvironment = `
+    import { AllowDenyEntry, AllowDenyList, Provider } from "pulumi-email-security/native";
+    new AllowDenyEntry("by the environment", { list: "deny", value: "environment.example" });
+  `;
+  const byProviders = `
+    ${byEnvironment}
+    const { ONE_URL, ONE_KEY, OTHER_URL, OTHER_KEY } = process.env;
+    const one = new Provider("one", { baseUrl: ONE_URL, apiKey: ONE_KEY });
+    const other = new Provider("other", { baseUrl: OTHER_URL, apiKey: OTHER_KEY, ownDomains: ["acme.example"] });
+    new AllowDenyEntry("one", { list: "deny", value: "one.example" }, { provider: one });
+    new AllowDenyList("other", { entries: { "other.example": "deny" } }, { provider: other });
+  `;
+  await using project = await EngineProject.create({
+    program: byEnvironment,
+    plugin: true,
+    environment: {
+      ONE_URL: one.url,
+      ONE_KEY: ours.key,
+      OTHER_URL: other.url,
+      OTHER_KEY: theirs.key,
+      EMAIL_SECURITY_BASE_URL: other.url,
+      EMAIL_SECURITY_API_KEY: theirs.key,
+      EMAIL_SECURITY_CACHE_DIR: at("cache"),
+      TMPDIR: at("temporary"),
+    },
+  });
+  const found = (place: string, text: string) => [ours, theirs].flatMap((key) => key.find(place, text));
+  // All that Pulumi can be made to say. Of the arguments of an explicit provider it says more than it should.
+  const spoken = await project.up("--diff", "--logtostderr", "--logflow", "-v=9");
+  expect(found("a verbose run", spoken)).toEqual([]);
+  expect(found("state", await project.succeed("stack", "export", "--show-secrets"))).toEqual([]);
+
+  await project.write(byProviders);
+  const shown = { up: await project.up("--diff"), state: (await project.state()).text };
+  expect(one.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["one.example"]);
+  expect(
+    other
+      .allowDenyEntries("acme")
+      .map(({ value }) => value)
+      .sort(),
+  ).toEqual(["environment.example", "other.example"]);
+  expect(Object.entries(shown).flatMap(([place, text]) => found(place, text))).toEqual([]);
+  for (const key of [ours, theirs]) {
+    expect(await key.findInFolder(project.folder)).toEqual([]);
+    expect(await key.findInFolder(folder.path)).toEqual([]);
+  }
+  const state = JSON.parse(await project.succeed("stack", "export", "--show-secrets")) as {
+    deployment: { resources: { urn: string }[] };
+  };
+  const holders = state.deployment.resources.filter(
+    (resource) => found("", JSON.stringify(resource)).length > 0,
+  );
+  expect(holders.map(({ urn }) => urn.split("::").slice(2).join(" ")).sort()).toEqual([
+    "pulumi:providers:email-security one",
+    "pulumi:providers:email-security other",
+  ]);
+  await project.up("--expect-no-changes");
+});

@@ -1,0 +1,101 @@
+import { expect } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+
+export const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
+
+/** A program with one list whose content is in a file beside it. */
+const PROGRAM = `
+import { readFileSync } from "node:fs";
+import { AllowDenyList } from "pulumi-email-security/native";
+new AllowDenyList("blocklist", JSON.parse(readFileSync("list.json", "utf8")));
+`;
+
+export function writesOf(sandbox: Sandbox): string[] {
+  const requests = sandbox.requests.filter(({ method }) => method !== "GET");
+  sandbox.clearRequests();
+  return requests
+    .map(({ method, body }) => `${method} ${(body as { value?: string })?.value ?? ""}`.trim())
+    .sort();
+}
+
+/** The lines of a detailed preview that tell of entries. */
+export function entriesIn(preview: string): string[] {
+  return (
+    preview
+      .split("\n")
+      // Pulumi puts keys that are added in columns.
+      .map((line) => line.trim().replace(/ +: /, ": "))
+      .filter((line) => /^[-+~] \S+\.example\b/.test(line))
+  );
+}
+
+/** What {@link expectThree} changes. */
+const THREE = [
+  `+ partner.example: "allow"`,
+  `- ${bad(7)}: "deny: INC-1"`,
+  `~ ${bad(8)}: "deny: INC-1" => "deny: INC-2"`,
+].sort();
+
+/** A list of so many, as a program declares it. */
+export function entriesOf(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [bad(at), "deny: INC-1"]));
+}
+
+export async function listProject(sandbox: Sandbox, entries: Record<string, string>): Promise<EngineProject> {
+  return await EngineProject.create({
+    program: PROGRAM,
+    plugin: true,
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+    files: { "list.json": JSON.stringify({ entries }) },
+  });
+}
+
+/** Declares three changes of a list, and finds these in a preview, which no more lines tell than a person reads. */
+export async function expectThree(project: EngineProject, entries: Record<string, string>): Promise<void> {
+  const { [bad(7)]: _removed, ...rest } = entries;
+  const changed = { ...rest, [bad(8)]: "deny: INC-2", "partner.example": "allow" };
+  await project.writeFile("list.json", JSON.stringify({ entries: changed }));
+  const preview = await project.succeed("preview", "--diff");
+  expect(entriesIn(preview).sort()).toEqual(THREE);
+  expect(preview.trim().split("\n").length).toBeLessThan(20);
+}
+
+/** A list of so many: changed, looked at and repaired, each time by its entries. */
+export async function byItsEntries(count: number): Promise<void> {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const entries = entriesOf(count);
+  await using project = await listProject(sandbox, entries);
+  await project.up();
+  await expectThree(project, entries);
+
+  // A colleague removes one and changes another; a refresh tells by which.
+  const there = new Map(sandbox.allowDenyEntries("acme").map(({ value, id }) => [value, id]));
+  const colleague = async (method: string, value: string, body?: object): Promise<void> => {
+    const response = await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries/${there.get(value)}`, {
+      method,
+      headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    expect(response.ok).toBe(true);
+  };
+  await colleague("DELETE", bad(50));
+  await colleague("PATCH", bad(60), { comment: "by hand" });
+  sandbox.clearRequests();
+  const drift = await project.refresh("--diff");
+  expect(entriesIn(drift).sort()).toEqual([
+    `- ${bad(50)}: "deny: INC-1"`,
+    `~ ${bad(60)}: "deny: INC-1" => "deny: by hand"`,
+  ]);
+  expect(drift.trim().split("\n").length).toBeLessThan(20);
+  expect(writesOf(sandbox)).toEqual([]);
+  const repair = entriesIn(await project.up("--diff"));
+  const five = [...THREE, `+ ${bad(50)}: "deny: INC-1"`, `~ ${bad(60)}: "deny: by hand" => "deny: INC-1"`];
+  expect(repair.sort()).toEqual(five.sort());
+  expect(writesOf(sandbox)).toEqual(["DELETE", "PATCH", "PATCH", `POST ${bad(50)}`, "POST partner.example"]);
+  await project.up("--expect-no-changes");
+  expect(writesOf(sandbox)).toEqual([]);
+  const { resources } = await project.state();
+  // Arguments and outputs hold each entry once, by some 30 bytes.
+  expect((JSON.stringify(resources).length - 2_000) / count).toBeLessThan(70);
+}

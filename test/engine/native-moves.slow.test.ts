@@ -1,0 +1,80 @@
+import { delimiter, resolve } from "node:path";
+import { expect, it } from "vitest";
+import { changesIn, declaredIn, ENTRY, expectManagedBy, program, stackOf, VIP } from "./native-moves";
+
+it("moves a stack from native to dynamic and back by aliases, with explicit Providers, without a request", async () => {
+  await using stack = await stackOf((url) => program("native", { provider: url }));
+  const { project, sandbox } = stack;
+  await project.up();
+  expect(stack.writes()).toHaveLength(6);
+  const before = stack.holds();
+  for (const front of ["dynamic", "native"] as const) {
+    await project.write(program(front, { provider: sandbox.url, aliases: true }));
+    expect(changesIn(await project.up()).join("\n")).not.toMatch(/created|deleted|replaced/);
+    await expectManagedBy(front, stack);
+    // The aliases have done what they are for.
+    await project.write(program(front, { provider: sandbox.url }));
+    await project.up("--expect-no-changes");
+    expect(stack.trace()).toEqual([]);
+    await project.refresh("--expect-no-changes");
+    expect(stack.writes()).toEqual([]);
+    expect(stack.holds()).toEqual(before);
+  }
+  await project.destroy();
+  expect(declaredIn(sandbox)).toEqual([]);
+});
+
+it("deletes nothing when one front's resources are dropped in the run that declares the other's, and says so", async () => {
+  // With a launcher of Pulumi's own, which stays between the engine and the process of dynamic providers.
+  const launchers = resolve("node_modules/@pulumi/pulumi");
+  await using stack = await stackOf(() => program("dynamic"));
+  const { project } = stack;
+  await project.up();
+  stack.trace();
+  const before = stack.holds();
+  const environment = { PATH: `${launchers}${delimiter}${project.environment["PATH"]}` };
+  for (const front of ["native", "dynamic"] as const) {
+    await project.write(program(front));
+    const { code, output } = await project.runWith(environment, "up", "--yes", "--skip-preview");
+    expect(code, output).toBe(0);
+    expect(output).toContain(`using pulumi-resource-pulumi-nodejs from $PATH at ${launchers}`);
+    for (const sentence of [
+      `${ENTRY} on the deny list stays: the program declares it.`,
+      `${VIP} stays a VIP: the program declares it.`,
+      "2 entries stay: the program declares them (deny one.example, allow two.example).",
+      "1 VIP stays: the program declares it (diego.santos@acme.example).",
+      `Took over ${ENTRY} on the deny list`,
+    ]) {
+      expect(output).toContain(sentence);
+    }
+    expect(stack.writes()).toEqual([]);
+    expect(stack.holds()).toEqual(before);
+    await expectManagedBy(front, stack);
+    await project.up("--expect-no-changes");
+  }
+});
+
+it("deletes nothing when the native resources are imported in the run that drops the dynamic ones", async () => {
+  const singles = ["AllowDenyEntry", "VipEmployee"];
+  const lists = ["AllowDenyList", "VipList"];
+  await using stack = await stackOf(() => program("dynamic", { kinds: singles }));
+  const { project } = stack;
+  for (const [kinds, imports] of [
+    [singles, { AllowDenyEntry: `deny:${ENTRY}`, VipEmployee: VIP }],
+    [lists, { AllowDenyList: "allow-deny-list", VipList: "vip-list" }],
+  ] as const) {
+    await project.write(program("dynamic", { kinds }));
+    await project.up();
+    stack.trace();
+    const before = stack.holds();
+    await project.write(program("native", { kinds, imports }));
+    const output = await project.up();
+    expect(output).toMatch(/imported[\s\S]*stays/);
+    expect(stack.writes()).toEqual([]);
+    expect(stack.holds()).toEqual(before);
+    await project.write(program("native", { kinds }));
+    await project.up("--expect-no-changes");
+    await project.destroy();
+    expect(declaredIn(stack.sandbox)).toEqual([]);
+  }
+});

@@ -1,0 +1,126 @@
+import { expect } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+
+const ACME_KEY = "sandbox-acme-ci";
+export const ENTRY = "evil.example";
+export const VIP = "yuki.sato@acme.example";
+
+const FRONTS = {
+  dynamic: { module: "pulumi-email-security", before: "email-security:index:" },
+  native: { module: "pulumi-email-security/native", before: "pulumi-nodejs:dynamic/email-security:" },
+} as const;
+export type Front = keyof typeof FRONTS;
+
+export const KINDS = ["AllowDenyEntry", "AllowDenyList", "VipEmployee", "VipList"];
+
+interface Declaring {
+  /** Default: all. */
+  readonly kinds?: readonly string[];
+  /** By aliases, resources are the ones that the other front declared before. */
+  readonly aliases?: boolean;
+  /** With an explicit Provider of the tenant. */
+  readonly provider?: string;
+  /** With the `import` option, by these ids. */
+  readonly imports?: Readonly<Record<string, string>>;
+}
+
+/** A program with a resource of each kind. */
+export function program(
+  front: Front,
+  { kinds = KINDS, aliases = false, provider, imports = {} }: Declaring = {},
+): string {
+  const { module, before } = FRONTS[front];
+  const options = (kind: string): string =>
+    JSON.stringify({
+      ...(aliases ? { aliases: [{ type: `${before}${kind}` }] } : {}),
+      ...(kind in imports ? { import: imports[kind] } : {}),
+    });
+  const instance =
+    provider === undefined
+      ? "const all = {};"
+      : `const all = { provider: new Provider("acme", { baseUrl: "${provider}", apiKey: "${ACME_KEY}" }) };`;
+  const args = {
+    AllowDenyEntry: { list: "deny", value: ENTRY, comment: "INC-7" },
+    VipEmployee: { email: VIP, comment: "Payroll" },
+    AllowDenyList: { entries: { "one.example": "deny: a", "two.example": "allow: b" } },
+    VipList: { members: { "diego.santos@acme.example": "AP" } },
+  };
+  const declared = Object.entries(args)
+    .filter(([kind]) => kinds.includes(kind))
+    .map(
+      ([kind, given]) =>
+        `const its${kind} = new ${kind}("${kind}", ${JSON.stringify(given)}, { ...all, ...${options(kind)} });`,
+    );
+  // What rests on an output must not change by a move either.
+  const dependent = `new AllowDenyEntry(
+    "AllowDenyDependent",
+    { list: "deny", value: "dependent.example", comment: itsAllowDenyEntry.entryId.apply((id) => \`beside \${id}\`) },
+    { ...all, ...${options("AllowDenyEntry")} },
+  );`;
+  return [
+    `import { ${Object.keys(args).join(", ")}, Provider } from "${module}";`,
+    instance,
+    ...declared,
+    ...(aliases || (kinds.length === KINDS.length && Object.keys(imports).length === 0) ? [dependent] : []),
+  ].join("\n");
+}
+
+export interface Stack extends AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly project: EngineProject;
+  /** All that was asked of the service since the last call. */
+  trace(): string[];
+  /** The same without reads. */
+  writes(): string[];
+  /** What the tenant holds. */
+  holds(): unknown;
+}
+
+export async function stackOf(
+  text: (url: string) => string,
+  environment: Record<string, string> = {},
+): Promise<Stack> {
+  const sandbox = await startSandbox({ scenario: "empty" });
+  const project = await EngineProject.create({
+    program: text(sandbox.url),
+    plugin: true,
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: ACME_KEY, ...environment },
+  });
+  const trace = (): string[] => {
+    const lines = sandbox.requests.map(({ method, path }) => `${method} ${path}`);
+    sandbox.clearRequests();
+    return lines;
+  };
+  return {
+    sandbox,
+    project,
+    trace,
+    writes: () => trace().filter((line) => !line.startsWith("GET ")),
+    holds: () => [sandbox.allowDenyEntries("acme"), sandbox.vips("acme"), sandbox.exclusions("acme")],
+    async [Symbol.asyncDispose]() {
+      await project[Symbol.asyncDispose]();
+      await sandbox.close();
+    },
+  };
+}
+
+/** The changes of resources that a run printed; those of providers are none at the service. */
+export function changesIn(output: string): string[] {
+  return output.split("\n").filter((line) => / (AllowDeny|Vip)\w+ (cre|upd|del|repl|imp)\w+ed/.test(line));
+}
+
+/** What the tenant holds and automatic detection has not put there. */
+export function declaredIn(sandbox: Sandbox): unknown[] {
+  return [
+    ...sandbox.allowDenyEntries("acme"),
+    ...sandbox.vips("acme").filter(({ source }) => source !== "auto"),
+  ];
+}
+
+export async function expectManagedBy(front: Front, { project }: Stack): Promise<void> {
+  const { resources } = await project.state();
+  const types = resources.map(({ type }) => type).filter((type) => !type.startsWith("pulumi:providers:"));
+  const prefix = front === "dynamic" ? FRONTS.native.before : FRONTS.dynamic.before;
+  expect([...new Set(types)].sort()).toEqual(KINDS.map((kind) => `${prefix}${kind}`));
+}

@@ -1,0 +1,196 @@
+import { execFile, spawn } from "node:child_process";
+import { glob, realpath, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import manifest from "../../provider/package.json";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+import {
+  EmptyFolder,
+  type InstalledProgram,
+  install,
+  PACKAGE,
+  type PackageManager,
+  type PackedPackage,
+  packPackage,
+  writeProgram,
+} from "../support/packed-package";
+
+const KEY = "sandbox-acme-ci";
+const esm = `
+  import { AllowDenyEntry, Provider, VipEmployee } from "${PACKAGE}";
+  const acme = new Provider("acme", { baseUrl: "SANDBOX", apiKey: "${KEY}" });
+  const entry = new AllowDenyEntry("look-alike", { list: "deny", value: "acme-login.example", comment: "INC-7" });
+  const vip = new VipEmployee("payroll", { email: "Yuki.Sato@acme.example" }, { provider: acme });
+  export const jobTitle = vip.jobTitle;
+`;
+const commonJs = esm
+  .replace(/import (.*) from (".*");/, "const $1 = require($2);")
+  .replace("export const jobTitle", "exports.jobTitle");
+const typed = `
+  import type { Output } from "@pulumi/pulumi";
+  ${esm}
+  export const entryType: Output<string> = entry.entryType;
+`;
+
+/** "SANDBOX" in a text stands for the sandbox's address. */
+const PROGRAMS: Record<PackageManager, [string, InstalledProgram][]> = {
+  npm: [
+    ["a CommonJS program in TypeScript", { main: "index.ts", type: "commonjs", text: typed }],
+    ["an ESM program in JavaScript", { main: "index.js", type: "module", text: esm }],
+  ],
+  pnpm: [
+    ["a CommonJS program in JavaScript", { main: "index.js", type: "commonjs", text: commonJs }],
+    // Pulumi leaves it to Node.js, which strips the types.
+    ["an ESM program in TypeScript", { main: "index.ts", type: "module", text: typed }],
+  ],
+};
+
+let tarballs: EmptyFolder;
+let packed: PackedPackage;
+
+beforeAll(async () => {
+  tarballs = await EmptyFolder.create();
+  packed = await packPackage(tarballs.path);
+});
+
+afterAll(async () => {
+  await tarballs[Symbol.asyncDispose]();
+});
+
+describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (manager) => {
+  let folder: EmptyFolder;
+  let installed: string;
+  const command = () => join(folder.path, "node_modules", ".bin", "email-security");
+
+  beforeAll(async () => {
+    folder = await EmptyFolder.create();
+    await install(folder.path, manager, packed);
+    installed = join(folder.path, "node_modules", PACKAGE);
+  });
+
+  afterAll(async () => {
+    await folder[Symbol.asyncDispose]();
+  });
+
+  it.each(PROGRAMS[manager])("serves %s for its whole life", async (_kind, program) => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
+    await writeProgram(folder.path, { ...program, text: program.text.replace("SANDBOX", sandbox.url) });
+    await using project = await EngineProject.at(folder.path, environment);
+    await project.succeed("stack", "init", "dev");
+
+    const first = await project.succeed("up", "--yes");
+    expect(first).toContain("+ 4 to create");
+    expect(first).toContain("+ 4 created");
+    expect(first).toMatch(/jobTitle *: "Payroll Specialist"/);
+    expect(sandbox.allowDenyEntries("acme")).toMatchObject([
+      { list: "deny", value: "acme-login.example", comment: "INC-7" },
+    ]);
+    expect(sandbox.vips("acme").map((row) => row.email)).toContain("yuki.sato@acme.example");
+
+    sandbox.clearRequests();
+    expect(await project.up()).toContain("4 unchanged");
+    expect(sandbox.requests).toEqual([]);
+
+    await project.destroy();
+    expect(sandbox.allowDenyEntries("acme")).toEqual([]);
+    expect(sandbox.vips("acme").map((row) => row.email)).not.toContain("yuki.sato@acme.example");
+  });
+
+  it("has the native plugin, which runs where it lies", async () => {
+    const plugin = join(installed, "dist", "plugin", "pulumi-resource-email-security");
+    const { stdout } = await promisify(execFile)(plugin, ["--version"]);
+    expect(stdout.trim()).toBe(manifest.version);
+  });
+
+  it("shares the one @pulumi/pulumi with the program", async () => {
+    const copies: string[] = [];
+    for await (const file of glob("node_modules/**/@pulumi/pulumi/package.json", { cwd: folder.path })) {
+      copies.push(await realpath(join(folder.path, file)));
+    }
+    expect(new Set(copies).size).toBe(1);
+    const seenFrom = async (path: string) =>
+      createRequire(join(await realpath(path), "index.js")).resolve("@pulumi/pulumi");
+    expect(await seenFrom(installed)).toBe(await seenFrom(folder.path));
+  });
+
+  it("has a command that tells its version", async () => {
+    const { stdout } = await promisify(execFile)(command(), ["--version"], { cwd: folder.path });
+    expect(stdout).toBe(`${manifest.version}\n`);
+  });
+
+  it("has a command that runs the sandbox", async () => {
+    const child = spawn(command(), ["sandbox"], { cwd: folder.path, stdio: ["ignore", "pipe", "pipe"] });
+    const ended = new Promise((done) => child.once("close", done));
+    try {
+      let url: string | undefined;
+      for await (const line of createInterface({ input: child.stdout })) {
+        url ??= /http:\/\/127\.0\.0\.1:\d+/.exec(line)?.[0];
+        if (line.includes("Ctrl-C")) break;
+      }
+      const answer = await fetch(`${url}/api/v1/settings/vip_employees`, { headers: { "x-api-key": KEY } });
+      expect(answer.status).toBe(200);
+    } finally {
+      child.kill("SIGTERM");
+    }
+    expect(await ended).toBe(0);
+  });
+
+  it.each([
+    ["node16", "node16"],
+    ["esnext", "bundler"],
+  ])("gives its types to a program compiled with module %s and resolution %s", async (module, resolution) => {
+    const program = join(folder.path, "types.ts");
+    await writeFile(
+      program,
+      `
+        import type { Output } from "@pulumi/pulumi";
+        import { AllowDenyEntry, type AllowDenyEntryArgs, type List, Provider, VipEmployee } from "${PACKAGE}";
+        import { SettingsClient } from "${PACKAGE}/client";
+        import { ensureEngine } from "${PACKAGE}/engine";
+        import { startSandbox } from "${PACKAGE}/sandbox";
+        const args: AllowDenyEntryArgs = { list: "deny", value: "acme-login.example" };
+        const entry = new AllowDenyEntry("entry", args);
+        export const list: Output<List> = entry.list;
+        // @ts-expect-error: there are two lists, and nothing here is "any"
+        new AllowDenyEntry("other", { list: "block", value: "acme-login.example" });
+        export { ensureEngine, Provider, SettingsClient, startSandbox, VipEmployee };
+      `,
+    );
+    const options = ["--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--ignoreConfig"];
+    const compiler = resolve("node_modules/typescript/bin/tsc");
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [compiler, ...options, "--module", module, "--moduleResolution", resolution, program],
+      { cwd: folder.path },
+    ).catch((error: { stdout: string }) => error);
+    expect(stdout).toBe("");
+  });
+});
+
+it("declares its types without an error, even for users who have libraries checked", () => {
+  const entries = Object.values(manifest.exports).flatMap((entry) =>
+    typeof entry === "string" ? [] : [resolve("provider", entry.types)],
+  );
+  const program = ts.createProgram(entries, {
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+    types: ["node"],
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.Node16,
+  });
+  const ours = program.getSourceFiles().filter((file) => file.fileName.includes("/provider/dist/"));
+  const errors = ours
+    .flatMap((file) => [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)])
+    .map(
+      ({ file, messageText }) => `${file?.fileName}: ${ts.flattenDiagnosticMessageText(messageText, " ")}`,
+    );
+  expect(ours.length).toBeGreaterThanOrEqual(entries.length);
+  expect(errors).toEqual([]);
+});

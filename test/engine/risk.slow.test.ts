@@ -1,0 +1,60 @@
+import { expect, it } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+
+const LISTS = (reason: string, list = "") => `
+  new AllowDenyEntry("look-alike", { list: "allow", value: "acme-login.example", comment: "Fair"${reason} });
+  new AllowDenyList("list", { entries: { "evil.example": "deny", "acme.net": "allow${list}: INC-7" } });
+`;
+const program = (text: string): string => `
+  import { AllowDenyEntry, AllowDenyList, Provider } from "pulumi-email-security";
+  ${text}
+`;
+
+it("a misspelt setting is refused, where it would switch the lint off; what was accepted goes to nobody", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await EngineProject.create({
+    program: program(LISTS("")),
+    plugin: true,
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+  });
+  await project.succeed("config", "set", "email-security:ownDomain", "acme.example");
+  const native = program(LISTS("")).replace('"pulumi-email-security"', '"pulumi-email-security/native"');
+  for (const front of [program(LISTS("")), native]) {
+    await project.write(front);
+    const misspelt = await project.run("preview");
+    expect(misspelt.code).not.toBe(0);
+    expect(misspelt.output).toContain(
+      'The stack\'s configuration has "email-security:ownDomain", which nobody reads (`pulumi config rm email-security:ownDomain` takes it away); did you mean ownDomains?',
+    );
+  }
+  await project.succeed("config", "rm", "email-security:ownDomain");
+  const variable = await project.runWith({ EMAIL_SECURITY_OWN_DOMAIN: "acme.example" }, "preview");
+  expect(variable.code).not.toBe(0);
+  expect(variable.output).toContain(
+    'The environment has "EMAIL_SECURITY_OWN_DOMAIN", which nobody reads; did you mean EMAIL_SECURITY_OWN_DOMAINS?',
+  );
+  await project.succeed("config", "set", "--path", "email-security:ownDomains[0]", "acme.example");
+  await project.write(program(LISTS(', acceptRisk: "Our test"', " (risk accepted: Until May)")));
+  expect(sandbox.requests).toEqual([]);
+  await project.up();
+  expect(JSON.stringify(sandbox.requests)).not.toMatch(/acceptRisk|risk accepted|Our test|Until May/);
+  await project.up("--expect-no-changes");
+});
+
+it("a Provider has own domains of its own", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const entry = (value: string) => `
+    const globex = new Provider("globex", { baseUrl: "${sandbox.url}", apiKey: "sandbox-globex-ci", ownDomains: ["globex.example"] });
+    new AllowDenyEntry("entry", { list: "allow", value: "${value}" }, { provider: globex });
+  `;
+  await using project = await EngineProject.create({
+    program: program(entry("globex.com")),
+    environment: { EMAIL_SECURITY_OWN_DOMAINS: "acme.example" },
+  });
+  const refused = await project.run("preview");
+  expect(refused.code).not.toBe(0);
+  expect(refused.output).toContain("(allow-look-alike, globex.example)");
+  await project.write(program(entry("acme.com")));
+  await project.succeed("preview");
+});

@@ -1,0 +1,43 @@
+import { expect, it } from "vitest";
+import { canary, program, watched } from "./secrets";
+
+it("has a key in the clear only where Pulumi was asked for secrets, and none of a configuration that is", async () => {
+  await using run = await watched({ PLAIN_KEY: canary.key });
+  const { project } = run;
+  // What dynamic resources are given, the engine keeps as it is.
+  await project.succeed("config", "set", "--plaintext", "email-security:apiKey", "written-in-the-clear");
+  const refused = await project.run("up", "--yes", "--skip-preview");
+  expect(refused.code).not.toBe(0);
+  expect(refused.output).toContain("`pulumi config set --secret email-security:apiKey` asks for it.");
+  expect((await project.state("--show-secrets")).text).not.toContain("written-in-the-clear");
+  await project.succeed("config", "set", "--secret", "email-security:apiKey", canary.key);
+  const instance = `provider: new Provider("acme", {
+    baseUrl: process.env.EMAIL_SECURITY_BASE_URL!,
+    apiKey: process.env.PLAIN_KEY!,
+  })`;
+  const native = (text: string) => text.replace('"pulumi-email-security"', '"pulumi-email-security/native"');
+  const shown: Record<string, string> = {};
+  const programs = {
+    default: program(),
+    explicit: program(instance),
+    "explicit native": native(program(instance)),
+  };
+  for (const [name, text] of Object.entries(programs)) {
+    await project.write(text);
+    shown[`up of ${name}`] = await project.up("--diff");
+    shown[`export of ${name}`] = (await project.state()).text;
+    // Decrypted, it stands where Pulumi keeps the configuration of a provider, and nowhere else.
+    const state = JSON.parse(await project.succeed("stack", "export", "--show-secrets"));
+    const holders = state.deployment.resources.filter(
+      (resource: unknown) => canary.find("", JSON.stringify(resource)).length > 0,
+    );
+    expect(new Set(holders.map(({ type }: { type: string }) => type)), name).toEqual(
+      new Set([`pulumi:providers:${name.endsWith("native") ? "email-security" : "pulumi-nodejs"}`]),
+    );
+  }
+  expect(Object.entries(shown).flatMap(([name, text]) => canary.find(name, text))).toEqual([]);
+  expect(await canary.findInFolder(project.folder)).toEqual([]);
+  expect(await canary.findInFolder(run.folder)).toEqual([]);
+  expect(shown["export of explicit"]).toContain("ciphertext");
+  expect(shown["export of explicit native"]).toContain("ciphertext");
+});

@@ -1,0 +1,56 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Canary } from "../support/canary";
+import { EngineProject } from "../support/engine-project";
+import { EmptyFolder } from "../support/packed-package";
+import { sandboxWithKey } from "../support/sandbox-with-key";
+
+export const canary = new Canary();
+/** The value of an entry that is answered with the key. */
+export const FAILS = "refused.example";
+
+export function program(instance = ""): string {
+  return `
+    import * as pulumi from "@pulumi/pulumi";
+    import { AllowDenyEntry, AllowDenyList, getVipEmployeesOutput, Provider, VipEmployee } from "pulumi-email-security";
+    const opts = {${instance}};
+    new AllowDenyEntry("entry", { list: "deny", value: "evil.example", comment: "INC-7" }, opts);
+    new AllowDenyList("list", { entries: { "worse.example": "deny" } }, opts);
+    new VipEmployee("vip", { email: "yuki.sato@acme.example" }, opts);
+    export const vips = getVipEmployeesOutput({}, opts).vipEmployees.length;
+  `;
+}
+
+/** Folders for all that a run leaves behind, and a project whose processes leave it there. */
+export async function watched(environment: Record<string, string>) {
+  const folder = await EmptyFolder.create();
+  const at = (name: string) => join(folder.path, name);
+  for (const name of ["cache", "temporary", "service"]) await mkdir(at(name));
+  const sandbox = await sandboxWithKey(at("service"), canary.key, {
+    // A service that tells everybody what it was sent.
+    intercept: ({ path, body }) =>
+      path.endsWith("allow_deny_entries") && JSON.stringify(body ?? "").includes(FAILS)
+        ? { status: 400, body: { error: `refused, sent with ${canary.key}`, key: canary.key } }
+        : undefined,
+  });
+  const project = await EngineProject.create({
+    program: program(),
+    plugin: true,
+    environment: {
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_CACHE_DIR: at("cache"),
+      TMPDIR: at("temporary"),
+      ...environment,
+    },
+  });
+  return {
+    folder: folder.path,
+    project,
+    sandbox,
+    async [Symbol.asyncDispose]() {
+      await sandbox.close();
+      await project[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}

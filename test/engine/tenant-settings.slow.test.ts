@@ -1,0 +1,200 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { PROGRAM, SETTINGS, SettingsProject } from "./tenant-settings";
+
+/* Settings that were applied once, and what comes after: one project, whose story goes on from test to test. */
+
+/** A service that holds one entry of a value only, whatever its scope, while this is true. */
+let holdsOneOfAValue = false;
+
+function refusal({ method, body }: { readonly method: string; readonly body?: unknown }) {
+  const value = (body as { value?: string } | undefined)?.value;
+  const isThere = its.sandbox.allowDenyEntries("acme").some((row) => row.value === value);
+  if (!holdsOneOfAValue || method !== "POST" || !isThere) return undefined;
+  return { status: 409, body: { errors: [{ message: `${value} is on the list` }] } };
+}
+
+let its: SettingsProject;
+
+beforeAll(async () => {
+  its = await SettingsProject.create({ intercept: refusal });
+  await its.project.up();
+});
+
+afterAll(async () => {
+  await its?.[Symbol.asyncDispose]();
+});
+
+it("holds a run to a reviewed plan, whatever else the files say", async () => {
+  const reviewed = SETTINGS.replace("Contract 2026-114", "Contract 2027-001");
+  await its.declare(reviewed);
+  await its.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", "--json", "plan.json");
+  its.sandbox.clearRequests();
+  // With other files than were reviewed, nothing is registered.
+  await its.declare(SETTINGS.replace("Contract 2026-114", "Contract 2028"));
+  const others = await its.project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "preview");
+  expect(others.output).toContain("does not declare what was reviewed");
+  expect(others.code).not.toBe(0);
+  // And on what only the files say: a reviewed end, a policy.
+  for (const other of [
+    reviewed.replace("expires: never", "expires: 2999-12-31"),
+    `${reviewed}policy: { maxDays: 90000 }\n`,
+  ]) {
+    await its.declare(other);
+    const moved = await its.project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "preview");
+    expect(moved.output).toContain("does not declare what was reviewed");
+    expect(moved.code).not.toBe(0);
+  }
+  expect(its.writes()).toEqual([]);
+});
+
+it("takes over what the console put into another scope, as its plan says, where the service holds one of a value", async () => {
+  const row = its.sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
+  await its.click("PATCH", `/allow_deny_entries/${row?.id}`, { verdict_scope: "graymail" });
+  holdsOneOfAValue = true;
+  const reviewed = SETTINGS.replace("Contract 2026-114", "Contract 2027-001");
+  const adopting = `${reviewed}lists: { entries: { adopt: true } }\n`;
+  try {
+    await its.declare(reviewed);
+    const without = await its.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence");
+    expect(without.output).toMatch(
+      /allow partner\.example \(graymail\) is at the tenant.*set `adopt: true`/s,
+    );
+    await its.declare(adopting);
+    const planned = await its.cli(
+      "plan",
+      "settings/acme.yaml",
+      "--stack",
+      "dev",
+      "--no-evidence",
+      "--json",
+      "plan.json",
+    );
+    expect(planned.output.replace(/\s+/g, " ")).toContain(
+      "it takes the place of allow partner.example (graymail) (made by",
+    );
+    its.sandbox.clearRequests();
+    const applied = await its.cli(
+      "apply",
+      "settings/acme.yaml",
+      "--stack",
+      "dev",
+      "--plan",
+      "plan.json",
+      "--yes",
+    );
+    expect([applied.code, its.writes()]).toEqual([
+      0,
+      ["POST /allow_deny_entries", `PATCH /allow_deny_entries/${row?.id}`],
+    ]);
+    expect(its.held()).toContain("allow partner.example Contract 2027-001");
+    expect((await its.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence")).code).toBe(0);
+  } finally {
+    holdsOneOfAValue = false;
+    await its.declare(reviewed);
+    await its.click("PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
+  }
+});
+
+it("shows, adopts and reverts what the console did", async () => {
+  const clicked = (): Promise<void> =>
+    its.click("POST", "/allow_deny_entries", {
+      list: "deny",
+      entry_type: "domain",
+      value: "clicked.example",
+      comment: "saw it",
+    });
+  await clicked();
+  const drift = await its.cli("drift", "settings/acme.yaml", "--revert");
+  expect(drift.code).toBe(2);
+  expect(drift.output).toMatch(
+    /deny clicked\.example\n +comment: "saw it"\n +made by Dana Reyes \(console\)/,
+  );
+  // What it shows is run as a person would.
+  const commands = drift.stdout.slice(drift.stdout.indexOf("service()"));
+  await promisify(execFile)("bash", ["-euc", commands], { env: its.project.environment });
+  expect(its.held().some((line) => line.includes("clicked.example"))).toBe(false);
+  await clicked();
+  const adopted = await its.cli("drift", "settings/acme.yaml", "--adopt");
+  // What was changed is left to the next run.
+  expect(adopted.code).toBe(2);
+  const plan = await its.cli(
+    "plan",
+    "settings/acme.yaml",
+    "--stack",
+    "dev",
+    "--no-evidence",
+    "--format",
+    "json",
+  );
+  const { changes, unmanaged } = JSON.parse(plan.stdout) as {
+    changes: { key: string }[];
+    unmanaged: unknown[];
+  };
+  expect(changes.map(({ key }) => key)).toEqual(["partner.example"]);
+  expect(unmanaged).toEqual([]);
+});
+
+it("says that a plan of another day is not this run's, without a stack trace", async () => {
+  const late = SETTINGS.replace("Contract 2026-114", "do not touch").replace(
+    "expires: never",
+    "expires: 2030-01-01",
+  );
+  await its.declare(`${late}lists: { entries: { maxRemovalFraction: 1 } }\n`);
+  const day = ["--today", "2030-01-02"];
+  its.sandbox.clearRequests();
+  const applied = await its.cli("apply", "settings/acme.yaml", "--stack", "dev", "--yes", ...day);
+  expect(applied.code).toBe(1);
+  expect(applied.output).toContain("the plan was made for another day");
+  expect(applied.output).toContain("Run this again without --today");
+  expect(applied.output).not.toMatch(/^\s+at .*\(.*:\d+:\d+\)$/m);
+  expect(its.writes()).toEqual([]);
+});
+
+it("tells a mistake at its line in a preview, and registers nothing", async () => {
+  await its.declare(`${SETTINGS}deny: [010]\n`);
+  const preview = await its.project.run("preview");
+  expect(preview.output).toMatch(/settings\/acme\.yaml:12:8 error: value: 010 is read as 10 by YAML/);
+  expect(preview.output).not.toContain("unhandled exception");
+  expect(preview.code).not.toBe(0);
+  expect((await its.cli("plan", "settings/acme.yaml")).code).toBe(1);
+});
+
+it("plans a program of any shape by its preview", async () => {
+  await its.declare(SETTINGS.replace("evil", "evil"));
+  await its.project.write(`${PROGRAM}
+import { AllowDenyEntry } from "pulumi-email-security";
+new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-9" });
+`);
+  const { code, stdout } = await its.cli(
+    "plan",
+    "--from-preview",
+    "--stack",
+    "dev",
+    "--no-evidence",
+    "--format",
+    "json",
+  );
+  const { changes } = JSON.parse(stdout) as {
+    changes: { sign: string; key: string; place?: { file: string; line: number } }[];
+  };
+  expect(changes.map(({ sign, key }) => `${sign} ${key}`).sort()).toEqual([
+    "add typed.example",
+    "change partner.example",
+  ]);
+  expect(changes.find(({ key }) => key === "typed.example")?.place).toMatchObject({
+    file: "index.ts",
+    line: 6,
+  });
+  expect(code).toBe(2);
+  // A single resource is held to a reviewed plan like a list: this one was made before it was written.
+  await its.declare(SETTINGS.replace("Contract 2026-114", "do not touch"));
+  await its.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", "--json", "plan.json");
+  its.sandbox.clearRequests();
+  const up = await its.project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "up", "--yes", "--skip-preview");
+  expect(up.output).toMatch(
+    /deny typed\.example is not there, and the review did not show that it would be deny: "INC-9"/,
+  );
+  expect(its.writes()).toEqual([]);
+});
