@@ -30,6 +30,8 @@ interface Resource {
 interface Access {
   readonly url: string;
   readonly apiKey: string;
+  /** By what the age of a reading is told, in milliseconds. Default: the machine's clock. */
+  readonly now?: () => number;
 }
 
 /**
@@ -259,10 +261,10 @@ export class Provider implements AsyncDisposable {
   readonly #fronts: Readonly<Record<HandlerName, Front>>;
 
   /** @param reviewed the plan that the run is held to. */
-  constructor({ url, apiKey }: Access, reviewed?: ReviewedPlan) {
+  constructor({ url, apiKey, now }: Access, reviewed?: ReviewedPlan) {
     this.#client = new SettingsClient({ baseUrl: url, apiKey });
     const soon = (begin: () => void) => void setTimeout(begin, 1);
-    const tenant = new Tenant({ client: this.#client, gather: soon });
+    const tenant = new Tenant({ client: this.#client, gather: soon, ...(now === undefined ? {} : { now }) });
     const declared: Declared[] = [];
     const managed: Declared[] = [];
     const program = new Program();
