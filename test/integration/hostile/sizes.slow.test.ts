@@ -1,0 +1,8 @@
+import { describe, test } from "vitest";
+import { costsABoundedTimeAndMemory, GROUPS, isBrief } from "./sizes";
+
+describe.each(GROUPS)("an answer %s costs a bounded time and memory", (_what, cases, endpoints) => {
+  test.for(cases.filter((one) => !isBrief(one)))("$attack.name", { timeout: 120_000 }, async (one) => {
+    await costsABoundedTimeAndMemory(one, endpoints);
+  });
+});
