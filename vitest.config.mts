@@ -45,13 +45,19 @@ export default defineConfig(({ mode }) => {
       name,
       include,
       exclude: isWhole ? exclude : [...exclude, "**/*.slow.test.ts"],
-      env: name === "native" ? { EMAIL_SECURITY_TEST_FRONT: "native" } : {},
+      env: {
+        ...(name === "native" && { EMAIL_SECURITY_TEST_FRONT: "native" }),
+        // Else providers are run one after the other in a few processes: test/support/provider-host.mts.
+        ...(mode === "long" && { EMAIL_SECURITY_TEST_PROCESSES: "own" }),
+      },
       testTimeout: mode === "long" ? 0 : seconds * 1_000,
       hookTimeout: 600_000,
     },
   });
   return {
     test: {
+      // Tests put back what they change of their process, so that the next file has what was loaded, and its providers.
+      isolate: false,
       // Most tests wait for processes of their own: two at a time on two cores, where the default is one.
       maxWorkers: Math.max(2, availableParallelism() - 1),
       globalSetup: "test/support/compile-cache.ts",

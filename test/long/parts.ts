@@ -78,7 +78,7 @@ const parts = {
   },
   "hostile-sizes": {
     project: "integration",
-    file: "test/integration/hostile/sizes",
+    file: "test/integration/hostile/sizes.slow",
     aCase: "every answer that is too much, at every endpoint",
     cases: 1,
     shard: 1,
@@ -86,7 +86,7 @@ const parts = {
   },
   "hostile-lists": {
     project: "integration",
-    file: "test/integration/hostile/lists",
+    file: "test/integration/hostile/lists.slow",
     only: "a list that does not end",
     aCase: "every list that does not end, by every way to read one",
     cases: 1,

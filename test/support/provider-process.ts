@@ -1,22 +1,22 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, resolve } from "node:path";
-import { createInterface } from "node:readline";
 import { credentials } from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { type HandlerName, shell } from "../../provider/resources/shell";
-import { compiled } from "./compile-cache";
 import { call, type Properties, plain, type Start, urnOf } from "./provider-call";
 import { ProviderInstance } from "./provider-instance";
+import { type RunningProvider, runAlone, runInHost } from "./running-provider";
 
 /** What the core is driven by: Pulumi's host of dynamic resources, or the native plugin. */
 export type FrontName = "dynamic" | "native";
 
-/** The front that the tests of this run are about, where they don't say: each has a project of its own. */
 /** The front that this vitest project is about. */
 export const FRONT: FrontName = process.env["EMAIL_SECURITY_TEST_FRONT"] === "native" ? "native" : "dynamic";
+
+/** Whether each provider is run in a process of its own, as by the engine, and not only those that tests want so. */
+const ALL_OWN = process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own";
 
 /** The native plugin, as it is published: one file. */
 export const PLUGIN = resolve(__dirname, "../../provider/dist/plugin/pulumi-resource-email-security");
@@ -35,6 +35,11 @@ export interface ProviderProcessOptions {
   readonly copy?: string;
   /** Whether it is configured before {@link ProviderProcess.start} answers. Default: true. */
   readonly isConfigured?: boolean;
+  /**
+   * Whether it is run in a process that has run no other before. Default: where it is told how its process is started, by an
+   * environment of more than our settings or by a copy, or not configured at once.
+   */
+  readonly ownProcess?: boolean;
 }
 
 /** How the two fronts are spoken to, where that differs. */
@@ -84,53 +89,25 @@ const FRONTS: Readonly<Record<FrontName, Front>> = {
  */
 export class ProviderProcess implements AsyncDisposable {
   /** What was read so far of what the process prints for the person at the terminal; see {@link printedSoFar}. */
-  readonly printed: string[] = [];
+  readonly printed: string[];
   readonly #front: FrontName;
   readonly #options: ProviderProcessOptions;
-  #process: ChildProcess;
+  #running: RunningProvider;
   #client: ResourceProviderClient;
   /** Whether the process that runs now was asked for anything. */
   #hasServed = false;
 
-  private constructor(
-    options: ProviderProcessOptions,
-    process: ChildProcess,
-    client: ResourceProviderClient,
-  ) {
+  private constructor(options: ProviderProcessOptions, printed: string[], running: RunningProvider) {
     this.#front = options.front ?? FRONT;
     this.#options = options;
-    this.#process = process;
-    this.#client = client;
+    this.printed = printed;
+    this.#running = running;
+    this.#client = clientOf(running);
   }
 
   static async start(options: ProviderProcessOptions = {}): Promise<ProviderProcess> {
-    const { copy, front = FRONT } = options;
-    const program = copy === undefined ? [process.execPath, FRONTS[front].program()] : [copy];
-    const [command = "", ...args] = [...program, options.engine ?? engineAddress()];
-    const child = spawn(command, args, {
-      cwd: copy === undefined ? process.cwd() : dirname(copy),
-      stdio: ["pipe", "pipe", "pipe"],
-      env: { PATH: process.env["PATH"], ...compiled(), ...options.environment },
-    });
-    const lines: string[] = [];
-    const port = await new Promise<string>((found, reject) => {
-      createInterface({ input: child.stdout }).on("line", (line) => {
-        if (/^\d+$/.test(line)) found(line);
-        else lines.push(line);
-      });
-      createInterface({ input: child.stderr }).on("line", (line) => lines.push(line));
-      child.once("exit", (code) =>
-        reject(new Error(`the provider process ended with ${code}: ${lines.join("\n")}`)),
-      );
-    });
-    const client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), {
-      "grpc.max_receive_message_length": 400 * 1024 * 1024,
-      // What failed halfway comes in the trailers, with its whole state. The engine takes as much.
-      "grpc.max_metadata_size": 16 * 1024 * 1024,
-    });
-    const started = new ProviderProcess(options, child, client);
-    started.printed.push(...lines);
-    lines.push = (...more) => started.printed.push(...more);
+    const printed: string[] = [];
+    const started = new ProviderProcess(options, printed, await run(options, printed));
     if (options.isConfigured !== false) await started.configure();
     return started;
   }
@@ -169,21 +146,20 @@ export class ProviderProcess implements AsyncDisposable {
   }
 
   /**
-   * Ends the process and starts another, as the engine does between two runs. One that has served nothing is as good as
+   * Ends the provider and starts another, as the engine does between two runs. One that has served nothing is as good as
    * another, and stays.
    */
   async nextRun(): Promise<void> {
     if (!this.#hasServed) return;
     await this.#stop();
-    const next = await ProviderProcess.start(this.#options);
-    this.#process = next.#process;
-    this.#client = next.#client;
+    this.#running = await run(this.#options, this.printed);
+    this.#client = clientOf(this.#running);
     this.#hasServed = false;
-    next.printed.push = (...lines) => this.printed.push(...lines);
+    if (this.#options.isConfigured !== false) await this.configure();
   }
 
   kill(signal: NodeJS.Signals = "SIGKILL"): void {
-    this.#process.kill(signal);
+    this.#running.kill(signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -192,12 +168,34 @@ export class ProviderProcess implements AsyncDisposable {
 
   async #stop(): Promise<void> {
     this.#client.close();
-    const ended = new Promise((resolve) => this.#process.once("exit", resolve));
-    if (this.#process.exitCode === null && this.#process.signalCode === null) {
-      this.kill();
-      await ended;
-    }
+    await this.#running.stop();
   }
+}
+
+async function run(options: ProviderProcessOptions, printed: string[]): Promise<RunningProvider> {
+  const { copy, front = FRONT, environment = {}, engine = engineAddress() } = options;
+  const start = { engine, environment, print: (line: string) => printed.push(line) };
+  if (copy !== undefined) return await runAlone([copy], { ...start, cwd: dirname(copy) });
+  const program = FRONTS[front].program();
+  if (!hasOwnProcess(options)) return await runInHost(program, start);
+  return await runAlone([process.execPath, program], { ...start, cwd: process.cwd() });
+}
+
+function hasOwnProcess({
+  ownProcess,
+  environment = {},
+  isConfigured = true,
+}: ProviderProcessOptions): boolean {
+  const isOurs = Object.keys(environment).every((name) => name.startsWith("EMAIL_SECURITY_"));
+  return ALL_OWN || (ownProcess ?? !(isConfigured && isOurs));
+}
+
+function clientOf({ port }: RunningProvider): ResourceProviderClient {
+  return new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), {
+    "grpc.max_receive_message_length": 400 * 1024 * 1024,
+    // What failed halfway comes in the trailers, with its whole state. The engine takes as much.
+    "grpc.max_metadata_size": 16 * 1024 * 1024,
+  });
 }
 
 /** What the engine knows of a resource that is in state. */
@@ -387,7 +385,10 @@ export class ProviderResource {
   }
 }
 
-/** Where the engine of a run would be reached; the processes of one run are told the same, those of another are not. */
+/**
+ * Where the engine of a run would be reached, and nobody is; the processes of one run are told the same, those of another
+ * are not.
+ */
 function engineAddress(): string {
-  return `127.0.0.1:${Math.floor(Math.random() * 1e9)}`;
+  return `unix:/nowhere/${Math.floor(Math.random() * 1e9)}`;
 }

@@ -95,7 +95,7 @@ export function sharedTenant(): () => SandboxTenant {
   return () => tenant;
 }
 
-/** A later run of the engine: another provider process on the same tenant, that has read nothing yet. */
+/** A later run of the engine: another provider on the same tenant, that has read nothing yet. */
 export async function laterRun(tenant: SandboxTenant): Promise<ProviderProcess> {
   return await ProviderProcess.start({
     environment: { EMAIL_SECURITY_BASE_URL: tenant.sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },

@@ -12,7 +12,7 @@ import { AFTER, BEFORE, COMPANY } from "./program";
 import { contentOf, type TenantContent } from "./tenant-content";
 
 /** How long a try may take when the service is to be too slow, and when it is not, in milliseconds. */
-const IMPATIENT_MS = 400;
+const IMPATIENT_MS = 1_000;
 const PATIENT_MS = 30_000;
 
 /** How long connections are refused when it is not for ever; for the first request, while what makes requests loads. */

@@ -2,20 +2,16 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { inspect, promisify } from "node:util";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import * as client from "../../../provider/client";
 import { SettingsClient } from "../../../provider/client";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
 import { Tenant } from "../../../provider/tenant";
 import { Canary } from "../../support/canary";
-import { EmptyFolder, packPackage } from "../../support/packed-package";
+import { EmptyFolder } from "../../support/packed-package";
 
 const canary = new Canary();
 const { key } = canary;
-
-afterEach(() => {
-  vi.unstubAllEnvs();
-});
 
 /** All that anybody could print, send or keep of a thing. */
 function everythingShown(thing: unknown): string {
@@ -155,13 +151,4 @@ describe("a process that has the key in its environment", () => {
       "process.report.excludeEnv = false; console.log(JSON.stringify(process.report.getReport()));";
     expect(canary.find("the report", await run(folder.path, program))).not.toEqual([]);
   });
-});
-
-test("the packed package holds nothing of the environment in which it was packed", async () => {
-  await using folder = await EmptyFolder.create();
-  vi.stubEnv("EMAIL_SECURITY_API_KEY", key);
-  vi.stubEnv("EMAIL_SECURITY_BASE_URL", `https://${Buffer.from(key).toString("hex")}.example`);
-  const { files } = await packPackage(folder.path);
-  expect(await canary.findInFolder(folder.path)).toEqual([]);
-  expect(files.filter((path) => !/^(dist\/|package\.json$|README|LICENSE|CHANGELOG)/.test(path))).toEqual([]);
 });

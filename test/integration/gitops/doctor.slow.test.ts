@@ -1,0 +1,292 @@
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import type { RequestListener } from "node:http";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import sdk from "@pulumi/pulumi/package.json";
+import { describe, expect, it } from "vitest";
+import { installationName } from "../../../provider/engine/installation";
+import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
+import { EmptyFolder } from "../../support/packed-package";
+import { makeCertificate } from "../client/certificate";
+import { CompanyProxy } from "../hostile/proxy";
+import { answering, Examination, HOUR_MS, KEY, serve } from "./examination";
+
+describe("email-security doctor", () => {
+  it.each([
+    ["no URL", "acme", "is not a URL"],
+    ["plain http to another machine", "http://mail-security.example", "plain http would send the API key"],
+    ["with a password", "https://user:secret@mail-security.example", "holds a user name"],
+  ])("refuses an address that is %s", async (_what, address, advice) => {
+    const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: address });
+    expect(examination.of("address")).toMatchObject({
+      health: "fail",
+      advice: expect.stringContaining(advice),
+    });
+    expect(examination.output).not.toContain("secret@");
+  });
+
+  it("says that a name is not known", async () => {
+    const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: "https://nobody.invalid" });
+    expect(examination.of("dns")).toMatchObject({
+      health: "fail",
+      found: expect.stringContaining("nobody.invalid has no address here"),
+    });
+  });
+
+  it("says that the certificate is not trusted", async () => {
+    await using service = await serve(() => {}, makeCertificate("localhost"));
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url,
+      EMAIL_SECURITY_API_KEY: KEY,
+    });
+    expect(examination.of("tls")).toMatchObject({
+      health: "fail",
+      found: "what answers there is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
+      advice: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
+    });
+  });
+
+  it("says that a port speaks plain http, and nothing of certificates", async () => {
+    await using service = await serve(answering(401, {}, "{}"));
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url.replace("http:", "https:"),
+      EMAIL_SECURITY_API_KEY: KEY,
+    });
+    expect(examination.of("tls")).toMatchObject({
+      health: "fail",
+      found: expect.stringMatching(/^what answers there speaks no TLS \(/),
+      advice: expect.stringMatching(/^Is port \d+ one of plain http\?/),
+    });
+  });
+
+  it("trusts a certificate that the machine trusts, and tells until when it is valid", async () => {
+    await using folder = await EmptyFolder.create();
+    const certificate = makeCertificate("localhost");
+    const authority = join(folder.path, "authority.pem");
+    await writeFile(authority, certificate.cert);
+    await using service = await serve(answering(401, {}, "{}"), certificate);
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url,
+      NODE_EXTRA_CA_CERTS: authority,
+    });
+    expect(examination.of("tls")).toMatchObject({
+      health: "ok",
+      found: "TLSv1.3, certificate until 2100-01-01",
+    });
+    expect(examination.of("answer")?.found).toBe("it answers, and wants a key");
+  });
+
+  it.each<[string, RequestListener, string]>([
+    [
+      "a page for people",
+      answering(200, { "content-type": "text/html; charset=utf-8" }, "<html>Sign in</html>"),
+      "a page for people answers (HTML, 200), not the service",
+    ],
+    [
+      "nothing below the address",
+      answering(404, {}, "{}"),
+      "there is no such service below this address (404)",
+    ],
+    ["a redirect", answering(302, { location: "https://elsewhere.example" }, ""), "it sends elsewhere (302)"],
+    ["a service in trouble", answering(503, {}, ""), "the service is in trouble (503)"],
+  ])("says that what answers is %s", async (_what, listener, found) => {
+    await using service = await serve(listener);
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url,
+      EMAIL_SECURITY_API_KEY: KEY,
+    });
+    expect(examination.of("answer")).toMatchObject({ health: "fail", found });
+    // The key is not shown to it.
+    expect(examination.of("key-accepted")?.health).toBe("skipped");
+  });
+
+  it.each([
+    [-HOUR_MS, "ahead of"],
+    [HOUR_MS, "behind"],
+  ])("sees that the clock is off by an hour (%d ms)", async (offMs, word) => {
+    const listener: RequestListener = (_request, response) => {
+      response.writeHead(401, { date: new Date(Date.now() + offMs).toUTCString() });
+      response.end("{}");
+    };
+    await using service = await serve(listener);
+    const examination = await Examination.of({ EMAIL_SECURITY_BASE_URL: service.url });
+    expect(examination.of("clock")).toMatchObject({
+      health: "warn",
+      found: expect.stringMatching(new RegExp(`^this machine is 3(599|600|601|602) s ${word} the service$`)),
+    });
+  });
+
+  it.each([
+    ['"sandbox-acme-ci"', "in quotes"],
+    ["Bearer: sandbox-acme-ci", "white space"],
+    ["X-Api-Key:sandbox-acme-ci", "the name of a header before it"],
+    ["sandbox-acme-ci\n", "a line break"],
+    ["<API_KEY>", "a placeholder"],
+  ])("says what is wrong with how the key is written: %j", async (key, found) => {
+    const examination = await Examination.of({ EMAIL_SECURITY_API_KEY: key });
+    expect(examination.of("key")).toMatchObject({ health: "fail", found: expect.stringContaining(found) });
+  });
+
+  it("tells whose mailboxes are there, where the tenant's own domains are known", async () => {
+    await using sandbox = await startSandbox();
+    const found = async (own: string): Promise<unknown> =>
+      (
+        await Examination.of({
+          EMAIL_SECURITY_BASE_URL: sandbox.url,
+          EMAIL_SECURITY_API_KEY: KEY,
+          EMAIL_SECURITY_OWN_DOMAINS: own,
+        })
+      ).of("own-domains");
+    expect(await found("acme.example")).toMatchObject({ health: "ok" });
+    expect(await found("globex.example")).toMatchObject({
+      health: "fail",
+      found: expect.stringContaining('mailboxes of "acme.example"'),
+    });
+    expect(await found("co.uk")).toMatchObject({ health: "fail" });
+  });
+
+  it("tells which rights are missing, and which of them are needed", async () => {
+    const forbidden: ServiceResponse = { status: 403, body: { error: "not allowed" } };
+    const intercept = ({ path }: { path: string }) => (/threats|phishing/.test(path) ? forbidden : undefined);
+    await using sandbox = await startSandbox({ intercept });
+    const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
+    const examination = await Examination.of(environment);
+    expect(examination.of("right-vips")?.health).toBe("ok");
+    expect(examination.of("right-threats")).toMatchObject({
+      health: "warn",
+      found: "the key may not read threats (403)",
+      advice: expect.stringContaining("`plan` goes on without them"),
+    });
+    expect(examination.of("right-reports")?.health).toBe("warn");
+    expect(examination.code).toBe(0);
+  });
+
+  it("says that the service refuses requests for now", async () => {
+    await using service = await serve((request, response) => {
+      const isRefused = request.headers["x-api-key"] !== undefined;
+      response.writeHead(isRefused ? 429 : 401, { "content-type": "application/json", "retry-after": "17" });
+      response.end('{"error": "slow down"}');
+    });
+    const examination = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url,
+      EMAIL_SECURITY_API_KEY: KEY,
+    });
+    expect(examination.of("key-accepted")).toMatchObject({
+      health: "warn",
+      found: "the service refuses requests for now (429)",
+      advice: expect.stringContaining("Wait 17 s"),
+    });
+  });
+
+  it("goes by the environment's proxy, and says so without its password", async () => {
+    await using folder = await EmptyFolder.create();
+    const certificate = makeCertificate("mail-security.example");
+    const authority = join(folder.path, "authority.pem");
+    await writeFile(authority, certificate.cert);
+    await using service = await serve(answering(401, {}, "{}"), certificate);
+    await using proxy = await CompanyProxy.start({ to: service.port, credentials: "user:pass-word" });
+    const environment = {
+      EMAIL_SECURITY_BASE_URL: "https://mail-security.example",
+      EMAIL_SECURITY_API_KEY: KEY,
+      HTTPS_PROXY: `http://user:pass-word@${proxy.host}`,
+      NODE_EXTRA_CA_CERTS: authority,
+    };
+    const examination = await Examination.of(environment);
+    expect(examination.of("proxy")).toMatchObject({
+      health: "ok",
+      found: `requests go by http://${proxy.host}`,
+    });
+    expect(examination.of("answer")?.found).toBe("it answers, and wants a key");
+    expect(examination.with("skipped")).toEqual(expect.arrayContaining(["dns", "tcp", "tls"]));
+    expect(examination.output).not.toContain("pass-word");
+  });
+
+  it("says that the proxy lets nobody through", async () => {
+    await using proxy = await CompanyProxy.start({ to: 1, refusal: 407 });
+    const environment = {
+      EMAIL_SECURITY_BASE_URL: "https://mail-security.example",
+      HTTPS_PROXY: `http://${proxy.host}`,
+    };
+    const examination = await Examination.of(environment);
+    expect(examination.of("answer")).toMatchObject({
+      health: "fail",
+      found: expect.stringMatching(/^no answer came by the proxy http:\/\/localhost:\d+ \(.*407/),
+      advice: "Is it the right proxy, and does it let this address through?",
+    });
+  });
+
+  it("says that there is no engine, and asks none then", async () => {
+    await using empty = await EmptyFolder.create();
+    const environment = { EMAIL_SECURITY_ENGINE: "path", PATH: empty.path };
+    const examination = await Examination.of(environment);
+    expect(examination.of("engine")).toMatchObject({
+      health: "warn",
+      found: "there is no Pulumi that is new enough",
+    });
+    expect(examination.of("backend")).toMatchObject({
+      health: "skipped",
+      found: "there is no Pulumi to ask",
+    });
+  });
+
+  it("says where an engine is that is not on PATH, and how it comes there", async () => {
+    await using cache = await EmptyFolder.create();
+    const cacheDir = join(cache.path, "it's here");
+    const bin = join(cacheDir, "engine", `${installationName(sdk.version)}-installer`, "bin");
+    await mkdir(bin, { recursive: true });
+    await writeFile(join(bin, "pulumi"), "#!/bin/sh\necho '{}'\n", { mode: 0o755 });
+    await writeFile(join(bin, "../engine.json"), JSON.stringify({ version: sdk.version }));
+    const examination = await Examination.of({
+      EMAIL_SECURITY_ENGINE: "installer",
+      EMAIL_SECURITY_CACHE_DIR: cacheDir,
+    });
+    const { health, found, advice = "" } = examination.of("engine") ?? {};
+    expect({ health, found }).toEqual({
+      health: "ok",
+      found: `Pulumi ${sdk.version}, installed by its own installer, in ${bin}`,
+    });
+    const command = /export PATH=.*$/.exec(advice)?.[0];
+    const shell = await promisify(execFile)("sh", ["-c", `${command}; command -v pulumi`]);
+    expect(shell.stdout).toBe(`${join(bin, "pulumi")}\n`);
+  });
+
+  it("says what is wrong with the choice of the engine", async () => {
+    const examination = await Examination.of({ EMAIL_SECURITY_ENGINE: "magic" });
+    expect(examination.of("engine")).toMatchObject({
+      health: "fail",
+      advice: expect.stringContaining('EMAIL_SECURITY_ENGINE is "magic"'),
+    });
+    expect(examination.of("backend")?.found).toBe("not looked at, since engine failed");
+  });
+
+  it("says that the place of the state can't be used", async () => {
+    await using folder = await EmptyFolder.create();
+    const examination = await Examination.of({ PULUMI_BACKEND_URL: `file://${folder.path}/nothing` });
+    expect(examination.of("backend")).toMatchObject({
+      health: "fail",
+      found: expect.stringContaining("the place of Pulumi's state can't be used: "),
+      advice: expect.stringContaining("PULUMI_BACKEND_URL"),
+    });
+  });
+
+  it("finds the mistakes in settings files of any depth, each once", async () => {
+    const files = {
+      "settings/acme.yaml": "version: 1\ninclude: [acme/deny.yaml]\nownDomains: [acme.example]\n",
+      "settings/acme/deny.yaml": "version: 1\ndeny: [acme.example]\n",
+    };
+    const examination = await Examination.of({}, { files });
+    expect(examination.of("settings")).toMatchObject({
+      health: "fail",
+      found: "2 files, 1 errors and 0 warnings",
+      advice: expect.stringMatching(/^settings\/acme\/deny\.yaml:2:8 error: .*\(deny-own-domain\)/),
+    });
+    const named = await Examination.of({}, { files, args: ["--json", "settings/acme"] });
+    expect(named.of("settings")?.found).toBe("2 files, 1 errors and 0 warnings");
+    const none = await Examination.of({}, { files: { "empty/notes.txt": "" }, args: ["--json", "empty"] });
+    expect(none.of("settings")).toMatchObject({
+      health: "fail",
+      advice: expect.stringContaining('no settings file in "empty"'),
+    });
+  });
+});

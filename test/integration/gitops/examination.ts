@@ -1,0 +1,89 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import { createServer as createTlsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join, resolve } from "node:path";
+import type { Diagnosis } from "../../../provider/gitops/doctor";
+import { Canary } from "../../support/canary";
+import { EmptyFolder } from "../../support/packed-package";
+
+export const KEY = "sandbox-acme-ci";
+export const canary = new Canary();
+export const HOUR_MS = 3_600_000;
+
+/** What `email-security doctor` found, in a process and a folder of its own. */
+export class Examination {
+  readonly code: number | null;
+  readonly output: string;
+  readonly checks: readonly Diagnosis[];
+
+  private constructor(code: number | null, stdout: string, stderr: string) {
+    this.code = code;
+    this.output = stdout + stderr;
+    this.checks = stdout.startsWith("{") ? (JSON.parse(stdout) as { checks: Diagnosis[] }).checks : [];
+  }
+
+  static async of(
+    environment: Record<string, string>,
+    { files = {}, args = ["--json"] }: { files?: Record<string, string>; args?: string[] } = {},
+  ): Promise<Examination> {
+    await using folder = await EmptyFolder.create();
+    for (const [path, text] of Object.entries(files)) {
+      await mkdir(join(folder.path, path, ".."), { recursive: true });
+      await writeFile(join(folder.path, path), text);
+    }
+    const { PATH, HOME } = process.env;
+    const child = spawn(process.execPath, [resolve("provider/dist/cli/main.js"), "doctor", ...args], {
+      cwd: folder.path,
+      // Nothing of the developer's own: neither a tenant nor a proxy nor an account.
+      env: { PATH, HOME, PULUMI_HOME: join(folder.path, ".pulumi"), NO_COLOR: "1", ...environment },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.on("data", (chunk) => {
+      stdout += chunk;
+    });
+    child.stderr.on("data", (chunk) => {
+      stderr += chunk;
+    });
+    const [code] = (await once(child, "close")) as [number | null];
+    return new Examination(code, stdout, stderr);
+  }
+
+  of(name: string): Diagnosis | undefined {
+    return this.checks.find(({ check }) => check === name);
+  }
+
+  /** The names of those with this health, in order. */
+  with(health: Diagnosis["health"]): string[] {
+    return this.checks.filter((one) => one.health === health).map(({ check }) => check);
+  }
+}
+
+/** A service that answers everything by one listener. */
+export async function serve(listener: RequestListener, certificate?: { cert: string; key: string }) {
+  const server = certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    url: `${certificate === undefined ? "http" : "https"}://localhost:${port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+export const answering =
+  (status: number, headers: Record<string, string>, body: string): RequestListener =>
+  (_request, response) => {
+    response.writeHead(status, headers);
+    response.end(body);
+  };
+
+export const settings = { "settings/acme.yaml": "version: 1\ndeny: [evil.example]\n" };

@@ -1,0 +1,23 @@
+import { describe, expect, test } from "vitest";
+import { sized, timeLimit } from "../../support/scale";
+import { Service } from "../client/service";
+import { runClient } from "./client-process";
+import { answerPage, ENDLESS, isGivenUp, itemsOf, MOST_GROWTH_MIB, pageAsked } from "./lists";
+
+describe("a list that does not end is given up, at a cost that is bounded", () => {
+  test.for(ENDLESS.slice(sized("hostile-lists", 0, 1)))("$name", { timeout: timeLimit(120_000) }, isGivenUp);
+
+  test("what is given out is not held: items may be large where they are iterated over", async () => {
+    const pages = 12;
+    await using service = await Service.start((request, response) => {
+      const items =
+        pageAsked(request) > pages
+          ? []
+          : itemsOf(request, pageAsked(request) * 12, 12, "x".repeat(1024 * 1024));
+      answerPage(request, response, items, pages * 12);
+    });
+    const run = await runClient({ baseUrl: service.url, calls: ["threats.iterate"] });
+    expect(run.outcomes).toEqual([{ name: "threats.iterate", length: String(pages * 12).length }]);
+    expect(run.grownMiB).toBeLessThan(MOST_GROWTH_MIB);
+  });
+});

@@ -1,0 +1,103 @@
+import type { ServerResponse } from "node:http";
+import { expect } from "vitest";
+import { sized } from "../../support/scale";
+import { entry, json, type Received, Service } from "../client/service";
+import { runClient } from "./client-process";
+
+/** What reading a whole list may cost, however long the service makes it. */
+export const MOST_GROWTH_MIB = 420;
+
+export const pageAsked = ({ url }: Pick<Received, "url">) =>
+  Number(new URL(url, "http://x").searchParams.get("page") ?? 1);
+
+/** A page in the envelope of its endpoint. */
+export function answerPage(
+  { url }: Received,
+  response: ServerResponse,
+  items: readonly unknown[],
+  total: unknown,
+): void {
+  const numbers = { page: pageAsked({ url }), page_size: items.length, total };
+  if (url.includes("/settings/")) json(response, 200, { results: { items, ...numbers } });
+  else json(response, 200, { results: { items }, pagination: numbers });
+}
+
+/** Items of whatever list is asked for, numbered. */
+export function itemsOf({ url }: Pick<Received, "url">, first: number, count: number, text = ""): unknown[] {
+  const make = (at: number) => {
+    if (url.includes("vip_employees")) return { email: `vip-${at}@company.example`, comment: text };
+    if (url.includes("threats_over_time")) return { date: `day ${at}`, count_threats: 1 };
+    if (url.includes("allow_deny")) return entry(at, { comment: text });
+    return { id: `item-${at}`, subject: text };
+  };
+  return Array.from({ length: count }, (_, at) => make(first + at));
+}
+
+const READINGS = ["allowDenyEntries.readAll", "vipEmployees.readAll"];
+const ITERATORS = [
+  "allowDenyEntries.iterate",
+  "vipEmployees.iterate",
+  "threats.iterate",
+  "phishingReports.iterate",
+  "metrics.iterateThreatsOverTime",
+];
+
+export interface Endless {
+  readonly name: string;
+  readonly perPage: number;
+  readonly text?: string;
+  readonly total?: unknown;
+  readonly calls: readonly string[];
+  readonly bound: string;
+  readonly mostRequests: number;
+}
+export const ENDLESS: readonly Endless[] = [
+  {
+    name: "ever new items, and no total",
+    perPage: 10_000,
+    calls: sized("hostile-lists", [...READINGS, ...ITERATORS], ["allowDenyEntries.readAll"]),
+    bound: "500000 items",
+    mostRequests: 51,
+  },
+  {
+    name: "ever new items, and a total that is never reached",
+    perPage: 10_000,
+    total: Number.MAX_SAFE_INTEGER,
+    calls: sized("hostile-lists", [...READINGS, ...ITERATORS], ["threats.iterate"]),
+    bound: "500000 items",
+    mostRequests: 51,
+  },
+  {
+    name: "items that are large",
+    perPage: 12,
+    text: "x".repeat(1024 * 1024),
+    total: 1e9,
+    calls: sized("hostile-lists", READINGS, ["allowDenyEntries.readAll"]),
+    bound: "134217728 characters",
+    mostRequests: 12,
+  },
+];
+
+export async function isGivenUp({
+  perPage,
+  text = "",
+  total,
+  calls,
+  bound,
+  mostRequests,
+}: Endless): Promise<void> {
+  await using service = await Service.start((request, response) => {
+    answerPage(request, response, itemsOf(request, pageAsked(request) * perPage, perPage, text), total);
+  });
+  const run = await runClient({ baseUrl: service.url, calls });
+  expect([run.exitCode, run.complaints]).toEqual([0, ""]);
+  for (const outcome of run.outcomes) {
+    expect(outcome).toMatchObject({
+      code: "ERR_LIST_UNSTABLE",
+      message: expect.stringContaining(`within ${bound};`),
+    });
+  }
+  expect(run.outcomes).toHaveLength(calls.length);
+  expect(service.received.length).toBeLessThanOrEqual(calls.length * mostRequests);
+  expect(run.grownMiB).toBeLessThan(MOST_GROWTH_MIB);
+}

@@ -1,0 +1,331 @@
+import type { Socket } from "node:net";
+import { gzipSync } from "node:zlib";
+import { expect } from "vitest";
+import { sized } from "../../support/scale";
+import { ENDPOINTS, endpointOf, wrapped } from "../client/endpoints";
+import { runClient } from "./client-process";
+import { type Attack, HostileService, pour, says } from "./hostile-service";
+
+const MIB = 1024 * 1024;
+const GIB = 1024 * MIB;
+/** What one answer may cost, however it is made. */
+const MOST_GROWTH_MIB = 220;
+/** What one answer may take from the service: the limit, and what lies in buffers on the way. */
+const MOST_TAKEN_BYTES = 24 * MIB;
+
+const EVERY_ENDPOINT = ENDPOINTS.map(({ name }) => name);
+/** A write: what it reads of an answer, all others read too. */
+const SAMPLE = sized("hostile-sizes", EVERY_ENDPOINT, ["vipEmployees.add"]);
+
+export interface Case {
+  readonly attack: Attack;
+  readonly code: string;
+  readonly calls?: readonly string[];
+  /** How often a read is tried. Default: once. */
+  readonly tries?: number;
+  readonly timeoutMs?: number;
+  /** How many bytes go over the wire for one of the answer. Default: one. */
+  readonly overhead?: number;
+}
+
+/** An answer of JSON that goes on for 1 GiB. */
+function flood(name: string, headers: Record<string, string>, status = 200): Attack {
+  return {
+    name,
+    answer: async (response) => {
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.write('{"results": "');
+      await pour(response as unknown as Socket, Buffer.alloc(64 * 1024, "x"), GIB);
+      response.end('"}');
+    },
+  };
+}
+
+/** A head of HTTP that goes on for ever. */
+function endlessHead(name: string, begin: string, repeated: string): Attack {
+  return {
+    name,
+    raw: async (socket) => {
+      socket.write(begin);
+      await pour(socket, Buffer.from(repeated.repeat(1000)), GIB);
+    },
+  };
+}
+
+/** 15 MiB of the same. */
+function filled(open: string, repeated: string, close: string): string {
+  return open + repeated.repeat(Math.floor((15 * MIB) / Buffer.byteLength(repeated))) + close;
+}
+
+/** 1 GiB of one letter, compressed; members of gzip may follow each other. */
+function gzipBomb(): Buffer {
+  const member = gzipSync(Buffer.alloc(64 * MIB, "x"));
+  return Buffer.concat(Array.from({ length: 16 }, () => member));
+}
+
+const TOO_LARGE: readonly Case[] = [
+  { attack: flood("1 GiB, chunked", {}), code: "ERR_RESPONSE_TOO_LARGE" },
+  {
+    attack: flood("1 GiB, announced", { "content-length": String(GIB + 15) }),
+    code: "ERR_RESPONSE_TOO_LARGE",
+  },
+  {
+    attack: says("a gzip bomb of 1 GiB", gzipBomb(), { "content-encoding": "gzip" }),
+    code: "ERR_CONTENT_TYPE",
+  },
+  {
+    attack: says("10 million nested arrays", `{"results":${"[".repeat(10_000_000)}`),
+    code: "ERR_RESPONSE_TOO_LARGE",
+  },
+  {
+    attack: says("8 million nested arrays, closed", `{"results":${"[".repeat(8e6)}${"]".repeat(8e6)}}`),
+    code: "ERR_RESPONSE_TOO_LARGE",
+  },
+];
+
+const ITEMS = "vipEmployees.list";
+
+const MADE_BIG: readonly Case[] = [
+  {
+    attack: says("5 million objects", filled('{"results":[', "{},", "{}]}")),
+    code: "ERR_RESPONSE_TOO_LARGE",
+  },
+  {
+    attack: says("5 million properties", filled('{"results":{', '"a":0,', '"b":0}}')),
+    code: "ERR_RESPONSE_TOO_LARGE",
+  },
+  {
+    attack: says(
+      "half a million wrong items",
+      `{"results":{"items":[${"{},".repeat(490_000)}{}],"total":1}}`,
+    ),
+    code: "ERR_RESPONSE_TOO_LARGE",
+    calls: ["allowDenyEntries.list"],
+  },
+  {
+    attack: says("half a million items that are no objects", `{"results":[${"7,".repeat(490_000)}7]}`),
+    code: "ERR_RESPONSE_TOO_LARGE",
+    calls: ["threats.byInternetMessageId", "phishingReports.byReportInternetMessageId"],
+  },
+  {
+    attack: says("half a million addresses that are none", `{"not_in_org":[${"7,".repeat(490_000)}7]}`),
+    code: "ERR_INVALID_RESPONSE",
+    calls: ["vipEmployees.add"],
+  },
+  {
+    attack: says("half a million nested arrays in a field that nobody knows", nestedBeside(490_000)),
+    code: "",
+    calls: [ITEMS],
+  },
+  {
+    attack: says("a key of 15 MiB", filled('{"', "k", '":0}')),
+    code: "ERR_INVALID_RESPONSE",
+  },
+  {
+    attack: says("a number of 15 million digits", filled('{"results":', "9", "}")),
+    code: "ERR_INVALID_RESPONSE",
+  },
+  { attack: says("15 MiB of escapes", filled('{"error":"', "\\u0007", '"}')), code: "ERR_WRONG_ENVELOPE" },
+  {
+    attack: says("15 MiB of control characters", filled("", "\u0007", "")),
+    code: "ERR_BROKEN_BODY",
+    tries: 4,
+  },
+  {
+    attack: says("15 MiB of white space", filled("", " ", "")),
+    code: "ERR_EMPTY_BODY",
+    // To a deletion, a success without a body is one.
+    calls: SAMPLE.filter((name) => !name.endsWith(".delete")),
+  },
+  {
+    attack: says("15 MiB that is no UTF-8", Buffer.alloc(15 * MIB, 0xff)),
+    code: "ERR_BROKEN_BODY",
+    tries: 4,
+  },
+  {
+    attack: says("15 MiB of backslashes", filled('{"results":"', "\\\\", '"}')),
+    code: "ERR_INVALID_RESPONSE",
+  },
+  {
+    attack: says("15 MiB of HTML", filled("<html>", "<p>\u0007", ""), { "content-type": "text/html" }),
+    code: "ERR_HTML_RESPONSE",
+  },
+];
+
+/** What lists anything, be it five of the top or a whole list. */
+const LISTING = ENDPOINTS.filter(({ envelope }) => envelope !== "object").map(({ name }) => name);
+
+/** Answers each of these endpoints with so many of its smallest rows, or as many as 15 MiB hold. */
+function rows(count: number, names: readonly string[] = LISTING): Attack {
+  return {
+    name: `${count} small rows`,
+    answer: (response) => {
+      const path = response.req.url?.split("?")[0] ?? "";
+      const name = names.find((one) => isAt(endpointOf(one).row, path)) ?? "";
+      const { envelope, content } = endpointOf(name);
+      const row = JSON.stringify(content);
+      const fitting = Math.min(count, Math.floor((15 * MIB) / (row.length + 1)));
+      const [before = "", after] = JSON.stringify(wrapped(envelope, "ROWS")).split('"ROWS"');
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(`${before}${`${row},`.repeat(fitting - 1)}${row}${after}`);
+    },
+  };
+}
+
+/** Whether a path is that of a row of the reference's summary. */
+function isAt(row: string, path: string): boolean {
+  const [method, at = ""] = row.split(" ");
+  return method === "GET" && path.startsWith(at.replace(/\{.*/, "")) && at.includes("{") === (at !== path);
+}
+
+const ROWS: readonly Case[] = [
+  { attack: rows(490_000), code: "ERR_RESPONSE_TOO_LARGE", calls: LISTING },
+  // So many are read, so that a service may give a whole list at once.
+  ...sized(
+    "hostile-sizes",
+    LISTING.filter((name) => endpointOf(name).envelope !== "items"),
+    ["vipEmployees.list", "threats.list"],
+  ).map((name) => ({ attack: rows(50_000, [name]), code: "", calls: [name] })),
+  {
+    attack: says(
+      "100 thousand parts of one row",
+      `{"results":[{"id":"t","threat_indicators":[${"{},".repeat(99_000)}{}]}]}`,
+    ),
+    code: "",
+    calls: ["threats.byInternetMessageId"],
+  },
+  {
+    attack: says(
+      "900 thousand addresses",
+      `{"results":{"added":[${'"a@b.example",'.repeat(900_000)}""],"already_vip":[],"not_in_org":[]}}`,
+    ),
+    code: "",
+    calls: ["vipEmployees.add"],
+  },
+];
+
+function nestedBeside(depth: number): string {
+  const nested = "[".repeat(depth) + "]".repeat(depth);
+  return `{"results":{"items":[],"total":0,"page":1,"more":${nested}}}`;
+}
+
+const HEADS: readonly Case[] = [
+  {
+    attack: endlessHead("a header without an end", "HTTP/1.1 200 OK\r\nx-long: ", "x".repeat(60)),
+    code: "ERR_NETWORK",
+    tries: 4,
+  },
+  {
+    attack: endlessHead("headers without an end", "HTTP/1.1 200 OK\r\n", "x-more: 1\r\n"),
+    code: "ERR_NETWORK",
+    tries: 4,
+  },
+  {
+    attack: endlessHead(
+      "interim answers without an end",
+      "",
+      "HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n",
+    ),
+    code: "ERR_TIMEOUT",
+    tries: 4,
+    timeoutMs: 250,
+  },
+  {
+    attack: endlessHead(
+      "trailers without an end",
+      "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n",
+      "x-more: 1\r\n",
+    ),
+    code: "ERR_BROKEN_BODY",
+    tries: 4,
+  },
+  {
+    attack: endlessHead(
+      "chunks with extensions without an end",
+      "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",
+      "2;x=1\r\n  \r\n",
+    ),
+    code: "ERR_RESPONSE_TOO_LARGE",
+    calls: ["allowDenyEntries.list"],
+    overhead: 6,
+  },
+  {
+    attack: {
+      name: "a body that drips without an end",
+      answer: (response) => {
+        response.writeHead(200, { "content-type": "application/json" });
+        const drip = setInterval(() => response.write(" "), 20);
+        response.on("close", () => clearInterval(drip));
+      },
+    },
+    code: "ERR_TIMEOUT",
+    tries: 4,
+    timeoutMs: 250,
+  },
+  {
+    attack: {
+      name: "headers that drip without an end",
+      raw: (socket) => {
+        socket.write("HTTP/1.1 200 OK\r\n");
+        const drip = setInterval(() => socket.write("x: 1\r\n"), 20);
+        socket.on("close", () => clearInterval(drip));
+      },
+    },
+    code: "ERR_TIMEOUT",
+    tries: 4,
+    timeoutMs: 250,
+  },
+  { attack: flood("1 GiB under 400", {}, 400), code: "ERR_BAD_REQUEST" },
+  { attack: flood("1 GiB under 500", {}, 500), code: "ERR_SERVER", tries: 4 },
+];
+
+/** All cases, and the endpoints that meet each but where it says so itself. */
+export const GROUPS: readonly (readonly [
+  what: string,
+  cases: readonly Case[],
+  endpoints: readonly string[],
+])[] = [
+  ["too large", TOO_LARGE, SAMPLE],
+  ["made to take more than its size", MADE_BIG, SAMPLE],
+  ["of many rows", ROWS, []],
+  ["without an end", HEADS, SAMPLE],
+];
+
+/** What `npm test` runs of each. */
+const BRIEFLY = [
+  "1 GiB, chunked",
+  "half a million nested arrays in a field that nobody knows",
+  "490000 small rows",
+  "headers without an end",
+];
+
+export function isBrief({ attack: { name } }: Case): boolean {
+  return BRIEFLY.includes(name);
+}
+
+export async function costsABoundedTimeAndMemory(
+  { attack, code, calls: own, tries = 1, timeoutMs, overhead = 1 }: Case,
+  endpoints: readonly string[],
+): Promise<void> {
+  const calls = own ?? endpoints;
+  await using service = await HostileService.start(attack);
+  const run = await runClient({
+    baseUrl: service.url,
+    calls,
+    atOnce: timeoutMs !== undefined,
+    options: timeoutMs === undefined ? {} : { timeoutMs },
+  });
+  expect({ ...run, grownMiB: 0 }).toEqual({
+    outcomes: expect.any(Array),
+    grownMiB: 0,
+    exitCode: 0,
+    complaints: "",
+  });
+  expect(run.outcomes.map((outcome) => [outcome.name, outcome.code ?? ""]).sort()).toEqual(
+    calls.map((name) => [name, code]).sort(),
+  );
+  expect(run.grownMiB).toBeLessThan(MOST_GROWTH_MIB);
+  expect(service.requests).toBeLessThanOrEqual(calls.length * tries);
+  await service[Symbol.asyncDispose]();
+  expect(service.bytes / service.requests).toBeLessThan(MOST_TAKEN_BYTES * overhead);
+}

@@ -1,0 +1,19 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { Canary } from "../../support/canary";
+import { EmptyFolder, packPackage } from "../../support/packed-package";
+
+const canary = new Canary();
+const { key } = canary;
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+test("the packed package holds nothing of the environment in which it was packed", async () => {
+  await using folder = await EmptyFolder.create();
+  vi.stubEnv("EMAIL_SECURITY_API_KEY", key);
+  vi.stubEnv("EMAIL_SECURITY_BASE_URL", `https://${Buffer.from(key).toString("hex")}.example`);
+  const { files } = await packPackage(folder.path);
+  expect(await canary.findInFolder(folder.path)).toEqual([]);
+  expect(files.filter((path) => !/^(dist\/|package\.json$|README|LICENSE|CHANGELOG)/.test(path))).toEqual([]);
+});

@@ -1,0 +1,95 @@
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach } from "vitest";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { answering, type Row } from "../../support/answering";
+import { type CommandRun, commandLine } from "../../support/command-line";
+import { Workshop } from "../engine-setup/workshop";
+
+export const KEY = "sandbox-acme-ci";
+const SETTINGS = "version: 1\ndeny:\n  - { value: declared.example, comment: INC-1 }\n";
+/** What a pipeline that serves many tenants has in its environment. */
+export const KEYS = { T0_API_KEY: KEY, GLOBEX_KEY: "canary-globex", INITECH_TOKEN: "canary-initech" };
+
+/** What the service holds by the console's hand. */
+let clicked: readonly Row[] = [];
+
+/** What stands in the console from now on, for this test. */
+export function click(rows: readonly Row[]): void {
+  clicked = rows;
+}
+
+let sandbox: Sandbox;
+beforeAll(async () => {
+  const asHeld = answering(
+    () => clicked,
+    () => [],
+  );
+  sandbox = await startSandbox({
+    scenario: "empty",
+    intercept: (request) => (clicked.length === 0 ? undefined : asHeld.intercept(request)),
+  });
+});
+afterAll(async () => {
+  await sandbox.close();
+});
+beforeEach(() => {
+  clicked = [];
+});
+
+/** A working folder, with fake programs that write down the environment they are started in. */
+export class Machine extends Workshop {
+  readonly work = join(this.folder, "work");
+
+  constructor() {
+    super();
+    this.write("work/settings/t0.yaml", SETTINGS);
+    this.write(
+      "work/tenants.yaml",
+      `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_API_KEY" }, settings: "settings/{name}.yaml" }\ntenants: { t0: {} }\n`,
+    );
+    for (const folder of ["state", "seen"]) mkdirSync(join(this.folder, folder));
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"]) this.program(host, "");
+    const record = (words: string) => `env > "${this.folder}/seen/${words}.$$"`;
+    this.program(
+      "pulumi",
+      `${record("pulumi $1 $2")}
+case "$*" in
+  version) echo v3.300.0 ;;
+  *whoami*) echo '{"url":"file:///state"}' ;;
+  *"stack ls"*) echo '[]' ;;
+  *"stack export"*) echo '{"version":3,"deployment":{}}' ;;
+  *" up "*) [ ! -e "${this.folder}/hang" ] || { echo $$ > "${this.folder}/hanging"; exec sleep 600; } ;;
+  *) echo "error: no stack named 'x' found" >&2; exit 255 ;;
+esac`,
+    );
+    this.program("git", `${record("git $1")}\nexit 1`);
+  }
+
+  async run(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandRun> {
+    return await commandLine(this.work, { ...this.environment, ...environment })(...args);
+  }
+
+  get environment(): NodeJS.ProcessEnv {
+    return {
+      ...this.env,
+      PULUMI_BACKEND_URL: `file://${this.folder}/state`,
+      PULUMI_CONFIG_PASSPHRASE: "",
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_KEY_VARIABLES: "T0_API_KEY",
+      EMAIL_SECURITY_API_KEY: KEY,
+      ...KEYS,
+    };
+  }
+
+  /** What was started, by its first words, with its environment. */
+  get seen(): ReadonlyMap<string, string> {
+    const folder = join(this.folder, "seen");
+    return new Map(
+      readdirSync(folder).map((name) => [
+        name.replace(/\.\d+$/, "").trim(),
+        readFileSync(join(folder, name), "utf8"),
+      ]),
+    );
+  }
+}

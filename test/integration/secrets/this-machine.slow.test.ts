@@ -1,0 +1,130 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { hasShell } from "../engine-setup/workshop";
+
+import { click, Machine } from "./machine";
+
+/*
+ * What others on the same machine, and the programs that are started on it, get to see of a tenant: nothing that they don't need.
+ */
+
+describe("a file with what a tenant holds", () => {
+  const REPORTS: readonly (readonly [verb: string, args: readonly string[], files: readonly string[]])[] = [
+    [
+      "plan",
+      [
+        "plan",
+        "settings/t0.yaml",
+        "--no-evidence",
+        "--markdown",
+        "a.md",
+        "--html",
+        "a.html",
+        "--json",
+        "a.json",
+      ],
+      ["a.md", "a.html", "a.json"],
+    ],
+    ["drift", ["drift", "settings/t0.yaml", "--markdown", "a.md", "--json", "a.json"], ["a.md", "a.json"]],
+    ["lint", ["lint", "settings/t0.yaml", "--sarif", "a.sarif"], ["a.sarif"]],
+    ["csv export", ["csv", "export", "settings/t0.yaml", "--out", "a.csv"], ["a.csv"]],
+    ["suggest", ["suggest", "settings/t0.yaml", "--patch", "a.patch"], ["a.patch"]],
+    ["export", ["export", "--to", "out"], ["out/settings.yaml"]],
+    ["export --pulumi-import", ["export", "--pulumi-import", "a.json"], ["a.json"]],
+    [
+      "rollout",
+      ["rollout", "tenants.yaml", "--markdown", "a.md", "--html", "a.html", "--json", "a.json"],
+      ["a.md", "a.html", "a.json", ".email-security/rollouts.db"],
+    ],
+  ];
+
+  it.runIf(hasShell).each(REPORTS)(
+    "by %s is this user's alone, and one that is there keeps its mode",
+    async (_verb, args, files) => {
+      using machine = new Machine();
+      const mode = (file: string): string => (statSync(join(machine.work, file)).mode & 0o777).toString(8);
+      const run = await machine.run(args);
+      for (const file of files) expect([file, mode(file)], run.output).toEqual([file, "600"]);
+      const [first = ""] = files;
+      if (!first.startsWith("a.") || args.includes("--pulumi-import")) return;
+      machine.write(`work/${first}`, "");
+      chmodSync(join(machine.work, first), 0o644);
+      await machine.run(args);
+      expect(mode(first)).toBe("644");
+    },
+  );
+});
+
+describe.skipIf(!hasShell)("a run that was killed", () => {
+  it("leaves a plan only until the next", async () => {
+    using machine = new Machine();
+    const temporary = join(machine.folder, "tmp");
+    mkdirSync(temporary);
+    const args = ["apply", "settings/t0.yaml", "--stack", "dev", "--no-evidence", "--yes"];
+    machine.write("hang", "");
+    const child = spawn(process.execPath, [resolve("provider/dist/cli/main.js"), ...args], {
+      cwd: machine.work,
+      env: { ...machine.environment, TMPDIR: temporary },
+      stdio: "ignore",
+    });
+    const hanging = join(machine.folder, "hanging");
+    const pid = await vi.waitUntil(
+      () => existsSync(hanging) && Number(readFileSync(hanging, "utf8")),
+      60_000,
+    );
+    child.kill("SIGKILL");
+    await once(child, "close");
+    process.kill(pid, "SIGKILL");
+    const [left = "", ...more] = readdirSync(temporary);
+    expect(more).toEqual([]);
+    expect(readFileSync(join(temporary, left, "plan.json"), "utf8")).toContain("declared.example");
+    rmSync(join(machine.folder, "hang"));
+    const { code, output } = await machine.run(args, { TMPDIR: temporary });
+    expect([code, output]).toEqual([0, output]);
+    expect(readdirSync(temporary)).toEqual([]);
+  });
+});
+
+describe("what was clicked in the console", () => {
+  it("is told as text by drift --adopt, a line each", async () => {
+    using machine = new Machine();
+    const clicked = Object.values(HOSTILE).map((text, index) => ({
+      id: `ade_${index}`,
+      list: "deny",
+      entry_type: "domain",
+      value: `${text}\nWrote settings/t0.yaml.\n`.toWellFormed(),
+      comment: text.toWellFormed(),
+      created_at: "2026-01-01T00:00:00Z",
+      updated_at: "2026-01-01T00:00:00Z",
+      created_by: text.toWellFormed(),
+      verdict_scope: "global",
+    }));
+    click(clicked);
+    const { output, stderr } = await machine.run(["drift", "settings/t0.yaml", "--adopt"]);
+    expect(stderr.match(/^Not adopted: /gm)?.length, output).toBe(clicked.length);
+    expect(stderr).not.toMatch(/^wrote /im);
+    expect(commandsIn(output)).toEqual([]);
+  });
+});
+
+describe("a password in --database", () => {
+  it.each([["rollout", "list"], ["worker"]])(
+    "is told of once by %s, with where it is to be, and is never repeated",
+    async (...verb) => {
+      using machine = new Machine();
+      const place = "postgres://me:s3cr3t-w0rd@127.0.0.1:1/rollouts";
+      const run = await machine.run([...verb, "--database", place]);
+      expect(run.code).toBe(1);
+      expect(run.output.match(/^warning: /gm)?.length).toBe(1);
+      expect(run.output).toMatch(/EMAIL_SECURITY_DATABASE.*PGPASSWORD.*~\/\.pgpass/);
+      expect(run.output).not.toContain("s3cr3t");
+      const named = await machine.run([...verb, "--database", place.replace(":s3cr3t-w0rd", "")]);
+      const set = await machine.run(verb, { EMAIL_SECURITY_DATABASE: place });
+      for (const { output } of [named, set]) expect(output).not.toMatch(/warning: |s3cr3t/);
+    },
+  );
+});

@@ -1,0 +1,88 @@
+import http2 from "node:http2";
+import { createRequire } from "node:module";
+import { setImmediate as turn } from "node:timers/promises";
+import { promisify } from "node:util";
+
+/*
+ * Runs providers one after the other in one process: each the program as it is built, loaded anew with all that is ours,
+ * in an environment of its own. What others wrote and a provider uses is loaded once: most of a start goes into that.
+ */
+
+/** A provider to run. */
+interface Begin {
+  readonly program: string;
+  readonly engine: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** The folder of what is ours. */
+  readonly ours: string;
+}
+
+/** How many turns of the event loop what was closed may take to be gone. */
+const TURNS = 10;
+
+const servers = new Set<http2.Http2Server>();
+const connections = new Set<http2.ServerHttp2Session>();
+const { createServer } = http2;
+http2.createServer = ((...args: Parameters<typeof createServer>) => {
+  const server = createServer(...args);
+  servers.add(server);
+  return server.on("session", (connection) => {
+    connections.add(connection);
+    connection.once("close", () => connections.delete(connection));
+  });
+}) as typeof createServer;
+
+process.on("message", (message: Begin | { readonly end: true }) => {
+  if ("end" in message) void end();
+  else begin(message);
+});
+
+const emitters: readonly NodeJS.EventEmitter[] = [process, process.stdin];
+const ownListeners = emitters.map((emitter) => new Set(listenersOf(emitter).map(({ listener }) => listener)));
+const idle = underWay();
+
+function begin({ program, engine, environment, ours }: Begin): void {
+  for (const name of Object.keys(process.env)) delete process.env[name];
+  Object.assign(process.env, environment);
+  process.argv = [process.execPath, program, engine];
+  const require = createRequire(`${process.cwd()}/`);
+  for (const file of Object.keys(require.cache)) {
+    if (file === program || file.startsWith(ours)) delete require.cache[file];
+  }
+  require(program);
+}
+
+/** Takes back what the program did to the process, and tells what of it is still under way. */
+async function end(): Promise<void> {
+  const closed = [...servers].map((server) => promisify(server.close.bind(server))());
+  for (const connection of connections) connection.destroy();
+  servers.clear();
+  for (const [at, emitter] of emitters.entries()) {
+    for (const { event, listener } of listenersOf(emitter)) {
+      if (!ownListeners[at]?.has(listener)) emitter.off(event, listener);
+    }
+  }
+  await Promise.all(closed);
+  for (let turns = 0; turns < TURNS && left().length > 0; turns++) await turn();
+  // So that what was printed before is read before: another provider's lines come after it.
+  for (const stream of [process.stdout, process.stderr]) stream.write("provider-host: ended\n");
+  process.send?.({ left: left() });
+}
+
+function listenersOf(emitter: NodeJS.EventEmitter) {
+  return emitter.eventNames().flatMap((event) =>
+    // As they were added: `once` wraps them.
+    emitter.rawListeners(event).map((listener) => ({ event, listener: listener as () => void })),
+  );
+}
+
+/** What keeps this process from ending, of each kind how much: requests and pauses of what runs. */
+function underWay(): Map<string, number> {
+  const kinds = new Map<string, number>();
+  for (const kind of process.getActiveResourcesInfo()) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  return kinds;
+}
+
+function left(): string[] {
+  return [...underWay()].filter(([kind, count]) => count > (idle.get(kind) ?? 0)).map(([kind]) => kind);
+}

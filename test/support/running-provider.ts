@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { compiled } from "./compile-cache";
+
+/** A provider that runs, and listens. */
+export interface RunningProvider {
+  readonly port: string;
+  kill(signal: NodeJS.Signals): void;
+  /** Ends it, whatever it does; done when nothing of it is left. */
+  stop(): Promise<void>;
+}
+
+export interface ProviderStart {
+  /** Where the engine would be reached. */
+  readonly engine: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Is handed each line that it prints, but the port. */
+  readonly print: (line: string) => void;
+}
+
+/** A provider in a process of its own, as the engine starts it. */
+export async function runAlone(
+  [executable = "", ...args]: readonly string[],
+  { engine, environment, print, cwd }: ProviderStart & { readonly cwd: string },
+): Promise<RunningProvider> {
+  const child = new Child(
+    spawn(executable, [...args, engine], { cwd, stdio: "pipe", env: whole(environment) }),
+  );
+  const port = await child.port(print);
+  return { port, kill: (signal) => child.kill(signal), stop: async () => await child.end() };
+}
+
+const HOST = join(__dirname, "provider-host.mts");
+const OURS = join(__dirname, "../../provider/");
+
+/** The hosts that run nothing at the moment: each of vitest's workers has its own, for all of its files. */
+const resting: Child[] = [];
+
+/**
+ * A provider in a process that has run others before (`provider-host.mts`): its program is loaded anew there, with all
+ * that is ours, in a tenth of the time that a process takes. For what is told of a provider, not of its process.
+ */
+export async function runInHost(
+  program: string,
+  { engine, environment, print }: ProviderStart,
+): Promise<RunningProvider> {
+  const host = resting.pop() ?? newHost();
+  const port = host.port(print);
+  host.send({ program, engine, environment: whole(environment), ours: OURS });
+  return {
+    port: await port,
+    kill: (signal) => host.kill(signal),
+    async stop() {
+      if (await isFree(host)) resting.push(host);
+      else await host.end();
+    },
+  };
+}
+
+function newHost(): Child {
+  return new Child(
+    spawn(process.execPath, [HOST], { stdio: ["pipe", "pipe", "pipe", "ipc"], env: whole({}) }),
+  );
+}
+
+/** Ends what a host runs, and answers whether it can run another: not where it ended itself, or something is under way still. */
+async function isFree(host: Child): Promise<boolean> {
+  const answer = host.answerTo({ end: true });
+  const printed = host.printsTwice("provider-host: ended");
+  const { left } = ((await answer) ?? { left: ["nothing"] }) as { readonly left: readonly string[] };
+  if (left.length === 0) await printed;
+  return left.length === 0;
+}
+
+function whole(environment: Readonly<Record<string, string>>): Record<string, string | undefined> {
+  return { PATH: process.env["PATH"], ...compiled(), ...environment };
+}
+
+/** A child process, and what it prints on either stream. */
+class Child {
+  readonly #process: ChildProcess;
+  /** Undefined, once it has ended. */
+  readonly #ended: Promise<undefined>;
+  #take: (line: string) => void = () => undefined;
+
+  constructor(child: ChildProcess) {
+    this.#process = child;
+    this.#ended = new Promise((resolve) => child.once("exit", () => resolve(undefined)));
+    for (const input of [child.stdout, child.stderr]) {
+      if (input !== null) createInterface({ input }).on("line", (line) => this.#take(line));
+    }
+  }
+
+  /** The port that it prints; the other lines are handed on, until something else is waited for. */
+  async port(print: (line: string) => void): Promise<string> {
+    const lines: string[] = [];
+    const found = new Promise<string>((resolve) => {
+      this.#take = (line) => {
+        if (/^\d+$/.test(line)) return resolve(line);
+        lines.push(line);
+        print(line);
+      };
+    });
+    const port = await Promise.race([found, this.#ended]);
+    if (port !== undefined) return port;
+    throw new Error(`the provider process ended with ${this.#process.exitCode}: ${lines.join("\n")}`);
+  }
+
+  /** Resolves when both streams have shown this line; those before it are handed on still. */
+  async printsTwice(wanted: string): Promise<void> {
+    const take = this.#take;
+    let times = 0;
+    await new Promise<void>((resolve) => {
+      this.#take = (line) => {
+        if (line !== wanted) take(line);
+        else if (++times === 2) resolve();
+      };
+    });
+  }
+
+  /** Undefined where the process ends instead. */
+  async answerTo(message: object): Promise<unknown> {
+    if (!this.#process.connected) return undefined;
+    const answered = once(this.#process, "message") as Promise<[unknown]>;
+    this.#process.send(message);
+    return (await Promise.race([answered, this.#ended]))?.[0];
+  }
+
+  send(message: object): void {
+    this.#process.send(message);
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
+  async end(): Promise<void> {
+    this.kill("SIGKILL");
+    await this.#ended;
+  }
+}
