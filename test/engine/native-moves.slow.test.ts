@@ -11,12 +11,11 @@ it("moves a stack from native to dynamic and back by aliases, with explicit Prov
   for (const front of ["dynamic", "native"] as const) {
     await project.write(program(front, { provider: sandbox.url, aliases: true }));
     expect(changesIn(await project.up()).join("\n")).not.toMatch(/created|deleted|replaced/);
+    expect(stack.trace()).toEqual([]);
     await expectManagedBy(front, stack);
     // The aliases have done what they are for.
     await project.write(program(front, { provider: sandbox.url }));
-    await project.up("--expect-no-changes");
-    expect(stack.trace()).toEqual([]);
-    await project.refresh("--expect-no-changes");
+    await project.up("--refresh", "--expect-no-changes");
     expect(stack.writes()).toEqual([]);
     expect(stack.holds()).toEqual(before);
   }

@@ -41,39 +41,52 @@ async function applied(sandbox: Sandbox, program: string, plugin = false): Promi
 }
 
 it.each([
-  ["a program of dynamic resources", ENTRIES, false],
-  ["a program over the native plugin", ENTRIES.replace('security"', 'security/native"'), true],
-])("%s: nothing is written where all that its state says is gone", async (_what, program, plugin) => {
-  await using sandbox = await twoTenants({ people: false });
-  await using project = await applied(sandbox, program, plugin);
-  const before = (await project.state("--stack", "acme")).text;
-  const held = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
-  for (const args of [
-    ["refresh", "--yes", "--skip-preview"],
-    ["preview", "--refresh"],
-    ["up", "--yes", "--refresh", "--skip-preview"],
-    ["destroy", "--yes", "--skip-preview"],
-  ]) {
-    const run = await project.runWith(keyOf("globex"), ...args, "--stack", "acme");
-    expect([args[0], run.code]).toEqual([args[0], 1]);
-    expect(run.output).toMatch(ALL_GONE);
-    expect(run.output).toContain("[ERR_OTHER_TENANT]");
-  }
-  // Without a refresh, what is new or changed is the first that reaches the tenant.
-  await project.write(`${program}new AllowDenyEntry("new", { list: "deny", value: "new.example" });\n`);
-  const up = await project.runWith(keyOf("globex"), "up", "--yes", "--skip-preview", "--stack", "acme");
-  expect(up.output).toMatch(ALL_GONE);
-  expect(writesOf(sandbox)).toEqual([]);
-  expect(held()).toEqual([6, 6]);
-  const resources = (text: string): unknown =>
-    (JSON.parse(text) as { deployment: { resources: { urn: string; id?: string }[] } }).deployment.resources
-      .map(({ urn, id }) => `${urn} ${id}`)
-      .sort();
-  expect(resources((await project.state("--stack", "acme")).text)).toEqual(resources(before));
-  // With its own key, the run after it has only the new one to make.
-  await project.runWith(keyOf("acme"), "up", "--yes", "--refresh", "--skip-preview", "--stack", "acme");
-  expect(writesOf(sandbox)).toEqual(["POST /api/v1/settings/allow_deny_entries"]);
-});
+  [
+    "a program of dynamic resources",
+    {
+      program: ENTRIES,
+      plugin: false,
+      commands: ["refresh --yes --skip-preview", "up --yes --refresh --skip-preview"],
+    },
+  ],
+  [
+    "a program over the native plugin",
+    {
+      program: ENTRIES.replace('security"', 'security/native"'),
+      plugin: true,
+      commands: ["preview --refresh", "destroy --yes --skip-preview"],
+    },
+  ],
+])(
+  "%s: nothing is written where all that its state says is gone",
+  async (_what, { program, plugin, commands }) => {
+    await using sandbox = await twoTenants({ people: false });
+    await using project = await applied(sandbox, program, plugin);
+    const before = (await project.state("--stack", "acme")).text;
+    const held = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
+    for (const command of commands) {
+      const args = command.split(" ");
+      const run = await project.runWith(keyOf("globex"), ...args, "--stack", "acme");
+      expect([args[0], run.code]).toEqual([args[0], 1]);
+      expect(run.output).toMatch(ALL_GONE);
+      expect(run.output).toContain("[ERR_OTHER_TENANT]");
+    }
+    // Without a refresh, what is new or changed is the first that reaches the tenant.
+    await project.write(`${program}new AllowDenyEntry("new", { list: "deny", value: "new.example" });\n`);
+    const up = await project.runWith(keyOf("globex"), "up", "--yes", "--skip-preview", "--stack", "acme");
+    expect(up.output).toMatch(ALL_GONE);
+    expect(writesOf(sandbox)).toEqual([]);
+    expect(held()).toEqual([6, 6]);
+    const resources = (text: string): unknown =>
+      (JSON.parse(text) as { deployment: { resources: { urn: string; id?: string }[] } }).deployment.resources
+        .map(({ urn, id }) => `${urn} ${id}`)
+        .sort();
+    expect(resources((await project.state("--stack", "acme")).text)).toEqual(resources(before));
+    // With its own key, the run after it has only the new one to make.
+    await project.runWith(keyOf("acme"), "up", "--yes", "--refresh", "--skip-preview", "--stack", "acme");
+    expect(writesOf(sandbox)).toEqual(["POST /api/v1/settings/allow_deny_entries"]);
+  },
+);
 
 it("settings files: a plan, a drift, an apply and an up are refused by whose mailboxes are there", async () => {
   await using sandbox = await twoTenants();
