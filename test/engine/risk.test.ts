@@ -23,6 +23,7 @@ it("a preview refuses what is risky, shows what is accepted, and asks the servic
 
   await project.write(program(', acceptRisk: "Our test"', " (risk accepted: Until May)"));
   const accepted = await project.succeed("preview", "--diff");
+  expect(accepted).toContain("+ 3 to create");
   expect(accepted).toMatch(/acceptRisk\s*: "Our test"/);
   expect(accepted).toMatch(/acme\.net\s*: "allow \(risk accepted: Until May\): INC-7"/);
   expect(sandbox.requests).toEqual([]);
