@@ -15,7 +15,7 @@ export type FrontName = "dynamic" | "native";
 /** The front that this vitest project is about. */
 export const FRONT: FrontName = process.env["EMAIL_SECURITY_TEST_FRONT"] === "native" ? "native" : "dynamic";
 
-/** Whether each provider is run in a process of its own, as by the engine, and not only those that tests want so. */
+/** Whether each provider is run in a process of its own, as by the engine, and not only those that need one. */
 const ALL_OWN = process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own";
 
 /** The native plugin, as it is published: one file. */
@@ -35,11 +35,6 @@ export interface ProviderProcessOptions {
   readonly copy?: string;
   /** Whether it is configured before {@link ProviderProcess.start} answers. Default: true. */
   readonly isConfigured?: boolean;
-  /**
-   * Whether it is run in a process that has run no other before. Default: where it is told how its process is started, by an
-   * environment of more than our settings or by a copy, or not configured at once.
-   */
-  readonly ownProcess?: boolean;
 }
 
 /** How the two fronts are spoken to, where that differs. */
@@ -83,7 +78,7 @@ const FRONTS: Readonly<Record<FrontName, Front>> = {
 };
 
 /**
- * A real provider process, spoken to over gRPC as the engine does: Pulumi's host of dynamic resources
+ * A real provider in a process, spoken to over gRPC as the engine does: Pulumi's host of dynamic resources
  * (`@pulumi/pulumi/cmd/dynamic-provider`), in which every resource is given by its serialized shell, so that it loads the
  * built package; or the native plugin as it is built.
  */
@@ -181,13 +176,11 @@ async function run(options: ProviderProcessOptions, printed: string[]): Promise<
   return await runAlone([process.execPath, program], { ...start, cwd: process.cwd() });
 }
 
-function hasOwnProcess({
-  ownProcess,
-  environment = {},
-  isConfigured = true,
-}: ProviderProcessOptions): boolean {
-  const isOurs = Object.keys(environment).every((name) => name.startsWith("EMAIL_SECURITY_"));
-  return ALL_OWN || (ownProcess ?? !(isConfigured && isOurs));
+/** One that is told how its process is started, by an environment of more than our settings, or not configured at once. */
+function hasOwnProcess({ environment = {}, isConfigured = true }: ProviderProcessOptions): boolean {
+  return (
+    ALL_OWN || !isConfigured || !Object.keys(environment).every((name) => name.startsWith("EMAIL_SECURITY_"))
+  );
 }
 
 function clientOf({ port }: RunningProvider): ResourceProviderClient {

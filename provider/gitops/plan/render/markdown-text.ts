@@ -76,7 +76,7 @@ function joined(pieces: readonly string[]): string {
 function escapedWord(word: string): string {
   const [, before = "", core = "", after = ""] = /^([("']*)(.*?)([)"',.;:?!…]*)$/su.exec(word) ?? [];
   if (core.trim() === "") return word;
-  return PLAIN.test(core) && !COMMIT.test(core)
+  return PLAIN.test(core) && !COMMIT.test(core) && !BEGINS_LINK.test(core)
     ? word
     : `${before}${markdownCode(core, Number.POSITIVE_INFINITY)}${after}`;
 }
@@ -86,6 +86,9 @@ const PLAIN = /^(?:\p{L}+(?:['’-]\p{L}+)*|[\d.,-]{1,12}%?)$/u;
 
 /** What would be taken for a commit. */
 const COMMIT = /^[\da-f]{7,}$/i;
+
+/** What a link begins with, together with the full stop or the colon that is cut off as punctuation. */
+const BEGINS_LINK = /(?:www|mailto|xmpp)$/i;
 
 /** A `|` would end the cell of a table even in a code span. */
 function withoutPipes(text: string): string {

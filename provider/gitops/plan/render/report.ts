@@ -371,10 +371,15 @@ function countsWords(counts: readonly Count[], total: number): Words {
 
 const MOST_COUNTS = 6;
 
-/** A name of the service as words: `moved_to_trash` as "moved to trash". What is no such name is shown as it came. */
+/**
+ * A name of the service as words: `moved_to_trash` as "moved to trash". What is no such name is shown as it came; nor is
+ * one that a link would begin with, together with the full stop after it.
+ */
 export function nameWords(name: string): Words {
   if (name === "none") return ["not acted on"];
-  return /^[a-z]{1,20}(?:_[a-z]{1,20}){0,4}$/.test(name) ? [name.replaceAll("_", " ")] : [given(name)];
+  return /^(?!.*www$)[a-z]{1,20}(?:_[a-z]{1,20}){0,4}$/.test(name)
+    ? [name.replaceAll("_", " ")]
+    : [given(name)];
 }
 
 function backtestFacts({ evidence }: Plan, allows?: BacktestAllow, denies?: BacktestDeny): Fact[] {

@@ -133,6 +133,7 @@ describe("a plan as Markdown", () => {
         expect(breakoutsIn(shown)).toEqual([]);
         expect(commandsIn(shown)).toEqual([]);
       }),
+      { examples: [["www"], ["www."], ["mailto:"]] },
     );
   });
 
@@ -197,6 +198,7 @@ describe("Markdown of what came from outside", () => {
     ["a.b`c`", "`a.b` `c`"],
     ["<b>bold</b> *it*", "`<b>bold</b>` `*it*`"],
     ["commit deadbeef", "commit `deadbeef`"],
+    ["begins with www. or with mailto: alone", "begins with `www`. or with `mailto`: alone"],
   ])("the sentence %o as %s", (text, shown) => {
     expect(escapeMarkdown(text)).toBe(shown);
   });
