@@ -1,5 +1,8 @@
 import { spawn } from "node:child_process";
-import { resolve } from "node:path";
+import { built } from "./built";
+
+/** The `email-security` command as it is built. */
+export const COMMAND = built("cli/main.js", () => import("../../provider/cli/main.ts"));
 
 /** What a run of the command gave. */
 export interface CommandRun {
@@ -18,10 +21,9 @@ export type CommandLine = (...args: string[]) => Promise<CommandRun>;
  * @param environment all of its environment.
  */
 export function commandLine(folder: string, environment: NodeJS.ProcessEnv): CommandLine {
-  const command = resolve("provider/dist/cli/main.js");
   return async (...args) =>
     await new Promise((done, fail) => {
-      const child = spawn(process.execPath, [command, ...args], { cwd: folder, env: environment });
+      const child = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, env: environment });
       const texts = { stdout: "", stderr: "", output: "" };
       for (const name of ["stdout", "stderr"] as const) {
         child[name].setEncoding("utf8").on("data", (text: string) => {

@@ -1,8 +1,5 @@
 import { spawn } from "node:child_process";
-import { join } from "node:path";
-
-// The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
-const COMMAND = join(__dirname, "../../provider/dist/cli/main.js");
+import { COMMAND } from "./command-line";
 
 /** What a command wrote, and how it ended. */
 export interface CommandOutcome {

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { ensureEngine } from "../../provider/engine";
+import { built } from "./built";
 
 /** What one run of the CLI gave. */
 export interface Run {
@@ -52,6 +53,9 @@ export interface EngineProjectOptions {
    */
   readonly checksTypes?: boolean;
 }
+
+// What programs import, and the engine runs.
+built("index.js", () => [import("../../provider/index.ts"), import("../../provider/plugin/main.ts")]);
 
 /** By which the engine finds the native plugin. */
 export const PLUGIN_LINES = `plugins:

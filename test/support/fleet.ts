@@ -14,10 +14,7 @@ import {
   type ScenarioTenant,
   startSandbox,
 } from "../../provider/sandbox";
-import type { CommandRun } from "./command-line";
-
-// The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
-const COMMAND = resolve("provider/dist/cli/main.js");
+import { COMMAND, type CommandRun } from "./command-line";
 
 export interface FleetOptions {
   readonly tenants: number;

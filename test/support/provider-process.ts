@@ -1,10 +1,11 @@
 import { createRequire } from "node:module";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import { credentials } from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { type HandlerName, shell } from "../../provider/resources/shell";
+import { built } from "./built";
 import { call, type Properties, plain, type Start, urnOf } from "./provider-call";
 import { ProviderInstance } from "./provider-instance";
 import { type RunningProvider, runAlone, runInHost } from "./running-provider";
@@ -19,7 +20,10 @@ export const FRONT: FrontName = process.env["EMAIL_SECURITY_TEST_FRONT"] === "na
 const ALL_OWN = process.env["EMAIL_SECURITY_TEST_PROCESSES"] === "own";
 
 /** The native plugin, as it is published: one file. */
-export const PLUGIN = resolve(__dirname, "../../provider/dist/plugin/pulumi-resource-email-security");
+export const PLUGIN = built(
+  "plugin/pulumi-resource-email-security",
+  () => import("../../provider/plugin/main.ts"),
+);
 
 export interface ProviderProcessOptions {
   /** Default: {@link FRONT}. */

@@ -1,9 +1,9 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { built } from "./built";
 
 // The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
-const COMMAND = join(__dirname, "../../provider/dist/cli/sandbox-command.js");
+const COMMAND = built("cli/sandbox-command.js", () => import("../../provider/cli/sandbox-command.ts"));
 
 export interface RunningCommand {
   process: ChildProcessByStdio<null, Readable, Readable>;

@@ -4,9 +4,10 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { createServer, type RequestListener } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import type { Diagnosis } from "../../../provider/gitops/doctor";
 import { Canary } from "../../support/canary";
+import { COMMAND } from "../../support/command-line";
 import { EmptyFolder } from "../../support/packed-package";
 
 export const KEY = "sandbox-acme-ci";
@@ -35,7 +36,7 @@ export class Examination {
       await writeFile(join(folder.path, path), text);
     }
     const { PATH, HOME } = process.env;
-    const child = spawn(process.execPath, [resolve("provider/dist/cli/main.js"), "doctor", ...args], {
+    const child = spawn(process.execPath, [COMMAND, "doctor", ...args], {
       cwd: folder.path,
       // Nothing of the developer's own: neither a tenant nor a proxy nor an account.
       env: { PATH, HOME, PULUMI_HOME: join(folder.path, ".pulumi"), NO_COLOR: "1", ...environment },

@@ -12,12 +12,12 @@ import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee"
 import type { Scenario, ScenarioEntry } from "../../../provider/sandbox";
 import { Tenant } from "../../../provider/tenant";
 import { answering, type Row } from "../../support/answering";
+import { COMMAND } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { ManagedResource } from "../../support/managed-resource";
 import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
 
 // The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
-const COMMAND = join(__dirname, "../../../provider/dist/cli/main.js");
 
 let folder: string;
 beforeEach(() => {

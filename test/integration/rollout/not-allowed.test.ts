@@ -3,9 +3,10 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { Rollouts } from "../../../provider/rollout/rollouts";
+import { COMMAND } from "../../support/command-line";
 
 /*
  * What a pull request can write into a targets file, and what a stranger can write into a journal, against the pipeline that
@@ -13,7 +14,6 @@ import { Rollouts } from "../../../provider/rollout/rollouts";
  */
 
 // The command in a process of its own needs the built package: `npm test` builds it before it runs the tests.
-const COMMAND = resolve("provider/dist/cli/main.js");
 
 let folder: string;
 let service: Listener;

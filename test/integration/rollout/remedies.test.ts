@@ -1,7 +1,7 @@
 import { execFile, execFileSync } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ClaimedTenant, Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
 import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
@@ -9,6 +9,7 @@ import { Marks } from "../../../provider/rollout/marks/marks";
 import { RolloutMarks } from "../../../provider/rollout/marks/rollout-marks";
 import type { TenantError } from "../../../provider/rollout/report/rollout-report";
 import { stateBackend } from "../../../provider/rollout/state-backend";
+import { COMMAND } from "../../support/command-line";
 import { targetOf } from "../../support/journal-story";
 
 /*
@@ -17,7 +18,6 @@ import { targetOf } from "../../support/journal-story";
  * engine's stories (test/engine/rollout-waits, rollout-stops) run what they are told too.
  */
 
-const COMMAND = resolve("provider/dist/cli/main.js");
 const NAMES = ["t0", "t1"];
 const FAILED: TenantError = { code: "ERR_AUTH", message: "Refused.", advice: "Mend it.", phase: "apply" };
 const UNPLANNED: TenantError = { ...FAILED, phase: "plan" };

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { COMMAND } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { EmptyFolder } from "../../support/packed-package";
 
@@ -11,9 +12,7 @@ const LINES = Object.values(HOSTILE)
 
 async function email(...args: string[]): Promise<string> {
   return await new Promise((done) => {
-    execFile(process.execPath, [resolve("provider/dist/cli/main.js"), ...args], (_error, stdout, stderr) =>
-      done(stdout + stderr),
-    );
+    execFile(process.execPath, [COMMAND, ...args], (_error, stdout, stderr) => done(stdout + stderr));
   });
 }
 

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { COMMAND } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 import { hasShell } from "../engine-setup/workshop";
 
@@ -66,7 +67,7 @@ describe.skipIf(!hasShell)("a run that was killed", () => {
     mkdirSync(temporary);
     const args = ["apply", "settings/t0.yaml", "--stack", "dev", "--no-evidence", "--yes"];
     machine.write("hang", "");
-    const child = spawn(process.execPath, [resolve("provider/dist/cli/main.js"), ...args], {
+    const child = spawn(process.execPath, [COMMAND, ...args], {
       cwd: machine.work,
       env: { ...machine.environment, TMPDIR: temporary },
       stdio: "ignore",
