@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
-import { baselineOf, Fleet, type RunningCommand } from "../support/fleet";
+import { baselineOf, begun, Fleet, type RunningCommand, statesIn } from "../support/fleet";
 import { isLong } from "../support/scale";
 
 /*
@@ -15,10 +15,11 @@ import { isLong } from "../support/scale";
  * That must come to what the undisturbed run comes to: every change made once, and no process left.
  */
 
+const TENANTS = 3;
 const ENTRIES = 12;
 /** Of one run: each tenant's entry and the baseline's. */
 const POSTS = ENTRIES + 1;
-const SOAK = 2;
+const SOAK = 1;
 
 let fleet: Fleet;
 /** Called before each request to the service. */
@@ -26,7 +27,7 @@ let atRequest: (request: ServiceRequest) => unknown = () => {};
 
 beforeAll(async () => {
   fleet = await Fleet.start({
-    tenants: 4,
+    tenants: TENANTS,
     entries: ENTRIES,
     about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "broad"} } }`,
     waves: `waves:\n  - { name: canary, match: { ring: canary }, soak: ${SOAK}s }\n  - { name: rest, maxConcurrent: 2 }\n`,
@@ -59,7 +60,7 @@ const MOMENTS: Readonly<Record<string, Moment>> = {
     await run.seen(
       ({ kind, ...event }) => kind === "tenant-finished" && "wave" in event && event.wave === "rest",
     ),
-  "the last is being written": async (run) => await writes(run, 4 * POSTS - 3),
+  "the last is being written": async (run) => await writes(run, TENANTS * POSTS - 3),
 };
 
 /** Until so many writes have reached the service, which is slow. */
@@ -184,11 +185,10 @@ it("is killed while it makes the first stack, and resumed; then each thing that 
   expect(resumed).toMatchObject({ code: 0, output: expect.stringContaining("left behind by") });
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
 
-  // Of stacks that were never made: a lock with its name, an empty one without, and one without that is whole.
+  // Of stacks that were never made: a lock with its name; one without that is whole, and an empty one.
   await layLock("t1");
-  await mkdir(locksOf("t2"), { recursive: true });
-  await writeFile(join(locksOf("t2"), "a.json.18ab.tmp"), "");
-  await layLock("t3", { file: "a.json.18ab.tmp" });
+  await layLock("t2", { file: "a.json.18ab.tmp" });
+  await writeFile(join(locksOf("t2"), "b.json.18ab.tmp"), "");
   // Of one that is there: empty attributes of its state, and a lock whose number somebody else has by now.
   await writeFile(join(fleet.folder, STACKS, "t0.json.attrs"), "");
   await layLock("t0", { pid: process.pid });
@@ -262,8 +262,7 @@ it.each(cases)("is killed when %s, and resumed", async (moment) => {
   const resumed = await fleet.rollout("--resume");
   expect(resumed).toMatchObject({ code: 0 });
   const done = before.tenants.filter(({ state }) => state === "done").map(({ name }) => name);
-  const begun = resumed.events.flatMap((event) => (event.kind === "tenant-started" ? [event.tenant] : []));
-  expect(begun.sort()).toEqual(fleet.names.filter((name) => !done.includes(name)));
+  expect(begun(resumed).sort()).toEqual(fleet.names.filter((name) => !done.includes(name)));
   await expectSettled();
   const preview = await fleet.pulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
   expect(preview).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
@@ -277,7 +276,7 @@ const VICTIMS: Readonly<Record<string, RegExp>> = {
 };
 
 /** About so many requests a run makes. */
-const REQUESTS = 4 * (POSTS + 9);
+const REQUESTS = TENANTS * (POSTS + 9);
 const SEED = Number(process.env["EMAIL_SECURITY_TEST_SEED"] ?? 1);
 
 /** Somebody at some request: of many, where the long form of the tests runs; the first of them in every run. */
@@ -353,22 +352,22 @@ it("finishes what is under way at Ctrl-C, says how to go on, and stops at once a
   interrupt(run);
   const stopped = await run.ended;
   expect(stopped).toMatchObject({ code: 2 });
-  const { id, advice } = await fleet.report();
+  const report = stopped.report();
+  const { id, advice } = report;
   expect(advice[0]?.command).toBe(`email-security rollout --resume ${id}`);
-  await fleet.quiet(5_000);
-  expect(await fleet.states()).toEqual({ t0: "done", t1: "pending", t2: "pending", t3: "pending" });
+  await fleet.quiet();
+  expect(statesIn(report)).toEqual({ t0: "done", t1: "pending", t2: "pending" });
   expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
 
-  const goesOn = fleet.begin({}, "rollout", "--resume");
+  // It waits longer for an answer than the test for its end.
+  const goesOn = fleet.begin({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "--resume");
   const held = await heldWrites(8);
   goesOn.process.kill("SIGINT");
   await goesOn.said("at once");
-  const before = Date.now();
   goesOn.process.kill("SIGINT");
   expect(await goesOn.ended).toMatchObject({ code: 2 });
-  // What was under way, and would never have ended, was not waited for.
-  expect(Date.now() - before).toBeLessThan(10_000);
-  await fleet.quiet(10_000);
+  // What was under way, and is not answered yet, was not waited for.
+  await fleet.quiet();
   expect(await fleet.report()).toMatchObject({ state: "running", isHeld: false });
   held.release();
 
