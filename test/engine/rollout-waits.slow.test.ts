@@ -1,7 +1,7 @@
 import { chmod } from "node:fs/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
-import { begun, Fleet, settingsOf, statesIn, told } from "../support/fleet";
+import { Fleet, settingsOf, statesIn, told } from "../support/fleet";
 
 /*
  * What a rollout waits for: a person, a wave that is well, another run of Pulumi, another rollout; and what takes one
@@ -30,9 +30,26 @@ beforeAll(async () => {
   await chmod(`${fleet.folder}/check.sh`, 0o755);
 });
 
+/** Lets go of what a test keeps waiting, however it ended. */
+let release = (): void => {};
+
 afterEach(() => {
   atRequest = () => undefined;
+  release();
 });
+
+/** Done when the service gets a write that is held; that and all later ones wait until they are released. */
+async function held(isHeld: (body: { readonly value?: string }) => boolean): Promise<void> {
+  const { promise: released, resolve } = Promise.withResolvers<undefined>();
+  release = () => resolve(undefined);
+  await new Promise<void>((done) => {
+    atRequest = async ({ method, body }) => {
+      if (method !== "POST" || !isHeld(body as { value?: string })) return undefined;
+      done();
+      return await released;
+    };
+  });
+}
 
 afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
@@ -146,14 +163,7 @@ it("takes a rollout back, to what was there before it and to the files of a revi
 
 it("waits for a stack that another run holds, tells by whom, and leaves that run alone", async () => {
   await fleet.write("settings/t1.yaml", settingsOf("t1", "  - held.example\n"));
-  const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
-  const reached = new Promise<void>((done) => {
-    atRequest = async ({ method, body }) => {
-      if (method !== "POST" || (body as { value?: string }).value !== "held.example") return undefined;
-      done();
-      return await released;
-    };
-  });
+  const reached = held(({ value }) => value === "held.example");
   const person = fleet.pulumi("t1", "up", "--yes", "--skip-preview");
   await reached;
 
@@ -167,7 +177,7 @@ it("waits for a stack that another run holds, tells by whom, and leaves that run
 
   const patient = fleet.begin({}, "rollout", "--resume");
   await patient.seen((event) => event.kind === "tenant-note" && event.message.includes(owner));
-  release(undefined);
+  release();
   expect(await person.ended).toMatchObject({ code: 0 });
   expect(await patient.ended).toMatchObject({ code: 0 });
   expect(fleet.holds("t1")).toContain("deny held.example");
@@ -181,14 +191,7 @@ it("refuses a second rollout over the same stacks by name, and shares a service'
     waves: `services:\n  ${fleet.sandbox.url}: { maxConcurrent: 1 }\nwaves:\n  - { name: all, maxConcurrent: 2 }\n`,
   });
   await fleet.baseline(["evil0.example", "shared.example"]);
-  const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
-  const reached = new Promise<void>((done) => {
-    atRequest = async ({ method }) => {
-      if (method !== "POST") return undefined;
-      done();
-      return await released;
-    };
-  });
+  const reached = held(() => true);
   const first = fleet.begin({}, "rollout", "--yes", "--only", "t0", "t1");
   await reached;
   const { id } = await fleet.report();
@@ -202,7 +205,7 @@ it("refuses a second rollout over the same stacks by name, and shares a service'
 
   const other = fleet.begin({}, "rollout", "--yes", "--only", "t2");
   await other.seen(({ kind }) => kind === "wave-started");
-  release(undefined);
+  release();
   const runs = [await first.ended, await other.ended];
   expect(runs.map(told)).toEqual([
     [0, ["t0", "t1"]],
