@@ -104,7 +104,9 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   expect(command).not.toBe(digest);
   // Nor does it come again in the company of something new.
   await fleet.write("settings/t1.yaml", settingsOf("t1", "  - innocent.example\n"));
-  expect((await fleet.rollout("--yes", "--only", "t1")).output).toMatch(/allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/);
+  expect((await fleet.rollout("--yes", "--only", "t1")).output).toMatch(
+    /allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/,
+  );
   fleet.git("checkout", "--quiet", "--", "settings/t1.yaml");
   // What was said to be left to do in git, done: nothing is to be written.
   execFileSync("sh", ["-c", own.advice.at(-1)?.command ?? "false"], {

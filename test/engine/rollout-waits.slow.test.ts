@@ -98,9 +98,7 @@ it("waits for a person at a gate and after --until, and stops where a wave is no
   };
   const risen = await fleet.rollout("--resume", "--until", "two");
   expect(told(risen)).toEqual([1, []]);
-  expect(risen.report().reason).toMatch(
-    /"t1" has 40 threats in the \d+ min since its change, and had 5/,
-  );
+  expect(risen.report().reason).toMatch(/"t1" has 40 threats in the \d+ min since its change, and had 5/);
 
   atRequest = () => undefined;
   expect(told(await fleet.rollout("--resume", "--until", "two"))).toEqual([2, []]);

@@ -93,7 +93,8 @@ async function settingsIn(): Promise<unknown[]> {
       .checkpoint.latest;
     return resources
       .map(
-        ({ modified: _modified, created: _created, stackTrace: _trace, sourcePosition: _place, ...rest }) => rest,
+        ({ modified: _modified, created: _created, stackTrace: _trace, sourcePosition: _place, ...rest }) =>
+          rest,
       )
       .sort(({ urn: one }, { urn: other }) => (String(one) < String(other) ? -1 : 1));
   });

@@ -156,7 +156,9 @@ ${tenants}${waves}`,
   /** Begins `email-security`, and answers while it goes on; a process group of its own, as in a terminal. */
   begin(environment: Record<string, string | undefined>, ...args: string[]): RunningCommand {
     const isRun = args[0] === "rollout" && !["status", "stop"].includes(args[1] ?? "");
-    const report = args.includes("--json") ? args[args.indexOf("--json") + 1] : `.reports/${++this.#reports}.json`;
+    const report = args.includes("--json")
+      ? args[args.indexOf("--json") + 1]
+      : `.reports/${++this.#reports}.json`;
     const told = ["--events", ...(args.includes("--json") ? [] : ["--json", report ?? ""])];
     const child = spawn(process.execPath, [COMMAND, ...args, ...(isRun ? told : [])], {
       cwd: this.folder,
