@@ -1,227 +1,54 @@
-import { execFileSync } from "node:child_process";
-import { chmod } from "node:fs/promises";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
-import { Fleet, settingsOf } from "../support/fleet";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Fleet, told } from "../support/fleet";
 
 /*
- * What a rollout waits for: a person, a wave that is well, another run of Pulumi, another rollout; and what takes one
- * back. One story, through the real command and the real engine.
+ * A gate keeps what it is to keep, however somebody goes round it, through the real command and the real engine.
  */
 
 let fleet: Fleet;
-let atRequest: (request: ServiceRequest) => ServiceResponse | undefined | Promise<undefined> = () =>
-  undefined;
 
 beforeAll(async () => {
   fleet = await Fleet.start({
-    tenants: 3,
-    waves: `waves:
-  - { name: one, take: 1, gate: true }
-  - name: two
-    take: 1
-    soak: 1s
-    health: { command: [./check.sh, "a word"], threats: { min: 10 } }
-  - { name: three }
-`,
-    sandbox: { intercept: (request) => atRequest(request) },
+    tenants: 2,
+    waves: "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n",
   });
-  fleet.environment["EMAIL_SECURITY_COMMANDS"] = '[./check.sh, "a word"]';
-  await fleet.write("check.sh", '#!/bin/sh\nenv > seen.txt\necho "not well: $1" >&2\ntest -e well\n');
-  await chmod(`${fleet.folder}/check.sh`, 0o755);
-});
-
-afterEach(() => {
-  atRequest = () => undefined;
 });
 
 afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-type Ran = Awaited<ReturnType<Fleet["rollout"]>>;
-
-const begun = ({ events }: Ran): string[] =>
-  events.flatMap((event) => (event.kind === "tenant-started" ? [event.tenant] : []));
-
-/** How a run ended, and whom it began. */
-const told = (run: Ran): unknown => [run.code, begun(run)];
-
-const git = (...args: string[]): string =>
-  execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@a.example", ...args], {
-    cwd: fleet.folder,
-    encoding: "utf8",
-  });
-
-it("waits for a person at a gate and after --until, and stops where a wave is not well", async () => {
-  expect(told(await fleet.rollout("--yes"))).toEqual([2, ["t0"]]);
-  expect(await fleet.states()).toEqual({ t0: "done", t1: "pending", t2: "pending" });
-  // Nor does who runs it again, for whom the first wave has nothing to wait for any more.
+it("lets nothing past a gate that nobody opened: run again, in another clone, with another journal or none", async () => {
+  const first = await fleet.rollout("--yes");
+  expect(told(first)).toEqual([2, ["t0"]]);
+  const { id } = first.report();
+  // For whoever runs it again, the first wave has nothing to wait for any more.
   const again = await fleet.rollout("--yes");
   expect(told(again)).toEqual([1, []]);
   expect(again.output).toMatch(/waits for a person.*rollout continue.*\[ERR_ROLLOUT_BUSY\]/);
-  // Who resumes has not looked at the wave.
-  expect(told(await fleet.rollout("--resume"))).toEqual([2, []]);
 
-  const unwell = await fleet.rollout("continue", "--until", "two");
-  expect(told(unwell)).toEqual([1, ["t1"]]);
-  expect(await fleet.report()).toMatchObject({
-    state: "stopped",
-    reason: expect.stringMatching(/wave two is not well: "\.\/check\.sh" ended with 1: not well: a word/),
-  });
-  const seen = await fleet.read("seen.txt");
-  expect(seen).toMatch(/^EMAIL_SECURITY_TENANTS=t1$/m);
-  expect(seen).not.toMatch(/sandbox-t\d|_KEY=/);
-
-  expect((await fleet.rollout("--yes")).output).toMatch(/was stopped\. The wave two is not well/);
-
-  // The command is well now, and the threats have risen.
-  await fleet.write("well", "");
-  // First it is asked for those since the change, then for as long a time before it too.
-  let asked = 0;
-  atRequest = ({ path }) => {
-    if (path !== "/api/v1/threats") return undefined;
-    asked += 1;
-    const pagination = { page: 1, page_size: 0, total: asked % 2 === 1 ? 40 : 45 };
-    return { status: 200, body: { status: 200, pagination, results: { items: [] } } };
-  };
-  const risen = await fleet.rollout("--resume", "--until", "two");
-  expect(told(risen)).toEqual([1, []]);
-  expect((await fleet.report()).reason).toMatch(
-    /"t1" has 40 threats in the \d+ min since its change, and had 5/,
+  const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
+  const other = await fleet.begin(elsewhere, "rollout", "--yes").ended;
+  expect(told(other)).toEqual([1, []]);
+  expect(other.output).toMatch(
+    new RegExp(`${id} has not come to these stacks yet \\("t1"\\), and waits for a person`),
+  );
+  // Given up where its journal is not; then that journal can't go on with it.
+  const stopped = await fleet.begin(elsewhere, "rollout", "stop", id).ended;
+  expect(stopped.output).toMatch(/of another journal, is given up/);
+  expect((await fleet.rollout("continue")).output).toMatch(
+    /given up by a person where its journal was not at hand/,
   );
 
-  atRequest = () => undefined;
-  expect(told(await fleet.rollout("--resume", "--until", "two"))).toEqual([2, []]);
-  expect(told(await fleet.rollout("continue"))).toEqual([0, ["t2"]]);
+  // And a new one, of a journal that knows nothing, waits at the gate again.
+  await rm(join(fleet.folder, ".email-security"), { recursive: true });
+  const waiting = await fleet.rollout("--yes");
+  expect(waiting.code, waiting.output).toBe(2);
+  expect(told(waiting)).toEqual([2, []]);
+  expect(fleet.holds("t1")).toEqual([]);
+  const through = await fleet.rollout("continue");
+  expect(told(through), through.output).toEqual([0, ["t1"]]);
   for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
-});
-
-it("takes a rollout back, to what was there before it and to the files of a revision", async () => {
-  const plain = "waves:\n  - { name: all, maxConcurrent: 2 }\n";
-  await fleet.targets({ waves: plain });
-  git("init", "--quiet");
-  await fleet.write(".gitignore", "/.*\n/node_modules\n");
-  const oldest = ["evil0.example", "oldest.example"];
-  await fleet.baseline(oldest);
-  git("add", "settings", "tenants.yaml");
-  git("commit", "--quiet", "-m", "the oldest");
-
-  await fleet.baseline(["evil0.example", "evil1.example", "evil2.example", "new.example"]);
-  // What was reviewed is also how far it goes before somebody looks.
-  const digest = /--plan-digest (r2-\w+)/.exec((await fleet.rollout()).output)?.[1] ?? "none";
-  await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2, failureTolerance: 100% }\n" });
-  const loosened = await fleet.rollout("--yes", "--plan-digest", digest);
-  expect(told(loosened)).toEqual([3, []]);
-  expect(loosened.output).toContain("[ERR_ROLLOUT_DIGEST]");
-  await fleet.targets({ waves: plain });
-  await fleet.write(
-    "settings/t1.yaml",
-    settingsOf("t1", "  - value: commented.example\n    comment: INC-1\n"),
-  );
-  await fleet.console("t0", "POST", "/allow_deny_entries", {
-    list: "deny",
-    entry_type: "domain",
-    value: "colleague.example",
-  });
-  expect(told(await fleet.rollout("--yes"))).toEqual([0, ["t0", "t1", "t2"]]);
-  expect(fleet.holds("t1")).toContain("deny commented.example INC-1");
-  const { id } = await fleet.report();
-
-  const shown = await fleet.rollout("rollback");
-  expect(shown).toMatchObject({ code: 2, events: [] });
-  expect(shown.output).toContain(`Plan of taking back the rollout ${id}`);
-  const back = await fleet.rollout("rollback", "--yes");
-  expect(told(back)).toEqual([0, ["t0", "t1", "t2"]]);
-  const others = (name: string) => (name === "t0" ? ["deny colleague.example"] : []);
-  for (const name of fleet.names) {
-    expect(fleet.holds(name)).toEqual([...fleet.declared(name), ...others(name)].sort());
-  }
-  expect(await fleet.report()).toMatchObject({ rollsBack: id, state: "done" });
-  expect(await fleet.report(id)).toMatchObject({ state: "abandoned", advice: [] });
-  expect((await fleet.rollout("--resume", id)).output).toMatch(/is abandoned\. \[ERR_ROLLOUT_NOT_FOUND\]/);
-
-  const older = await fleet.rollout("rollback", id, "--to", "HEAD", "--yes");
-  expect(told(older)).toEqual([0, ["t0", "t1", "t2"]]);
-  for (const name of fleet.names) {
-    expect(fleet.holds(name)).toEqual([...fleet.declared(name, oldest), ...others(name)].sort());
-  }
-  const unknown = await fleet.rollout("rollback", id, "--to", "no-such-branch", "--yes");
-  expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining("no-such-branch") });
-});
-
-it("waits for a stack that another run holds, tells by whom, and leaves that run alone", async () => {
-  await fleet.write("settings/t1.yaml", settingsOf("t1", "  - held.example\n"));
-  const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
-  const reached = new Promise<void>((done) => {
-    atRequest = async ({ method, body }) => {
-      if (method !== "POST" || (body as { value?: string }).value !== "held.example") return undefined;
-      done();
-      return await released;
-    };
-  });
-  const person = fleet.pulumi("t1", "up", "--yes", "--skip-preview");
-  await reached;
-
-  const impatient = await fleet.rollout("--yes", "--only", "t1", "--lock-wait", "1");
-  const owner = `pid ${person.process.pid}`;
-  expect(impatient.code).toBe(1);
-  expect((await fleet.report()).tenants[0]?.error).toMatchObject({
-    code: "ERR_STACK_LOCKED",
-    message: expect.stringMatching(new RegExp(`"t1" is locked by \\S+@\\S+ \\(${owner}\\)`)),
-  });
-
-  const patient = fleet.begin({}, "rollout", "--resume");
-  await patient.seen((event) => event.kind === "tenant-note" && event.message.includes(owner));
-  release(undefined);
-  expect(await person.ended).toMatchObject({ code: 0 });
-  expect(await patient.ended).toMatchObject({ code: 0 });
-  expect(fleet.holds("t1")).toContain("deny held.example");
-  expect(
-    fleet.sandbox.audit("t1").filter(({ after }) => JSON.stringify(after).includes("held.example")),
-  ).toHaveLength(1);
-});
-
-it("refuses a second rollout over the same stacks by name, and shares a service's places between others", async () => {
-  await fleet.targets({
-    waves: `services:\n  ${fleet.sandbox.url}: { maxConcurrent: 1 }\nwaves:\n  - { name: all, maxConcurrent: 2 }\n`,
-  });
-  await fleet.baseline(["evil0.example", "shared.example"]);
-  const { promise: released, resolve: release } = Promise.withResolvers<undefined>();
-  const reached = new Promise<void>((done) => {
-    atRequest = async ({ method }) => {
-      if (method !== "POST") return undefined;
-      done();
-      return await released;
-    };
-  });
-  const first = fleet.begin({}, "rollout", "--yes", "--only", "t0", "t1");
-  await reached;
-  const { id } = await fleet.report();
-  const same = await fleet.rollout("--yes", "--only", "t1");
-  expect(same).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_BUSY]") });
-  expect(same.output).toContain(id);
-  expect(await fleet.rollout("--resume", id)).toMatchObject({
-    code: 1,
-    output: expect.stringContaining("[ERR_ROLLOUT_BUSY]"),
-  });
-
-  const other = fleet.begin({}, "rollout", "--yes", "--only", "t2");
-  await other.seen(({ kind }) => kind === "wave-started");
-  release(undefined);
-  const runs = [await first.ended, await other.ended];
-  expect(runs.map(told)).toEqual([
-    [0, ["t0", "t1"]],
-    [0, ["t2"]],
-  ]);
-  const turns = runs
-    .flatMap(({ events }) => events)
-    .filter(({ kind }) => kind === "tenant-started" || kind === "tenant-finished")
-    .sort((one, next) =>
-      one.at < next.at ? -1 : one.at > next.at ? 1 : one.kind === "tenant-finished" ? -1 : 1,
-    )
-    .map(({ kind }) => kind);
-  expect(turns).toEqual(Array.from({ length: 3 }, () => ["tenant-started", "tenant-finished"]).flat());
-  for (const name of fleet.names) expect(fleet.holds(name)).toContain("deny shared.example");
-  await fleet.quiet();
 });

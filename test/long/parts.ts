@@ -61,7 +61,7 @@ const parts = {
   },
   "rollout-isolation": {
     project: "engine",
-    file: "test/engine/rollout-isolation",
+    file: "test/engine/rollout-isolation.slow",
     only: "changes \\d+ of them",
     aCase: "300 tenants changed by the engine",
     cases: 1,
@@ -103,15 +103,15 @@ const parts = {
   },
   "rollout-kills": {
     project: "engine",
-    file: "test/engine/rollout-killed",
+    file: "test/engine/rollout-killed.slow",
     only: "is killed at request",
     aCase: "who is killed, and at which request of a rollout",
-    cases: 304,
+    cases: 216,
     shard: 8,
   },
   "rollout-moments": {
     project: "engine",
-    file: "test/engine/rollout-killed",
+    file: "test/engine/rollout-killed.slow",
     only: "is killed when .*, and resumed",
     aCase: "where a rollout is when its coordinator is killed",
     cases: 6,

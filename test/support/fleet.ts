@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -29,6 +29,14 @@ export interface FleetOptions {
   readonly scenario?: (name: string) => Partial<ScenarioTenant>;
 }
 
+/** A run of `email-security` that has ended. */
+export interface EndedCommand extends CommandRun {
+  /** All events, as `--events` prints them. */
+  readonly events: readonly RolloutEvent[];
+  /** What it wrote with `--json`: of a run of a rollout that came to its end. */
+  readonly report: () => RolloutReport;
+}
+
 /** A run of `email-security` that goes on. */
 export interface RunningCommand {
   readonly process: ChildProcess;
@@ -40,7 +48,7 @@ export interface RunningCommand {
   seen(which: (event: RolloutEvent) => boolean): Promise<RolloutEvent>;
   /** Done when a text was printed; fails when the command ends before. */
   said(text: string): Promise<void>;
-  readonly ended: Promise<CommandRun & { readonly events: readonly RolloutEvent[] }>;
+  readonly ended: Promise<EndedCommand>;
 }
 
 /**
@@ -56,6 +64,7 @@ export class Fleet implements AsyncDisposable {
   readonly #pulumi: string;
   readonly #options: FleetOptions;
   readonly #begun: ChildProcess[] = [];
+  #reports = 0;
 
   private constructor(
     folder: string,
@@ -137,14 +146,18 @@ ${tenants}${waves}`,
   }
 
   /** Runs `email-security rollout` to its end, telling its events. */
-  async rollout(...args: string[]): Promise<CommandRun & { readonly events: readonly RolloutEvent[] }> {
+  async rollout(...args: string[]): Promise<EndedCommand> {
     return await this.begin({}, "rollout", ...args).ended;
   }
 
   /** Begins `email-security`, and answers while it goes on; a process group of its own, as in a terminal. */
   begin(environment: Record<string, string | undefined>, ...args: string[]): RunningCommand {
     const isRun = args[0] === "rollout" && !["status", "stop"].includes(args[1] ?? "");
-    const child = spawn(process.execPath, [COMMAND, ...args, ...(isRun ? ["--events"] : [])], {
+    const report = args.includes("--json")
+      ? args[args.indexOf("--json") + 1]
+      : `.reports/${++this.#reports}.json`;
+    const told = ["--events", ...(args.includes("--json") ? [] : ["--json", report ?? ""])];
+    const child = spawn(process.execPath, [COMMAND, ...args, ...(isRun ? told : [])], {
       cwd: this.folder,
       env: { ...this.environment, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
@@ -169,12 +182,17 @@ ${tenants}${waves}`,
         for (const look of waiting) look();
       });
     }
-    const ended = new Promise<CommandRun & { readonly events: readonly RolloutEvent[] }>((done, fail) => {
+    const ended = new Promise<EndedCommand>((done, fail) => {
       child.once("error", fail);
       child.once("close", (code) => {
         isOver = true;
         for (const look of waiting) look();
-        done({ code: code ?? -1, ...texts, events });
+        const reported = (): RolloutReport => {
+          const text = readFileSync(join(this.folder, report ?? ""), "utf8");
+          if (text === "") throw new Error(`no report:\n${texts.output}`);
+          return JSON.parse(text) as RolloutReport;
+        };
+        done({ code: code ?? -1, ...texts, events, report: reported });
       });
     });
     const until = async <T>(find: () => T | undefined): Promise<T> =>
@@ -199,7 +217,7 @@ ${tenants}${waves}`,
     };
   }
 
-  /** The report of the newest rollout, or of one. */
+  /** The report of the newest rollout, or of one, as `rollout status` tells it. */
   async report(...id: string[]): Promise<RolloutReport> {
     const { stdout, output } = await this.begin({}, "rollout", "status", ...id, "--json").ended;
     try {
@@ -211,8 +229,25 @@ ${tenants}${waves}`,
 
   /** The state of each tenant in the newest rollout. */
   async states(): Promise<Record<string, string>> {
-    const { tenants } = await this.report();
-    return Object.fromEntries(tenants.map(({ name, state }) => [name, state]));
+    return statesIn(await this.report());
+  }
+
+  /** Runs git in the folder; what it commits is always the same author's. */
+  git(...args: string[]): string {
+    const who = ["AUTHOR", "COMMITTER"].flatMap((role) => [
+      [`GIT_${role}_NAME`, "a"],
+      [`GIT_${role}_EMAIL`, "a@a.example"],
+    ]);
+    const env = { ...process.env, ...Object.fromEntries(who) };
+    return execFileSync("git", args, { cwd: this.folder, encoding: "utf8", env }).trim();
+  }
+
+  /** Makes the folder a repository, with all that a rollout is made of in its first commit. */
+  async commitAll(message: string): Promise<void> {
+    await this.write(".gitignore", "/.*\n/node_modules\n");
+    this.git("init", "--quiet");
+    this.git("add", "settings", "tenants.yaml", "Pulumi.yaml");
+    this.git("commit", "--quiet", "-m", message);
   }
 
   /** Runs the CLI of Pulumi on a tenant's stack in the folder's project, as a person would. */
@@ -308,7 +343,7 @@ ${tenants}${waves}`,
   }
 
   async #layOut(): Promise<void> {
-    for (const folder of ["settings", ".state"]) await mkdir(join(this.folder, folder));
+    for (const folder of ["settings", ".state", ".reports"]) await mkdir(join(this.folder, folder));
     await symlink(resolve("node_modules"), join(this.folder, "node_modules"));
     await this.write("Pulumi.yaml", "name: fleet\nruntime: nodejs\n");
     await this.write("package.json", '{ "name": "fleet", "private": true, "main": "index.ts" }');
@@ -324,6 +359,21 @@ ${tenants}${waves}`,
     await this.quiet();
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   }
+}
+
+/** The tenants that a run began, in their order. */
+export function begun({ events }: Pick<EndedCommand, "events">): string[] {
+  return events.flatMap((event) => (event.kind === "tenant-started" ? [event.tenant] : []));
+}
+
+/** How a run ended, and whom it began. */
+export function told(run: EndedCommand): readonly [code: number, begun: readonly string[]] {
+  return [run.code, begun(run)];
+}
+
+/** The state of each tenant in a report. */
+export function statesIn({ tenants }: RolloutReport): Record<string, string> {
+  return Object.fromEntries(tenants.map(({ name, state }) => [name, state]));
 }
 
 export interface FleetProcess {

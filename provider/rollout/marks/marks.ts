@@ -43,9 +43,10 @@ export class Marks implements Disposable {
   /**
    * All marks there are.
    *
+   * @param own a rollout whose mark is left out, as the one who asks has just written it.
    * @throws {RolloutError} (`ERR_ROLLOUT_MARKS`) when they can't be read: then nobody knows what must not be gone past.
    */
-  async read(): Promise<readonly (Mark | UnreadableMark)[]> {
+  async read(own?: string): Promise<readonly (Mark | UnreadableMark)[]> {
     const organization = this.#organization === "" ? [] : ["--organization", this.#organization.slice(0, -1)];
     const listed = await this.#run(
       "read",
@@ -59,7 +60,7 @@ export class Marks implements Disposable {
     const stacks = jsonOf(listed.stdout, "The list of stacks") as readonly { readonly name: string }[];
     const ids = stacks
       .map(({ name }) => name.slice(name.lastIndexOf("/") + 1))
-      .filter((id) => ROLLOUT_ID.test(id));
+      .filter((id) => ROLLOUT_ID.test(id) && id !== own);
     const marks: (Mark | UnreadableMark)[] = [];
     for (const id of ids.sort()) {
       const mark = await this.of(id);
@@ -78,14 +79,24 @@ export class Marks implements Disposable {
     return readMark(rollout, deployment?.resources?.[0]?.outputs?.["mark"]);
   }
 
-  /** Writes a mark, in the place of the one that its rollout has. */
-  async write(mark: Mark): Promise<void> {
+  /**
+   * Writes a mark, in the place of the one that its rollout has.
+   *
+   * @param isFirst whether it has none yet, as far as is known; that only spares a run of the CLI.
+   */
+  async write(mark: Mark, isFirst = false): Promise<void> {
     const stack = this.#stack(mark.rollout);
-    const made = await this.#pulumi("stack", "init", "--no-select", stack);
-    if (made.code !== 0 && !/already exists/.test(made.stderr)) throw this.#failed("written", made);
     const file = join(this.#folder.path, `${mark.rollout}.json`);
     writeFileSync(file, JSON.stringify(deploymentOf(mark)), { mode: 0o600 });
-    await this.#run("written", "stack", "import", "--stack", stack, "--file", file);
+    const importing = ["stack", "import", "--stack", stack, "--file", file];
+    if (!isFirst) {
+      const run = await this.#pulumi(...importing);
+      if (run.code === 0) return;
+      if (!isMissing(run)) throw this.#failed("written", run);
+    }
+    const made = await this.#pulumi("stack", "init", "--no-select", stack);
+    if (made.code !== 0 && !/already exists/.test(made.stderr)) throw this.#failed("written", made);
+    await this.#run("written", ...importing);
   }
 
   /** Takes a mark away; one that is not there is fine. */

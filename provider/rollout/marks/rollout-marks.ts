@@ -78,7 +78,7 @@ export class RolloutMarks implements Disposable {
     const { id } = record;
     const isNew = record.startedAtMs === undefined;
     if (!isNew) await this.#refuseGoingOn(record);
-    await this.#marks.write(await markOfRollout(this.#journal, id, this.#place));
+    await this.#marks.write(await markOfRollout(this.#journal, id, this.#place), isNew);
     try {
       const all = await this.#reconciled(id);
       await this.#refuseRivals(record, all);
@@ -157,8 +157,9 @@ export class RolloutMarks implements Disposable {
     return found;
   }
 
-  async #readable(): Promise<readonly Mark[]> {
-    return (await this.#marks.read()).filter(isReadable);
+  /** @param own a rollout whose mark is left out. */
+  async #readable(own?: string): Promise<readonly Mark[]> {
+    return (await this.#marks.read(own)).filter(isReadable);
   }
 
   /** Whether this journal knows at least as much of a rollout as its mark. */
@@ -198,7 +199,6 @@ export class RolloutMarks implements Disposable {
   async #refuseRivals({ id, spec }: RolloutRecord, all: readonly (Mark | UnreadableMark)[]): Promise<void> {
     const nameOf = new Map((await this.#journal.tenants(id)).map(({ name, target }) => [target.stack, name]));
     for (const mark of await this.#unknown(all)) {
-      if (mark.rollout === id) continue;
       if (mark.state === "unreadable") throw beingBegun(mark, this.#commands);
       const shared = mark.project === spec.project ? mark.pending.filter((stack) => nameOf.has(stack)) : [];
       if (shared.length > 0) throw notThrough(mark, shared, this.#commands);
@@ -206,7 +206,7 @@ export class RolloutMarks implements Disposable {
     if (spec.rollsBack !== undefined) return;
     const planned = new Set(spec.waves.flatMap(({ unseen = [] }) => unseen.map(({ name }) => name)));
     for (const { rollout, project, unseen } of all.filter(isReadable)) {
-      if (rollout === id || project !== spec.project) continue;
+      if (project !== spec.project) continue;
       const isNews = (name: string | undefined): boolean => name !== undefined && !planned.has(name);
       const news = unseen.filter(({ name }) => isNews(nameOf.get(name))).map(({ name }) => name);
       if (news.length === 0) continue;
@@ -218,14 +218,14 @@ export class RolloutMarks implements Disposable {
   }
 
   /**
-   * All marks, without those that say of this journal's rollouts what is no longer so, as after a crash or where the backend could
+   * All marks but a rollout's own, without those that say of this journal's rollouts what is no longer so, as after a crash or where the backend could
    * not be reached; and without those that are old and forbid nothing.
    */
   async #reconciled(own: string): Promise<readonly (Mark | UnreadableMark)[]> {
     const kept: (Mark | UnreadableMark)[] = [];
     const oldest = Date.now() - KEPT_MS;
-    for (const mark of await this.#marks.read()) {
-      const now = mark.rollout === own ? mark : await this.#asJournal(mark);
+    for (const mark of await this.#marks.read(own)) {
+      const now = await this.#asJournal(mark);
       const isOld = now?.state === "closed" && now.unseen.length === 0 && Date.parse(now.at) < oldest;
       if (now === undefined || isOld) await this.#marks.remove(mark.rollout);
       else kept.push(now);
@@ -255,8 +255,8 @@ export class RolloutMarks implements Disposable {
         return isSeen || attempt > 0 ? [target.stack] : [];
       }),
     );
-    for (const mark of await this.#readable()) {
-      if (mark.rollout === id || mark.project !== spec.project) continue;
+    for (const mark of await this.#readable(id)) {
+      if (mark.project !== spec.project) continue;
       const unseen = mark.unseen.filter(({ name }) => !seen.has(name));
       if (unseen.length < mark.unseen.length) await this.#put({ ...mark, unseen });
     }

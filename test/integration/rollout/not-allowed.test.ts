@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { COMMAND } from "../../support/command-line";
+import { compiled } from "../../support/compile-cache";
 
 /*
  * What a pull request can write into a targets file, and what a stranger can write into a journal, against the pipeline that
@@ -45,6 +46,7 @@ const targets = (tenants: string, more = ""): void =>
 const environment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   PATH: process.env["PATH"],
   HOME: process.env["HOME"],
+  ...compiled(),
   PULUMI_HOME: join(folder, ".home"),
   PULUMI_BACKEND_URL: `file://${join(folder, "state")}`,
   PULUMI_CONFIG_PASSPHRASE: "",

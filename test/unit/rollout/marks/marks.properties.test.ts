@@ -264,8 +264,9 @@ class Story {
 class MemoryMarks implements MarkStore {
   readonly kept = new Map<string, string>();
 
-  async read() {
-    return [...this.kept].sort().map(([id, text]) => readMark(id, JSON.parse(text)));
+  async read(own?: string) {
+    const others = [...this.kept].filter(([id]) => id !== own).sort();
+    return others.map(([id, text]) => readMark(id, JSON.parse(text)));
   }
 
   async of(rollout: string) {

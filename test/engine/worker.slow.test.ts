@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { Fleet, type RunningCommand } from "../support/fleet";
 import { type Postgres, startPostgres } from "../support/postgres";
 
-const TENANTS = 6;
+const TENANTS = 4;
 let postgres: Postgres;
 let fleet: Fleet;
 /** Journal, queue and Pulumi's own state are in one database. */

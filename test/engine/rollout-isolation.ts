@@ -1,0 +1,180 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { gunzipSync } from "node:zlib";
+import { expect } from "vitest";
+import { engineCapacity } from "../../provider/rollout/capacity";
+import { Fleet, type RunningCommand } from "../support/fleet";
+
+/*
+ * Many tenants of one service, a key each. Nothing of one gets to another: no key, no value, no error.
+ */
+
+const FAILING = "t2";
+
+/** A fleet with one tenant whose run fails, with words that are to do harm. */
+export async function startFleetWithKeys(tenants: number): Promise<Fleet> {
+  return await Fleet.start({
+    tenants,
+    waves: "waves:\n  - { name: all, maxConcurrent: 50, failureTolerance: 1 }\n",
+    sandbox: {
+      intercept({ method, body }) {
+        if (method !== "POST" || (body as { value?: string }).value !== `only-${FAILING}.example`)
+          return undefined;
+        // A service that tells too much, in a way that is to do harm.
+        const error = `no: sandbox-${FAILING}-ci \u001b[31m<img src=x> [click](javascript:x) "quoted" MARK-OF-ONE`;
+        return { status: 400, body: { error } };
+      },
+    },
+  });
+}
+
+/** The keys of the tenants of a {@link Fleet}. */
+export const KEY = /sandbox-t\d+-(?:ci|console)/g;
+const VALUE = /only-(t\d+)\.example/g;
+
+/** The tenants whose own value is in a text. */
+const valuesIn = (text: string): string[] => [
+  ...new Set([...text.matchAll(VALUE)].map(([, name = ""]) => name)),
+];
+
+/** Looks at all processes of a run again and again, and answers what was seen at its end. */
+export async function watched(
+  fleet: Fleet,
+  run: RunningCommand,
+): Promise<{ peakMb: number; keysSeen: Set<string>; wrong: string[] }> {
+  const keysSeen = new Set<string>();
+  const wrong: string[] = [];
+  let peakMb = 0;
+  let isOver = false;
+  void run.ended.then(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    peakMb = Math.max(peakMb, peakOf(run.process.pid ?? 0));
+    for (const { id, command, environment } of fleet.processes()) {
+      if (command.match(KEY) !== null) wrong.push(command);
+      // A process that was just made is a copy of the command, until it is the program that it is to be.
+      if (id === run.process.pid || command.includes("cli/main.js")) continue;
+      const keys = [...new Set(environment.match(KEY))];
+      const stack = /--stack (t\d+)/.exec(command)?.[1];
+      for (const key of keys) keysSeen.add(key);
+      const isOwn =
+        keys.length === 0 ||
+        (keys.length === 1 && (stack === undefined || keys[0] === `sandbox-${stack}-ci`));
+      if (!isOwn) wrong.push(`${command}: ${keys.join(" ")}`);
+    }
+    await sleep(100);
+  }
+  return { peakMb, keysSeen, wrong };
+}
+
+/** The most memory that a process has had, in MB. */
+function peakOf(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, "utf8");
+    return Math.round(Number(/VmHWM:\s+(\d+) kB/.exec(status)?.[1] ?? 0) / 1_024);
+  } catch {
+    return 0;
+  }
+}
+
+/** Changes the first of a fleet's tenants, as many as are said, and looks for what is one's at another. */
+export async function expectChangedApart(fleet: Fleet, changed: number): Promise<void> {
+  const names = fleet.names.slice(0, changed);
+  const selected = changed === fleet.names.length ? [] : ["--only", ...names];
+  const reports = ["--markdown", "report.md", "--html", "report.html"];
+  const run = fleet.begin({}, "rollout", "--yes", ...selected, "--json", "report.json");
+  const { keysSeen, wrong } = await watched(fleet, run);
+  const { code, output, events } = await run.ended;
+  // However many the wave would have at once: as many as this machine bears.
+  let atOnce = 0;
+  const busy = events.map(({ kind }) => {
+    atOnce += kind === "tenant-started" ? 1 : kind === "tenant-finished" ? -1 : 0;
+    return atOnce;
+  });
+  expect(Math.max(...busy)).toBeLessThanOrEqual(engineCapacity());
+  expect({ code, wrong }).toEqual({ code: 1, wrong: [] });
+  // The watch has seen processes that could have had more.
+  expect(keysSeen.size).toBeGreaterThan(changed / 2);
+  for (const name of names) {
+    const declared = fleet.declared(name).filter((line) => name !== FAILING || !line.includes("only-"));
+    expect(fleet.holds(name)).toEqual(declared);
+  }
+  for (const name of fleet.names.slice(changed)) expect(fleet.holds(name)).toEqual([]);
+  for (const { tenant, body } of fleet.take().filter(({ method }) => method === "POST")) {
+    expect([[], [tenant]]).toContainEqual(valuesIn(JSON.stringify(body)));
+  }
+
+  const status = await fleet.begin({}, "rollout", "status", "--json", ...reports).ended;
+  const report = await fleet.report();
+  expect(report.tenants.find(({ name }) => name === FAILING)?.error?.message).toContain("MARK-OF-ONE");
+  // Events and the report: of a tenant only its own.
+  for (const [name, text] of [
+    ...events.map((event) => ["tenant" in event ? event.tenant : "", JSON.stringify(event)] as const),
+    ...report.tenants.map((tenant) => [tenant.name, JSON.stringify(tenant)] as const),
+    ...rowsOf(join(fleet.folder, ".email-security/rollouts.db")),
+    ...filesOf(join(fleet.folder, ".state")).map(
+      ([path, text]) => [/\b(t\d+)\b/.exec(path.split(".state")[1] ?? "")?.[1] ?? "", text] as const,
+    ),
+  ]) {
+    expect([[], [name]]).toContainEqual(valuesIn(text));
+    expect({ name, key: text.match(KEY) }).toEqual({ name, key: null });
+    if (name !== FAILING) expect({ name, mark: text.includes("MARK-OF-ONE") }).toEqual({ name, mark: false });
+  }
+  for (const text of [
+    output,
+    status.output,
+    ...["report.md", "report.html", "report.json"].map((file) =>
+      readFileSync(join(fleet.folder, file), "utf8"),
+    ),
+  ]) {
+    expect(text.match(KEY)).toBeNull();
+    expect(text).not.toContain("\u001b[31m");
+  }
+  for (const [path, text] of filesOf(fleet.folder)) expect([path, text.match(KEY)]).toEqual([path, null]);
+  await fleet.quiet();
+}
+
+/** All rows of a journal that are one tenant's, or nobody's, with what is compressed in them. */
+function rowsOf(file: string): (readonly [tenant: string, text: string])[] {
+  const journal = new DatabaseSync(file, { readOnly: true });
+  const tables = journal
+    .prepare("SELECT name FROM sqlite_master WHERE type = 'table'")
+    .all()
+    .map(({ name }) => String(name));
+  expect(tables).toContain("rollout_tenants");
+  const rows = tables.flatMap((table) =>
+    journal
+      .prepare(`SELECT * FROM ${table}`)
+      .all()
+      .map((row) => {
+        const text = Object.values(row)
+          .map((value) => (value instanceof Uint8Array ? gunzipSync(value).toString() : String(value)))
+          .join("\n");
+        const happening =
+          typeof row["happening"] === "string"
+            ? (JSON.parse(row["happening"]) as { tenant?: string }).tenant
+            : undefined;
+        const path = /(t\d+)\.yaml$/.exec(String(row["path"] ?? ""))?.[1];
+        return [happening ?? path ?? String(row["name"] ?? ""), text] as const;
+      }),
+  );
+  journal.close();
+  return rows;
+}
+
+function filesOf(folder: string): (readonly [path: string, text: string])[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((file) => file.isFile())
+    .map((file) => join(file.parentPath, file.name))
+    .filter((path) => !path.includes("/node_modules/"))
+    .map((path) => {
+      const bytes = readFileSync(path);
+      return [
+        path,
+        (bytes[0] === 0x1f && bytes[1] === 0x8b ? gunzipSync(bytes) : bytes).toString("latin1"),
+      ] as const;
+    });
+}

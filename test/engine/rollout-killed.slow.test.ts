@@ -1,0 +1,377 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync } from "node:fs";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import type { ServiceRequest } from "../../provider/sandbox";
+import { baselineOf, begun, Fleet, type RunningCommand, statesIn } from "../support/fleet";
+import { matrix, SEED } from "../support/scale";
+
+/*
+ * The coordinator is killed (SIGKILL), or asked to stop, somewhere in a rollout; then somebody says `rollout --resume`.
+ * That must come to what the undisturbed run comes to: every change made once, and no process left.
+ */
+
+const TENANTS = 3;
+const ENTRIES = 12;
+/** Of one run: each tenant's entry and the baseline's. */
+const POSTS = ENTRIES + 1;
+const SOAK = 1;
+
+let fleet: Fleet;
+/** Called before each request to the service. */
+let atRequest: (request: ServiceRequest) => unknown = () => {};
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    tenants: TENANTS,
+    entries: ENTRIES,
+    about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "broad"} } }`,
+    waves: `waves:\n  - { name: canary, match: { ring: canary }, soak: ${SOAK}s }\n  - { name: rest, maxConcurrent: 2 }\n`,
+    sandbox: {
+      async intercept(request) {
+        await atRequest(request);
+        return undefined;
+      },
+    },
+  });
+});
+
+afterEach(() => {
+  atRequest = () => {};
+});
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+/** Where a run is when it is disturbed. */
+type Moment = (run: RunningCommand) => Promise<unknown>;
+
+const MOMENTS: Readonly<Record<string, Moment>> = {
+  "the first tenant has begun": async (run) => await run.seen(({ kind }) => kind === "tenant-started"),
+  "a list is being written": async (run) => await writes(run, 5),
+  "the canary soaks": async (run) => await run.seen(({ kind }) => kind === "wave-soaking"),
+  "two tenants are written to": async (run) => await writes(run, POSTS + 8),
+  "one of two is through": async (run) =>
+    await run.seen(
+      ({ kind, ...event }) => kind === "tenant-finished" && "wave" in event && event.wave === "rest",
+    ),
+  "the last is being written": async (run) => await writes(run, TENANTS * POSTS - 3),
+};
+
+/** Until so many writes have reached the service, which is slow. */
+async function writes(run: RunningCommand, count: number): Promise<void> {
+  let seen = 0;
+  await new Promise<void>((done) => {
+    atRequest = async ({ method }) => {
+      if (method === "GET") return;
+      seen += 1;
+      if (seen >= count) done();
+      await sleep(20);
+    };
+    void run.ended.then(() => done());
+  });
+}
+
+/** Until so many writes have reached the service, which leaves them and all later ones without an answer until it is released. */
+async function heldWrites(count: number): Promise<{ release(): void }> {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  let seen = 0;
+  await new Promise<void>((done) => {
+    atRequest = async ({ method }) => {
+      if (method === "GET") return;
+      seen += 1;
+      if (seen < count) return;
+      done();
+      await released;
+    };
+  });
+  return {
+    release() {
+      atRequest = () => {};
+      release();
+    },
+  };
+}
+
+/** Each case adds to the baseline, and takes one away, so that there is something to do for all. */
+let round = 0;
+let baseline: readonly string[] = [];
+let added: readonly string[] = [];
+async function changeBaseline(): Promise<void> {
+  round += 1;
+  added = baselineOf(ENTRIES).map((value) => `r${round}-${value}`);
+  baseline = [...baseline.slice(1), ...added];
+  await fleet.baseline(baseline);
+  fleet.take();
+}
+
+/** Each entry was created once, and each of the old ones deleted once; the service refused nothing. */
+function expectEachOnce(): void {
+  for (const name of fleet.names) {
+    expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
+    const made = fleet.sandbox
+      .audit(name)
+      .filter(({ action }) => action === "allow_deny_entry.create")
+      .map(({ after }) => (after as { value: string }).value)
+      .filter((value) => added.includes(value));
+    expect(made.sort()).toEqual([...added].sort());
+  }
+  const posts = fleet.take().filter(({ method }) => method === "POST");
+  const told = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
+  expect([...new Set(told)].sort()).toEqual(told.sort());
+}
+
+async function expectSettled(): Promise<void> {
+  await fleet.quiet();
+  expectEachOnce();
+  // The states are true: a rollout finds nothing to do, and neither does a person's own preview.
+  const again = await fleet.rollout();
+  expect(again).toMatchObject({ code: 0 });
+}
+
+const STACKS = ".state/.pulumi/stacks/fleet";
+const locksOf = (name: string): string => join(fleet.folder, ".state/.pulumi/locks/organization/fleet", name);
+
+interface LaidLock {
+  readonly host?: string;
+  readonly pid?: number;
+  readonly file?: string;
+}
+
+/** No process has this number. */
+const NOBODY = 2 ** 22 + 1;
+
+/** Lays down a lock as the CLI writes it, by default that of a process of this machine which is gone. */
+async function layLock(
+  name: string,
+  { host = hostname(), pid = NOBODY, file = "a.json" }: LaidLock = {},
+): Promise<void> {
+  await mkdir(locksOf(name), { recursive: true });
+  const lock = { pid, username: "ci", hostname: host, timestamp: "2026-01-01T00:00:00.000Z" };
+  await writeFile(join(locksOf(name), file), JSON.stringify(lock));
+}
+
+it("is killed while it makes the first stack, and resumed; then each thing that a kill can leave is mended", async () => {
+  await changeBaseline();
+  // Where the stack is to be written there is a file, so that the CLI tries again and again, with the lock in its hands.
+  const first = new Promise<void>((done) => {
+    atRequest = async () => {
+      await mkdir(join(fleet.folder, ".state/.pulumi/stacks"), { recursive: true });
+      await writeFile(join(fleet.folder, STACKS), "");
+      atRequest = () => {};
+      done();
+    };
+  });
+  const run = fleet.begin({}, "rollout", "--yes", "--only", "t0");
+  await first;
+  while (!existsSync(locksOf("t0")) || readdirSync(locksOf("t0")).length === 0) {
+    if (run.process.exitCode !== null) throw new Error(`it ended without making a stack:\n${run.output()}`);
+    await sleep(20);
+  }
+  run.process.kill("SIGKILL");
+  for (const { id, command } of fleet.processes()) {
+    if (!command.includes("main.js")) process.kill(id, "SIGKILL");
+  }
+  await run.ended;
+  await fleet.quiet();
+  await rm(join(fleet.folder, STACKS));
+  expect(readdirSync(locksOf("t0")).filter((name) => !name.endsWith(".attrs"))).toHaveLength(1);
+  const resumed = await fleet.rollout("--resume");
+  expect(resumed).toMatchObject({ code: 0, output: expect.stringContaining("left behind by") });
+  expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
+
+  // Of stacks that were never made: a lock with its name; one without that is whole, and an empty one.
+  await layLock("t1");
+  await layLock("t2", { file: "a.json.18ab.tmp" });
+  await writeFile(join(locksOf("t2"), "b.json.18ab.tmp"), "");
+  // Of one that is there: empty attributes of its state, and a lock whose number somebody else has by now.
+  await writeFile(join(fleet.folder, STACKS, "t0.json.attrs"), "");
+  await layLock("t0", { pid: process.pid });
+  await changeBaseline();
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name, baseline));
+  expect(fleet.names.flatMap((name) => readdirSync(locksOf(name)))).toEqual([]);
+  // Nothing but the stacks is left of what it took to unlock them.
+  const stacks = readdirSync(join(fleet.folder, STACKS)).filter((name) => name.endsWith(".json"));
+  expect(stacks.sort()).toEqual(fleet.names.map((name) => `${name}.json`));
+});
+
+/** Runs a command as somebody would who was told it: in a folder that holds nothing. */
+async function typed(command: string): Promise<string> {
+  const folder = join(fleet.folder, ".empty");
+  await mkdir(folder, { recursive: true });
+  return execFileSync(command, { cwd: folder, env: fleet.environment, shell: true, encoding: "utf8" });
+}
+
+it("leaves what may be somebody's, and tells what to type: a state that is cut off, a lock of another machine, a tenant that was emptied", async () => {
+  await changeBaseline();
+  const only = ["--yes", "--only", "t1", "--lock-wait", "1"];
+  const state = join(fleet.folder, STACKS, "t1.json");
+  const whole = await readFile(state);
+  await writeFile(state, "");
+  await writeFile(`${state}.bak`, whole);
+  const unplanned = await fleet.rollout(...only);
+  expect(unplanned.output).toContain(`${state}, is cut off`);
+  await typed(/`(cp [^`]+)`/.exec(unplanned.output)?.[1] ?? "");
+  expect(await readFile(state)).toEqual(whole);
+
+  await layLock("t1", { host: "runner-7", pid: 1 });
+  await layLock("t1", { file: "b.json" });
+  expect(await fleet.rollout(...only)).toMatchObject({ code: 1 });
+  const { id, tenants } = await fleet.report();
+  const failed = tenants.find(({ name }) => name === "t1")?.error;
+  expect(failed).toMatchObject({
+    code: "ERR_STACK_LOCKED",
+    message: expect.stringMatching(
+      /^The stack "t1" of "t1" is locked by ci@runner-7 \(pid 1\), since \S+ and ci@/,
+    ),
+    advice: expect.stringContaining(`\`email-security rollout --resume ${id}\``),
+  });
+  expect(readdirSync(locksOf("t1")).sort()).toEqual(["a.json", "b.json"]);
+  await typed(/`([^`]+ cancel [^`]+)`/.exec(failed?.message ?? "")?.[1] ?? "");
+  expect(await fleet.rollout("--resume", id)).toMatchObject({ code: 0 });
+
+  for (const { id: entry } of fleet.sandbox.allowDenyEntries("t1")) {
+    await fleet.console("t1", "DELETE", `/allow_deny_entries/${entry}`);
+  }
+  const refused = await fleet.rollout(...only);
+  const [, name = "", value] =
+    /for this one run: (\w+)=(\w+)\./.exec(refused.output.replace(/\s+/g, " ")) ?? [];
+  expect([refused.code, name, value]).toEqual([3, "EMAIL_SECURITY_ACCEPT_EMPTY_TENANT", "t1"]);
+  expect(await fleet.begin({ [name]: value }, "rollout", ...only).ended).toMatchObject({ code: 0 });
+  expect(fleet.holds("t1")).toEqual(fleet.declared("t1", baseline));
+});
+
+it.each(matrix("rollout-moments", Object.keys(MOMENTS), ["two tenants are written to"]))(
+  "is killed when %s, and resumed",
+  async (moment) => {
+    await changeBaseline();
+    const run = fleet.begin({}, "rollout", "--yes");
+    await MOMENTS[moment]?.(run);
+    run.process.kill("SIGKILL");
+    await run.ended;
+    atRequest = () => {};
+    const before = await fleet.report();
+    expect(before).toMatchObject({ state: "running", isHeld: false });
+
+    const resumed = await fleet.rollout("--resume");
+    expect(resumed).toMatchObject({ code: 0 });
+    const done = before.tenants.filter(({ state }) => state === "done").map(({ name }) => name);
+    expect(begun(resumed).sort()).toEqual(fleet.names.filter((name) => !done.includes(name)));
+    await expectSettled();
+    const preview = await fleet.pulumi("t0", "preview", "--refresh", "--expect-no-changes").ended;
+    expect(preview).toMatchObject({ code: 0, output: expect.not.stringContaining("pending operations") });
+  },
+);
+
+const VICTIMS: Readonly<Record<string, RegExp>> = {
+  "the coordinator": /cli\/main\.js/,
+  "an engine": /pulumi .*\bup\b/,
+  "a process that runs engines": /engine-process\.js/,
+  "a provider": /cmd\/dynamic-provider/,
+};
+
+/** About so many requests a run makes. */
+const REQUESTS = TENANTS * (POSTS + 9);
+/** Where the first tenant has begun, and there is somebody to kill. */
+const FIRST = 12;
+const kills = Object.keys(VICTIMS).flatMap((victim) =>
+  Array.from({ length: REQUESTS - FIRST }, (_, number) => ({ victim, at: FIRST + number })),
+);
+const drawn = createHash("sha256").update(`${SEED} 0`).digest().readUInt32BE(4) % (REQUESTS - FIRST);
+
+it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn }]))(
+  `$victim is killed at request $at (EMAIL_SECURITY_TEST_SEED=${SEED})`,
+  async ({ victim, at }) => {
+    await changeBaseline();
+    let seen = 0;
+    let killed = "";
+    atRequest = async () => {
+      seen += 1;
+      // Between two tenants there is nobody else.
+      if (seen < at || killed !== "") return;
+      const found = fleet.processes().find(({ command }) => VICTIMS[victim]?.test(command));
+      if (found === undefined) return;
+      killed = found.command;
+      process.kill(found.id, "SIGKILL");
+      await sleep(50);
+    };
+    const run = await fleet.begin({}, "rollout", "--yes").ended;
+    atRequest = () => {};
+    expect({ killed, output: run.output }).toMatchObject({
+      killed: expect.stringMatching(VICTIMS[victim] ?? ""),
+    });
+    const { state, counts } = await fleet.report();
+    const isLeft = state !== "done" || counts.failed > 0;
+    if (isLeft) {
+      const resumed = await fleet.rollout("--resume");
+      expect({ code: resumed.code, output: `${run.output}${resumed.output}` }).toMatchObject({ code: 0 });
+    }
+    await expectSettled();
+  },
+);
+
+it("is killed while it plans: nothing was written, and there is nothing to resume", async () => {
+  await changeBaseline();
+  const run = fleet.begin({}, "rollout", "--yes");
+  await new Promise<void>((done) => {
+    atRequest = () => done();
+  });
+  run.process.kill("SIGKILL");
+  await run.ended;
+  await fleet.quiet();
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  const resumed = await fleet.rollout("--resume");
+  expect(resumed).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_NOT_FOUND]") });
+});
+
+it("finishes what is under way at Ctrl-C, says how to go on, and stops at once at the second", async () => {
+  await changeBaseline();
+  const planning = fleet.begin({}, "rollout", "--yes");
+  await new Promise<void>((done) => {
+    atRequest = () => done();
+  });
+  interrupt(planning);
+  expect(await planning.ended).toMatchObject({
+    code: 1,
+    output: expect.stringContaining("Nothing was changed"),
+  });
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+
+  const run = fleet.begin({}, "rollout", "--yes");
+  await MOMENTS["a list is being written"]?.(run);
+  interrupt(run);
+  const stopped = await run.ended;
+  expect(stopped).toMatchObject({ code: 2 });
+  const report = stopped.report();
+  const { id, advice } = report;
+  expect(advice[0]?.command).toBe(`email-security rollout --resume ${id}`);
+  await fleet.quiet();
+  expect(statesIn(report)).toEqual({ t0: "done", t1: "pending", t2: "pending" });
+  expect(fleet.holds("t0")).toEqual(fleet.declared("t0", baseline));
+
+  // It waits longer for an answer than the test for its end.
+  const goesOn = fleet.begin({ EMAIL_SECURITY_TIMEOUT_MS: "600000" }, "rollout", "--resume");
+  const held = await heldWrites(8);
+  goesOn.process.kill("SIGINT");
+  await goesOn.said("at once");
+  goesOn.process.kill("SIGINT");
+  expect(await goesOn.ended).toMatchObject({ code: 2 });
+  // What was under way, and is not answered yet, was not waited for.
+  await fleet.quiet();
+  expect(await fleet.report()).toMatchObject({ state: "running", isHeld: false });
+  held.release();
+
+  expect(await fleet.rollout("--resume")).toMatchObject({ code: 0 });
+  await expectSettled();
+});
+
+/** As Ctrl-C in a terminal does: all processes of its group are told. */
+function interrupt({ process: { pid = 0 } }: RunningCommand): void {
+  process.kill(-pid, "SIGINT");
+}

@@ -1,0 +1,172 @@
+import { execFileSync } from "node:child_process";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ServiceRequest } from "../../provider/sandbox";
+import { begun, Fleet, settingsOf } from "../support/fleet";
+
+/*
+ * A rollout that was wrong is taken back: each tenant to what it held before it, through the real command and the real engine.
+ */
+
+let fleet: Fleet;
+
+const V1 = ["evil0.example", "evil1.example"];
+const BAD = "bad.example";
+
+/** What every tenant holds. */
+const held = (): Record<string, string[]> =>
+  Object.fromEntries(fleet.names.map((name) => [name, fleet.holds(name)]));
+
+/** The settings with an allow that nobody should have, with a domain less, and with a comment that is wrong. */
+async function wrongBaseline(): Promise<void> {
+  await fleet.write(
+    "settings/baseline.yaml",
+    `version: 1\nallow:\n  - ${BAD}\ndeny:\n  - { value: evil0.example, comment: wrong }\n`,
+  );
+}
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    tenants: 3,
+    about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "rest"} } }`,
+    waves: "waves:\n  - { name: canary, match: { ring: canary } }\n  - { name: rest, maxConcurrent: 2 }\n",
+  });
+  await fleet.baseline(V1);
+  await fleet.commitAll("the first");
+});
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+it("goes back to what each tenant held before, whichever rollout had brought that", async () => {
+  // One has an entry of a colleague's that the settings know nothing of.
+  await fleet.console("t2", "POST", "/allow_deny_entries", {
+    list: "deny",
+    entry_type: "domain",
+    value: "colleague.example",
+  });
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  const before = held();
+  await wrongBaseline();
+  fleet.git("commit", "--quiet", "-a", "-m", "Allow a partner");
+  const first = await fleet.rollout("--yes", "--label", "ring=canary");
+  expect(first).toMatchObject({ code: 0 });
+  const canary = first.report().id;
+  const after = await fleet.rollout("--yes");
+  expect(begun(after)).toEqual(["t1", "t2"]);
+  const { id, digest } = after.report();
+  expect(fleet.holds("t1")).toContain(`allow ${BAD}`);
+
+  // A colleague has mended one by hand meanwhile: that stays.
+  const [row] = fleet.sandbox.allowDenyEntries("t2").filter(({ value }) => value === BAD);
+  await fleet.console("t2", "PATCH", `/allow_deny_entries/${row?.id}`, { list: "deny" });
+
+  fleet.take();
+  const shown = await fleet.rollout("rollback");
+  expect(shown).toMatchObject({ code: 2, events: [] });
+  expect(shown.output).toContain("To what each tenant held before it");
+  expect(shown.output).toContain(`email-security rollout rollback ${canary}`);
+  expect(shown.output).toMatch(/Stays as it is[^\n]*\n+.*allow bad\.example in t2/);
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  const back = await fleet.rollout("rollback", "--yes");
+  expect(back.code, back.output).toBe(0);
+  expect(begun(back)).toEqual(["t1", "t2"]);
+  const { t0, ...others } = held();
+  expect(others).toEqual({
+    t1: before["t1"],
+    t2: [...(before["t2"] ?? []), `deny ${BAD}`].sort(),
+  });
+  // The canary was changed by the rollout before, and that one is taken back by its own name.
+  expect(t0).toContain(`allow ${BAD}`);
+  expect((await fleet.report(id)).reason).toMatch(/It was taken back by \S+ of all 2 tenants/);
+  const own = back.report();
+  expect(own).toMatchObject({ rollsBack: id, state: "done", counts: { done: 2, failed: 0 } });
+  const commit = fleet.git("log", "-1", "--format=%h");
+  expect(own.advice.map(({ command }) => command)).toEqual([
+    `email-security rollout rollback ${canary}`,
+    `git revert --no-edit ${commit}`,
+  ]);
+  expect(await fleet.rollout("rollback", "--yes", canary)).toMatchObject({ code: 0 });
+  expect(fleet.holds("t0")).toEqual(before["t0"]);
+  expect((await fleet.rollout("rollback", id)).output).toMatch(/taken back by \S+ already/);
+  // Whoever says it once more does not mean the one before it too.
+  expect((await fleet.rollout("rollback", "--yes")).output).toMatch(/was taken back already/);
+
+  // The settings still say it. Whoever runs them again must ask for just that.
+  await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
+  const again = await fleet.rollout("--yes", "--only", "t1");
+  expect(again).toMatchObject({ code: 3, events: [] });
+  expect(again.output).toMatch(
+    /took back what this plan would do again.*allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/,
+  );
+  expect(fleet.holds("t1")).toEqual(before["t1"]);
+  const command = /--yes --plan-digest (r2-\w+)/.exec(again.output)?.[1] ?? "";
+  expect(command).not.toBe(digest);
+  // Nor does it come again in the company of something new.
+  await fleet.write("settings/t1.yaml", settingsOf("t1", "  - innocent.example\n"));
+  expect((await fleet.rollout("--yes", "--only", "t1")).output).toMatch(
+    /allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/,
+  );
+  fleet.git("checkout", "--quiet", "--", "settings/t1.yaml");
+  // What was said to be left to do in git, done: nothing is to be written.
+  execFileSync("sh", ["-c", own.advice.at(-1)?.command ?? "false"], {
+    cwd: fleet.folder,
+    env: {
+      ...process.env,
+      GIT_AUTHOR_NAME: "a",
+      GIT_AUTHOR_EMAIL: "a@a.example",
+      GIT_COMMITTER_NAME: "a",
+      GIT_COMMITTER_EMAIL: "a@a.example",
+    },
+  });
+  fleet.take();
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 0 });
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  fleet.git("revert", "--no-edit", "HEAD");
+  const named = await fleet.rollout("--yes", "--only", "t1", "--plan-digest", command);
+  expect(named.code, named.output).toBe(0);
+  expect(fleet.holds("t1")).toContain(`allow ${BAD}`);
+  await fleet.rollout("rollback", "--yes");
+  expect(held()).toEqual(before);
+});
+
+it("takes back what was cut off in the middle, and a rollout that is not the newest", async () => {
+  let atRequest: (request: ServiceRequest) => undefined = () => undefined;
+  await using fleet = await Fleet.start({
+    tenants: 2,
+    sandbox: { intercept: (request) => atRequest(request) },
+  });
+  expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
+  const before = fleet.holds("t1");
+  await fleet.write(
+    "settings/t1.yaml",
+    settingsOf("t1", `  - ${BAD}\n  - worse.example\nallow:\n  - { value: ally.example }\n`),
+  );
+  // Killed with its engine, once the service has done one of three and before the state says so.
+  atRequest = ({ method, body }) => {
+    if (method !== "POST" || (body as { value?: string }).value !== "ally.example") return undefined;
+    for (const { id } of fleet.processes()) process.kill(id, "SIGKILL");
+    return undefined;
+  };
+  await fleet.begin({}, "rollout", "--yes", "--only", "t1").ended;
+  atRequest = () => undefined;
+  await fleet.quiet();
+  expect(fleet.holds("t1")).not.toEqual(before);
+  const back = await fleet.rollout("rollback", "--yes");
+  expect(back.code, back.output).toBe(0);
+  expect(fleet.holds("t1")).toEqual(before);
+
+  // With more than its guard would let go, and another rollout since.
+  await fleet.write(
+    "settings/t1.yaml",
+    settingsOf("t1", Array.from({ length: 40 }, (_, n) => `  - many${n}.example\n`).join("")),
+  );
+  expect(await fleet.rollout("--yes", "--only", "t1")).toMatchObject({ code: 0 });
+  expect(await fleet.rollout("--yes", "--only", "t0")).toMatchObject({ code: 0 });
+  const [, many] = (await fleet.rollout("status", "--list")).stdout
+    .split("\n")
+    .map((line) => line.split(" ")[0]);
+  const whole = await fleet.rollout("rollback", many ?? "", "--yes", "--only", "t1");
+  expect(whole.code, whole.output).toBe(0);
+  expect(fleet.holds("t1")).toEqual(before);
+});

@@ -1,0 +1,222 @@
+import { chmod } from "node:fs/promises";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
+import { Fleet, settingsOf, statesIn, told } from "../support/fleet";
+
+/*
+ * What a rollout waits for: a person, a wave that is well, another run of Pulumi, another rollout; and what takes one
+ * back. One story, through the real command and the real engine.
+ */
+
+let fleet: Fleet;
+let atRequest: (request: ServiceRequest) => ServiceResponse | undefined | Promise<undefined> = () =>
+  undefined;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    tenants: 3,
+    waves: `waves:
+  - { name: one, take: 1, gate: true }
+  - name: two
+    take: 1
+    soak: 1s
+    health: { command: [./check.sh, "a word"], threats: { min: 10 } }
+  - { name: three }
+`,
+    sandbox: { intercept: (request) => atRequest(request) },
+  });
+  fleet.environment["EMAIL_SECURITY_COMMANDS"] = '[./check.sh, "a word"]';
+  await fleet.write("check.sh", '#!/bin/sh\nenv > seen.txt\necho "not well: $1" >&2\ntest -e well\n');
+  await chmod(`${fleet.folder}/check.sh`, 0o755);
+});
+
+/** Lets go of what a test keeps waiting, however it ended. */
+let release = (): void => {};
+
+afterEach(() => {
+  atRequest = () => undefined;
+  release();
+});
+
+/** Done when the service gets a write that is held; that and all later ones wait until they are released. */
+async function held(isHeld: (body: { readonly value?: string }) => boolean): Promise<void> {
+  const { promise: released, resolve } = Promise.withResolvers<undefined>();
+  release = () => resolve(undefined);
+  await new Promise<void>((done) => {
+    atRequest = async ({ method, body }) => {
+      if (method !== "POST" || !isHeld(body as { value?: string })) return undefined;
+      done();
+      return await released;
+    };
+  });
+}
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+it("waits for a person at a gate and after --until, and stops where a wave is not well", async () => {
+  const first = await fleet.rollout("--yes");
+  expect(told(first)).toEqual([2, ["t0"]]);
+  expect(statesIn(first.report())).toEqual({ t0: "done", t1: "pending", t2: "pending" });
+  const { id } = first.report();
+  const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
+  const status = await fleet.begin(elsewhere, "rollout", "status", id).ended;
+  expect(status.output).toContain(`The rollout ${id} of another journal`);
+
+  // Given up at the gate and begun anew by the same journal, with another tenant's file changed: it waits there again.
+  expect(await fleet.rollout("stop")).toMatchObject({ code: 0 });
+  await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n"));
+  const planned = await fleet.rollout();
+  expect(planned.output).toMatch(/one[^·]*0 to change[^·]*then\s+waits\s+for\s+a\s+person/);
+  expect(planned.output).toMatch(/What an earlier rollout changed in t0 was never\s+let\s+through/);
+  expect(told(await fleet.rollout("--yes"))).toEqual([2, []]);
+  // Who resumes has not looked at the wave.
+  expect(told(await fleet.rollout("--resume"))).toEqual([2, []]);
+
+  const unwell = await fleet.rollout("continue", "--until", "two");
+  expect(told(unwell)).toEqual([1, ["t1"]]);
+  expect(unwell.report()).toMatchObject({
+    state: "stopped",
+    reason: expect.stringMatching(/wave two is not well: "\.\/check\.sh" ended with 1: not well: a word/),
+  });
+  const seen = await fleet.read("seen.txt");
+  expect(seen).toMatch(/^EMAIL_SECURITY_TENANTS=t1$/m);
+  expect(seen).not.toMatch(/sandbox-t\d|_KEY=/);
+
+  expect((await fleet.rollout("--yes")).output).toMatch(/was stopped\. The wave two is not well/);
+
+  // The command is well now, and the threats have risen.
+  await fleet.write("well", "");
+  // First it is asked for those since the change, then for as long a time before it too.
+  let asked = 0;
+  atRequest = ({ path }) => {
+    if (path !== "/api/v1/threats") return undefined;
+    asked += 1;
+    const pagination = { page: 1, page_size: 0, total: asked % 2 === 1 ? 40 : 45 };
+    return { status: 200, body: { status: 200, pagination, results: { items: [] } } };
+  };
+  const risen = await fleet.rollout("--resume", "--until", "two");
+  expect(told(risen)).toEqual([1, []]);
+  expect(risen.report().reason).toMatch(/"t1" has 40 threats in the \d+ min since its change, and had 5/);
+
+  atRequest = () => undefined;
+  expect(told(await fleet.rollout("--resume", "--until", "two"))).toEqual([2, []]);
+  expect(told(await fleet.rollout("continue"))).toEqual([0, ["t2"]]);
+  for (const name of ["t0", "t1"]) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  expect(fleet.holds("t2")).toEqual(["deny mended.example", ...fleet.declared("t2")].sort());
+});
+
+it("takes a rollout back, to what was there before it and to the files of a revision", async () => {
+  const two = ["--only", "t0", "t1"];
+  const plain = "waves:\n  - { name: all, maxConcurrent: 2 }\n";
+  await fleet.targets({ waves: plain });
+  const oldest = ["evil0.example", "oldest.example"];
+  await fleet.baseline(oldest);
+  await fleet.commitAll("the oldest");
+
+  await fleet.baseline(["evil0.example", "evil1.example", "evil2.example", "new.example"]);
+  // What was reviewed is also how far it goes before somebody looks.
+  const digest = /--plan-digest (r2-\w+)/.exec((await fleet.rollout(...two)).output)?.[1] ?? "none";
+  await fleet.targets({ waves: "waves:\n  - { name: all, maxConcurrent: 2, failureTolerance: 100% }\n" });
+  const loosened = await fleet.rollout("--yes", ...two, "--plan-digest", digest);
+  expect(told(loosened)).toEqual([3, []]);
+  expect(loosened.output).toContain("[ERR_ROLLOUT_DIGEST]");
+  await fleet.targets({ waves: plain });
+  await fleet.write(
+    "settings/t1.yaml",
+    settingsOf("t1", "  - value: commented.example\n    comment: INC-1\n"),
+  );
+  await fleet.console("t0", "POST", "/allow_deny_entries", {
+    list: "deny",
+    entry_type: "domain",
+    value: "colleague.example",
+  });
+  const changed = await fleet.rollout("--yes", ...two);
+  expect(told(changed)).toEqual([0, ["t0", "t1"]]);
+  expect(fleet.holds("t1")).toContain("deny commented.example INC-1");
+  const { id } = changed.report();
+
+  const shown = await fleet.rollout("rollback");
+  expect(shown).toMatchObject({ code: 2, events: [] });
+  expect(shown.output).toContain(`Plan of taking back the rollout ${id}`);
+  const back = await fleet.rollout("rollback", "--yes");
+  expect(told(back)).toEqual([0, ["t0", "t1"]]);
+  const others = (name: string) => (name === "t0" ? ["deny colleague.example"] : []);
+  for (const name of ["t0", "t1"]) {
+    expect(fleet.holds(name)).toEqual([...fleet.declared(name), ...others(name)].sort());
+  }
+  expect(back.report()).toMatchObject({ rollsBack: id, state: "done" });
+  expect(await fleet.report(id)).toMatchObject({ state: "abandoned", advice: [] });
+  expect((await fleet.rollout("--resume", id)).output).toMatch(/is abandoned\. \[ERR_ROLLOUT_NOT_FOUND\]/);
+
+  const older = await fleet.rollout("rollback", id, "--to", "HEAD", "--yes");
+  expect(told(older)).toEqual([0, ["t0", "t1"]]);
+  for (const name of ["t0", "t1"]) {
+    expect(fleet.holds(name)).toEqual([...fleet.declared(name, oldest), ...others(name)].sort());
+  }
+  const unknown = await fleet.rollout("rollback", id, "--to", "no-such-branch", "--yes");
+  expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining("no-such-branch") });
+});
+
+it("waits for a stack that another run holds, tells by whom, and leaves that run alone", async () => {
+  await fleet.write("settings/t1.yaml", settingsOf("t1", "  - held.example\n"));
+  const reached = held(({ value }) => value === "held.example");
+  const person = fleet.pulumi("t1", "up", "--yes", "--skip-preview");
+  await reached;
+
+  const impatient = await fleet.rollout("--yes", "--only", "t1", "--lock-wait", "1");
+  const owner = `pid ${person.process.pid}`;
+  expect(impatient.code).toBe(1);
+  expect(impatient.report().tenants[0]?.error).toMatchObject({
+    code: "ERR_STACK_LOCKED",
+    message: expect.stringMatching(new RegExp(`"t1" is locked by \\S+@\\S+ \\(${owner}\\)`)),
+  });
+
+  const patient = fleet.begin({}, "rollout", "--resume");
+  await patient.seen((event) => event.kind === "tenant-note" && event.message.includes(owner));
+  release();
+  expect(await person.ended).toMatchObject({ code: 0 });
+  expect(await patient.ended).toMatchObject({ code: 0 });
+  expect(fleet.holds("t1")).toContain("deny held.example");
+  expect(
+    fleet.sandbox.audit("t1").filter(({ after }) => JSON.stringify(after).includes("held.example")),
+  ).toHaveLength(1);
+});
+
+it("refuses a second rollout over the same stacks by name, and shares a service's places between others", async () => {
+  await fleet.targets({
+    waves: `services:\n  ${fleet.sandbox.url}: { maxConcurrent: 1 }\nwaves:\n  - { name: all, maxConcurrent: 2 }\n`,
+  });
+  await fleet.baseline(["evil0.example", "shared.example"]);
+  const reached = held(() => true);
+  const first = fleet.begin({}, "rollout", "--yes", "--only", "t0", "t1");
+  await reached;
+  const { id } = await fleet.report();
+  const same = await fleet.rollout("--yes", "--only", "t1");
+  expect(same).toMatchObject({ code: 1, output: expect.stringContaining("[ERR_ROLLOUT_BUSY]") });
+  expect(same.output).toContain(id);
+  expect(await fleet.rollout("--resume", id)).toMatchObject({
+    code: 1,
+    output: expect.stringContaining("[ERR_ROLLOUT_BUSY]"),
+  });
+
+  const other = fleet.begin({}, "rollout", "--yes", "--only", "t2");
+  await other.seen(({ kind }) => kind === "wave-started");
+  release();
+  const runs = [await first.ended, await other.ended];
+  expect(runs.map(told)).toEqual([
+    [0, ["t0", "t1"]],
+    [0, ["t2"]],
+  ]);
+  const turns = runs
+    .flatMap(({ events }) => events)
+    .filter(({ kind }) => kind === "tenant-started" || kind === "tenant-finished")
+    .sort((one, next) =>
+      one.at < next.at ? -1 : one.at > next.at ? 1 : one.kind === "tenant-finished" ? -1 : 1,
+    )
+    .map(({ kind }) => kind);
+  expect(turns).toEqual(Array.from({ length: 3 }, () => ["tenant-started", "tenant-finished"]).flat());
+  for (const name of fleet.names) expect(fleet.holds(name)).toContain("deny shared.example");
+  await fleet.quiet();
+});

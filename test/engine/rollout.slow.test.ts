@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { Fleet, statesIn, told } from "../support/fleet";
+
+/*
+ * Rollouts through the real command and the real engine, where nothing goes wrong: what is changed, what is left alone,
+ * and that a person with the plain CLI sees the same.
+ */
+
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await Fleet.start({
+    tenants: 2,
+    entries: 201,
+    about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "broad"} } }`,
+    waves: "waves:\n  - { name: canary, match: { ring: canary } }\n  - { name: rest, maxConcurrent: 2 }\n",
+  });
+});
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+const reads = (): Record<string, string[]> => {
+  const byTenant = Object.groupBy(fleet.take(), ({ tenant }) => tenant ?? "nobody");
+  return Object.fromEntries(
+    Object.entries(byTenant).map(([tenant, requests = []]) => [
+      tenant,
+      requests
+        .map(
+          ({ method, path, query }) =>
+            `${method} ${path.split("/").at(-1)} ${query["list"] ?? ""} ${query["page"]}`,
+        )
+        .sort(),
+    ]),
+  );
+};
+
+/** ⌈202/200⌉ pages of the deny list, one of the allow list and of the VIPs. */
+const LOOKED_AT = [
+  "GET allow_deny_entries allow 1",
+  "GET allow_deny_entries deny 1",
+  "GET allow_deny_entries deny 2",
+  "GET vip_employees  1",
+];
+
+it("makes stacks, and takes one that a person made, as it is", async () => {
+  const init = await fleet.pulumi("t1", "stack", "init").ended;
+  const up = await fleet.pulumi("t1", "up", "--yes", "--skip-preview").ended;
+  expect([init, up]).toMatchObject([{ code: 0 }, { code: 0 }]);
+  fleet.take();
+  const first = await fleet.rollout("--yes");
+  expect(first.code, first.output).toBe(0);
+  expect(statesIn(first.report())).toEqual({ t0: "done", t1: "unchanged" });
+  expect(reads()).toMatchObject({ t1: LOOKED_AT });
+  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+});
+
+it("is right to run no engine then: neither does one find anything to do, nor a person's own `pulumi up`", async () => {
+  fleet.take();
+  const texts = await stateTexts();
+  const second = await fleet.rollout("--yes");
+  expect(told(second)).toEqual([0, []]);
+  expect(statesIn(second.report())).toEqual({ t0: "unchanged", t1: "unchanged" });
+  expect(reads()).toEqual({ t0: LOOKED_AT, t1: LOOKED_AT });
+  expect(await stateTexts()).toEqual(texts);
+
+  const states = await settingsIn();
+  const always = await fleet.rollout("--yes", "--always-run-engine");
+  expect(told(always)).toEqual([0, ["t0", "t1"]]);
+  expect(statesIn(always.report())).toEqual({ t0: "done", t1: "done" });
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(await settingsIn()).toEqual(states);
+
+  const plain = await fleet.pulumi("t0", "up", "--yes", "--skip-preview", "--refresh", "--expect-no-changes")
+    .ended;
+  expect(plain).toMatchObject({ code: 0, output: expect.stringMatching(/4 unchanged/) });
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+});
+
+/** The states of all stacks, as they are on the disk. */
+async function stateTexts(): Promise<string[]> {
+  return await Promise.all(
+    fleet.names.map(async (name) => await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)),
+  );
+}
+
+/** The resources in them, without what the engine writes of each run, and of the program that it was. */
+async function settingsIn(): Promise<unknown[]> {
+  return (await stateTexts()).map((text) => {
+    const { resources } = (JSON.parse(text) as { checkpoint: { latest: { resources: Resource[] } } })
+      .checkpoint.latest;
+    return resources
+      .map(
+        ({ modified: _modified, created: _created, stackTrace: _trace, sourcePosition: _place, ...rest }) =>
+          rest,
+      )
+      .sort(({ urn: one }, { urn: other }) => (String(one) < String(other) ? -1 : 1));
+  });
+}
+
+type Resource = Readonly<Record<string, unknown>>;

@@ -1,0 +1,3 @@
+import { QUICKLY_TRIED, tryRemedies } from "./remedies";
+
+tryRemedies((state) => state !== QUICKLY_TRIED);

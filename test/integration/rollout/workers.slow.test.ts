@@ -1,0 +1,208 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import type { Job } from "../../../provider/rollout/lanes/lane";
+import { openPgBossLane } from "../../../provider/rollout/lanes/pg-boss-lane";
+import { workOnPgBoss } from "../../../provider/rollout/lanes/work-on-pg-boss";
+import { makeCutOffHost } from "../../support/cut-off-host";
+import { startPostgres } from "../../support/postgres";
+import { RolloutWorker } from "../../support/rollout-worker";
+import { begun } from "./workers";
+
+describe.concurrent("tenants on several machines", () => {
+  it("are taken from a worker that stands still past its lease: it is told to stop, and its late result is refused", async () => {
+    await using postgres = await startPostgres();
+    await using rollout = await begun(postgres, "one", [[1, 1]]);
+    const ended = rollout.conducted();
+    const worker = (name: string) =>
+      new RolloutWorker({ url: postgres.url, name, concurrency: 1, jobMs: 3_600_000 });
+    await using still = worker("still");
+    await still.heard("began");
+    await using quick = worker("quick");
+    await quick.heard("ready");
+    still.signal("SIGSTOP");
+    await quick.heard("began");
+    still.signal("SIGCONT");
+    expect(await still.heard("lost")).toMatchObject({
+      tenant: "one-0-0",
+      attempt: 1,
+      why: expect.stringContaining("The lease is lost"),
+    });
+    await still.heard("too late");
+    quick.tell("end jobs");
+    expect(await ended).toBe("done");
+    expect(await rollout.journal.tenants(rollout.id)).toMatchObject([
+      { state: "done", attempt: 2, worker: "quick" },
+    ]);
+    expect(quick.events.map(({ kind }) => kind)).not.toContain("lost");
+  });
+
+  it("are let go of by a worker that does not hear of the database in time, before anybody else may have them", async () => {
+    await using postgres = await startPostgres();
+    await using rollout = await begun(postgres, "one", [[1, 1]]);
+    const ended = rollout.conducted();
+    await using worker = new RolloutWorker({
+      url: postgres.url,
+      name: "only",
+      concurrency: 1,
+      jobMs: 3_600_000,
+    });
+    await worker.heard("began");
+    await postgres.stop();
+    expect(await worker.heard("lost")).toMatchObject({
+      why: expect.stringContaining("not heard of in time"),
+    });
+    await postgres.start();
+    // Its own late result, as nobody else has begun it.
+    await worker.heard("finished");
+    expect(await ended).toBe("done");
+  });
+});
+
+describe.concurrent("a host that is cut off from the database", () => {
+  it("knows that it has lost what it held, and its tenants, before the database lets another have them", async ({
+    skip,
+  }) => {
+    await using host = disposable(await makeCutOffHost());
+    if (typeof host.it === "string") return skip(host.it);
+    const { address, inside, cut } = host.it;
+    await using postgres = await startPostgres({ listen: [address] });
+    await using rollout = await begun(postgres, "one", [[1, 1]]);
+    const ended = rollout.conducted();
+    const settings = {
+      name: "far",
+      url: postgres.urlOf(address),
+      concurrency: 1,
+      jobMs: 3_600_000,
+      holds: "the rollout",
+    };
+    await using far = new RolloutWorker(settings, inside);
+    await far.heard("held");
+    await far.heard("began");
+    expect(await rollout.journal.database.hold("the rollout", () => {})).toBeUndefined();
+    await cut();
+    const cutAt = Date.now();
+
+    await using near = new RolloutWorker({ name: "near", url: postgres.url, concurrency: 1, jobMs: 0 });
+    while ((await rollout.journal.database.hold("the rollout", () => {})) === undefined) await sleep(100);
+    const heldAt = Date.now();
+    const began = await near.heard("began");
+    const holdLost = await far.heard("hold lost");
+    expect(holdLost).toMatchObject({ why: expect.stringContaining("not heard of for ten seconds") });
+    expect(holdLost.at).toBeLessThanOrEqual(heldAt);
+    expect((await far.heard("lost")).at).toBeLessThanOrEqual(began.at);
+    // Eleven seconds, and what a busy machine adds.
+    expect(heldAt - cutAt).toBeLessThan(30_000);
+    expect(await ended).toBe("done");
+    expect(await rollout.journal.tenants(rollout.id)).toMatchObject([
+      { state: "done", attempt: 2, worker: "near" },
+    ]);
+  });
+});
+
+/** Of what may be missing: the thing, or why there is none. */
+function disposable<T extends AsyncDisposable>(
+  it: T | string,
+): { readonly it: T | string } & AsyncDisposable {
+  return {
+    it,
+    [Symbol.asyncDispose]: async () => (typeof it === "string" ? undefined : await it[Symbol.asyncDispose]()),
+  };
+}
+
+describe.concurrent("the queue of tenants", () => {
+  it("finishes what is under way when asked to stop, and gives it to another at once when asked to end", async () => {
+    await using postgres = await startPostgres();
+    await using rollout = await begun(postgres, "one", [[4, 2]]);
+    const ended = rollout.conducted();
+    const worker = (name: string) =>
+      new RolloutWorker({ url: postgres.url, name, concurrency: 2, jobMs: 3_600_000 });
+    await using polite = worker("polite");
+    await polite.heard("began", 2);
+    polite.tell("stop");
+    await sleep(300);
+    polite.tell("end jobs");
+    await polite.gone();
+    expect(polite.events.map(({ kind }) => kind)).toEqual([
+      "ready",
+      "began",
+      "began",
+      "finished",
+      "finished",
+    ]);
+
+    await using hasty = worker("hasty");
+    await hasty.heard("began", 2);
+    await using heir = worker("heir");
+    await heir.heard("ready");
+    hasty.tell("abort");
+    await heir.heard("began", 2);
+    await hasty.gone();
+    heir.tell("end jobs");
+    expect(await ended).toBe("done");
+    const workers = (await rollout.journal.tenants(rollout.id)).map(({ attempt, worker }) => [
+      attempt,
+      worker,
+    ]);
+    expect(workers).toEqual([
+      [1, "polite"],
+      [1, "polite"],
+      [2, "heir"],
+      [2, "heir"],
+    ]);
+  });
+
+  it("has a job once however often it is handed out, none of a transaction that was taken back, and a new one for a new round", async () => {
+    await using postgres = await startPostgres();
+    const database = await openPostgres(postgres.url);
+    const lane = await openPgBossLane(postgres.url, { log: () => {} });
+    const job = (tenant: string, round = 0): Job => ({ rollout: "r", wave: 0, tenant, round });
+    const handOut = (...jobs: Job[]) => database.transaction((inside) => lane.handOut(inside, jobs));
+
+    await handOut(job("a"), job("b"));
+    await handOut(job("b"), job("c"));
+    await expect(
+      database.transaction(async (inside) => {
+        await lane.handOut(inside, [job("never")]);
+        throw new Error("taken back");
+      }),
+    ).rejects.toThrow("taken back");
+
+    const done: string[] = [];
+    const log: string[] = [];
+    const stopping = new AbortController();
+    const working = workOnPgBoss(
+      postgres.url,
+      async ({ tenant, round }) => {
+        done.push(`${tenant}${round}`);
+        if (tenant === "broken" && done.filter((one) => one === "broken0").length === 1)
+          throw new Error("no journal");
+      },
+      {
+        concurrency: 1,
+        stopping: stopping.signal,
+        aborted: new AbortController().signal,
+        log: (line) => log.push(line),
+      },
+    );
+    const until = async (count: number) => {
+      while (done.length < count) await sleep(20);
+    };
+    await until(3);
+    expect([...done].sort()).toEqual(["a0", "b0", "c0"]);
+    // It came to its end and its tenant is handed out again: as when somebody has completed it by hand.
+    await sleep(200);
+    await handOut(job("a"));
+    await handOut(job("b", 1));
+    await until(5);
+    expect(done.slice(3)).toEqual(["a0", "b1"]);
+    // What could neither be done nor written down is done again later.
+    await handOut(job("broken"));
+    await until(7);
+    expect(log).toEqual(['"broken" could not be worked on: no journal']);
+    stopping.abort();
+    await working;
+    await lane.drain();
+    await database.close();
+  });
+});

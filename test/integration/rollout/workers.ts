@@ -1,0 +1,143 @@
+import { AddressHealth } from "../../../provider/rollout/address-health";
+import { conduct } from "../../../provider/rollout/coordinator";
+import { Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
+import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { openPgBossLane } from "../../../provider/rollout/lanes/pg-boss-lane";
+import type { RolloutEvent } from "../../../provider/rollout/report/rollout-event";
+import type { Target } from "../../../provider/rollout/targets/target";
+import type { Wave } from "../../../provider/rollout/wave";
+import type { Postgres } from "../../support/postgres";
+import type { WorkerEvent } from "../../support/rollout-worker";
+
+const ADDRESS = "https://service.example";
+
+/** A rollout that was begun, without workers yet. */
+export interface Begun extends AsyncDisposable {
+  readonly id: string;
+  readonly journal: Journal;
+  readonly events: readonly RolloutEvent[];
+  /** Conducts it to its end, and answers how it ended. */
+  conducted(): Promise<string>;
+}
+
+/** A rollout that is begun, its waves so many tenants, and so many of them at once. */
+export async function begun(
+  postgres: Postgres,
+  name: string,
+  waves: readonly (readonly [tenants: number, maxConcurrent: number])[],
+  maxAtService = 100,
+): Promise<Begun> {
+  const journal = await Journal.open(await openPostgres(postgres.url));
+  const lane = await openPgBossLane(postgres.url, { log: () => {} });
+  const spec = specOf(name, waves, maxAtService);
+  const targets = spec.waves.flatMap(({ tenants }) => tenants.map(targetOf));
+  const id = await journal.create(spec, targets);
+  const summary = {
+    planned: { added: 1, changed: 0, removed: 0 },
+    changes: [],
+    alarms: { danger: 0, warning: 0 },
+    resource: "settings",
+    isStackThere: true,
+  };
+  await journal.planned(
+    id,
+    targets.map((target) => ({ name: target.name, state: "pending", digest: "d", summary, plan: "{}" })),
+  );
+  await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
+  await journal.start(id, { retry: false });
+  const events: RolloutEvent[] = [];
+  const never = new AbortController().signal;
+  return {
+    id,
+    journal,
+    events,
+    conducted: () =>
+      conduct(id, {
+        journal,
+        lane,
+        health: {
+          rollout: id,
+          reach: { environment: {}, permits: () => ({ take: async () => {}, refused: () => {} }) },
+          addresses: new AddressHealth({ look: async () => {} }),
+          now: Date.now,
+        },
+        capacity: 1_000,
+        onEvent: (event) => events.push(event),
+        stopping: never,
+        aborted: never,
+        pollMs: 25,
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await lane.drain();
+      await journal.close();
+    },
+  };
+}
+
+function specOf(
+  name: string,
+  waves: readonly (readonly [tenants: number, maxConcurrent: number])[],
+  maxConcurrent: number,
+): RolloutSpec {
+  return {
+    source: "tenants.yaml",
+    project: "tenants",
+    today: "2026-11-21",
+    services: [[ADDRESS, { maxConcurrent }]],
+    backend: "file",
+    waves: waves.map(
+      ([count, atOnce], index): Wave => ({
+        name: `wave ${index}`,
+        maxConcurrent: atOnce,
+        tolerated: 0,
+        soakMs: 0,
+        gate: false,
+        tenants: Array.from({ length: count }, (_, tenant) => `${name}-${index}-${tenant}`),
+      }),
+    ),
+  };
+}
+
+function targetOf(name: string): Target {
+  return {
+    name,
+    labels: {},
+    baseUrl: ADDRESS,
+    key: { from: "environment", variable: "KEY" },
+    settings: "settings.yaml",
+    stack: name,
+    allowInsecureHttp: false,
+    place: { file: "tenants.yaml" },
+  } as Target;
+}
+
+/** The tenants that a worker had begun and not finished. */
+export function underWay(events: readonly WorkerEvent[]): string[] {
+  const names = (kind: string) =>
+    events.flatMap((event) => (event.kind === kind && "tenant" in event ? [event.tenant] : []));
+  const finished = new Set(names("finished"));
+  return names("began")
+    .filter((name) => !finished.has(name))
+    .sort();
+}
+
+/** How many tenants were begun and not through, at the most. */
+export function mostAtOnce(events: readonly RolloutEvent[], wave?: string): number {
+  const changes = events.filter(
+    (event) =>
+      (event.kind === "tenant-started" || event.kind === "tenant-finished") &&
+      (wave === undefined || event.wave === wave),
+  );
+  const running = new Set<string>();
+  let most = 0;
+  // By their times, those that end before those that begin: the order of two rollouts' events is not one.
+  const order = [...changes].sort(
+    (a, b) => Date.parse(a.at) - Date.parse(b.at) || b.kind.length - a.kind.length || a.seq - b.seq,
+  );
+  for (const event of order) {
+    if (event.kind === "tenant-started") running.add(event.tenant);
+    else if (event.kind === "tenant-finished") running.delete(event.tenant);
+    most = Math.max(most, running.size);
+  }
+  return most;
+}
