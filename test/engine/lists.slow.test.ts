@@ -48,8 +48,9 @@ it("puts what was applied of thousands into state, names the rest, and the next 
   await project.writeFile("list.json", JSON.stringify({ entries: changed }));
   const preview = await project.succeed("preview", "--diff");
   expect(preview).toContain('+ partner.example : "allow"');
-  expect(preview).toContain(`~ bad-0008.example: "${text}" => "deny: INC-2"`);
-  expect(preview).toContain(`- bad-0007.example: "${text}"`);
+  // Pulumi cuts long texts.
+  expect(preview).toMatch(/~ bad-0008\.example: "deny: INC-1 x+(\.{3})?" => "deny: INC-2"/);
+  expect(preview).toMatch(/- bad-0007\.example: "deny: INC-1 x+/);
   expect(preview.trim().split("\n").length).toBeLessThan(20);
 
   // So does a refresh.

@@ -22,8 +22,7 @@ it("is finished by its entries where one of 5,000 is refused, and a refresh leav
         : undefined,
   });
   // What failed halfway is told in the trailers of an answer, with the whole state: that is a megabyte.
-  const text = `deny: INC-1 ${"x".repeat(200)}`;
-  const entries = entriesOf(5_000, text);
+  const entries = entriesOf(5_000, `deny: INC-1 ${"x".repeat(200)}`);
   await using project = await listProject(sandbox, entries);
   // The others stay, and the next run does what is left.
   const broken = await project.run("up", "--yes", "--skip-preview");
@@ -33,10 +32,10 @@ it("is finished by its entries where one of 5,000 is refused, and a refresh leav
   expect(Object.keys(partial?.outputs?.["entries"] as object)).toHaveLength(4_999);
   isBroken = false;
   sandbox.clearRequests();
-  expect(entriesIn(await project.up("--diff"))).toEqual([`+ ${bad(100)}: "${text}"`]);
+  expect(entriesIn(await project.up("--diff"))).toEqual([`+ ${bad(100)}: "deny: INC-1"`]);
   expect(writesOf(sandbox)).toEqual([`POST ${bad(100)}`]);
   await project.refresh("--expect-no-changes");
-  await expectThree(project, entries, text);
+  await expectThree(project, entries);
 });
 
 it("has keys in the clear nowhere but at the provider, where Pulumi is asked for secrets", async () => {
