@@ -292,12 +292,11 @@ function otherThan(
 /** An element as almost all are, read without a check that is made to explain every mistake. */
 function plainElement(raw: RawArguments): Element | undefined {
   const { list, value, comment, ...rest } = raw;
-  if (typeof value !== "string" || Object.keys(rest).length > 0) return undefined;
-  const text = comment === undefined ? String(list) : `${String(list)}: ${String(comment)}`;
-  const isText = comment === undefined || typeof comment === "string";
-  return isText && isPlainEntry(value, text) && (list === "allow" || list === "deny")
-    ? { key: value, text, written: value }
-    : undefined;
+  if (typeof value !== "string" || (list !== "allow" && list !== "deny")) return undefined;
+  if (comment !== undefined && typeof comment !== "string") return undefined;
+  if (Object.keys(rest).length > 0) return undefined;
+  const text = comment === undefined ? list : `${list}: ${comment}`;
+  return isPlainEntry(value, text) ? { key: value, text, written: value } : undefined;
 }
 
 function notAnEntryText(raw: string): string {

@@ -327,6 +327,15 @@ describe("what a preview does not know yet", () => {
     expect(entries(content, { protect: ["deny:x.example"], ignore: ["allow:*"] }).failures).toEqual([]);
   });
 
+  it("is refused where it stands within what must be a text", () => {
+    for (const odd of [[UNKNOWN], { x: UNKNOWN }]) {
+      for (const name of ["list", "value", "comment", "verdictScope", "acceptRisk"]) {
+        const { failures } = entries([{ list: "deny", value: "evil.example", [name]: odd }]);
+        expect(failures.map(({ property }) => property)).toEqual([`entries[0].${name}`]);
+      }
+    }
+  });
+
   it("hides no mistake beside it", () => {
     expect(reasons(entries([UNKNOWN, { list: "deny", value: "not a domain" }]))).toEqual([
       expect.stringContaining("entries[1].value"),
