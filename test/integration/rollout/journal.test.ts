@@ -55,7 +55,7 @@ it("loses nothing that it said was written, however often its process is killed"
   await journal.planningDone(id, "d", NO_FILES);
 
   const said = new Set<string>();
-  for (let kills = 0; kills < 20; kills++) {
+  for (let kills = 0; kills < 8; kills++) {
     await work(file, id, said, kills % 7);
     const states = new Map((await journal.tenants(id)).map(({ name, state }) => [name, state]));
     for (const name of said) expect(states.get(name), name).toBe("done");

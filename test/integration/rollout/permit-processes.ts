@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
+import { type Answerer, always, page, Service } from "../client/service";
 import { RUN_SOURCES } from "../hostile/client-process";
 
 /** Prints the address of its permit server; each line that it reads is a token that is not allowed any more. */
@@ -116,4 +117,18 @@ export class Program implements AsyncDisposable {
     this.#child.kill("SIGKILL");
     await ended;
   }
+}
+
+/** What a list of nobody is answered with. */
+export const nobody = page([]);
+
+/** A service that notes when whose requests came, by its own clock. */
+export async function countingService(answer: Answerer = always(200, nobody)) {
+  const came: { atMs: number; who: string }[] = [];
+  const service = await Service.start((request, response, index) => {
+    came.push({ atMs: performance.now(), who: String(request.headers["x-api-key"]) });
+    answer(request, response, index);
+  });
+  const of = (who: string) => came.filter((one) => one.who === who).length;
+  return { service, came, of };
 }

@@ -1,3 +1,375 @@
-import { QUICKLY_TRIED, tryRemedies } from "./remedies";
+import { execFile, execFileSync } from "node:child_process";
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type ClaimedTenant, Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
+import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { Marks } from "../../../provider/rollout/marks/marks";
+import { RolloutMarks } from "../../../provider/rollout/marks/rollout-marks";
+import type { TenantError } from "../../../provider/rollout/report/rollout-report";
+import { stateBackend } from "../../../provider/rollout/state-backend";
+import { COMMAND } from "../../support/command-line";
+import { compiled } from "../../support/compile-cache";
+import { targetOf } from "../../support/journal-story";
 
-tryRemedies((state) => state !== QUICKLY_TRIED);
+/*
+ * A command that is printed is run, as it is printed, in the state in which it is printed: over a real journal and by the
+ * real command. The tenants have no keys, so that no engine has to run: who goes on with one gets as far as its key. The
+ * engine's stories (test/engine/rollout-killed.slow, rollout-storage.slow) run what they are told too.
+ */
+
+const NAMES = ["t0", "t1"];
+const FAILED: TenantError = { code: "ERR_AUTH", message: "Refused.", advice: "Mend it.", phase: "apply" };
+const UNPLANNED: TenantError = { ...FAILED, phase: "plan" };
+
+let base: string;
+let copies = 0;
+
+beforeAll(() => {
+  base = mkdtempSync(join(tmpdir(), "email-security-remedies-"));
+  const template = join(base, "template");
+  for (const part of ["template/settings", "template/.email-security", "state", "bin"]) {
+    mkdirSync(join(base, part), { recursive: true });
+  }
+  for (const name of NAMES) writeFileSync(join(template, `settings/${name}.yaml`), "version: 1\n");
+  writeFileSync(
+    join(template, "tenants.yaml"),
+    `version: 1
+project: fleet
+defaults:
+  baseUrl: https://mail-security.example
+  key: { environment: "{NAME}_NO_SUCH_KEY" }
+  settings: settings/{name}.yaml
+tenants: { t0: {}, t1: {} }
+waves:
+  - { name: one, take: 1, gate: true, failureTolerance: 100% }
+  - { name: two, failureTolerance: 100% }
+`,
+  );
+  writeFileSync(
+    join(base, "bin/email-security"),
+    `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`,
+  );
+  chmodSync(join(base, "bin/email-security"), 0o755);
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@a.example", ...args], { cwd: template });
+  git("init", "--quiet", "--template=");
+  git("add", "settings", "tenants.yaml");
+  git("commit", "--quiet", "-m", "first");
+});
+
+afterAll(() => rmSync(base, { recursive: true, force: true }), 60_000);
+
+/** A state in which somebody finds a rollout, and what is printed about it. */
+interface State {
+  /** Brings a rollout there, and answers its id. */
+  readonly make: (journal: Journal) => Promise<string>;
+  /** The verbs of the commands that its report names. */
+  readonly status: readonly string[];
+  /** Those that are named to who begins another over the same tenants. */
+  readonly rival: readonly string[];
+  /** Those that are named to who stops it. */
+  readonly stop: readonly string[];
+}
+
+const STATES: Readonly<Record<string, State>> = {
+  "waits at its gate": {
+    make: async (journal) => {
+      const id = await begun(journal, { t0: undefined });
+      await journal.handOver(id, 0, "The wave one is through, and its gate waits for a person.");
+      return id;
+    },
+    status: ["continue", "rollback"],
+    rival: ["continue", "rollback", "stop"],
+    stop: ["rollback"],
+  },
+  "stopped where a tenant failed": {
+    make: async (journal) => {
+      const id = await begun(journal, { t0: FAILED });
+      await journal.stop(id, "1 tenant failed in the wave one, which tolerates 0.");
+      return id;
+    },
+    status: ["--resume", "rollback"],
+    rival: ["--resume", "rollback", "stop"],
+    stop: ["rollback"],
+  },
+  "stopped before it began a tenant": {
+    make: async (journal) => {
+      const id = await begun(journal, {});
+      await journal.stop(id, "A person stopped it.");
+      return id;
+    },
+    status: ["--resume"],
+    rival: ["--resume", "stop"],
+    stop: [],
+  },
+  "was killed in the middle of a tenant": {
+    make: async (journal) => {
+      const id = await begun(journal, {});
+      await claim(journal, id, "t0");
+      return id;
+    },
+    status: ["--resume", "rollback"],
+    rival: ["--resume", "rollback", "stop"],
+    stop: ["rollback"],
+  },
+  "is done, and a tenant failed": {
+    make: async (journal) => {
+      const id = await begun(journal, { t0: FAILED, t1: undefined });
+      return await done(journal, id);
+    },
+    status: ["--resume"],
+    rival: ["plan"],
+    stop: ["status"],
+  },
+  "is done, and a tenant could not be planned": {
+    make: async (journal) => {
+      const id = await begun(journal, { t1: undefined }, {}, { t0: UNPLANNED });
+      return await done(journal, id);
+    },
+    status: ["plan"],
+    rival: ["plan"],
+    stop: ["status"],
+  },
+  "was given up": {
+    make: async (journal) => {
+      const id = await begun(journal, { t0: undefined });
+      await journal.abandon(id, "A person gave it up.");
+      return id;
+    },
+    status: ["rollback"],
+    rival: ["plan"],
+    stop: [],
+  },
+  "is not taken back everywhere": {
+    make: async (journal) => {
+      const id = await begun(journal, { t0: undefined, t1: undefined });
+      await journal.abandon(id, "It was taken back by another.");
+      await done(journal, await begun(journal, { t0: FAILED, t1: undefined }, { rollsBack: id }));
+      return id;
+    },
+    status: ["rollback"],
+    rival: ["plan"],
+    stop: [],
+  },
+  "takes another back, and a tenant could not be planned": {
+    make: async (journal) => {
+      const other = await begun(journal, { t0: undefined, t1: undefined });
+      await journal.abandon(other, "It was taken back by another.");
+      const how = { rollsBack: other, rollsBackTo: "the files of the revision HEAD" };
+      return await done(journal, await begun(journal, { t1: undefined }, how, { t0: UNPLANNED }));
+    },
+    status: ["rollback"],
+    rival: ["plan"],
+    stop: ["status"],
+  },
+};
+
+// Every other has one before it that came through, and a journal that has to be named.
+const cases = Object.keys(STATES).map((name, index) => [name, index % 2 === 1] as const);
+
+it.each(cases)(
+  "a rollout that %s (one before it: %s) is told about with commands that work",
+  async (name, hasBefore) => {
+    const { make, status, rival, stop } = STATES[name] as State;
+    const place = hasBefore ? "my journal.db" : ".email-security/rollouts.db";
+    const named = hasBefore ? ["--database", place] : [];
+    const folder = copyOf(join(base, "template"));
+    rmSync(join(base, "state"), { recursive: true, force: true });
+    mkdirSync(join(base, "state"));
+    const journal = await open(folder, place);
+    if (hasBefore) await done(journal, await begun(journal, { t0: undefined, t1: undefined }));
+    const id = await make(journal);
+    using marks = new RolloutMarks(new Marks(environment(), "here"), journal, place);
+    await marks.update(id);
+    await journal.close();
+    keepState();
+
+    const told = async (
+      ...args: string[]
+    ): Promise<readonly [after: string, commands: readonly string[]]> => {
+      const after = copyOf(folder);
+      bringStateBack();
+      return [after, commandsIn(await run(after, COMMAND, "rollout", ...args, ...named))];
+    };
+    // One after the other: what stands beside the stacks is the same for all of them.
+    const all = [
+      await told("status", id),
+      await told("tenants.yaml", "--yes"),
+      await told("stop", id),
+    ] as const;
+    expect(all.map(([, commands]) => commands.map(verbOf))).toEqual([status, rival, stop]);
+    const [[, ofStatus], [, ofRival]] = all;
+    for (const [after, commands] of all) {
+      for (const command of commands) {
+        // What both name is run once.
+        if (commands === ofRival && ofStatus.includes(command)) continue;
+        expect(command.endsWith("--database 'my journal.db'")).toBe(hasBefore);
+        bringStateBack();
+        await expectToWork(copyOf(after), place, command);
+      }
+    }
+  },
+);
+
+async function expectToWork(folder: string, place: string, command: string): Promise<void> {
+  const output = await shell(folder, command);
+  expect(output, command).not.toMatch(
+    /ERR_ROLLOUT_NOT_FOUND|ERR_ROLLOUT_BUSY|ERR_CONFIGURATION|error: unknown/,
+  );
+  const [, id = ""] = /^email-security rollout (?:\S+ )?(\S+?)(?: --|$)/.exec(command) ?? [];
+  const verb = verbOf(command);
+  const journal = await open(folder, place);
+  try {
+    if (verb === "plan") {
+      expect(output, command).toContain(`Plan of ${id}: 2 tenants in 2 waves`);
+      return;
+    }
+    const events = (await journal.eventsSince(id, 0)).map(({ kind }) => kind);
+    const { state } = await journal.record(id);
+    if (verb === "rollback") expect(output, command).toContain(`Plan of taking back the rollout ${id}`);
+    if (verb === "stop") expect(state, command).toBe("abandoned");
+    if (verb === "status") expect(output, command).toContain(`Rollout ${id}`);
+    // It was begun again, and came as far as a key that is not there.
+    if (verb === "--resume" || verb === "continue") {
+      expect(
+        events.filter((kind) => kind === "started"),
+        command,
+      ).toHaveLength(2);
+      // What is tried again is counted as left, from the first line on.
+      const through = (await journal.tenants(id)).filter((tenant) => tenant.state === "done").length;
+      expect(output, command).toContain(`  ${through}/2  the rollout goes on\n`);
+      expect(output, command).toContain("ERR_ROLLOUT_KEY");
+    }
+  } finally {
+    await journal.close();
+  }
+}
+
+/** The commands that a text names: between backquotes, or in lines of their own. */
+function commandsIn(output: string): string[] {
+  const found = output.matchAll(/`(email-security rollout [^`]+)`|^ {4}(email-security rollout .+)$/gm);
+  return [...new Set([...found].map(([, quoted, line]) => quoted ?? line ?? ""))];
+}
+
+function verbOf(command: string): string {
+  return /^email-security rollout (--resume|continue|status|stop|rollback)\b/.exec(command)?.[1] ?? "plan";
+}
+
+function copyOf(folder: string): string {
+  const copy = join(base, `copy-${copies++}`);
+  cpSync(folder, copy, { recursive: true });
+  return copy;
+}
+
+/** Keeps the state of the stacks, with what rollouts left beside them, as it is now. */
+function keepState(): void {
+  rmSync(join(base, "state-then"), { recursive: true, force: true });
+  cpSync(join(base, "state"), join(base, "state-then"), { recursive: true });
+}
+
+function bringStateBack(): void {
+  rmSync(join(base, "state"), { recursive: true, force: true });
+  cpSync(join(base, "state-then"), join(base, "state"), { recursive: true });
+}
+
+function environment(): NodeJS.ProcessEnv {
+  return {
+    PATH: `${join(base, "bin")}:${process.env["PATH"]}`,
+    HOME: process.env["HOME"],
+    ...compiled(),
+    PULUMI_BACKEND_URL: `file://${join(base, "state")}`,
+    PULUMI_CONFIG_PASSPHRASE: "",
+    EMAIL_SECURITY_KEY_VARIABLES: "T0_NO_SUCH_KEY,T1_NO_SUCH_KEY",
+    EMAIL_SECURITY_SERVICES: "https://mail-security.example",
+  };
+}
+
+/** All that a program prints, however it ends. */
+async function run(folder: string, ...args: readonly string[]): Promise<string> {
+  return await outputOf(process.execPath, args, folder);
+}
+
+async function shell(folder: string, command: string): Promise<string> {
+  return await outputOf("sh", ["-c", command], folder);
+}
+
+async function outputOf(program: string, args: readonly string[], folder: string): Promise<string> {
+  return await new Promise((done) => {
+    execFile(program, args, { cwd: folder, env: environment() }, (_error, stdout, stderr) =>
+      done(`${stdout}${stderr}`),
+    );
+  });
+}
+
+async function open(folder: string, place: string): Promise<Journal> {
+  const database = await openSqlite(join(folder, place));
+  // Nothing here outlives the test.
+  await database.query("PRAGMA synchronous = OFF");
+  return await Journal.open(database);
+}
+
+/** A rollout that was begun, and how it went with some tenants; an error is that of one that failed. */
+async function begun(
+  journal: Journal,
+  went: Readonly<Record<string, TenantError | undefined>>,
+  how: Pick<RolloutSpec, "rollsBack" | "rollsBackTo"> = {},
+  unplanned: Readonly<Record<string, TenantError>> = {},
+): Promise<string> {
+  const wave = (name: string, tenants: string[], gate: boolean) =>
+    ({ name, maxConcurrent: 1, tolerated: 1, soakMs: 0, gate, tenants }) as const;
+  const id = await journal.create(
+    {
+      source: "tenants.yaml",
+      project: "fleet",
+      today: "2026-11-21",
+      waves: [wave("one", ["t0"], true), wave("two", ["t1"], false)],
+      services: [],
+      keyVariables: [],
+      backend: stateBackend(environment(), base).fingerprint,
+      ...how,
+    },
+    NAMES.map((name) => ({
+      ...targetOf(name, "https://mail-security.example"),
+      settings: `settings/${name}.yaml`,
+      key: { from: "environment", variable: `${name.toUpperCase()}_NO_SUCH_KEY` } as const,
+    })),
+  );
+  await journal.planned(
+    id,
+    NAMES.map((name) => {
+      const error = unplanned[name];
+      if (error !== undefined) return { name, state: "failed" as const, digest: "", error };
+      return { name, state: "pending" as const, digest: "d", plan: "{}" };
+    }),
+  );
+  const bundle = new Map(
+    NAMES.map((name) => [`settings/${name}.yaml`, Buffer.from("version: 1\n")] as const),
+  );
+  await journal.planningDone(id, "d", { bundle, folder: "." });
+  await journal.start(id, { retry: false });
+  for (const [name, error] of Object.entries(went)) {
+    await journal.finish(await claim(journal, id, name), error);
+  }
+  return id;
+}
+
+async function claim(journal: Journal, rollout: string, tenant: string): Promise<ClaimedTenant> {
+  const wave = NAMES.indexOf(tenant);
+  await journal.wave(rollout, wave, "running");
+  await journal.release(rollout, wave, [tenant], {
+    handOut: async () => {},
+    start: () => {},
+    drain: async () => {},
+  });
+  const claimed = await journal.begin({ rollout, wave, tenant, round: 0 }, "host:1");
+  if (claimed === undefined) throw new Error("It was not begun.");
+  return claimed;
+}
+
+async function done(journal: Journal, id: string): Promise<string> {
+  for (const wave of NAMES.keys()) await journal.wave(id, wave, "done");
+  await journal.finishRollout(id);
+  return id;
+}

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import type { Mark } from "../../../provider/rollout/marks/mark";
+import { Marks } from "../../../provider/rollout/marks/marks";
+
+/*
+ * Marks beside the stacks, as the real CLI of Pulumi keeps them.
+ */
+
+const state = mkdtempSync(join(tmpdir(), "email-security-marks-"));
+afterAll(() => rmSync(state, { recursive: true, force: true }));
+
+const mark = (rollout: string, told: string): Mark => ({
+  rollout,
+  project: "fleet",
+  state: "open",
+  told,
+  at: "2026-11-21T08:00:00.000Z",
+  journal: "here",
+  events: 1,
+  pending: ["t0"],
+  unseen: [],
+});
+
+it("are written whether or not there is one, also where somebody has just taken it away, and read without one's own", async () => {
+  using marks = new Marks(
+    {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      PULUMI_BACKEND_URL: `file://${state}`,
+      PULUMI_HOME: join(state, ".home"),
+    },
+    "here",
+  );
+  const [own, other] = ["20261121-0800-aaaaaa", "20261121-0801-bbbbbb"];
+  await marks.write(mark(own, "waits"), true);
+  await marks.write(mark(own, "goes on"));
+  await marks.remove(own);
+  await marks.write(mark(own, "goes on all the same"));
+  await marks.write(mark(other, "begins"), true);
+  expect(await marks.of(own)).toEqual(mark(own, "goes on all the same"));
+  expect(await marks.read(own)).toEqual([mark(other, "begins")]);
+});

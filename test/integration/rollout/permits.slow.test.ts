@@ -1,0 +1,108 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Permits } from "../../../provider/client";
+import type { Database } from "../../../provider/rollout/journal/database";
+import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { ADDRESSES_TABLE, AddressLimiter, LATE_MS } from "../../../provider/rollout/permits/address-limiter";
+import { startPostgres } from "../../support/postgres";
+import { countingService, startCoordinator, startTenant } from "./permit-processes";
+
+let folder: string;
+let journal: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "email-security-permits-"));
+  journal = join(folder, "journal.db");
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const PATIENT = { timeout: 60_000, interval: 20 };
+
+describe("processes that give permits, and tenants in processes of their own", () => {
+  it("send nothing more once who gives them permits is dead, or says that the tenant is another's", async () => {
+    const { service, of } = await countingService();
+    await using _service = service;
+    const options = { journal, service: service.url, limit: {} };
+    await using one = await startCoordinator(options);
+    await using other = await startCoordinator(options);
+    const endless = { service: service.url, requests: Number.MAX_SAFE_INTEGER, atOnce: 4 };
+    await using acme = startTenant({ ...endless, name: "acme", permits: await one.said });
+    await using globex = startTenant({ ...endless, name: "globex", permits: await one.said });
+    await using initech = startTenant({ ...endless, name: "initech", permits: await other.said });
+    for (const name of ["acme", "globex", "initech"])
+      await expect.poll(() => of(name), PATIENT).toBeGreaterThan(20);
+
+    one.tell("acme");
+    expect(await acme.said).toBe("ERR_NO_PERMIT");
+    other.signal("SIGKILL");
+    expect(await initech.said).toBe("ERR_NO_PERMIT");
+    const [ofAcme, ofInitech, ofGlobex] = [of("acme"), of("initech"), of("globex")];
+    await expect.poll(() => of("globex"), PATIENT).toBeGreaterThan(ofGlobex + 100);
+    expect([of("acme"), of("initech")]).toEqual([ofAcme, ofInitech]);
+    one.signal("SIGKILL");
+    expect(await globex.said).toBe("ERR_NO_PERMIT");
+  });
+
+  it("a tenant's process that was asleep does not use the permit that came meanwhile", async () => {
+    const { service, of } = await countingService();
+    await using _service = service;
+    const options = { journal, service: service.url, limit: { requestsPerSecond: 0.5 } };
+    await using coordinator = await startCoordinator(options);
+    const slow = { service: service.url, requests: 100, atOnce: 1 };
+    await using acme = startTenant({ ...slow, name: "acme", permits: await coordinator.said });
+    await expect.poll(() => of("acme"), PATIENT).toBe(1);
+    // It has asked for the next, which it will be given two seconds after the first.
+    await sleep(300);
+    acme.signal("SIGSTOP");
+    await sleep(2_500);
+    expect(of("acme")).toBe(1);
+    coordinator.signal("SIGKILL");
+    await sleep(100);
+    acme.signal("SIGCONT");
+    expect(await acme.said).toBe("ERR_NO_PERMIT");
+    expect(of("acme")).toBe(1);
+  });
+});
+
+it("keeps one rate, and one pause, over machines whose clocks differ, by the clock of PostgreSQL", async () => {
+  await using postgres = await startPostgres();
+  const databases = [await openPostgres(postgres.url), await openPostgres(postgres.url)] as const;
+  await databases[0].query(ADDRESSES_TABLE);
+  const address = "https://mail-security.example";
+  const limits = new Map([[address, { requestsPerSecond: 50 }]]);
+  let slowestMs = 0;
+  const timed =
+    (database: Database): Database["query"] =>
+    async (...statement) => {
+      const startedAt = performance.now();
+      const rows = await database.query(...statement);
+      slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+      return rows;
+    };
+  const [one, other] = [0, 3_600_000].map((ahead, index) => {
+    const time = { now: () => Date.now() + ahead, sleep };
+    const database = { dialect: "postgres", query: timed(databases[index] ?? databases[0]) } as const;
+    return new AddressLimiter({ database, limits, time }).permitsFor(address);
+  }) as [Permits, Permits];
+  const cameAt: number[] = [];
+  const takeAll = async (permits: Permits, count: number) => {
+    const take = () => permits.take().then(() => void cameAt.push(performance.now()));
+    await Promise.all(Array.from({ length: count }, take));
+  };
+  await Promise.all([takeAll(one, 40), takeAll(other, 40)]);
+  // All permits of both but the first are due after it, a fiftieth of a second each; the last can't come earlier by more
+  // than the first came late.
+  const tookMs = Math.max(...cameAt) - Math.min(...cameAt);
+  expect(tookMs).toBeGreaterThan((79 * 1_000) / 50 - LATE_MS - slowestMs);
+
+  const refusedAt = performance.now();
+  one.refused(1_500);
+  await sleep(400);
+  await Promise.all([takeAll(one, 1), takeAll(other, 1)]);
+  expect(Math.min(...cameAt.filter((atMs) => atMs > refusedAt)) - refusedAt).toBeGreaterThan(1_450);
+  for (const database of databases) await database.close();
+});

@@ -1,0 +1,78 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { startPostgres } from "../../support/postgres";
+
+describe("a journal in PostgreSQL whose server goes away", () => {
+  it("writes each transaction once, over restarts and crashes, and tells who holds a name that it is lost", async () => {
+    await using server = await startPostgres();
+    const database = await openPostgres(server.url);
+    await database.query("create table events (seq bigint primary key, note text not null unique)");
+    const lost: string[] = [];
+    expect(await database.hold("rollout 1", (why) => lost.push(why))).toBeDefined();
+
+    let written = 0;
+    let isOver = false;
+    const writer = async (name: number) => {
+      for (let n = 0; !isOver; n++) {
+        // A second insert of the same note would be refused: it would say that a transaction was done twice.
+        await database.transaction(async (inside) => {
+          const insert =
+            "insert into events (seq, note) values ((select coalesce(max(seq), 0) + 1 from events), $1)";
+          await inside.query(insert, [`${name}.${n}`]);
+          await inside.query("select pg_sleep(0.002)");
+        });
+        written++;
+      }
+    };
+    const writers = [1, 2, 3, 4].map(writer);
+    for (const end of ["fast", "crash", "crash"] as const) {
+      const before = written;
+      while (written < before + 20) await sleep(5);
+      await server.restart(end);
+    }
+    const before = written;
+    while (written < before + 20) await sleep(5);
+    isOver = true;
+    await Promise.all(writers);
+
+    expect(await database.query("select count(*) as n, max(seq) as last from events")).toEqual([
+      { n: written, last: written },
+    ]);
+    expect(lost).toHaveLength(1);
+    expect(await database.hold("rollout 1", () => {})).toBeDefined();
+
+    // Whoever was asked to end waits neither for an answer that does not come, nor for a server that stays away.
+    const slow = database.query("select pg_sleep(20)");
+    database.hurry(0);
+    await expect(slow).rejects.toMatchObject({
+      code: "ERR_ROLLOUT_DATABASE",
+      message: expect.stringContaining("had not answered yet when this was asked to end"),
+    });
+    await server.stop();
+    await expect(database.query("select 1 as one")).rejects.toMatchObject({ code: "ERR_ROLLOUT_DATABASE" });
+    await database.close();
+  });
+});
+
+describe("a PostgreSQL server for tests", () => {
+  it("goes when the process that has started it does, and its folder too", async () => {
+    const server = await startPostgres();
+    const folder = await server.sql("select current_setting('unix_socket_directories')");
+    const [pid] = (await readFile(join(folder, "data", "postmaster.pid"), "utf8")).split("\n");
+    expect(isRunning(Number(pid))).toBe(true);
+    server.abandon();
+    while (isRunning(Number(pid)) || existsSync(folder)) await sleep(20);
+  });
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,3 +1,0 @@
-import { QUICKLY_TRIED, tryRemedies } from "./remedies";
-
-tryRemedies((state) => state === QUICKLY_TRIED);
