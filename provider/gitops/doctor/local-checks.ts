@@ -7,6 +7,7 @@ import { printable } from "../../settings/text";
 import { findingText } from "../files/finding";
 import { type FilesLintResult, lintFiles } from "../files/lint-files";
 import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
+import { isProjectReadable } from "./pulumi-project";
 
 /** What is on this machine. */
 export const programChecks: readonly Check[] = [
@@ -63,9 +64,11 @@ const WHERE: Readonly<Record<Engine["source"], string>> = {
   build: "built from its Go modules",
 };
 
-async function lookAtBackend({ environment }: Patient): Promise<Observation> {
+async function lookAtBackend({ environment, folder }: Patient): Promise<Observation> {
   const engine = await findEngine({ env: environment });
   if (engine === undefined) return skipped("there is no Pulumi to ask");
+  if (!isProjectReadable(folder))
+    return skipped("Pulumi would read the project's file, which is no plain file");
   const result = await runCommand(engine.command, ["whoami", "--non-interactive", "--json"], {
     env: engine.environment(leanEnvironment(environment, "state backend")),
     timeoutMs: BACKEND_TIMEOUT_MS,

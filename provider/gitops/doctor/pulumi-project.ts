@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { z } from "zod";
@@ -36,9 +36,20 @@ export const PROJECT_FILES: readonly string[] = ["Pulumi.json", "Pulumi.yaml", "
  * @throws {Error} when its file can't be read, or is no YAML with what a project has.
  */
 export function findProject(start: string): PulumiProject | undefined {
+  const found = findProjectFile(start);
+  return found && readProject(found.folder, found.file);
+}
+
+/** Whether Pulumi can read the project's file. It reads whatever is there, and waits for ever for the writer of a pipe. */
+export function isProjectReadable(start: string): boolean {
+  const found = findProjectFile(start);
+  return found === undefined || statSync(join(found.folder, found.file)).isFile();
+}
+
+function findProjectFile(start: string): { readonly folder: string; readonly file: string } | undefined {
   for (let folder = resolve(start); ; folder = dirname(folder)) {
     const file = PROJECT_FILES.find((name) => existsSync(join(folder, name)));
-    if (file !== undefined) return readProject(folder, file);
+    if (file !== undefined) return { folder, file };
     if (dirname(folder) === folder) return undefined;
   }
 }

@@ -184,7 +184,8 @@ it(
       ),
       { ...told, endOnFailure: true },
     );
-    if (told.numRuns > 1) expect(ends.told).toBeGreaterThan(ends.quiet);
+    // Most failures are told, and each story draws its own: of 40, far more than some.
+    if (told.numRuns > 1) expect(ends.told).toBeGreaterThan(told.numRuns / 8);
   },
   timeLimit(1_200_000),
 );
