@@ -111,7 +111,9 @@ describe("what is no plain file", () => {
     const doctor = await emailSecurity(folder.path("repo"), ["doctor"]);
     expect(doctor.code).toBe(1);
     // The engine would wait for who writes into the pipe.
-    expect(doctor.stdout).toMatch(/^- +backend +Pulumi would read the project's file, which is no plain file$/m);
+    expect(doctor.stdout).toMatch(
+      /^- +backend +Pulumi would read the project's file, which is no plain file$/m,
+    );
   });
 });
 
