@@ -45,7 +45,10 @@ export async function manyAtOnce(count: number, { isWholeLife }: { isWholeLife: 
 
   await project.refresh(...parallel, "--expect-no-changes");
   // Up to 198 denied entries are one page.
-  expect(requestsOf(sandbox)).toEqual({ "GET allow": 1, "GET deny": 1, "GET vip_employees": 1 });
+  const { "GET vip_employees": vips, ...entries } = requestsOf(sandbox);
+  expect(entries).toEqual({ "GET allow": 1, "GET deny": 1 });
+  // Three are about VIPs: on a busy machine, the engine may ask for them so long apart that each is read for anew.
+  expect(vips).toBeLessThanOrEqual(3);
 
   sandbox.clearRequests();
   await project.succeed("destroy", "--yes", "--skip-preview", ...parallel);

@@ -1,6 +1,20 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { AT, BrokenOffList, COUNT } from "./native-killed";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { EngineProject, type Run, type RunUnderWay } from "../support/engine-project";
+import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy";
+import { isRunning, providerOf } from "../support/killable-stack";
+
+/** How many entries the list has. */
+const COUNT = 400;
+/** How many are on their way when the run is broken off. */
+const AT = 60;
+
+const PROGRAM = `
+  import { AllowDenyList } from "pulumi-email-security/native";
+  const entries = Object.fromEntries(Array.from({ length: ${COUNT} }, (_, at) => ["bad-" + at + ".example", "deny: INC-1"]));
+  new AllowDenyList("blocklist", { entries });
+`;
 
 /** How long each entry takes at the service from when on the engine has heard of Ctrl-C, and tells the plugin. */
 const SLOWED_MS = 100;
@@ -28,3 +42,104 @@ it("ends a list that is broken off by Ctrl-C as a partial failure, and the next 
   await list.project.up();
   await list.expectWhole();
 });
+
+it("repairs a list in which the engine was killed, by the next up", async () => {
+  await using list = await BrokenOffList.create();
+  // What the plugin has sent by then comes to the service after its end.
+  await list.upUntil(
+    (run) => run.kill(),
+    (_run, plugin) => gone(plugin),
+  );
+  expect(list.written().length).toBeGreaterThanOrEqual(AT - 1);
+
+  await list.project.succeed("cancel", "--yes");
+  await list.project.up();
+  await list.project.refresh("--clear-pending-creates");
+  await list.expectWhole();
+});
+
+/** A list of hundreds that is broken off in the middle. */
+class BrokenOffList implements AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly proxy: FaultyProxy;
+  readonly project: EngineProject;
+
+  private constructor(sandbox: Sandbox, proxy: FaultyProxy, project: EngineProject) {
+    this.sandbox = sandbox;
+    this.proxy = proxy;
+    this.project = project;
+  }
+
+  static async create(): Promise<BrokenOffList> {
+    const sandbox = await startSandbox({ scenario: "empty" });
+    const proxy = await startFaultyProxy({ target: sandbox.url });
+    const project = await EngineProject.create({
+      program: PROGRAM,
+      plugin: true,
+      environment: { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+    });
+    return new BrokenOffList(sandbox, proxy, project);
+  }
+
+  /** The values that were written, in their order. */
+  written(): string[] {
+    return this.proxy.served
+      .filter(({ method }) => method === "POST")
+      .map(({ body }) => JSON.parse(body).value);
+  }
+
+  /**
+   * `pulumi up`, broken off when so many entries are on their way; the others wait at the service. When it
+   * answers, the plugin's process is gone, and what it had sent is done.
+   *
+   * @param onHeld is called for each that waits, and lets it go when it is done.
+   */
+  async upUntil(
+    breakOff: (run: RunUnderWay) => void,
+    onHeld: (run: RunUnderWay, plugin: number) => Promise<void>,
+  ): Promise<Run> {
+    let plugin = 0;
+    let posts = 0;
+    this.proxy.hooks = {
+      async beforeForward({ method }) {
+        if (method !== "POST") return;
+        posts += 1;
+        if (posts === AT) {
+          plugin = providerOf(run.id, "native");
+          breakOff(run);
+        }
+        if (posts >= AT) await onHeld(run, plugin);
+      },
+    };
+    const run = this.project.begin({}, "up", "--yes", "--skip-preview");
+    const ended = await run.ended;
+    expect(plugin).toBeGreaterThan(0);
+    await gone(plugin);
+    this.proxy.hooks = {};
+    // What was on its way is done, by whatever is gone now.
+    while (this.proxy.requests.some(({ served }) => served === undefined)) await sleep(20);
+    return ended;
+  }
+
+  /** All is there, each made once, and there is nothing more to do. */
+  async expectWhole(): Promise<void> {
+    expect(this.written()).toHaveLength(COUNT);
+    expect(new Set(this.written()).size).toBe(COUNT);
+    expect(this.sandbox.allowDenyEntries("acme")).toHaveLength(COUNT);
+    const { length } = this.proxy.requests;
+    const output = await this.project.up("--expect-no-changes");
+    expect(output).not.toContain("pending operations");
+    expect(this.proxy.requests).toHaveLength(length);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.project[Symbol.asyncDispose]();
+    await this.proxy[Symbol.asyncDispose]();
+    await this.sandbox.close();
+  }
+}
+
+/** Done when a process is no more: nobody stays who knows the key. */
+async function gone(id: number): Promise<void> {
+  while (isRunning(id)) await sleep(20);
+}

@@ -15,7 +15,7 @@ import {
 import type { TenantContent } from "./tenant-content";
 
 /** How many lanes there are side by side: most of a case is waiting. */
-const LANES = sized("faults", 4, 2);
+const LANES = sized("faults", 4, 3);
 
 /** What a whole run may ask beside what it asks when nothing is wrong. */
 const MOST_MORE_REQUESTS = 35;

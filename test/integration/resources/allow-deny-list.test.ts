@@ -1,21 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { SandboxOptions } from "../../../provider/sandbox";
 import { ManagedResource } from "../../support/managed-resource";
 import type { Properties } from "../../support/provider-call";
 import { laterRun, READ_BOTH_LISTS, type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
-
-async function listTenant(options: SandboxOptions = {}) {
-  const tenant = await sandboxTenant(options);
-  return {
-    tenant,
-    list: new ManagedResource(tenant, "allowDenyList"),
-    [Symbol.asyncDispose]: () => tenant[Symbol.asyncDispose](),
-  };
-}
-
-const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
-const many = (count: number, text = "deny: INC-1"): Record<string, string> =>
-  Object.fromEntries(Array.from({ length: count }, (_, at) => [bad(at), text]));
+import { bad, listTenant, many } from "./list-tenant";
 
 /** What the tenant's two lists hold, as a colleague sees it in the console. */
 async function held(tenant: SandboxTenant): Promise<Record<string, string>> {
@@ -441,24 +428,6 @@ describe("a partial failure", () => {
     expect(list.inputs["entries"]).toEqual(many(4));
   });
 
-  it("of a thousand keeps all that was done in state", async () => {
-    let isBroken = true;
-    await using made = await listTenant({
-      intercept: ({ method, body }) =>
-        isBroken && method === "POST" && (body as { value: string }).value === bad(7)
-          ? { status: 400, body: { error: "no" } }
-          : undefined,
-    });
-    const { tenant, list } = made;
-    expect((await list.up({ entries: many(1_000) })).outcome).toBe("partial");
-    const { [bad(7)]: _missing, ...others } = many(1_000);
-    expect(list.properties?.["entries"]).toEqual(others);
-    isBroken = false;
-    tenant.trace();
-    expect((await list.up({ entries: many(1_000) })).outcome).toBe("updated");
-    expect(tenant.writes()).toEqual([expect.stringContaining(`"value":"${bad(7)}"`)]);
-  });
-
   it("stops asking when the key is refused", async () => {
     let isRefused = false;
     await using made = await listTenant({
@@ -543,22 +512,6 @@ describe("no hole is opened", () => {
     expect((await list.up({ entries: { "b.example": "deny" } })).outcome).toBe("updated");
     expect(await held(tenant)).toEqual({ "b.example": "deny" });
   });
-});
-
-it("a list of more bytes than gRPC takes by default is checked and told from another", async () => {
-  await using tenant = await sandboxTenant();
-  const list = tenant.provider.resource("allowDenyList");
-  const entries = many(5_000, `deny: ${"x".repeat(1_000)}`);
-  const { inputs, failures } = await list.check({ entries });
-  expect({ inputs, failures }).toEqual({ inputs: { entries }, failures: {} });
-  const { [bad(8)]: _gone, ...others } = entries;
-  const changed = { entries: { ...others, [bad(7)]: "deny", "new.example": "deny" } };
-  expect(await list.diffDetails("allow-deny-list", inputs, changed, inputs)).toEqual({
-    [`entries["${bad(7)}"]`]: "UPDATE",
-    [`entries["${bad(8)}"]`]: "DELETE",
-    'entries["new.example"]': "ADD",
-  });
-  expect(tenant.trace()).toEqual([]);
 });
 
 describe("one program", () => {

@@ -122,7 +122,7 @@ describe("a plan as Markdown", () => {
           expect(breakoutsIn(shown.replaceAll(/\[the artifact\]\(<https:[^<>\\`\s]*>\)/g, ""))).toEqual([]);
         },
       ),
-      { numRuns: 40, endOnFailure: true },
+      { numRuns: 25, endOnFailure: true },
     );
   });
 

@@ -61,7 +61,7 @@ describe("a rollout's report as Markdown", () => {
           expect(shown.length).toBeLessThanOrEqual(limit);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -72,7 +72,7 @@ describe("a rollout's report as Markdown", () => {
         expect(breakoutsIn(shown)).toEqual([]);
         expect(commandsIn(shown)).toEqual([]);
       }),
-      { numRuns: 100 },
+      { numRuns: 50 },
     );
   });
 

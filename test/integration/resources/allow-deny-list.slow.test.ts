@@ -1,0 +1,37 @@
+import { expect, it } from "vitest";
+import { sandboxTenant } from "../../support/sandbox-tenant";
+import { bad, listTenant, many } from "./list-tenant";
+
+it("a list of more bytes than gRPC takes by default is checked and told from another", async () => {
+  await using tenant = await sandboxTenant();
+  const list = tenant.provider.resource("allowDenyList");
+  const entries = many(5_000, `deny: ${"x".repeat(1_000)}`);
+  const { inputs, failures } = await list.check({ entries });
+  expect({ inputs, failures }).toEqual({ inputs: { entries }, failures: {} });
+  const { [bad(8)]: _gone, ...others } = entries;
+  const changed = { entries: { ...others, [bad(7)]: "deny", "new.example": "deny" } };
+  expect(await list.diffDetails("allow-deny-list", inputs, changed, inputs)).toEqual({
+    [`entries["${bad(7)}"]`]: "UPDATE",
+    [`entries["${bad(8)}"]`]: "DELETE",
+    'entries["new.example"]': "ADD",
+  });
+  expect(tenant.trace()).toEqual([]);
+});
+
+it("a list of a thousand that is partly written keeps all that was done in state", async () => {
+  let isBroken = true;
+  await using made = await listTenant({
+    intercept: ({ method, body }) =>
+      isBroken && method === "POST" && (body as { value: string }).value === bad(7)
+        ? { status: 400, body: { error: "no" } }
+        : undefined,
+  });
+  const { tenant, list } = made;
+  expect((await list.up({ entries: many(1_000) })).outcome).toBe("partial");
+  const { [bad(7)]: _missing, ...others } = many(1_000);
+  expect(list.properties?.["entries"]).toEqual(others);
+  isBroken = false;
+  tenant.trace();
+  expect((await list.up({ entries: many(1_000) })).outcome).toBe("updated");
+  expect(tenant.writes()).toEqual([expect.stringContaining(`"value":"${bad(7)}"`)]);
+});

@@ -1,0 +1,22 @@
+import type { SandboxOptions } from "../../../provider/sandbox";
+import { ManagedResource } from "../../support/managed-resource";
+import { type SandboxTenant, sandboxTenant } from "../../support/sandbox-tenant";
+
+/** A tenant, and a list of it that is managed. */
+export interface ListTenant extends AsyncDisposable {
+  readonly tenant: SandboxTenant;
+  readonly list: ManagedResource;
+}
+
+export async function listTenant(options: SandboxOptions = {}): Promise<ListTenant> {
+  const tenant = await sandboxTenant(options);
+  return {
+    tenant,
+    list: new ManagedResource(tenant, "allowDenyList"),
+    [Symbol.asyncDispose]: () => tenant[Symbol.asyncDispose](),
+  };
+}
+
+export const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
+export const many = (count: number, text = "deny: INC-1"): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [bad(at), text]));
