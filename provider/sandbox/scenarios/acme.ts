@@ -159,7 +159,7 @@ const acmeCorp: ScenarioTenant = {
     {
       list: "deny",
       entryType: "domain",
-      value: "xn--cme-8la.example",
+      value: "xn--cme-dla.example",
       comment: "ácme.example: homograph of our domain",
       createdBy: DANA,
       createdAt: "2025-04-02T08:14:26.000Z",

@@ -1,0 +1,48 @@
+import { dirname } from "node:path";
+import { expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { planText } from "../../../provider/gitops/plan/render/text";
+import { planFiles } from "../../../provider/gitops/plan-tenant";
+import { startSandbox } from "../../../provider/sandbox";
+import { settingsFolder } from "../../support/settings-folder";
+import { terminalPicture } from "../../support/terminal-picture";
+
+const NOW = new Date("2026-11-21T09:30:00Z");
+
+const SETTINGS = `version: 1
+ownDomains: [acme.example]
+
+vips:
+  - { email: lena.hartmann@acme.example, comment: Releases payments }
+
+allow:
+  - { value: bulk.example.org, comment: "The supplier's newsletter", ticket: CHG-31 }
+
+deny:
+  - { value: acme-login.example, comment: Look-alike of ours, ticket: INC-1042 }
+`;
+
+/** It is made anew by `npm test -- test/integration/gitops/plan-picture.test.ts -u`. */
+it("the README's picture is what a plan prints", async () => {
+  await using sandbox = await startSandbox({ scenario: "acme", clock: () => NOW });
+  const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" });
+  using folder = settingsFolder({ "settings/acme.yaml": SETTINGS });
+  const plan = await planFiles(folder.at("settings/acme.yaml"), {
+    client,
+    now: () => NOW,
+    today: "2026-11-21",
+  });
+  await client.close();
+  const shown = { ...plan, tenant: { ...plan.tenant, host: "mail-security.example" } };
+  const text = planText(shown, { color: true, width: 92 }).replaceAll(
+    `${dirname(folder.at("settings"))}/`,
+    "",
+  );
+  const [whatChanges = ""] = text.split(/\n.*Left alone/);
+  await expect(
+    terminalPicture(
+      `$ email-security plan settings/acme.yaml\n\n${whatChanges}`,
+      "What `email-security plan` prints",
+    ),
+  ).toMatchFileSnapshot("../../../docs/public/plan.svg");
+});
