@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
+import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 
 const program = (value: string, comment: string): string => `
@@ -40,11 +41,7 @@ it("shows in a preview and in a refresh what changes, and only that", async () =
   ]);
 
   const [entry] = sandbox.allowDenyEntries("acme");
-  await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries/${entry?.id}`, {
-    method: "PATCH",
-    headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
-    body: '{"comment":"is ok"}',
-  });
+  await click(sandbox, "PATCH", `/allow_deny_entries/${entry?.id}`, { comment: "is ok" });
   expect(shown(await project.succeed("refresh", "--preview-only", "--diff"))).toEqual([
     '~ comment: "INC-7" => "is ok"',
   ]);

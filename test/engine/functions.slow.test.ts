@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
+import { writesOf } from "../support/writes-of";
 
 const KEY = "sandbox-acme-ci";
 
@@ -56,7 +58,7 @@ it("gives a program everything the service tells, as promises and as outputs", a
   });
   // With the preview, which reads too.
   await project.succeed("up", "--yes");
-  expect(sandbox.requests.filter((request) => request.method !== "GET")).toEqual([]);
+  expect(writesOf(sandbox)).toEqual([]);
 
   const outputs = JSON.parse(await project.succeed("stack", "output", "--json"));
   const days30 = "days=30";
@@ -135,7 +137,6 @@ it.each(["top-targeted-vips", "deny-confirmed-phishing"])(
     await project.succeed("config", "set", "--path", "ownDomains[0]", "acme.example");
     const commentsBefore = new Map(sandbox.vips("acme").map((row) => [row.email, row.comment]));
     const allowedBefore = sandbox.allowDenyEntries("acme").filter((row) => row.list === "allow");
-    const writes = () => sandbox.requests.filter((request) => request.method !== "GET");
 
     expect(await project.up()).toMatch(/\+ \d+ created/);
     const { resources } = await project.state();
@@ -154,12 +155,12 @@ it.each(["top-targeted-vips", "deny-confirmed-phishing"])(
 
     sandbox.clearRequests();
     await project.up("--expect-no-changes");
-    expect(writes()).toEqual([]);
+    expect(writesOf(sandbox)).toEqual([]);
 
     // Taking the stack away takes nothing from the tenant: a VIP stays one, a denied sender stays denied.
     const settings = JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")]);
     await project.destroy();
-    expect(writes()).toEqual([]);
+    expect(writesOf(sandbox)).toEqual([]);
     expect(JSON.stringify([sandbox.vips("acme"), sandbox.allowDenyEntries("acme")])).toBe(settings);
   },
 );
@@ -189,15 +190,11 @@ it("the example deny-confirmed-phishing is not led astray by what an attacker wr
         : undefined,
   });
   // A colleague has denied one of them as graymail only, which lets its phishing through.
-  await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries`, {
-    method: "POST",
-    headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
-    body: JSON.stringify({
-      list: "deny",
-      entry_type: "email_address",
-      value: "evil@bad-two.example",
-      verdict_scope: "graymail",
-    }),
+  await click(sandbox, "POST", "/allow_deny_entries", {
+    list: "deny",
+    entry_type: "email_address",
+    value: "evil@bad-two.example",
+    verdict_scope: "graymail",
   });
   await using project = await EngineProject.create({
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY },

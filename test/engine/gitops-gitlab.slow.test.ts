@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { click } from "../support/console";
 import { ProjectOnGitLab } from "../support/gitlab/project-on-gitlab";
+import { writesOf } from "../support/writes-of";
 
 /*
  * The example's pipeline on GitLab, where it differs from that on GitHub: plans kept in the package registry, notes and
@@ -22,17 +24,6 @@ afterAll(async () => {
 });
 
 const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
-const writes = (): string[] =>
-  sandbox.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
-
-async function click(method: string, path: string, body: unknown): Promise<void> {
-  const response = await fetch(`${sandbox.url}/api/v1/settings${path}`, {
-    method,
-    headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`the console was answered ${response.status}`);
-}
 
 const printer = "198.51.100.24";
 
@@ -59,7 +50,7 @@ describe("a merge request", () => {
     expect(project.notes[0]?.body).toContain("Printers, all floors");
     expect(project.notes[0]?.body).toContain("Parcel scam");
     expect(project.packages.size).toBe(1);
-    expect(writes()).toEqual([]);
+    expect(writesOf(sandbox)).toEqual([]);
   });
 
   it("is applied as it was reviewed once it is merged", async () => {
@@ -81,14 +72,16 @@ describe("an entry that a colleague changed since the review", () => {
       await project.git.edit("settings/acme.yaml", "Printers, all floors", "Printers of the ground floor");
     });
     expect((await project.run("plan", "printers-again")).code).toBe(0);
-    await click("PATCH", `/allow_deny_entries/${entry(printer)?.id}`, { comment: "keep, it is broken" });
+    await click(sandbox, "PATCH", `/allow_deny_entries/${entry(printer)?.id}`, {
+      comment: "keep, it is broken",
+    });
     await project.git.squash("printers-again");
     sandbox.clearRequests();
     const apply = await project.run("apply");
     expect(apply.code, apply.log).toBe(3);
     expect(apply.log).toContain("ERR_PLAN_MOVED");
     expect(apply.log).toMatch(/198\.51\.100\.24.*keep, it is broken/);
-    expect(writes()).toEqual([]);
+    expect(writesOf(sandbox)).toEqual([]);
     expect(await project.file(apply, "anew/comment.md")).toContain("keep, it is broken");
 
     const approve = await project.run("approve", "main", apply);
@@ -100,7 +93,7 @@ describe("an entry that a colleague changed since the review", () => {
 describe("the nightly comparison", () => {
   it("is red, keeps one issue, and proposes what was added in the console", async () => {
     const body = { list: "deny", entry_type: "domain", value: "clicked.example", comment: "phish at 2 am" };
-    await click("POST", "/allow_deny_entries", body);
+    await click(sandbox, "POST", "/allow_deny_entries", body);
     const drift = await project.run("drift");
     expect(drift.code, drift.log).toBe(2);
     for (const night of [1, 2]) {
@@ -117,7 +110,7 @@ describe("the nightly comparison", () => {
   });
 
   it("closes the issue when the tenant holds what is declared", async () => {
-    await click("DELETE", `/allow_deny_entries/${entry("clicked.example")?.id}`, undefined);
+    await click(sandbox, "DELETE", `/allow_deny_entries/${entry("clicked.example")?.id}`);
     const drift = await project.run("drift");
     expect(drift.code, drift.log).toBe(0);
     expect((await project.run("report", "main", drift)).code).toBe(0);

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { click } from "../support/console";
 import { RepositoryOnGitHub } from "../support/github/repository-on-github";
+import { writesOf } from "../support/writes-of";
 
 /*
  * What happens to the example's repository besides a pull request that is applied as it was reviewed: one repository, whose
@@ -21,20 +23,6 @@ afterAll(async () => {
 });
 
 const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
-const writes = (): string[] =>
-  sandbox.requests
-    .filter(({ method }) => method !== "GET")
-    .map(({ method, path }) => `${method} ${path.replace("/api/v1/settings", "")}`);
-
-/** A colleague's request from the console. */
-async function click(method: string, path: string, body: unknown): Promise<void> {
-  const response = await fetch(`${sandbox.url}/api/v1/settings${path}`, {
-    method,
-    headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`the console was answered ${response.status}`);
-}
 
 describe("what main declares at first, which nobody has planned", () => {
   it("is planned by the merge, and applied when a person has approved it", async () => {
@@ -44,13 +32,15 @@ describe("what main declares at first, which nobody has planned", () => {
     expect(merge).toMatchObject({ result: "success", outputs: { code: "3", changes: "2" } });
     expect(merge.summary).toContain("There is no reviewed plan for what main and the tenant hold now.");
     expect(merge.summary).toContain("ruth.castellan@acme.example");
-    expect(writes()).toEqual([]);
+    expect(writesOf(sandbox)).toEqual([]);
 
     const approved = await repository.onMain("merge", "approved", { needs: { apply: merge } });
     expect(approved.log).toContain("created");
     expect(approved.result).toBe("success");
     // What the tenant held as declared was taken over without a write.
-    expect(new Set(writes().map((line) => line.replace(/^\w+ /, "")))).toEqual(new Set(["/vip_employees"]));
+    expect(new Set(writesOf(sandbox).map((line) => line.replace(/^\w+ /, "")))).toEqual(
+      new Set(["/vip_employees"]),
+    );
     const vip = sandbox.vips("acme").find(({ email }) => email === "ruth.castellan@acme.example");
     expect(vip?.comment).toBe("Chief executive; protected whatever her title becomes");
   });
@@ -89,7 +79,7 @@ describe("a colleague who changes the touched entry between review and merge", (
     repository.nextRun();
     expect(await repository.pullRequest("plan", pull)).toMatchObject({ result: "success" });
     const id = entry("198.51.100.24")?.id;
-    await click("PATCH", `/allow_deny_entries/${id}`, { comment: "printer is broken, keep" });
+    await click(sandbox, "PATCH", `/allow_deny_entries/${id}`, { comment: "printer is broken, keep" });
     await repository.git.squash(pull.branch);
     repository.nextRun();
     sandbox.clearRequests();
@@ -98,14 +88,14 @@ describe("a colleague who changes the touched entry between review and merge", (
     expect(merge.log).toContain("ERR_PLAN_MOVED");
     expect(merge.log).toMatch(/198\.51\.100\.24.*printer is broken, keep/);
     expect(merge.summary).toContain("printer is broken, keep");
-    expect(writes()).toEqual([]);
+    expect(writesOf(sandbox)).toEqual([]);
   });
 });
 
 describe("the nightly comparison", () => {
   it("is red, and keeps one issue that says what, by whom and when", async () => {
     const body = { list: "deny", entry_type: "domain", value: "clicked.example", comment: "phish at 2 am" };
-    await click("POST", "/allow_deny_entries", body);
+    await click(sandbox, "POST", "/allow_deny_entries", body);
     repository.nextRun();
     sandbox.clearRequests();
     const drift = await repository.onMain("drift", "drift");
@@ -119,7 +109,7 @@ describe("the nightly comparison", () => {
     expect(issues[0]?.body).toContain("clicked.example");
     expect(issues[0]?.body).toContain("Dana Reyes (console)");
     expect(issues[0]?.body).toContain("printer is broken, keep");
-    expect(writes()).toEqual([]);
+    expect(writesOf(sandbox)).toEqual([]);
   });
 
   it("proposes what was added in the console, in a job without a key", async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { RepositoryOnGitHub } from "../support/github/repository-on-github";
+import { writesOf } from "../support/writes-of";
 
 /*
  * The example's workflows from the pull request to the tenant: their very commands, in a git repository, by the real
@@ -25,10 +26,6 @@ afterAll(async () => {
 });
 
 const entry = (value: string) => sandbox.allowDenyEntries("acme").find((row) => row.value === value);
-const writes = (): string[] =>
-  sandbox.requests
-    .filter(({ method }) => method !== "GET")
-    .map(({ method, path }) => `${method} ${path.replace("/api/v1/settings", "")}`);
 
 /** Somebody whose mail the analysis found malicious in the last days, and who is on no list. */
 function attacker(): string {
@@ -124,7 +121,7 @@ describe("a pull request that allows an attacker", () => {
     const merge = await repository.onMain("merge", "apply");
     expect(merge).toMatchObject({ result: "success", outputs: { code: "0", changes: "" } });
     // What the tenant held as declared was taken over without a write; of the VIPs that main declares, the plan told too.
-    expect(writes().sort()).toEqual([
+    expect(writesOf(sandbox).sort()).toEqual([
       "PATCH /vip_employees",
       "PATCH /vip_employees",
       "POST /allow_deny_entries",

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { shell } from "../../provider/resources/shell";
 import { startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
@@ -10,9 +10,8 @@ import {
   install,
   LATER_RELEASE_SERVES,
   PACKAGE,
-  type PackedPackage,
   packLaterRelease,
-  packPackage,
+  sharedPackage,
   writeProgram,
 } from "../support/packed-package";
 
@@ -29,17 +28,7 @@ function program({ comment, vip }: Declared): string {
   `;
 }
 
-let tarballs: EmptyFolder;
-let packed: PackedPackage;
-
-beforeAll(async () => {
-  tarballs = await EmptyFolder.create();
-  packed = await packPackage(tarballs.path);
-});
-
-afterAll(async () => {
-  await tarballs[Symbol.asyncDispose]();
-});
+const packed = sharedPackage();
 
 it("lets a later release, all of whose files have moved, manage what an earlier one created", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
@@ -57,7 +46,7 @@ it("lets a later release, all of whose files have moved, manage what an earlier 
   const vips = () => sandbox.vips("acme").map((row) => row.email);
 
   // The earlier release creates.
-  await install(folder.path, "npm", packed);
+  await install(folder.path, "npm", packed());
   await declare({ comment: "INC-7", vip: true });
   await using project = await EngineProject.at(folder.path, environment);
   await project.succeed("stack", "init", "dev");
@@ -68,7 +57,8 @@ it("lets a later release, all of whose files have moved, manage what an earlier 
   const before = await project.state();
 
   // The later one takes its place. Nothing is where it was.
-  await install(folder.path, "npm", await packLaterRelease(installed, tarballs.path));
+  await using tarball = await EmptyFolder.create();
+  await install(folder.path, "npm", await packLaterRelease(installed, tarball.path));
   expect(JSON.parse(await readFile(join(installed, "package.json"), "utf8"))).toMatchObject({
     version: "9.9.9",
   });
@@ -125,11 +115,11 @@ it("changes nothing in a state that was made in another folder, with its package
   // Here the package is a link into a workspace …
   await using here = await EngineProject.create({ program: text, environment });
   await here.up();
-  const exported = join(tarballs.path, "stack.json");
+  const exported = join(folder.path, "stack.json");
   await here.succeed("stack", "export", "--file", exported);
 
   // … and there, on a colleague's machine, it lies in the store of pnpm.
-  await install(folder.path, "pnpm", packed);
+  await install(folder.path, "pnpm", packed());
   await writeProgram(folder.path, { main: "index.js", type: "module", text });
   await using there = await EngineProject.at(folder.path, environment);
   await there.succeed("stack", "init", "dev");

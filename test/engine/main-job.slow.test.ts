@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
+import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
-
-const console = { "x-api-key": "sandbox-acme-console", "content-type": "application/json" };
+import { writesOf } from "../support/writes-of";
 
 it("edits in place, and makes again what is gone by hand", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
@@ -19,7 +19,6 @@ it("edits in place, and makes again what is gone by hand", async () => {
   });
   const entries = () => sandbox.allowDenyEntries("acme");
   const vip = () => sandbox.vips("acme").find((row) => row.email === "yuki.sato@acme.example");
-  const settings = `${sandbox.url}/api/v1/settings/allow_deny_entries`;
 
   await project.up();
   const id = entries()[0]?.id ?? "";
@@ -31,20 +30,20 @@ it("edits in place, and makes again what is gone by hand", async () => {
   expect(vip()).toMatchObject({ comment: "Signs payments over 10k" });
 
   // What is gone by hand is gone at refresh, and comes back by the next `up`.
-  await fetch(`${settings}/${id}`, { method: "DELETE", headers: console });
+  await click(sandbox, "DELETE", `/allow_deny_entries/${id}`);
   expect(await project.refresh()).toContain("- 1 deleted");
   expect(await project.up()).toContain("+ 1 created");
   expect(entries()).toMatchObject([{ value: "acme-portal.example" }]);
 
   // An entry that is deleted and made again by hand is the same one for us, under its new id.
-  await fetch(`${settings}/${entries()[0]?.id}`, { method: "DELETE", headers: console });
+  await click(sandbox, "DELETE", `/allow_deny_entries/${entries()[0]?.id}`);
   const again = {
     list: "allow",
     entry_type: "domain",
     value: "acme-portal.example",
     comment: "INC-7, closed",
   };
-  await fetch(settings, { method: "POST", headers: console, body: JSON.stringify(again) });
+  await click(sandbox, "POST", "/allow_deny_entries", again);
   await project.refresh();
   sandbox.clearRequests();
   // A run that has nothing to change asks the service nothing.
@@ -116,7 +115,7 @@ it("renames and swaps resources without deleting or writing anything", async () 
     await project.write(two(names[0], names[1]));
     sandbox.clearRequests();
     await project.up();
-    expect(sandbox.requests.filter((request) => request.method !== "GET")).toEqual([]);
+    expect(writesOf(sandbox)).toEqual([]);
     expect(sandbox.allowDenyEntries("acme")).toEqual(before);
     expect(sandbox.exclusions("acme")).toEqual([]);
   }

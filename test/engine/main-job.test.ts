@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
+import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
-
-const console = { "x-api-key": "sandbox-acme-console", "content-type": "application/json" };
+import { writesOf } from "../support/writes-of";
 
 interface Program {
   readonly entry?: string;
@@ -26,9 +26,7 @@ it("declares an entry and a VIP, mends what a colleague changed, replaces both, 
   const entries = () => sandbox.allowDenyEntries("acme");
   const vip = () => sandbox.vips("acme").find((row) => row.email === "yuki.sato@acme.example");
   const writes = () => {
-    const lines = sandbox.requests
-      .filter((request) => request.method !== "GET")
-      .map(({ method, path }) => `${method} ${path}`);
+    const lines = writesOf(sandbox);
     sandbox.clearRequests();
     return lines;
   };
@@ -44,17 +42,8 @@ it("declares an entry and a VIP, mends what a colleague changed, replaces both, 
 
   // A console edit is shown by a refresh, and mended by the next `up`.
   const id = entries()[0]?.id ?? "";
-  const settings = `${sandbox.url}/api/v1/settings`;
-  await fetch(`${settings}/allow_deny_entries/${id}`, {
-    method: "PATCH",
-    headers: console,
-    body: '{"list":"allow","comment":"is ok"}',
-  });
-  await fetch(`${settings}/vip_employees`, {
-    method: "PATCH",
-    headers: console,
-    body: '{"email":"yuki.sato@acme.example","comment":"?"}',
-  });
+  await click(sandbox, "PATCH", `/allow_deny_entries/${id}`, { list: "allow", comment: "is ok" });
+  await click(sandbox, "PATCH", "/vip_employees", { email: "yuki.sato@acme.example", comment: "?" });
   writes();
   const drift = await project.refresh("--diff");
   expect(drift).toMatch(/list\s*: "deny" => "allow"/);
@@ -62,10 +51,7 @@ it("declares an entry and a VIP, mends what a colleague changed, replaces both, 
   expect(drift).toContain("~ 2 updated");
   expect(writes()).toEqual([]);
   expect(await project.up()).toContain("~ 2 updated");
-  expect(writes().sort()).toEqual([
-    `PATCH /api/v1/settings/allow_deny_entries/${id}`,
-    "PATCH /api/v1/settings/vip_employees",
-  ]);
+  expect(writes().sort()).toEqual([`PATCH /allow_deny_entries/${id}`, "PATCH /vip_employees"]);
   expect(entries()).toMatchObject([{ id, list: "deny", comment: "INC-7" }]);
   expect(vip()).toMatchObject({ comment: "Signs payments" });
 
@@ -75,8 +61,8 @@ it("declares an entry and a VIP, mends what a colleague changed, replaces both, 
   );
   expect(await project.up()).toContain("+-2 replaced");
   const order = writes();
-  expect(order.indexOf("POST /api/v1/settings/allow_deny_entries")).toBeLessThan(
-    order.indexOf(`DELETE /api/v1/settings/allow_deny_entries/${id}`),
+  expect(order.indexOf("POST /allow_deny_entries")).toBeLessThan(
+    order.indexOf(`DELETE /allow_deny_entries/${id}`),
   );
   expect(entries()).toMatchObject([{ list: "deny", value: "acme-portal.example" }]);
   expect(vip()).toBeUndefined();

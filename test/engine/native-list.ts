@@ -1,5 +1,6 @@
 import { expect } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 
 export const bad = (at: number): string => `bad-${String(at).padStart(4, "0")}.example`;
@@ -73,16 +74,8 @@ export async function byItsEntries(count: number): Promise<void> {
 
   // A colleague removes one and changes another; a refresh tells by which.
   const there = new Map(sandbox.allowDenyEntries("acme").map(({ value, id }) => [value, id]));
-  const colleague = async (method: string, value: string, body?: object): Promise<void> => {
-    const response = await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries/${there.get(value)}`, {
-      method,
-      headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    expect(response.ok).toBe(true);
-  };
-  await colleague("DELETE", bad(50));
-  await colleague("PATCH", bad(60), { comment: "by hand" });
+  await click(sandbox, "DELETE", `/allow_deny_entries/${there.get(bad(50))}`);
+  await click(sandbox, "PATCH", `/allow_deny_entries/${there.get(bad(60))}`, { comment: "by hand" });
   sandbox.clearRequests();
   const drift = await project.refresh("--diff");
   expect(entriesIn(drift).sort()).toEqual([

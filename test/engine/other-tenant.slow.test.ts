@@ -5,7 +5,8 @@ import type { Sandbox } from "../../provider/sandbox";
 import { commandLine } from "../support/command-line";
 import { EngineProject } from "../support/engine-project";
 import { Fleet } from "../support/fleet";
-import { chiefOf, twoTenants, writesOf } from "../support/two-tenants";
+import { chiefOf, twoTenants } from "../support/two-tenants";
+import { writesOf } from "../support/writes-of";
 
 /*
  * The accident, through the real engine: two tenants at one host, and their keys swapped. Not one write at either, and nothing is
@@ -84,7 +85,7 @@ it.each([
     expect(resources((await project.state("--stack", "acme")).text)).toEqual(resources(before));
     // With its own key, the run after it has only the new one to make.
     await project.runWith(keyOf("acme"), "up", "--yes", "--refresh", "--skip-preview", "--stack", "acme");
-    expect(writesOf(sandbox)).toEqual(["POST /api/v1/settings/allow_deny_entries"]);
+    expect(writesOf(sandbox)).toEqual(["POST /allow_deny_entries"]);
   },
 );
 

@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
 import { commandLine } from "../support/command-line";
 import { EngineProject } from "../support/engine-project";
-import { twoTenants, writesOf } from "../support/two-tenants";
+import { twoTenants } from "../support/two-tenants";
+import { writesOf } from "../support/writes-of";
 
 /*
  * The accident, through the real engine: two tenants at one host, and their keys swapped. Not one write at either, and nothing is

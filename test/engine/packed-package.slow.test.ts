@@ -15,8 +15,7 @@ import {
   install,
   PACKAGE,
   type PackageManager,
-  type PackedPackage,
-  packPackage,
+  sharedPackage,
   writeProgram,
 } from "../support/packed-package";
 
@@ -50,17 +49,7 @@ const PROGRAMS: Record<PackageManager, [string, InstalledProgram][]> = {
   ],
 };
 
-let tarballs: EmptyFolder;
-let packed: PackedPackage;
-
-beforeAll(async () => {
-  tarballs = await EmptyFolder.create();
-  packed = await packPackage(tarballs.path);
-});
-
-afterAll(async () => {
-  await tarballs[Symbol.asyncDispose]();
-});
+const packed = sharedPackage();
 
 describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (manager) => {
   let folder: EmptyFolder;
@@ -69,7 +58,7 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
 
   beforeAll(async () => {
     folder = await EmptyFolder.create();
-    await install(folder.path, manager, packed);
+    await install(folder.path, manager, packed());
     installed = join(folder.path, "node_modules", PACKAGE);
   });
 

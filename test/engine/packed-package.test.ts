@@ -1,34 +1,24 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import manifest from "../../provider/package.json";
-import { EmptyFolder, type PackedPackage, packPackage } from "../support/packed-package";
+import { sharedPackage } from "../support/packed-package";
 
 /* What is packed; packed-package.slow.test.ts installs it. */
 
 /** Half of it is the plugin, which holds all that it needs. */
 const MAX_UNPACKED_BYTES = 6_500_000;
 
-let tarballs: EmptyFolder;
-let packed: PackedPackage;
-
-beforeAll(async () => {
-  tarballs = await EmptyFolder.create();
-  packed = await packPackage(tarballs.path);
-});
-
-afterAll(async () => {
-  await tarballs[Symbol.asyncDispose]();
-});
+const packed = sharedPackage();
 
 it("holds the license, the readme and what was built, and nothing else", () => {
-  expect(packed.files).toEqual(
+  expect(packed().files).toEqual(
     expect.arrayContaining(["LICENSE", "README.md", "package.json", "dist/index.js"]),
   );
-  const others = packed.files.filter((file) => !/^(LICENSE|README\.md|package\.json|dist\/.*)$/.test(file));
+  const others = packed().files.filter((file) => !/^(LICENSE|README\.md|package\.json|dist\/.*)$/.test(file));
   expect(others).toEqual([]);
   const template = "dist/gitops/template/";
-  const built = packed.files.filter((file) => file.startsWith("dist/") && !file.startsWith(template));
+  const built = packed().files.filter((file) => file.startsWith("dist/") && !file.startsWith(template));
   const ordinary = /(\.js|\.d\.ts|\.schema\.json|\/go\.mod|\/go\.sum)$/;
   const plugin = "dist/plugin/pulumi-resource-email-security";
   expect(built.filter((file) => !ordinary.test(file)).sort()).toEqual([
@@ -43,7 +33,7 @@ it("holds the license, the readme and what was built, and nothing else", () => {
 });
 
 it("holds all of the repository that `email-security init` writes, and nothing of a trial of it", () => {
-  const template = packed.files.filter((file) => file.startsWith("dist/gitops/template/"));
+  const template = packed().files.filter((file) => file.startsWith("dist/gitops/template/"));
   expect(template.map((file) => file.replace("dist/gitops/template/", "")).sort()).toEqual([
     ".github/actions/prepare/action.yml",
     ".github/workflows/drift.yml",
@@ -66,14 +56,14 @@ it("holds all of the repository that `email-security init` writes, and nothing o
 });
 
 it("names no path of the machine that built it, in a source map or anywhere", async () => {
-  const texts = await Promise.all(packed.files.map((file) => readFile(join("provider", file), "utf8")));
-  const naming = packed.files.filter((_file, index) => texts[index]?.includes(resolve("provider")));
+  const texts = await Promise.all(packed().files.map((file) => readFile(join("provider", file), "utf8")));
+  const naming = packed().files.filter((_file, index) => texts[index]?.includes(resolve("provider")));
   expect(naming).toEqual([]);
-  expect(packed.files.filter((file) => file.endsWith(".map"))).toEqual([]);
+  expect(packed().files.filter((file) => file.endsWith(".map"))).toEqual([]);
 });
 
 it("is small", () => {
-  expect(packed.unpackedBytes).toBeLessThan(MAX_UNPACKED_BYTES);
+  expect(packed().unpackedBytes).toBeLessThan(MAX_UNPACKED_BYTES);
 });
 
 it("needs Pulumi as a peer, and runs no script when it is installed", () => {

@@ -1,6 +1,8 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { click } from "../support/console";
+import { writesOf } from "../support/writes-of";
 import { PROGRAM, SETTINGS, SettingsProject } from "./tenant-settings";
 
 /* Settings that were applied once, and what comes after: one project, whose story goes on from test to test. */
@@ -29,7 +31,7 @@ afterAll(async () => {
 it("holds a run to a reviewed plan, whatever else the files say", async () => {
   const reviewed = SETTINGS.replace("Contract 2026-114", "Contract 2027-001");
   await its.declare(reviewed);
-  await its.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", "--json", "plan.json");
+  await its.plan("--json", "plan.json");
   its.sandbox.clearRequests();
   // With other files than were reviewed, nothing is registered.
   await its.declare(SETTINGS.replace("Contract 2026-114", "Contract 2028"));
@@ -46,60 +48,44 @@ it("holds a run to a reviewed plan, whatever else the files say", async () => {
     expect(moved.output).toContain("does not declare what was reviewed");
     expect(moved.code).not.toBe(0);
   }
-  expect(its.writes()).toEqual([]);
+  expect(writesOf(its.sandbox)).toEqual([]);
 });
 
 it("takes over what the console put into another scope, as its plan says, where the service holds one of a value", async () => {
   const row = its.sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
-  await its.click("PATCH", `/allow_deny_entries/${row?.id}`, { verdict_scope: "graymail" });
+  await click(its.sandbox, "PATCH", `/allow_deny_entries/${row?.id}`, { verdict_scope: "graymail" });
   holdsOneOfAValue = true;
   const reviewed = SETTINGS.replace("Contract 2026-114", "Contract 2027-001");
   const adopting = `${reviewed}lists: { entries: { adopt: true } }\n`;
   try {
     await its.declare(reviewed);
-    const without = await its.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence");
+    const without = await its.plan();
     expect(without.output).toMatch(
       /allow partner\.example \(graymail\) is at the tenant.*set `adopt: true`/s,
     );
     await its.declare(adopting);
-    const planned = await its.cli(
-      "plan",
-      "settings/acme.yaml",
-      "--stack",
-      "dev",
-      "--no-evidence",
-      "--json",
-      "plan.json",
-    );
+    const planned = await its.plan("--json", "plan.json");
     expect(planned.output.replace(/\s+/g, " ")).toContain(
       "it takes the place of allow partner.example (graymail) (made by",
     );
     its.sandbox.clearRequests();
-    const applied = await its.cli(
-      "apply",
-      "settings/acme.yaml",
-      "--stack",
-      "dev",
-      "--plan",
-      "plan.json",
-      "--yes",
-    );
-    expect([applied.code, its.writes()]).toEqual([
+    const applied = await its.apply("--plan", "plan.json");
+    expect([applied.code, writesOf(its.sandbox)]).toEqual([
       0,
       ["POST /allow_deny_entries", `PATCH /allow_deny_entries/${row?.id}`],
     ]);
     expect(its.held()).toContain("allow partner.example Contract 2027-001");
-    expect((await its.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence")).code).toBe(0);
+    expect((await its.plan()).code).toBe(0);
   } finally {
     holdsOneOfAValue = false;
     await its.declare(reviewed);
-    await its.click("PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
+    await click(its.sandbox, "PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
   }
 });
 
 it("shows, adopts and reverts what the console did", async () => {
-  const clicked = (): Promise<void> =>
-    its.click("POST", "/allow_deny_entries", {
+  const clicked = () =>
+    click(its.sandbox, "POST", "/allow_deny_entries", {
       list: "deny",
       entry_type: "domain",
       value: "clicked.example",
@@ -119,15 +105,7 @@ it("shows, adopts and reverts what the console did", async () => {
   const adopted = await its.cli("drift", "settings/acme.yaml", "--adopt");
   // What was changed is left to the next run.
   expect(adopted.code).toBe(2);
-  const plan = await its.cli(
-    "plan",
-    "settings/acme.yaml",
-    "--stack",
-    "dev",
-    "--no-evidence",
-    "--format",
-    "json",
-  );
+  const plan = await its.plan("--format", "json");
   const { changes, unmanaged } = JSON.parse(plan.stdout) as {
     changes: { key: string }[];
     unmanaged: unknown[];
@@ -144,12 +122,12 @@ it("says that a plan of another day is not this run's, without a stack trace", a
   await its.declare(`${late}lists: { entries: { maxRemovalFraction: 1 } }\n`);
   const day = ["--today", "2030-01-02"];
   its.sandbox.clearRequests();
-  const applied = await its.cli("apply", "settings/acme.yaml", "--stack", "dev", "--yes", ...day);
+  const applied = await its.apply(...day);
   expect(applied.code).toBe(1);
   expect(applied.output).toContain("the plan was made for another day");
   expect(applied.output).toContain("Run this again without --today");
   expect(applied.output).not.toMatch(/^\s+at .*\(.*:\d+:\d+\)$/m);
-  expect(its.writes()).toEqual([]);
+  expect(writesOf(its.sandbox)).toEqual([]);
 });
 
 it("tells a mistake at its line in a preview, and registers nothing", async () => {
@@ -190,11 +168,11 @@ new AllowDenyEntry("one", { list: "deny", value: "typed.example", comment: "INC-
   expect(code).toBe(2);
   // A single resource is held to a reviewed plan like a list: this one was made before it was written.
   await its.declare(SETTINGS.replace("Contract 2026-114", "do not touch"));
-  await its.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", "--json", "plan.json");
+  await its.plan("--json", "plan.json");
   its.sandbox.clearRequests();
   const up = await its.project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "up", "--yes", "--skip-preview");
   expect(up.output).toMatch(
     /deny typed\.example is not there, and the review did not show that it would be deny: "INC-9"/,
   );
-  expect(its.writes()).toEqual([]);
+  expect(writesOf(its.sandbox)).toEqual([]);
 });

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { click } from "../support/console";
+import { writesOf } from "../support/writes-of";
 import { SETTINGS, SettingsProject } from "./tenant-settings";
 
 /*
@@ -17,30 +19,12 @@ afterAll(async () => {
 });
 
 it("plans a new stack, and applies what was reviewed", async () => {
-  const planned = await its.cli(
-    "plan",
-    "settings/acme.yaml",
-    "--stack",
-    "dev",
-    "--no-evidence",
-    "--json",
-    "plan.json",
-  );
+  const planned = await its.plan("--json", "plan.json");
   expect(planned.output).toContain("settings/baseline.yaml:3");
   expect(planned.code).toBe(2);
   const digest = /v2-[0-9a-f-]+/.exec(planned.output)?.[0] ?? "";
   its.sandbox.clearRequests();
-  const applied = await its.cli(
-    "apply",
-    "settings/acme.yaml",
-    "--stack",
-    "dev",
-    "--plan",
-    "plan.json",
-    "--plan-digest",
-    digest,
-    "--yes",
-  );
+  const applied = await its.apply("--plan", "plan.json", "--plan-digest", digest);
   expect(applied.output).toContain("4 created");
   expect(applied.code).toBe(0);
   expect(its.held().sort()).toEqual([
@@ -48,26 +32,18 @@ it("plans a new stack, and applies what was reviewed", async () => {
     "allow partner.example Contract 2026-114",
     "deny evil.example INC-7",
   ]);
-  const again = await its.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence");
+  const again = await its.plan();
   expect(again.code).toBe(0);
   expect((await its.cli("drift", "settings/acme.yaml")).code).toBe(0);
 });
 
 it("refuses what moved since the review, naming it, and writes nothing", async () => {
   await its.declare(SETTINGS.replace("Contract 2026-114", "Contract 2027-001"));
-  await its.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", "--json", "plan.json");
+  await its.plan("--json", "plan.json");
   const row = its.sandbox.allowDenyEntries("acme").find(({ value }) => value === "partner.example");
-  await its.click("PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
+  await click(its.sandbox, "PATCH", `/allow_deny_entries/${row?.id}`, { comment: "do not touch" });
   its.sandbox.clearRequests();
-  const refused = await its.cli(
-    "apply",
-    "settings/acme.yaml",
-    "--stack",
-    "dev",
-    "--plan",
-    "plan.json",
-    "--yes",
-  );
+  const refused = await its.apply("--plan", "plan.json");
   expect(refused.code).toBe(3);
   expect(refused.output).toContain(
     'allow partner.example: was allow: "Contract 2026-114" at the review, is allow: "do not touch" now',
@@ -85,5 +61,5 @@ it("refuses what moved since the review, naming it, and writes nothing", async (
     'was allow: "Contract 2026-114" at the review, and is allow: "do not touch" now',
   );
   expect(up.code).not.toBe(0);
-  expect(its.writes()).toEqual([]);
+  expect(writesOf(its.sandbox)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/sandbox";
-import { type CommandLine, commandLine } from "../support/command-line";
+import { type CommandLine, type CommandRun, commandLine } from "../support/command-line";
 import { EngineProject } from "../support/engine-project";
 
 export const PROGRAM = `
@@ -57,11 +57,14 @@ export class SettingsProject implements AsyncDisposable {
     await this.project.writeFile("settings/acme.yaml", settings);
   }
 
-  /** The requests of the tenant's log that were no reads. */
-  writes(): string[] {
-    return this.sandbox.requests
-      .filter(({ method }) => method !== "GET")
-      .map(({ method, path }) => `${method} ${path.replace("/api/v1/settings", "")}`);
+  /** Plans the tenant's file for its stack. */
+  async plan(...more: string[]): Promise<CommandRun> {
+    return await this.cli("plan", "settings/acme.yaml", "--stack", "dev", "--no-evidence", ...more);
+  }
+
+  /** Applies it there, without asking. */
+  async apply(...more: string[]): Promise<CommandRun> {
+    return await this.cli("apply", "settings/acme.yaml", "--stack", "dev", "--yes", ...more);
   }
 
   /** What the tenant holds that it has not detected by itself. */
@@ -72,16 +75,6 @@ export class SettingsProject implements AsyncDisposable {
       ...entries.map(({ list, value, comment }) => `${list} ${value} ${comment}`.trim()),
       ...vips.map(({ email, comment }) => `VIP ${email} ${comment}`),
     ];
-  }
-
-  /** A colleague's request in the console. */
-  async click(method: string, path: string, body: unknown): Promise<void> {
-    const response = await fetch(`${this.sandbox.url}/api/v1/settings${path}`, {
-      method,
-      headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`the console was answered ${response.status}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

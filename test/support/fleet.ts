@@ -15,6 +15,7 @@ import {
   startSandbox,
 } from "../../provider/sandbox";
 import { COMMAND, type CommandRun } from "./command-line";
+import { click } from "./console";
 
 export interface FleetOptions {
   readonly tenants: number;
@@ -153,11 +154,9 @@ ${tenants}${waves}`,
   /** Begins `email-security`, and answers while it goes on; a process group of its own, as in a terminal. */
   begin(environment: Record<string, string | undefined>, ...args: string[]): RunningCommand {
     const isRun = args[0] === "rollout" && !["status", "stop"].includes(args[1] ?? "");
-    const report = args.includes("--json")
-      ? args[args.indexOf("--json") + 1]
-      : `.reports/${++this.#reports}.json`;
-    const told = ["--events", ...(args.includes("--json") ? [] : ["--json", report ?? ""])];
-    const child = spawn(process.execPath, [COMMAND, ...args, ...(isRun ? told : [])], {
+    const telling = args.includes("--json") ? args : [...args, "--json", `.reports/${++this.#reports}.json`];
+    const report = telling[telling.indexOf("--json") + 1] ?? "";
+    const child = spawn(process.execPath, [COMMAND, ...(isRun ? [...telling, "--events"] : args)], {
       cwd: this.folder,
       env: { ...this.environment, ...environment },
       stdio: ["ignore", "pipe", "pipe"],
@@ -188,7 +187,7 @@ ${tenants}${waves}`,
         isOver = true;
         for (const look of waiting) look();
         const reported = (): RolloutReport => {
-          const text = readFileSync(join(this.folder, report ?? ""), "utf8");
+          const text = readFileSync(join(this.folder, report), "utf8");
           if (text === "") throw new Error(`no report:\n${texts.output}`);
           return JSON.parse(text) as RolloutReport;
         };
@@ -301,12 +300,8 @@ ${tenants}${waves}`,
   }
 
   /** A request of a colleague in the console. */
-  async console(name: string, method: string, path: string, body?: unknown): Promise<Response> {
-    return await fetch(`${this.sandbox.url}/api/v1/settings${path}`, {
-      method,
-      headers: { "x-api-key": `sandbox-${name}-console`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
+  async console(name: string, method: string, path: string, body?: unknown): Promise<void> {
+    await click(this.sandbox, method, path, body, name);
   }
 
   /**

@@ -3,6 +3,7 @@ import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/p
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
+import { afterAll, beforeAll } from "vitest";
 
 export const PACKAGE = "pulumi-email-security";
 
@@ -56,6 +57,20 @@ export async function packPackage(destination: string, source = resolve("provide
     files: packed.files.map(({ path }) => path),
     unpackedBytes: packed.unpackedSize,
   };
+}
+
+/** The package of this repository, packed once for all tests of a file. */
+export function sharedPackage(): () => PackedPackage {
+  let folder: EmptyFolder;
+  let packed: PackedPackage;
+  beforeAll(async () => {
+    folder = await EmptyFolder.create();
+    packed = await packPackage(folder.path);
+  });
+  afterAll(async () => {
+    await folder[Symbol.asyncDispose]();
+  });
+  return () => packed;
 }
 
 /** Installs a packed package and its peer as a user does, in place of another release that may be there. */

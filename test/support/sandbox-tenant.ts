@@ -1,5 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/sandbox";
+import { click } from "./console";
 import { ProviderProcess } from "./provider-process";
 
 /** How the request looks by which a run sees whose tenant it is. */
@@ -60,13 +61,9 @@ export async function sandboxTenant(
     trace: take,
     writes: () => take().filter((line) => !line.startsWith("GET ")),
     async console(method, path, body) {
-      const response = await fetch(`${sandbox.url}/api/v1/settings${path}`, {
-        method,
-        headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
+      const answer = await click(sandbox, method, path, body);
       sandbox.requests.pop();
-      return (await response.json()) as { results: Record<string, unknown> };
+      return answer;
     },
     async [Symbol.asyncDispose]() {
       await provider[Symbol.asyncDispose]();

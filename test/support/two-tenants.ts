@@ -46,8 +46,3 @@ export function chiefOf(domain: string, name = "ceo"): ScenarioEmployee {
     department: "Executive",
   };
 }
-
-/** Requests that change something, at whichever tenant. */
-export function writesOf({ requests }: Sandbox): string[] {
-  return requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
-}

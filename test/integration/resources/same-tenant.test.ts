@@ -1,9 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { HandlerName } from "../../../provider/resources/shell";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { click } from "../../support/console";
 import { ProviderProcess } from "../../support/provider-process";
 import { SEES_PEOPLE } from "../../support/sandbox-tenant";
-import { twoTenants, writesOf } from "../../support/two-tenants";
+import { twoTenants } from "../../support/two-tenants";
+import { writesOf } from "../../support/writes-of";
 
 /*
  * The accident: a stack of one tenant is run with the key of another. Nothing is written there, and nothing is forgotten
@@ -151,17 +153,10 @@ describe("where the state is all that tells (nobody of the tenants is seen)", ()
     await using sandbox = await twoTenants({ people: false });
     const made = await entriesAtAcme(sandbox, 6);
     for (const { id } of sandbox.allowDenyEntries("acme").slice(1)) {
-      await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries/${id}`, {
-        method: "DELETE",
-        headers: { "x-api-key": "sandbox-acme-console" },
-      });
+      await click(sandbox, "DELETE", `/allow_deny_entries/${id}`);
     }
     const [left] = sandbox.allowDenyEntries("acme");
-    await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries/${left?.id}`, {
-      method: "PATCH",
-      headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
-      body: '{"list":"allow"}',
-    });
+    await click(sandbox, "PATCH", `/allow_deny_entries/${left?.id}`, { list: "allow" });
     await using acme = await runAt(sandbox, "acme");
     const read = await Promise.all(
       made.map(({ id, properties }, at) => acme.resource("allowDenyEntry", `e${at}`).read(id, properties)),
@@ -212,14 +207,7 @@ describe("where the tenants' people are seen", () => {
       list: "deny",
       value: "bad.example",
     });
-    const exclude = async (mailbox: string): Promise<void> => {
-      await fetch(`${sandbox.url}/api/v1/settings/vip_employees/remove`, {
-        method: "POST",
-        headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
-        body: JSON.stringify({ emails: [mailbox] }),
-      });
-    };
-    await exclude("ceo@acme.example");
+    await click(sandbox, "POST", "/vip_employees/remove", { emails: ["ceo@acme.example"] });
     await using acme = await runAt(sandbox, "acme");
     const read = await acme.resource("allowDenyEntry").read(id, properties);
     expect(read?.id).toBe(id);
@@ -231,12 +219,9 @@ describe("where the tenants' people are seen", () => {
     const made = await entriesAtAcme(sandbox, 2);
     const news = await Promise.all(
       values(2).map(async (value) => {
-        await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries`, {
-          method: "POST",
-          headers: { "x-api-key": "sandbox-globex-console", "content-type": "application/json" },
-          body: JSON.stringify({ list: "deny", entry_type: "domain", value, comment: "INC-7" }),
-        });
-        return { list: "deny", value, comment: "INC-7" };
+        const entry = { list: "deny", value, comment: "INC-7" };
+        await click(sandbox, "POST", "/allow_deny_entries", { ...entry, entry_type: "domain" }, "globex");
+        return entry;
       }),
     );
     sandbox.clearRequests();
@@ -308,10 +293,7 @@ describe("where the tenants' people are seen", () => {
     await using sandbox = await twoTenants();
     const made = await entriesAtAcme(sandbox, 6);
     for (const { id } of sandbox.allowDenyEntries("acme")) {
-      await fetch(`${sandbox.url}/api/v1/settings/allow_deny_entries/${id}`, {
-        method: "DELETE",
-        headers: { "x-api-key": "sandbox-acme-console" },
-      });
+      await click(sandbox, "DELETE", `/allow_deny_entries/${id}`);
     }
     await using acme = await runAt(sandbox, "acme");
     const deleted = made.map(({ id, properties, inputs }, at) =>

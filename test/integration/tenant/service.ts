@@ -7,6 +7,7 @@ import {
   startSandbox,
 } from "../../../provider/sandbox";
 import { Tenant } from "../../../provider/tenant";
+import { click } from "../../support/console";
 import { VirtualTime } from "../../support/virtual-time";
 
 /** A sandbox with a company of so many people and entries, and a tenant as the provider process sees it. */
@@ -70,12 +71,7 @@ export async function service(options: ServiceOptions = {}): Promise<Service> {
       return lines;
     },
     async console(method, path, body) {
-      const response = await fetch(`${sandbox.url}/api/v1/settings${path}`, {
-        method,
-        headers: { "x-api-key": "sandbox-acme-console", "content-type": "application/json" },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}`);
+      await click(sandbox, method, path, body);
     },
     async [Symbol.asyncDispose]() {
       await client.close();

@@ -1,0 +1,8 @@
+import type { Sandbox } from "../../provider/sandbox";
+
+/** Requests that change something, at whichever tenant, as "POST /allow_deny_entries". */
+export function writesOf({ requests }: Sandbox): string[] {
+  return requests
+    .filter(({ method }) => method !== "GET")
+    .map(({ method, path }) => `${method} ${path.replace("/api/v1/settings", "")}`);
+}
