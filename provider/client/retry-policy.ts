@@ -1,8 +1,8 @@
 import type { ServiceError } from "./errors";
 
 /*
- * What is tried again, when, and how often: the whole policy, in one place. The README tells it under "When something
- * fails"; `Pacer` carries it out.
+ * What is tried again, when, and how often: the whole policy, in one place. docs/explanation/retries.md tells it;
+ * `Pacer` carries it out.
  *
  * | failure                                              | GET, PATCH, DELETE | POST                               |
  * | ---------------------------------------------------- | ------------------ | ---------------------------------- |

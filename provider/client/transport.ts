@@ -35,7 +35,7 @@ export interface SettingsClientOptions {
   readonly timeoutMs?: number;
   /**
    * Whether a request that failed is made again, where that is safe: at most four times in all, with a growing wait.
-   * Default: true. The README has the whole policy.
+   * Default: true. The page of retries in the docs has the whole policy.
    */
   readonly retries?: boolean;
   /** Accept `http://` for an address that is not loopback. Default: false, since it sends the key in the clear. */

@@ -49,7 +49,7 @@ function refuseImport(kind: ResourceKind, name: string): never {
     [
       `${kind} ${quote(name)}: the option \`import\` can't be followed, for Pulumi imports no dynamic resources. Nothing was changed.`,
       `Take it away: \`pulumi up\` takes over what is there as declared${differing}. \`npx email-security export\` writes down all that is there.`,
-      "Or import over the native plugin, as the README says; the program then imports from pulumi-email-security/native.",
+      "Or import over the native plugin; the program then imports from pulumi-email-security/native.",
     ].join("\n"),
   );
 }

@@ -1,7 +1,6 @@
 /**
  * What this package builds on where the service's reference says "not shown". Each assumption stands here and
- * nowhere else, so that it can be changed in one line. The README lists them under "What this assumes about the
- * service".
+ * nowhere else, so that it can be changed in one line. docs/reference/assumptions.md lists them.
  */
 
 /** The three kinds of allow/deny entry, by the names that go over the wire. */

@@ -16,7 +16,7 @@ export class EmailSecurityError extends Error {
 }
 
 /**
- * A failure as a person is told of it: its message, the first line of it with the code, by which the README's tables
+ * A failure as a person is told of it: its message, the first line of it with the code, by which the docs
  * and scripts know it.
  */
 export function withCode(error: unknown): string {

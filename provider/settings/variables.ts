@@ -3,7 +3,7 @@ import { slipOf } from "./nearest-name";
 const PREFIX = "EMAIL_SECURITY_";
 
 /** All variables of the environment that this package, its rollouts and its tests read or set, by their names after the prefix. */
-const VARIABLES: readonly string[] = [
+export const VARIABLES: readonly string[] = [
   "ACCEPT_EMPTY_TENANT",
   "ALLOW_INSECURE_HTTP",
   "API_KEY",

@@ -2,12 +2,12 @@
  * `npm run bench`: what the resources cost, beside the floor under any of them and beside other ways to the same end, all
  * in one go through the real engine, against the sandbox in a process of its own.
  *
- *   npm run bench                                    everything, some 30 minutes; writes results.md and the README's table
+ *   npm run bench                                    everything, some 30 minutes; writes results.md and the docs' table
  *   npm run bench -- --resume                        goes on where an interrupted bench stopped
  *   npm run bench -- --only floor,list --runs 1      a part, only printed
  *   npm run bench -- --entries 100 --growth 100,500  with other sizes, only printed
  *   npm run bench -- fronts                          dynamic resources and the native plugin alone, some 10 minutes; writes the
- *                                                    README's table of the two
+ *                                                    docs' table of the two
  *   npm run bench -- rollout-simulation              rollouts of up to 10,000 tenants in virtual time, in seconds; only printed
  */
 import { parseArgs } from "node:util";

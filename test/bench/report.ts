@@ -8,7 +8,7 @@ import { decimal, table, whole } from "#bench/table";
 import { type Verdict, verdictsOf } from "#bench/targets";
 
 const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
-const README = fileURLToPath(new URL("../../README.md", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../docs/reference/speed.md", import.meta.url));
 /** What has no column in the main table. */
 const APART: readonly Operation[] = ["import", "start"];
 const FRONTS = /(<!-- bench-fronts:start -->\n)[\s\S]*?(<!-- bench-fronts:end -->)/;
@@ -16,7 +16,7 @@ const MARKED = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
 
 /** The results as Markdown. */
 export interface Report {
-  /** A row a peer, for the README. */
+  /** A row a peer, for the docs. */
   readonly main: string;
   readonly all: string;
 }
@@ -56,7 +56,7 @@ tables say.`,
   ].join("\n\n");
 }
 
-/** Both fronts side by side, for the README. */
+/** Both fronts side by side, for the docs. */
 export function frontsReport(
   observations: readonly Observation[],
   facts: MachineFacts,
@@ -79,21 +79,21 @@ export function frontsReport(
   ].join("\n\n");
 }
 
-/** Writes the README's table of both fronts. */
+/** Writes the docs' table of both fronts. */
 export async function writeFrontsReport(fronts: string): Promise<void> {
-  await rewriteReadme(FRONTS, fronts);
+  await rewritePage(FRONTS, fronts);
 }
 
-/** Writes results.md, and the main table between the README's marks, where it has them. */
+/** Writes results.md, and the main table between the marks of the docs' page, where it has them. */
 export async function writeReport({ main, all }: Report): Promise<void> {
   await writeFile(RESULTS, all);
-  await rewriteReadme(MARKED, main);
+  await rewritePage(MARKED, main);
 }
 
-async function rewriteReadme(marked: RegExp, text: string): Promise<void> {
-  const readme = await readFile(README, "utf8");
-  const updated = readme.replace(marked, (_all, start: string, end: string) => `${start}${text}\n${end}`);
-  if (updated !== readme) await writeFile(README, updated);
+async function rewritePage(marked: RegExp, text: string): Promise<void> {
+  const page = await readFile(PAGE, "utf8");
+  const updated = page.replace(marked, (_all, start: string, end: string) => `${start}${text}\n${end}`);
+  if (updated !== page) await writeFile(PAGE, updated);
 }
 
 function mainTable(rows: readonly Row[]): string {

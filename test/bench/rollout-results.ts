@@ -5,13 +5,13 @@ import type { RolloutMeasurement } from "#bench/rollouts";
 import { decimal, table, whole } from "#bench/table";
 
 const RESULTS = fileURLToPath(new URL("rollouts.md", import.meta.url));
-const README = fileURLToPath(new URL("../../README.md", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../docs/reference/speed.md", import.meta.url));
 const MARKED = /(<!-- bench-rollouts:start -->\n)[\s\S]*?(<!-- bench-rollouts:end -->)/;
 
 interface Kept {
   readonly facts: MachineFacts;
   readonly entries: number;
-  /** Whether the results are kept: in rollouts.md, and between the README's marks. */
+  /** Whether the results are kept: in rollouts.md, and between the marks of the docs' page. */
   readonly isKept: boolean;
 }
 
@@ -27,10 +27,10 @@ export async function writeRolloutResults(
   console.log(`\n${all}`);
   if (!isKept) return;
   await writeFile(RESULTS, all);
-  const readme = await readFile(README, "utf8");
+  const page = await readFile(PAGE, "utf8");
   await writeFile(
-    README,
-    readme.replace(MARKED, (_all, start: string, end: string) => `${start}${main}\n${end}`),
+    PAGE,
+    page.replace(MARKED, (_all, start: string, end: string) => `${start}${main}\n${end}`),
   );
 }
 

@@ -104,7 +104,7 @@ const WORDS: Readonly<Record<Promised, string>> = {
   fail: "fails",
 };
 
-/** The table as the README shows it. */
+/** The table as docs/explanation/retries.md shows it. */
 export function asMarkdown(): string {
   const rows = FAULTS.map(({ name, read, change, add, code }) => [
     name,

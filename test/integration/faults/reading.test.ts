@@ -7,8 +7,8 @@ import { makeCertificate } from "../client/certificate";
 import { asMarkdown, chosen, promiseOf } from "./faults";
 import { askTwice, type KnownIds, READING } from "./reading";
 
-test("the README's table of failures is the one that is tested here", async () => {
-  expect(await readFile("README.md", "utf8")).toContain(
+test("the docs' table of failures is the one that is tested here", async () => {
+  expect(await readFile("docs/explanation/retries.md", "utf8")).toContain(
     `<!-- faults:start -->\n${asMarkdown()}\n<!-- faults:end -->`,
   );
 });

@@ -13,7 +13,7 @@ import type { Held, Run } from "./stack";
 import { canonical, OUTSIDER } from "./world";
 
 /*
- * What the README promises of a tenant, written down without a look at how the product does it: what a run may write,
+ * What the docs promise of a tenant, written down without a look at how the product does it: what a run may write,
  * what there is afterwards, and when a run may be refused or fail.
  */
 

@@ -1,0 +1,50 @@
+import { readFileSync } from "node:fs";
+
+/** A page of the docs, as a test holds it up to the code. */
+export class DocsPage {
+  readonly text: string;
+
+  /** @param path below `docs/`. */
+  constructor(path: string) {
+    this.text = readFileSync(`docs/${path}`, "utf8");
+  }
+
+  /** The rows of the tables below a heading, up to the next heading of whatever depth, each a text a column. */
+  rows(heading: string): string[][] {
+    const lines = this.text.split("\n");
+    const start = lines.findIndex((line) => /^#+ /.test(line) && line.replace(/^#+ /, "") === heading);
+    if (start < 0) throw new Error(`There is no heading "${heading}".`);
+    const length = lines.slice(start + 1).findIndex((line) => /^#+ /.test(line));
+    const section = lines.slice(start + 1, length < 0 ? undefined : start + 1 + length);
+    return section.flatMap((line, index) => {
+      const isRow = line.startsWith("|") && !isRule(line) && !isRule(section[index + 1]);
+      return isRow ? [cellsOf(line)] : [];
+    });
+  }
+
+  /** What stands as code in a column of that table, row by row in one list. */
+  codes(heading: string, column = 0): string[] {
+    return this.rows(heading).flatMap((cells) => codesIn(cells[column] ?? ""));
+  }
+
+  /** All headings, as they are written. */
+  get headings(): string[] {
+    return [...this.text.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => heading);
+  }
+}
+
+/** Each text between backticks. */
+export function codesIn(text: string): string[] {
+  return [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
+}
+
+function isRule(line = ""): boolean {
+  return /^\|[\s:|-]+\|$/.test(line) && line.includes("---");
+}
+
+function cellsOf(line: string): string[] {
+  return line
+    .replace(/^\||\|$/g, "")
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll("\\|", "|"));
+}

@@ -1,0 +1,54 @@
+import { globSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { VARIABLES } from "../../../provider/settings/variables";
+import { DocsPage } from "../../support/docs-page";
+
+const page = new DocsPage("reference/environment.md");
+
+/** Tables of what the package itself reads or sets. */
+const OWN = [
+  "The tenant",
+  "A run that is held to a plan",
+  "What a targets file may ask for",
+  "Rollouts",
+  "What a health check hears",
+  "This machine",
+  "Set by the package itself",
+];
+
+const told = OWN.flatMap((heading) => page.rows(heading).map(([name = ""]) => name.replaceAll("`", "")));
+
+/** What is read in parts: `OTEL_${signal}_EXPORTER`. */
+const IN_PARTS = [
+  "OTEL_TRACES_EXPORTER",
+  "OTEL_METRICS_EXPORTER",
+  "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+  "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
+];
+
+/** Names that a source holds for another reason. */
+const NOT_READ = new Set(["NODE_OPTIONS"]);
+
+const sources = globSync("provider/**/*.ts", { exclude: ["provider/dist/**", "provider/node_modules/**"] })
+  // Comments name variables that others read.
+  .map((file) => readFileSync(file, "utf8").replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, ""));
+
+/** What is read by its name, and what has the form of a variable's. */
+const READ = [
+  /(?<=\b(?:environment|env|process\.env)\[")[A-Z_]+(?="\])/g,
+  /(?<=")(?:EMAIL_SECURITY|PULUMI|OTEL)_[A-Z_]*[A-Z](?=")/g,
+  /\bEMAIL_SECURITY_[A-Z_]*[A-Z](?=:)/g,
+  /(?<=")(?:HTTPS?|NO)_PROXY(?=")/g,
+];
+
+it("tells each variable that a source reads or sets, and no other", () => {
+  const read = sources.flatMap((text) => READ.flatMap((pattern) => text.match(pattern) ?? []));
+  const known = new Set([...read, ...IN_PARTS].filter((name) => !NOT_READ.has(name)));
+  expect(told.toSorted()).toEqual([...known].toSorted());
+});
+
+it("tells each variable of ours once", () => {
+  const ours = VARIABLES.filter((name) => !name.startsWith("TEST_")).map((name) => `EMAIL_SECURITY_${name}`);
+  const named = told.filter((name) => name.startsWith("EMAIL_SECURITY_"));
+  expect(named.toSorted()).toEqual(ours.toSorted());
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it, test } from "vitest";
+import { settingsJsonSchema } from "../../../provider/gitops/files/settings-schema";
+import { tenantsJsonSchema } from "../../../provider/rollout/targets/targets-schema";
+import { DocsPage } from "../../support/docs-page";
+import { mappingsOf } from "./mappings-of";
+
+/** Where the keys of a mapping are told: the page, the heading, and the column that has a text where the key is one of it. */
+type Told = readonly [page: string, heading: string, column?: number];
+
+const SETTINGS: Readonly<Record<string, Told>> = {
+  "": ["settings-file", "The keys of a file"],
+  policy: ["policy", "The team's policy"],
+  "lists.entries": ["settings-file", "The options of the lists", 1],
+  "lists.vips": ["settings-file", "The options of the lists", 2],
+  remove: ["settings-file", "What is removed"],
+  "vips[]": ["settings-file", "A VIP"],
+  "allow[]": ["settings-file", "An entry of `allow` or `deny`"],
+  "deny[]": ["settings-file", "An entry of `allow` or `deny`"],
+};
+
+const TENANT: Told = ["tenants-file", "A tenant, and `defaults`"];
+
+const TENANTS: Readonly<Record<string, Told>> = {
+  "": ["tenants-file", "The keys of the file"],
+  defaults: TENANT,
+  "defaults.key": ["tenants-file", "`key`"],
+  "tenants.*": TENANT,
+  "tenants.*.key": ["tenants-file", "`key`"],
+  "services.*": ["tenants-file", "`services`"],
+  "waves[]": ["tenants-file", "`waves`"],
+  "waves[].health": ["tenants-file", "`health`"],
+  "waves[].health.threats": ["tenants-file", "`threats`"],
+};
+
+/** Only told of tenants, in a table of their own. */
+const OF_TENANTS_ALONE = ["stack", "resource"];
+
+function keysTold([page, heading, column = 1]: Told): string[] {
+  return new DocsPage(`reference/${page}.md`)
+    .rows(heading)
+    .filter((cells) => cells[column] !== "")
+    .map(([key = ""]) => key.replaceAll("`", ""));
+}
+
+describe.for([
+  ["settings files", SETTINGS, mappingsOf(settingsJsonSchema())],
+  ["tenants.yaml", TENANTS, mappingsOf(tenantsJsonSchema())],
+] as const)("the keys of %s", ([, told, mappings]) => {
+  it("are told of each mapping", () => {
+    const known = [...mappings.keys()].filter((path) => path !== "lists");
+    expect(Object.keys(told).toSorted()).toEqual(known.toSorted());
+  });
+
+  test.for(Object.entries(told))('under "%s" are those of the schema', ([path, where]) => {
+    const keys = mappings.get(path) ?? [];
+    const isShared = path === "defaults";
+    expect(keysTold(where).toSorted()).toEqual([...keys, ...(isShared ? OF_TENANTS_ALONE : [])].toSorted());
+  });
+});

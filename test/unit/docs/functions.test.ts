@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { expect, it, test } from "vitest";
+import { codesIn, DocsPage } from "../../support/docs-page";
+
+interface Shape {
+  readonly properties?: object;
+  readonly required?: readonly string[];
+  readonly enum?: readonly unknown[];
+}
+
+const schema = JSON.parse(readFileSync("provider/dist/plugin/schema.json", "utf8")) as {
+  readonly functions: Readonly<Record<string, { readonly inputs?: Shape; readonly outputs: Shape }>>;
+  readonly types: Readonly<Record<string, Shape>>;
+};
+
+const page = new DocsPage("reference/functions.md");
+
+const TABLES = ["The lists as they stand", "Detected threats", "Metrics", "What users reported"];
+
+const rows = TABLES.flatMap((heading) => page.rows(heading));
+
+it("names every function once", () => {
+  const told = rows.flatMap(([name = ""]) => codesIn(name));
+  const known = Object.keys(schema.functions).map((token) => token.replace(/^.*:/, ""));
+  expect(told.toSorted()).toEqual(known.toSorted());
+});
+
+test.for(Object.entries(schema.functions))(
+  "%s: arguments and result are those of the schema",
+  ([token, { inputs = {}, outputs }]) => {
+    const [, taken = "", given = ""] =
+      rows.find(([name]) => token.endsWith(`:${name?.replaceAll("`", "")}`)) ?? [];
+    // Values stand in quotes, and types in links.
+    const names = (text: string) =>
+      codesIn(text.replace(/\[[^\]]*\]\([^)]*\)/g, "")).filter((code) => /^\w+$/.test(code));
+    expect(names(taken).toSorted()).toEqual(Object.keys(inputs.properties ?? {}).toSorted());
+    expect(names(given).toSorted()).toEqual(Object.keys(outputs.properties ?? {}).toSorted());
+  },
+);
+
+const types = Object.entries(schema.types).flatMap(([token, { properties, required = [] }]) =>
+  properties === undefined ? [] : [[token.replace(/^.*:/, ""), Object.keys(properties), required] as const],
+);
+
+test.for(types)("%s: the fields are those of the schema", ([type, properties, required]) => {
+  const [, section = ""] = page.text.split(`### \`${type}\`\n`);
+  // What stands in parentheses is said of a field.
+  const text = section.replace(/\n##[\s\S]*$/, "").replace(/\((?:[^()]|\([^()]*\))*\)/g, "");
+  expect(codesIn(text).toSorted()).toEqual(properties.toSorted());
+  const bold = [...text.matchAll(/\*\*`(\w+)`\*\*/g)].map(([, name = ""]) => name);
+  expect(bold.toSorted()).toEqual(required.toSorted());
+});
+
+it("tells no other type", () => {
+  const told = page.headings.flatMap((heading) => codesIn(heading));
+  expect(told.toSorted()).toEqual(types.map(([type]) => type).toSorted());
+});

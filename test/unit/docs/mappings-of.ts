@@ -1,0 +1,26 @@
+/** A JSON schema, as far as its keys go. */
+interface Schema {
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+}
+
+/**
+ * The keys of each mapping that a JSON schema describes, by its path: `""` is the whole, `waves[]` an element of a list, and
+ * `tenants.*` what stands under any name.
+ */
+export function mappingsOf(schema: Schema, path = ""): Map<string, string[]> {
+  const { properties, additionalProperties, items, anyOf = [] } = schema;
+  const below = (name: string) => (path === "" ? name : `${path}.${name}`);
+  const parts: (readonly [Schema, string])[] = [
+    ...Object.entries(properties ?? {}).map(([name, one]) => [one, below(name)] as const),
+    ...(typeof additionalProperties === "object" ? [[additionalProperties, below("*")] as const] : []),
+    ...(items === undefined ? [] : [[items, `${path}[]`] as const]),
+    ...anyOf.map((one) => [one, path] as const),
+  ];
+  return new Map([
+    ...(properties === undefined ? [] : [[path, Object.keys(properties)] as const]),
+    ...parts.flatMap(([one, at]) => [...mappingsOf(one, at)]),
+  ]);
+}

@@ -1,0 +1,17 @@
+import { existsSync } from "node:fs";
+import { expect, it } from "vitest";
+import { DocsPage } from "../../support/docs-page";
+
+const rows = new DocsPage("reference/promises.md").rows("Promises");
+
+it("has a test for each promise", () => {
+  expect(rows.length).toBeGreaterThan(30);
+  const untold = rows.filter(([, tests = ""]) => !/`test\/[\w/.-]+`/.test(tests));
+  expect(untold).toEqual([]);
+});
+
+it("names only tests that are there", () => {
+  const tests = rows.flatMap(([, held = ""]) => held.match(/test\/[\w/.-]+/g) ?? []);
+  expect(tests.length).toBeGreaterThan(50);
+  expect(tests.filter((path) => !existsSync(path))).toEqual([]);
+});

@@ -1,0 +1,64 @@
+import { readFileSync } from "node:fs";
+import type * as pulumi from "@pulumi/pulumi";
+import { expect, it, test } from "vitest";
+import type { TenantSettings } from "../../../provider";
+import type { TenantSettingsArgs } from "../../../provider/gitops/tenant-settings";
+import { DocsPage } from "../../support/docs-page";
+
+/** As `npm run setup` builds it, of the schemas that check the arguments. */
+const schema = JSON.parse(readFileSync("provider/dist/plugin/schema.json", "utf8")) as PackageSchema;
+
+interface PackageSchema {
+  readonly provider: { readonly inputProperties: object };
+  readonly config: { readonly variables: object };
+  readonly resources: Readonly<
+    Record<string, { readonly properties: object; readonly inputProperties: object }>
+  >;
+}
+
+const resources = new DocsPage("reference/resources.md");
+const configuration = new DocsPage("reference/configuration.md");
+
+/** Of the options that all lists have, and where they are told. */
+const SHARED = "Arguments of every list";
+
+const kinds = Object.entries(schema.resources).map(
+  ([token, resource]) => [token.replace(/^.*:/, ""), resource] as const,
+);
+
+test.for(kinds)("%s: the tables are those of the schema", ([kind, { properties, inputProperties }]) => {
+  const told = resources.codes(`Arguments of \`${kind}\``);
+  expect(told.toSorted()).toEqual(Object.keys(inputProperties).toSorted());
+  expect(resources.codes(`Outputs of \`${kind}\``).toSorted()).toEqual(Object.keys(properties).toSorted());
+});
+
+it("names each resource first", () => {
+  const names = [...kinds.map(([kind]) => kind), "TenantSettings"];
+  expect(resources.codes("Resources").toSorted()).toEqual(names.toSorted());
+});
+
+it("tells each argument that lists share", () => {
+  const [entries = {}, vips = {}] = ["AllowDenyList", "VipList"].map(
+    (kind) => schema.resources[`email-security:index:${kind}`]?.inputProperties,
+  );
+  const shared = Object.keys(entries).filter((name) => name in vips);
+  expect(new Set(resources.codes(SHARED))).toEqual(new Set(shared));
+});
+
+it("tells what TenantSettings takes and has", () => {
+  // Compiles only with the names of just these.
+  const taken: Record<keyof TenantSettingsArgs, true> = { file: true, today: true };
+  const own: Record<Exclude<keyof TenantSettings, keyof pulumi.ComponentResource>, true> = {
+    entries: true,
+    vips: true,
+  };
+  expect(resources.codes("Arguments of `TenantSettings`")).toEqual(Object.keys(taken));
+  expect(resources.codes("Outputs of `TenantSettings`")).toEqual(Object.keys(own));
+});
+
+it("tells the arguments of Provider, and where each setting comes from", () => {
+  const names = Object.keys(schema.provider.inputProperties).toSorted();
+  expect(configuration.codes("`Provider`").toSorted()).toEqual(names);
+  expect(Object.keys(schema.config.variables).toSorted()).toEqual(names);
+  expect(configuration.codes("Where the settings come from").toSorted()).toEqual(names);
+});

@@ -1,0 +1,21 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { codesIn, DocsPage } from "../../support/docs-page";
+
+it("tells each JSON schema that the package exports, and its file", () => {
+  const { exports } = JSON.parse(readFileSync("provider/package.json", "utf8")) as {
+    readonly exports: Readonly<Record<string, unknown>>;
+  };
+  const known = Object.entries(exports).filter(([name]) => name.startsWith("./schemas/"));
+  const told = new DocsPage("reference/schemas.md")
+    .rows("JSON schemas")
+    .map(([, , name = "", file = ""]) => [codesIn(name)[0], codesIn(file)[0]]);
+  expect(Object.fromEntries(told)).toEqual(
+    Object.fromEntries(
+      known.map(([name, file]) => [
+        `pulumi-email-security${name.slice(1)}`,
+        String(file).replace(/^\.\//, ""),
+      ]),
+    ),
+  );
+});
