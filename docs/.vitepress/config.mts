@@ -1,3 +1,4 @@
+import { slug } from "github-slugger";
 import { defineConfig } from "vitepress";
 import { addRules } from "./markdown.mts";
 import { API_FOLDER, REGISTRY_PAGES, sidebar } from "./pages.mts";
@@ -13,6 +14,8 @@ export default defineConfig({
   markdown: {
     // With enough contrast on the theme's own ground.
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+    // A link to a heading leads there on GitHub as well.
+    anchor: { slugify: (heading) => slug(heading) },
     config: addRules,
   },
   themeConfig: {
