@@ -124,14 +124,12 @@ it("files of the repository that are named are there, tests above all", () => {
     // What was once is told there.
     .filter(({ path }) => path !== "CHANGELOG.md")
     .flatMap(({ path, text }) =>
-      text
-        .split("\n")
-        .flatMap((line, index) =>
-          [...line.matchAll(NAMED)].map(([, name = ""]) => ({
-            where: `${path}:${index + 1}: ${name}`,
-            name,
-          })),
-        ),
+      text.split("\n").flatMap((line, index) =>
+        [...line.matchAll(NAMED)].map(([, name = ""]) => ({
+          where: `${path}:${index + 1}: ${name}`,
+          name,
+        })),
+      ),
     );
   expect(named.filter(({ name }) => name.startsWith("test/")).length).toBeGreaterThan(10);
   expect(named.filter(({ name }) => !existsSync(name)).map(({ where }) => where)).toEqual([]);
