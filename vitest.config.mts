@@ -79,6 +79,7 @@ export default defineConfig(({ mode }) => {
           exclude: mode === "all" ? files([...DYNAMIC_ONLY, ...BRIEFLY], QUICK) : [],
         }),
         project("engine", 300, { include: files(["engine/**/*"], endings) }),
+        project("docs", 300, { include: files(["docs/**/*", "browser/**/*"], endings) }),
       ],
     },
   };

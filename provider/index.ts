@@ -1,7 +1,7 @@
 /**
  * Pulumi resources that keep a tenant's VIP employees and its allow/deny list in code.
  *
- * @packageDocumentation
+ * @module pulumi-email-security
  */
 import "./settings/node-version";
 import "./resources/compile-cache";

@@ -1,6 +1,6 @@
 /**
  * The one gate: types, lint and format, dead code, the direction of imports, packaging, the documentation
- * of what is public. Runs all of them, says in a line each how it went, shows the output of those that failed, and exits
+ * of what is public, spelling. Runs all of them, says in a line each how it went, shows the output of those that failed, and exits
  * with 1 when there is one.
  *
  *   npm run check [-- --changed]
@@ -49,8 +49,14 @@ const checks: Check[] = [
   // Its errors of types are found above.
   {
     name: "documentation",
-    concerns: /^(?:provider\/.*\.ts|README\.md|typedoc\.json)$/,
+    concerns: /^(?:provider\/.*\.ts|typedoc\.json)$/,
     run: () => tool("typedoc", "--emit", "none", "--skipErrorChecking"),
+  },
+  // Of texts and of comments; a word that is right is added to docs/words.txt.
+  {
+    name: "spelling",
+    concerns: /\.md$|^provider\/.*\.ts$|^cspell\.json$|^docs\/words\.txt$/,
+    run: () => tool("cspell", "--no-progress", "--no-summary", "--no-color", "--relative"),
   },
   {
     name: "packaging",

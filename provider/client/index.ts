@@ -1,3 +1,8 @@
+/**
+ * The HTTP client of the service, by itself: all endpoints, with types and errors.
+ *
+ * @module pulumi-email-security/client
+ */
 import "../settings/node-version";
 
 export type { EntryType, List, VerdictScope } from "../settings/assumptions";

@@ -1,3 +1,8 @@
+/**
+ * The service on your own machine, for tests and trials, with a made-up company.
+ *
+ * @module pulumi-email-security/sandbox
+ */
 import { randomBytes } from "node:crypto";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -2,7 +2,7 @@
  * What a policy pack for Pulumi's policy engine is made of: what a resource of a program declares, what is risky about
  * it, and which of a team's rules it breaks. Pure: asks nothing of the service, and reads no files.
  *
- * @packageDocumentation
+ * @module pulumi-email-security/policy
  */
 export type { EntryType, List } from "../../settings/assumptions";
 export type { ListedEntry, ListedVip } from "../../settings/keyed-list";

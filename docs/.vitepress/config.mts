@@ -1,0 +1,42 @@
+import { slug } from "github-slugger";
+import { defineConfig } from "vitepress";
+import { addRules } from "./markdown.mts";
+import { API_FOLDER, REGISTRY_PAGES, sidebar } from "./pages.mts";
+
+export default defineConfig({
+  title: "pulumi-email-security",
+  description: "A tenant's VIP employees and allow/deny list, kept in code",
+  lang: "en-GB",
+  srcExclude: [...REGISTRY_PAGES],
+  cacheDir: "../node_modules/.cache/vitepress",
+  outDir: "../dist/docs",
+  ignoreDeadLinks: false,
+  markdown: {
+    // With enough contrast on the theme's own ground.
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+    // A link to a heading leads there on GitHub as well.
+    anchor: { slugify: (heading) => slug(heading) },
+    config: addRules,
+  },
+  themeConfig: {
+    nav: [
+      { text: "Begin", link: "/" },
+      { text: "Types", link: `/${API_FOLDER}/` },
+    ],
+    sidebar: sidebar(),
+    outline: [2, 3],
+    search: {
+      provider: "local",
+      options: {
+        miniSearch: {
+          searchOptions: {
+            // What a page is about before what it mentions, and what people do before the types that it is done by.
+            boost: { title: 6, titles: 2, text: 1 },
+            boostDocument: (id: string) =>
+              id.includes("/reference/api/") ? 0.2 : id.includes("/how-to/") ? 1.5 : 1,
+          },
+        },
+      },
+    },
+  },
+});

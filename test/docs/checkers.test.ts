@@ -1,0 +1,150 @@
+import { describe, expect, it } from "vitest";
+import { checkFences } from "./fence-rules";
+import { fencesOf, problemText } from "./fences";
+import { checkTypedBlocks } from "./typed-blocks";
+import { checkYamlBlocks } from "./yaml-blocks";
+
+/** A page of the docs with this text after its title. */
+function page(text: string, matter = "") {
+  return fencesOf({ path: "docs/how-to/x.md", text: `${matter}# X\n\n${text}` });
+}
+
+function block(info: string, text = "") {
+  return `\`\`\`${info}\n${text}\n\`\`\`\n`;
+}
+
+describe("checkFences", () => {
+  it.each([
+    ["", 'say what it is: write "text"'],
+    ["bash", 'write "sh"'],
+    ["yml", 'write "yaml"'],
+    ["typescript", 'write "ts"'],
+    ["sh no-run", 'say why, as in "sh no-run: WHY"'],
+    ["sh no-run:", 'say why, as in "sh no-run: WHY"'],
+    ["sh no-check: it waits", 'write "sh no-run: it waits"'],
+    ["ts no-run: it waits", 'write "ts no-check: it waits"'],
+    ["sh failing", '"sh failing" is not known'],
+    ["sh fails=0", '"sh fails=0" is not known'],
+    ["text output", 'write "text" alone'],
+    ["ts of the program", '"of the program" is no file\'s name'],
+    ["yaml", "say whose it is"],
+    ["yaml setings", "say whose it is"],
+    ["python", "say what file it is"],
+    ["diff", 'or why nothing checks it: "diff no-check: WHY"'],
+  ])("refuses ```%s", (info, message) => {
+    const [problem, ...more] = checkFences(page(block(info), "---\nrun: stack\n---\n"));
+    expect(problem && problemText(problem)).toMatch(/^docs\/how-to\/x\.md:6: /);
+    expect(problem?.message).toContain(message);
+    expect(more).toEqual([]);
+  });
+
+  it.each([
+    "sh",
+    "sh background",
+    "sh fails",
+    "sh fails=2",
+    "sh no-run: it asks for a password",
+    "text",
+    "ts",
+    "ts index.ts",
+    "ts no-check: a slip, shown",
+    "yaml settings",
+    "yaml tenants",
+    "yaml settings/acme.yaml",
+    "yaml .github/workflows/settings.yml",
+    "python __main__.py",
+    "go no-check: a part",
+    "csv entries.csv",
+    "dockerfile no-check: needs a registry",
+  ])("takes ```%s", (info) => {
+    expect(checkFences(page(block(info), "---\nrun: stack\n---\n"))).toEqual([]);
+  });
+
+  it("wants to know in what a page's blocks run, of pages alone", () => {
+    expect(checkFences(page(block("sh", "ls")))).toMatchObject([
+      {
+        line: 3,
+        message: expect.stringContaining('write "run: empty|stack|files|fleet" in its front matter'),
+      },
+    ]);
+    expect(checkFences(page(block("sh no-run: it asks", "ls")))).toEqual([]);
+    expect(checkFences(page("", "---\nrun: somewhere\n---\n"))).toMatchObject([{ line: 1 }]);
+    expect(checkFences(fencesOf({ path: "README.md", text: block("sh", "ls") }))).toEqual([]);
+  });
+
+  it.each([
+    ["sh", "if true", "bash can't read this"],
+    ["json", "{ a: 1 }", "this is no JSON"],
+    ["yaml Pulumi.yaml", "a: [1", "this is no YAML"],
+  ])("reads ```%s", (info, text, message) => {
+    const [problem] = checkFences(page(block(info, text), "---\nrun: stack\n---\n"));
+    expect(problem?.message).toContain(message);
+  });
+
+  it("finds blocks in lists, and indented ones", () => {
+    const problems = checkFences(page("1. One\n\n   ```\n   x\n   ```\n\nTwo\n\n    three\n"));
+    expect(problems.map(({ line }) => line)).toEqual([5, 11]);
+  });
+});
+
+describe("checkTypedBlocks", () => {
+  it("tells the line of each error in the page", () => {
+    const wrong = page(
+      [
+        block("ts", 'new VipEmployee("ceo", { email: 1 });'),
+        block(
+          "ts index.ts",
+          'import { VipEmployee } from "pulumi-email-security";\n\nnew VipEmployee("ceo");',
+        ),
+        block("ts", "nobody;"),
+        block("ts", "const x = {;"),
+      ].join("\n"),
+    );
+    const problems = checkTypedBlocks([wrong]).map(({ line }) => line);
+    expect(new Set(problems)).toEqual(new Set([4, 10, 14, 18]));
+  }, 120_000);
+
+  it("takes what the conventions give: exports, files that were shown before, an await", () => {
+    const right = page(
+      [
+        block("ts lists.ts", "export const entries = { 'evil.example': 'deny' };"),
+        block(
+          "ts index.ts",
+          'import { AllowDenyList } from "pulumi-email-security";\nimport { entries } from "./lists";\n\nnew AllowDenyList("a", { entries });',
+        ),
+        block("ts", 'const acme = new Provider("acme", { baseUrl, apiKey: pulumi.secret(apiKey) });'),
+        block("ts", "const { entities } = await getTopTargetedEntities({ days: 30 });"),
+        block("ts", 'const apiKey = "other";\nnew SettingsClient({ baseUrl, apiKey });'),
+        block("ts no-check: a slip", "const;"),
+      ].join("\n"),
+    );
+    expect(checkTypedBlocks([right])).toEqual([]);
+  }, 120_000);
+});
+
+describe("checkYamlBlocks", () => {
+  const settings = "version: 1\ninclude: [baseline.yaml]\ndeny:\n  - evil.example\n";
+
+  it.each([
+    ["yaml settings", "deny:\n  - evil.example\ndenny: []", /line \d of the block: .*denny/],
+    ["yaml settings", "allow:\n  - gmail.com", /line 2 of the block: .*gmail\.com/],
+    ["yaml settings/acme.yaml", "deny: [evil.example]", /version/],
+    ["yaml tenants", "waves:\n  - { nam: canary }", /tenants\.yaml:2.*nam/s],
+    ["yaml tenants.yaml", "version: 1", /tenants\.yaml/],
+  ])("refuses a mistake in ```%s", (info, text, message) => {
+    const [problem] = checkYamlBlocks(page(block(info, text)));
+    expect(problem?.line).toBe(3);
+    expect(problem?.message).toMatch(message);
+  });
+
+  it("takes whole files, parts of them, and what the page showed before", () => {
+    const text = [
+      block("yaml settings/baseline.yaml", "version: 1\ndeny: [noisy.example]"),
+      block("yaml settings/acme.yaml", `${settings}remove:\n  deny: [noisy.example]`),
+      block("yaml settings", "deny:\n  - { value: news.example, scope: graymail }"),
+      block("yaml tenants", "failureTolerance: 2%"),
+      block("yaml settings no", ""),
+    ];
+    expect(checkYamlBlocks(page(text.slice(0, 4).join("\n")))).toEqual([]);
+  });
+});

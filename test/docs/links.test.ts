@@ -1,0 +1,136 @@
+import { existsSync, statSync } from "node:fs";
+import { posix } from "node:path";
+import GithubSlugger from "github-slugger";
+import MarkdownIt, { type Token } from "markdown-it";
+import type { DefaultTheme } from "vitepress";
+import { describe, expect, it } from "vitest";
+import { linkTo, pagesIn, REGISTRY_PAGES, sidebar } from "../../docs/.vitepress/pages.mts";
+import { type MarkdownFile, markdownFiles } from "./markdown-files";
+
+const files = markdownFiles();
+/** A file of the repository, between back-ticks. */
+const NAMED = /`((?:test|provider|examples|scripts|sdk)\/[\w/.-]+\.[a-z]+)`/g;
+
+const markdown = new MarkdownIt({ html: true });
+
+/** A file's tokens, without its front matter, which keeps its lines. */
+function tokensOf({ text }: MarkdownFile): Token[] {
+  const body = text.replace(/^---\n.*?^---$/ms, (matter) =>
+    text.startsWith(matter) ? matter.replace(/[^\n]/g, "") : matter,
+  );
+  return markdown.parse(body, {});
+}
+
+/** The anchors of a file: its headings, as GitHub and the site name them, and those that it sets itself. */
+function anchorsOf(file: MarkdownFile): Set<string> {
+  const tokens = tokensOf(file);
+  const slugger = new GithubSlugger();
+  const headings = tokens.flatMap(({ type }, index) => {
+    const text = (tokens[index + 1]?.children ?? [])
+      .filter((child) => child.type === "text" || child.type === "code_inline")
+      .map(({ content }) => content)
+      .join("");
+    return type === "heading_open" ? [slugger.slug(text)] : [];
+  });
+  const own = [...file.text.matchAll(/<a (?:id|name)="([^"]+)"/g)].map(([, name = ""]) => name);
+  return new Set([...headings, ...own]);
+}
+
+/** Each link of a file that leads to another place of the repository. */
+function linksOf(file: MarkdownFile): { line: number; href: string }[] {
+  return tokensOf(file).flatMap(({ children, map }) =>
+    (children ?? [])
+      .flatMap((child) => [child.attrGet("href") ?? child.attrGet("src") ?? []].flat().map(String))
+      .filter((href) => !/^[a-z][a-z\d+.-]*:/i.test(href))
+      .map((href) => ({ line: (map?.[0] ?? 0) + 1, href })),
+  );
+}
+
+describe("links", () => {
+  const anchors = new Map(files.map((file) => [file.path, anchorsOf(file)]));
+
+  it("lead to files and headings that are there", () => {
+    const dead = files.flatMap((file) =>
+      linksOf(file)
+        .filter(({ href }) => !isThere(file.path, href))
+        .map(({ line, href }) => `${file.path}:${line}: ${href}`),
+    );
+    expect(dead).toEqual([]);
+  });
+
+  it("are relative in pages, so that they lead there on GitHub and under any address of the site", () => {
+    const absolute = files.flatMap((file) =>
+      linksOf(file)
+        .filter(({ href }) => href.startsWith("/"))
+        .map(({ line, href }) => `${file.path}:${line}: ${href}`),
+    );
+    expect(absolute).toEqual([]);
+  });
+
+  function isThere(from: string, href: string): boolean {
+    const [path = "", anchor] = decodeURI(href).split("#");
+    const target = path === "" ? from : posix.join(posix.dirname(from), path);
+    // typedoc makes these at each build, which fails where one leads nowhere.
+    if (target.startsWith("docs/reference/api/")) return true;
+    // The registry's address of the page of that name.
+    if (REGISTRY_PAGES.some((name) => `docs/${name}` === from) && target.endsWith("/")) {
+      return existsSync(`${target.slice(0, -1)}.md`);
+    }
+    if (!existsSync(target)) return false;
+    if (from.startsWith("docs/") && target.startsWith("docs/") && statSync(target).isDirectory())
+      return false;
+    return anchor === undefined || (anchors.get(target)?.has(anchor) ?? false);
+  }
+});
+
+describe("pages", () => {
+  const pages = pagesIn("").filter(
+    ({ path }) => !REGISTRY_PAGES.includes(path) && !path.startsWith("reference/api/"),
+  );
+
+  it("are all in the sidebar, but for the first", () => {
+    const linked = new Set(
+      Object.values(sidebar()).flatMap((items) => linksIn(items as DefaultTheme.SidebarItem[])),
+    );
+    const orphans = pages.filter((page) => page.path !== "index.md" && !linked.has(linkTo(page)));
+    expect(orphans.map(({ path }) => path)).toEqual([]);
+  });
+
+  it("have one title each, which is no other page's", () => {
+    const titles = new Map<string, string[]>();
+    const wrong: string[] = [];
+    for (const file of files.filter(({ path }) => pages.some((page) => `docs/${page.path}` === path))) {
+      const tokens = tokensOf(file);
+      const found = tokens.flatMap(({ type, tag }, index) =>
+        type === "heading_open" && tag === "h1" ? [tokens[index + 1]?.content ?? ""] : [],
+      );
+      if (found.length !== 1) wrong.push(`${file.path}: ${found.length} titles`);
+      for (const title of found) titles.set(title, [...(titles.get(title) ?? []), file.path]);
+    }
+    const twice = [...titles].filter(([, paths]) => paths.length > 1);
+    expect([...wrong, ...twice.map(([title, paths]) => `${title}: ${paths.join(", ")}`)]).toEqual([]);
+  });
+});
+
+function linksIn(items: readonly DefaultTheme.SidebarItem[]): string[] {
+  return items.flatMap(({ link, items: below = [] }) => [
+    ...(link === undefined ? [] : [link]),
+    ...linksIn(below),
+  ]);
+}
+
+it("files of the repository that are named are there, tests above all", () => {
+  const named = files
+    // What was once is told there.
+    .filter(({ path }) => path !== "CHANGELOG.md")
+    .flatMap(({ path, text }) =>
+      text.split("\n").flatMap((line, index) =>
+        [...line.matchAll(NAMED)].map(([, name = ""]) => ({
+          where: `${path}:${index + 1}: ${name}`,
+          name,
+        })),
+      ),
+    );
+  expect(named.filter(({ name }) => name.startsWith("test/")).length).toBeGreaterThan(10);
+  expect(named.filter(({ name }) => !existsSync(name)).map(({ where }) => where)).toEqual([]);
+});

@@ -1,0 +1,55 @@
+import { cp, symlink, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { startSandbox } from "../../provider/sandbox";
+import { LANGUAGES } from "../engine/languages";
+import { EngineProject } from "../support/engine-project";
+import { EmptyFolder } from "../support/packed-package";
+import { type Fence, fencesOf } from "./fences";
+import { markdownFiles } from "./markdown-files";
+
+/** The programs that pages show in other languages, by the name of their file. */
+const PROGRAMS = { "__main__.py": "python", "main.go": "go", "Pulumi.yaml": "yaml" } as const;
+
+interface Program {
+  readonly where: string;
+  readonly file: string;
+  readonly text: string;
+  readonly language: keyof typeof LANGUAGES;
+}
+
+const programs = markdownFiles()
+  .flatMap((file) => fencesOf(file).fences)
+  .flatMap(programOf);
+
+describe("programs that pages show", () => {
+  it.for(programs)("$where is previewed", async ({ file, text, language }, { skip }) => {
+    const { missing, prepare } = LANGUAGES[language];
+    if (missing !== undefined) skip(missing);
+    const sandbox = await startSandbox({ scenario: "acme" });
+    await using folder = await EmptyFolder.create();
+    try {
+      await cp(resolve("examples", `native-${language}`), folder.path, { recursive: true });
+      await symlink(resolve("node_modules"), join(folder.path, "node_modules"));
+      await writeFile(join(folder.path, file), text);
+      await using project = await EngineProject.at(folder.path, {
+        ...(await prepare(folder.path)),
+        EMAIL_SECURITY_BASE_URL: sandbox.url,
+        EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+      });
+      await project.succeed("stack", "init", "dev");
+      expect(await project.succeed("preview")).toContain("to create");
+    } finally {
+      await sandbox.close();
+    }
+  });
+});
+
+function programOf({ path, line, file, text }: Fence): Program[] {
+  const language = PROGRAMS[file as keyof typeof PROGRAMS];
+  if (language === undefined || file === undefined) return [];
+  // Else it is the project of a program in another file.
+  if (language === "yaml" && !("resources" in ((parse(text) as object | null) ?? {}))) return [];
+  return [{ where: `${path}:${line}`, file, text, language }];
+}

@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { REGISTRY_PAGES } from "../../docs/.vitepress/pages.mts";
+import schema from "../../provider/dist/plugin/schema.json";
+import { fencesOf } from "./fences";
+
+const LANGUAGES = ["typescript", "python", "go", "yaml"];
+
+function page(name: string) {
+  const path = `docs/${name}`;
+  const text = readFileSync(join("docs", name), "utf8");
+  return { text, ...fencesOf({ path, text }) };
+}
+
+describe.each(REGISTRY_PAGES)("the registry's page %s", (name) => {
+  const { text, frontMatter } = page(name);
+
+  it("has the front matter that the registry shows, of a length that search engines show", () => {
+    expect(frontMatter).toEqual({
+      title: expect.stringMatching(/^.{3,60}$/),
+      meta_desc: expect.stringMatching(/^.{50,160}$/),
+      layout: "package",
+    });
+  });
+
+  it("has no first heading of its own, since the registry makes it of the title", () => {
+    const prose = text.replace(/^```.*?^```$/gms, "");
+    expect(prose).not.toMatch(/^# /m);
+  });
+
+  it("links to no page of the site, which the registry doesn't have", () => {
+    expect(text).not.toMatch(/\]\([^)]*\.md[#)]/);
+  });
+});
+
+describe("_index.md", () => {
+  const { text, fences } = page("_index.md");
+
+  it("shows its example in each language, in the registry's form", () => {
+    expect(text).toContain(`{{< chooser language "${LANGUAGES.join(",")}" >}}`);
+    const choices = [
+      ...text.matchAll(/^\{\{% choosable language (\w+) %\}\}$(.*?)^\{\{% \/choosable %\}\}$/gms),
+    ];
+    expect(choices.map(([, language]) => language)).toEqual(LANGUAGES);
+    expect(choices.map(([, , inside = ""]) => inside.match(/^```\w/gm)?.length)).toEqual([1, 1, 1, 1]);
+    expect(text.match(/^\{\{< \/chooser >\}\}$/gm)).toHaveLength(1);
+    expect(fences.map(({ file }) => file)).toEqual(["index.ts", "__main__.py", "main.go", "Pulumi.yaml"]);
+  });
+});
+
+describe("installation-configuration.md", () => {
+  it("tells each key of the schema, in its words, with the variable of the same name", () => {
+    const { text } = page("installation-configuration.md");
+    const rows = text.match(/^\| `.*$/gm) ?? [];
+    const expected = Object.entries(schema.config.variables).map(([key, { description }]) => {
+      const variable = `EMAIL_SECURITY_${key.replace(/[A-Z]/g, "_$&").toUpperCase()}`;
+      return `| \`email-security:${key}\` | \`${variable}\` | ${description} |`;
+    });
+    expect(rows).toEqual(expected);
+  });
+});

@@ -1,0 +1,109 @@
+import { join, posix, resolve } from "node:path";
+import ts from "typescript";
+import { type Fence, type FencedFile, filesUpTo, type Problem } from "./fences";
+
+/** Where blocks are files for the compiler, so that it finds the packages. Nothing is written there. */
+const FOLDER = resolve("test/docs/.blocks").replaceAll("\\", "/");
+
+const OPTIONS: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES2023,
+  lib: ["lib.es2024.d.ts", "lib.esnext.disposable.d.ts"],
+  types: ["node"],
+  module: ts.ModuleKind.ESNext,
+  moduleResolution: ts.ModuleResolutionKind.Bundler,
+  moduleDetection: ts.ModuleDetectionKind.Force,
+  strict: true,
+  esModuleInterop: true,
+  resolveJsonModule: true,
+  skipLibCheck: true,
+  noEmit: true,
+};
+
+/** What a block without imports has besides the package's exports. */
+const GIVEN = {
+  pulumi: 'import * as pulumi from "@pulumi/pulumi";',
+  baseUrl: "declare const baseUrl: string;",
+  apiKey: "declare const apiKey: string;",
+};
+
+interface Root {
+  readonly fence: Fence;
+  readonly name: string;
+  /** The lines before the block's own. */
+  readonly added: number;
+}
+
+/** What the compiler says against the TypeScript of pages, all in one program. */
+export function checkTypedBlocks(files: readonly FencedFile[]): Problem[] {
+  const texts = new Map<string, string>();
+  const exported = exportsOf("pulumi-email-security");
+  const roots = files.flatMap((file, page) =>
+    file.fences
+      .filter(({ language, isLeftOut }) => language === "ts" && !isLeftOut)
+      .map((fence, block): Root => {
+        const folder = `${FOLDER}/${page}/${block}`;
+        for (const [name, text] of filesUpTo(file, fence)) texts.set(posix.join(folder, name), text);
+        const name = posix.join(folder, fence.file ?? "block.ts");
+        const prelude = fence.file === undefined && !/^\s*import\b/m.test(fence.text);
+        texts.set(name, prelude ? `${preludeOf(fence.text, exported)}\n${fence.text}` : fence.text);
+        return { fence, name, added: prelude ? 1 : 0 };
+      }),
+  );
+  const host = compilerHost();
+  const { fileExists, readFile, directoryExists } = host;
+  host.fileExists = (name) => texts.has(name) || fileExists(name);
+  host.readFile = (name) => texts.get(name) ?? readFile(name);
+  host.directoryExists = (name) => name.startsWith(FOLDER) || (directoryExists?.(name) ?? true);
+  const program = ts.createProgram(
+    roots.map(({ name }) => name),
+    OPTIONS,
+    host,
+  );
+  return roots.flatMap(({ fence, name, added }) => {
+    const source = program.getSourceFile(name);
+    if (source === undefined) return [{ path: fence.path, line: fence.line, message: "not read" }];
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map(
+      ({ start = 0, messageText }): Problem => {
+        const { line } = source.getLineAndCharacterOfPosition(start);
+        const message = ts.flattenDiagnosticMessageText(messageText, "\n");
+        return { path: fence.path, line: fence.line + 1 + line - added, message };
+      },
+    );
+  });
+}
+
+/** The packages' types, parsed once for all programs. */
+const parsed = new Map<string, ts.SourceFile | undefined>();
+
+function compilerHost(): ts.CompilerHost {
+  const host = ts.createCompilerHost(OPTIONS);
+  const { getSourceFile } = host;
+  host.getSourceFile = (name, ...rest) => {
+    if (name.startsWith(FOLDER)) return getSourceFile(name, ...rest);
+    if (!parsed.has(name)) parsed.set(name, getSourceFile(name, ...rest));
+    return parsed.get(name);
+  };
+  return host;
+}
+
+/** A line before the block with those of the package's exports that it names, and does not declare itself. */
+function preludeOf(text: string, exported: readonly string[]): string {
+  const isMeant = (name: string) =>
+    new RegExp(`(?<![.\\w])${name}\\b`).test(text) &&
+    !new RegExp(`\\b(const|let|class|function|type|interface) \\{?[^=\\n]*\\b${name}\\b[^=\\n]*=`).test(text);
+  const given = Object.entries(GIVEN).flatMap(([name, line]) => (isMeant(name) ? [line] : []));
+  const imports = exported.filter(isMeant);
+  return [`import { ${imports.join(", ")} } from "pulumi-email-security";`, ...given].join(" ");
+}
+
+/** The names that a package exports. */
+function exportsOf(name: string): string[] {
+  const { resolvedModule } = ts.resolveModuleName(name, join(FOLDER, "any.ts"), OPTIONS, ts.sys);
+  const file = resolvedModule?.resolvedFileName ?? "";
+  const program = ts.createProgram([file], OPTIONS, compilerHost());
+  const checker = program.getTypeChecker();
+  const source = program.getSourceFile(file);
+  const symbol = source && checker.getSymbolAtLocation(source);
+  if (symbol === undefined) throw new Error(`${name} has no types; is it built?`);
+  return checker.getExportsOfModule(symbol).map((one) => one.name);
+}
