@@ -12,7 +12,7 @@ import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandLine, commandLine } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
 import { ManagedResource } from "../../support/managed-resource";
-import { type BY_PROCESSES, expectExample, type Provocations } from "../../support/provoked";
+import { type BY_PROCESSES, expectExample, type Provocations, type Provoked } from "../../support/provoked";
 import { target } from "../../support/rollout-target";
 import { laterRun, sandboxTenant } from "../../support/sandbox-tenant";
 import { failure } from "../client/service";
@@ -108,7 +108,7 @@ async function begunRollout(): Promise<string> {
       keyVariables: [],
       backend: stateBackend(environment(), folder).fingerprint,
     },
-    [target("acme", {}, { baseUrl: sandbox.url })],
+    [target("acme", {}, { baseUrl: sandbox.url, key: { from: "environment", variable: "ACME_KEY" } })],
   );
   await journal.planned(id, [{ name: "acme", state: "pending", digest: "d" }]);
   await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
@@ -118,17 +118,22 @@ async function begunRollout(): Promise<string> {
   return id;
 }
 
-/** What work with the folder's journal is rejected with. */
-async function refused(
-  work: (rollouts: Rollouts) => Promise<unknown>,
-): Promise<{ code: string; message: string }> {
-  const database = join(folder, ".email-security/rollouts.db");
-  const rollouts = await Rollouts.open({ database, environment: environment() });
+/** Work with the folder's journal. */
+async function withRollouts(work: (rollouts: Rollouts) => Promise<Provoked>): Promise<Provoked> {
+  const key = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
+  const rollouts = await Rollouts.open({
+    database: join(folder, ".email-security/rollouts.db"),
+    environment: environment({ ...key, EMAIL_SECURITY_SERVICES: sandbox.url }),
+  });
   try {
-    return (await failure(work(rollouts))) as { code: string; message: string };
+    return await work(rollouts);
   } finally {
     await rollouts.close();
   }
+}
+
+async function refused(work: (rollouts: Rollouts) => Promise<unknown>): Promise<Provoked> {
+  return await withRollouts(async (rollouts) => (await failure(work(rollouts))) as Exclude<Provoked, string>);
 }
 
 const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
@@ -301,11 +306,14 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   },
   ERR_ROLLOUT_NOT_KNOWN: async () => {
     const id = await begunRollout();
-    return await refused((rollouts) => rollouts.planRollback(id, undefined));
+    return await withRollouts(async (rollouts) => {
+      const planned = await rollouts.planRollback(id, undefined);
+      const [acme] = (await rollouts.report(planned.id)).tenants;
+      return acme?.error ?? "";
+    });
   },
   ERR_ROLLOUT_STOPPED: async () => {
-    tenantsFile("  acme: { key: { environment: EMAIL_SECURITY_API_KEY_ACME } }\n");
-    cli = cliWith({ EMAIL_SECURITY_SERVICES: sandbox.url, EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci" });
+    tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
     return await refused((rollouts) =>
       rollouts.plan({ file: join(folder, "tenants.yaml"), stopping: AbortSignal.abort() }),
     );
@@ -325,7 +333,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
   ERR_ROLLOUT_JOURNAL_OLD: async () => {
     const id = await begunRollout();
     tenantsFile("  acme: {}\n");
-    cli = cliWith({ EMAIL_SECURITY_SERVICES: sandbox.url, EMAIL_SECURITY_KEY_VARIABLES: "acme_KEY" });
+    cli = cliWith({ EMAIL_SECURITY_SERVICES: sandbox.url, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" });
     return await told("rollout", "--resume", id);
   },
   ERR_ROLLOUT_MARKS: async () => {
@@ -333,7 +341,7 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
       environment({ PULUMI_BACKEND_URL: `file://${join(folder, "nowhere")}` }),
       `file://${join(folder, "nowhere")}`,
     );
-    return (await failure(marks.of("20261121-0800-7f3a91"))) as { code: string; message: string };
+    return (await failure(marks.of("20261121-0800-7f3a91"))) as Exclude<Provoked, string>;
   },
   ERR_PULUMI: async () => {
     write("preview.json", "error: no stack selected");

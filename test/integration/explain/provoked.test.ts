@@ -130,7 +130,10 @@ const PROVOKED: Provocations<QuickCode> = {
   ERR_IMPORT: () =>
     thrown(() => {
       const session = new ProviderSession(undefined, () => {});
-      session.configure((name) => ({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" })[name]);
+      session.configure(
+        (name) =>
+          ({ "email-security:baseUrl": sandbox.url, "email-security:apiKey": "sandbox-acme-ci" })[name],
+      );
       return vipEmployee.lookUp("Lena Hartmann", session.context());
     }),
   ERR_SETTINGS_EDIT: () =>
@@ -138,9 +141,12 @@ const PROVOKED: Provocations<QuickCode> = {
       editSettings("? deny\n: - a.example\n", [{ do: "remove", section: "deny", value: "a.example" }]),
     ),
   ERR_EXPORT: () =>
-    // No host has a line end, which would end the comment at the top of the files.
     thrown(async () =>
-      exportSettings(await observe(acme), { host: "mail-security.example\nversion: 2 #", ownDomains: [] }),
+      exportSettings(await observe(acme), {
+        host: "mail-security.example",
+        // What calls it has read them, so that all are domains.
+        ownDomains: ["acme.example", "no domain"],
+      }),
     ),
   ERR_ROLLOUT_KEY: () =>
     thrown(() =>
