@@ -6,6 +6,7 @@ import { applyCommand } from "./apply-command";
 import { csvCommand } from "./csv-command";
 import { doctorCommand } from "./doctor-command";
 import { driftCommand } from "./drift-command";
+import { explainCommand } from "./explain-command";
 import { exportCommand } from "./export-command";
 import { initCommand } from "./init-command";
 import { lintCommand } from "./lint-command";
@@ -35,6 +36,7 @@ async function main(): Promise<void> {
     .addCommand(rolloutCommand())
     .addCommand(workerCommand())
     .addCommand(doctorCommand())
+    .addCommand(explainCommand())
     .addCommand(sandboxCommand())
     .parseAsync();
 }
