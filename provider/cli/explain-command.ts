@@ -4,16 +4,30 @@ import { quote } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import { codeOf, type ErrorCode, EXPLANATIONS, GROUPS, nearestCode } from "./explain/explanations";
 import { itemText, wrapped } from "./explain/wrapped";
+import { withHelp } from "./verb-help";
 
 /**
  * `email-security explain CODE`: what an error means, an example, its usual causes and what to do; without a code, all of
  * them. Exit code 1 when there is no such code.
  */
 export function explainCommand(): Command {
-  return new Command("explain")
-    .description("tell what an error code means, what it usually comes of, and what to do")
-    .argument("[code]", "the code, such as ERR_EXISTS; exists will do (default: lists all)")
-    .action(verb(explain));
+  return withHelp(
+    new Command("explain")
+      .description("tell what an error code means, what it usually comes of, and what to do")
+      .argument("[code]", "the code, such as ERR_EXISTS; exists will do (default: lists all)")
+      .action(verb(explain)),
+    {
+      examples: [
+        { does: "by the code at the end of an error", line: "explain ERR_OTHER_TENANT" },
+        { does: "in lower case, without its beginning", line: "explain exists" },
+        { does: "list all codes", line: "explain" },
+      ],
+      exits: {
+        0: "it is told",
+        1: "there is no such code",
+      },
+    },
+  );
 }
 
 function explain(written: string | undefined): ExitCode {

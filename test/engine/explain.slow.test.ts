@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, it } from "vitest";
 import type { ErrorCode } from "../../provider/cli/explain/explanations";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
-import { type EndedCommand, Fleet } from "../support/fleet";
+import { baselineOf, type EndedCommand, Fleet } from "../support/fleet";
 import { type BY_ENGINE, expectExample, type Provocations, type Provoked } from "../support/provoked";
 
 /*
@@ -51,10 +51,12 @@ const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
   ERR_ROLLOUT_TAKEN_BACK: async () => {
     await fleet.rollout("stop");
     await fleet.rollout("--only", "t1", "--yes");
-    await fleet.baseline(["evil0.example", "evil1.example", "evil2.example", "wrong.example"]);
+    await fleet.baseline([...baselineOf(), "wrong.example"]);
     await fleet.rollout("--only", "t1", "--yes");
     await fleet.rollout("rollback", "--yes");
-    return (await fleet.rollout("--only", "t1", "--yes")).stderr;
+    const again = await fleet.rollout("--only", "t1", "--yes");
+    await fleet.baseline(baselineOf());
+    return again.stderr;
   },
   ERR_STACK_LOCKED: async () => {
     const { promise: released, resolve } = Promise.withResolvers<undefined>();

@@ -15,7 +15,8 @@ export const PULUMI_ERRORS = {
   },
   ERR_STACK_LOCKED: {
     means: "Another run of Pulumi holds the tenant's stack. Nothing of this tenant was changed.",
-    example: "",
+    example:
+      'The stack "t2" of "t2" is locked by ci@build-3 (pid 4711), since 2026-11-21T08:00:00Z; it was waited for 600 s. Nothing of this tenant was changed. Where that run still goes on, wait for its end. Where that run is gone, and only then, take its lock away, with the same PULUMI_BACKEND_URL: `pulumi cancel --yes --stack organization/fleet/t2`',
     causes: [
       "a run that is under way, in another terminal or CI job",
       "a run that was killed, and left its lock",
