@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../gitops/plan/render/words";
@@ -9,6 +10,7 @@ import type { Rollouts } from "../rollout/rollouts";
 import type { Selection } from "../rollout/targets/select-targets";
 import { overTolerance } from "../rollout/targets/tolerance";
 import type { Purpose } from "../rollout/which-rollout";
+import { nearestName } from "../settings/nearest-name";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
@@ -232,6 +234,7 @@ function withRunOptions(command: Command): Command {
 }
 
 async function rollout(file: string, options: RolloutOptions, command: Command): Promise<ExitCode> {
+  refuseMisspeltVerb(file, command);
   if (options.resume !== undefined) {
     const given = ["only", "label", "planDigest", "today", "alwaysRunEngine"].filter(
       (name) => command.getOptionValueSource(name) === "cli",
@@ -264,6 +267,14 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     for (const finding of planned.findings) console.error(harmless(findingText(finding)));
     return await decide(rollouts, planned, options);
   });
+}
+
+/** A verb with a slip in it stands where a file may stand. */
+function refuseMisspeltVerb(file: string, command: Command): void {
+  if (/[./\\]/.test(file) || existsSync(file)) return;
+  const verbs = command.commands.map((verb) => verb.name());
+  const meant = nearestName(file, verbs);
+  if (meant !== undefined) command.error(`error: unknown command '${file}'; did you mean ${meant}?`);
 }
 
 /** Shows a plan, and runs it when nothing keeps it from that and it is to be run. What is not begun is forgotten. */
