@@ -1,0 +1,85 @@
+import { styleText } from "node:util";
+import { Command } from "commander";
+import { quote } from "../settings/text";
+import { EXIT, type ExitCode, verb } from "./command-line";
+import { codeOf, type ErrorCode, EXPLANATIONS, GROUPS, nearestCode } from "./explain/explanations";
+import { itemText, wrapped } from "./explain/wrapped";
+import { withHelp } from "./verb-help";
+
+/**
+ * `email-security explain CODE`: what an error means, an example, its usual causes and what to do; without a code, all of
+ * them. Exit code 1 when there is no such code.
+ */
+export function explainCommand(): Command {
+  return withHelp(
+    new Command("explain")
+      .description("tell what an error code means, what it usually comes of, and what to do")
+      .argument("[code]", "the code, such as ERR_EXISTS; exists will do (default: lists all)")
+      .action(verb(explain)),
+    {
+      examples: [
+        { does: "by the code at the end of an error", line: "explain ERR_OTHER_TENANT" },
+        { does: "in lower case, without its beginning", line: "explain exists" },
+        { does: "list all codes", line: "explain" },
+      ],
+      exits: {
+        0: "it is told",
+        1: "there is no such code",
+      },
+    },
+  );
+}
+
+function explain(written: string | undefined): ExitCode {
+  if (written === undefined) {
+    process.stdout.write(listText());
+    return EXIT.clean;
+  }
+  const code = codeOf(written);
+  if (code !== undefined) {
+    process.stdout.write(explanationText(code));
+    return EXIT.clean;
+  }
+  const near = nearestCode(written);
+  const meant = near === undefined ? "`email-security explain` lists all" : `did you mean ${near}?`;
+  console.error(`error: there is no error code ${quote(written, 100)}; ${meant}`);
+  return EXIT.error;
+}
+
+function explanationText(code: ErrorCode): string {
+  const { means, example, causes, remedies, next } = EXPLANATIONS[code];
+  const part = (title: string, lines: readonly string[]): string => [bold(title), ...lines].join("\n");
+  const parts = [
+    `${bold(code)}\n${wrapped(means)}`,
+    part(
+      "It usually comes of",
+      causes.map((cause) => itemText("  - ", cause)),
+    ),
+    part(
+      "What to do",
+      remedies.map((remedy, at) => itemText(`  ${at + 1}. `, remedy)),
+    ),
+    part(
+      "For example",
+      example.split("\n").map((line) => itemText(`  ${/^ */.exec(line)?.[0] ?? ""}`, line.trimStart())),
+    ),
+    `${bold("Next")}\n  ${next}`,
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+function listText(): string {
+  const width = Math.max(...Object.keys(EXPLANATIONS).map((code) => code.length)) + 2;
+  const groups = GROUPS.map(({ title, codes }) => {
+    const lines = codes.map((code) => {
+      const [first = ""] = EXPLANATIONS[code].means.split(/(?<=\.) /);
+      return itemText(`  ${code.padEnd(width)}`, first);
+    });
+    return [bold(title), ...lines].join("\n");
+  });
+  return `${groups.join("\n\n")}\n\nMore of one: email-security explain CODE\n`;
+}
+
+function bold(text: string): string {
+  return styleText("bold", text, { stream: process.stdout });
+}
