@@ -1,5 +1,6 @@
 import MarkdownIt, { type Token } from "markdown-it";
 import { parse } from "yaml";
+import type { HostedLanguage } from "../support/language-hosts";
 
 /** In what the blocks of a page run. */
 export const PLACES = ["empty", "stack", "files", "fleet"] as const;
@@ -43,6 +44,8 @@ export interface Page {
   readonly place: Place | undefined;
   /** What the sandbox holds that is made for it. Default: `empty`. */
   readonly scenario: string;
+  /** Those of its programs whose hosts Pulumi needs. */
+  readonly languages: readonly HostedLanguage[];
   readonly blocks: readonly PageBlock[];
 }
 
@@ -62,7 +65,7 @@ const markdown = new MarkdownIt();
  * @throws {PageError} for a fence or front matter that says nothing the runner knows.
  */
 export function readPage(path: string, text: string): Page {
-  const { body, place, scenario } = readFrontMatter(path, text);
+  const { body, ...asked } = readFrontMatter(path, text);
   const tokens = markdown.parse(body, {});
   const blocks = tokens.flatMap((token, index): PageBlock[] => {
     if (token.type !== "fence") return [];
@@ -72,25 +75,29 @@ export function readPage(path: string, text: string): Page {
     return [{ ...block, prints: next !== undefined && next.type === "fence" ? linesOf(next) : [] }];
   });
   const [first] = blocks.filter(({ kind }) => kind === "shell");
-  if (place === undefined && first !== undefined) {
+  if (asked.place === undefined && first !== undefined) {
     throw new PageError(
       path,
       first.line,
       `this block runs, and the page's front matter does not say in what: give it "run: ${PLACES.join("|")}"`,
     );
   }
-  return { path, place, scenario, blocks };
+  return { path, ...asked, blocks };
 }
 
 /** The front matter is blanked, so that lines keep their numbers. */
-function readFrontMatter(path: string, text: string): Pick<Page, "place" | "scenario"> & { body: string } {
-  const [matter = "", yaml = ""] = /^---\n(.*?)\n---\n/s.exec(text) ?? [];
-  const { run, scenario = "empty" } = (parse(yaml) ?? {}) as { run?: unknown; scenario?: string };
+function readFrontMatter(path: string, text: string): Omit<Page, "path" | "blocks"> & { body: string } {
+  const [matter = "", yaml = ""] = /^---\n(.*?)\n---(?:\n|$)/s.exec(text) ?? [];
+  const {
+    run,
+    scenario = "empty",
+    languages = [],
+  } = (parse(yaml) ?? {}) as Partial<Pick<Page, "scenario" | "languages">> & { run?: unknown };
   const place = PLACES.find((one) => one === run);
   if (run !== undefined && place === undefined) {
     throw new PageError(path, 1, `run: ${run}: give one of ${PLACES.join(", ")}`);
   }
-  return { body: matter.replace(/[^\n]/g, "") + text.slice(matter.length), place, scenario };
+  return { body: matter.replace(/[^\n]/g, "") + text.slice(matter.length), place, scenario, languages };
 }
 
 function readBlock(path: string, token: Token): PageBlock | undefined {

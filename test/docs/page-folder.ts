@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { ensureEngine } from "../../provider/engine";
 import { type Sandbox, type ScenarioTenant, startSandbox } from "../../provider/sandbox";
 import { COMMAND } from "../support/command-line";
+import { type HostedLanguage, installPython, languageHost, pulumiPython } from "../support/language-hosts";
 import type { LocalRegistry } from "./local-registry";
 import type { Page, Place } from "./page-blocks";
 
@@ -28,15 +29,23 @@ export class PageFolder implements AsyncDisposable {
     this.#sandbox = sandbox;
   }
 
-  static async make({ scenario }: Page, place: Place, registry: LocalRegistry): Promise<PageFolder> {
+  static async make(
+    { scenario, languages }: Page,
+    place: Place,
+    registry: LocalRegistry,
+  ): Promise<PageFolder> {
     const top = await mkdtemp(join(tmpdir(), "email-security-page-"));
     const [folder, home] = [join(top, "folder"), join(top, "home")];
     for (const name of ["folder", "scratch", "home", "temporary", "state"]) await mkdir(join(top, name));
     await writeFile(join(home, ".gitconfig"), GIT_CONFIG);
+    // Where nothing was installed it is a link, which `node_modules/` does not match.
+    await writeFile(join(home, ".gitignore"), "node_modules\n");
     const engine = await ensureEngine();
-    const { PATH } = process.env;
+    const hosts = await hostsOf(languages, join(top, "scratch"));
+    const PATH = [...hosts.folders, process.env["PATH"]].join(delimiter);
     const environment = {
       ...engine.environment({ PATH }),
+      ...hosts.environment,
       HOME: home,
       TMPDIR: join(top, "temporary"),
       // What npm has fetched once is not fetched for each page.
@@ -104,8 +113,8 @@ const GIT_CONFIG = `[user]
   email = dana.reyes@acme.example
 [init]
   defaultBranch = main
-[advice]
-  detachedHead = false
+[core]
+  excludesFile = ~/.gitignore
 `;
 
 const GIT_IGNORE = "node_modules\n.email-security/\n";
@@ -179,4 +188,16 @@ function tenantOf(name: string): ScenarioTenant {
 async function npmCache(): Promise<string> {
   const { stdout } = await run("npm", ["config", "get", "cache", "--loglevel=error"]);
   return stdout.trim();
+}
+
+/** What the engine needs for programs in other languages: folders for PATH, and more. */
+async function hostsOf(
+  languages: readonly HostedLanguage[],
+  scratch: string,
+): Promise<{ folders: string[]; environment: Record<string, string> }> {
+  const folders = await Promise.all(languages.map(languageHost));
+  if (!languages.includes("python")) return { folders, environment: {} };
+  const [python, packages] = [await pulumiPython(), join(scratch, "packages")];
+  await installPython(python, resolve("sdk/python"), packages);
+  return { folders: [...folders, python], environment: { PYTHONPATH: packages } };
 }

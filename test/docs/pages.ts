@@ -1,7 +1,10 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, it } from "vitest";
+import { missingToolchain } from "../support/language-hosts";
+import { readPage } from "./page-blocks";
 import { PageRunner } from "./run-page";
+
+const ENDS_WITHIN_MS = 900_000;
 
 /** Tests that run each page of a folder of the docs, one after the other. */
 export function describePages(folder: string): void {
@@ -15,7 +18,17 @@ export function describePages(folder: string): void {
     await runner?.[Symbol.asyncDispose]();
   });
 
-  it.each(readdirSync(folder).filter((name) => name.endsWith(".md")))(`${folder}/%s`, async (name) => {
-    await runner.run(join(folder, name));
-  });
+  for (const name of readdirSync(folder).filter((file) => file.endsWith(".md"))) {
+    const path = `${folder}/${name}`;
+    const { languages } = readPage(path, readFileSync(path, "utf8"));
+    const missing = languages.map(missingToolchain).find((reason) => reason !== undefined);
+    const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
+    it.skipIf(missing)(
+      `${name}${skipped}`,
+      async () => {
+        await runner.run(path);
+      },
+      ENDS_WITHIN_MS,
+    );
+  }
 }
