@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,9 +13,9 @@ export class LocalRegistry implements AsyncDisposable {
   readonly url: string;
   readonly #server: Server;
 
-  private constructor(server: Server) {
+  private constructor(server: Server, url: string) {
     this.#server = server;
-    this.url = urlOf(server);
+    this.url = url;
   }
 
   static async start(): Promise<LocalRegistry> {
@@ -23,11 +23,14 @@ export class LocalRegistry implements AsyncDisposable {
     const { tarball, version } = await packPackage(folder.path);
     const packed = await readFile(tarball);
     const integrity = `sha512-${createHash("sha512").update(packed).digest("base64")}`;
-    const server: Server = createServer(({ url = "" }, response) => {
+    // What npm's cache knows of the same port is another's.
+    const here = `/${randomUUID()}`;
+    const server: Server = createServer(({ url: asked = "" }, response) => {
+      const url = asked.replace(here, "");
       if (url === `/${basename(tarball)}`) {
         response.end(packed);
       } else if (url === `/${PACKAGE}`) {
-        const dist = { tarball: `${urlOf(server)}/${basename(tarball)}`, integrity };
+        const dist = { tarball: `${urlOf(server)}${here}/${basename(tarball)}`, integrity };
         response.setHeader("content-type", "application/json");
         response.end(
           JSON.stringify({
@@ -39,7 +42,7 @@ export class LocalRegistry implements AsyncDisposable {
       } else response.writeHead(307, { location: UPSTREAM + url }).end();
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return new LocalRegistry(server);
+    return new LocalRegistry(server, `${urlOf(server)}${here}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -48,9 +48,8 @@ export class PageFolder implements AsyncDisposable {
       ...hosts.environment,
       HOME: home,
       TMPDIR: join(top, "temporary"),
-      // What npm has fetched once is not fetched for each page.
       npm_config_registry: registry.url,
-      npm_config_cache: await npmCache(),
+      npm_config_cache: await npmCacheIn(join(top, "npm")),
       npm_config_prefer_offline: "true",
       npm_config_update_notifier: "false",
     };
@@ -185,9 +184,14 @@ function tenantOf(name: string): ScenarioTenant {
   };
 }
 
-async function npmCache(): Promise<string> {
+/** What npm has fetched once is not fetched for each page; what `npx` has installed for one is that page's. */
+async function npmCacheIn(folder: string): Promise<string> {
   const { stdout } = await run("npm", ["config", "get", "cache", "--loglevel=error"]);
-  return stdout.trim();
+  const fetched = join(stdout.trim(), "_cacache");
+  await mkdir(folder);
+  await mkdir(fetched, { recursive: true });
+  await symlink(fetched, join(folder, "_cacache"));
+  return folder;
 }
 
 /** What the engine needs for programs in other languages: folders for PATH, and more. */
