@@ -112,7 +112,16 @@ function readBlock(path: string, token: Token): PageBlock | undefined {
       `"${about}" does not say why: write "${words[0]?.replace(":", "")}: WHY"`,
     );
   }
-  if (language === "sh") return { ...readShell(path, line, about), text: token.content };
+  if (language === "sh") {
+    if (/\blogin --local\b/.test(token.content)) {
+      throw new PageError(
+        path,
+        line,
+        "`pulumi login --local` writes into the home of whoever runs this: name a folder below $HOME",
+      );
+    }
+    return { ...readShell(path, line, about), text: token.content };
+  }
   if (language === "" || language === "text" || !/[./]/.test(about)) return undefined;
   return { kind: "file", line, path: about, text: token.content };
 }

@@ -47,6 +47,8 @@ export class PageFolder implements AsyncDisposable {
       ...engine.environment({ PATH }),
       ...hosts.environment,
       HOME: home,
+      // Pulumi asks the system for the home folder, and not HOME.
+      PULUMI_HOME: join(home, ".pulumi"),
       TMPDIR: join(top, "temporary"),
       npm_config_registry: registry.url,
       npm_config_cache: await npmCacheIn(join(top, "npm")),

@@ -34,12 +34,14 @@ export class ShellSession implements AsyncDisposable {
   readonly #process: ChildProcess;
   readonly #codes: Interface;
   readonly #mark: string;
+  readonly #ended: Promise<number>;
   #blocks = 0;
 
   private constructor(folder: string, child: ChildProcess, mark: string) {
     this.#folder = folder;
     this.#process = child;
     this.#mark = mark;
+    this.#ended = new Promise((resolve) => child.once("exit", (code) => resolve(code ?? -1)));
     this.#codes = createInterface({ input: child.stdio[4] as NodeJS.ReadableStream });
   }
 
@@ -64,7 +66,7 @@ export class ShellSession implements AsyncDisposable {
     const file = await this.#begin(mayFail ? "try" : "run", text);
     const ended = Promise.race([
       once(this.#codes, "line").then(([line]) => Number(line)),
-      once(this.#process, "exit").then(([code]) => Number(code)),
+      this.#ended,
       sleep(withinMs, undefined, { ref: false }),
     ]);
     return { code: await ended, output: await outputOf(file) };

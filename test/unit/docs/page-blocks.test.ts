@@ -97,6 +97,12 @@ describe("a page", () => {
     expect(() => running(`\`\`\`${info}`, "x", "```")).toThrow(`page.md:${line}: ${message}`);
   });
 
+  it("is refused when it would write into one's own home, which Pulumi does not take from HOME", () => {
+    expect(() => running("```sh", "pulumi login --local", "```")).toThrow(
+      "page.md:4: `pulumi login --local`",
+    );
+  });
+
   it("is refused when it runs somewhere unknown, or does not say where", () => {
     expect(() => page("---", "run: anywhere", "---")).toThrow("page.md:1: run: anywhere: give one of empty,");
     expect(() => page("# T", "", "```sh", "x", "```")).toThrow("page.md:3: this block runs, and");
