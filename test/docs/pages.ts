@@ -6,7 +6,10 @@ import { PageRunner } from "./run-page";
 
 const ENDS_WITHIN_MS = 900_000;
 
-/** Tests that run each page of a folder of the docs, one after the other. */
+/**
+ * Tests that run each page of a folder of the docs, one after the other. With `SHOW_PAGES=1` in the environment they print
+ * what each block did, for whoever writes a page.
+ */
 export function describePages(folder: string): void {
   let runner: PageRunner;
 

@@ -57,7 +57,6 @@ async function runBlock({ path }: Page, block: ShellBlock, session: ShellSession
   const ran = isBackground
     ? await session.start(text)
     : await session.run(text, { mayFail: exit !== 0, withinMs: BLOCK_ENDS_WITHIN_MS });
-  // For whoever writes a page.
   if (process.env["SHOW_PAGES"] !== undefined) {
     console.log(`${path}:${line}: ended with ${ran.code}\n$ ${text}${ran.output}`);
   }
