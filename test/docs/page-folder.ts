@@ -1,0 +1,209 @@
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { ensureEngine } from "../../provider/engine";
+import { type Sandbox, type ScenarioTenant, startSandbox } from "../../provider/sandbox";
+import { COMMAND } from "../support/command-line";
+import { type HostedLanguage, installPython, languageHost, pulumiPython } from "../support/language-hosts";
+import type { LocalRegistry } from "./local-registry";
+import type { Page, Place } from "./page-blocks";
+
+const run = promisify(execFile);
+
+/** The folder that a page is run in, with what its front matter asks for, and the environment of its blocks. */
+export class PageFolder implements AsyncDisposable {
+  readonly folder: string;
+  /** Beside it, for all that the page does not see. */
+  readonly scratch: string;
+  readonly environment: NodeJS.ProcessEnv;
+  readonly #top: string;
+  readonly #sandbox: Sandbox | undefined;
+
+  private constructor(top: string, environment: NodeJS.ProcessEnv, sandbox: Sandbox | undefined) {
+    this.#top = top;
+    this.folder = join(top, "folder");
+    this.scratch = join(top, "scratch");
+    this.environment = environment;
+    this.#sandbox = sandbox;
+  }
+
+  static async make(
+    { scenario, languages }: Page,
+    place: Place,
+    registry: LocalRegistry,
+  ): Promise<PageFolder> {
+    const top = await mkdtemp(join(tmpdir(), "email-security-page-"));
+    const [folder, home] = [join(top, "folder"), join(top, "home")];
+    for (const name of ["folder", "scratch", "home", "temporary", "state"]) await mkdir(join(top, name));
+    await writeFile(join(home, ".gitconfig"), GIT_CONFIG);
+    // Where nothing was installed it is a link, which `node_modules/` does not match.
+    await writeFile(join(home, ".gitignore"), "node_modules\n");
+    const engine = await ensureEngine();
+    const hosts = await hostsOf(languages, join(top, "scratch"));
+    const PATH = [...hosts.folders, process.env["PATH"]].join(delimiter);
+    const environment = {
+      ...engine.environment({ PATH }),
+      ...hosts.environment,
+      HOME: home,
+      // Pulumi asks the system for the home folder, and not HOME.
+      PULUMI_HOME: join(home, ".pulumi"),
+      TMPDIR: join(top, "temporary"),
+      npm_config_registry: registry.url,
+      npm_config_cache: await npmCacheIn(join(top, "npm")),
+      npm_config_prefer_offline: "true",
+      npm_config_update_notifier: "false",
+    };
+    if (place === "empty") return new PageFolder(top, environment, undefined);
+
+    const sandbox = await startSandbox({
+      scenario: place === "fleet" ? { name: "fleet", tenants: FLEET.map(tenantOf) } : scenario,
+    });
+    const page = new PageFolder(
+      top,
+      {
+        ...environment,
+        PULUMI_BACKEND_URL: `file://${join(top, "state")}`,
+        PULUMI_CONFIG_PASSPHRASE: "a passphrase for pages",
+        PULUMI_NODEJS_TRANSPILE_ONLY: "true",
+        ...(place === "fleet"
+          ? Object.fromEntries(FLEET.map((name) => [keyVariable(name), `sandbox-${name}-ci`]))
+          : { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" }),
+      },
+      sandbox,
+    );
+    try {
+      await symlink(resolve("node_modules"), join(folder, "node_modules"));
+      await page.#fill(place, sandbox.url);
+    } catch (error) {
+      await page[Symbol.asyncDispose]();
+      throw error;
+    }
+    return page;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sandbox?.close();
+    await rm(this.#top, { recursive: true, force: true, maxRetries: 3 });
+  }
+
+  async #fill(place: Place, url: string): Promise<void> {
+    if (place === "files") {
+      await this.#run(process.execPath, COMMAND, "init", ".", "--name", "acme", "--ci", "none");
+    } else await this.#write(place === "stack" ? STACK : fleetFiles(url));
+    if (place !== "fleet") await this.#run("pulumi", "stack", "init", "dev", "--non-interactive");
+    await this.#run("git", "init", "--quiet", "--initial-branch=main");
+    await this.#run("git", "add", "--all");
+    await this.#run("git", "commit", "--quiet", "--message", "The settings as they are");
+  }
+
+  async #write(files: Readonly<Record<string, string>>): Promise<void> {
+    await mkdir(join(this.folder, "settings"), { recursive: true });
+    for (const [path, text] of Object.entries(files)) await writeFile(join(this.folder, path), text);
+  }
+
+  async #run(command: string, ...args: string[]): Promise<void> {
+    await run(command, args, { cwd: this.folder, env: this.environment });
+  }
+}
+
+/** The committer of a page, who is nobody's business to configure. */
+const GIT_CONFIG = `[user]
+  name = Dana Reyes
+  email = dana.reyes@acme.example
+[init]
+  defaultBranch = main
+[core]
+  excludesFile = ~/.gitignore
+`;
+
+const GIT_IGNORE = "node_modules\n.email-security/\n";
+
+const STACK = {
+  ".gitignore": GIT_IGNORE,
+  "Pulumi.yaml": "name: email-security\nruntime: nodejs\nmain: index.ts\n",
+  "package.json": '{ "name": "email-security", "private": true }\n',
+  "index.ts": `import { AllowDenyEntry } from "pulumi-email-security";
+
+new AllowDenyEntry("look-alike", { list: "deny", value: "acme-login.example", comment: "INC-1042" });
+`,
+};
+
+const FLEET = ["acme", "globex", "initech"];
+
+function fleetFiles(url: string): Record<string, string> {
+  const settings = (name: string) =>
+    `version: 1\ninclude: [baseline.yaml]\n\nownDomains: [${name}.example]\n`;
+  return {
+    ".gitignore": GIT_IGNORE,
+    "package.json": '{ "name": "email-security", "private": true }\n',
+    "settings/baseline.yaml": `version: 1
+
+deny:
+  - value: invoices-portal.example
+    comment: Invoice fraud, seen at three tenants in March
+`,
+    ...Object.fromEntries(FLEET.map((name) => [`settings/${name}.yaml`, settings(name)])),
+    "tenants.yaml": `version: 1
+project: email-security
+defaults:
+  baseUrl: ${url}
+  key: { environment: "EMAIL_SECURITY_API_KEY_{NAME}" }
+  settings: settings/{name}.yaml
+tenants:
+  acme: { labels: { ring: canary } }
+  globex: {}
+  initech: {}
+waves:
+  - { name: canary, match: { ring: canary }, gate: true }
+  - { name: rest, maxConcurrent: 2 }
+`,
+  };
+}
+
+function keyVariable(name: string): string {
+  return `EMAIL_SECURITY_API_KEY_${name.toUpperCase()}`;
+}
+
+function tenantOf(name: string): ScenarioTenant {
+  return {
+    name,
+    keyLabels: { ci: "Pulumi (ci)", console: "Dana Reyes (console)" },
+    detectedAt: "2026-01-01T00:00:00Z",
+    employees: [
+      {
+        email: `ceo@${name}.example`,
+        fullName: "Ruth Castellan",
+        jobTitle: "Chief Executive Officer",
+        department: "Executive Office",
+      },
+    ],
+    manualVips: [],
+    exclusions: [],
+    entries: [],
+    threats: 0,
+  };
+}
+
+/** What npm has fetched once is not fetched for each page; what `npx` has installed for one is that page's. */
+async function npmCacheIn(folder: string): Promise<string> {
+  const { stdout } = await run("npm", ["config", "get", "cache", "--loglevel=error"]);
+  const fetched = join(stdout.trim(), "_cacache");
+  await mkdir(folder);
+  await mkdir(fetched, { recursive: true });
+  await symlink(fetched, join(folder, "_cacache"));
+  return folder;
+}
+
+/** What the engine needs for programs in other languages: folders for PATH, and more. */
+async function hostsOf(
+  languages: readonly HostedLanguage[],
+  scratch: string,
+): Promise<{ folders: string[]; environment: Record<string, string> }> {
+  const folders = await Promise.all(languages.map(languageHost));
+  if (!languages.includes("python")) return { folders, environment: {} };
+  const [python, packages] = [await pulumiPython(), join(scratch, "packages")];
+  await installPython(python, resolve("sdk/python"), packages);
+  return { folders: [...folders, python], environment: { PYTHONPATH: packages } };
+}

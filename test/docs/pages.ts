@@ -1,0 +1,37 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, it } from "vitest";
+import { missingToolchain } from "../support/language-hosts";
+import { readPage } from "./page-blocks";
+import { PageRunner } from "./run-page";
+
+const ENDS_WITHIN_MS = 900_000;
+
+/**
+ * Tests that run each page of a folder of the docs, one after the other. With `SHOW_PAGES=1` in the environment they print
+ * what each block did, for whoever writes a page.
+ */
+export function describePages(folder: string): void {
+  let runner: PageRunner;
+
+  beforeAll(async () => {
+    runner = await PageRunner.start();
+  });
+
+  afterAll(async () => {
+    await runner?.[Symbol.asyncDispose]();
+  });
+
+  for (const name of readdirSync(folder).filter((file) => file.endsWith(".md"))) {
+    const path = `${folder}/${name}`;
+    const { languages } = readPage(path, readFileSync(path, "utf8"));
+    const missing = languages.map(missingToolchain).find((reason) => reason !== undefined);
+    const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
+    it.skipIf(missing)(
+      `${name}${skipped}`,
+      async () => {
+        await runner.run(path);
+      },
+      ENDS_WITHIN_MS,
+    );
+  }
+}

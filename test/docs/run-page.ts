@@ -1,0 +1,81 @@
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { LocalRegistry } from "./local-registry";
+import { firstMissing, type Page, PageError, readPage, type ShellBlock } from "./page-blocks";
+import { PageFolder } from "./page-folder";
+import { ShellSession } from "./shell-session";
+
+/** The port that pages give the sandbox, so that they can name its address. Here it is any free one. */
+const PORT_OF_PAGES = /\b4010\b/g;
+
+const BLOCK_ENDS_WITHIN_MS = 300_000;
+
+/** Runs pages as a reader would: from the first line to the last, in a folder of their own. */
+export class PageRunner implements AsyncDisposable {
+  readonly #registry: LocalRegistry;
+
+  private constructor(registry: LocalRegistry) {
+    this.#registry = registry;
+  }
+
+  static async start(): Promise<PageRunner> {
+    return new PageRunner(await LocalRegistry.start());
+  }
+
+  /**
+   * Writes a page's files and runs its blocks, in its order.
+   *
+   * @param path the page, from the repository's root.
+   * @throws {PageError} at the first that is not as the page says: its line, and all that was printed.
+   */
+  async run(path: string): Promise<void> {
+    const port = String(await freePort());
+    const text = await readFile(path, "utf8");
+    const page = readPage(path, text.replace(PORT_OF_PAGES, port));
+    if (page.place === undefined) return;
+    await using place = await PageFolder.make(page, page.place, this.#registry);
+    await using session = await ShellSession.start(place.folder, place.scratch, place.environment);
+    for (const block of page.blocks) {
+      if (block.kind === "shell") await runBlock(page, block, session);
+      else {
+        const file = join(place.folder, block.path);
+        await mkdir(dirname(file), { recursive: true });
+        await writeFile(file, block.text);
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#registry[Symbol.asyncDispose]();
+  }
+}
+
+async function runBlock({ path }: Page, block: ShellBlock, session: ShellSession): Promise<void> {
+  const { line, text, isBackground, exit, prints } = block;
+  const ran = isBackground
+    ? await session.start(text)
+    : await session.run(text, { mayFail: exit !== 0, withinMs: BLOCK_ENDS_WITHIN_MS });
+  if (process.env["SHOW_PAGES"] !== undefined) {
+    console.log(`${path}:${line}: ended with ${ran.code}\n$ ${text}${ran.output}`);
+  }
+  const fail = (at: number, reason: string): never => {
+    throw new PageError(path, at, `${reason}\n${text}\nprinted:\n${ran.output}`);
+  };
+  if (ran.code === undefined) {
+    fail(line, isBackground ? "this block has printed no address" : "this block did not end in five minutes");
+  }
+  const isAsSaid = exit === "failure" ? ran.code !== 0 : ran.code === exit;
+  if (!isAsSaid) fail(line, `this block ended with ${ran.code}, not ${exit}`);
+  const missing = firstMissing(prints, ran.output);
+  if (missing !== undefined) fail(missing.line, `not printed, or not in this order: ${missing.text}`);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

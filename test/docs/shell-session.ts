@@ -1,0 +1,141 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
+
+/** How a block ended, and what it printed: standard output and error as they came, without colours. */
+export interface ShellRun {
+  /** Undefined when it did not end in time. */
+  readonly code: number | undefined;
+  readonly output: string;
+}
+
+/** Sources what it is given; what is to fail in a shell of its own, since `set -e` ends the one that it is in. */
+const LOOP = `
+while IFS=' ' read -r -u 3 how file; do
+  case $how in
+    run) set -e; source "$file" 3<&- 4>&- </dev/null >"$file.out" 2>&1; set +e; code=0 ;;
+    try) (set -e; source "$file" 3<&- 4>&- </dev/null >"$file.out" 2>&1); code=$? ;;
+    background) (set -e; source "$file") 3<&- 4>&- </dev/null >"$file.out" 2>&1 & code=0 ;;
+  esac
+  echo "$code" >&4
+done
+`;
+
+const STARTS_WITHIN_MS = 60_000;
+
+/** Bash with one environment and working folder for block after block, as in a terminal. */
+export class ShellSession implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #process: ChildProcess;
+  readonly #codes: Interface;
+  readonly #mark: string;
+  readonly #ended: Promise<number>;
+  #blocks = 0;
+
+  private constructor(folder: string, child: ChildProcess, mark: string) {
+    this.#folder = folder;
+    this.#process = child;
+    this.#mark = mark;
+    this.#ended = new Promise((resolve) => child.once("exit", (code) => resolve(code ?? -1)));
+    this.#codes = createInterface({ input: child.stdio[4] as NodeJS.ReadableStream });
+  }
+
+  /**
+   * @param folder where it begins.
+   * @param scratch a folder for its own files.
+   */
+  static async start(folder: string, scratch: string, environment: NodeJS.ProcessEnv): Promise<ShellSession> {
+    const blocks = join(scratch, "blocks");
+    await mkdir(blocks);
+    const child = spawn("bash", ["--noprofile", "--norc", "-c", LOOP], {
+      cwd: folder,
+      env: { ...environment, RUNS_PAGE_IN: blocks },
+      stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
+      detached: true,
+    });
+    return new ShellSession(blocks, child, `RUNS_PAGE_IN=${blocks}`);
+  }
+
+  /** Runs a block to its end; one that may fail leaves the session's environment as it was. */
+  async run(text: string, { mayFail, withinMs }: { mayFail: boolean; withinMs: number }): Promise<ShellRun> {
+    const file = await this.#begin(mayFail ? "try" : "run", text);
+    const ended = Promise.race([
+      once(this.#codes, "line").then(([line]) => Number(line)),
+      this.#ended,
+      sleep(withinMs, undefined, { ref: false }),
+    ]);
+    return { code: await ended, output: await outputOf(file) };
+  }
+
+  /** Starts a block that is left running; done when it has printed an address. */
+  async start(text: string): Promise<ShellRun> {
+    const started = once(this.#codes, "line");
+    const file = await this.#begin("background", text);
+    await started;
+    const until = Date.now() + STARTS_WITHIN_MS;
+    let output = "";
+    while (Date.now() < until) {
+      output = await outputOf(file);
+      // All of what it says at once.
+      if (/http:\/\/127\.0\.0\.1:\d+/.test(output) && output.endsWith("\n")) return { code: 0, output };
+      await sleep(100);
+    }
+    return { code: undefined, output };
+  }
+
+  /** Kills all that it started and that still runs. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#codes.close();
+    // Programs that clean their children's environment take the mark from it.
+    try {
+      process.kill(-(this.#process.pid ?? 0), "SIGKILL");
+    } catch {
+      // All have ended.
+    }
+    while (true) {
+      const left = this.#running();
+      if (left.length === 0) return;
+      for (const id of left) {
+        try {
+          process.kill(id, "SIGKILL");
+        } catch {
+          // It has ended meanwhile.
+        }
+      }
+      await sleep(50);
+    }
+  }
+
+  async #begin(how: "run" | "try" | "background", text: string): Promise<string> {
+    this.#blocks += 1;
+    const file = join(this.#folder, `${this.#blocks}.sh`);
+    await writeFile(file, text);
+    const input = this.#process.stdio[3] as NodeJS.WritableStream;
+    input.write(`${how} ${file}\n`);
+    return file;
+  }
+
+  /** Whatever process group they are in, they have the session's mark in their environment. */
+  #running(): number[] {
+    return readdirSync("/proc")
+      .filter((id) => /^\d+$/.test(id))
+      .filter((id) => {
+        try {
+          const isGone = /^State:\s+Z/m.test(readFileSync(`/proc/${id}/status`, "utf8"));
+          return !isGone && readFileSync(`/proc/${id}/environ`, "utf8").includes(this.#mark);
+        } catch {
+          return false;
+        }
+      })
+      .map(Number);
+  }
+}
+
+async function outputOf(file: string): Promise<string> {
+  return stripVTControlCharacters(await readFile(`${file}.out`, "utf8").catch(() => ""));
+}

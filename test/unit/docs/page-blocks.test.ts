@@ -1,0 +1,134 @@
+import { describe, expect, it } from "vitest";
+import { firstMissing, readPage } from "../../docs/page-blocks";
+
+const page = (...lines: string[]) => readPage("page.md", lines.join("\n"));
+const running = (...lines: string[]) => page("---", "run: empty", "---", ...lines);
+
+describe("a page", () => {
+  it("has files and blocks to run, each at its line, and its place", () => {
+    const read = page(
+      "---",
+      "title: Any",
+      "run: fleet",
+      "scenario: acme",
+      "---",
+      "# Title",
+      "```yaml settings/acme.yaml",
+      "version: 1",
+      "```",
+      "",
+      "- In a list:",
+      "",
+      "  ```sh",
+      "  echo a",
+      "    echo b",
+      "  ```",
+      "",
+      "  ```text",
+      "  a",
+      "",
+      "  …",
+      "    b",
+      "  ```",
+    );
+    expect(read).toEqual({
+      path: "page.md",
+      place: "fleet",
+      scenario: "acme",
+      languages: [],
+      blocks: [
+        { kind: "file", line: 7, path: "settings/acme.yaml", text: "version: 1\n" },
+        {
+          kind: "shell",
+          line: 13,
+          text: "echo a\n  echo b\n",
+          isBackground: false,
+          exit: 0,
+          prints: [
+            { line: 19, text: "a" },
+            { line: 22, text: "b" },
+          ],
+        },
+      ],
+    });
+  });
+
+  it("says how a block ends, and what is left running", () => {
+    const { blocks } = running(
+      ...["sh", "sh fails", "sh fails=2", "sh background"].flatMap((info) => [
+        `\`\`\`${info}`,
+        "x",
+        "```",
+        "",
+      ]),
+    );
+    expect(blocks).toMatchObject([
+      { exit: 0, isBackground: false },
+      { exit: "failure" },
+      { exit: 2 },
+      { exit: 0, isBackground: true },
+    ]);
+  });
+
+  it("has nothing to run in blocks that are not run, that only show, or that nobody names", () => {
+    const info = [
+      "sh no-run: it needs a cluster",
+      "python no-check: a part",
+      "ts",
+      "yaml settings",
+      "text",
+      "",
+    ];
+    const { blocks, place } = page(...info.flatMap((one) => [`\`\`\`${one}`, "x", "```", ""]));
+    expect([blocks, place]).toEqual([[], undefined]);
+  });
+
+  it("takes a text for what is printed only right after the block", () => {
+    const { blocks } = running("```sh", "x", "```", "In between.", "```text", "a", "```");
+    expect(blocks).toMatchObject([{ prints: [] }]);
+  });
+
+  it.each([
+    ["sh fail", 4, '"sh fail" is not known'],
+    ["sh fails=0", 4, '"sh fails=0" is not known'],
+    ["sh no-run", 4, '"no-run" does not say why'],
+    ["yaml no-check:", 4, '"no-check:" does not say why'],
+  ])("is refused with a fence of %j", (info, line, message) => {
+    expect(() => running(`\`\`\`${info}`, "x", "```")).toThrow(`page.md:${line}: ${message}`);
+  });
+
+  it("is refused when it would write into one's own home, which Pulumi does not take from HOME", () => {
+    expect(() => running("```sh", "pulumi login --local", "```")).toThrow(
+      "page.md:4: `pulumi login --local`",
+    );
+  });
+
+  it("is refused when it runs somewhere unknown, or does not say where", () => {
+    expect(() => page("---", "run: anywhere", "---")).toThrow("page.md:1: run: anywhere: give one of empty,");
+    expect(() => page("# T", "", "```sh", "x", "```")).toThrow("page.md:3: this block runs, and");
+  });
+});
+
+describe("what is printed", () => {
+  const missing = (expected: string[], output: string) =>
+    firstMissing(
+      expected.map((text, index) => ({ line: index + 1, text })),
+      output,
+    )?.line;
+
+  it("holds the lines in their order, whatever stands between and however wide columns are", () => {
+    expect(
+      missing(["a  b", "Duration: …s", "c (d) *"], "x\n a b\ny\nDuration: 12s\nc  (d) *\n"),
+    ).toBeUndefined();
+  });
+
+  it.each([
+    [["b", "a"], "a\nb", 2],
+    [["a", "a"], "a", 2],
+    [["a"], "ab", 1],
+    [["a.b"], "axb", 1],
+    [["1 … 2"], "1  3", 1],
+  ])("is not %j in %j", (expected, output, line) => {
+    expect(missing(expected, output)).toBe(line);
+  });
+});
