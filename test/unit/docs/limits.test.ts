@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { DocsPage } from "../../support/docs-page";
+
+const threats = new DocsPage("explanation/threat-model.md").text;
+const retries = new DocsPage("explanation/retries.md").text;
+
+/** A number of the client, where it stands, what it is, and how a page tells it. */
+const NUMBERS = [
+  ["transport", "DEFAULT_MAX_RESPONSE_BYTES", 16 * 1024 * 1024, threats, "| an answer | 16 MiB"],
+  ["json", "MAX_JSON_VALUES", 1_000_000, threats, "a million JSON values"],
+  ["envelope", "MOST_ITEMS", 50_000, threats, "50,000 items |"],
+  ["paging", "MAX_ITEMS", 500_000, threats, "500,000 items"],
+  ["paging", "MAX_PAGES_OF_ANY", 50_000, threats, "50,000 pages"],
+  ["paging", "MAX_READING_MS", 30 * 60_000, threats, "half an hour"],
+  ["fields", "MAX_ID_LENGTH", 1_000, threats, "| an id | 1,000 characters"],
+  ["retry-policy", "MAX_TRIES", 4, retries, "up to 4 times in all"],
+  ["retry-policy", "MAX_REFUSALS", 8, retries, "up to 8 times and 2 minutes"],
+  ["retry-policy", "DEADLINE_MS", 120_000, retries, "No try begins later than 2 minutes"],
+  ["retry-policy", "BASE_DELAY_MS", 250, retries, "250 ms before the second try"],
+  ["retry-policy", "RETRY_BUDGET", 10, retries, "a budget** of 10 retries"],
+  ["retry-policy", "REFILL_A_SUCCESS", 0.1, retries, "one more for every 10 requests"],
+  ["retry-policy", "MAX_RETRY_BUDGET", 100, retries, "up to 100;"],
+  ["retry-policy", "CIRCUIT_WAVES", 6, retries, "after six waves of failures"],
+  ["retry-policy", "CIRCUIT_OPEN_MS", 30_000, retries, "for half a minute"],
+  ["adaptive-limit", "FIRST_CONCURRENCY", 16, retries, "16 at first"],
+] as const;
+
+test.for(NUMBERS)("%s.ts: %s is as a page tells it", ([file, name, value, page, words]) => {
+  const source = readFileSync(`provider/client/${file}.ts`, "utf8");
+  const [, written = ""] = new RegExp(`^(?:export )?const ${name}\\b.*= (.*);$`, "m").exec(source) ?? [];
+  // A product, or the last of several.
+  const [factors = ""] = /[\d_.* ]+(?=\D*$)/.exec(written) ?? [];
+  const number = factors.split("*").reduce((product, one) => product * Number(one.replaceAll("_", "")), 1);
+  expect([name, number]).toEqual([name, value]);
+  expect(page.replaceAll(/\s+/g, " ")).toContain(words);
+});
