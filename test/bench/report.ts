@@ -8,10 +8,12 @@ import { decimal, table, whole } from "#bench/table";
 import { type Verdict, verdictsOf } from "#bench/targets";
 
 const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
+const README = fileURLToPath(new URL("../../README.md", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../docs/reference/speed.md", import.meta.url));
 /** What has no column in the main table. */
 const APART: readonly Operation[] = ["import", "start"];
 const FRONTS = /(<!-- bench-fronts:start -->\n)[\s\S]*?(<!-- bench-fronts:end -->)/;
+const BRIEF = /(<!-- bench-brief:start -->\n)([\s\S]*?)(<!-- bench-brief:end -->)/;
 const MARKED = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
 
 /** The results as Markdown. */
@@ -84,10 +86,26 @@ export async function writeFrontsReport(fronts: string): Promise<void> {
   await rewritePage(FRONTS, fronts);
 }
 
-/** Writes results.md, and the main table between the marks of the docs' page, where it has them. */
+/** Writes results.md, the main table between the marks of the docs' page, and the few rows of it that the README shows. */
 export async function writeReport({ main, all }: Report): Promise<void> {
   await writeFile(RESULTS, all);
   await rewritePage(MARKED, main);
+  const readme = await readFile(README, "utf8");
+  const rows = new Map(main.split("\n").map((line) => [subjectOf(line), line]));
+  const updated = readme.replace(BRIEF, (_all, start: string, shown: string, end: string) => {
+    const lines = shown.split("\n").map((line) => rows.get(subjectOf(line)) ?? line);
+    return `${start}${lines.join("\n")}${end}`;
+  });
+  if (updated !== readme) await writeFile(README, updated);
+}
+
+/** What a row is about: its first two cells. */
+function subjectOf(row: string): string {
+  return row
+    .split("|")
+    .slice(1, 3)
+    .map((cell) => cell.trim())
+    .join(", ");
 }
 
 async function rewritePage(marked: RegExp, text: string): Promise<void> {

@@ -5,12 +5,7 @@ import { markdownFiles } from "./markdown-files";
 import { checkTypedBlocks } from "./typed-blocks";
 import { checkYamlBlocks } from "./yaml-blocks";
 
-/** Not written by the conventions for code blocks yet. */
-const NOT_YET = ["README.md"];
-
-const files = markdownFiles()
-  .filter(({ path }) => !NOT_YET.includes(path))
-  .map(fencesOf);
+const files = markdownFiles().map(fencesOf);
 
 describe("code blocks", () => {
   it("say what they are and what is done with them", () => {
