@@ -62,6 +62,7 @@ function bare(): Command {
       .addCommand(doctorCommand())
       .addCommand(explainCommand())
       .addCommand(sandboxCommand())
+      .helpCommand("help [command]", "show the help of a verb")
   );
 }
 
@@ -73,7 +74,7 @@ export function forEachVerb(command: Command, work: (verb: Command) => void): vo
 
 /** A mistake in the command line in one sentence: with the name that was meant, else where the names are told. */
 function inOurStyle(text: string, verb: Command): string {
-  const [, mistake, meant] = /^(error: unknown .+)\n(?:\(Did you mean (.+)\?\)\n)?$/.exec(text) ?? [];
+  const [, mistake, meant] = /^(error: unknown [^;\n]+)\n(?:\(Did you mean (.+)\?\)\n)?$/.exec(text) ?? [];
   if (mistake === undefined) return text;
   const where = `\`${pathOf(verb)} --help\` lists all`;
   return `${mistake}; ${meant === undefined ? where : `did you mean ${meant}?`}\n`;

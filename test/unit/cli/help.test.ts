@@ -25,9 +25,8 @@ async function parsed(words: readonly string[]): Promise<{ verb?: string; told: 
       },
       ...(outputError && { outputError }),
     });
-    if (verb.commands.length > 0 && verb.name() !== "rollout") return;
-    // The one of rollout tells verbs from files.
-    if (verb.name() === "rollout" && words.length === 2) return;
+    // Those that have verbs do nothing but `rollout`, which tells a slip of one from a file by itself.
+    if (verb.commands.length > 0 && (verb.name() !== "rollout" || words.includes("statsu"))) return;
     verb.action(() => {
       outcome.verb = pathOf(verb);
     });

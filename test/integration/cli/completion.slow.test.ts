@@ -73,7 +73,8 @@ describe.skipIf(!has("script") || !has("bash"))("bash", () => {
 describe.skipIf(!has("script") || !has("zsh"))("zsh", () => {
   it.each(LINES)("%s", async (typed, whole) => {
     const set = "autoload -U compinit; compinit -u; source <(email-security completion zsh)";
-    expect(await completed("zsh -f -i", set, typed)).toBe(whole);
+    // It takes a slash away again where no name comes after it.
+    expect(await completed("zsh -f -i", set, typed)).toBe(whole.replace(/\/$/, ""));
   });
 });
 
