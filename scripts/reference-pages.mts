@@ -33,10 +33,10 @@ export function errorPages(): Pages {
     const text = [
       `${made(of)}\n# ${code}`,
       means,
+      `## For example\n\n\`\`\`text\n${example}\n\`\`\``,
       `## It usually comes of\n\n${list(causes)}`,
       `## What to do\n\n${steps}`,
       `Then:\n\n\`\`\`sh no-run: how to go on depends on where it failed\n${next}\n\`\`\``,
-      `## For example\n\n\`\`\`text\n${example}\n\`\`\``,
       `[All codes](index.md). In a terminal: \`email-security explain ${code}\`.`,
     ];
     return [`${ERRORS}/${code}.md`, `${text.join("\n\n")}\n`] as const;

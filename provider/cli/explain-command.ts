@@ -52,16 +52,16 @@ function explanationText(code: ErrorCode): string {
   const parts = [
     `${bold(code)}\n${wrapped(means)}`,
     part(
+      "For example",
+      example.split("\n").map((line) => itemText(`  ${/^ */.exec(line)?.[0] ?? ""}`, line.trimStart())),
+    ),
+    part(
       "It usually comes of",
       causes.map((cause) => itemText("  - ", cause)),
     ),
     part(
       "What to do",
       remedies.map((remedy, at) => itemText(`  ${at + 1}. `, remedy)),
-    ),
-    part(
-      "For example",
-      example.split("\n").map((line) => itemText(`  ${/^ */.exec(line)?.[0] ?? ""}`, line.trimStart())),
     ),
     `${bold("Next")}\n  ${next}`,
   ];

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { harmless } from "../settings/text";
 import { applyCommand } from "./apply-command";
+import { completeCommand, completionCommand } from "./completion-command";
 import { csvCommand } from "./csv-command";
 import { doctorCommand } from "./doctor-command";
 import { driftCommand } from "./drift-command";
@@ -17,7 +18,7 @@ import { exampleLines } from "./verb-help";
 import { workerCommand } from "./worker-command";
 
 /** One of each group of verbs. */
-const EXAMPLES = [
+export const EXAMPLES = [
   { does: "find what is wrong in the settings files", line: "lint" },
   { does: "see what a run would change at the tenant", line: "plan settings/acme.yaml --stack acme" },
   { does: "plan one change for many tenants", line: "rollout tenants.yaml" },
@@ -26,34 +27,43 @@ const EXAMPLES = [
 
 /** The `email-security` command: its verbs, by what people do with them. */
 export function program(): Command {
-  const all = new Command("email-security")
-    .description("VIP employees and the allow/deny list of an email-security tenant, in code")
-    .version(packageVersion())
-    // What stands after a verb is the verb's, however deep: `rollout status --json` is not the `--json` of `rollout`.
-    .enablePositionalOptions()
-    .commandsGroup("Settings files:")
-    .addCommand(initCommand())
-    .addCommand(lintCommand())
-    .addCommand(csvCommand())
-    .commandsGroup("A tenant:")
-    .addCommand(planCommand())
-    .addCommand(applyCommand())
-    .addCommand(driftCommand())
-    .addCommand(exportCommand())
-    .addCommand(suggestCommand())
-    .commandsGroup("Many tenants:")
-    .addCommand(rolloutCommand())
-    .addCommand(workerCommand())
-    .commandsGroup("Help, and trying out:")
-    .addCommand(doctorCommand())
-    .addCommand(explainCommand())
-    .addCommand(sandboxCommand())
-    .helpCommand("help [command]", "show the help of a verb")
+  const all = bare()
+    .addCommand(completionCommand())
+    .addCommand(completeCommand(bare), { hidden: true })
     .addHelpText("after", () => `\n${["Examples:", ...exampleLines(EXAMPLES)].join("\n")}`);
   forEachVerb(all, (verb) =>
     verb.configureOutput({ outputError: (text, write) => write(harmless(inOurStyle(text, verb))) }),
   );
   return all;
+}
+
+/** Without what completes it. */
+function bare(): Command {
+  return (
+    new Command("email-security")
+      .description("VIP employees and the allow/deny list of an email-security tenant, in code")
+      .version(packageVersion())
+      // What stands after a verb is the verb's, however deep: `rollout status --json` is not the `--json` of `rollout`.
+      .enablePositionalOptions()
+      .commandsGroup("Settings files:")
+      .addCommand(initCommand())
+      .addCommand(lintCommand())
+      .addCommand(csvCommand())
+      .commandsGroup("A tenant:")
+      .addCommand(planCommand())
+      .addCommand(applyCommand())
+      .addCommand(driftCommand())
+      .addCommand(exportCommand())
+      .addCommand(suggestCommand())
+      .commandsGroup("Many tenants:")
+      .addCommand(rolloutCommand())
+      .addCommand(workerCommand())
+      .commandsGroup("Help, and trying out:")
+      .addCommand(doctorCommand())
+      .addCommand(explainCommand())
+      .addCommand(sandboxCommand())
+      .helpCommand("help [command]", "show the help of a verb")
+  );
 }
 
 /** Calls back for a command and all its verbs, however deep. */
@@ -64,7 +74,7 @@ export function forEachVerb(command: Command, work: (verb: Command) => void): vo
 
 /** A mistake in the command line in one sentence: with the name that was meant, else where the names are told. */
 function inOurStyle(text: string, verb: Command): string {
-  const [, mistake, meant] = /^(error: unknown .+)\n(?:\(Did you mean (.+)\?\)\n)?$/.exec(text) ?? [];
+  const [, mistake, meant] = /^(error: unknown [^;\n]+)\n(?:\(Did you mean (.+)\?\)\n)?$/.exec(text) ?? [];
   if (mistake === undefined) return text;
   const where = `\`${pathOf(verb)} --help\` lists all`;
   return `${mistake}; ${meant === undefined ? where : `did you mean ${meant}?`}\n`;

@@ -15,17 +15,22 @@ export interface VerbHelp {
   readonly exits: Readonly<Partial<Record<ExitCode, string>>>;
 }
 
-const HELP = new WeakMap<Command, VerbHelp>();
+/** Where a verb keeps it: it is also asked by what has loaded this file a second time, as tests do. */
+const HELP = Symbol.for("email-security help");
+
+interface Helped {
+  [HELP]?: VerbHelp;
+}
 
 /** Ends a verb's help with how it exits, and with examples; what makes pages and tests of them asks {@link helpOf}. */
 export function withHelp<Verb extends Command>(verb: Verb, help: VerbHelp): Verb {
-  HELP.set(verb, help);
+  (verb as Helped)[HELP] = help;
   return verb.addHelpText("after", () => `\n${helpText(help)}`);
 }
 
 /** What {@link withHelp} was given. */
 export function helpOf(verb: Command): VerbHelp | undefined {
-  return HELP.get(verb);
+  return (verb as Helped)[HELP];
 }
 
 function helpText({ examples, exits }: VerbHelp): string {
