@@ -4,6 +4,9 @@ import { missingToolchain } from "../support/language-hosts";
 import { readPage } from "./page-blocks";
 import { PageRunner } from "./run-page";
 
+/** What they type is for bash and GNU's programs, and what they leave running is found in `/proc`. */
+const WRONG_SYSTEM = process.platform === "linux" ? undefined : "pages are run on Linux";
+
 const ENDS_WITHIN_MS = 900_000;
 
 /**
@@ -24,7 +27,7 @@ export function describePages(folder: string): void {
   for (const name of readdirSync(folder).filter((file) => file.endsWith(".md"))) {
     const path = `${folder}/${name}`;
     const { languages } = readPage(path, readFileSync(path, "utf8"));
-    const missing = languages.map(missingToolchain).find((reason) => reason !== undefined);
+    const missing = WRONG_SYSTEM ?? languages.map(missingToolchain).find((reason) => reason !== undefined);
     const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
     it.skipIf(missing)(
       `${name}${skipped}`,

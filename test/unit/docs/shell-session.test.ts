@@ -1,0 +1,80 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { ShellSession } from "../../docs/shell-session";
+import { EmptyFolder } from "../../support/packed-package";
+
+const onLinux = describe.skipIf(process.platform !== "linux");
+
+interface Opened extends AsyncDisposable {
+  readonly session: ShellSession;
+  /** Runs a block that must not fail; answers what it printed. */
+  readonly type: (text: string) => Promise<string>;
+}
+
+async function open(): Promise<Opened> {
+  const top = await EmptyFolder.create();
+  const scratch = join(top.path, "scratch");
+  await mkdir(scratch);
+  const session = await ShellSession.start(top.path, scratch, { PATH: process.env["PATH"] });
+  return {
+    session,
+    async type(text) {
+      const { code, output } = await session.run(text, { mayFail: false, withinMs: 10_000 });
+      expect(code).toBe(0);
+      return output;
+    },
+    async [Symbol.asyncDispose]() {
+      await session[Symbol.asyncDispose]();
+      await top[Symbol.asyncDispose]();
+    },
+  };
+}
+
+onLinux("a shell session", () => {
+  it("keeps variables, exports and the working folder from block to block", async () => {
+    await using shell = await open();
+    await shell.type("A=1; export B=2; mkdir below; cd below");
+    expect(await shell.type('echo "$A"; printenv B; basename "$PWD"')).toBe("1\n2\nbelow\n");
+  });
+
+  it("prints both outputs as they come, without colours, and gives no block anything to read", async () => {
+    await using shell = await open();
+    const block = "echo a; echo b >&2; printf '\\033[31mc\\033[0m\\n'; cat";
+    expect(await shell.type(block)).toBe("a\nb\nc\n");
+  });
+
+  it("ends a block at its first command that fails", async () => {
+    await using shell = await open();
+    const ran = await shell.session.run("echo a\n(exit 7)\necho b", { mayFail: false, withinMs: 10_000 });
+    expect(ran).toEqual({ code: 7, output: "a\n" });
+  });
+
+  it("goes on after a block that may fail", async () => {
+    await using shell = await open();
+    const ran = await shell.session.run("false\necho b", { mayFail: true, withinMs: 10_000 });
+    expect(ran).toEqual({ code: 1, output: "" });
+    expect(await shell.type("echo c")).toBe("c\n");
+  });
+
+  it("waits for a block no longer than it may take", async () => {
+    await using shell = await open();
+    const ran = await shell.session.run("echo a; sleep 60", { mayFail: false, withinMs: 300 });
+    expect(ran).toEqual({ code: undefined, output: "a\n" });
+  });
+
+  it("leaves running what tells its address, and kills it at the end, whatever it did to its environment", async () => {
+    const shell = await open();
+    const { code, output } = await shell.session.start(
+      "echo http://127.0.0.1:1; env -i sleep 61.25 & setsid sleep 61.25; wait",
+    );
+    expect([code, output]).toEqual([0, "http://127.0.0.1:1\n"]);
+    await sleep(200);
+    expect(await shell.type("pgrep --full '^sleep 61.25$' | wc -l")).toBe("2\n");
+    const own = await open();
+    await shell[Symbol.asyncDispose]();
+    expect(await own.type("pgrep --full '^sleep 61.25$' | wc -l")).toBe("0\n");
+    await own[Symbol.asyncDispose]();
+  });
+});
