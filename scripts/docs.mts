@@ -1,5 +1,5 @@
 /**
- * The site of docs/: the reference of the types by typedoc, then all pages by VitePress.
+ * The site of docs/: the pages that are made from code, the reference of the types by typedoc, then all pages by VitePress.
  *
  *   npm run docs [-- --serve]
  *
@@ -8,7 +8,9 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { build, createServer } from "vitepress";
+import { writeReference } from "./write-reference.mts";
 
+writeReference();
 execFileSync(process.execPath, [join("node_modules", "typedoc", "bin", "typedoc"), "--logLevel", "Warn"], {
   stdio: "inherit",
 });

@@ -21,7 +21,7 @@ const ERRORS = "reference/errors";
 const VERBS = "reference/cli";
 
 function made(of: string): string {
-  return `<!-- Made by scripts/generate-reference.mts of ${of}; don't edit. -->\n`;
+  return `<!-- Made by \`npm run docs\` of ${of}; don't edit. -->\n`;
 }
 
 /** A page for each code, and one that lists them. */

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { referencePages } from "#scripts/reference-pages";
 
-/* `node scripts/generate-reference.mts` writes them, of the package as it is built. */
+/* `npm run docs` writes them, of the package as it is built. */
 
 const pages = referencePages();
 
