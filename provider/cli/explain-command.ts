@@ -2,7 +2,8 @@ import { styleText } from "node:util";
 import { Command } from "commander";
 import { quote } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
-import { codeOf, type ErrorCode, EXPLANATIONS, GROUPS, nearestCode } from "./explain/explanations";
+import type { Explanation } from "./explain/explanation";
+import type { ErrorCode } from "./explain/explanations";
 import { itemText, wrapped } from "./explain/wrapped";
 import { withHelp } from "./verb-help";
 
