@@ -2,7 +2,8 @@ import { styleText } from "node:util";
 import { Command } from "commander";
 import { quote } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
-import { codeOf, type ErrorCode, EXPLANATIONS, GROUPS, nearestCode } from "./explain/explanations";
+import type { Explanation } from "./explain/explanation";
+import type { ErrorCode } from "./explain/explanations";
 import { itemText, wrapped } from "./explain/wrapped";
 import { withHelp } from "./verb-help";
 
@@ -30,24 +31,25 @@ export function explainCommand(): Command {
   );
 }
 
-function explain(written: string | undefined): ExitCode {
+async function explain(written: string | undefined): Promise<ExitCode> {
+  // Loaded here, so that no other verb pays for it.
+  const explanations = await import("./explain/explanations.js");
   if (written === undefined) {
-    process.stdout.write(listText());
+    process.stdout.write(listText(explanations));
     return EXIT.clean;
   }
-  const code = codeOf(written);
+  const code = explanations.codeOf(written);
   if (code !== undefined) {
-    process.stdout.write(explanationText(code));
+    process.stdout.write(explanationText(code, explanations.EXPLANATIONS[code]));
     return EXIT.clean;
   }
-  const near = nearestCode(written);
+  const near = explanations.nearestCode(written);
   const meant = near === undefined ? "`email-security explain` lists all" : `did you mean ${near}?`;
   console.error(`error: there is no error code ${quote(written, 100)}; ${meant}`);
   return EXIT.error;
 }
 
-function explanationText(code: ErrorCode): string {
-  const { means, example, causes, remedies, next } = EXPLANATIONS[code];
+function explanationText(code: ErrorCode, { means, example, causes, remedies, next }: Explanation): string {
   const part = (title: string, lines: readonly string[]): string => [bold(title), ...lines].join("\n");
   const parts = [
     `${bold(code)}\n${wrapped(means)}`,
@@ -68,7 +70,7 @@ function explanationText(code: ErrorCode): string {
   return `${parts.join("\n\n")}\n`;
 }
 
-function listText(): string {
+function listText({ EXPLANATIONS, GROUPS }: typeof import("./explain/explanations.js")): string {
   const width = Math.max(...Object.keys(EXPLANATIONS).map((code) => code.length)) + 2;
   const groups = GROUPS.map(({ title, codes }) => {
     const lines = codes.map((code) => {

@@ -22,8 +22,8 @@ export const FILE_ERRORS = {
     example:
       "The settings file can't be edited, and nothing was written: its deny is written in a way that can't be changed line by line.",
     causes: [
-      "the file changed while it was being edited",
-      "YAML that has no place for a new line, such as a list within an alias",
+      "YAML that a line can't be added to or taken from: another style of keys, a section that is no list",
+      "a mistake in the file, which has to be mended first",
     ],
     remedies: ["Change by hand what the message names."],
     next: "email-security lint",
@@ -89,8 +89,8 @@ export const FILE_ERRORS = {
     ].join("\n"),
     causes: ["a mistake of this package"],
     remedies: [
-      "Report it with the message, which names the entry; take that one out of what you show where it is confidential.",
-      "Export without it: remove it in the console, or declare the tenant by hand.",
+      "Report it with the message; leave out of it what is confidential.",
+      "Remove the entry that it names in the console, or declare the tenant by hand.",
     ],
     next: "email-security --version",
   },

@@ -64,7 +64,7 @@ export const PULUMI_ERRORS = {
     means: "`EMAIL_SECURITY_ENGINE` names no way to get a Pulumi CLI.",
     example:
       'EMAIL_SECURITY_ENGINE is "brew": give one of path, installer, build, or leave it unset to try all',
-    causes: ["a slip: it is `path`, `installer` or `build`, or several with commas between"],
+    causes: ["a slip: it is `path`, `installer` or `build`"],
     remedies: ["Mend the variable, or unset it: then all ways are tried."],
     next: "email-security doctor",
   },

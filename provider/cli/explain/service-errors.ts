@@ -277,7 +277,10 @@ export const CONFIGURATION_ERRORS = {
       "a slip in the name of a variable",
       "options that don't go together",
     ],
-    remedies: ["Mend what the message names.", "The page on configuration lists all variables."],
+    remedies: [
+      "Mend what the message names.",
+      "Where it is set, look for a slip in its name: a variable of another name is not read.",
+    ],
     next: "email-security doctor",
   },
   ERR_INVALID_ARGUMENT: {
