@@ -1,0 +1,96 @@
+import AxeBuilder from "@axe-core/playwright";
+import packed from "@sparticuz/chromium";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+
+/** The widths at which pages are looked at: a phone, a small window, a screen. */
+export const WIDTHS = [400, 800, 1_400] as const;
+
+export const SCHEMES = ["light", "dark"] as const;
+
+export interface Look {
+  readonly width: number;
+  readonly scheme: (typeof SCHEMES)[number];
+}
+
+/** Each width, light and dark. */
+export const LOOKS: readonly Look[] = WIDTHS.flatMap((width) => SCHEMES.map((scheme) => ({ width, scheme })));
+
+/** A browser of one's own, where the npm package has none for the machine. */
+const OWN_BROWSER = process.env["EMAIL_SECURITY_TEST_BROWSER"];
+
+/** Why no browser can be run here; undefined when one can. */
+export const missingBrowser: string | undefined =
+  OWN_BROWSER !== undefined || (process.platform === "linux" && process.arch === "x64")
+    ? undefined
+    : "npm has no Chromium for this machine: name one in EMAIL_SECURITY_TEST_BROWSER";
+
+/** Starts Chromium: that of the npm package, which unpacks it into the temporary folder once. */
+export async function startBrowser(): Promise<Browser> {
+  return await chromium.launch({
+    executablePath: OWN_BROWSER ?? (await packed.executablePath()),
+    // Tests run as root in containers; what is shown is our own.
+    args: ["--no-sandbox"],
+  });
+}
+
+/** A tab of a profile of its own, without motion, which ends with what it was used for. */
+export class Tab implements AsyncDisposable {
+  readonly page: Page;
+  /** What the page asked for and did not come from its own origin. */
+  readonly fetched: string[] = [];
+  /** What the page wrote into its console as errors, and what was thrown in it. */
+  readonly errors: string[] = [];
+  readonly #context: BrowserContext;
+
+  private constructor(context: BrowserContext, page: Page, origin: string) {
+    this.#context = context;
+    this.page = page;
+    page.on("request", (request) => {
+      const url = request.url();
+      if (!url.startsWith(origin) && !url.startsWith("data:")) this.fetched.push(url);
+    });
+    page.on("console", (message) => {
+      if (message.type() === "error") this.errors.push(message.text());
+    });
+    page.on("pageerror", (error) => this.errors.push(error.message));
+  }
+
+  /** @param origin where the page's own files come from; nothing does when left out. */
+  static async open(browser: Browser, { width, scheme }: Look, origin = "none:"): Promise<Tab> {
+    const context = await browser.newContext({
+      viewport: { width, height: 900 },
+      colorScheme: scheme,
+      reducedMotion: "reduce",
+    });
+    return new Tab(context, await context.newPage(), origin);
+  }
+
+  /** What a reader would stumble over: the page scrolls sideways, or axe finds something. */
+  async problems(): Promise<string[]> {
+    const beyond = await this.widthBeyond();
+    const { violations } = await new AxeBuilder({ page: this.page }).analyze();
+    const found = violations.map(({ id, help, nodes }) => {
+      const [first] = nodes;
+      return `${id}: ${help} (${nodes.length}×, first ${first?.target.join(" ")}: ${first?.failureSummary})`;
+    });
+    return beyond > 0 ? [`scrolls sideways by ${beyond} px`, ...found] : found;
+  }
+
+  /** By how much the page is wider than its window. */
+  async widthBeyond(): Promise<number> {
+    return await this.page.evaluate(
+      "document.documentElement.scrollWidth - document.documentElement.clientWidth",
+    );
+  }
+
+  /** A picture of what the window shows, for people: into the folder that EMAIL_SECURITY_TEST_PICTURES names. */
+  async picture(name: string): Promise<void> {
+    const folder = process.env["EMAIL_SECURITY_TEST_PICTURES"];
+    if (folder === undefined) return;
+    await this.page.screenshot({ path: `${folder}/${name.replaceAll(/\W+/g, "-")}.png` });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#context.close();
+  }
+}

@@ -1,0 +1,46 @@
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { planHtml } from "../../provider/gitops/plan/render/html";
+import { reportHtml } from "../../provider/rollout/report/report-html";
+import { blindPlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan, hugePlan } from "../support/plans";
+import { rollouts } from "../support/rollouts";
+import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
+
+/** What `plan --html` and `rollout status --html` write. */
+const PAGES = {
+  "a plan without changes": planHtml(emptyPlan),
+  "a calm plan": planHtml(calmPlan),
+  "a dangerous plan": planHtml(dangerousPlan),
+  "a plan without evidence": planHtml(blindPlan),
+  "a plan of 40 changes": planHtml(hugePlan(40)),
+  "a plan of hostile texts": planHtml(hostilePlan),
+  "a rollout before it begins": reportHtml(rollouts.middle.before),
+  "a rollout of three tenants": reportHtml(rollouts.small.after),
+  "a rollout with a failure": reportHtml(rollouts.middle.after),
+  "a rollout of hostile texts": reportHtml(rollouts.hostile.after),
+};
+
+describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missingBrowser ?? ""}`, () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  it.each(Object.entries(PAGES))("%s", async (name, page) => {
+    for (const look of LOOKS) {
+      await using tab = await Tab.open(browser, look);
+      await tab.page.setContent(page);
+      await tab.picture(`${name}-${look.width}-${look.scheme}`);
+      expect({ look, beyond: await tab.widthBeyond() }).toEqual({ look, beyond: 0 });
+      await tab.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
+      expect({ look, unfolded: await tab.problems() }).toEqual({ look, unfolded: [] });
+      expect(await tab.page.evaluate("document.scripts.length")).toBe(0);
+      expect([...tab.fetched, ...tab.errors]).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import { spawnSync } from "node:child_process";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { KINDS, linkTo, pagesIn, REGISTRY_PAGES } from "../../docs/.vitepress/pages.mts";
+import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
+import { ServedFolder } from "./served-folder";
+
+/** What is looked for, and the pages of which one must be found first. */
+const SEARCHES: readonly (readonly [words: string, pages: readonly string[]])[] = [
+  ["expire", ["how-to/deny-a-sender-for-thirty-days"]],
+  [
+    "wrong key",
+    ["reference/errors/ERR_AUTH", "reference/errors/ERR_OTHER_TENANT", "explanation/the-right-tenant"],
+  ],
+  ["import", ["how-to/import-a-tenant-natively", "how-to/take-over-what-the-console-holds"]],
+  ["rollback", ["how-to/roll-back"]],
+];
+
+describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`, () => {
+  let site: ServedFolder;
+  let browser: Browser;
+
+  beforeAll(async () => {
+    // What it is built of is told when it can't be: a dead link, above all.
+    const { status, stdout, stderr } = spawnSync(process.execPath, ["scripts/docs.mts"], {
+      encoding: "utf8",
+    });
+    if (status !== 0) throw new Error(`npm run docs ended with ${status}:\n${stdout}${stderr}`);
+    site = await ServedFolder.open("dist/docs");
+    browser = await startBrowser();
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await site?.[Symbol.asyncDispose]();
+  });
+
+  it("has no page that scrolls sideways on a phone, or in which axe finds something", async () => {
+    const problems: string[] = [];
+    await using tab = await Tab.open(browser, { width: 400, scheme: "light" }, site.origin);
+    for (const address of addresses()) {
+      await open(tab, address);
+      for (const problem of await tab.problems()) problems.push(`${address}: ${problem}`);
+    }
+    expect(problems).toEqual([]);
+    expect([...tab.fetched, ...tab.errors]).toEqual([]);
+  }, 1_200_000);
+
+  it.each(LOOKS)("$width px wide and $scheme, has a page of each kind without a fault", async (look) => {
+    const problems: string[] = [];
+    await using tab = await Tab.open(browser, look, site.origin);
+    for (const address of oneOfEachKind()) {
+      await open(tab, address);
+      for (const problem of await tab.problems()) problems.push(`${address}: ${problem}`);
+      await tab.picture(`${address}-${look.width}-${look.scheme}`);
+    }
+    expect(problems).toEqual([]);
+    expect([...tab.fetched, ...tab.errors]).toEqual([]);
+  });
+
+  const there = new Set(pagesIn("").map((page) => linkTo(page).slice(1)));
+
+  it.each(SEARCHES)("finds the page for %j first", async (words, pages) => {
+    await using tab = await Tab.open(browser, { width: 1_400, scheme: "light" }, site.origin);
+    await open(tab, "/");
+    await tab.page.locator("#local-search button").click();
+    await tab.page.locator(".search-input").fill(words);
+    const first = tab.page.locator("a.result").first();
+    await first.waitFor();
+    const found = new URL((await first.getAttribute("href")) ?? "", site.origin).pathname;
+    await tab.picture(`search-${words}`);
+    expect(pages.filter((page) => there.has(page))).not.toEqual([]);
+    expect(pages).toContain(found.replace(/^\/|\.html$/g, ""));
+  });
+
+  async function open({ page }: Tab, address: string): Promise<void> {
+    const response = await page.goto(`${site.origin}${address}`, { waitUntil: "networkidle" });
+    expect({ address, status: response?.status() }).toEqual({ address, status: 200 });
+  }
+});
+
+/** All pages, as the site names their files. */
+function addresses(): string[] {
+  return pagesIn("")
+    .filter(({ path }) => !REGISTRY_PAGES.includes(path))
+    .map(({ path }) => `/${path.replace(/\.md$/, ".html")}`);
+}
+
+/** The first page, that of each kind which has the most to show, and one of each folder below. */
+function oneOfEachKind(): string[] {
+  const kinds = [...KINDS.map(({ folder }) => folder), "reference/cli", "reference/errors", "reference/api"];
+  const pages = kinds.flatMap((folder) => {
+    const [first] = pagesIn(folder);
+    return first ? [`/${first.path.replace(/\.md$/, ".html")}`] : [];
+  });
+  return [...new Set(["/", ...pages])];
+}
