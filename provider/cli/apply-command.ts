@@ -16,6 +16,7 @@ import {
   refusalBy,
   withPlanOptions,
 } from "./plan-options";
+import { withHelp } from "./verb-help";
 
 interface Options extends PlannedOptions {
   readonly plan?: string;
@@ -31,22 +32,40 @@ interface Options extends PlannedOptions {
  */
 export function applyCommand(): Command {
   const command = new Command("apply")
-    .description(
-      "run `pulumi up` when what would be done is what was reviewed (exit code 0: done, 2: changes and no --yes, 3: refused, 1: error)",
-    )
+    .description("run `pulumi up` when what would be done is what was reviewed")
     .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)");
-  return withPlanOptions(command)
-    .option(
-      "--plan-digest <digest>",
-      "the digest of the plan that was reviewed; refuses when anything moved since",
-    )
-    .option(
-      "--plan <file>",
-      "the JSON of that plan: tells which entries moved, and lets an interrupted run go on",
-    )
-    .addOption(failOnOption())
-    .option("--yes", "apply it; without it, the plan is only shown and compared")
-    .action(verb(run));
+  return withHelp(
+    withPlanOptions(command)
+      .option(
+        "--plan-digest <digest>",
+        "the digest of the plan that was reviewed; refuses when anything moved since",
+      )
+      .option(
+        "--plan <file>",
+        "the JSON of that plan: tells which entries moved, and lets an interrupted run go on",
+      )
+      .addOption(failOnOption())
+      .option("--yes", "apply it; without it, the plan is only shown and compared")
+      .action(verb(run)),
+    {
+      examples: [
+        {
+          does: "just the plan that was reviewed, or nothing",
+          line: "apply settings/acme.yaml --stack acme --plan plan.json --yes",
+        },
+        {
+          does: "only look: what would be done, and whether it is what was reviewed",
+          line: "apply --stack acme --plan plan.json",
+        },
+      ],
+      exits: {
+        0: "it is done, or there is nothing to do",
+        1: "an error",
+        2: "there is something to do, and --yes is not given",
+        3: "refused: it is not what was reviewed, or by a guard or --fail-on",
+      },
+    },
+  );
 }
 
 async function run(file: string | undefined, options: Options): Promise<ExitCode> {

@@ -4,29 +4,63 @@ import type { CsvDifference } from "../gitops/files/csv-difference";
 import type { Section } from "../gitops/files/edit";
 import { harmless, printable, quote } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { withHelp } from "./verb-help";
 
 /** `email-security csv`: a table in and out of settings files, for those who come from a spreadsheet. */
 export function csvCommand(): Command {
-  return new Command("csv")
-    .description("take a spreadsheet's table into a settings file, or write one")
-    .addCommand(importCommand())
-    .addCommand(exportCommand());
+  return withHelp(
+    new Command("csv")
+      .description("take a spreadsheet's table into a settings file, or write one")
+      .addCommand(importCommand())
+      .addCommand(exportCommand()),
+    {
+      examples: [
+        {
+          does: "take a spreadsheet's rows in",
+          line: "csv import blocked.csv --to settings.yaml --list deny",
+        },
+        { does: "write a table that spreadsheets open", line: "csv export settings.yaml --out settings.csv" },
+      ],
+      exits: {},
+    },
+  );
 }
 
 function importCommand(): Command {
-  return new Command("import")
-    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-    .description(
-      "add the rows of a table to a settings file: all of them, or none where one has a mistake (exit code 2: a row says something else of what is declared already, which stays)",
-    )
-    .argument("<table>", "the table (CSV); - for standard input")
-    .requiredOption("--to <file>", "the settings file; it is made when there is none")
-    .addOption(
-      new Option("--list <list>", "what rows are for that do not say it").choices(["allow", "deny", "vips"]),
-    )
-    .option("--delimiter <character>", "what stands between cells, or tab (default: found out)", delimiter)
-    .option("--dry-run", "write nothing, only say what would be added")
-    .action(verb(importTable));
+  return withHelp(
+    new Command("import")
+      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .description("add the rows of a table to a settings file: all of them, or none where one has a mistake")
+      .argument("<table>", "the table (CSV); - for standard input")
+      .requiredOption("--to <file>", "the settings file; it is made when there is none")
+      .addOption(
+        new Option("--list <list>", "what rows are for that do not say it").choices([
+          "allow",
+          "deny",
+          "vips",
+        ]),
+      )
+      .option("--delimiter <character>", "what stands between cells, or tab (default: found out)", delimiter)
+      .option("--dry-run", "write nothing, only say what would be added")
+      .action(verb(importTable)),
+    {
+      examples: [
+        {
+          does: "see what would be added",
+          line: "csv import blocked.csv --to settings.yaml --list deny --dry-run",
+        },
+        {
+          does: "from another program, with tabs",
+          line: "csv import - --to settings/deny.yaml --delimiter tab",
+        },
+      ],
+      exits: {
+        0: "the rows are in the file",
+        1: "an error; nothing is written",
+        2: "a row says something else of what is declared already, which stays",
+      },
+    },
+  );
 }
 
 interface ImportOptions {
@@ -71,13 +105,28 @@ function differenceLines(different: readonly CsvDifference[], file: string): str
 }
 
 function exportCommand(): Command {
-  return new Command("export")
-    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-    .description("write what settings files declare as a table that spreadsheets open")
-    .argument("[file]", "the settings file", "settings.yaml")
-    .option("--out <file>", "where to (default: standard output)")
-    .option("--delimiter <character>", "what stands between cells, or tab", delimiter, ",")
-    .action(verb(exportTable));
+  return withHelp(
+    new Command("export")
+      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .description("write what settings files declare as a table that spreadsheets open")
+      .argument("[file]", "the settings file", "settings.yaml")
+      .option("--out <file>", "where to (default: standard output)")
+      .option("--delimiter <character>", "what stands between cells, or tab", delimiter, ",")
+      .action(verb(exportTable)),
+    {
+      examples: [
+        { does: "to standard output", line: "csv export settings/acme.yaml" },
+        {
+          does: "for a spreadsheet that wants semicolons",
+          line: "csv export settings.yaml --out settings.csv --delimiter ;",
+        },
+      ],
+      exits: {
+        0: "the table is written",
+        1: "an error",
+      },
+    },
+  );
 }
 
 interface ExportOptions {

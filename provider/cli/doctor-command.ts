@@ -4,20 +4,33 @@ import type { Diagnosis } from "../gitops/doctor";
 import { harmless, printableJson } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import { packageVersion } from "./package-version";
+import { withHelp } from "./verb-help";
 
 /**
  * `email-security doctor`: looks at all that is needed to manage a tenant from here, a line each, and says what to do.
  * Exit code 0 when nothing has failed, else 1.
  */
 export function doctorCommand(): Command {
-  return new Command("doctor")
-    .description("look at address, key, clock, engine and files, and say what to do")
-    .argument(
-      "[files...]",
-      "settings files or folders of them (default: the folder settings, or settings.yaml)",
-    )
-    .option("--json", "one JSON document instead of lines")
-    .action(verb(run));
+  return withHelp(
+    new Command("doctor")
+      .description("look at address, key, clock, engine and files, and say what to do")
+      .argument(
+        "[files...]",
+        "settings files or folders of them (default: the folder settings, or settings.yaml)",
+      )
+      .option("--json", "one JSON document instead of lines")
+      .action(verb(run)),
+    {
+      examples: [
+        { does: "before a first run, and where something fails", line: "doctor" },
+        { does: "for a script, with the files of one tenant", line: "doctor settings/acme.yaml --json" },
+      ],
+      exits: {
+        0: "nothing has failed",
+        1: "something has; the line says what to do",
+      },
+    },
+  );
 }
 
 async function run(files: string[], { json = false }: { json?: boolean }): Promise<ExitCode> {

@@ -4,6 +4,7 @@ import { readOwnDomainNames } from "../resources/configuration";
 import { excerpt, printable, printableJson } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { defaultFile } from "./plan-options";
+import { withHelp } from "./verb-help";
 
 interface Options {
   readonly today?: string;
@@ -20,26 +21,41 @@ interface Options {
  * 0 none, 2 drift (after `--adopt`: what was not adopted), 1 error.
  */
 export function driftCommand(): Command {
-  return new Command("drift")
-    .description(
-      "show what was changed at the tenant past its settings files (exit code 0: nothing, 2: drift, 1: error)",
-    )
-    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
-    .option("--adopt", "write what was added in the console into the settings files, for a pull request")
-    .option("--revert", "show the commands that undo it; nothing is run")
-    .option(
-      "--stack <name>",
-      "the stack that applies it: tells what it declared before from what the console added",
-    )
-    .option("--today <date>", "the day (UTC) by which `expires` is judged")
-    .addOption(
-      new Option("--format <format>", "what is printed")
-        .choices(["text", "markdown", "json"])
-        .default("text"),
-    )
-    .option("--markdown <file>", "also write it as Markdown, for an issue")
-    .option("--json <file>", "also write it as JSON")
-    .action(verb(run));
+  return withHelp(
+    new Command("drift")
+      .description("show what was changed at the tenant past its settings files")
+      .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
+      .option("--adopt", "write what was added in the console into the settings files, for a pull request")
+      .option("--revert", "show the commands that undo it; nothing is run")
+      .option(
+        "--stack <name>",
+        "the stack that applies it: tells what it declared before from what the console added",
+      )
+      .option("--today <date>", "the day (UTC) by which `expires` is judged")
+      .addOption(
+        new Option("--format <format>", "what is printed")
+          .choices(["text", "markdown", "json"])
+          .default("text"),
+      )
+      .option("--markdown <file>", "also write it as Markdown, for an issue")
+      .option("--json <file>", "also write it as JSON")
+      .action(verb(run)),
+    {
+      examples: [
+        {
+          does: "what the console changed since the stack's last run",
+          line: "drift settings/acme.yaml --stack acme",
+        },
+        { does: "take what was added in the console into the files", line: "drift --stack acme --adopt" },
+        { does: "for an issue, as a nightly job does", line: "drift --stack acme --markdown drift.md" },
+      ],
+      exits: {
+        0: "there is none, or all of it was adopted",
+        1: "an error",
+        2: "there is drift",
+      },
+    },
+  );
 }
 
 async function run(given: string | undefined, options: Options): Promise<ExitCode> {

@@ -8,30 +8,57 @@ import { EmailSecurityError } from "../settings/email-security-error";
 import { parseOwnDomains } from "../settings/own-domains";
 import { harmless, printable, quote } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
+import { withHelp } from "./verb-help";
 
 /**
  * `email-security export`: a tenant into settings files that declare what is there, so that a first run changes nothing;
  * or into the file by which `pulumi import` brings it into a stack.
  */
 export function exportCommand(): Command {
-  return new Command("export")
-    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-    .description(
-      "write what the tenant holds into settings files; a first `pulumi up` with them changes nothing",
-    )
-    .option("--to <folder>", "the folder for the files; it is made where it is missing")
-    .option(
-      "--pulumi-import <file>",
-      "write the file that `pulumi import --file` takes, in place of settings files or beside them",
-    )
-    .option("--whole-lists", "in that file, import the two whole lists, and not each entry and VIP", false)
-    .option(
-      "--own-domains <domains>",
-      "the tenant's own domains, with commas between (default: EMAIL_SECURITY_OWN_DOMAINS)",
-    )
-    .option("--include-automatic", "declare VIPs by automatic detection too, which keeps them anyway", false)
-    .option("--force", "write over files of an earlier export", false)
-    .action(verb(run));
+  return withHelp(
+    new Command("export")
+      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .description(
+        "write what the tenant holds into settings files; a first `pulumi up` with them changes nothing",
+      )
+      .option("--to <folder>", "the folder for the files; it is made where it is missing")
+      .option(
+        "--pulumi-import <file>",
+        "write the file that `pulumi import --file` takes, in place of settings files or beside them",
+      )
+      .option("--whole-lists", "in that file, import the two whole lists, and not each entry and VIP", false)
+      .option(
+        "--own-domains <domains>",
+        "the tenant's own domains, with commas between (default: EMAIL_SECURITY_OWN_DOMAINS)",
+      )
+      .option(
+        "--include-automatic",
+        "declare VIPs by automatic detection too, which keeps them anyway",
+        false,
+      )
+      .option("--force", "write over files of an earlier export", false)
+      .action(verb(run)),
+    {
+      examples: [
+        {
+          does: "a tenant that exists, into settings files",
+          line: "export --to settings --own-domains acme.example,acme.com",
+        },
+        {
+          does: "for `pulumi import`, into a program of single entries",
+          line: "export --pulumi-import import.json",
+        },
+        {
+          does: "for `pulumi import`, as two whole lists",
+          line: "export --pulumi-import import.json --whole-lists",
+        },
+      ],
+      exits: {
+        0: "the files are written",
+        1: "an error; nothing is written",
+      },
+    },
+  );
 }
 
 interface CommandOptions {

@@ -5,23 +5,36 @@ import type { Pipelines } from "../gitops/init";
 import { readOwnDomainNames } from "../resources/configuration";
 import { harmless, printable } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
+import { withHelp } from "./verb-help";
 
 /**
  * `email-security init FOLDER`: writes a repository in which a team keeps a tenant's settings, and says what comes next.
  * It overwrites nothing: exit code 1, with the files that are in the way.
  */
 export function initCommand(): Command {
-  return new Command("init")
-    .description("write a repository for a tenant's settings: files, program, pipelines, README")
-    .argument("<folder>", "where; it may be there already, and nothing in it is overwritten")
-    .option("--name <name>", "what the tenant is called (default: the folder's name)")
-    .addOption(
-      new Option("--ci <pipelines>", "whose pipelines")
-        .choices(["github", "gitlab", "both", "none"])
-        .default("both"),
-    )
-    .option("--from-tenant", "declare what the tenant holds now, so that a first plan is empty")
-    .action(verb(run));
+  return withHelp(
+    new Command("init")
+      .description("write a repository for a tenant's settings: files, program, pipelines, README")
+      .argument("<folder>", "where; it may be there already, and nothing in it is overwritten")
+      .option("--name <name>", "what the tenant is called (default: the folder's name)")
+      .addOption(
+        new Option("--ci <pipelines>", "whose pipelines")
+          .choices(["github", "gitlab", "both", "none"])
+          .default("both"),
+      )
+      .option("--from-tenant", "declare what the tenant holds now, so that a first plan is empty")
+      .action(verb(run)),
+    {
+      examples: [
+        { does: "a new repository, with pipelines for GitHub", line: "init acme --ci github" },
+        { does: "of a tenant that exists: a first plan is empty", line: "init acme --from-tenant" },
+      ],
+      exits: {
+        0: "it is written",
+        1: "an error; nothing is written",
+      },
+    },
+  );
 }
 
 interface CommandOptions {

@@ -7,33 +7,55 @@ import type { FilesLintResult } from "../gitops/files/lint-files";
 import { harmless, printable, printableJson } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { packageVersion } from "./package-version";
+import { withHelp } from "./verb-help";
 
 /**
  * `email-security lint`: finds what is wrong or risky in settings files, or breaks the team's policy. Needs neither key
  * nor network. Exit codes: 0 nothing worse than a warning, 2 errors, 3 what `--fail-on` names, 1 nothing could be linted.
  */
 export function lintCommand(): Command {
-  return new Command("lint")
-    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-    .description(
-      "find what is wrong or risky in settings files, or breaks the team's policy; asks nothing of the service",
-    )
-    .argument(
-      "[files...]",
-      "settings files or folders of them (default: the folder settings, or settings.yaml)",
-    )
-    .addOption(
-      new Option("--format <format>", "what is printed").choices(["text", "json", "sarif"]).default("text"),
-    )
-    .option("--sarif <file>", "also write the findings as SARIF 2.1.0, for code scanning")
-    .addOption(
-      new Option("--fail-on <level>", "also fail, with exit code 3, on findings of this level").choices([
-        "warning",
-        "note",
-      ]),
-    )
-    .option("--today <date>", "judge ends as of this day (default: today, UTC)", day)
-    .action(verb(lint));
+  return withHelp(
+    new Command("lint")
+      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .description(
+        "find what is wrong or risky in settings files, or breaks the team's policy; asks nothing of the service",
+      )
+      .argument(
+        "[files...]",
+        "settings files or folders of them (default: the folder settings, or settings.yaml)",
+      )
+      .addOption(
+        new Option("--format <format>", "what is printed").choices(["text", "json", "sarif"]).default("text"),
+      )
+      .option("--sarif <file>", "also write the findings as SARIF 2.1.0, for code scanning")
+      .addOption(
+        new Option("--fail-on <level>", "also fail, with exit code 3, on findings of this level").choices([
+          "warning",
+          "note",
+        ]),
+      )
+      .option("--today <date>", "judge ends as of this day (default: today, UTC)", day)
+      .action(verb(lint)),
+    {
+      examples: [
+        { does: "look at all files of the folder settings", line: "lint" },
+        {
+          does: "for code scanning, and refused where there is a warning",
+          line: "lint settings --sarif lint.sarif --fail-on warning",
+        },
+        {
+          does: "as if it were that day: what has expired by then",
+          line: "lint settings/acme.yaml --today 2026-12-31",
+        },
+      ],
+      exits: {
+        0: "nothing is worse than a warning",
+        1: "nothing could be linted",
+        2: "there are errors",
+        3: "there is what --fail-on names",
+      },
+    },
+  );
 }
 
 interface LintOptions {

@@ -1,10 +1,9 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The package's version; this file runs as built, two folders below the package's own. */
+/** The package's version; its manifest is two folders above this file as built, and one above its source. */
 export function packageVersion(): string {
-  const manifest = JSON.parse(readFileSync(join(__dirname, "..", "..", "package.json"), "utf8")) as {
-    version: string;
-  };
-  return manifest.version;
+  const above = join(__dirname, "..", "package.json");
+  const manifest = existsSync(above) ? above : join(__dirname, "..", "..", "package.json");
+  return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
 }

@@ -11,6 +11,7 @@ import {
   refusalBy,
   withPlanOptions,
 } from "./plan-options";
+import { withHelp } from "./verb-help";
 
 interface Options extends PlannedOptions {
   readonly format: "text" | "markdown" | "html" | "json";
@@ -28,21 +29,39 @@ interface Options extends PlannedOptions {
 export function planCommand(): Command {
   const command = new Command("plan")
     .description(
-      "show what would change at the tenant, what it risks, and what the tenant's own mail says; writes nothing (exit code 0: nothing to do, 2: changes, 3: refused by a guard, 1: error)",
+      "show what would change at the tenant, what it risks, and what the tenant's own mail says; writes nothing",
     )
     .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)");
-  return withPlanOptions(command)
-    .addOption(
-      new Option("--format <format>", "what is printed")
-        .choices(["text", "markdown", "html", "json"])
-        .default("text"),
-    )
-    .option("--all", "print every change, where there are hundreds")
-    .option("--markdown <file>", "also write it for a pull request's comment: at most 65,536 characters")
-    .option("--html <file>", "also write it as one page")
-    .option("--json <file>", "also write it as JSON, for `apply` and for tools")
-    .addOption(failOnOption())
-    .action(verb(run));
+  return withHelp(
+    withPlanOptions(command)
+      .addOption(
+        new Option("--format <format>", "what is printed")
+          .choices(["text", "markdown", "html", "json"])
+          .default("text"),
+      )
+      .option("--all", "print every change, where there are hundreds")
+      .option("--markdown <file>", "also write it for a pull request's comment: at most 65,536 characters")
+      .option("--html <file>", "also write it as one page")
+      .option("--json <file>", "also write it as JSON, for `apply` and for tools")
+      .addOption(failOnOption())
+      .action(verb(run)),
+    {
+      examples: [
+        { does: "against what the stack declared before", line: "plan settings/acme.yaml --stack acme" },
+        {
+          does: "for a pull request: a comment, and the plan to hold `apply` to",
+          line: "plan --stack acme --markdown plan.md --json plan.json --fail-on risk",
+        },
+        { does: "of any Pulumi program, by its preview", line: "plan --from-preview" },
+      ],
+      exits: {
+        0: "there is nothing to do",
+        1: "an error",
+        2: "there are changes",
+        3: "refused by a guard, or by --fail-on",
+      },
+    },
+  );
 }
 
 async function run(file: string | undefined, options: Options): Promise<ExitCode> {

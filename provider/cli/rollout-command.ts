@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../gitops/plan/render/words";
@@ -9,12 +10,14 @@ import type { Rollouts } from "../rollout/rollouts";
 import type { Selection } from "../rollout/targets/select-targets";
 import { overTolerance } from "../rollout/targets/tolerance";
 import type { Purpose } from "../rollout/which-rollout";
+import { nearestName } from "../settings/nearest-name";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import { DATABASE_DEFAULT, journalPlace } from "./journal-place";
 import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
 import type { RolloutOutput } from "./rollout-output";
+import { withHelp } from "./verb-help";
 
 /** Where the journal is, for every verb. */
 interface JournalOptions {
@@ -61,9 +64,7 @@ export function rolloutCommand(): Command {
   const command = new Command("rollout")
     // What stands after a verb is the verb's: it has options of the same names.
     .enablePositionalOptions()
-    .description(
-      "plan a change for all tenants, and apply it in waves that stop by themselves (exit code 0: all as declared, 2: something is left to do, 3: refused, 1: error or a tenant failed)",
-    )
+    .description("plan a change for all tenants, and apply it in waves that stop by themselves")
     .argument("[file]", "the targets file", DEFAULT_FILE)
     .option("--yes", "apply it; without it, the plan is only shown")
     .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
@@ -77,53 +78,124 @@ export function rolloutCommand(): Command {
     .action(verb(rollout));
   withRunOptions(withSelection(command));
   command.addCommand(
-    withRunOptions(new Command("continue"))
-      .description("go on with a rollout that waits at a gate or after the wave that --until named")
-      .argument("[id]", "the rollout, or the beginning of its id (default: the newest that waits)")
-      .action(
-        verb(async (id: string | undefined, options: RunOptions) => await goOn(id, options, "continue")),
-      ),
+    withHelp(
+      withRunOptions(new Command("continue"))
+        .description("go on with a rollout that waits at a gate or after the wave that --until named")
+        .argument("[id]", "the rollout, or the beginning of its id (default: the newest that waits)")
+        .action(
+          verb(async (id: string | undefined, options: RunOptions) => await goOn(id, options, "continue")),
+        ),
+      {
+        examples: [
+          { does: "the newest that waits", line: "rollout continue" },
+          {
+            does: "and wait again after the wave early",
+            line: "rollout continue 20261121-0800-7f3a91 --until early",
+          },
+        ],
+        exits: {
+          0: "all tenants are as declared",
+          1: "an error, or a tenant failed",
+          2: "something is left to do: no --yes, a gate, an interruption",
+          3: "refused by a guard or by --fail-on, or not what was reviewed",
+        },
+      },
+    ),
   );
   command.addCommand(
-    withJournal(new Command("status"))
-      .description("show how far a rollout is, and what became of each tenant")
-      .argument("[id]", "the rollout, or the beginning of its id (default: the newest)")
-      .option("--list", "list all rollouts, a line each")
-      .option("--json [file]", "as JSON, printed or into a file")
-      .option("--markdown <file>", "write the report as Markdown")
-      .option("--html <file>", "write the report as one page")
-      .action(verb(status)),
+    withHelp(
+      withJournal(new Command("status"))
+        .description("show how far a rollout is, and what became of each tenant")
+        .argument("[id]", "the rollout, or the beginning of its id (default: the newest)")
+        .option("--list", "list all rollouts, a line each")
+        .option("--json [file]", "as JSON, printed or into a file")
+        .option("--markdown <file>", "write the report as Markdown")
+        .option("--html <file>", "write the report as one page")
+        .action(verb(status)),
+      {
+        examples: [
+          { does: "the newest", line: "rollout status" },
+          { does: "all of the journal", line: "rollout status --list" },
+          { does: "for a script", line: "rollout status 20261121-0800-7f3a91 --json" },
+        ],
+        exits: {
+          0: "all tenants are as declared",
+          1: "an error, or a tenant failed",
+          2: "it is under way, or waits",
+        },
+      },
+    ),
   );
   command.addCommand(
-    withRunOptions(withSelection(new Command("rollback")))
-      .description(
-        "take a rollout back: each tenant to what it held before, in the order of its waves and without their waiting",
-      )
-      .argument(
-        "[id]",
-        "the rollout, or the beginning of its id (default: the newest that began a tenant, and is not taken back)",
-      )
-      .option(
-        "--to <revision>",
-        "to the files of this revision of git instead, and with all that the waves wait for",
-      )
-      .option("--yes", "apply it; without it, the plan is only shown")
-      .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
-      .addOption(failOnOption())
-      .action(verb(rollback)),
+    withHelp(
+      withRunOptions(withSelection(new Command("rollback")))
+        .description(
+          "take a rollout back: each tenant to what it held before, in the order of its waves and without their waiting",
+        )
+        .argument(
+          "[id]",
+          "the rollout, or the beginning of its id (default: the newest that began a tenant, and is not taken back)",
+        )
+        .option(
+          "--to <revision>",
+          "to the files of this revision of git instead, and with all that the waves wait for",
+        )
+        .option("--yes", "apply it; without it, the plan is only shown")
+        .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
+        .addOption(failOnOption())
+        .action(verb(rollback)),
+      {
+        examples: [
+          { does: "see what would be taken back", line: "rollout rollback" },
+          { does: "take it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
+          { does: "to the files of a revision", line: "rollout rollback --to v1.4.0 --yes" },
+        ],
+        exits: {
+          0: "all tenants are as declared",
+          1: "an error, or a tenant failed",
+          2: "something is left to do: no --yes, a gate, an interruption",
+          3: "refused by a guard or by --fail-on, or not what was reviewed",
+        },
+      },
+    ),
   );
   command.addCommand(
-    withJournal(new Command("stop"))
-      .description(
-        "have a rollout begin nothing more; one that waits, was stopped or was interrupted is given up",
-      )
-      .argument(
-        "[id]",
-        "the rollout, or the beginning of its id (default: the newest that is under way, else that is not through)",
-      )
-      .action(verb(stop)),
+    withHelp(
+      withJournal(new Command("stop"))
+        .description(
+          "have a rollout begin nothing more; one that waits, was stopped or was interrupted is given up",
+        )
+        .argument(
+          "[id]",
+          "the rollout, or the beginning of its id (default: the newest that is under way, else that is not through)",
+        )
+        .action(verb(stop)),
+      {
+        examples: [
+          { does: "begin nothing more; what is under way is finished", line: "rollout stop" },
+          { does: "give up one that waits", line: "rollout stop 20261121-0800-7f3a91" },
+        ],
+        exits: {
+          0: "it begins nothing more, or is given up",
+          1: "an error",
+        },
+      },
+    ),
   );
-  return command;
+  return withHelp(command, {
+    examples: [
+      { does: "show the plan for all tenants; nothing is changed", line: "rollout tenants.yaml" },
+      { does: "apply just what was reviewed", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
+      { does: "only the canaries", line: "rollout --label ring=canary --yes" },
+      { does: "go on after an interruption", line: "rollout --resume" },
+    ],
+    exits: {
+      0: "all tenants are as declared",
+      1: "an error, or a tenant failed",
+      2: "something is left to do: no --yes, a gate, an interruption",
+      3: "refused by a guard or by --fail-on, or not what was reviewed",
+    },
+  });
 }
 
 function withJournal(command: Command): Command {
@@ -162,6 +234,7 @@ function withRunOptions(command: Command): Command {
 }
 
 async function rollout(file: string, options: RolloutOptions, command: Command): Promise<ExitCode> {
+  refuseMisspeltVerb(file, command);
   if (options.resume !== undefined) {
     const given = ["only", "label", "planDigest", "today", "alwaysRunEngine"].filter(
       (name) => command.getOptionValueSource(name) === "cli",
@@ -194,6 +267,14 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     for (const finding of planned.findings) console.error(harmless(findingText(finding)));
     return await decide(rollouts, planned, options);
   });
+}
+
+/** A verb with a slip in it stands where a file may stand. */
+function refuseMisspeltVerb(file: string, command: Command): void {
+  if (/[./\\]/.test(file) || existsSync(file)) return;
+  const verbs = command.commands.map((verb) => verb.name());
+  const meant = nearestName(file, verbs);
+  if (meant !== undefined) command.error(`error: unknown command '${file}'; did you mean ${meant}?`);
 }
 
 /** Shows a plan, and runs it when nothing keeps it from that and it is to be run. What is not begun is forgotten. */

@@ -1,37 +1,54 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import type { RateLimit, RetryAfter, Sandbox, SandboxOptions } from "../sandbox";
 import { harmless, printable } from "../settings/text";
+import { withHelp } from "./verb-help";
 
 /**
  * `email-security sandbox`: runs the service's sandbox on 127.0.0.1 until SIGINT or SIGTERM. An option or a data file
  * that can't be used is told on stderr, with exit code 1.
  */
 export function sandboxCommand(): Command {
-  return new Command("sandbox")
-    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-    .description("run a local email-security service with made-up tenants, on 127.0.0.1 only")
-    .option("--port <number>", "port to listen on (default: any free one)", portNumber)
-    .option(
-      "--data <file>",
-      "SQLite file that keeps the data between runs (default: memory); its half year of mail is made once, when it is first asked for, so an old file's last week is empty",
-    )
-    .option("--scenario <name>", 'what a new sandbox holds: "acme" or "empty" (default: "acme")')
-    .option(
-      "--threats <number>",
-      "threats in a tenant's half year of mail (default: the scenario's)",
-      wholeNumber,
-    )
-    .option(
-      "--rate-limit <rate>",
-      'requests a tenant may send, such as "10/s" or "90/m" (default: no limit)',
-      rate,
-    )
-    .addOption(
-      new Option("--retry-after <form>", "what a 429 says about when to ask again")
-        .choices(retryAfterForms)
-        .default("seconds"),
-    )
-    .action(run);
+  return withHelp(
+    new Command("sandbox")
+      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .description("run a local email-security service with made-up tenants, on 127.0.0.1 only")
+      .option("--port <number>", "port to listen on (default: any free one)", portNumber)
+      .option(
+        "--data <file>",
+        "SQLite file that keeps the data between runs (default: memory); its half year of mail is made once, when it is first asked for, so an old file's last week is empty",
+      )
+      .option("--scenario <name>", 'what a new sandbox holds: "acme" or "empty" (default: "acme")')
+      .option(
+        "--threats <number>",
+        "threats in a tenant's half year of mail (default: the scenario's)",
+        wholeNumber,
+      )
+      .option(
+        "--rate-limit <rate>",
+        'requests a tenant may send, such as "10/s" or "90/m" (default: no limit)',
+        rate,
+      )
+      .addOption(
+        new Option("--retry-after <form>", "what a 429 says about when to ask again")
+          .choices(retryAfterForms)
+          .default("seconds"),
+      )
+      .action(run),
+    {
+      examples: [
+        { does: "with made-up tenants, till Ctrl-C", line: "sandbox" },
+        {
+          does: "empty lists that are kept between runs",
+          line: "sandbox --scenario empty --data sandbox.db --port 8080",
+        },
+        { does: "to see how a program bears a limit", line: "sandbox --rate-limit 10/s --retry-after date" },
+      ],
+      exits: {
+        0: "it was asked to end",
+        1: "an option or a data file can't be used",
+      },
+    },
+  );
 }
 
 interface CommandOptions extends Pick<SandboxOptions, "port" | "data" | "scenario" | "threats"> {

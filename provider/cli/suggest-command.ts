@@ -5,28 +5,46 @@ import type { Suggestion, SuggestionKind } from "../gitops/suggest";
 import { harmless, printable } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { defaultFile, wholeNumber } from "./plan-options";
+import { withHelp } from "./verb-help";
 
 /**
  * `email-security suggest`: what the tenant's mail suggests for its settings files, each with its evidence, and a patch.
  * Exit code 0 when there is nothing or all was written, 2 when there are suggestions, 1 for an error.
  */
 export function suggestCommand(): Command {
-  return new Command("suggest")
-    .configureOutput({ outputError: (text, write) => write(harmless(text)) })
-    .description(
-      "suggest VIPs, denies, and allows and entries that can go, with a patch of the settings files",
-    )
-    .argument("[file]", "settings file (default: settings.yaml, or the only one in settings)")
-    .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
-    .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
-    .addOption(new Option("--only <kind...>", "only these kinds").choices(KINDS))
-    .option("--most <number>", "most suggestions of a kind; run again for the rest", wholeNumber, 100)
-    .option("--write", "write the suggestions into the files")
-    .option(
-      "--patch <file>",
-      "write the patch to a file, or - for stdout and nothing else; `git apply` takes it",
-    )
-    .action(verb(run));
+  return withHelp(
+    new Command("suggest")
+      .configureOutput({ outputError: (text, write) => write(harmless(text)) })
+      .description(
+        "suggest VIPs, denies, and allows and entries that can go, with a patch of the settings files",
+      )
+      .argument("[file]", "settings file (default: settings.yaml, or the only one in settings)")
+      .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
+      .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
+      .addOption(new Option("--only <kind...>", "only these kinds").choices(KINDS))
+      .option("--most <number>", "most suggestions of a kind; run again for the rest", wholeNumber, 100)
+      .option("--write", "write the suggestions into the files")
+      .option(
+        "--patch <file>",
+        "write the patch to a file, or - for stdout and nothing else; `git apply` takes it",
+      )
+      .action(verb(run)),
+    {
+      examples: [
+        { does: "look, and see the patch", line: "suggest settings/acme.yaml" },
+        {
+          does: "only people to make VIPs, and denies, of the last week",
+          line: "suggest --only vip deny --days 7",
+        },
+        { does: "write them into the files", line: "suggest --write" },
+      ],
+      exits: {
+        0: "there is nothing to suggest, or all was written",
+        1: "an error",
+        2: "there are suggestions",
+      },
+    },
+  );
 }
 
 const KINDS: readonly SuggestionKind[] = [

@@ -5,6 +5,7 @@ import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import { DATABASE_DEFAULT, journalPlace } from "./journal-place";
 import { wholeNumber } from "./plan-options";
+import { withHelp } from "./verb-help";
 
 interface WorkerOptions {
   readonly database?: string;
@@ -16,17 +17,29 @@ interface WorkerOptions {
  * Exit codes: 0 it was asked to end; 1 error.
  */
 export function workerCommand(): Command {
-  return new Command("worker")
-    .description(
-      "change tenants of rollouts that are conducted elsewhere; any number of machines may take part",
-    )
-    .option("--database <address>", `the journal: postgres://… (${DATABASE_DEFAULT})`)
-    .option(
-      "--concurrency <number>",
-      "how many tenants at once (default: as this machine's cores and memory allow)",
-      wholeNumber,
-    )
-    .action(verb(work));
+  return withHelp(
+    new Command("worker")
+      .description(
+        "change tenants of rollouts that are conducted elsewhere; any number of machines may take part",
+      )
+      .option("--database <address>", `the journal: postgres://… (${DATABASE_DEFAULT})`)
+      .option(
+        "--concurrency <number>",
+        "how many tenants at once (default: as this machine's cores and memory allow)",
+        wholeNumber,
+      )
+      .action(verb(work)),
+    {
+      examples: [
+        { does: "with the journal in EMAIL_SECURITY_DATABASE", line: "worker" },
+        { does: "two tenants at a time", line: "worker --concurrency 2" },
+      ],
+      exits: {
+        0: "it was asked to end",
+        1: "an error",
+      },
+    },
+  );
 }
 
 async function work({ database, concurrency }: WorkerOptions): Promise<ExitCode> {

@@ -1,0 +1,147 @@
+import type { Explanations } from "./explanation";
+
+/** Of settings files, tables, plans, and what is written from a tenant. */
+export const FILE_ERRORS = {
+  ERR_SETTINGS_FILE: {
+    means: "A settings file has mistakes, each told at its line. Nothing was asked of the service.",
+    example: [
+      "settings.yaml can't be used: it has 2 mistakes.",
+      '  settings.yaml:3:5 error: value "https://evil.example/login" is a URL, not a domain, an IP address or a mailbox; write "evil.example" (invalid-value)',
+      '  settings.yaml:4:1 error: "vip" is no key here; did you mean vips? (unknown-key)',
+    ].join("\n"),
+    causes: [
+      "a slip in a key or a value",
+      "a value that is declared twice, differently",
+      "a file that is to be included and is not there",
+    ],
+    remedies: ["Mend each line that is named; `lint` shows the same, and in an editor the JSON schema does."],
+    next: "email-security lint",
+  },
+  ERR_SETTINGS_EDIT: {
+    means: "A settings file can't be edited piece by piece, so nothing was written.",
+    example:
+      "The settings file can't be edited, and nothing was written: its deny is written in a way that can't be changed line by line.",
+    causes: [
+      "YAML that a line can't be added to or taken from: another style of keys, a section that is no list",
+      "a mistake in the file, which has to be mended first",
+    ],
+    remedies: ["Change by hand what the message names."],
+    next: "email-security lint",
+  },
+  ERR_SETTINGS_WRITE: {
+    means: "A file could not be written, and is as it was.",
+    example:
+      "\"file/settings.yaml\" can't be written, and is as it was: ENOTDIR: not a directory, lstat '/work/acme/file/settings.yaml'",
+    causes: [
+      "the folder or the file is read-only, or another user's",
+      "the disk is full",
+      "a folder has the name of the file",
+    ],
+    remedies: ["Mend what the system's words name."],
+    next: "ls -ld settings",
+  },
+  ERR_NO_SETTINGS: {
+    means: "There is no settings file where one is looked for: `settings.yaml`, or the folder `settings`.",
+    example: "There is no folder settings here, and no settings.yaml. Name the settings files.",
+    causes: ["the command runs in another folder than the repository's", "the files have other names"],
+    remedies: [
+      "Go to the repository's folder, or name the file.",
+      "Where there is none yet, `init` writes a repository, and `export` a tenant's files.",
+    ],
+    next: "email-security init FOLDER",
+  },
+  ERR_CSV: {
+    means: "A table has mistakes, each told at its row. Nothing was written.",
+    example: [
+      "The table can't be used: it has a mistake, and nothing was written.",
+      '  row 2, column "value": "evil example" is not a domain: it holds a space (one entry holds one value)',
+    ].join("\n"),
+    causes: [
+      "a column whose name means nothing here",
+      "a value that is no domain, address or mailbox",
+      "a quote without its partner",
+      "a row that puts on one list what stands on the other",
+    ],
+    remedies: [
+      "Mend the rows that are named, or leave them out.",
+      "Where rows do not say which list they are for, say `--list`.",
+    ],
+    next: "email-security csv import TABLE --to settings.yaml --dry-run",
+  },
+  ERR_INIT: {
+    means: "The repository can't be written; nothing was.",
+    example: [
+      'Nothing was written: a file is in the way in "acme". Move it away, or choose another folder.',
+      "  README.md",
+    ].join("\n"),
+    causes: ["the folder holds files of the same names", "a name that can't be a tenant's"],
+    remedies: [
+      "Choose another folder, or move away what is in the way.",
+      "Give a name of lower-case letters, digits and dashes: `--name`.",
+    ],
+    next: "email-security init FOLDER --name NAME",
+  },
+  ERR_EXPORT: {
+    means: "What would be written does not read back as what the tenant holds, so nothing was written.",
+    example: [
+      "The export does not read back as what the tenant holds, so nothing was written. This is a mistake of email-security; please report it: settings.yaml can't be used: it has a mistake.",
+      '  settings.yaml:6:5 error: "no domain" is not a domain: it holds a space (one entry holds one value) (invalid-value)',
+    ].join("\n"),
+    causes: ["a mistake of this package"],
+    remedies: [
+      "Report it with the message; leave out of it what is confidential.",
+      "Remove the entry that it names in the console, or declare the tenant by hand.",
+    ],
+    next: "email-security --version",
+  },
+  ERR_EXPORT_EXISTS: {
+    means: "The files of an export are there already. Nothing was written.",
+    example:
+      '"settings" has settings.yaml, vips.yaml, allow.yaml, deny.yaml already, and nothing was written. Give another folder, or --force to write over them.',
+    causes: ["an earlier export into the same folder"],
+    remedies: ["Give another folder, and compare the two; or write over the files: `--force`."],
+    next: "email-security export --to ANOTHER",
+  },
+  ERR_EXPORT_OPTION: {
+    means:
+      "The options of `export` do not say what is to be written, or contradict each other. Nothing was read.",
+    example:
+      "Say what to write: --to <folder> for settings files, --pulumi-import <file> for the file that `pulumi import` takes, or both.",
+    causes: ["neither `--to` nor `--pulumi-import` is given", "a domain in `--own-domains` with a slip"],
+    remedies: ["Say where to write."],
+    next: "email-security export --to settings",
+  },
+  ERR_PLAN_MOVED: {
+    means: "What would be done is not what was reviewed. Nothing of it was changed.",
+    example: [
+      "What is declared is not what was reviewed: the files changed since, or something in them has expired.",
+      '  deny worse.example: is not there, and would be deny: "INC-8"; the review did not show it',
+      "Nothing was changed. Make a plan of it as it is now, and have that reviewed.",
+    ].join("\n"),
+    causes: [
+      "somebody changed the tenant or the files since the review",
+      "an entry has expired since, or the plan was made for another day",
+      "the plan is of another stack or tenant",
+    ],
+    remedies: ["Make the plan anew, look at what moved, and have it reviewed."],
+    next: "email-security plan --stack STACK --json plan.json",
+  },
+  ERR_PLAN_DIGEST: {
+    means:
+      "The digest that was given is no digest of a plan, or of another plan than the file that was given with it. Nothing was changed.",
+    example: [
+      '"5d3c0f6a" is no digest of a plan; it begins with v2- and stands at the end of the plan.',
+      "Nothing was changed.",
+    ].join("\n"),
+    causes: [
+      "a digest that was cut off when it was copied",
+      "a digest and a `--plan` file of two different plans",
+      "a digest of an earlier release",
+    ],
+    remedies: [
+      "Copy the digest whole: it is the last line of the plan.",
+      "Or give the plan's JSON alone: `--plan plan.json`.",
+    ],
+    next: "email-security plan --stack STACK --json plan.json",
+  },
+} as const satisfies Explanations;

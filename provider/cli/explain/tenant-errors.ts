@@ -1,0 +1,158 @@
+import type { Explanations } from "./explanation";
+
+/** Of what a resource does at its tenant. */
+export const TENANT_ERRORS = {
+  ERR_EXISTS: {
+    means: "An entry is there already, with other arguments than declared. Nothing was changed.",
+    example: [
+      "evil.example can't be created on the deny list: there is an entry already, with another comment.",
+      '  there     evil.example on the deny list (id ade_7q2m, scope "global", comment "by hand", made by Dana Reyes (console) at 2026-11-21T08:00:00Z)',
+      '  declared  evil.example on the deny list (scope "global", comment "INC-7")',
+      "Nothing was changed. Say `adopt: true` to take it over and change it to what is declared, or declare it as it stands, or remove it in the console.",
+    ].join("\n"),
+    causes: ["somebody made it in the console", "another stack or another resource declares the same value"],
+    remedies: [
+      "To take it over and change it: say `adopt: true`.",
+      "To keep it as it is: declare it as the message shows it.",
+      "To begin anew: remove it in the console.",
+    ],
+    next: "pulumi up --refresh",
+  },
+  ERR_IMPORT: {
+    means:
+      "What was to be imported is not there, is there several times, or can't be declared. Nothing was imported.",
+    example:
+      '"Lena Hartmann" names no VIP: "Lena Hartmann" is not a mailbox: it has no @. A VIP is imported by its mailbox. Nothing was imported.',
+    causes: [
+      "an id or a value with a slip",
+      "a value that stands on the list in several scopes",
+      "the key is of another tenant",
+    ],
+    remedies: [
+      "Name it as the message says: by its id, by its value with its scope, or a VIP by its mailbox.",
+      "`email-security export` lists what is there.",
+    ],
+    next: "email-security export --to exported",
+  },
+  ERR_OTHER_TENANT: {
+    means:
+      "The key is of another tenant than the stack, or the files, are of, as it seems. Nothing was changed, at either.",
+    example:
+      'The key reaches another tenant than it is meant for, as it seems: its own people have mailboxes of "acme.example", and none of the own domains that are configured (ownDomains). No file was written. Check whose key it is. Where it is the right one, add its domain to ownDomains.',
+    causes: [
+      "the key of another tenant is in the environment",
+      "the stack is not the one that was meant",
+      "the tenant was emptied on purpose, or its people have other domains now",
+      "what is to be deleted belongs to another address or `Provider` than this run reaches",
+    ],
+    remedies: [
+      "Check whose key it is, and which stack is selected.",
+      "Where a new domain is the tenant's own, add it to `EMAIL_SECURITY_OWN_DOMAINS`.",
+      "Where the tenant really was emptied, say so for one run: `EMAIL_SECURITY_ACCEPT_EMPTY_TENANT=true`.",
+    ],
+    next: "email-security doctor",
+  },
+  ERR_MOVED: {
+    means:
+      "An entry to delete is no longer where it was shown: somebody moved or changed it. It was left as it is.",
+    example:
+      'The entry to delete, evil.example on the allow list, was moved in the meantime: there is evil.example on the deny list (id ade_7q2m, scope "global", comment "INC-7", made by Pulumi (ci) at 2026-11-21T08:00:00Z). Deleting it is not what was shown, so nothing was deleted. A refresh shows it; then run again.',
+    causes: ["a colleague moved it to the other list since the last refresh"],
+    remedies: ["Refresh, look at what is there now, and decide anew."],
+    next: "pulumi up --refresh",
+  },
+  ERR_WRONG_LIST: {
+    means:
+      "The service put an entry on the other list than it was asked to. It was removed at once, or the message says that it could not be.",
+    example:
+      'The service was asked to put "evil.example" on the deny list and answered with evil.example on the allow list (id ade_7q2m, scope "global", comment "INC-7", made by Pulumi (ci) at 2026-11-21T08:00:00Z). That entry was removed again at once; nothing is left behind.',
+    causes: ["a mistake of the service, or of something between"],
+    remedies: [
+      "Look at the entry in the service's console.",
+      "Tell those who run the service what the message says.",
+    ],
+    next: "pulumi up --refresh",
+  },
+  ERR_NOT_APPLIED: {
+    means: "The service answered success, and what it holds is not what it was asked for.",
+    example:
+      'The service answered success to the change of comment of "evil.example", but comment is not as asked: there is evil.example on the deny list (id ade_7q2m, scope "global", no comment, made by Pulumi (ci) at 2026-11-21T08:00:00Z). Look at it in the console, then run again with a refresh.',
+    causes: [
+      "a field that the service takes, and does not keep",
+      "somebody else changes the same entry at the same time",
+      "a mistake of the service",
+    ],
+    remedies: [
+      "Look at the entry in the service's console.",
+      "Where it stays so, declare what the service keeps, or tell those who run it.",
+    ],
+    next: "pulumi up --refresh",
+  },
+  ERR_EXCLUDED: {
+    means: "A mailbox was added, and is no VIP all the same: an exclusion of it still stands.",
+    example:
+      "lena.hartmann@acme.example was added and the service answered success, but its list does not show it as a VIP: an exclusion of the mailbox still stands. Clear the exclusion in the service's console, then run again.",
+    causes: [
+      "the mailbox was removed from the VIPs before, in the console or by a run; the service writes an exclusion then",
+    ],
+    remedies: ["Clear the exclusion in the service's console."],
+    next: "pulumi up --refresh",
+  },
+  ERR_AUTO_DETECTED: {
+    means: "The mailbox is a VIP by automatic detection, and the service stores no comment for it.",
+    example:
+      "olivia.park@acme.example is a VIP by automatic detection, and the service stores no comment for it (it answered 404 to the comment, before and after the mailbox was added explicitly). It is a VIP all the same. Leave `comment` out of the declaration, and keep the reason in a comment of the program.",
+    causes: ["a `comment` is declared for a VIP that the service found by itself"],
+    remedies: [
+      "Leave `comment` out of the declaration, and keep the reason in a comment of the program or file.",
+    ],
+    next: "pulumi up --refresh",
+  },
+  ERR_GUARD: {
+    means: "A run would remove more of a list than it may. Nothing was removed.",
+    example: [
+      "entries would lose 59 of 59 entries (100 %), all there are. A list is never emptied without being told so.",
+      "  - deny bad-0000.example",
+      "  - deny bad-0001.example",
+      "  - deny bad-0002.example",
+      "  - deny bad-0003.example",
+      "  - deny bad-0004.example",
+      "  … and 54 more",
+      "Nothing was changed. If you did not mean this, look at what the program reads: a file cut short, a filter, a wrong stack.",
+      "If you mean it, write one of these at the list:",
+      "  confirmRemovals: 59   lets this one run do it; take it away afterwards.",
+      "  maxRemovalFraction: 1   lets every run remove all there is.",
+    ].join("\n"),
+    causes: [
+      "lines that went missing in a merge, or a file that is no longer included",
+      "a large removal that is meant",
+    ],
+    remedies: [
+      "Look at what would be removed.",
+      "Where all of it is meant, say so for this one change: `confirmRemovals`, with the number that the message gives.",
+    ],
+    next: "pulumi preview --diff",
+  },
+  ERR_LIST_NOT_APPLIED: {
+    means:
+      "A part of a list could not be brought to what is declared. The rest was, and the state says which.",
+    example: [
+      "1 of 3 entries could not be brought to what is declared; the reasons are below. Everything else is as declared, and the stack's state holds what the service said is there. Mend them, or just run again: a run does only what is left.",
+      "deny bad-0001.example: POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 400: the value is on a list of ours. The service found the request invalid; nothing was changed. [ERR_BAD_REQUEST]",
+    ].join("\n"),
+    causes: ["one of the reasons below the message, each with a code of its own"],
+    remedies: [
+      "Look up the codes of the reasons, and mend them.",
+      "Run again: a run does only what is left.",
+    ],
+    next: "pulumi up --refresh",
+  },
+  ERR_NOT_TRIED: {
+    means: "A part of a list was left for the next run, since others had failed in a way that would go on.",
+    example:
+      "36 more (deny bad-0064.example, deny bad-0065.example, deny bad-0066.example, deny bad-0067.example, deny bad-0068.example, … and 31 more): not tried, after others had failed: POST /api/v1/settings/allow_deny_entries at https://mail-security.example answered 403: this key may only read. The service does not accept this API key here; check the key, and that it belongs to this address and tenant.",
+    causes: ["the service is down, refuses the key, or asks to wait; the failure that is quoted says which"],
+    remedies: ["Look up the code of the failure that is quoted, and mend that."],
+    next: "pulumi up --refresh",
+  },
+} as const satisfies Explanations;

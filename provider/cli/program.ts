@@ -1,0 +1,86 @@
+import { Command } from "commander";
+import { harmless } from "../settings/text";
+import { applyCommand } from "./apply-command";
+import { completeCommand, completionCommand } from "./completion-command";
+import { csvCommand } from "./csv-command";
+import { doctorCommand } from "./doctor-command";
+import { driftCommand } from "./drift-command";
+import { explainCommand } from "./explain-command";
+import { exportCommand } from "./export-command";
+import { initCommand } from "./init-command";
+import { lintCommand } from "./lint-command";
+import { packageVersion } from "./package-version";
+import { planCommand } from "./plan-command";
+import { rolloutCommand } from "./rollout-command";
+import { sandboxCommand } from "./sandbox-command";
+import { suggestCommand } from "./suggest-command";
+import { exampleLines } from "./verb-help";
+import { workerCommand } from "./worker-command";
+
+/** One of each group of verbs. */
+export const EXAMPLES = [
+  { does: "find what is wrong in the settings files", line: "lint" },
+  { does: "see what a run would change at the tenant", line: "plan settings/acme.yaml --stack acme" },
+  { does: "plan one change for many tenants", line: "rollout tenants.yaml" },
+  { does: "learn what an error means, and what to do", line: "explain ERR_EXISTS" },
+];
+
+/** The `email-security` command: its verbs, by what people do with them. */
+export function program(): Command {
+  const all = bare()
+    .addCommand(completionCommand())
+    .addCommand(completeCommand(bare), { hidden: true })
+    .addHelpText("after", () => `\n${["Examples:", ...exampleLines(EXAMPLES)].join("\n")}`);
+  forEachVerb(all, (verb) =>
+    verb.configureOutput({ outputError: (text, write) => write(harmless(inOurStyle(text, verb))) }),
+  );
+  return all;
+}
+
+/** Without what completes it. */
+function bare(): Command {
+  return (
+    new Command("email-security")
+      .description("VIP employees and the allow/deny list of an email-security tenant, in code")
+      .version(packageVersion())
+      // What stands after a verb is the verb's, however deep: `rollout status --json` is not the `--json` of `rollout`.
+      .enablePositionalOptions()
+      .commandsGroup("Settings files:")
+      .addCommand(initCommand())
+      .addCommand(lintCommand())
+      .addCommand(csvCommand())
+      .commandsGroup("A tenant:")
+      .addCommand(planCommand())
+      .addCommand(applyCommand())
+      .addCommand(driftCommand())
+      .addCommand(exportCommand())
+      .addCommand(suggestCommand())
+      .commandsGroup("Many tenants:")
+      .addCommand(rolloutCommand())
+      .addCommand(workerCommand())
+      .commandsGroup("Help, and trying out:")
+      .addCommand(doctorCommand())
+      .addCommand(explainCommand())
+      .addCommand(sandboxCommand())
+      .helpCommand("help [command]", "show the help of a verb")
+  );
+}
+
+/** Calls back for a command and all its verbs, however deep. */
+export function forEachVerb(command: Command, work: (verb: Command) => void): void {
+  work(command);
+  for (const verb of command.commands) forEachVerb(verb, work);
+}
+
+/** A mistake in the command line in one sentence: with the name that was meant, else where the names are told. */
+function inOurStyle(text: string, verb: Command): string {
+  const [, mistake, meant] = /^(error: unknown [^;\n]+)\n(?:\(Did you mean (.+)\?\)\n)?$/.exec(text) ?? [];
+  if (mistake === undefined) return text;
+  const where = `\`${pathOf(verb)} --help\` lists all`;
+  return `${mistake}; ${meant === undefined ? where : `did you mean ${meant}?`}\n`;
+}
+
+/** What somebody types for a verb: `email-security rollout status`. */
+export function pathOf(verb: Command): string {
+  return verb.parent === null ? verb.name() : `${pathOf(verb.parent)} ${verb.name()}`;
+}

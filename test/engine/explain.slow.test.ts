@@ -1,0 +1,92 @@
+import { afterAll, afterEach, beforeAll, it } from "vitest";
+import type { ErrorCode } from "../../provider/cli/explain/explanations";
+import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
+import { baselineOf, type EndedCommand, Fleet } from "../support/fleet";
+import { type BY_ENGINE, expectExample, type Provocations, type Provoked } from "../support/provoked";
+
+/*
+ * Errors that it takes the real engine to provoke: their codes, and that what `email-security explain` shows as an example is
+ * what comes. One after the other, over one fleet.
+ */
+
+type MaybeResponse = ServiceResponse | undefined;
+
+let fleet: Fleet;
+let atRequest: (request: ServiceRequest) => MaybeResponse | Promise<MaybeResponse> = () => undefined;
+/** Lets go of what a test keeps waiting, however it ended. */
+let release = (): void => {};
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ tenants: 3, sandbox: { intercept: (request) => atRequest(request) } });
+});
+
+afterEach(() => {
+  atRequest = () => undefined;
+  release();
+});
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+/** Why the first tenant failed, as the report tells it. */
+function ofTenant(run: EndedCommand): Provoked {
+  return run.report().tenants.find(({ error }) => error !== undefined)?.error ?? run.output;
+}
+
+const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
+  ERR_ROLLOUT_PLAN: async () => (await fleet.begin({ T0_KEY: "mistyped" }, "rollout").ended).stderr,
+  ERR_ROLLOUT_DIGEST: async () =>
+    (await fleet.rollout("--only", "t0", "--yes", "--plan-digest", "r2-b83ebbb98a7b8f56")).stderr,
+  ERR_ROLLOUT_NOT_AS_DECLARED: async () => {
+    // It answers success, and does nothing.
+    atRequest = ({ method, path, body }) => {
+      if (method !== "POST" || !path.endsWith("/allow_deny_entries")) return undefined;
+      const { value } = body as { value: string };
+      const row = { id: `ade_${value}`, list: "deny", entry_type: "domain", value, verdict_scope: "global" };
+      return { status: 201, body: { status: 201, results: row } };
+    };
+    return ofTenant(await fleet.rollout("--only", "t0", "--yes"));
+  },
+  ERR_ROLLOUT_TAKEN_BACK: async () => {
+    await fleet.rollout("stop");
+    await fleet.rollout("--only", "t1", "--yes");
+    await fleet.baseline([...baselineOf(), "wrong.example"]);
+    await fleet.rollout("--only", "t1", "--yes");
+    await fleet.rollout("rollback", "--yes");
+    const again = await fleet.rollout("--only", "t1", "--yes");
+    await fleet.baseline(baselineOf());
+    return again.stderr;
+  },
+  ERR_STACK_LOCKED: async () => {
+    const { promise: released, resolve } = Promise.withResolvers<undefined>();
+    release = () => resolve(undefined);
+    const reached = new Promise<void>((done) => {
+      atRequest = async ({ method }) => {
+        if (method !== "POST") return undefined;
+        done();
+        return await released;
+      };
+    });
+    await fleet.pulumi("t2", "stack", "init").ended;
+    const person = fleet.pulumi("t2", "up", "--yes", "--skip-preview");
+    await reached;
+    const impatient = await fleet.rollout("--only", "t2", "--yes", "--lock-wait", "1");
+    release();
+    await person.ended;
+    return ofTenant(impatient);
+  },
+  ERR_STACK_FOREIGN: async () => {
+    await fleet.rollout("stop");
+    await fleet.write(
+      "index.ts",
+      'import { AllowDenyEntry } from "pulumi-email-security";\nnew AllowDenyEntry("single", { list: "deny", value: "evil.example" });\n',
+    );
+    await fleet.pulumi("t2", "up", "--yes", "--skip-preview").ended;
+    return ofTenant(await fleet.rollout("--only", "t2"));
+  },
+};
+
+it.each(Object.entries(PROVOKED))("%s comes, as its example shows", async (code, provoke) => {
+  expectExample(code as ErrorCode, await provoke(fleet.folder));
+});

@@ -1,0 +1,92 @@
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { COMMAND } from "../../support/command-line";
+import { compiled } from "../../support/compile-cache";
+
+/*
+ * The scripts of completion, sourced by the real shells, on a terminal as people have it (that of `script`, of util-linux).
+ */
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "email-security-completion-"));
+  mkdirSync(join(folder, "bin"));
+  mkdirSync(join(folder, "settings"));
+  writeFileSync(join(folder, "settings/acme.yaml"), "version: 1\n");
+  writeFileSync(
+    join(folder, "bin/email-security"),
+    `#!/bin/sh\nexec "${process.execPath}" "${COMMAND}" "$@"\n`,
+  );
+  chmodSync(join(folder, "bin/email-security"), 0o755);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+
+function environment(): NodeJS.ProcessEnv {
+  return {
+    PATH: `${join(folder, "bin")}:${process.env["PATH"]}`,
+    HOME: folder,
+    TERM: "dumb",
+    PS1: "$ ",
+    ...compiled(),
+  };
+}
+
+const has = (program: string): boolean => spawnSync(program, ["--version"]).error === undefined;
+
+/** What stands in the line once it is typed and completed: it goes to `echo` instead of being run. */
+async function completed(shell: string, set: string, line: string): Promise<string> {
+  const child = spawn("script", ["-qec", shell, "/dev/null"], { cwd: folder, env: environment() });
+  let output = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    output += text;
+  });
+  child.stdin.write(`${set}; echo rea""dy\n`);
+  await expect.poll(() => output, { timeout: 30_000 }).toContain("ready");
+  // A tab, the beginning of the line, and what makes of it a text.
+  child.stdin.write(`${line}\t`);
+  child.stdin.write('\u0001echo "told: \u0005"\nexit\n');
+  await new Promise((done) => child.once("close", done));
+  return /^told: (.*?)\s*$/m.exec(output)?.[1] ?? output;
+}
+
+const LINES: [typed: string, whole: string][] = [
+  ["email-security roll", "email-security rollout"],
+  ["email-security rollout stat", "email-security rollout status"],
+  ["email-security plan --evid", "email-security plan --evid"],
+  ["email-security plan --max", "email-security plan --max-pages"],
+  ["email-security lint --format js", "email-security lint --format json"],
+  ["email-security lint settings/ac", "email-security lint settings/acme.yaml"],
+  ["email-security csv export --out sett", "email-security csv export --out settings/"],
+];
+
+describe.skipIf(!has("script") || !has("bash"))("bash", () => {
+  it.each(LINES)("%s", async (typed, whole) => {
+    expect(await completed("bash --norc -i", "source <(email-security completion bash)", typed)).toBe(whole);
+  });
+});
+
+describe.skipIf(!has("script") || !has("zsh"))("zsh", () => {
+  it.each(LINES)("%s", async (typed, whole) => {
+    const set = "autoload -U compinit; compinit -u; source <(email-security completion zsh)";
+    // It takes a slash away again where no name comes after it.
+    expect(await completed("zsh -f -i", set, typed)).toBe(whole.replace(/\/$/, ""));
+  });
+});
+
+describe.skipIf(!has("fish"))("fish", () => {
+  it.each(LINES)("%s", async (typed, whole) => {
+    const asked = `email-security completion fish | source; complete -C '${typed}'`;
+    const printed = await new Promise<string>((done) => {
+      execFile("fish", ["--no-config", "-c", asked], { cwd: folder, env: environment() }, (_error, stdout) =>
+        done(stdout),
+      );
+    });
+    const first = printed.split("\n")[0]?.split("\t")[0] ?? "";
+    expect(first === "" ? typed : `${typed.replace(/\S+$/, "")}${first}`).toBe(whole);
+  });
+});

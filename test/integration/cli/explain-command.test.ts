@@ -1,0 +1,44 @@
+import { expect, it } from "vitest";
+import { EXPLANATIONS, GROUPS } from "../../../provider/cli/explain/explanations";
+import { emailSecurity } from "../../support/command";
+
+/* `email-security explain`, as it is built. */
+
+it("leads with what happened, shows an example, causes and remedies, and ends in the next command", async () => {
+  const { code, stdout, stderr } = await emailSecurity(".", ["explain", "exists"]);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const { means, causes, remedies, next } = EXPLANATIONS.ERR_EXISTS;
+  expect(stdout).toMatch(new RegExp(`^ERR_EXISTS\n${means}\n`));
+  const parts = [
+    "\nFor example\n  evil.example can't be created",
+    causes[0],
+    remedies[0],
+    `\nNext\n  ${next}\n`,
+  ];
+  const places = parts.map((part) => stdout.indexOf(part ?? ""));
+  expect(places).toEqual([...places].sort((one, other) => one - other));
+  expect(places).not.toContain(-1);
+  expect(stdout.endsWith(parts.at(-1) ?? "")).toBe(true);
+});
+
+it("is told where a variable has a slip in its name, which is one of the causes", async () => {
+  const slip = { EMAIL_SECURITY_API_KY: "key" };
+  expect((await emailSecurity(".", ["lint"], slip)).stderr).toContain("[ERR_CONFIGURATION]");
+  const { code, stdout } = await emailSecurity(".", ["explain", "ERR_CONFIGURATION"], slip);
+  expect({ code, first: stdout.split("\n")[0] }).toEqual({ code: 0, first: "ERR_CONFIGURATION" });
+});
+
+it("lists all codes by what they are about", async () => {
+  const { code, stdout } = await emailSecurity(".", ["explain"]);
+  expect(code).toBe(0);
+  const listed = [...stdout.matchAll(/^ {2}(ERR_\w+|(?:allow|deny)-\S+) /gm)].map(([, one]) => one);
+  expect(listed.sort()).toEqual(GROUPS.flatMap(({ codes }) => [...codes]).sort());
+  expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
+});
+
+it.each([
+  ["ERR_EXSITS", 'error: there is no error code "ERR_EXSITS"; did you mean ERR_EXISTS?\n'],
+  ["\u001b[2J", 'error: there is no error code "\\u{1b}[2J"; `email-security explain` lists all\n'],
+])("a code that there is not ends in 1, with the nearest: %j", async (written, told) => {
+  expect(await emailSecurity(".", ["explain", written])).toEqual({ code: 1, stdout: "", stderr: told });
+});

@@ -1,0 +1,354 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, beforeEach, it } from "vitest";
+import type { ErrorCode } from "../../../provider/cli/explain/explanations";
+import { Journal } from "../../../provider/rollout/journal/journal";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { Marks } from "../../../provider/rollout/marks/marks";
+import { Rollouts } from "../../../provider/rollout/rollouts";
+import { stateBackend } from "../../../provider/rollout/state-backend";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandLine, commandLine } from "../../support/command-line";
+import { compiled } from "../../support/compile-cache";
+import { ManagedResource } from "../../support/managed-resource";
+import { type BY_PROCESSES, expectExample, type Provocations, type Provoked } from "../../support/provoked";
+import { target } from "../../support/rollout-target";
+import { laterRun, sandboxTenant } from "../../support/sandbox-tenant";
+import { failure } from "../client/service";
+import { listTenant, many } from "../resources/list-tenant";
+
+/*
+ * Errors that the real command tells, and those of the provider's own process: their codes, and that what `email-security
+ * explain` shows as an example is what comes.
+ */
+
+let folder: string;
+let sandbox: Sandbox;
+let cli: CommandLine;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+});
+
+afterAll(async () => {
+  await sandbox.close();
+});
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "email-security-explain-"));
+  mkdirSync(join(folder, "state"));
+  cli = cliWith({});
+  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+});
+
+function environment(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+    ...compiled(),
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    PULUMI_HOME: join(folder, ".home"),
+    PULUMI_BACKEND_URL: `file://${join(folder, "state")}`,
+    PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
+    ...more,
+  };
+}
+
+/** The command in the folder, with the tenant of the sandbox and no more than that. */
+function cliWith(more: NodeJS.ProcessEnv): CommandLine {
+  return commandLine(folder, environment(more));
+}
+
+function write(name: string, text: string): void {
+  mkdirSync(dirname(join(folder, name)), { recursive: true });
+  writeFileSync(join(folder, name), text);
+}
+
+/** What a command tells on stderr. */
+async function told(...args: string[]): Promise<string> {
+  return (await cli(...args)).stderr;
+}
+
+const EVIL = { list: "deny", value: "evil.example", comment: "INC-7" };
+
+function tenantsFile(tenants: string, waves = "waves:\n  - { name: all }\n"): void {
+  for (const name of ["acme", "globex"]) write(`settings/${name}.yaml`, "version: 1\n");
+  write(
+    "tenants.yaml",
+    `version: 1\nproject: fleet\ndefaults:\n  baseUrl: ${sandbox.url}\n  settings: settings/{name}.yaml\ntenants:\n${tenants}${waves}`,
+  );
+}
+
+/** A preview in which the program declares this list, as `pulumi preview --json` tells it. */
+function previewOf(entries: Record<string, string>): string {
+  const type = "pulumi-nodejs:dynamic/email-security:AllowDenyList";
+  const provider = "urn:pulumi:dev::acme::pulumi:providers:pulumi-nodejs::default::82e844a1";
+  const inputs = { __provider: "code", entries };
+  return JSON.stringify({
+    steps: [
+      { op: "create", urn: `urn:pulumi:dev::acme::${type}::list`, newState: { type, provider, inputs } },
+    ],
+  });
+}
+
+/** A journal with a rollout that has begun a tenant, and of whose plan nothing is known. */
+async function begunRollout(): Promise<string> {
+  write(".email-security/.gitignore", "*\n");
+  const database = await openDatabase(join(folder, ".email-security/rollouts.db"));
+  const journal = await Journal.open(database);
+  const id = await journal.create(
+    {
+      source: "tenants.yaml",
+      project: "fleet",
+      today: "2026-11-21",
+      waves: [{ name: "all", maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false, tenants: ["acme"] }],
+      services: [],
+      keyVariables: [],
+      backend: stateBackend(environment(), folder).fingerprint,
+    },
+    [target("acme", {}, { baseUrl: sandbox.url, key: { from: "environment", variable: "ACME_KEY" } })],
+  );
+  await journal.planned(id, [{ name: "acme", state: "pending", digest: "d" }]);
+  await journal.planningDone(id, "d", { bundle: new Map(), folder: "." });
+  await journal.start(id, { retry: false });
+  await database.query("UPDATE rollout_tenants SET attempt = 1 WHERE rollout = $1", [id]);
+  await journal.close();
+  return id;
+}
+
+/** Work with the folder's journal. */
+async function withRollouts(work: (rollouts: Rollouts) => Promise<Provoked>): Promise<Provoked> {
+  const key = { ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" };
+  const rollouts = await Rollouts.open({
+    database: join(folder, ".email-security/rollouts.db"),
+    environment: environment({ ...key, EMAIL_SECURITY_SERVICES: sandbox.url }),
+  });
+  try {
+    return await work(rollouts);
+  } finally {
+    await rollouts.close();
+  }
+}
+
+async function refused(work: (rollouts: Rollouts) => Promise<unknown>): Promise<Provoked> {
+  return await withRollouts(async (rollouts) => (await failure(work(rollouts))) as Exclude<Provoked, string>);
+}
+
+const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
+  ERR_CONFIGURATION: async () => {
+    cli = cliWith({ EMAIL_SECURITY_API_KEY: undefined });
+    write("settings.yaml", "version: 1\n");
+    return await told("drift");
+  },
+  ERR_AUTH: async () => {
+    cli = cliWith({ EMAIL_SECURITY_API_KEY: "of-another-tenant" });
+    write("settings.yaml", "version: 1\n");
+    return await told("drift");
+  },
+  ERR_EXISTS: async () => {
+    await using tenant = await sandboxTenant();
+    await tenant.console("POST", "/allow_deny_entries", {
+      list: "deny",
+      entry_type: "domain",
+      value: "evil.example",
+      comment: "by hand",
+    });
+    const up = await new ManagedResource(tenant, "allowDenyEntry").up(EVIL);
+    return up.failures[""] ?? "";
+  },
+  ERR_OTHER_TENANT: async () => {
+    cli = cliWith({ EMAIL_SECURITY_OWN_DOMAINS: "globex.example" });
+    return await told("export", "--to", "settings");
+  },
+  ERR_MOVED: async () => {
+    await using tenant = await sandboxTenant();
+    const made = await tenant.provider.resource("allowDenyEntry").declare({ ...EVIL, list: "allow" });
+    await tenant.console("PATCH", `/allow_deny_entries/${made.id}`, { list: "deny" });
+    await using later = await laterRun(tenant);
+    const deletion = later.resource("allowDenyEntry").delete(made.id, made.properties);
+    return ((await failure(deletion)) as Error).message;
+  },
+  ERR_WRONG_LIST: async () => {
+    await using tenant = await sandboxTenant({
+      intercept: ({ method, body }) => {
+        if (method === "POST") (body as Record<string, unknown>)["list"] = "allow";
+        return undefined;
+      },
+    });
+    return (await new ManagedResource(tenant, "allowDenyEntry").up(EVIL)).failures[""] ?? "";
+  },
+  ERR_NOT_APPLIED: async () => {
+    await using tenant = await sandboxTenant({
+      intercept: ({ method, body }) => {
+        if (method === "POST" || method === "PATCH") delete (body as Record<string, unknown>)["comment"];
+        return undefined;
+      },
+    });
+    return (await new ManagedResource(tenant, "allowDenyEntry").up(EVIL)).failures[""] ?? "";
+  },
+  ERR_EXCLUDED: async () => {
+    await using tenant = await sandboxTenant({ scenario: "acme", addClearsExclusion: false });
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    const email = "lena.hartmann@acme.example";
+    await tenant.console("POST", "/vip_employees/remove", { emails: [email] });
+    return (await vip.up({ email })).failures[""] ?? "";
+  },
+  ERR_AUTO_DETECTED: async () => {
+    await using tenant = await sandboxTenant({ scenario: "acme", addStoresAutoDetected: false });
+    const auto = tenant.sandbox.vips("acme").find(({ source }) => source !== "manual");
+    const vip = new ManagedResource(tenant, "vipEmployee");
+    return (await vip.up({ email: auto?.email, comment: "Signs payments" })).failures[""] ?? "";
+  },
+  ERR_GUARD: async () => {
+    await using made = await listTenant({
+      intercept: ({ method, body }) =>
+        method === "POST" && (body as { value: string }).value === "bad-0007.example"
+          ? { status: 400, body: { error: "no" } }
+          : undefined,
+    });
+    await made.list.up({ entries: [] });
+    await made.list.up({ entries: many(60) });
+    return (await made.list.up({ entries: [] })).failures[""] ?? "";
+  },
+  ERR_LIST_NOT_APPLIED: async () => {
+    await using made = await listTenant({
+      intercept: ({ method, body }) =>
+        method === "POST" && (body as { value: string }).value === "bad-0001.example"
+          ? { status: 400, body: { error: "the value is on a list of ours" } }
+          : undefined,
+    });
+    const { reasons } = await made.list.up({ entries: many(3) });
+    return reasons.join("\n");
+  },
+  ERR_NOT_TRIED: async () => {
+    await using made = await listTenant({
+      intercept: ({ method }) =>
+        method === "POST" ? { status: 403, body: { error: "this key may only read" } } : undefined,
+    });
+    const { failures, reasons } = await made.list.up({ entries: many(100) });
+    return (
+      [failures[""], ...reasons]
+        .join("\n")
+        .split("\n")
+        .findLast((line) => line.includes("ERR_NOT_TRIED")) ?? ""
+    );
+  },
+  ERR_SETTINGS_FILE: async () => {
+    write("settings.yaml", "version: 1\ndeny:\n  - https://evil.example/login\nvip:\n  - ceo@acme.example\n");
+    return await told("plan");
+  },
+  ERR_SETTINGS_WRITE: async () => {
+    write("settings.yaml/file", "");
+    write("table.csv", "list,value\ndeny,evil.example\n");
+    write("file", "");
+    return await told("csv", "import", "table.csv", "--to", "file/settings.yaml");
+  },
+  ERR_NO_SETTINGS: () => told("lint"),
+  ERR_CSV: async () => {
+    write("table.csv", "list,value\ndeny,evil example\nblock,bad.example\n");
+    return await told("csv", "import", "table.csv", "--to", "settings.yaml");
+  },
+  ERR_INIT: async () => {
+    write("acme/README.md", "");
+    return await told("init", "acme");
+  },
+  ERR_EXPORT_EXISTS: async () => {
+    await cli("export", "--to", "settings");
+    return await told("export", "--to", "settings");
+  },
+  ERR_EXPORT_OPTION: () => told("export"),
+  ERR_PLAN_MOVED: async () => {
+    write("preview.json", previewOf({ "evil.example": "deny: INC-7" }));
+    await cli("plan", "--from-preview", "preview.json", "--no-evidence", "--json", "plan.json");
+    write("preview.json", previewOf({ "evil.example": "deny: INC-7", "worse.example": "deny: INC-8" }));
+    return await told("apply", "--from-preview", "preview.json", "--plan", "plan.json");
+  },
+  ERR_PLAN_DIGEST: async () => {
+    write("preview.json", '{ "steps": [] }');
+    return await told("apply", "--from-preview", "preview.json", "--plan-digest", "5d3c0f6a");
+  },
+  ERR_ROLLOUT_TARGETS: async () => {
+    tenantsFile("  acme: { labels: { ring: canary }, stak: acme }\n");
+    return await told("rollout");
+  },
+  ERR_ROLLOUT_SELECTION: async () => {
+    tenantsFile('  acme: { key: { environment: "ACME_KEY" } }\n');
+    return await told("rollout", "--only", "amce");
+  },
+  ERR_ROLLOUT_WAVES: async () => {
+    tenantsFile(
+      "  acme: { key: { environment: ACME_KEY }, labels: { ring: canary } }\n  globex: { key: { environment: GLOBEX_KEY } }\n",
+      "waves:\n  - { name: canary, match: { ring: canary } }\n",
+    );
+    return await told("rollout");
+  },
+  ERR_ROLLOUT_NOT_ALLOWED: async () => {
+    tenantsFile("  acme: { key: { environment: AWS_SECRET_ACCESS_KEY } }\n");
+    return await told("rollout");
+  },
+  ERR_ROLLOUT_SAME_KEY: async () => {
+    tenantsFile(
+      "  acme: { key: { environment: EMAIL_SECURITY_API_KEY_ACME } }\n  globex: { key: { environment: EMAIL_SECURITY_API_KEY_GLOBEX } }\n",
+    );
+    cli = cliWith({
+      EMAIL_SECURITY_SERVICES: sandbox.url,
+      EMAIL_SECURITY_API_KEY_ACME: "same",
+      EMAIL_SECURITY_API_KEY_GLOBEX: "same",
+    });
+    return await told("rollout");
+  },
+  ERR_ROLLOUT_NOT_FOUND: () => told("rollout", "status", "20261121"),
+  ERR_ROLLOUT_JOURNAL: async () => {
+    write("rollouts.db", "");
+    return await told("rollout", "status", "--database", "rollouts.db");
+  },
+  ERR_ROLLOUT_NOT_KNOWN: async () => {
+    const id = await begunRollout();
+    return await withRollouts(async (rollouts) => {
+      const planned = await rollouts.planRollback(id, undefined);
+      const [acme] = (await rollouts.report(planned.id)).tenants;
+      return acme?.error ?? "";
+    });
+  },
+  ERR_ROLLOUT_STOPPED: async () => {
+    tenantsFile("  acme: { key: { environment: ACME_KEY } }\n");
+    return await refused((rollouts) =>
+      rollouts.plan({ file: join(folder, "tenants.yaml"), stopping: AbortSignal.abort() }),
+    );
+  },
+  ERR_ROLLOUT_BUSY: async () => {
+    const id = await begunRollout();
+    return await refused(async (rollouts) => {
+      await rollouts.journal.database.hold(`rollout-${id}`, () => {});
+      return await rollouts.run(id, {
+        retry: false,
+        onEvent: () => {},
+        stopping: new AbortController().signal,
+        aborted: new AbortController().signal,
+      });
+    });
+  },
+  ERR_ROLLOUT_JOURNAL_OLD: async () => {
+    const id = await begunRollout();
+    tenantsFile("  acme: {}\n");
+    cli = cliWith({ EMAIL_SECURITY_SERVICES: sandbox.url, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" });
+    return await told("rollout", "--resume", id);
+  },
+  ERR_ROLLOUT_MARKS: async () => {
+    using marks = new Marks(
+      environment({ PULUMI_BACKEND_URL: `file://${join(folder, "nowhere")}` }),
+      `file://${join(folder, "nowhere")}`,
+    );
+    return (await failure(marks.of("20261121-0800-7f3a91"))) as Exclude<Provoked, string>;
+  },
+  ERR_PULUMI: async () => {
+    write("preview.json", "error: no stack selected");
+    return await told("plan", "--from-preview", "preview.json");
+  },
+};
+
+it.each(Object.entries(PROVOKED))("%s comes, as its example shows", async (code, provoke) => {
+  expectExample(code as ErrorCode, await provoke(folder));
+});

@@ -1,0 +1,199 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
+import { type ErrorCode, EXPLANATIONS } from "../../../provider/cli/explain/explanations";
+import { SettingsClient } from "../../../provider/client";
+import { RunCancelled } from "../../../provider/client/permits";
+import { ensureEngine } from "../../../provider/engine";
+import { exportSettings } from "../../../provider/gitops/export";
+import { editSettings } from "../../../provider/gitops/files/edit";
+import { observe } from "../../../provider/gitops/plan/observed";
+import { ProviderService } from "../../../provider/plugin/provider-service";
+import { connectedClient } from "../../../provider/resources/connected-client";
+import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
+import { ProviderSession } from "../../../provider/resources/session";
+import { layOut } from "../../../provider/rollout/file-bundle";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { readKey } from "../../../provider/rollout/targets/read-key";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { BY_ENGINE, BY_PROCESSES, expectExample, type Provocations } from "../../support/provoked";
+import { target } from "../../support/rollout-target";
+import { type Answerer, always, entry, failure, json, page, Service, TestClient } from "../client/service";
+
+/*
+ * Errors that come in this process, from the real client, readers and functions: their codes, and that what `email-security
+ * explain` shows as an example is what comes.
+ */
+
+let sandbox: Sandbox;
+let acme: SettingsClient;
+
+beforeAll(async () => {
+  sandbox = await startSandbox();
+  acme = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci", retries: false });
+});
+
+afterAll(async () => {
+  await acme.close();
+  await sandbox.close();
+});
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What work is rejected with, at once or later. */
+async function thrown(work: () => unknown): Promise<Failure> {
+  return (await failure((async () => await work())())) as Failure;
+}
+
+/** How a reading of the deny list fails at a service that answers so. */
+async function read(answer: Answerer, options: object = {}): Promise<Failure> {
+  await using service = await Service.start(answer);
+  await using client = new TestClient(service, options);
+  return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
+}
+
+type QuickCode = Exclude<ErrorCode, (typeof BY_PROCESSES)[number] | (typeof BY_ENGINE)[number]>;
+
+const PROVOKED: Provocations<QuickCode> = {
+  ERR_INVALID_ARGUMENT: () => thrown(() => acme.allowDenyEntries.update("", { comment: "x" })),
+  ERR_BAD_REQUEST: () =>
+    thrown(() => acme.allowDenyEntries.create({ list: "deny", entry_type: "domain", value: "no domain" })),
+  ERR_NOT_FOUND: () => thrown(() => acme.allowDenyEntries.delete("ade_gone")),
+  ERR_CONFLICT: async () => {
+    const one = { list: "deny", entry_type: "domain", value: "twice.example" } as const;
+    await acme.allowDenyEntries.create(one);
+    return await thrown(() => acme.allowDenyEntries.create(one));
+  },
+  ERR_RATE_LIMITED: async () => {
+    await using limited = await startSandbox({ rateLimit: { perSecond: 0.1, burst: 1 } });
+    await using client = new TestClient(limited, { apiKey: "sandbox-acme-ci" });
+    const ask = () => client.allowDenyEntries.list({ list: "deny" });
+    await ask();
+    return await thrown(ask);
+  },
+  ERR_SERVER: () => read(always(503, { error: "down for maintenance" })),
+  ERR_UNEXPECTED_STATUS: () => read(always(418, { error: "I am a teapot" })),
+  ERR_REDIRECT: () => read(always(302, {}, { location: "https://sign-in.example/" })),
+  ERR_TIMEOUT: () => read(() => {}, { timeoutMs: 100 }),
+  ERR_NETWORK: async () => {
+    const client = new SettingsClient({ baseUrl: "http://127.0.0.1:1", apiKey: "key", retries: false });
+    return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
+  },
+  ERR_CIRCUIT_OPEN: async () => {
+    await using service = await Service.start(always(503, { error: "down for maintenance" }));
+    await using client = new TestClient(service);
+    for (;;) {
+      const error = await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
+      if (error.code !== "ERR_SERVER") return error;
+    }
+  },
+  ERR_CANCELLED: async () => {
+    const cancelled = new AbortController();
+    cancelled.abort(new RunCancelled("the run was cancelled"));
+    const client = connectedClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, {}, cancelled.signal);
+    return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
+  },
+  ERR_NO_PERMIT: async (folder) => {
+    // Nobody listens there any more.
+    const environment = { EMAIL_SECURITY_PERMITS: join(folder, "gone"), EMAIL_SECURITY_PERMITS_TOKEN: "t" };
+    const client = connectedClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, environment);
+    return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
+  },
+  ERR_HTML_RESPONSE: () =>
+    read((_request, response) => {
+      response.writeHead(200, { "content-type": "text/html" }).end("<!doctype html><title>Sign in</title>");
+    }),
+  ERR_CONTENT_TYPE: () =>
+    read((_request, response) => {
+      response.writeHead(200, { "content-type": "text/plain" }).end("It works!");
+    }),
+  ERR_EMPTY_BODY: () => read((_request, response) => response.writeHead(200).end()),
+  ERR_BROKEN_BODY: () =>
+    read((_request, response) => {
+      response.writeHead(200, { "content-type": "application/json" }).end('{"results": {');
+    }),
+  ERR_WRONG_ENVELOPE: () => read(always(200, { error: "try later" })),
+  ERR_INVALID_RESPONSE: () => read(always(200, { items: [] })),
+  ERR_RESPONSE_TOO_LARGE: () => read(always(200, page(Array.from({ length: 50_001 }, (_, at) => entry(at))))),
+  ERR_NOT_IN_ORGANIZATION: () => thrown(() => acme.vipEmployees.add(["lena@elsewhere.example"])),
+  ERR_LIST_UNSTABLE: async () => {
+    await using service = await Service.start((_request, response) =>
+      json(response, 200, page([entry(1), entry(2), entry(3)], { total: 1 })),
+    );
+    await using client = new TestClient(service);
+    return await thrown(() => client.allowDenyEntries.readAll("deny"));
+  },
+  ERR_IMPORT: () =>
+    thrown(() => {
+      const session = new ProviderSession(undefined, () => {});
+      session.configure(
+        (name) =>
+          ({ "email-security:baseUrl": sandbox.url, "email-security:apiKey": "sandbox-acme-ci" })[name],
+      );
+      return vipEmployee.lookUp("Lena Hartmann", session.context());
+    }),
+  ERR_SETTINGS_EDIT: () =>
+    thrown(() =>
+      editSettings("? deny\n: - a.example\n", [{ do: "remove", section: "deny", value: "a.example" }]),
+    ),
+  ERR_EXPORT: () =>
+    thrown(async () =>
+      exportSettings(await observe(acme), {
+        host: "mail-security.example",
+        // What calls it has read them, so that all are domains.
+        ownDomains: ["acme.example", "no domain"],
+      }),
+    ),
+  ERR_ROLLOUT_KEY: () =>
+    thrown(() =>
+      readKey(target("acme", {}, { key: { from: "environment", variable: "ACME_KEY" } }), {
+        environment: {
+          EMAIL_SECURITY_SERVICES: "https://mail-security.example",
+          EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
+        },
+      }),
+    ),
+  ERR_ROLLOUT_DATABASE: () =>
+    thrown(() => openDatabase("postgres://rollouts@127.0.0.1:1/rollouts", { log: () => {} })),
+  ERR_TEMPORARY_FOLDER: async (folder) => {
+    vi.stubEnv("TMPDIR", join(folder, "nowhere"));
+    try {
+      return await thrown(() => layOut({ bundle: new Map(), folder: "." }, "fleet", undefined));
+    } finally {
+      vi.unstubAllEnvs();
+    }
+  },
+  ERR_ENGINE_UNAVAILABLE: (folder) =>
+    thrown(() => ensureEngine({ env: { EMAIL_SECURITY_ENGINE: "path", PATH: folder } })),
+  ERR_ENGINE_OPTION: () => thrown(() => ensureEngine({ env: { EMAIL_SECURITY_ENGINE: "brew" } })),
+  ERR_PROTOCOL: () =>
+    thrown(() =>
+      new ProviderService(undefined).invoke({ getTok: () => "email-security:index:getThreat" } as never),
+    ),
+  ERR_SANDBOX_PORT: () => thrown(() => startSandbox({ port: 70_000 })),
+  ERR_SANDBOX_SCENARIO: () => thrown(() => startSandbox({ scenario: "globex" })),
+  ERR_SANDBOX_DATA_FILE: async (folder) => {
+    writeFileSync(join(folder, "sandbox.db"), "a text, and no database\n".repeat(50));
+    return await thrown(() => startSandbox({ data: join(folder, "sandbox.db") }));
+  },
+  ERR_SANDBOX_OPTION: () => thrown(() => startSandbox({ threats: -1 })),
+  ERR_SANDBOX_TENANT: () => thrown(() => sandbox.vips("initech")),
+};
+
+it.each(Object.keys(PROVOKED) as QuickCode[])("%s comes, as its example shows", async (code) => {
+  const folder = mkdtempSync(join(tmpdir(), "email-security-explain-"));
+  try {
+    expectExample(code, await PROVOKED[code](folder));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+it("every code is provoked: here, by processes or by the engine", () => {
+  const all = [...Object.keys(PROVOKED), ...BY_PROCESSES, ...BY_ENGINE];
+  expect(all.sort()).toEqual(Object.keys(EXPLANATIONS).sort());
+});

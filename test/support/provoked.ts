@@ -1,0 +1,96 @@
+import { expect } from "vitest";
+import { type ErrorCode, EXPLANATIONS } from "../../provider/cli/explain/explanations";
+
+/*
+ * Each error that `email-security explain` tells of is provoked: in test/integration/explain/provoked.test.ts, unless it takes
+ * more than this process.
+ */
+
+/** By the real command, or in a provider process: test/integration/explain/provoked.slow.test.ts. */
+export const BY_PROCESSES = [
+  "ERR_CONFIGURATION",
+  "ERR_AUTH",
+  "ERR_EXISTS",
+  "ERR_OTHER_TENANT",
+  "ERR_MOVED",
+  "ERR_WRONG_LIST",
+  "ERR_NOT_APPLIED",
+  "ERR_EXCLUDED",
+  "ERR_AUTO_DETECTED",
+  "ERR_GUARD",
+  "ERR_LIST_NOT_APPLIED",
+  "ERR_NOT_TRIED",
+  "ERR_SETTINGS_FILE",
+  "ERR_SETTINGS_WRITE",
+  "ERR_NO_SETTINGS",
+  "ERR_CSV",
+  "ERR_INIT",
+  "ERR_EXPORT_EXISTS",
+  "ERR_EXPORT_OPTION",
+  "ERR_PLAN_MOVED",
+  "ERR_PLAN_DIGEST",
+  "ERR_ROLLOUT_TARGETS",
+  "ERR_ROLLOUT_SELECTION",
+  "ERR_ROLLOUT_WAVES",
+  "ERR_ROLLOUT_NOT_ALLOWED",
+  "ERR_ROLLOUT_SAME_KEY",
+  "ERR_ROLLOUT_NOT_FOUND",
+  "ERR_ROLLOUT_JOURNAL",
+  "ERR_ROLLOUT_NOT_KNOWN",
+  "ERR_ROLLOUT_STOPPED",
+  "ERR_PULUMI",
+  "ERR_ROLLOUT_BUSY",
+  "ERR_ROLLOUT_JOURNAL_OLD",
+  "ERR_ROLLOUT_MARKS",
+] as const satisfies readonly ErrorCode[];
+
+/** By the real engine: test/engine/explain.slow.test.ts. */
+export const BY_ENGINE = [
+  "ERR_ROLLOUT_PLAN",
+  "ERR_ROLLOUT_DIGEST",
+  "ERR_ROLLOUT_TAKEN_BACK",
+  "ERR_ROLLOUT_NOT_AS_DECLARED",
+  "ERR_STACK_LOCKED",
+  "ERR_STACK_FOREIGN",
+] as const satisfies readonly ErrorCode[];
+
+/** An error as it came: one that was thrown, or as a command told it on a terminal. */
+export type Provoked = string | { readonly code: string; readonly message: string };
+
+/** Does what ends in the error, and answers it; a new folder is its own. */
+export type Provocation = (folder: string) => Promise<Provoked>;
+
+/** How each of some errors is provoked. */
+export type Provocations<Code extends ErrorCode> = Readonly<Record<Code, Provocation>>;
+
+/** The code is what comes, and the example that `email-security explain` shows is what was told, but for what varies. */
+export function expectExample(code: ErrorCode, provoked: Provoked): void {
+  const told = typeof provoked === "string" ? fromOutput(provoked, code) : provoked;
+  expect(told.code, told.message).toBe(code);
+  const message = withoutVolatile(told.message);
+  expect(message).toBe(EXPLANATIONS[code].example);
+}
+
+/** `error: message [CODE]`, and the lines below it. */
+function fromOutput(output: string, code: string): { code: string; message: string } {
+  const lines = output.trimEnd().split("\n");
+  const at = lines.findIndex((line) => line.includes(` [${code}]`));
+  const [first = "", ...rest] = lines.slice(Math.max(at, 0));
+  if (at < 0) return { code: "", message: output };
+  return { code, message: [first.replace(/^error: /, "").replace(` [${code}]`, ""), ...rest].join("\n") };
+}
+
+/** Addresses, folders, ids, digests and times are others each time. */
+function withoutVolatile(message: string): string {
+  return message
+    .replace(/http:\/\/127\.0\.0\.1:\d+/g, "https://mail-security.example")
+    .replace(/127\.0\.0\.1:\d+/g, "mail-security.example")
+    .replace(/(?:\/[\w.-]+)*\/email-security-(?:explain|fleet)-\w+/g, "/work/acme")
+    .replace(/email-security-rollout-[\w-]+/g, "email-security-rollout")
+    .replace(/\bade_\w+/g, "ade_7q2m")
+    .replace(/\b\d{8}-\d{4}-[0-9a-f]{6}\b/g, "20261121-0800-7f3a91")
+    .replace(/\b([rv]2)-[\w-]{16,}/g, "$1-5d3c0f6a")
+    .replace(/\S+@\S+ \(pid \d+\)/g, "ci@build-3 (pid 4711)")
+    .replace(/waited for \d+ s/g, "waited for 600 s")
+    .replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, "2026-11-21T08:00:00Z");
+}

@@ -1,0 +1,97 @@
+import type { Command } from "commander";
+import { describe, expect, it, vi } from "vitest";
+import { EXPLANATIONS } from "../../../provider/cli/explain/explanations";
+import { EXAMPLES, forEachVerb, pathOf, program } from "../../../provider/cli/program";
+import { helpOf } from "../../../provider/cli/verb-help";
+
+function verbs(): Command[] {
+  const all: Command[] = [];
+  forEachVerb(program(), (verb) => {
+    if (verb.parent !== null && verb.name() !== "complete") all.push(verb);
+  });
+  return all;
+}
+
+/** Runs a line through the parser; no verb does anything. Answers the verb that would, and what is told of a mistake. */
+async function parsed(words: readonly string[]): Promise<{ verb?: string; told: string }> {
+  const all = program();
+  const outcome: { verb?: string; told: string } = { told: "" };
+  forEachVerb(all, (verb) => {
+    const { outputError } = verb.configureOutput();
+    verb.exitOverride().configureOutput({
+      writeOut: () => {},
+      writeErr: (text) => {
+        outcome.told += text;
+      },
+      ...(outputError && { outputError }),
+    });
+    // Those that have verbs do nothing but `rollout`, which tells a slip of one from a file by itself.
+    if (verb.commands.length > 0 && (verb.name() !== "rollout" || words.includes("statsu"))) return;
+    verb.action(() => {
+      outcome.verb = pathOf(verb);
+    });
+  });
+  const { exitCode } = process;
+  const silent = vi.spyOn(console, "error").mockImplementation(() => {});
+  await all.parseAsync(words, { from: "user" }).catch(() => {});
+  silent.mockRestore();
+  process.exitCode = exitCode;
+  return outcome;
+}
+
+/** As a shell would part it; no example has quotes. */
+const wordsOf = (line: string): string[] => line.split(" ");
+
+describe("the help", () => {
+  it("groups the verbs by what people do, with an example of each group", () => {
+    const help = program().helpInformation();
+    const titles = [...help.matchAll(/^(\S.*):$/gm)].map(([, title]) => title);
+    expect(titles).toEqual(["Options", "Settings files", "A tenant", "Many tenants", "Help, and trying out"]);
+    expect(help).not.toMatch(/^ {2}complete\b/m);
+    expect(EXAMPLES).toHaveLength(4);
+  });
+
+  it.each(verbs().map((verb) => [pathOf(verb), helpOf(verb)] as const))(
+    "of %s ends with two or three examples",
+    (_path, help) => {
+      expect(help?.examples.length).toBeGreaterThanOrEqual(2);
+      expect(help?.examples.length).toBeLessThanOrEqual(4);
+    },
+  );
+
+  const examples = verbs().flatMap((verb) =>
+    (helpOf(verb)?.examples ?? []).map(({ line }) => [line, pathOf(verb)] as const),
+  );
+  it.each([...examples, ...EXAMPLES.map(({ line }) => [line, ""] as const)])(
+    "its example parses: %s",
+    async (line, path) => {
+      const { verb, told } = await parsed(wordsOf(line));
+      expect(told).toBe("");
+      expect(verb).toMatch(new RegExp(`^${path}`));
+    },
+  );
+
+  const next = Object.values(EXPLANATIONS).map((one) => one.next);
+  const ours = [...new Set(next)].filter(
+    (line) => line.startsWith("email-security ") && !/--(?:help|version)$/.test(line),
+  );
+  it.each(ours)("what an explanation ends with parses: %s", async (line) => {
+    const { verb, told } = await parsed(wordsOf(line).slice(1));
+    expect(told).toBe("");
+    expect(verb).toBeDefined();
+  });
+});
+
+describe("a slip is answered with what was meant", () => {
+  it.each([
+    ["rollot", "error: unknown command 'rollot'; did you mean rollout?\n"],
+    ["plan --stac acme", "error: unknown option '--stac'; did you mean --stack?\n"],
+    ["csv imprt table.csv", "error: unknown command 'imprt'; did you mean import?\n"],
+    ["rollout statsu", "error: unknown command 'statsu'; did you mean status?\n"],
+    ["rollout status --lst", "error: unknown option '--lst'; did you mean --list?\n"],
+    ["explain --zzz", "error: unknown option '--zzz'; `email-security explain --help` lists all\n"],
+    ["xyzzy", "error: unknown command 'xyzzy'; `email-security --help` lists all\n"],
+  ])("%s", async (line, told) => {
+    expect(await parsed(wordsOf(line))).toEqual({ told });
+  });
+});
