@@ -1,0 +1,205 @@
+import type { Argument, Command, Option } from "commander";
+import { EXIT } from "../provider/dist/cli/command-line.js";
+import { explanationOf, GROUPS } from "../provider/dist/cli/explain/explanations.js";
+import { forEachVerb, pathOf, program } from "../provider/dist/cli/program.js";
+import { helpOf } from "../provider/dist/cli/verb-help.js";
+
+/*
+ * The pages of the reference that are made from what the command knows: `npm run docs` writes them, and a test holds them equal.
+ * Each is by its path below docs/.
+ */
+
+/** Path and text. */
+export type Pages = ReadonlyMap<string, string>;
+
+/** All of them. */
+export function referencePages(): Pages {
+  return new Map([...errorPages(), ...cliPages(), ...exitCodePages()]);
+}
+
+const ERRORS = "reference/errors";
+const VERBS = "reference/cli";
+
+function made(of: string): string {
+  return `<!-- Made by scripts/generate-reference.mts of ${of}; don't edit. -->\n`;
+}
+
+/** A page for each code, and one that lists them. */
+export function errorPages(): Pages {
+  const of = "provider/cli/explain";
+  const all = GROUPS.flatMap(({ codes }) => codes);
+  const pages = all.map((code) => {
+    const { means, example, causes, remedies, next } = explanationOf(code);
+    const list = (items: readonly string[]): string => items.map((item) => `- ${item}`).join("\n");
+    const steps = remedies.map((remedy, at) => `${at + 1}. ${remedy}`).join("\n");
+    const text = [
+      `${made(of)}\n# ${code}`,
+      means,
+      `## For example\n\n\`\`\`text\n${example}\n\`\`\``,
+      `## It usually comes of\n\n${list(causes)}`,
+      `## What to do\n\n${steps}`,
+      `Then:\n\n\`\`\`sh no-run: how to go on depends on where it failed\n${next}\n\`\`\``,
+      `[All codes](index.md). In a terminal: \`email-security explain ${code}\`.`,
+    ];
+    return [`${ERRORS}/${code}.md`, `${text.join("\n\n")}\n`] as const;
+  });
+  const groups = GROUPS.map(({ title, codes }) => {
+    const rows = codes.map(
+      (code) => `| [\`${code}\`](${code}.md) | ${firstSentence(explanationOf(code).means)} |`,
+    );
+    return [`## ${title}`, "", "| code | |", "|---|---|", ...rows].join("\n");
+  });
+  const index = [
+    `${made(of)}\n# Error codes`,
+    "The first line of an error ends with its code, in brackets. Match by the code: it stays the same in every release, and messages are written for people. `email-security explain CODE` tells in a terminal what the code's page tells.",
+    ...groups,
+  ];
+  return new Map([...pages, [`${ERRORS}/index.md`, `${index.join("\n\n")}\n`]]);
+}
+
+/** A page for each verb, with the verbs below it, and one that lists them. */
+export function cliPages(): Pages {
+  const all = program();
+  // What is hidden is for programs; `help` is told by the page itself.
+  const verbs = all
+    .createHelp()
+    .visibleCommands(all)
+    .filter((verb) => verb.name() !== "help");
+  const groups = Map.groupBy(verbs, (verb) => verb.helpGroup().replace(/:$/, ""));
+  const pages = verbs.map((verb) => [`${VERBS}/${verb.name()}.md`, verbPage(verb)] as const);
+  const index = [
+    `${made("provider/cli")}\n# The email-security command`,
+    `${sentence(all.description())} \`email-security VERB --help\` tells the same as the verb's page.`,
+    ...[...groups].map(([title, some]) => {
+      const rows = some.map(
+        (verb) => `| [\`${verb.name()}\`](${verb.name()}.md) | ${cell(verb.description())} |`,
+      );
+      return [`## ${title}`, "", "| verb | |", "|---|---|", ...rows].join("\n");
+    }),
+    "How a verb ends: [exit codes](../exit-codes.md). What an error means: [error codes](../errors/index.md).",
+  ];
+  return new Map([...pages, [`${VERBS}/index.md`, `${index.join("\n\n")}\n`]]);
+}
+
+function verbPage(verb: Command): string {
+  const parts: string[] = [];
+  forEachVerb(verb, (one) => parts.push(...verbParts(one, one === verb ? 1 : 2)));
+  return `${made("provider/cli")}\n${parts.join("\n\n")}\n`;
+}
+
+function verbParts(verb: Command, level: number): string[] {
+  const heading = (text: string, below = 0): string => `${"#".repeat(level + below)} ${text}`;
+  const { examples = [], exits = {} } = helpOf(verb) ?? {};
+  const parts = [
+    heading(pathOf(verb)),
+    sentence(verb.description()),
+    `\`\`\`text\n${pathOf(verb)} ${verb.usage()}\n\`\`\``,
+  ];
+  const { registeredArguments: args } = verb;
+  if (args.length > 0)
+    parts.push(
+      table(
+        "argument",
+        args.map((one) => [`\`${termOf(one)}\``, one.description, defaultOf(one)]),
+      ),
+    );
+  if (verb.options.length > 0) {
+    parts.push(
+      table(
+        "option",
+        verb.options.map((one) => [`\`${one.flags}\``, one.description, defaultOf(one)]),
+      ),
+    );
+  }
+  if (verb.commands.length > 0) {
+    const rows = verb.commands.map((one) => [`\`${one.name()}\``, one.description(), ""] as const);
+    parts.push(table("verb", rows));
+  }
+  const codes = Object.entries(exits).map(([code, when]) => `| ${code} | ${cell(when)} |`);
+  if (codes.length > 0)
+    parts.push(`${heading("Exit codes", 1)}\n\n${["| code | when |", "|---|---|", ...codes].join("\n")}`);
+  const lines = examples.flatMap(({ line, does }) => [`# ${does}`, `email-security ${line}`]);
+  if (lines.length > 0) {
+    parts.push(
+      `${heading("Examples", 1)}\n\n\`\`\`sh no-run: names files and stacks of yours\n${lines.join("\n")}\n\`\`\``,
+    );
+  }
+  return parts;
+}
+
+function table(
+  title: string,
+  rows: readonly (readonly [term: string, about: string, byDefault: string])[],
+): string {
+  const lines = rows.map(
+    ([term, about, byDefault]) =>
+      `| ${cell(term)} | ${cell([about, byDefault].filter(Boolean).join("; "))} |`,
+  );
+  return [`| ${title} | |`, "|---|---|", ...lines].join("\n");
+}
+
+function termOf(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? "..." : ""}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
+}
+
+/** The choices and the default, as far as the description does not tell them. */
+function defaultOf({ argChoices, defaultValue }: Argument | Option): string {
+  const choices =
+    argChoices === undefined ? "" : `one of ${argChoices.map((one) => `\`${one}\``).join(", ")}`;
+  const isTold = defaultValue !== undefined && defaultValue !== false && defaultValue !== true;
+  return [choices, isTold ? `default: \`${defaultValue}\`` : ""].filter(Boolean).join("; ");
+}
+
+/** How each verb ends, by code. */
+export function exitCodePages(): Pages {
+  const verbs: Command[] = [];
+  forEachVerb(program(), (verb) => {
+    if (Object.keys(helpOf(verb)?.exits ?? {}).length > 0) verbs.push(verb);
+  });
+  const codes = Object.values(EXIT).sort();
+  const rows = verbs.map((verb) => {
+    const { exits = {} } = helpOf(verb) ?? {};
+    const [, top = ""] = pathOf(verb).split(" ");
+    const name = pathOf(verb).replace("email-security ", "");
+    return `| [\`${name}\`](cli/${top}.md) | ${codes.map((code) => cell(exits[code] ?? "")).join(" | ")} |`;
+  });
+  const text = [
+    `${made("provider/cli")}\n# Exit codes`,
+    "Every verb of `email-security` ends with one of four codes. What a pipeline does with them: go on with 0, show and ask with 2, stop with 1 and 3.",
+    ["| code | |", "|---|---|", ...codes.map((code) => `| ${code} | ${MEANS[code]} |`)].join("\n"),
+    "By verb; a cell that is empty is a code with which it does not end:",
+    [`| verb | ${codes.join(" | ")} |`, `|---|${codes.map(() => "---|").join("")}`, ...rows].join("\n"),
+    "`pulumi preview` and `pulumi up` end as Pulumi has it: 0, or another code where anything failed.",
+  ];
+  return new Map([["reference/exit-codes.md", `${text.join("\n\n")}\n`]]);
+}
+
+const MEANS: Readonly<Record<(typeof EXIT)[keyof typeof EXIT], string>> = {
+  [EXIT.clean]: "Nothing to do, or it is done.",
+  [EXIT.error]:
+    "Bad input, no connection, a failure. The error's code says which: [error codes](errors/index.md).",
+  [EXIT.changes]: "There is something to do, or something was found.",
+  [EXIT.refused]: "Refused by a guard, or not what was reviewed. Nothing was changed.",
+};
+
+function firstSentence(text: string): string {
+  return text.split(/(?<=\.) /)[0] ?? text;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}
+
+/** Text that a table's cell can hold. Outside of code, an angle bracket would begin a tag. */
+function cell(text: string): string {
+  const parts = text.split(/(`[^`]*`)/);
+  return parts
+    .map((part) =>
+      part.startsWith("`")
+        ? part
+        : part.replace(/[<>]/g, (one) => (one === "<" ? "&lt;" : "&gt;")).replaceAll("*", "\\*"),
+    )
+    .join("")
+    .replaceAll("|", "\\|");
+}

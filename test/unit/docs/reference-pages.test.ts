@@ -1,0 +1,21 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { referencePages } from "#scripts/reference-pages";
+
+/* `node scripts/generate-reference.mts` writes them, of the package as it is built. */
+
+const pages = referencePages();
+
+it("the pages that are made are as they would be made now", () => {
+  expect(pages.has("reference/cli/complete.md")).toBe(false);
+  for (const [path, text] of pages) expect(readFileSync(`docs/${path}`, "utf8"), path).toBe(text);
+});
+
+it.each(["reference/errors", "reference/cli"])("docs/%s has no page of what is no more", (folder) => {
+  const made = [...pages.keys()].filter((path) => path.startsWith(`${folder}/`));
+  expect(
+    readdirSync(`docs/${folder}`)
+      .map((name) => `${folder}/${name}`)
+      .sort(),
+  ).toEqual(made.sort());
+});
