@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from "commander";
 import { EXIT } from "../provider/dist/cli/command-line.js";
-import { EXPLANATIONS, GROUPS } from "../provider/dist/cli/explain/explanations.js";
+import { explanationOf, GROUPS } from "../provider/dist/cli/explain/explanations.js";
 import { forEachVerb, pathOf, program } from "../provider/dist/cli/program.js";
 import { helpOf } from "../provider/dist/cli/verb-help.js";
 
@@ -27,7 +27,9 @@ function made(of: string): string {
 /** A page for each code, and one that lists them. */
 export function errorPages(): Pages {
   const of = "provider/cli/explain";
-  const pages = Object.entries(EXPLANATIONS).map(([code, { means, example, causes, remedies, next }]) => {
+  const all = GROUPS.flatMap(({ codes }) => codes);
+  const pages = all.map((code) => {
+    const { means, example, causes, remedies, next } = explanationOf(code);
     const list = (items: readonly string[]): string => items.map((item) => `- ${item}`).join("\n");
     const steps = remedies.map((remedy, at) => `${at + 1}. ${remedy}`).join("\n");
     const text = [
@@ -43,7 +45,7 @@ export function errorPages(): Pages {
   });
   const groups = GROUPS.map(({ title, codes }) => {
     const rows = codes.map(
-      (code) => `| [\`${code}\`](${code}.md) | ${firstSentence(EXPLANATIONS[code].means)} |`,
+      (code) => `| [\`${code}\`](${code}.md) | ${firstSentence(explanationOf(code).means)} |`,
     );
     return [`## ${title}`, "", "| code | |", "|---|---|", ...rows].join("\n");
   });
@@ -58,13 +60,18 @@ export function errorPages(): Pages {
 /** A page for each verb, with the verbs below it, and one that lists them. */
 export function cliPages(): Pages {
   const all = program();
-  const groups = Map.groupBy(all.commands, (verb) => verb.helpGroup().replace(/:$/, ""));
-  const pages = all.commands.map((verb) => [`${VERBS}/${verb.name()}.md`, verbPage(verb)] as const);
+  // What is hidden is for programs; `help` is told by the page itself.
+  const verbs = all
+    .createHelp()
+    .visibleCommands(all)
+    .filter((verb) => verb.name() !== "help");
+  const groups = Map.groupBy(verbs, (verb) => verb.helpGroup().replace(/:$/, ""));
+  const pages = verbs.map((verb) => [`${VERBS}/${verb.name()}.md`, verbPage(verb)] as const);
   const index = [
     `${made("provider/cli")}\n# The email-security command`,
     `${sentence(all.description())} \`email-security VERB --help\` tells the same as the verb's page.`,
-    ...[...groups].map(([title, verbs]) => {
-      const rows = verbs.map(
+    ...[...groups].map(([title, some]) => {
+      const rows = some.map(
         (verb) => `| [\`${verb.name()}\`](${verb.name()}.md) | ${cell(verb.description())} |`,
       );
       return [`## ${title}`, "", "| verb | |", "|---|---|", ...rows].join("\n");

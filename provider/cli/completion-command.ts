@@ -1,5 +1,5 @@
 import { Argument, Command } from "commander";
-import { EXIT, verb } from "./command-line";
+import { EXIT } from "./command-line";
 import { withHelp } from "./verb-help";
 
 /** The shells that completion is for. */
@@ -16,14 +16,11 @@ export function completionCommand(): Command {
     new Command("completion")
       .description("print the script by which a shell completes verbs, options and files")
       .addArgument(new Argument("<shell>", "whose").choices(SHELLS))
-      .action(
-        verb(async (shell: (typeof SHELLS)[number]) => {
-          const { script } = await import("@bomb.sh/tab");
-          script(shell, "email-security", "email-security");
-          if (shell === "bash") console.log(BASH_TOO);
-          return EXIT.clean;
-        }),
-      ),
+      .action(async (shell: (typeof SHELLS)[number]) => {
+        const { script } = await import("@bomb.sh/tab");
+        script(shell, "email-security", "email-security");
+        if (shell === "bash") console.log(BASH_TOO);
+      }),
     {
       examples: [
         { does: "for bash, in ~/.bashrc: source <(email-security completion bash)", line: "completion bash" },

@@ -1,9 +1,9 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
 import { quote } from "../settings/text";
-import { EXIT, type ExitCode, verb } from "./command-line";
+import { EXIT, type ExitCode } from "./command-line";
 import type { Explanation } from "./explain/explanation";
-import type { ErrorCode } from "./explain/explanations";
+import type { Code } from "./explain/explanations";
 import { itemText, wrapped } from "./explain/wrapped";
 import { withHelp } from "./verb-help";
 
@@ -16,7 +16,10 @@ export function explainCommand(): Command {
     new Command("explain")
       .description("tell what an error code means, what it usually comes of, and what to do")
       .argument("[code]", "the code, such as ERR_EXISTS; exists will do (default: lists all)")
-      .action(verb(explain)),
+      // A slip in a variable's name, which other verbs refuse, is what this may be asked about.
+      .action(async (code: string | undefined) => {
+        process.exitCode = await explain(code);
+      }),
     {
       examples: [
         { does: "by the code at the end of an error", line: "explain ERR_OTHER_TENANT" },
@@ -40,7 +43,7 @@ async function explain(written: string | undefined): Promise<ExitCode> {
   }
   const code = explanations.codeOf(written);
   if (code !== undefined) {
-    process.stdout.write(explanationText(code, explanations.EXPLANATIONS[code]));
+    process.stdout.write(explanationText(code, explanations.explanationOf(code)));
     return EXIT.clean;
   }
   const near = explanations.nearestCode(written);
@@ -49,7 +52,7 @@ async function explain(written: string | undefined): Promise<ExitCode> {
   return EXIT.error;
 }
 
-function explanationText(code: ErrorCode, { means, example, causes, remedies, next }: Explanation): string {
+function explanationText(code: Code, { means, example, causes, remedies, next }: Explanation): string {
   const part = (title: string, lines: readonly string[]): string => [bold(title), ...lines].join("\n");
   const parts = [
     `${bold(code)}\n${wrapped(means)}`,
@@ -70,11 +73,11 @@ function explanationText(code: ErrorCode, { means, example, causes, remedies, ne
   return `${parts.join("\n\n")}\n`;
 }
 
-function listText({ EXPLANATIONS, GROUPS }: typeof import("./explain/explanations.js")): string {
-  const width = Math.max(...Object.keys(EXPLANATIONS).map((code) => code.length)) + 2;
+function listText({ explanationOf, GROUPS }: typeof import("./explain/explanations.js")): string {
+  const width = Math.max(...GROUPS.flatMap(({ codes }) => codes.map((code) => code.length))) + 2;
   const groups = GROUPS.map(({ title, codes }) => {
     const lines = codes.map((code) => {
-      const [first = ""] = EXPLANATIONS[code].means.split(/(?<=\.) /);
+      const [first = ""] = explanationOf(code).means.split(/(?<=\.) /);
       return itemText(`  ${code.padEnd(width)}`, first);
     });
     return [bold(title), ...lines].join("\n");

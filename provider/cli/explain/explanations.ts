@@ -1,7 +1,9 @@
 import { nearestName } from "../../settings/nearest-name";
+import type { RiskCode } from "../../settings/risk";
 import type { Explanation } from "./explanation";
 import { FILE_ERRORS } from "./file-errors";
 import { PULUMI_ERRORS } from "./pulumi-errors";
+import { RISK_CODES, riskExplanation } from "./risks";
 import { ROLLOUT_ERRORS } from "./rollout-errors";
 import { SANDBOX_ERRORS } from "./sandbox-errors";
 import { CONFIGURATION_ERRORS, SERVICE_ERRORS } from "./service-errors";
@@ -21,14 +23,18 @@ export const EXPLANATIONS = {
 /** A code that this package's errors have. */
 export type ErrorCode = keyof typeof EXPLANATIONS;
 
+/** A code that is explained: of an error, or of a risky entry, which an error quotes. */
+export type Code = ErrorCode | RiskCode;
+
 /** What codes are about, in the order in which they are listed. */
-export const GROUPS: readonly { readonly title: string; readonly codes: readonly ErrorCode[] }[] = [
+export const GROUPS: readonly { readonly title: string; readonly codes: readonly Code[] }[] = [
   { title: "Configuration and arguments", codes: codesOf(CONFIGURATION_ERRORS) },
   { title: "The service, and the way to it", codes: codesOf(SERVICE_ERRORS) },
   { title: "Resources at their tenant", codes: codesOf(TENANT_ERRORS) },
   { title: "Settings files, plans and exports", codes: codesOf(FILE_ERRORS) },
   { title: "Rollouts", codes: codesOf(ROLLOUT_ERRORS) },
   { title: "Pulumi and its stacks", codes: codesOf(PULUMI_ERRORS) },
+  { title: "Risky entries, which are refused", codes: RISK_CODES },
   { title: "The sandbox", codes: codesOf(SANDBOX_ERRORS) },
 ];
 
@@ -36,25 +42,29 @@ function codesOf<Code extends string>(errors: Readonly<Record<Code, Explanation>
   return Object.keys(errors) as Code[];
 }
 
+/** What is told of a code. */
+export function explanationOf(code: Code): Explanation {
+  return isRisk(code) ? riskExplanation(code) : EXPLANATIONS[code];
+}
+
 /** A code as somebody writes it: in lower case too, in brackets, without `ERR_`. Undefined where there is no such code. */
-export function codeOf(written: string): ErrorCode | undefined {
-  const code = fullCode(written);
-  return Object.hasOwn(EXPLANATIONS, code) ? (code as ErrorCode) : undefined;
+export function codeOf(written: string): Code | undefined {
+  const bare = written.trim().replace(/^[[(]|[\])]$/g, "");
+  const risk = bare.toLowerCase().replace(/[_\s]/g, "-");
+  if (isRisk(risk)) return risk;
+  const error = bare.toUpperCase().replace(/[-\s]/g, "_");
+  const full = error.startsWith("ERR_") ? error : `ERR_${error}`;
+  return Object.hasOwn(EXPLANATIONS, full) ? (full as ErrorCode) : undefined;
 }
 
 /** The code that a misspelt one was meant for; undefined where none is near. */
-export function nearestCode(written: string): ErrorCode | undefined {
-  const short = (code: string): string => code.replace(/^ERR_/, "");
-  const codes = Object.keys(EXPLANATIONS).map(short);
-  const near = nearestName(short(fullCode(written)), codes);
+export function nearestCode(written: string): Code | undefined {
+  const short = (code: string): string => code.replace(/^ERR_/i, "");
+  const known = [...codesOf(EXPLANATIONS), ...RISK_CODES].map(short);
+  const near = nearestName(short(written.trim()), known);
   return near === undefined ? undefined : codeOf(near);
 }
 
-function fullCode(written: string): string {
-  const bare = written
-    .trim()
-    .replace(/^\[|\]$/g, "")
-    .toUpperCase()
-    .replace(/[-\s]/g, "_");
-  return bare.startsWith("ERR_") ? bare : `ERR_${bare}`;
+function isRisk(code: string): code is RiskCode {
+  return (RISK_CODES as readonly string[]).includes(code);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { EXPLANATIONS } from "../../../provider/cli/explain/explanations";
+import { EXPLANATIONS, GROUPS } from "../../../provider/cli/explain/explanations";
 import { emailSecurity } from "../../support/command";
 
 /* `email-security explain`, as it is built. */
@@ -21,11 +21,18 @@ it("leads with what happened, shows an example, causes and remedies, and ends in
   expect(stdout.endsWith(parts.at(-1) ?? "")).toBe(true);
 });
 
+it("is told where a variable has a slip in its name, which is one of the causes", async () => {
+  const slip = { EMAIL_SECURITY_API_KY: "key" };
+  expect((await emailSecurity(".", ["lint"], slip)).stderr).toContain("[ERR_CONFIGURATION]");
+  const { code, stdout } = await emailSecurity(".", ["explain", "ERR_CONFIGURATION"], slip);
+  expect({ code, first: stdout.split("\n")[0] }).toEqual({ code: 0, first: "ERR_CONFIGURATION" });
+});
+
 it("lists all codes by what they are about", async () => {
   const { code, stdout } = await emailSecurity(".", ["explain"]);
   expect(code).toBe(0);
-  const listed = [...stdout.matchAll(/^ {2}(ERR_\w+) /gm)].map(([, one]) => one);
-  expect(listed.sort()).toEqual(Object.keys(EXPLANATIONS).sort());
+  const listed = [...stdout.matchAll(/^ {2}(ERR_\w+|(?:allow|deny)-\S+) /gm)].map(([, one]) => one);
+  expect(listed.sort()).toEqual(GROUPS.flatMap(({ codes }) => [...codes]).sort());
   expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(100);
 });
 

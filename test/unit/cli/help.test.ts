@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { EXPLANATIONS } from "../../../provider/cli/explain/explanations";
 import { EXAMPLES, forEachVerb, pathOf, program } from "../../../provider/cli/program";
 import { helpOf } from "../../../provider/cli/verb-help";
@@ -31,7 +31,11 @@ async function parsed(words: readonly string[]): Promise<{ verb?: string; told: 
       outcome.verb = pathOf(verb);
     });
   });
+  const { exitCode } = process;
+  const silent = vi.spyOn(console, "error").mockImplementation(() => {});
   await all.parseAsync(words, { from: "user" }).catch(() => {});
+  silent.mockRestore();
+  process.exitCode = exitCode;
   return outcome;
 }
 

@@ -1,0 +1,77 @@
+import { OwnDomains } from "../../settings/own-domains";
+import { RISKS, type RiskCode, type RiskSubject, refusalOf } from "../../settings/risk";
+import type { Explanation } from "./explanation";
+
+/** What is told of a risk beside what is known of it anyway. */
+interface RiskTold {
+  /** An entry that has it, of a tenant whose own domain is acme.example. */
+  readonly sample: RiskSubject;
+  readonly causes: readonly string[];
+  readonly instead: string;
+}
+
+const OWN = new OwnDomains(["acme.example"]);
+
+const TOLD: Readonly<Record<RiskCode, RiskTold>> = {
+  "allow-public-suffix": {
+    sample: { list: "allow", value: "co.uk", entryType: "domain" },
+    causes: [
+      "a domain that was cut off in front",
+      "a host of many customers, such as github.io, taken for a sender",
+    ],
+    instead: "Allow the sender's own domain, below it.",
+  },
+  "allow-free-mail": {
+    sample: { list: "allow", value: "gmail.com", entryType: "domain" },
+    causes: ["one person's mailbox there was meant"],
+    instead: "Allow the one mailbox.",
+  },
+  "allow-private-address": {
+    sample: { list: "allow", value: "10.0.0.7", entryType: "ip" },
+    causes: ["the inner address of a mail server, from a header, in the place of its outer one"],
+    instead: "Allow the address by which its mail comes in from the internet.",
+  },
+  "allow-own-domain": {
+    sample: { list: "allow", value: "acme.example", entryType: "domain" },
+    causes: ["a newsletter or a tool that sends in your name"],
+    instead: "Have that sender authenticated by SPF and DKIM, or allow the address that it sends from.",
+  },
+  "allow-look-alike": {
+    sample: { list: "allow", value: "acrne.example", entryType: "domain" },
+    causes: [
+      "a domain of fraud that somebody reported as blocked",
+      "a domain of your own that is not in `ownDomains`",
+    ],
+    instead: "Where it is yours, add it to `ownDomains`.",
+  },
+  "deny-own-domain": {
+    sample: { list: "deny", value: "acme.example", entryType: "domain" },
+    causes: ["fraud that claims to come from you"],
+    instead:
+      "Leave it out: what forges your domain fails SPF and DKIM, which is for the service's own checks.",
+  },
+  "deny-free-mail": {
+    sample: { list: "deny", value: "gmail.com", entryType: "domain" },
+    causes: ["one sender of phishing there was meant"],
+    instead: "Deny the one mailbox.",
+  },
+};
+
+/** The codes of risky entries. */
+export const RISK_CODES = Object.keys(TOLD) as RiskCode[];
+
+/** What is told of the code of a risky entry, made of what refuses it. */
+export function riskExplanation(code: RiskCode): Explanation {
+  const { title, why } = RISKS[code];
+  const { sample, causes, instead } = TOLD[code];
+  return {
+    means: `An entry ${title}. ${why}`,
+    example: `value ${refusalOf(sample, OWN)}`,
+    causes,
+    remedies: [
+      instead,
+      "Where it is meant, say why with the entry: `acceptRisk`, in words for who reviews it.",
+    ],
+    next: "email-security lint",
+  };
+}
