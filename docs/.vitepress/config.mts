@@ -29,14 +29,22 @@ export default defineConfig({
       provider: "local",
       options: {
         miniSearch: {
+          options: { tokenize },
           searchOptions: {
             // What a page is about before what it mentions, and what people do before the types that it is done by.
             boost: { title: 6, titles: 2, text: 1 },
             boostDocument: (id: string) =>
-              id.includes("/reference/api/") ? 0.2 : id.includes("/how-to/") ? 1.5 : 1,
+              id.includes("/reference/api/") ? 0.2 : id.includes("/how-to/") ? 2 : 1,
           },
         },
       },
     },
   },
 });
+
+/** The words of a text; of a heading also each two as one: "rollback" finds "Roll back". Runs in the browser, by itself. */
+function tokenize(text: string, field?: string): string[] {
+  const words = text.split(/[\n\r\p{Z}\p{P}]+/u);
+  const pairs = words.slice(1).map((word, index) => `${words[index]}${word}`);
+  return field === "title" ? [...words, ...pairs] : words;
+}

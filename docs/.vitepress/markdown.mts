@@ -17,6 +17,7 @@ export function addRules(md: MarkdownIt): void {
   listPages(md);
   showBraces(md);
   unlinkRepository(md);
+  emptyHeaders(md);
 }
 
 /** Shows the name of a file above the block that is its text. */
@@ -80,4 +81,14 @@ function outsideOf(page: string, href: string): string | undefined {
   if (/^([a-z][a-z\d+.-]*:|\/|#)/i.test(href)) return undefined;
   const target = posix.join(posix.dirname(page), decodeURI(href));
   return target.startsWith("../") ? target.slice("../".length) : undefined;
+}
+
+/** A column without a name has no header: an empty one is read out as one. */
+function emptyHeaders(md: MarkdownIt): void {
+  md.core.ruler.push("empty-headers", ({ tokens }) => {
+    for (const [index, token] of tokens.entries()) {
+      if (token.type !== "th_open" || tokens[index + 1]?.content !== "") continue;
+      for (const cell of [token, tokens[index + 2]]) if (cell) cell.tag = "td";
+    }
+  });
 }

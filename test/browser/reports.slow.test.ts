@@ -12,7 +12,7 @@ const PAGES = {
   "a calm plan": planHtml(calmPlan),
   "a dangerous plan": planHtml(dangerousPlan),
   "a plan without evidence": planHtml(blindPlan),
-  "a plan of 40 changes": planHtml(hugePlan(40)),
+  "a plan of 15 changes": planHtml(hugePlan(15)),
   "a plan of hostile texts": planHtml(hostilePlan),
   "a rollout before it begins": reportHtml(rollouts.middle.before),
   "a rollout of three tenants": reportHtml(rollouts.small.after),

@@ -256,13 +256,14 @@ function howFar({ counts, tenants, state, waves, rollsBack, rollsBackTo }: Rollo
     } were left.`;
   }
   const back = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
-  const held = back ? "what is declared" : `what they held before ${rollsBack}`;
+  const held = (who: string) =>
+    back ? say`what is declared` : say`what ${who} held before ${given(rollsBack ?? "")}`;
   if (through === total && counts.failed === 0) {
     return total === 1
-      ? say`The one tenant holds ${given(held.replace("they", "it"))}.`
-      : say`All ${counted(total, "tenant")} hold ${given(held)}.`;
+      ? say`The one tenant holds ${held("it")}.`
+      : say`All ${counted(total, "tenant")} hold ${held("they")}.`;
   }
-  return say`${through - counts.failed} of ${counted(total, "tenant")} hold ${given(held)}, ${counts.failed} failed, ${
+  return say`${through - counts.failed} of ${counted(total, "tenant")} hold ${held("they")}, ${counts.failed} failed, ${
     total - through
   } left.`;
 }

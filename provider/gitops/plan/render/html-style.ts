@@ -51,7 +51,7 @@ p { margin: .4rem 0; }
 pre { margin: 0; padding: .9rem 1.1rem; background: var(--card); border: 1px solid var(--red-line); border-radius: .6rem; white-space: pre-wrap; }
 .aside { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 summary { cursor: pointer; list-style: none; border-radius: .75rem; }
-summary:focus-visible, a:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
+summary:focus-visible, a:focus-visible, .table:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
 summary::-webkit-details-marker { display: none; }
 summary::before { content: ""; flex: none; align-self: center; width: .45rem; height: .45rem; border: solid var(--soft); border-width: 0 2px 2px 0; transform: rotate(-45deg); transition: transform .12s; }
 details[open] > summary::before { transform: rotate(45deg); }

@@ -305,7 +305,7 @@ function examplesHtml({ allows }: Card): Html | undefined {
         subject,
       )}${cell("Verdict", name === undefined ? undefined : nameWords(name))}</tr>`,
   );
-  return html`<div class="table"><table><caption>${counted(allows.examples.length, "example")} of the ${number(
+  return html`<div class="table" tabindex="0"><table><caption>${counted(allows.examples.length, "example")} of the ${number(
     allows.letThrough,
   )} that would have come through</caption><thead><tr><th scope="col">When</th><th scope="col">From</th><th scope="col">To</th><th scope="col">Subject</th><th scope="col">Verdict</th></tr></thead><tbody>${rows}</tbody></table></div>`;
 }
