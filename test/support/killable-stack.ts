@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -139,7 +140,8 @@ export class KillableStack implements AsyncDisposable {
   /**
    * What a person types after a run that was killed, until Pulumi has nothing more to ask for: `pulumi up`, with a refresh
    * before it or not; `pulumi cancel` where the stack is locked; a refresh that forgets interrupted creations where Pulumi
-   * warns of them. Answers the whole of it, commands and output.
+   * warns of them; and what the how-to says to delete where the backend's files can't be read. Answers the whole of it,
+   * commands and output.
    */
   async recover(declared: unknown, { refreshesFirst }: { refreshesFirst: boolean }): Promise<string> {
     let output = "";
@@ -150,6 +152,10 @@ export class KillableStack implements AsyncDisposable {
     };
     const typeUnlocked = async (...command: string[]): Promise<string> => {
       let run = await type(...command);
+      if (run.output.includes("failed to load checkpoint: EOF")) {
+        output += `$ rm ${(await this.#removeEmptyAttributes()).join(" ")}\n`;
+        run = await type(...command);
+      }
       if (run.output.includes("the stack is currently locked")) {
         await type("cancel", "--yes");
         run = await type(...command);
@@ -200,6 +206,16 @@ export class KillableStack implements AsyncDisposable {
   async #restartService(): Promise<void> {
     await this.#sandbox.restart();
     this.proxy.target = this.#sandbox.url;
+  }
+
+  /** What a backend leaves that was killed while it wrote: attributes of a file, and nothing in them. */
+  async #removeEmptyAttributes(): Promise<string[]> {
+    const stacks = join(this.#state, ".pulumi", "stacks");
+    const names = await readdir(stacks, { recursive: true });
+    const files = names.filter((name) => name.endsWith(".attrs")).map((name) => join(stacks, name));
+    const empty = files.filter((file) => statSync(file).size === 0);
+    for (const file of empty) await rm(file);
+    return empty;
   }
 
   get #state(): string {

@@ -63,7 +63,8 @@ describe("email-security init", () => {
     const cli = cliIn(folder.path);
     await cli("init", ".", "--name", "initech");
     const readme = await readFile(join(folder.path, "README.md"), "utf8");
-    const [, example = ""] = /## Propose a change\n[\s\S]*?```yaml\n([\s\S]*?)```/.exec(readme) ?? [];
+    const [, example = ""] =
+      /## Propose a change\n[\s\S]*?```yaml settings\n([\s\S]*?)```/.exec(readme) ?? [];
     expect(example).toMatch(/^ {3}allow:\n[\s\S]*^ {3}deny:\n/m);
     const file = join(folder.path, "settings/initech.yaml");
     await writeFile(file, `${await readFile(file, "utf8")}${example.replace(/^ {3}/gm, "")}`);
