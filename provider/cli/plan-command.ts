@@ -77,13 +77,17 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
 }
 
 /** Which files were written, and how just this is applied. On stderr: what is printed is the plan. */
-function sayWhatNext({ changes, guards }: Plan, file: string | undefined, options: Options): void {
+function sayWhatNext({ changes, guards, digest }: Plan, file: string | undefined, options: Options): void {
   const { markdown, html, json, stack } = options;
   const written = [markdown, html, json].filter((one) => one !== undefined);
   if (written.length > 0) console.error(harmless(`Wrote ${written.join(", ")}.`));
   if (json === undefined || stack === undefined || changes.length === 0 || guards.length > 0) return;
   const what = file ?? (options.fromPreview === undefined ? "" : "--from-preview");
-  const command = ["email-security apply", what, `--stack ${stack} --plan ${json} --yes`]
+  const command = [
+    "email-security apply",
+    what,
+    `--stack ${stack} --plan ${json} --plan-digest ${digest} --yes`,
+  ]
     .filter(Boolean)
     .join(" ");
   console.error(harmless(`To apply just this, once it was reviewed: ${command}`));

@@ -16,7 +16,7 @@ const {
   entries: ENTRIES,
   vips: VIPS,
   rounds: ROUNDS,
-} = sized("soak", { entries: 50_000, vips: 200, rounds: 100 }, { entries: 2_000, vips: 20, rounds: 15 });
+} = sized("soak", { entries: 50_000, vips: 200, rounds: 100 }, { entries: 1_000, vips: 20, rounds: 15 });
 
 /** What a round changes: so many entries come, change and go each, and so many VIPs. */
 const ENTRIES_EACH = 20;
