@@ -48,7 +48,7 @@ export default defineConfig(({ mode }) => {
       env: {
         ...(name === "native" && { EMAIL_SECURITY_TEST_FRONT: "native" }),
         // Else providers are run one after the other in a few processes: test/support/provider-host.mts.
-        ...(isWhole && { EMAIL_SECURITY_TEST_PROCESSES: "own" }),
+        ...(mode === "long" && { EMAIL_SECURITY_TEST_PROCESSES: "own" }),
       },
       testTimeout: mode === "long" ? 0 : seconds * 1_000,
       hookTimeout: 600_000,
