@@ -55,6 +55,14 @@ interface Consent {
 
 const DEFAULT_FILE = "tenants.yaml";
 
+/** How what changes tenants ends. */
+const EXITS = {
+  0: "all tenants are as declared",
+  1: "an error, or a tenant failed",
+  2: "something is left to do: no --yes, a gate, an interruption",
+  3: "refused by a guard or by --fail-on, or not what was reviewed",
+} as const;
+
 /**
  * `email-security rollout`: one change to many tenants, in waves. Exit codes: 0 all tenants are as declared; 2 there is
  * something to do and no `--yes`, or it waits for a person; 3 refused by a guard, or not what was reviewed; 1 error, or a
@@ -93,12 +101,7 @@ export function rolloutCommand(): Command {
             line: "rollout continue 20261121-0800-7f3a91 --until early",
           },
         ],
-        exits: {
-          0: "all tenants are as declared",
-          1: "an error, or a tenant failed",
-          2: "something is left to do: no --yes, a gate, an interruption",
-          3: "refused by a guard or by --fail-on, or not what was reviewed",
-        },
+        exits: EXITS,
       },
     ),
   );
@@ -150,12 +153,7 @@ export function rolloutCommand(): Command {
           { does: "take it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
           { does: "to the files of a revision", line: "rollout rollback --to v1.4.0 --yes" },
         ],
-        exits: {
-          0: "all tenants are as declared",
-          1: "an error, or a tenant failed",
-          2: "something is left to do: no --yes, a gate, an interruption",
-          3: "refused by a guard or by --fail-on, or not what was reviewed",
-        },
+        exits: EXITS,
       },
     ),
   );
@@ -189,12 +187,7 @@ export function rolloutCommand(): Command {
       { does: "only the canaries", line: "rollout --label ring=canary --yes" },
       { does: "go on after an interruption", line: "rollout --resume" },
     ],
-    exits: {
-      0: "all tenants are as declared",
-      1: "an error, or a tenant failed",
-      2: "something is left to do: no --yes, a gate, an interruption",
-      3: "refused by a guard or by --fail-on, or not what was reviewed",
-    },
+    exits: EXITS,
   });
 }
 

@@ -1,4 +1,4 @@
-import MarkdownIt from "markdown-it";
+import MarkdownIt, { type Token } from "markdown-it";
 import { parse } from "yaml";
 import type { MarkdownFile } from "./markdown-files";
 
@@ -15,6 +15,8 @@ export interface Fence {
   readonly file: string | undefined;
   /** What keeps it from being run or checked, by its fence. */
   readonly isLeftOut: boolean;
+  /** Whether nothing stands between it and the code block before it. */
+  readonly isRightAfter: boolean;
 }
 
 /** A Markdown file with its code blocks. */
@@ -46,17 +48,31 @@ export function fencesOf({ path, text }: MarkdownFile): FencedFile {
   const body = isMatter ? matter.replace(/[^\n]/g, "") + text.slice(matter.length) : text;
   const fences = markdown
     .parse(body, {})
-    .filter(({ type }) => type === "fence" || type === "code_block")
-    .map(({ info, content, map }): Fence => {
+    .map((token, index, all) => ({ ...token, isRightAfter: isBlock(all[index - 1]) }))
+    .filter(isBlock)
+    .map(({ info, content, map, isRightAfter }): Fence => {
       const [language = ""] = info.trim().split(/\s+/, 1);
       const about = info.trim().slice(language.length).trim();
       const isLeftOut = /^no-(run|check):/.test(about);
       const isFile = !isLeftOut && !["sh", "text"].includes(language) && /^[^\s:]*[./][^\s:]*$/.test(about);
       const file = isFile ? about : undefined;
-      return { path, line: (map?.[0] ?? 0) + 1, language, about, text: content, file, isLeftOut };
+      return {
+        path,
+        line: (map?.[0] ?? 0) + 1,
+        language,
+        about,
+        text: content,
+        file,
+        isLeftOut,
+        isRightAfter,
+      };
     });
   const frontMatter = (isMatter ? (parse(yaml) as Record<string, unknown> | null) : null) ?? {};
   return { path, frontMatter, fences };
+}
+
+function isBlock(token: Pick<Token, "type"> | undefined): boolean {
+  return token?.type === "fence" || token?.type === "code_block";
 }
 
 /** The files that a page has shown up to one of its blocks, that one included: by name, the later over the earlier. */

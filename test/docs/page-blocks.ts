@@ -1,6 +1,5 @@
-import MarkdownIt, { type Token } from "markdown-it";
-import { parse } from "yaml";
 import type { HostedLanguage } from "../support/language-hosts";
+import { type Fence, type FencedFile, fencesOf } from "./fences";
 
 /** In what the blocks of a page run. */
 export const PLACES = ["empty", "stack", "files", "fleet"] as const;
@@ -57,22 +56,19 @@ export class PageError extends Error {
   }
 }
 
-const markdown = new MarkdownIt();
-
 /**
  * Reads what of a page runs.
  *
  * @throws {PageError} for a fence or front matter that says nothing the runner knows.
  */
 export function readPage(path: string, text: string): Page {
-  const { body, ...asked } = readFrontMatter(path, text);
-  const tokens = markdown.parse(body, {});
-  const blocks = tokens.flatMap((token, index): PageBlock[] => {
-    if (token.type !== "fence") return [];
-    const block = readBlock(path, token);
+  const { frontMatter, fences } = fencesOf({ path, text });
+  const asked = askedBy(path, frontMatter);
+  const blocks = fences.flatMap((fence, index): PageBlock[] => {
+    const block = readBlock(fence);
     if (block?.kind !== "shell") return block === undefined ? [] : [block];
-    const next = tokens[index + 1];
-    return [{ ...block, prints: next !== undefined && next.type === "fence" ? linesOf(next) : [] }];
+    const next = fences[index + 1];
+    return [{ ...block, prints: next?.isRightAfter ? linesOf(next) : [] }];
   });
   const [first] = blocks.filter(({ kind }) => kind === "shell");
   if (asked.place === undefined && first !== undefined) {
@@ -85,45 +81,36 @@ export function readPage(path: string, text: string): Page {
   return { path, ...asked, blocks };
 }
 
-/** The front matter is blanked, so that lines keep their numbers. */
-function readFrontMatter(path: string, text: string): Omit<Page, "path" | "blocks"> & { body: string } {
-  const [matter = "", yaml = ""] = /^---\n(.*?)\n---(?:\n|$)/s.exec(text) ?? [];
+function askedBy(path: string, frontMatter: FencedFile["frontMatter"]): Omit<Page, "path" | "blocks"> {
   const {
     run,
     scenario = "empty",
     languages = [],
-  } = (parse(yaml) ?? {}) as Partial<Pick<Page, "scenario" | "languages">> & { run?: unknown };
+  } = frontMatter as Partial<Pick<Page, "scenario" | "languages">> & { run?: unknown };
   const place = PLACES.find((one) => one === run);
   if (run !== undefined && place === undefined) {
     throw new PageError(path, 1, `run: ${run}: give one of ${PLACES.join(", ")}`);
   }
-  return { body: matter.replace(/[^\n]/g, "") + text.slice(matter.length), place, scenario, languages };
+  return { place, scenario, languages };
 }
 
-function readBlock(path: string, token: Token): PageBlock | undefined {
-  const line = (token.map?.[0] ?? 0) + 1;
-  const [language = "", ...words] = token.info.trim().split(/\s+/);
-  const about = words.join(" ");
-  if (/^no-(run|check)\b/.test(about)) {
+function readBlock({ path, line, language, about, text, file }: Fence): PageBlock | undefined {
+  const [, left] = /^(no-(?:run|check))\b/.exec(about) ?? [];
+  if (left !== undefined) {
     if (/^no-(run|check): \S/.test(about)) return undefined;
-    throw new PageError(
-      path,
-      line,
-      `"${about}" does not say why: write "${words[0]?.replace(":", "")}: WHY"`,
-    );
+    throw new PageError(path, line, `"${about}" does not say why: write "${left}: WHY"`);
   }
   if (language === "sh") {
-    if (/\blogin --local\b/.test(token.content)) {
+    if (/\blogin --local\b/.test(text)) {
       throw new PageError(
         path,
         line,
         "`pulumi login --local` writes into the home of whoever runs this: name a folder below $HOME",
       );
     }
-    return { ...readShell(path, line, about), text: token.content };
+    return { ...readShell(path, line, about), text };
   }
-  if (language === "" || language === "text" || !/[./]/.test(about)) return undefined;
-  return { kind: "file", line, path: about, text: token.content };
+  return file === undefined ? undefined : { kind: "file", line, path: file, text };
 }
 
 function readShell(path: string, line: number, about: string): Omit<ShellBlock, "text"> {
@@ -141,13 +128,12 @@ function readShell(path: string, line: number, about: string): Omit<ShellBlock, 
 }
 
 /** The lines of a `text` block; a line of nothing but `…` stands for any. */
-function linesOf({ info, content, map }: Token): ExpectedLine[] {
-  if (info.trim() !== "text") return [];
-  const first = (map?.[0] ?? 0) + 2;
-  return content
+function linesOf({ language, about, line, text }: Fence): ExpectedLine[] {
+  if (language !== "text" || about !== "") return [];
+  return text
     .split("\n")
-    .map((text, index) => ({ line: first + index, text: text.trim() }))
-    .filter(({ text }) => text !== "" && text !== "…");
+    .map((printed, index) => ({ line: line + 1 + index, text: printed.trim() }))
+    .filter((printed) => printed.text !== "" && printed.text !== "…");
 }
 
 /** The first expected line that does not occur in the output after those before it; undefined when all do. */

@@ -85,7 +85,7 @@ function withoutVolatile(message: string): string {
   return message
     .replace(/http:\/\/127\.0\.0\.1:\d+/g, "https://mail-security.example")
     .replace(/127\.0\.0\.1:\d+/g, "mail-security.example")
-    .replace(/(?:\/[\w.-]+)*\/email-security-(?:explain|fleet)-\w+/g, "/work/acme")
+    .replace(/(?:\/[\w.-]+)*\/email-security-(?:explain|fleet)-\w+/g, "/home/ci/acme")
     .replace(/email-security-rollout-[\w-]+/g, "email-security-rollout")
     .replace(/\bade_\w+/g, "ade_7q2m")
     .replace(/\b\d{8}-\d{4}-[0-9a-f]{6}\b/g, "20261121-0800-7f3a91")

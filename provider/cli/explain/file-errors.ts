@@ -31,7 +31,7 @@ export const FILE_ERRORS = {
   ERR_SETTINGS_WRITE: {
     means: "A file could not be written, and is as it was.",
     example:
-      "\"file/settings.yaml\" can't be written, and is as it was: ENOTDIR: not a directory, lstat '/work/acme/file/settings.yaml'",
+      "\"file/settings.yaml\" can't be written, and is as it was: ENOTDIR: not a directory, lstat '/home/ci/acme/file/settings.yaml'",
     causes: [
       "the folder or the file is read-only, or another user's",
       "the disk is full",

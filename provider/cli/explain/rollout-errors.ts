@@ -157,8 +157,8 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_MARKS: {
     means: "What rollouts have left to be minded beside the stacks can't be read or written.",
     example: [
-      'What rollouts have left to be minded beside the stacks (the project email-security-rollouts in "file:///work/acme/nowhere") can\'t be read:',
-      'error: unable to open state directory "file:///work/acme/nowhere": stat /work/acme/nowhere: no such file or directory',
+      'What rollouts have left to be minded beside the stacks (the project email-security-rollouts in "file:///home/ci/acme/nowhere") can\'t be read:',
+      'error: unable to open state directory "file:///home/ci/acme/nowhere": stat /home/ci/acme/nowhere: no such file or directory',
     ].join("\n"),
     causes: [
       "a state backend that can't be reached, or may not be written",
@@ -237,7 +237,7 @@ export const ROLLOUT_ERRORS = {
   ERR_TEMPORARY_FOLDER: {
     means: "The folder for temporary files can't be used.",
     example:
-      "The folder for temporary files, \"/work/acme/nowhere\", can't be used: it, or its folder, is not there. Give another place, or bring it back. TMPDIR names another. (ENOENT: no such file or directory, mkdtemp '/work/acme/nowhere/email-security-rollout')",
+      "The folder for temporary files, \"/home/ci/acme/nowhere\", can't be used: it, or its folder, is not there. Give another place, or bring it back. TMPDIR names another. (ENOENT: no such file or directory, mkdtemp '/home/ci/acme/nowhere/email-security-rollout')",
     causes: ["its disk is full", "`TMPDIR` names a folder that is not there, or may not be written"],
     remedies: ["Make room there, or name another folder by `TMPDIR`."],
     next: "email-security rollout --resume",

@@ -22,7 +22,7 @@ export const SANDBOX_ERRORS = {
   ERR_SANDBOX_DATA_FILE: {
     means: "The file can't be the sandbox's data file. It was left as it is.",
     example:
-      "The data file /work/acme/sandbox.db is not a sandbox database; it was left untouched. Name a file that doesn't exist yet to have one made.",
+      "The data file /home/ci/acme/sandbox.db is not a sandbox database; it was left untouched. Name a file that doesn't exist yet to have one made.",
     causes: [
       "its folder is not there, or may not be written",
       "the file is no database of a sandbox, or one of another release",
