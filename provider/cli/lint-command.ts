@@ -22,7 +22,7 @@ export function lintCommand(): Command {
       )
       .argument(
         "[files...]",
-        "settings files or folders of them (default: the folder settings, or settings.yaml)",
+        "settings files, folders of them, or a tenants.yaml with the files of its tenants (default: the folder settings, or settings.yaml)",
       )
       .addOption(
         new Option("--format <format>", "what is printed").choices(["text", "json", "sarif"]).default("text"),
@@ -70,9 +70,9 @@ async function lint(
   { format, sarif, failOn, today }: LintOptions,
 ): Promise<ExitCode> {
   // Loaded here, so that no other verb pays for it.
-  const { lintFiles } = await import("../gitops/files/lint-files.js");
+  const { lintAll } = await import("../rollout/targets/lint-targets.js");
   const { sarifLog } = await import("../gitops/files/sarif.js");
-  const result = lintFiles(named, today === undefined ? {} : { today });
+  const result = lintAll(named, today === undefined ? {} : { today });
   const { findings } = result;
   const asSarif = (): string =>
     json(sarifLog(findings, { version: packageVersion(), root: repositoryRoot() }));

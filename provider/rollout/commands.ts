@@ -6,9 +6,14 @@ import { withoutPassword } from "../settings/secrets";
  */
 export class RolloutCommands {
   readonly #database: string;
+  readonly #program: string;
 
-  /** @param database the journal, where it was named by `--database`: the next command has to name it too. */
-  constructor(database?: string) {
+  /**
+   * @param database the journal, where it was named by `--database`: the next command has to name it too.
+   * @param program how the command is called where the person is.
+   */
+  constructor(database?: string, program = "email-security") {
+    this.#program = program;
     this.#database =
       database === undefined ? "" : ` --database ${shellWord(withoutPassword(database, "PASSWORD"))}`;
   }
@@ -41,7 +46,7 @@ export class RolloutCommands {
   }
 
   #command(rest: string): string {
-    return `email-security rollout ${rest}${this.#database}`;
+    return `${this.#program} rollout ${rest}${this.#database}`;
   }
 }
 

@@ -3,6 +3,7 @@ import { PlanningEndedError } from "./errors";
 import type { Journal, PlannedTenant } from "./journal/journal";
 import { reportOf } from "./report/report-of";
 import type { Advice, RolloutReport, TenantError } from "./report/rollout-report";
+import { named } from "./targets/placeholders";
 import type { Target } from "./targets/target";
 
 /** A tenant that can't be planned. */
@@ -67,7 +68,7 @@ const NAMES = 5;
 /** A line for each cause, that of the most tenants first. What failed for its address is one cause, whoever found it. */
 function causesOf(failures: readonly PlanFailure[]): readonly string[] {
   const alike = Map.groupBy(failures, ({ target: { name, baseUrl }, error, isOfAddress }) =>
-    isOfAddress ? `${error?.code} ${baseUrl}` : (error?.message ?? "").replaceAll(name, "…"),
+    isOfAddress ? `${error?.code} ${baseUrl}` : withoutName(error?.message ?? "", name),
   );
   const groups = [...alike.values()].toSorted((one, other) => other.length - one.length);
   const lines = groups.slice(0, CAUSES).map((group) => {
@@ -79,6 +80,11 @@ function causesOf(failures: readonly PlanFailure[]): readonly string[] {
   });
   const rest = groups.length - CAUSES;
   return rest > 0 ? [...lines, `… and ${rest} more ${rest === 1 ? "cause" : "causes"}.`] : lines;
+}
+
+/** A message as it would be for a tenant of any name, at any line of the targets file. */
+function withoutName(message: string, name: string): string {
+  return message.replaceAll(named("{NAME}", name), "…").replaceAll(name, "…").replace(/:\d+:/, ":");
 }
 
 function tenants(count: number): string {

@@ -4,7 +4,7 @@ import { checkProxies } from "../client/address";
 import type { Permits } from "../client/permits";
 import { realTime } from "../client/time";
 import { DEFAULT_TIMEOUT_MS, type TransportOptions } from "../client/transport";
-import { readTimeoutMs } from "../resources/configuration";
+import { NO_STACK, readTimeoutMs } from "../resources/configuration";
 import type { Asking, Look } from "./address-health";
 import { readKey } from "./targets/read-key";
 import type { Target } from "./targets/target";
@@ -90,5 +90,5 @@ export function checkReach(
 }
 
 function timeoutOf(environment: NodeJS.ProcessEnv): number {
-  return readTimeoutMs(() => undefined, environment) ?? DEFAULT_TIMEOUT_MS;
+  return readTimeoutMs(NO_STACK, environment) ?? DEFAULT_TIMEOUT_MS;
 }

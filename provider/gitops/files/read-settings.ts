@@ -1,5 +1,6 @@
 import { dirname, join, normalize, resolve } from "node:path";
-import { readOwnDomainNames } from "../../resources/configuration";
+import type { z } from "zod";
+import { NO_STACK, readOwnDomainNames } from "../../resources/configuration";
 import { allowDenyEntryArguments, checkEntryArguments } from "../../settings/arguments";
 import { nameOfKey } from "../../settings/keyed-list";
 import { checkList, ENTRIES, type ListKind, MEMBERS, readPatterns } from "../../settings/list-arguments";
@@ -33,8 +34,10 @@ export type ReadCache = Map<string, ParsedFile>;
 /** A file that was read by itself, whoever includes it. */
 interface ParsedFile {
   readonly source: YamlSource;
-  /** Undefined when there is a mistake in it. */
+  /** Undefined when there is a mistake in it, but for one in elements of the lists: those are left out. */
   readonly content: SettingsFile | undefined;
+  /** Where the elements that are not left out stand in the file, for the lists that have others. Default: as in the content. */
+  readonly kept?: Kept;
   readonly findings: readonly Finding[];
 }
 
@@ -70,7 +73,7 @@ export function inspectSettings(
   {
     today = new Date().toISOString().slice(0, 10),
     readFile = readerFrom(file),
-    ownDomains = readOwnDomainNames(() => undefined, process.env),
+    ownDomains = readOwnDomainNames(NO_STACK, process.env),
     cache,
   }: ReadOptions = {},
 ): ReadResult {
@@ -129,6 +132,8 @@ class Reading {
   readonly excluded: Excluded[] = [];
   /** Whether every file could be read: what one of them says could be undone by another. */
   isWhole = true;
+  /** Whether something that a file declares has a mistake, and was left out. */
+  hasGaps = false;
   readonly #today: string;
   readonly #readFile: (path: string) => string;
   readonly #cache: ReadCache | undefined;
@@ -176,7 +181,8 @@ class Reading {
   #effective(file: string, from: Place | undefined): Effective | undefined {
     const parsed = this.#parsed(file, from);
     if (parsed === undefined) return undefined;
-    const { source, content } = parsed;
+    const { source, content, kept } = parsed;
+    if (kept !== undefined) this.hasGaps = true;
     for (const finding of parsed.findings) this.findings.push(finding);
     if (content === undefined) return undefined;
 
@@ -189,7 +195,7 @@ class Reading {
       return undefined;
     });
     const below = included.filter((one) => one !== undefined);
-    return this.#merged(source, content, below);
+    return this.#merged(parsed, content, below);
   }
 
   /** A file by itself; undefined when it can't be read. */
@@ -208,10 +214,11 @@ class Reading {
     return parsed;
   }
 
-  #merged(source: YamlSource, content: SettingsFile, below: readonly Effective[]): Effective | undefined {
+  #merged(parsed: ParsedFile, content: SettingsFile, below: readonly Effective[]): Effective | undefined {
     const entries = new Map<string, DeclaredEntry>();
     const vips = new Map<string, DeclaredVip>();
-    const { own, expired } = this.#declaredIn(source, content);
+    const { source } = parsed;
+    const { own, expired } = this.#declaredIn(parsed, content);
     for (const one of expired) this.expired.push(one);
     const ownSubjects = new Set(own.map(subjectOf));
     // What a file says anew with an end has that end, whatever is said of it below.
@@ -254,7 +261,8 @@ class Reading {
       for (const vip of one.vips.values()) takeIn(vips, vip);
     }
     for (const { place, written, count, section } of removals.values()) {
-      if (count > 0) continue;
+      // It may be of what was left out.
+      if (count > 0 || this.hasGaps) continue;
       this.findings.push({
         code: "remove-nothing",
         level: "warning",
@@ -359,7 +367,7 @@ class Reading {
 
   /** What a file declares itself; what is declared twice in it is a mistake. */
   #declaredIn(
-    source: YamlSource,
+    { source, kept = {} }: ParsedFile,
     content: SettingsFile,
   ): { own: readonly (DeclaredEntry | DeclaredVip)[]; expired: readonly (DeclaredEntry | DeclaredVip)[] } {
     const own: (DeclaredEntry | DeclaredVip)[] = [];
@@ -386,7 +394,8 @@ class Reading {
     const isShort = (section: string, index: number): true | undefined =>
       typeof (source.value as Record<string, unknown[]>)[section]?.[index] === "string" ? true : undefined;
     for (const list of ["allow", "deny"] as const) {
-      for (const [index, raw] of (content[list] ?? []).entries()) {
+      for (const [at, raw] of (content[list] ?? []).entries()) {
+        const index = kept[list]?.[at] ?? at;
         const place = source.placeOf([list, index, "value"]);
         // The schema has judged the value by itself, and not whether it is what it is said to be.
         const { failures } =
@@ -399,7 +408,8 @@ class Reading {
         if (failures.length === 0) take(declaredEntry(list, raw, place, isShort(list, index)));
       }
     }
-    for (const [index, raw] of (content.vips ?? []).entries()) {
+    for (const [at, raw] of (content.vips ?? []).entries()) {
+      const index = kept.vips?.[at] ?? at;
       take(declaredVip(raw, source.placeOf(["vips", index, "email"]), isShort("vips", index)));
     }
     return { own, expired };
@@ -481,8 +491,34 @@ function parsedFile(source: YamlSource): ParsedFile {
     const content = source.findings.length > 0 ? undefined : (result.data as SettingsFile);
     return { source, content, findings: source.findings };
   }
-  const refused = schemaFindings(result.error, source, FORMAT);
-  return { source, content: undefined, findings: [...source.findings, ...refused] };
+  const findings = [...source.findings, ...schemaFindings(result.error, source, FORMAT)];
+  return { source, content: undefined, ...withoutRefused(source, result.error), findings };
+}
+
+type Kept = { readonly [Section in (typeof SECTIONS)[number]]?: readonly number[] };
+
+const SECTIONS = ["allow", "deny", "vips"] as const;
+
+/** A file without the elements that are refused, so that lint finds more than one kind of mistake at once. */
+function withoutRefused(
+  source: YamlSource,
+  { issues }: z.ZodError,
+): Pick<ParsedFile, "content" | "kept"> | undefined {
+  if (source.findings.length > 0) return undefined;
+  const value = writtenOut(source.value) as Readonly<Record<string, unknown>> | null;
+  if (value === null) return undefined;
+  const content = { ...value };
+  const kept: { -readonly [Section in keyof Kept]: Kept[Section] } = {};
+  for (const section of SECTIONS) {
+    const refused = new Set(issues.filter(({ path }) => path[0] === section).map(({ path }) => path[1]));
+    const list = value[section];
+    if (refused.size === 0 || !Array.isArray(list)) continue;
+    const left = [...list.keys()].filter((index) => !refused.has(index));
+    kept[section] = left;
+    content[section] = left.map((index) => list[index] as unknown);
+  }
+  const result = settingsFile.safeParse(content);
+  return result.success ? { content: result.data as SettingsFile, kept } : undefined;
 }
 
 const FORMAT: FileFormat = {

@@ -37,8 +37,9 @@ export function assignWaves(
   const waves: Wave[] = [];
   const findings: Finding[] = [];
   for (const rule of rules) {
-    const matching = targets.filter((target) => isMatch(rule, target));
-    const free = left.filter((target) => isMatch(rule, target));
+    const isMatch = ({ labels }: Target): boolean => doesMatch(rule.match, labels);
+    const matching = targets.filter(isMatch);
+    const free = left.filter(isMatch);
     const taken = rule.take === undefined ? free : free.slice(0, takenOf(rule.take, matching.length));
     if (taken.length === 0) {
       findings.push(emptyWave(rule, matching.length));
@@ -54,7 +55,8 @@ export function assignWaves(
   return { waves, findings };
 }
 
-function isMatch({ match = {} }: WaveRule, { labels }: Target): boolean {
+/** Whether a tenant of these labels is one that a rule is for. */
+export function doesMatch(match: WaveRule["match"] = {}, labels: Target["labels"]): boolean {
   return Object.entries(match).every(([label, values]) => {
     const value = Object.hasOwn(labels, label) ? labels[label] : undefined;
     return value !== undefined && values.includes(value);
@@ -74,14 +76,24 @@ function waveOf(rule: WaveRule, taken: readonly Target[]): Wave {
   });
 }
 
-function emptyWave({ name, soakMs, gate, health, place }: WaveRule, matching: number): Finding {
-  const why = matching === 0 ? "no tenant matches it" : `all ${matching} that match it are in earlier waves`;
+/** What a wave that is left out would have looked at before the next began: `its soak and its gate`; undefined for nothing. */
+export function lostWith({
+  soakMs,
+  gate,
+  health,
+}: Pick<WaveRule, "soakMs" | "gate" | "health">): string | undefined {
   const lost = [
-    ...(soakMs > 0 ? ["soak"] : []),
-    ...(gate ? ["gate"] : []),
-    ...(health === undefined ? [] : ["health"]),
+    ...(soakMs > 0 ? ["its soak"] : []),
+    ...(gate ? ["its gate"] : []),
+    ...(health === undefined ? [] : ["its health"]),
   ];
-  const also = lost.length === 0 ? "" : `, and with it its ${lost.join(" and its ")}`;
+  return lost.length === 0 ? undefined : lost.join(" and ");
+}
+
+function emptyWave({ name, place, ...rule }: WaveRule, matching: number): Finding {
+  const why = matching === 0 ? "no tenant matches it" : `all ${matching} that match it are in earlier waves`;
+  const lost = lostWith(rule);
+  const also = lost === undefined ? "" : `, and with it ${lost}`;
   const message = `the wave ${quote(name)} has no tenant, as ${why}; it is left out${also}`;
   return { code: "wave-empty", level: "warning", message, place };
 }

@@ -9,9 +9,11 @@ import { ruleOf } from "../../gitops/files/rules";
 import { type FileFormat, schemaFindings } from "../../gitops/files/schema-findings";
 import type { YamlSource } from "../../gitops/files/yaml-source";
 import { readPlainFile } from "../../machine/plain-file";
+import { meantOrKnown } from "../../settings/nearest-name";
 import { quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { HealthCheck } from "../wave";
+import { doesMatch, lostWith } from "./assign-waves";
 import { named } from "./placeholders";
 import type { KeySource, ServiceLimit, Target, Targets, WaveRule } from "./target";
 import { TargetsFileError } from "./targets-file-error";
@@ -44,12 +46,17 @@ export function readTargets(file: string): Targets {
     reading.refuse("no-tenants", "declares no tenant; write one under `tenants`", place);
   }
   reading.refuseTwice(targets);
+  const waves = reading.wavesOf(top);
+  reading.refuseLostWaves(
+    waves,
+    targets.map(({ target }) => target),
+  );
   const read: Omit<Targets, "findings"> = withoutUndefined({
     file,
     files: [...reading.files],
     project: reading.projectOf(top),
     targets: targets.map(({ target }) => target),
-    waves: reading.wavesOf(top),
+    waves,
     failureTolerance: top.content.failureTolerance,
     services: reading.servicesOf(top, targets),
   });
@@ -328,6 +335,18 @@ class Reading {
     });
   }
 
+  /** Refuses a rule that no tenant can match where it asks for a look at what was done: a slip in a label would drop that. */
+  refuseLostWaves(waves: readonly WaveRule[], targets: readonly Target[]): void {
+    if (hasErrors(this.findings)) return;
+    for (const { name, match = {}, place, ...rule } of waves) {
+      const lost = lostWith(rule);
+      if (lost === undefined || targets.some(({ labels }) => doesMatch(match, labels))) continue;
+      const all = Object.entries(match).map(([label, values]) => `${label}: ${values.join(" or ")}`);
+      const message = `no tenant matches the wave ${quote(name)} (${quote(all.join(", "))}), so it would be left out, and with it ${lost}; mend its \`match\` or the labels, or take the wave away: ${whyNone(match, targets)}`;
+      this.refuse("wave-empty", message, place);
+    }
+  }
+
   /** A mistake in what all tenants of a file share is told once. */
   refuse(code: string, message: string, place: Place): void {
     const mistake = `${spotOf(place)} ${message}`;
@@ -364,6 +383,22 @@ function saidOf<Field extends keyof RawTenant>(
     }
   }
   return undefined;
+}
+
+/** Why a rule matches nobody: a name that no tenant has, the one that it may be meant for, or values that never come together. */
+function whyNone(match: NonNullable<WaveRule["match"]>, targets: readonly Target[]): string {
+  for (const [label, values] of Object.entries(match)) {
+    const held = new Set(
+      targets.flatMap(({ labels }) => (Object.hasOwn(labels, label) ? (labels[label] ?? []) : [])),
+    );
+    if (held.size === 0) {
+      const known = [...new Set(targets.flatMap(({ labels }) => Object.keys(labels)))].sort();
+      return `no tenant has a label ${quote(label)}, ${meantOrKnown(label, known)}`;
+    }
+    if (values.some((value) => held.has(value))) continue;
+    return `none has ${values.map((value) => `${label}: ${quote(value)}`).join(" or ")}, ${meantOrKnown(values[0] ?? "", [...held].sort())}`;
+  }
+  return "none has all of these labels";
 }
 
 function keyIdentity(key: KeySource): string {

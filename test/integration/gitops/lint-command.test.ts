@@ -52,6 +52,40 @@ describe("email-security lint", () => {
     );
   });
 
+  it("tells what the policy misses beside a value that can't be read, at the lines of both", async () => {
+    using folder = new LintedFolder({
+      "settings.yaml":
+        "version: 1\npolicy: { requireTicket: [deny] }\ndeny:\n  - not a domain\n  - evil.example\n  - { value: 192.0.2.1, tikcet: INC-1 }\n  - { value: last.example, ticket: INC-1 }\nremove: { deny: [of-a-gap.example] }\n",
+    });
+    const { code, stdout } = await emailSecurity(folder.folder, ["lint"]);
+    expect(code).toBe(2);
+    expect(stdout.split("\n").map((line) => line.replace(/ error: .*\((.*)\)$/, " $1"))).toEqual([
+      "settings.yaml:4:5 invalid-value",
+      "settings.yaml:5:5 policy-ticket",
+      "settings.yaml:6:25 unknown-key",
+      "3 errors in 1 file.",
+      "",
+    ]);
+  });
+
+  it("lints the file of a rollout's tenants, with the settings of all of them", async () => {
+    const tenants = (ring: string): string =>
+      `version: 1\ndefaults: { baseUrl: https://mail-security.example, key: { environment: "{NAME}" }, settings: "{name}.yaml" }\ntenants:\n  a: { labels: { ring: canary } }\n  b: {}\nwaves:\n  - { name: first, match: { ring: ${ring} }, gate: true }\n  - { name: rest, match: { ring: canary } }\n`;
+    using folder = new LintedFolder({
+      "tenants.yaml": tenants("canary"),
+      "slip.yaml": tenants("canry"),
+      "a.yaml": "version: 1\nallow: [gmail.com]\n",
+      "b.yaml": "version: 1\n",
+    });
+    const lint = async (file: string) => (await emailSecurity(folder.folder, ["lint", file])).stdout;
+    expect(await lint("slip.yaml")).toMatch(
+      /^slip\.yaml:7:13 error: no tenant matches .* did you mean canary\?.*\n1 error in 1 file\.\n$/,
+    );
+    expect(await lint("tenants.yaml")).toMatch(
+      /^tenants\.yaml:5:3 error: A tenant is in no wave.*\(wave-missing\)\na\.yaml:2:9 error: .*\(allow-free-mail\)\n2 errors in 3 files\.\n$/,
+    );
+  });
+
   it("tells what keeps the including file from being used, for that may hide more", async () => {
     using folder = new LintedFolder({
       "settings/acme.yaml": "version: 1\ninclude: [allow.yaml]\nownDomain: [acme.example]\n",

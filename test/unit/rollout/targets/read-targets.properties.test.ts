@@ -59,13 +59,28 @@ const wave = fc.record(
   },
   { requiredKeys: [] },
 );
-const file = fc.record({
+const anyFile = fc.record({
   defaultLabels: labels,
   tenants: fc.uniqueArray(fc.tuple(name, tenant), { minLength: 1, maxLength: 8, selector: ([one]) => one }),
   waves: fc.uniqueArray(fc.tuple(name, wave), { minLength: 1, maxLength: 4, selector: ([one]) => one }),
 });
 
-type File = typeof file extends fc.Arbitrary<infer Value> ? Value : never;
+type File = typeof anyFile extends fc.Arbitrary<infer Value> ? Value : never;
+
+/** A wave that nobody matches may ask for nothing that would be lost with it. */
+const file = anyFile.map(({ defaultLabels, tenants, waves }) => {
+  const isMatch = ({ match = {} }: (typeof waves)[number][1]): boolean =>
+    tenants.some(([, one]) =>
+      Object.entries(match).every(([label, values]) =>
+        [values].flat().includes({ ...defaultLabels, ...one.labels }[label] ?? ""),
+      ),
+    );
+  const kept = waves.map(([waveName, one]): (typeof waves)[number] => {
+    const { gate: _gate, soak: _soak, ...rest } = one;
+    return [waveName, isMatch(one) ? one : rest];
+  });
+  return { defaultLabels, tenants, waves: kept };
+});
 
 /** The file as plain data. The key is a command, which differs for all names. */
 function written({ defaultLabels, tenants, waves }: File) {

@@ -204,6 +204,42 @@ describe("what is left out", () => {
     ]);
   });
 
+  it.each([
+    ["ring: canry", "gate: true", 'none has ring: "canry", did you mean canary?', "its gate"],
+    ["rnig: canary", "soak: 5m", 'no tenant has a label "rnig", did you mean ring?', "its soak"],
+    [
+      "{ ring: canary, region: eu }",
+      "health: { command: [ok] }",
+      "none has all of these labels",
+      "its health",
+    ],
+    [
+      "ring: [beta, x]",
+      "gate: true, soak: 1s",
+      'none has ring: "beta" or ring: "x", there are canary, early',
+      "its soak and its gate",
+    ],
+  ])(
+    "a wave for %s that nobody matches is no way to lose what it waits for (%s)",
+    (match, asks, why, lost) => {
+      const rule = match.startsWith("{") ? match : `{ ${match} }`;
+      const file = below(`tenants:
+  a: { labels: { ring: canary } }
+  b: { labels: { ring: early, region: eu } }
+waves:
+  - { name: first, match: ${rule}, ${asks} }
+  - { name: rest }
+`);
+      const [message = "", ...others] = told(file);
+      expect(others).toEqual([]);
+      expect(message).toMatch(/^tenants\.yaml:10:\d+ no tenant matches the wave "first" /);
+      expect(message).toContain(`, so it would be left out, and with it ${lost}; mend its`);
+      expect(message.endsWith(`: ${why}`), message).toBe(true);
+      // What waits for nothing loses nothing.
+      expect(told(file.replace(`, ${asks}`, ""))).toEqual([]);
+    },
+  );
+
   it("a service that no tenant has is a warning", () => {
     const { findings } = read({
       "tenants.yaml": below(

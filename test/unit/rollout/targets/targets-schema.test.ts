@@ -19,7 +19,7 @@ function isRead(text: string): boolean {
 }
 
 const DEFAULTS =
-  "version: 1\ndefaults: { baseUrl: https://mail.example, key: { environment: '{NAME}_KEY' }, settings: '{name}.yaml', labels: { a: b }, allowInsecureHttp: false }\n";
+  "version: 1\ndefaults: { baseUrl: https://mail.example, key: { environment: '{NAME}_KEY' }, settings: '{name}.yaml', labels: { a: b, c: e }, allowInsecureHttp: false }\n";
 
 const tenant = (fields: string): string => `${DEFAULTS}tenants: { acme: { ${fields} } }`;
 const wave = (fields: string): string => `${DEFAULTS}tenants: { acme: }\nwaves: [{ name: w, ${fields} }]`;

@@ -1,0 +1,75 @@
+import { existsSync } from "node:fs";
+import type { Finding } from "../../gitops/files/finding";
+import { type FilesLintResult, lintFiles } from "../../gitops/files/lint-files";
+import type { ReadOptions } from "../../gitops/files/read-settings";
+import { isFinding, readerFrom, readSource } from "../../gitops/files/read-source";
+import { assignWaves, UnassignedTargetsError } from "./assign-waves";
+import { readTargets } from "./read-targets";
+import { TargetsFileError } from "./targets-file-error";
+
+/**
+ * What {@link lintFiles} finds, and what is wrong with the files of a rollout's tenants among those that are named: with them
+ * the settings files of all their tenants are linted.
+ *
+ * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) when there is nothing to lint.
+ */
+export function lintAll(named: readonly string[], options: ReadOptions = {}): FilesLintResult {
+  const targets = named.filter(isTargetsFile);
+  if (targets.length === 0) return lintFiles(named, options);
+  const linted = targets.map(lintTargets);
+  const settings = linted.flatMap((one) => one.settings).filter((file) => existsSync(file));
+  const wanted = [...new Set([...named.filter((file) => !targets.includes(file)), ...settings])];
+  const rest = wanted.length === 0 ? { findings: [], files: [], tops: [] } : lintFiles(wanted, options);
+  return {
+    findings: [...linted.flatMap(({ findings }) => findings), ...rest.findings],
+    files: [...linted.flatMap(({ files }) => files), ...rest.files],
+    tops: rest.tops,
+  };
+}
+
+interface Linted {
+  readonly findings: readonly Finding[];
+  readonly files: readonly string[];
+  /** The settings files of its tenants, as far as they are known. */
+  readonly settings: readonly string[];
+}
+
+function lintTargets(file: string): Linted {
+  try {
+    const { findings, files, targets, waves } = readTargets(file);
+    return {
+      findings: [...findings, ...waveFindings(() => assignWaves(waves, targets).findings)],
+      files,
+      settings: targets.map(({ settings }) => settings),
+    };
+  } catch (error) {
+    if (!(error instanceof TargetsFileError)) throw error;
+    return { findings: error.findings, files: [file], settings: [] };
+  }
+}
+
+function waveFindings(assign: () => readonly Finding[]): readonly Finding[] {
+  try {
+    return assign();
+  } catch (error) {
+    if (!(error instanceof UnassignedTargetsError)) throw error;
+    const [first] = error.targets;
+    return [
+      {
+        code: "wave-missing",
+        level: "error",
+        message: error.message,
+        ...(first === undefined ? {} : { place: first.place }),
+      },
+    ];
+  }
+}
+
+/** Whether a file says who the tenants of a rollout are, and not what one of them is to hold. */
+function isTargetsFile(file: string): boolean {
+  if (!/\.ya?ml$/i.test(file)) return false;
+  const source = readSource(file, readerFrom(file), undefined);
+  if (isFinding(source)) return false;
+  const { value } = source;
+  return typeof value === "object" && value !== null && ("tenants" in value || "waves" in value);
+}
