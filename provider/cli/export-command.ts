@@ -29,7 +29,7 @@ export function exportCommand(): Command {
       .option("--whole-lists", "in that file, import the two whole lists, and not each entry and VIP", false)
       .option(
         "--own-domains <domains>",
-        "the tenant's own domains, with commas between (default: EMAIL_SECURITY_OWN_DOMAINS)",
+        "the tenant's own domains, with commas between (default: EMAIL_SECURITY_OWN_DOMAINS, or those that its VIPs share)",
       )
       .option(
         "--include-automatic",

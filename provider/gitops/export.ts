@@ -13,13 +13,16 @@ import { SETTINGS_VERSION } from "./files/settings-schema";
 import { sortKey } from "./files/sort-key";
 import { yamlComment, yamlText } from "./files/yaml-text";
 import type { Observed } from "./plan/observed";
-import { refuseStrangers } from "./plan/same-tenant";
+import { ownDomainsSeen, refuseStrangers } from "./plan/same-tenant";
 
 /** How a tenant is exported. */
 export interface ExportOptions {
   /** The service's host, for the files' first line. */
   readonly host: string;
-  /** The tenant's own domains, in canonical form: they go into the files, and tell what is risky. Default: none. */
+  /**
+   * The tenant's own domains, in canonical form: they go into the files, and tell what is risky. Default: those that its VIPs
+   * share, with a remark that they are to be looked at.
+   */
   readonly ownDomains?: readonly string[];
   /** Whether VIPs by automatic detection are declared too. Default: no, for detection keeps them. */
   readonly includeAutomatic?: boolean;
@@ -36,6 +39,8 @@ export interface Exported {
   readonly risky: number;
   /** How many VIPs were left to automatic detection. */
   readonly automatic: number;
+  /** The own domains that stand in the files because the VIPs share them, and nobody named any. */
+  readonly likelyOwnDomains: readonly string[];
   /** What no file can declare, in words, each on one line; it stands in the files as comments too. */
   readonly left: readonly string[];
 }
@@ -66,8 +71,10 @@ const LONGEST_DENY_FILE = 1_000;
  * @throws {EmailSecurityError} (`ERR_EXPORT`) when the files do not read back as what is there: a mistake of this package.
  */
 export function exportSettings(observed: Observed, options: ExportOptions): Exported {
-  const { ownDomains = [], includeAutomatic = false } = options;
-  refuseStrangers(observed, ownDomains);
+  const { ownDomains: named = [], includeAutomatic = false } = options;
+  refuseStrangers(observed, named);
+  const likely = named.length > 0 ? [] : ownDomainsSeen(observed);
+  const ownDomains = [...named, ...likely];
   const day = observed.at.slice(0, 10);
   const acceptRisk = `It stood at the service before the export of ${day}, and is to be reviewed.`;
   const entries = entriesForFile(observed, new OwnDomains(ownDomains), acceptRisk);
@@ -92,13 +99,14 @@ export function exportSettings(observed: Observed, options: ExportOptions): Expo
     }),
   );
   const left = [...leftEntries, ...leftVips, ...nameless];
-  const top = settingsText(header, [...parts.keys()], ownDomains, leftEntries, leftVips, nameless);
+  const top = settingsText(header, [...parts.keys()], { named, likely }, leftEntries, leftVips, nameless);
   const exported: Exported = {
     files: new Map([[SETTINGS_FILE, top], ...parts]),
     entries: allow.length + deny.length,
     vips: vips.filter(isDeclarable).length,
     risky: entries.filter((one) => one.ok && one.element["acceptRisk"] !== undefined).length,
     automatic: automatic.length,
+    likelyOwnDomains: likely,
     left: left.map(leftText),
   };
   check(exported, day, [...allow, ...deny], vips.filter(isDeclarable));
@@ -221,15 +229,16 @@ function leftText({ what, reason, pattern }: Left): string {
 function settingsText(
   header: string,
   includes: readonly string[],
-  ownDomains: readonly string[],
+  { named, likely }: { readonly named: readonly string[]; readonly likely: readonly string[] },
   entries: readonly Left[],
   vips: readonly Left[],
   nameless: readonly Left[],
 ): string {
+  const ownDomains = [...named, ...likely];
   const own =
     ownDomains.length === 0
       ? ""
-      : `ownDomains:\n${ownDomains.map((one) => `  - ${yamlText(one)}\n`).join("")}\n`;
+      : `${likely.length > 0 ? yamlComment(LIKELY_OWN, 0) : ""}ownDomains:\n${ownDomains.map((one) => `  - ${yamlText(one)}\n`).join("")}\n`;
   const lists = [ignoreText("entries", entries), ignoreText("vips", vips)].join("");
   const unnamed = [...entries, ...vips, ...nameless].filter(({ pattern }) => pattern === undefined);
   const rest =
@@ -247,6 +256,9 @@ function settingsText(
     rest,
   ].join("");
 }
+
+const LIKELY_OWN = `The domains that its VIPs' mailboxes share. By them a key of another tenant is told, and an entry for one of
+them, or for what looks like one, as risky: take out what is not your own, and add what is missing.`;
 
 function ignoreText(list: "entries" | "vips", left: readonly Left[]): string {
   const byPattern = Map.groupBy(

@@ -1,6 +1,7 @@
 import * as crypto from "node:crypto";
 import { parseMailbox } from "./entry-value";
-import type { OwnDomains } from "./own-domains";
+import { isFreeMail } from "./free-mail";
+import { isPublicSuffix, type OwnDomains } from "./own-domains";
 import { quote } from "./text";
 
 /*
@@ -24,6 +25,25 @@ export function peopleOf(mailboxes: Iterable<string | undefined>, isWhole: boole
     if (domain !== undefined) domains.add(domain);
   }
   return { domains, isWhole };
+}
+
+/** A domain of fewer of the mailboxes is a guest's. */
+const LEAST_SHARE = 0.1;
+
+/**
+ * The domains that a tenant's own people most likely share, the commonest first: those of at least a tenth of their
+ * mailboxes, where not everybody can have one. A person is to look at them before they are gone by.
+ */
+export function likelyOwnDomains(mailboxes: Iterable<string | undefined>): readonly string[] {
+  const domains = [...mailboxes].flatMap((mailbox) => (mailbox && domainOf(mailbox)) ?? []);
+  return [...Map.groupBy(domains.filter(Boolean), (domain) => domain)]
+    .filter(([domain, { length }]) => length >= domains.length * LEAST_SHARE && !isEverybodys(domain))
+    .sort(([a, { length: manyA }], [b, { length: manyB }]) => manyB - manyA || (a < b ? -1 : 1))
+    .map(([domain]) => domain);
+}
+
+function isEverybodys(domain: string): boolean {
+  return isFreeMail(domain) || isPublicSuffix(domain);
 }
 
 function domainOf(text: string): string | undefined {
@@ -123,7 +143,7 @@ const TOLD = 3;
 
 /** By what strangers are told, in the middle of a sentence. */
 export function strangersSign(people: People): string {
-  return `its own people have mailboxes of ${fewOf(people)}, and none of the own domains that are configured (ownDomains)`;
+  return `its own people have mailboxes of ${fewOf(people.domains)}, and none of the own domains that are configured (ownDomains)`;
 }
 
 /**
@@ -133,7 +153,7 @@ export function strangersSign(people: People): string {
  */
 export function otherPeopleSign(people: People, of?: string): string {
   const what = of === undefined ? "this was" : `this (${quote(of, 100)}) was`;
-  return `its own people have mailboxes of ${fewOf(people)}, and nobody had at the tenant that ${what} applied to before`;
+  return `its own people have mailboxes of ${fewOf(people.domains)}, and nobody had at the tenant that ${what} applied to before`;
 }
 
 /** The environment's variable by which a person says for one run that a tenant may be empty, or its people be others. */
@@ -164,7 +184,8 @@ export function acceptingIt(
   return `Where it is the right one, and only ${when}, say so for this one run: ${ACCEPT}=${name ?? "true"}${now}.`;
 }
 
-function fewOf({ domains }: People): string {
+/** The first of the domains, quoted, and how many more there are. */
+export function fewOf(domains: Iterable<string>): string {
   const names = [...domains].map((domain) => quote(domain, 100));
   return [...names.slice(0, TOLD), ...(names.length > TOLD ? [`${names.length - TOLD} more`] : [])].join(
     ", ",

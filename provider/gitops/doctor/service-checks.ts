@@ -7,20 +7,21 @@ import {
   ServiceError,
   SettingsClient,
 } from "../../client";
-import { readOwnDomainNames } from "../../resources/configuration";
+import { NO_STACK, readOwnDomainNames } from "../../resources/configuration";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { OwnDomains } from "../../settings/own-domains";
 import {
   ADD_OWN_DOMAIN,
   areStrangers,
-  type People,
+  fewOf,
+  likelyOwnDomains,
   peopleOf,
   strangersSign,
 } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
 import { lintFiles } from "../files/lint-files";
 import { inspectSettings } from "../files/read-settings";
-import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
+import { type Check, fail, type Observation, ok, type Patient, warn } from "./check";
 import { addressOf } from "./connection-checks";
 
 /** The key: whether there is one, whether the service takes it, and what it lets see. */
@@ -89,20 +90,22 @@ async function lookAtPeople(patient: Patient): Promise<Observation> {
     if (!(error instanceof ConfigurationError)) throw error;
     return fail("the tenant's own domains can't be read", error.message);
   }
-  const [first] = own.names;
-  if (first === undefined) {
-    return skipped("ownDomains is set nowhere here: a key of another tenant would be noticed later");
-  }
-  let people: People | undefined;
+  let mailboxes: readonly (string | undefined)[] | undefined;
   const look = right("the VIP employees", async (client) => {
     const { items } = await client.vipEmployees.list({ page_size: 100 });
-    people = peopleOf(
-      items.map(({ email }) => email),
-      false,
-    );
+    mailboxes = items.map(({ email }) => email);
   });
   const observation = await look(patient);
-  if (people === undefined) return observation;
+  if (mailboxes === undefined) return observation;
+  const [first] = own.names;
+  if (first === undefined) {
+    const seen = likelyOwnDomains(mailboxes);
+    return warn(
+      `ownDomains is set nowhere here${seen.length === 0 ? "" : `; the VIPs have mailboxes of ${fewOf(seen)}`}`,
+      NAME_OWN_DOMAINS,
+    );
+  }
+  const people = peopleOf(mailboxes, false);
   if (areStrangers(people, own)) {
     return fail(strangersSign(people), `Is the key another tenant's? ${ADD_OWN_DOMAIN}`);
   }
@@ -113,9 +116,12 @@ async function lookAtPeople(patient: Patient): Promise<Observation> {
   );
 }
 
+const NAME_OWN_DOMAINS =
+  "Name the tenant's own domains, as ownDomains of the settings file or EMAIL_SECURITY_OWN_DOMAINS: by them a key of another tenant is told, also on a first run, and what is risky.";
+
 /** Those of the environment, and of the settings files here. */
 function ownDomainsOf({ environment, files }: Patient): OwnDomains {
-  const named = readOwnDomainNames(() => undefined, environment);
+  const named = readOwnDomainNames(NO_STACK, environment);
   return new OwnDomains([...named, ...ownDomainsInFiles(files)]);
 }
 

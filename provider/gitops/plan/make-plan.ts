@@ -42,7 +42,7 @@ import {
   type Standing,
   type Unmanaged,
 } from "./plan";
-import { type Accepting, otherTenantGuards } from "./same-tenant";
+import { type Accepting, otherTenantGuards, untoldTenant } from "./same-tenant";
 
 /** What the tenant's mail says, where it was asked. */
 export interface MailEvidence {
@@ -129,6 +129,7 @@ export function makePlan({
     findings: [
       ...desired.findings,
       ...comparison.findings,
+      ...untoldTenant(desired, observed, { ownDomains, fingerprints }),
       ...expired.flatMap(staying),
       ...standingAllows(listed, changes, desired, mail),
     ],

@@ -7,6 +7,8 @@ import {
   acceptsEmptyTenant,
   areStrangers,
   ENOUGH,
+  fewOf,
+  likelyOwnDomains,
   OTHER_TENANT_LEAD,
   otherPeopleSign,
   type People,
@@ -15,6 +17,7 @@ import {
   strangersAmong,
   strangersSign,
 } from "../../settings/tenant-people";
+import type { Finding } from "../files/finding";
 import type { Desired } from "./desired";
 import type { Observed } from "./observed";
 import type { Guard } from "./plan";
@@ -95,6 +98,35 @@ function isAnyVipThere({ lists }: Desired, { vips }: Observed): boolean {
 export function seenFingerprint(desired: Desired, observed: Observed): string | undefined {
   const [before] = desired.lists.flatMap(({ fingerprint = [] }) => fingerprint);
   return renewed(before, peopleSeen(observed, []));
+}
+
+/** The domains that most likely are the tenant's own, by its VIPs. */
+export function ownDomainsSeen({ vips }: Observed): readonly string[] {
+  return likelyOwnDomains([...vips.values()].map(({ email }) => email));
+}
+
+/**
+ * What is to be known before a stack's first run where nothing is said of own domains: no earlier run has seen whose people
+ * the tenant has, so a key of another tenant would be told by nothing.
+ */
+export function untoldTenant(
+  { lists, ownDomains }: Desired,
+  observed: Observed,
+  { ownDomains: named, fingerprints = [] }: Pick<TenantEvidence, "ownDomains" | "fingerprints">,
+): Finding[] {
+  if (ownDomains.length + named.length + fingerprints.length > 0) return [];
+  if (lists.length === 0 || lists.some(({ isNew, fingerprint }) => !isNew || fingerprint !== undefined))
+    return [];
+  const seen = ownDomainsSeen(observed);
+  const who =
+    seen.length === 0 ? "" : ` Its VIPs have mailboxes of ${fewOf(seen)}; are these your own people?`;
+  return [
+    {
+      code: "own-domains-missing",
+      level: "warning",
+      message: `ownDomains is said nowhere, so on this first run nothing tells whether the key is of the tenant that is meant.${who} Name the tenant's own domains: \`ownDomains\` in the settings file, \`email-security:ownDomains\` of a program's stack.`,
+    },
+  ];
 }
 
 function peopleSeen(observed: Observed, mailboxes: Iterable<string>): People {

@@ -40,7 +40,9 @@ export async function readStackState(
   // What reads a state runs nothing that would need a key.
   const exportedStack = await exportStack(stack, { base: withoutKeys(process.env), ...options });
   if (exportedStack.state !== undefined) return knownLists(exportedStack.state, stack, resource);
-  throw new PulumiError(`The state of the stack ${quote(stack)} can't be read:\n${exportedStack.why}`);
+  throw new PulumiError(
+    `There is no stack ${quote(stack)} here. Make it: \`pulumi stack init ${stack}\`; or name another with --stack: \`pulumi stack ls --all\` shows those there are. Pulumi says:\n${exportedStack.why}`,
+  );
 }
 
 interface ExportedStack {

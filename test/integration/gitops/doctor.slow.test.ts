@@ -143,6 +143,10 @@ describe("email-security doctor", () => {
       health: "fail",
       found: expect.stringContaining('mailboxes of "acme.example"'),
     });
+    expect(await found("")).toMatchObject({
+      health: "warn",
+      found: 'ownDomains is set nowhere here; the VIPs have mailboxes of "acme.example"',
+    });
     expect(await found("co.uk")).toMatchObject({ health: "fail" });
   });
 

@@ -11,11 +11,13 @@ describe("email-security doctor", () => {
     const environment = {
       EMAIL_SECURITY_BASE_URL: sandbox.url,
       EMAIL_SECURITY_API_KEY: KEY,
+      EMAIL_SECURITY_OWN_DOMAINS: "acme.example",
       PULUMI_BACKEND_URL: `file://${state.path}`,
     };
     const examination = await Examination.of(environment, { files: settings });
     expect(examination.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
-    expect(examination.with("skipped")).toEqual(["tls", "own-domains", "plugin"]);
+    expect(examination.with("skipped")).toEqual(["tls", "plugin"]);
+    expect(examination.of("own-domains")?.found).toMatch(/own domain: it is the right tenant/);
     expect(examination.with("warn")).toEqual([]);
     expect(examination.with("fail")).toEqual([]);
     expect(examination.code).toBe(0);

@@ -5,6 +5,9 @@ import { driftMarkdown, driftText } from "../../../provider/gitops/drift-report"
 import { exportSettings } from "../../../provider/gitops/export";
 import { importFile } from "../../../provider/gitops/export-import-file";
 import { readSettings } from "../../../provider/gitops/files/read-settings";
+import { desiredOf, type KnownList } from "../../../provider/gitops/plan/desired";
+import { withoutEvidence } from "../../../provider/gitops/plan/mail-evidence";
+import { makePlan } from "../../../provider/gitops/plan/make-plan";
 import { observedFrom } from "../../../provider/gitops/plan/observed";
 import { suggest } from "../../../provider/gitops/suggest";
 import { HOSTILE } from "../../support/hostile-text";
@@ -110,6 +113,53 @@ describe("another tenant", () => {
     expect(code(() => importFile(theirs, { ownDomains }))).toBe(OTHER);
     const base = { summary: NO_MAIL, threats: undefined, reports: undefined, vips: new Set<string>() };
     expect(code(() => suggest(settings(), theirs, base))).toBe(OTHER);
+  });
+
+  it("is told from the tenant that is meant by own domains, which an export names where nobody does", () => {
+    const theirs = observedFrom("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
+    const ofNobody = exportSettings(theirs, { host: "host" });
+    expect(ofNobody.files.get("settings.yaml")).toMatch(
+      /^# The domains that its VIPs.*\n(?:#.*\n)+ownDomains:\n {2}- globex\.example\n/m,
+    );
+    expect(ofNobody.likelyOwnDomains).toEqual(["globex.example"]);
+    const named = exportSettings(theirs, { host: "host", ownDomains: ["globex.example", "g.example"] });
+    expect(named.files.get("settings.yaml")).toContain(
+      "\n\nownDomains:\n  - globex.example\n  - g.example\n",
+    );
+    expect(
+      exportSettings(observedFrom("2026-11-21T00:00:00.000Z", [], []), { host: "host" }).files.get(
+        "settings.yaml",
+      ),
+    ).not.toContain("ownDomains");
+  });
+
+  it("would be told by nothing on a first run without own domains, which the plan says", () => {
+    const told = (
+      text: string,
+      known: Partial<KnownList>,
+      others: { ownDomains?: string[]; fingerprints?: string[] } = {},
+    ) => {
+      const declared = readSettings("x.yaml", { today: "2026-11-21", readFile: () => text });
+      const observed = observedFrom("2026-11-21T00:00:00.000Z", [], [vip("ceo@globex.example")]);
+      const list = { content: {}, isThere: false, ...known };
+      const { findings } = makePlan({
+        desired: desiredOf(declared, { entries: list, vips: list }),
+        observed,
+        tenant: { host: "host", name: "x" },
+        source: { kind: "files", files: ["x.yaml"], stack: "x" },
+        mail: withoutEvidence(observed.at, "not asked"),
+        ...others,
+      });
+      return findings.filter(({ code }) => code === "own-domains-missing").map(({ message }) => message);
+    };
+    const bare = "version: 1\ndeny: [evil.example]\n";
+    expect(told(bare, {})).toEqual([
+      expect.stringContaining('Its VIPs have mailboxes of "globex.example"; are these your own people?'),
+    ]);
+    expect(told(`${bare}ownDomains: [globex.example]\n`, {})).toEqual([]);
+    expect(told(bare, {}, { ownDomains: ["globex.example"] })).toEqual([]);
+    expect(told(bare, {}, { fingerprints: ["abcdefg"] })).toEqual([]);
+    expect(told(bare, { isThere: true })).toEqual([]);
   });
 
   it("is none to adopt from, where nothing of what the files declare is there", () => {

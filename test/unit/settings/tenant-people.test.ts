@@ -5,6 +5,7 @@ import {
   acceptsEmptyTenant,
   areStrangers,
   fingerprintOf,
+  likelyOwnDomains,
   type People,
   peopleOf,
   strangersAmong,
@@ -26,6 +27,24 @@ describe("people", () => {
       true,
     );
     expect([...domains]).toEqual(["acme.example", "xn--bcher-kva.example"]);
+  });
+
+  it.each([
+    [[], []],
+    [["a@acme.example", undefined, "nobody"], ["acme.example"]],
+    [
+      ["a@b.example", "a@acme.example", "b@Acme.example"],
+      ["acme.example", "b.example"],
+    ],
+    // Everybody can have a mailbox there, or a domain below it.
+    [["a@gmail.com", "a@co.uk", "a@github.io", "a@acme.example"], ["acme.example"]],
+    // A guest's.
+    [
+      [...Array.from({ length: 19 }, (_, index) => `p${index}@acme.example`), "x@partner.example"],
+      ["acme.example"],
+    ],
+  ])("who have the mailboxes %j most likely share %j", (mailboxes, likely) => {
+    expect(likelyOwnDomains(mailboxes)).toEqual(likely);
   });
 
   it.each([

@@ -582,7 +582,7 @@ function basisOf({ evidence, backtest }: Plan): Words[] {
   if (nothing) {
     return gaps.length > 0
       ? [["There is no evidence from the tenant's mail."], ...gaps]
-      : [["No evidence was asked for."]];
+      : [["The tenant's mail was not looked at."]];
   }
   return [looked, ...since, ...gaps, ...replayed];
 }
