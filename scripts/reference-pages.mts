@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Argument, Command, Option } from "commander";
+import { docsFolder, pageList } from "../docs/.vitepress/pages.mts";
 import { EXIT } from "../provider/dist/cli/command-line.js";
 import { explanationOf, GROUPS } from "../provider/dist/cli/explain/explanations.js";
 import { forEachVerb, pathOf, program } from "../provider/dist/cli/program.js";
@@ -14,7 +17,16 @@ export type Pages = ReadonlyMap<string, string>;
 
 /** All of them. */
 export function referencePages(): Pages {
-  return new Map([...errorPages(), ...cliPages(), ...exitCodePages()]);
+  return new Map([...errorPages(), ...cliPages(), ...exitCodePages(), ...firstPage()]);
+}
+
+/** The first page, with the pages of each kind between the comments that name their folder. */
+function firstPage(): Pages {
+  const text = readFileSync(join(docsFolder, "index.md"), "utf8").replace(
+    /^(<!-- pages: ([\w/-]+) -->\n).*?^(<!-- \/pages -->)$/gms,
+    (_, begin: string, folder: string, end: string) => `${begin}\n${pageList(folder, "index.md")}\n\n${end}`,
+  );
+  return new Map([["index.md", text]]);
 }
 
 const ERRORS = "reference/errors";

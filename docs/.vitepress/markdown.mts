@@ -2,7 +2,6 @@
 
 import { posix } from "node:path";
 import type { MarkdownOptions } from "vitepress";
-import { pageList } from "./pages.mts";
 
 type MarkdownIt = Parameters<NonNullable<MarkdownOptions["config"]>>[0];
 
@@ -14,7 +13,6 @@ export function fileName(info: string): string | undefined {
 
 export function addRules(md: MarkdownIt): void {
   nameFiles(md);
-  listPages(md);
   showBraces(md);
   unlinkRepository(md);
   emptyHeaders(md);
@@ -30,17 +28,6 @@ function nameFiles(md: MarkdownIt): void {
     if (name === undefined) return block;
     return `<figure class="file"><figcaption>${md.utils.escapeHtml(name)}</figcaption>${block}</figure>`;
   };
-}
-
-/** Puts the list of a folder's pages in the place of `<!-- pages: FOLDER -->`, so that nobody keeps it by hand. */
-function listPages(md: MarkdownIt): void {
-  md.core.ruler.before("normalize", "pages", (state) => {
-    const path: unknown = state.env?.relativePath;
-    if (typeof path !== "string") return;
-    state.src = state.src.replace(/^<!-- pages: ([\w/-]+) -->$/gm, (_, folder: string) =>
-      pageList(folder, path),
-    );
-  });
 }
 
 /** Two braces are text, in prose and in code between back-ticks: pages hold no expressions of Vue. */

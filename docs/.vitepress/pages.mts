@@ -58,9 +58,13 @@ export function sidebar(): DefaultTheme.SidebarMulti {
   };
 }
 
-/** The pages of a folder as a Markdown list, which a page gets in the place of `<!-- pages: FOLDER -->`. */
+/** The pages of a folder as a Markdown list, the first pages of the folders in it at its end. */
 export function pageList(folder: string, from: string): string {
-  return sortedPages(folder)
+  const firsts = foldersIn(folder)
+    .map((name) => `${folder}/${name}`)
+    .filter((one) => one !== API_FOLDER)
+    .flatMap((one) => pagesIn(one).filter(({ path }) => path === `${one}/index.md`));
+  return [...sortedPages(folder), ...firsts]
     .map(({ path, title }) => `- [${title}](${relative(dirname(from), path).split(sep).join("/")})`)
     .join("\n");
 }
