@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { ConfigurationError, type SettingsClient } from "../client";
-import { readConfiguration } from "../resources/configuration";
+import { NO_STACK, readConfiguration } from "../resources/configuration";
 import { connectedClient } from "../resources/connected-client";
 import { refuseMisspeltVariables } from "../resources/known-names";
 import { withCode } from "../settings/email-security-error";
@@ -61,10 +61,12 @@ export function writeOutput(file: string, text: string, what: string): void {
  * @throws {ConfigurationError} that names what is missing.
  */
 export function connect(environment: NodeJS.ProcessEnv = process.env): SettingsClient {
-  return connectedClient(
-    readConfiguration(() => undefined, environment),
-    environment,
-  );
+  return connectedClient(readConfiguration(NO_STACK, environment), environment);
+}
+
+/** How a person called this command, and is told to call it again: over npx, it is not on PATH. */
+export function programName(environment: NodeJS.ProcessEnv = process.env): string {
+  return environment["npm_command"] === "exec" ? "npx email-security" : "email-security";
 }
 
 /** Colour where there is a terminal that shows it, as the conventions of NO_COLOR and FORCE_COLOR have it. */

@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import type { Drift } from "../gitops/drift";
-import { readOwnDomainNames } from "../resources/configuration";
+import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { excerpt, printable, printableJson } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { defaultFile } from "./plan-options";
@@ -73,7 +73,7 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   try {
     const known = options.stack === undefined ? undefined : await readStackState(options.stack, undefined);
     drift = driftOf(settings, await observe(client), hostOf(client), known, {
-      ownDomains: readOwnDomainNames(() => undefined, process.env),
+      ownDomains: readOwnDomainNames(NO_STACK, process.env),
       accepting: { environment: process.env },
     });
   } finally {

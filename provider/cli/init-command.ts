@@ -2,7 +2,7 @@ import { basename, resolve } from "node:path";
 import { Command, Option } from "commander";
 import type { Exported } from "../gitops/export";
 import type { Pipelines } from "../gitops/init";
-import { readOwnDomainNames } from "../resources/configuration";
+import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { harmless, printable } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
 import { withHelp } from "./verb-help";
@@ -57,7 +57,7 @@ async function exportTenant(): Promise<Exported> {
   const { exportSettings } = await import("../gitops/export.js");
   const { observe } = await import("../gitops/plan/observed.js");
   const { hostOf } = await import("../gitops/plan-tenant.js");
-  const ownDomains = readOwnDomainNames(() => undefined, process.env);
+  const ownDomains = readOwnDomainNames(NO_STACK, process.env);
   const client = connect();
   try {
     return exportSettings(await observe(client), { host: hostOf(client), ownDomains });
@@ -69,11 +69,13 @@ async function exportTenant(): Promise<Exported> {
 function farewell(folder: string, name: string, files: readonly string[], fromTenant: boolean): string {
   const file = `settings/${name}.yaml`;
   const steps: readonly (readonly [command: string, why?: string])[] = [
-    [`cd ${folder} && git init --initial-branch main && npm install`],
+    [
+      `${resolve(folder) === process.cwd() ? "" : `cd ${folder} && `}git init --initial-branch main && npm install`,
+    ],
     ...(fromTenant ? [] : [["export EMAIL_SECURITY_BASE_URL=… EMAIL_SECURITY_API_KEY=…"] as const]),
     ["npx email-security doctor", "is all there? Says how `pulumi` comes on PATH"],
     fromTenant
-      ? [`# look through ${file} and what it includes; what is risky has an acceptRisk to be reviewed`]
+      ? [`# look through ${file} and what it includes: its ownDomains, and each acceptRisk`]
       : [`# write your own into ${file}`],
     ["npx email-security lint", "all below settings/"],
     ["pulumi login --local", "where the state goes; for a try, your home folder"],

@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
 import type { Plan } from "../gitops/plan/plan";
 import { harmless } from "../settings/text";
-import { EXIT, type ExitCode, verb } from "./command-line";
+import { EXIT, type ExitCode, programName, verb } from "./command-line";
 import {
   alarmingChanges,
   type FailOn,
@@ -84,7 +84,7 @@ function sayWhatNext({ changes, guards, digest }: Plan, file: string | undefined
   if (json === undefined || stack === undefined || changes.length === 0 || guards.length > 0) return;
   const what = file ?? (options.fromPreview === undefined ? "" : "--from-preview");
   const command = [
-    "email-security apply",
+    `${programName()} apply`,
     what,
     `--stack ${stack} --plan ${json} --plan-digest ${digest} --yes`,
   ]

@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from "commander";
 import { ConfigurationError } from "../client";
 import type { Plan } from "../gitops/plan/plan";
 import type { PlanOptions } from "../gitops/plan-tenant";
-import { readOwnDomainNames } from "../resources/configuration";
+import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect } from "./command-line";
@@ -101,7 +101,7 @@ export async function planFor(file: string | undefined, given: PlannedOptions): 
     client,
     days: evidence ? days : 0,
     log: (line) => console.error(line),
-    ownDomains: readOwnDomainNames(() => undefined, process.env),
+    ownDomains: readOwnDomainNames(NO_STACK, process.env),
     accepting: { environment: process.env },
     ...withoutUndefined({ stack, resource, name, today, maxPages, provider }),
   };
@@ -109,12 +109,7 @@ export async function planFor(file: string | undefined, given: PlannedOptions): 
     if (fromPreview === undefined) return await planFiles(file ?? (await defaultFile()), options);
     const text = await previewText(fromPreview, stack);
     const from = typeof fromPreview === "string" && fromPreview !== "-" ? fromPreview : "pulumi preview";
-    return await planPreview(
-      text,
-      from,
-      readOwnDomainNames(() => undefined, process.env),
-      options,
-    );
+    return await planPreview(text, from, readOwnDomainNames(NO_STACK, process.env), options);
   } finally {
     await client.close();
   }

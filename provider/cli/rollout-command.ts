@@ -13,7 +13,7 @@ import type { Purpose } from "../rollout/which-rollout";
 import { nearestName } from "../settings/nearest-name";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
-import { EXIT, type ExitCode, verb } from "./command-line";
+import { EXIT, type ExitCode, programName, verb } from "./command-line";
 import { DATABASE_DEFAULT, journalPlace } from "./journal-place";
 import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
 import type { RolloutOutput } from "./rollout-output";
@@ -613,7 +613,7 @@ async function withRollouts(
   const place = journalPlace(database) ?? DEFAULT_JOURNAL;
   const rollouts = await Opened.open({
     database: place,
-    commands: new RolloutCommands(database),
+    commands: new RolloutCommands(database, programName()),
     log: (line) => console.error(harmless(line)),
   });
   try {

@@ -111,7 +111,8 @@ function renamed(path: string, name: string): string {
 function writtenFor(path: string, text: string, name: string, ci: Pipelines): string | undefined {
   const without = { github: ["gitlab"], gitlab: ["github"], both: [], none: ["github", "gitlab"] }[ci];
   if (without.some((host) => path.startsWith(`.${host}/`) || path.startsWith(`.${host}-`))) return undefined;
-  const own = path.startsWith("settings/") ? withoutDeclarations(text) : text;
+  const examples = name === MODEL ? text : withoutHomograph(text);
+  const own = path.startsWith("settings/") ? withoutDeclarations(examples) : text;
   return withoutHosts(path, own, without)
     .replaceAll("email-security-gitops", `email-security-${name}`)
     .replace(new RegExp(`\\b${MODEL}\\b`, "g"), name)
@@ -152,6 +153,11 @@ function withoutDeclarations(text: string): string {
     return isDeclaration && line !== "" ? `# ${line}` : line;
   });
   return lines.join("\n").replace(/^(version: .*\n)/m, `$1\n${HINT}`);
+}
+
+/** Takes out the entry that looks like the model's domain: it would look like nobody's. */
+function withoutHomograph(text: string): string {
+  return text.replace(/^ {2}- value: xn--.*\n(?: {4}.*\n)*/m, "");
 }
 
 /** An exported file, which includes its parts, with the baseline of the team before them. */

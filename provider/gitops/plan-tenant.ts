@@ -122,7 +122,7 @@ async function mailOf(
   observed: Observed,
   { days, maxPages, log, now }: MailOptions,
 ): Promise<MailEvidence> {
-  if (days === 0) return withoutEvidence(observed.at, "No evidence was asked for.");
+  if (days === 0) return withoutEvidence(observed.at, "The tenant's mail was not looked at.");
   log?.(`Reading the threats and reports of the last ${days} days ...`);
   const base = await gatherEvidence({
     client,

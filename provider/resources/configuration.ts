@@ -8,6 +8,9 @@ import { NAMESPACE, refuseMisspeltVariables, SETTINGS } from "./known-names";
 /** Reads one value of the provider's configuration; undefined where it is not set. */
 export type ConfigSource = (key: string) => string | undefined;
 
+/** That of a command, which no stack configures: the environment alone does. */
+export const NO_STACK: ConfigSource = () => undefined;
+
 /** Whether a provider instance is the one that the engine makes itself: `default`, and with a version `default_1_2_3`. */
 export function isDefaultProvider(name: string): boolean {
   return /^default(?:_\d+_\d+_\d+|$)/.test(name);
@@ -125,6 +128,7 @@ function advice(name: Setting, config: ConfigSource): string {
   if (instance !== undefined) {
     return `Give ${name} to the Provider ${quote(instance)}; neither the environment nor the stack's configuration reaches it.`;
   }
+  if (config === NO_STACK) return `Set ${SETTINGS[name]} in the environment.`;
   const flag = name === "apiKey" ? "--secret " : "";
   return `Set ${SETTINGS[name]} in the environment, or run \`pulumi config set ${flag}${NAMESPACE}:${name} …\`, or give it to a Provider.`;
 }
