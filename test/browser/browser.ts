@@ -10,6 +10,8 @@ export const SCHEMES = ["light", "dark"] as const;
 export interface Look {
   readonly width: number;
   readonly scheme: (typeof SCHEMES)[number];
+  /** Whether the page's own scripts run; without them it is there sooner. Default: yes. */
+  readonly scripts?: boolean;
 }
 
 /** Each width, light and dark. */
@@ -56,31 +58,37 @@ export class Tab implements AsyncDisposable {
   }
 
   /** @param origin where the page's own files come from; nothing does when left out. */
-  static async open(browser: Browser, { width, scheme }: Look, origin = "none:"): Promise<Tab> {
+  static async open(
+    browser: Browser,
+    { width, scheme, scripts = true }: Look,
+    origin = "none:",
+  ): Promise<Tab> {
     const context = await browser.newContext({
       viewport: { width, height: 900 },
       colorScheme: scheme,
       reducedMotion: "reduce",
+      javaScriptEnabled: scripts,
     });
     return new Tab(context, await context.newPage(), origin);
   }
 
   /** What a reader would stumble over: the page scrolls sideways, or axe finds something. */
   async problems(): Promise<string[]> {
-    const beyond = await this.widthBeyond();
+    const beyond = await this.sideways();
     const { violations } = await new AxeBuilder({ page: this.page }).analyze();
     const found = violations.map(({ id, help, nodes }) => {
       const [first] = nodes;
       return `${id}: ${help} (${nodes.length}×, first ${first?.target.join(" ")}: ${first?.failureSummary})`;
     });
-    return beyond > 0 ? [`scrolls sideways by ${beyond} px`, ...found] : found;
+    return [...beyond, ...found];
   }
 
-  /** By how much the page is wider than its window. */
-  async widthBeyond(): Promise<number> {
-    return await this.page.evaluate(
+  /** By how much the page is wider than its window, where it is. */
+  async sideways(): Promise<string[]> {
+    const beyond: number = await this.page.evaluate(
       "document.documentElement.scrollWidth - document.documentElement.clientWidth",
     );
+    return beyond > 0 ? [`scrolls sideways by ${beyond} px`] : [];
   }
 
   /** A picture of what the window shows, for people: into the folder that EMAIL_SECURITY_TEST_PICTURES names. */

@@ -40,7 +40,7 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
       await using tab = await Tab.open(browser, look);
       await tab.page.setContent(page);
       await tab.picture(`${name}-${look.width}-${look.scheme}`);
-      expect({ look, beyond: await tab.widthBeyond() }).toEqual({ look, beyond: 0 });
+      expect({ look, beyond: await tab.sideways() }).toEqual({ look, beyond: [] });
       if (!WHOLLY.has(name) && look !== NARROWEST && look !== WIDEST) continue;
       await tab.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
       expect({ look, unfolded: await tab.problems() }).toEqual({ look, unfolded: [] });
