@@ -132,7 +132,7 @@ async function up(plan: Plan, json: string, { stack, today }: Options): Promise<
     );
   }
   console.error(
-    `error: \`pulumi up\` ended with ${code}; what it did is told above. Running this again does what is left.`,
+    `error: \`pulumi up\` ended with ${code}; what it did, and why it ended, is told above. Once that is mended, running this again does what is left.`,
   );
   return EXIT.error;
 }

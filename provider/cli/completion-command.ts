@@ -18,8 +18,9 @@ export function completionCommand(): Command {
       .addArgument(new Argument("<shell>", "whose").choices(SHELLS))
       .action(async (shell: (typeof SHELLS)[number]) => {
         const { script } = await import("@bomb.sh/tab");
-        script(shell, "email-security", "email-security");
-        if (shell === "bash") console.log(BASH_TOO);
+        const text = capturedLog(() => script(shell, "email-security", "email-security")).join("\n");
+        // A shell's start-up file may be read twice.
+        console.log(shell === "bash" ? text.replace(/^(\s*)readonly /gm, "$1") + BASH_TOO : text);
       }),
     {
       examples: [
@@ -61,6 +62,11 @@ const FILES = ":0";
 
 /** What the library prints; where it knows nothing that could stand there, a file can. */
 function printedBy(work: () => void): string[] {
+  const lines = capturedLog(work);
+  return lines.length > 1 ? lines : [FILES];
+}
+
+function capturedLog(work: () => void): string[] {
   const { log } = console;
   const lines: string[] = [];
   console.log = (line: string) => lines.push(line);
@@ -69,5 +75,5 @@ function printedBy(work: () => void): string[] {
   } finally {
     console.log = log;
   }
-  return lines.length > 1 ? lines : [FILES];
+  return lines;
 }

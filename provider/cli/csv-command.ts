@@ -118,7 +118,7 @@ function exportCommand(): Command {
         { does: "to standard output", line: "csv export settings/acme.yaml" },
         {
           does: "for a spreadsheet that wants semicolons",
-          line: "csv export settings.yaml --out settings.csv --delimiter ;",
+          line: "csv export settings.yaml --out settings.csv --delimiter ';'",
         },
       ],
       exits: {

@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { Command } from "commander";
+import { nearestName } from "../settings/nearest-name";
 import { quote } from "../settings/text";
 import { EXIT, type ExitCode } from "./command-line";
 import type { Explanation } from "./explain/explanation";
@@ -15,7 +16,10 @@ export function explainCommand(): Command {
   return withHelp(
     new Command("explain")
       .description("tell what an error code means, what it usually comes of, and what to do")
-      .argument("[code]", "the code, such as ERR_EXISTS; exists will do (default: lists all)")
+      .argument(
+        "[code]",
+        "the code, such as ERR_EXISTS, where exists will do, or that of a finding (default: lists all errors)",
+      )
       // A slip in a variable's name, which other verbs refuse, is what this may be asked about.
       .action(async (code: string | undefined) => {
         process.exitCode = await explain(code);
@@ -46,7 +50,13 @@ async function explain(written: string | undefined): Promise<ExitCode> {
     process.stdout.write(explanationText(code, explanations.explanationOf(code)));
     return EXIT.clean;
   }
-  const near = explanations.nearestCode(written);
+  const { RULES } = await import("../gitops/files/rules.js");
+  const rule = RULES.get(written.toLowerCase());
+  if (rule !== undefined) {
+    process.stdout.write(`${bold(rule.code)}\n${wrapped(`${rule.title}. ${rule.help}`)}\n`);
+    return EXIT.clean;
+  }
+  const near = explanations.nearestCode(written) ?? nearestName(written, [...RULES.keys()]);
   const meant = near === undefined ? "`email-security explain` lists all" : `did you mean ${near}?`;
   console.error(`error: there is no error code ${quote(written, 100)}; ${meant}`);
   return EXIT.error;

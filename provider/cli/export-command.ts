@@ -55,7 +55,7 @@ export function exportCommand(): Command {
       ],
       exits: {
         0: "the files are written",
-        1: "an error; nothing is written",
+        1: "an error; with several kinds of files, some may be written",
       },
     },
   );

@@ -50,7 +50,7 @@ export function lintCommand(): Command {
       ],
       exits: {
         0: "nothing is worse than a warning",
-        1: "nothing could be linted",
+        1: "there is nothing to lint",
         2: "there are errors",
         3: "there is what --fail-on names",
       },

@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { nearestName } from "../settings/nearest-name";
 import { harmless } from "../settings/text";
 import { applyCommand } from "./apply-command";
 import { completeCommand, completionCommand } from "./completion-command";
@@ -74,8 +75,20 @@ export function forEachVerb(command: Command, work: (verb: Command) => void): vo
 
 /** A mistake in the command line in one sentence: with the name that was meant, else where the names are told. */
 function inOurStyle(text: string, verb: Command): string {
-  const [, mistake, meant] = /^(error: unknown [^;\n]+)\n(?:\(Did you mean (.+)\?\)\n)?$/.exec(text) ?? [];
+  const [, wrong, chosen, choices] =
+    /^(error: .*'([^']*)' is invalid.* Allowed choices are (.+))\.\n$/.exec(text) ?? [];
+  if (wrong !== undefined) {
+    const near = nearestName(chosen ?? "", choices?.split(", ") ?? []);
+    return near === undefined ? text : `${wrong}; did you mean ${near}?\n`;
+  }
+  const [, mistake, written = "", said] =
+    /^(error: unknown \w+ '([^']*)'[^;\n]*)\n(?:\(Did you mean (.+)\?\)\n)?$/.exec(text) ?? [];
   if (mistake === undefined) return text;
+  const names = [
+    ...verb.commands.map((one) => one.name()),
+    ...verb.options.flatMap(({ long }) => long ?? []),
+  ];
+  const meant = said ?? nearestName(written, names);
   const where = `\`${pathOf(verb)} --help\` lists all`;
   return `${mistake}; ${meant === undefined ? where : `did you mean ${meant}?`}\n`;
 }

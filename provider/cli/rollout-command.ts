@@ -63,6 +63,14 @@ const EXITS = {
   3: "refused by a guard or by --fail-on, or not what was reviewed",
 } as const;
 
+const EXITS_OF_GOING_ON = {
+  ...EXITS,
+  2: "something is left to do: another gate, an interruption",
+  3: "refused by a guard: a tenant is not as it was when it was planned",
+} as const;
+
+const EXITS_OF_GOING_BACK = { ...EXITS, 0: "all tenants hold what they held before" } as const;
+
 /**
  * `email-security rollout`: one change to many tenants, in waves. Exit codes: 0 all tenants are as declared; 2 there is
  * something to do and no `--yes`, or it waits for a person; 3 refused by a guard, or not what was reviewed; 1 error, or a
@@ -101,7 +109,7 @@ export function rolloutCommand(): Command {
             line: "rollout continue 20261121-0800-7f3a91 --until early",
           },
         ],
-        exits: EXITS,
+        exits: EXITS_OF_GOING_ON,
       },
     ),
   );
@@ -153,7 +161,7 @@ export function rolloutCommand(): Command {
           { does: "take it back", line: "rollout rollback 20261121-0800-7f3a91 --yes" },
           { does: "to the files of a revision", line: "rollout rollback --to v1.4.0 --yes" },
         ],
-        exits: EXITS,
+        exits: EXITS_OF_GOING_BACK,
       },
     ),
   );
@@ -184,7 +192,6 @@ export function rolloutCommand(): Command {
     examples: [
       { does: "show the plan for all tenants; nothing is changed", line: "rollout tenants.yaml" },
       { does: "apply just what was reviewed", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
-      { does: "only the canaries", line: "rollout --label ring=canary --yes" },
       { does: "go on after an interruption", line: "rollout --resume" },
     ],
     exits: EXITS,

@@ -44,7 +44,6 @@ describe("checkFences", () => {
     "sh fails",
     "sh fails=2",
     "sh no-run: it asks for a password",
-    "text",
     "ts",
     "ts index.ts",
     "ts no-check: a slip, shown",
@@ -69,7 +68,30 @@ describe("checkFences", () => {
     ]);
     expect(checkFences(page(block("sh no-run: it asks", "ls")))).toEqual([]);
     expect(checkFences(page("", "---\nrun: somewhere\n---\n"))).toMatchObject([{ line: 1 }]);
-    expect(checkFences(fencesOf({ path: "README.md", text: block("sh", "ls") }))).toEqual([]);
+    expect(checkFences(fencesOf({ path: "README.md", text: block("sh", "ls") }))).toMatchObject([
+      { message: expect.stringContaining("no test runs this block") },
+    ]);
+  });
+
+  it.each([
+    ["text that no block prints", block("text", "hello")],
+    ["text below a sentence", `${block("sh", "ls")}Then:\n\n${block("text", "hello")}`],
+    ["text below a file", block("csv entries.csv", "a") + block("text", "hello")],
+    ["text between other signs", "~~~text\nhello\n~~~\n"],
+  ])("wants to know why nothing checks %s", (_what, text) => {
+    const [problem] = checkFences(page(text, "---\nrun: stack\n---\n"));
+    expect(problem?.message).toContain("this is held against nothing");
+    expect(
+      checkFences(page(text.replace(/text(?=\n)/, "text no-check: shown"), "---\nrun: stack\n---\n")),
+    ).toEqual([]);
+  });
+
+  it("takes text right below the block that prints it, and a file alone where something runs", () => {
+    const both = block("sh", "ls") + block("text", "hello");
+    expect(checkFences(page(both, "---\nrun: stack\n---\n"))).toEqual([]);
+    expect(checkFences(page(block("toml x.toml", "a = 1")))).toMatchObject([
+      { message: expect.stringContaining("nothing reads this file") },
+    ]);
   });
 
   it.each([

@@ -27,22 +27,48 @@ export function checkFences(file: FencedFile): Problem[] {
       `"run: ${run}" is not known: write run: ${PLACES.join(", run: ")}, or nothing where no block runs`,
     );
   }
-  for (const fence of fences) {
-    const message = fenceRefusal(fence) ?? textRefusal(fence);
+  for (const [index, fence] of fences.entries()) {
+    const message =
+      fenceRefusal(fence) ??
+      textRefusal(fence) ??
+      uncheckedRefusal(fence, { isPage, isRun: run !== undefined, before: fences[index - 1] });
     if (message !== undefined) refuse(fence.line, message);
-    else if (isPage && runs(fence) && run === undefined) {
-      refuse(
-        fence.line,
-        `this block runs, and the page does not say in what: write "run: ${PLACES.join("|")}" in its front matter, or "sh no-run: WHY"`,
-      );
-    }
   }
   return problems;
 }
 
-function runs({ language, isLeftOut }: Fence): boolean {
-  return language === "sh" && !isLeftOut;
+/** Where a block stands. */
+interface Surroundings {
+  /** Whether it is on a page, of which blocks can run. */
+  readonly isPage: boolean;
+  /** Whether the page says in what they run. */
+  readonly isRun: boolean;
+  readonly before: Fence | undefined;
 }
+
+/** What nothing would check, and does not say so. */
+function uncheckedRefusal(fence: Fence, { isPage, isRun, before }: Surroundings): string | undefined {
+  const { language, file, isLeftOut, isRightAfter } = fence;
+  // What is made from code is held equal to it.
+  if (isLeftOut || MADE.test(fence.path)) return undefined;
+  if (language === "sh" && !isPage) return 'no test runs this block: say why, as in "sh no-run: WHY"';
+  if (language === "sh" && !isRun) {
+    return `this block runs, and the page does not say in what: write "run: ${PLACES.join("|")}" in its front matter, or "sh no-run: WHY"`;
+  }
+  if (language === "text" && !(isRightAfter && before?.language === "sh")) {
+    return 'this is held against nothing: let it stand right below the "sh" block that prints it, or say why nothing checks it: "text no-check: WHY"';
+  }
+  if (file !== undefined && !isRun && !READ.includes(language)) {
+    return `nothing reads this file, as nothing of the page runs: say why, as in "${language} no-check: WHY"`;
+  }
+  return undefined;
+}
+
+/** Pages that `npm run docs` writes. */
+const MADE = /^docs\/reference\/(?:cli|errors)\//;
+
+/** Languages whose files are read wherever they stand. */
+const READ = ["ts", "json", "yaml", "python", "go"];
 
 function fenceRefusal({ language, about, file }: Fence): string | undefined {
   if (language === "")
@@ -59,7 +85,9 @@ function fenceRefusal({ language, about, file }: Fence): string | undefined {
       : `"sh ${about}" is not known: write nothing after sh, or background, fails, fails=2 or no-run: WHY`;
   }
   if (language === "text")
-    return about === "" ? undefined : `write "text" alone; a file has its own language`;
+    return about === ""
+      ? undefined
+      : `write "text" alone, or "text no-check: WHY"; a file has its own language`;
   if (["bash", "shell", "console"].includes(language)) return 'write "sh"';
   if (["typescript", "yml", "golang", "py"].includes(language)) {
     const short = { typescript: "ts", yml: "yaml", golang: "go" }[language] ?? "python";

@@ -38,12 +38,19 @@ function anchorsOf(file: MarkdownFile): Set<string> {
 
 /** Each link of a file that leads to another place of the repository. */
 function linksOf(file: MarkdownFile): { line: number; href: string }[] {
-  return tokensOf(file).flatMap(({ children, map }) =>
-    (children ?? [])
-      .flatMap((child) => [child.attrGet("href") ?? child.attrGet("src") ?? []].flat().map(String))
+  return tokensOf(file).flatMap((token) => {
+    const { children, map } = token;
+    return [token, ...(children ?? [])]
+      .flatMap((one) => [one.attrGet("href") ?? one.attrGet("src") ?? [], inHtml(one)].flat().map(String))
       .filter((href) => !/^[a-z][a-z\d+.-]*:/i.test(href))
-      .map((href) => ({ line: (map?.[0] ?? 0) + 1, href })),
-  );
+      .map((href) => ({ line: (map?.[0] ?? 0) + 1, href }));
+  });
+}
+
+/** What a piece of HTML links to or shows. */
+function inHtml({ type, content }: Token): string[] {
+  if (!type.startsWith("html_")) return [];
+  return [...content.matchAll(/\s(?:href|src)\s*=\s*["']([^"']+)["']/gi)].map(([, href = ""]) => href);
 }
 
 describe("links", () => {

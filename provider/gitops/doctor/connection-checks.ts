@@ -92,9 +92,12 @@ async function connects(url: URL): Promise<Observation> {
     await opened(socket, "connect");
     return ok(`port ${portOf(url)} accepts connections`);
   } catch (error) {
+    const code = codeOf(error);
     return fail(
-      `port ${portOf(url)} of ${printable(url.hostname)} can't be reached (${codeOf(error)})`,
-      "Does a firewall stand between? Behind a company's proxy, set HTTPS_PROXY.",
+      `port ${portOf(url)} of ${printable(url.hostname)} can't be reached (${code})`,
+      code === "ECONNREFUSED"
+        ? "Nothing listens there: is it the right port, and does the service run? Behind a company's proxy, set HTTPS_PROXY."
+        : "Does a firewall stand between? Behind a company's proxy, set HTTPS_PROXY.",
     );
   } finally {
     socket.destroy();

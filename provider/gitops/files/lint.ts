@@ -1,3 +1,5 @@
+import { KNOWN_VERDICT_SCOPES } from "../../settings/assumptions";
+import { slipOf } from "../../settings/nearest-name";
 import { OwnDomains } from "../../settings/own-domains";
 import { RISKS, risksOf } from "../../settings/risk";
 import { quote } from "../../settings/text";
@@ -42,6 +44,7 @@ export function judgeSettings(settings: Settings): Finding[] {
     ...coveredFindings(settings),
     ...endFindings(settings),
     ...riskFindings(settings),
+    ...scopeFindings(settings),
   ];
 }
 
@@ -125,6 +128,18 @@ function endFindings({ entries, vips, expired, today }: Settings): Finding[] {
         ),
       ),
   ];
+}
+
+/** Scopes that look like a slip of one that is known: a service may know others. */
+function scopeFindings({ entries }: Settings): Finding[] {
+  const known: readonly string[] = KNOWN_VERDICT_SCOPES;
+  return entries.flatMap((entry) => {
+    const { verdictScope, written } = entry;
+    const meant = known.includes(verdictScope) ? undefined : slipOf(verdictScope, known);
+    if (meant === undefined) return [];
+    const message = `${quote(written)} has the scope ${quote(verdictScope)}; did you mean ${meant}? A service that does not know it refuses the entry when it is written`;
+    return [finding("scope-unknown", "warning", entry, message)];
+  });
 }
 
 function riskFindings({ entries, ownDomains, policy }: Settings): Finding[] {

@@ -1,6 +1,8 @@
 import { isUtf8 } from "node:buffer";
-import { isAbsolute, resolve } from "node:path";
+import { readdirSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { readPlainFile } from "../../machine/plain-file";
+import { nearestName } from "../../settings/nearest-name";
 import { printable, quote } from "../../settings/text";
 import type { Finding, Place } from "./finding";
 import { isBeyondRepositoryOf } from "./repository";
@@ -24,11 +26,26 @@ export function readSource(
       const { line, column, message } = error;
       return { code: "file-encoding", level: "error", message, place: { file, line, column } };
     }
-    const why = error instanceof Error ? error.message : String(error);
+    const why =
+      (error as NodeJS.ErrnoException).code === "ENOENT"
+        ? `there is no such file${meantInstead(file)}`
+        : error instanceof Error
+          ? error.message
+          : String(error);
     const message = `${quote(file, 300)} can't be read: ${printable(why)}`;
     return { code: "file-unreadable", level: "error", message, place: from ?? { file, line: 1, column: 1 } };
   }
   return readYaml(text.replace(/^\uFEFF/, ""), file);
+}
+
+/** The file beside it that was meant, as it seems. */
+function meantInstead(file: string): string {
+  try {
+    const near = nearestName(basename(file), readdirSync(dirname(file)));
+    return near === undefined ? "" : `; did you mean ${printable(join(dirname(file), near))}?`;
+  } catch {
+    return "";
+  }
 }
 
 /** Whether a file could not be read, and this is why. */

@@ -192,6 +192,11 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
       "A risk is accepted where there is none",
       "Take `acceptRisk` away: it would accept what becomes risky later, without anybody having looked at it.",
     ),
+    warning(
+      "scope-unknown",
+      "A scope that looks like a slip",
+      "A service that does not know it refuses the entry when it is written. Write the one that is meant.",
+    ),
   ].map((rule) => [rule.code, rule]),
 );
 

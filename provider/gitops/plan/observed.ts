@@ -1,4 +1,5 @@
 import type { AllowDenyEntryRow, ReadAllOptions, SettingsClient, VipEmployeeRow } from "../../client";
+import { CircuitOpenError } from "../../client/errors";
 import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { LISTS } from "../../settings/assumptions";
 import { canonicalMailbox } from "../../settings/entry-value";
@@ -39,11 +40,23 @@ export async function observe(
       },
     };
   };
-  const [vipRows, ...entryRows] = await Promise.all([
+  const readings = [
     client.vipEmployees.readAll(options()),
     ...LISTS.map((list) => client.allowDenyEntries.readAll(list, options())),
-  ]);
+  ] as const;
+  const [vipRows, ...entryRows] = await Promise.all(readings).catch(async (error: unknown) => {
+    throw await causeAmong(readings, error);
+  });
   return observedFrom(at, entryRows.flat(), vipRows);
+}
+
+/** Why readings failed: what was not sent any more, as others had failed, failed of these. */
+async function causeAmong(readings: readonly Promise<unknown>[], error: unknown): Promise<unknown> {
+  if (!(error instanceof CircuitOpenError)) return error;
+  for (const reading of await Promise.allSettled(readings)) {
+    if (reading.status === "rejected" && !(reading.reason instanceof CircuitOpenError)) return reading.reason;
+  }
+  return error;
 }
 
 /** The same of rows that were read already. */

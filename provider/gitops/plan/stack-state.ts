@@ -38,33 +38,31 @@ export async function readStackState(
   options: PulumiOptions = {},
 ): Promise<KnownLists> {
   // What reads a state runs nothing that would need a key.
-  const exportedStack = await exportStack(stack, { base: withoutKeys(process.env), ...options });
-  if (exportedStack.state !== undefined) return knownLists(exportedStack.state, stack, resource);
+  const { state } = await exportStack(stack, { base: withoutKeys(process.env), ...options });
+  if (state !== undefined) return knownLists(state, stack, resource);
   throw new PulumiError(
-    `There is no stack ${quote(stack)} here. Make it: \`pulumi stack init ${stack}\`; or name another with --stack: \`pulumi stack ls --all\` shows those there are. Pulumi says:\n${exportedStack.why}`,
+    `There is no stack ${quote(stack)} here; \`pulumi stack ls --all\` shows those there are. Name one with --stack; or, if this one is meant, make it: \`pulumi stack init ${stack}\`.`,
   );
 }
 
-interface ExportedStack {
-  readonly state: NonNullable<unknown>;
-  readonly why?: undefined;
-}
-
 /**
- * The state of a stack, as `pulumi stack export` prints it; where there is no such stack, why.
+ * The state of a stack, as `pulumi stack export` prints it; undefined where there is no such stack.
  *
  * @throws {PulumiError} when it can't be read.
  */
 export async function exportStack(
   stack: string,
   options: PulumiOptions = {},
-): Promise<ExportedStack | { readonly state: undefined; readonly why: string }> {
+): Promise<{ readonly state: NonNullable<unknown> | undefined }> {
   const run = await runPulumi(["stack", "export", "--stack", stack], options);
   const what = `The state of the stack ${quote(stack)}`;
   if (run.code === 0) return { state: jsonOf(run.stdout, what) ?? {} };
   // The Automation API tells it by the same words.
-  if (/no stack named.*found/.test(run.stderr)) return { state: undefined, why: toldBy(run) };
-  throw new PulumiError(`${what} can't be read:\n${toldBy(run)}`);
+  if (/no stack named.*found/.test(run.stderr)) return { state: undefined };
+  const login = /PULUMI_ACCESS_TOKEN must be set/.test(run.stderr)
+    ? " Pulumi is logged in nowhere: run `pulumi login --local`, or log in to where the team's state is."
+    : "";
+  throw new PulumiError(`${what} can't be read.${login} Pulumi says:\n${toldBy(run)}`);
 }
 
 /** The same, of a state that was exported. */

@@ -21,6 +21,16 @@ it("leads with what happened, shows an example, causes and remedies, and ends in
   expect(stdout.endsWith(parts.at(-1) ?? "")).toBe(true);
 });
 
+it("tells of a finding's code too, and which was meant", async () => {
+  const { code, stdout } = await emailSecurity(".", ["explain", "file-unreadable"]);
+  expect({ code, stdout }).toEqual({
+    code: 0,
+    stdout: expect.stringMatching(/^file-unreadable\nA file can't be read\./),
+  });
+  const slip = await emailSecurity(".", ["explain", "file-unreadble"]);
+  expect(slip).toMatchObject({ code: 1, stderr: expect.stringContaining("did you mean file-unreadable?") });
+});
+
 it("is told where a variable has a slip in its name, which is one of the causes", async () => {
   const slip = { EMAIL_SECURITY_API_KY: "key" };
   expect((await emailSecurity(".", ["lint"], slip)).stderr).toContain("[ERR_CONFIGURATION]");

@@ -179,7 +179,7 @@ describe("email-security init", () => {
     // The baseline counts: what it says beside its rules, which are for later.
     const settings = readSettings(join(folder.path, "settings/acme.yaml"));
     expect(settings.lists).toMatchObject({
-      entries: { adopt: true, maxRemovals: 20 },
+      entries: { adopt: true, maxRemovals: 9 },
       vips: { onDelete: "keep" },
     });
     expect(settings.policy).toEqual({});

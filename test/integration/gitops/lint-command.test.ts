@@ -169,10 +169,15 @@ describe("email-security lint", () => {
   });
 
   it("tells a file that is not there, and one with a hostile name, as text", async () => {
-    using folder = new LintedFolder({ "settings/\u001b[31m::error::.yaml": "version: 2\n" });
+    using folder = new LintedFolder({
+      "settings/\u001b[31m::error::.yaml": "version: 2\n",
+      "settings/acme.yaml": "version: 1\n",
+    });
     const { code, stdout } = await emailSecurity(folder.folder, ["lint", "settings", "none.yaml"]);
     expect(code).toBe(2);
-    expect(stdout).toContain('none.yaml:1:1 error: "none.yaml" can\'t be read: ENOENT');
+    expect(stdout).toContain('none.yaml:1:1 error: "none.yaml" can\'t be read: there is no such file');
+    const slip = await emailSecurity(folder.folder, ["lint", "settings/acm.yaml"]);
+    expect(slip.stdout).toContain("there is no such file; did you mean settings/acme.yaml?");
     expect(stdout).toContain("settings/\\u{1b}[31m::error::.yaml:1:10 error: version must be 1, not 2;");
   });
 });

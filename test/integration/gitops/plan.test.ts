@@ -271,6 +271,26 @@ deny: []
     expect(await codes("globex.example, acme.example")).toEqual([]);
   });
 
+  it("shows nothing of the other tenant's, be it what would change or what is left alone", async () => {
+    await using sandbox = await startSandbox();
+    const client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-globex-ci" });
+    const [vip] = (await client.vipEmployees.list()).items;
+    const row = (await client.allowDenyEntries.list({ list: "deny" })).items[0];
+    using folder = settingsFolder({
+      "acme.yaml": `version: 1\nownDomains: [acme.example]\nallow: [${row?.value}]\n`,
+    });
+    const plan = await planFiles(folder.at("acme.yaml"), { client });
+    await client.close();
+    expect(plan.guards.map(({ code }) => code)).toEqual(["other-tenant"]);
+    const { guards, ...rest } = plan;
+    const told = JSON.stringify(rest);
+    for (const theirs of [vip?.email, vip?.full_name, row?.value, row?.created_by]) {
+      expect(theirs).toBeTruthy();
+      expect(told).not.toContain(String(theirs));
+    }
+    expect(plan.counts).toEqual({ added: 0, changed: 0, removed: 0, unchanged: 0, unmanaged: 0 });
+  });
+
   it("puts an accepted risk first, with why it is one and why it was accepted", async () => {
     await using acme = await tenant();
     const plan = await acme.plan(`version: 1

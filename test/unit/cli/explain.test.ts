@@ -24,7 +24,7 @@ function codesInSource(): string[] {
       (file) => file.endsWith(".ts") && !NOT_LOOKED_INTO.test(file) && file !== "cli/explain-command.ts",
     );
   const texts = files.map((file) => readFileSync(join(SOURCE, file), "utf8"));
-  const codes = texts.flatMap((text) => text.match(/\bERR_[A-Z_]+\b/g) ?? []);
+  const codes = texts.flatMap((text) => text.match(/\bERR_[A-Z\d_]+\b/g) ?? []);
   return [...new Set(codes)].filter((code) => !NOT_OURS.test(code)).sort();
 }
 

@@ -26,8 +26,11 @@ const IN_PARTS = [
   "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT",
 ];
 
+/** What is read by Node.js or under whatever name the system has. */
+const IN_OTHER_WAYS = ["PATH", "TMPDIR"];
+
 /** Names that a source holds for another reason. */
-const NOT_READ = new Set(["NODE_OPTIONS"]);
+const NOT_READ = new Set(["NODE_OPTIONS", "EMAIL_SECURITY_"]);
 
 const sources = globSync("provider/**/*.ts", { exclude: ["provider/dist/**", "provider/node_modules/**"] })
   // Comments name variables that others read.
@@ -35,15 +38,18 @@ const sources = globSync("provider/**/*.ts", { exclude: ["provider/dist/**", "pr
 
 /** What is read by its name, and what has the form of a variable's. */
 const READ = [
-  /(?<=\b(?:environment|env|process\.env)\[")[A-Z_]+(?="\])/g,
-  /(?<=")(?:EMAIL_SECURITY|PULUMI|OTEL)_[A-Z_]*[A-Z](?=")/g,
-  /\bEMAIL_SECURITY_[A-Z_]*[A-Z](?=:)/g,
+  /(?<=\b(?:environment|env|process\.env)\[")[A-Z\d_]+(?="\])/g,
+  /(?<=")(?:EMAIL_SECURITY|PULUMI|OTEL)_[A-Z\d_]*[A-Z\d](?=")/g,
+  /\bEMAIL_SECURITY_[A-Z\d_]*[A-Z\d](?=:)/g,
+  // `const { NAME } = environment`, and a name that is read by way of a constant.
+  /(?<=\{[^{}\n]*)\b[A-Z][A-Z\d_]+\b(?=[^{}\n]*\} = (?:environment|env|process\.env)\b)/g,
+  /(?<=\bconst \w+ = ")[A-Z][A-Z\d]*_[A-Z\d_]+(?=";)/g,
   /(?<=")(?:HTTPS?|NO)_PROXY(?=")/g,
 ];
 
 it("tells each variable that a source reads or sets, and no other", () => {
   const read = sources.flatMap((text) => READ.flatMap((pattern) => text.match(pattern) ?? []));
-  const known = new Set([...read, ...IN_PARTS].filter((name) => !NOT_READ.has(name)));
+  const known = new Set([...read, ...IN_PARTS, ...IN_OTHER_WAYS].filter((name) => !NOT_READ.has(name)));
   expect(told.toSorted()).toEqual([...known].toSorted());
 });
 

@@ -10,6 +10,11 @@ it("has a test for each promise", () => {
   expect(untold).toEqual([]);
 });
 
+it("has a test of each promise that runs in `npm test`", () => {
+  const slowAlone = rows.filter(([, tests = ""]) => !/`test\/[\w/.-]+(?<!\.slow)\.test\.ts`/.test(tests));
+  expect(slowAlone).toEqual([]);
+});
+
 it("names only tests that are there", () => {
   const tests = rows.flatMap(([, held = ""]) => held.match(/test\/[\w/.-]+/g) ?? []);
   expect(tests.length).toBeGreaterThan(50);

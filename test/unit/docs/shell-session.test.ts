@@ -1,6 +1,5 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { ShellSession } from "../../docs/shell-session";
 import { EmptyFolder } from "../../support/packed-package";
@@ -66,15 +65,17 @@ onLinux("a shell session", () => {
 
   it("leaves running what tells its address, and kills it at the end, whatever it did to its environment", async () => {
     const shell = await open();
+    // Nobody else's on this machine.
+    const sleeper = `sleep 61.${process.pid}`;
     const { code, output } = await shell.session.start(
-      "echo http://127.0.0.1:1; env -i sleep 61.25 & setsid sleep 61.25; wait",
+      `echo http://127.0.0.1:1; env -i ${sleeper} & setsid ${sleeper}; wait`,
     );
     expect([code, output]).toEqual([0, "http://127.0.0.1:1\n"]);
-    await sleep(200);
-    expect(await shell.type("pgrep --full '^sleep 61.25$' | wc -l")).toBe("2\n");
     const own = await open();
+    const running = async (): Promise<string> => await own.type(`pgrep --full '^${sleeper}$' | wc -l`);
+    await expect.poll(running).toBe("2\n");
     await shell[Symbol.asyncDispose]();
-    expect(await own.type("pgrep --full '^sleep 61.25$' | wc -l")).toBe("0\n");
+    expect(await running()).toBe("0\n");
     await own[Symbol.asyncDispose]();
   });
 });

@@ -15,6 +15,18 @@ function lint(content: string, files: Record<string, string> = {}) {
   };
 }
 
+describe("a scope", () => {
+  it("that looks like a slip is a warning, and one that nobody knows is the service's to judge", () => {
+    const { messages, settings } = lint(
+      "deny:\n  - { value: a.example, scope: greymail }\n  - { value: b.example, scope: quarantine }\n  - { value: c.example, scope: graymail }\n",
+    );
+    expect(messages).toEqual([
+      '"a.example" has the scope "greymail"; did you mean graymail? A service that does not know it refuses the entry when it is written',
+    ]);
+    expect(settings?.entries).toHaveLength(3);
+  });
+});
+
 describe("an entry below another of the same list", () => {
   it("is a warning, for subdomains and mailboxes, with the nearest that covers it", () => {
     const { spots, messages, subjects, settings } = lint(
