@@ -73,14 +73,15 @@ async function lint(
   const { lintAll } = await import("../rollout/targets/lint-targets.js");
   const { sarifLog } = await import("../gitops/files/sarif.js");
   const result = lintAll(named, today === undefined ? {} : { today });
-  const { findings } = result;
+  const { isPartial, ...told } = result;
+  const { findings } = told;
   const asSarif = (): string =>
     json(sarifLog(findings, { version: packageVersion(), root: repositoryRoot() }));
   if (sarif !== undefined) writeOutput(sarif, asSarif(), "SARIF log");
   if (format === "text") await printText(result);
   else
     process.stdout.write(
-      format === "sarif" ? asSarif() : json({ format: 1, ...result, counts: counted(findings) }),
+      format === "sarif" ? asSarif() : json({ format: 1, ...told, counts: counted(findings) }),
     );
   const has = (level: FindingLevel): boolean => findings.some((finding) => finding.level === level);
   if (has("error")) return EXIT.changes;
@@ -89,7 +90,7 @@ async function lint(
 }
 
 /** A finding a line, `file:line:column level: message (code)`, as editors and problem matchers read it; then the counts. */
-async function printText({ findings, files }: FilesLintResult): Promise<void> {
+async function printText({ findings, files, isPartial }: FilesLintResult): Promise<void> {
   const { placeText } = await import("../gitops/files/finding.js");
   const styled = (style: Style, text: string): string => styleText(style, text, { stream: process.stdout });
   const lines = findings.map(({ place, level, message, code }) => {
@@ -98,7 +99,7 @@ async function printText({ findings, files }: FilesLintResult): Promise<void> {
   });
   const { error, warning, note } = counted(findings);
   const told = [count(error, "error"), count(warning, "warning"), count(note, "note")].filter(Boolean);
-  const summary = `${told.length === 0 ? "Nothing found" : told.join(", ")} in ${count(files.length, "file")}.`;
+  const summary = `${told.length === 0 ? "Nothing found" : told.join(", ")} in ${count(files.length, "file")}.${isPartial ? " More may be found once these are mended." : ""}`;
   process.stdout.write(`${[...lines, summary].join("\n")}\n`);
 }
 

@@ -15,6 +15,8 @@ export interface FilesLintResult {
   readonly files: readonly string[];
   /** Those that no other includes: a tenant's each. */
   readonly tops: readonly string[];
+  /** Whether mistakes kept it from looking for more. */
+  readonly isPartial: boolean;
 }
 
 /** Where settings files are looked for when none is named. */
@@ -54,6 +56,7 @@ export function lintFiles(named: readonly string[], options: ReadOptions = {}): 
     findings: inOrder([...findings.values()]),
     files: [...new Set(tops.flatMap(({ files }) => files))].sort(),
     tops: tops.flatMap(({ files }) => files.slice(0, 1)),
+    isPartial: tops.some((top) => top.isPartial),
   };
 }
 

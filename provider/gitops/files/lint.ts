@@ -13,6 +13,8 @@ export interface LintResult {
   /** Errors, warnings and notes, in the order of files and lines. */
   readonly findings: readonly Finding[];
   readonly settings: Settings | undefined;
+  /** Whether a mistake kept it from looking for more: what is risky, declared twice, or against the policy. */
+  readonly isPartial: boolean;
   /** All files that were read or should have been, the one asked for first. */
   readonly files: readonly string[];
 }
@@ -25,11 +27,12 @@ export interface LintResult {
  */
 export function lintSettings(file: string, options: ReadOptions = {}): LintResult {
   const { settings, draft, findings: found, files } = inspectSettings(file, options);
-  if (draft === undefined) return { findings: found, settings: undefined, files };
+  if (draft === undefined) return { findings: found, settings: undefined, isPartial: true, files };
   const findings = inOrder([...found, ...judgeSettings(draft)]);
   return {
     findings,
     settings: findings.some(({ level }) => level === "error") ? undefined : settings,
+    isPartial: false,
     files,
   };
 }

@@ -19,11 +19,15 @@ export function lintAll(named: readonly string[], options: ReadOptions = {}): Fi
   const linted = targets.map(lintTargets);
   const settings = linted.flatMap((one) => one.settings).filter((file) => existsSync(file));
   const wanted = [...new Set([...named.filter((file) => !targets.includes(file)), ...settings])];
-  const rest = wanted.length === 0 ? { findings: [], files: [], tops: [] } : lintFiles(wanted, options);
+  const rest =
+    wanted.length === 0
+      ? { findings: [], files: [], tops: [], isPartial: false }
+      : lintFiles(wanted, options);
   return {
     findings: [...linted.flatMap(({ findings }) => findings), ...rest.findings],
     files: [...linted.flatMap(({ files }) => files), ...rest.files],
     tops: rest.tops,
+    isPartial: rest.isPartial || linted.some((one) => one.isPartial),
   };
 }
 
@@ -32,6 +36,7 @@ interface Linted {
   readonly files: readonly string[];
   /** The settings files of its tenants, as far as they are known. */
   readonly settings: readonly string[];
+  readonly isPartial: boolean;
 }
 
 function lintTargets(file: string): Linted {
@@ -41,10 +46,11 @@ function lintTargets(file: string): Linted {
       findings: [...findings, ...waveFindings(() => assignWaves(waves, targets).findings)],
       files,
       settings: targets.map(({ settings }) => settings),
+      isPartial: false,
     };
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
-    return { findings: error.findings, files: [file], settings: [] };
+    return { findings: error.findings, files: [file], settings: [], isPartial: true };
   }
 }
 
