@@ -105,7 +105,7 @@ class BrokenOffList implements AsyncDisposable {
         if (method !== "POST") return;
         posts += 1;
         if (posts === AT) {
-          plugin = providerOf(run.id, "native");
+          plugin = providerOf(run.id, "native") ?? 0;
           breakOff(run);
         }
         if (posts >= AT) await onHeld(run, plugin);

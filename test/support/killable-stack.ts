@@ -49,7 +49,7 @@ export class KillableStack implements AsyncDisposable {
   readonly #project: EngineProject;
   readonly #front: Front;
   /** The provider process of the run in which somebody was killed. */
-  #provider = 0;
+  #provider: number | undefined;
 
   private constructor(
     folder: string,
@@ -115,10 +115,13 @@ export class KillableStack implements AsyncDisposable {
     let killed = false;
     const at = (moment: Moment) => async (request: ProxiedRequest) => {
       if (request.index !== kill.at || moment !== kill.moment) return undefined;
-      killed = true;
       this.#provider = providerOf(run.id, this.#front);
-      if (kill.victim === "provider") process.kill(this.#provider, "SIGKILL");
-      else if (kill.victim === "service") await this.#sandbox.kill();
+      // After the last answer the engine may have ended it already.
+      killed = this.#provider !== undefined || moment === MOMENTS.at(-1);
+      if (kill.victim === "provider") {
+        if (this.#provider !== undefined && isRunning(this.#provider))
+          process.kill(this.#provider, "SIGKILL");
+      } else if (kill.victim === "service") await this.#sandbox.kill();
       else run.kill();
       if (kill.victim === "service" && isBackAtOnce) await this.#restartService();
       // What has not left a process that is killed never leaves it.
@@ -140,13 +143,14 @@ export class KillableStack implements AsyncDisposable {
   /**
    * What a person types after a run that was killed, until Pulumi has nothing more to ask for: `pulumi up`, with a refresh
    * before it or not; `pulumi cancel` where the stack is locked; a refresh that forgets interrupted creations where Pulumi
-   * warns of them; and what the how-to says to delete where the backend's files can't be read. Answers the whole of it,
-   * commands and output.
+   * warns of them; what the how-to says to delete where the backend's files can't be read; and that the tenant may be empty
+   * where the run that was killed had emptied it, and the state does not know. Answers the whole of it, commands and output.
    */
   async recover(declared: unknown, { refreshesFirst }: { refreshesFirst: boolean }): Promise<string> {
     let output = "";
+    let environment: Record<string, string> = {};
     const type = async (...command: string[]): Promise<Run> => {
-      const run = await this.#begin(declared, {}, command).ended;
+      const run = await this.#begin(declared, environment, command).ended;
       output += `$ pulumi ${command.join(" ")}\n${run.output}\n`;
       return run;
     };
@@ -160,6 +164,10 @@ export class KillableStack implements AsyncDisposable {
         await type("cancel", "--yes");
         run = await type(...command);
       }
+      if (run.output.includes("nothing of what this stack's state says is there")) {
+        environment = { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" };
+        run = await type(...command);
+      }
       if (run.code === 0) return run.output;
       throw new Error(`no way back:\n${output}`);
     };
@@ -171,7 +179,7 @@ export class KillableStack implements AsyncDisposable {
 
   /** Done when the provider process of the run in which somebody was killed is gone. */
   async providerIsGone(): Promise<void> {
-    while (isRunning(this.#provider)) await sleep(50);
+    while (this.#provider !== undefined && isRunning(this.#provider)) await sleep(50);
   }
 
   /** What the tenant holds, and what was changed since a row of its audit log. */
@@ -259,16 +267,12 @@ export function isRunning(id: number): boolean {
 
 const PROVIDERS = { dynamic: "cmd/dynamic-provider", native: "/pulumi-resource-email-security" } as const;
 
-/** The number of the process in which an engine runs the resources of a front. */
-export function providerOf(engine: number, front: Front): number {
+/** The number of the process in which an engine runs the resources of a front; undefined where it has ended. */
+export function providerOf(engine: number, front: Front): number | undefined {
   const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
   const processes = lines.flatMap((line) => {
     const [, id, parent, command = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
     return id === undefined ? [] : [{ id: Number(id), parent: Number(parent), command }];
   });
-  const found = processes.find(
-    ({ parent, command }) => parent === engine && command.includes(PROVIDERS[front]),
-  );
-  if (found === undefined) throw new Error("the engine has no provider process");
-  return found.id;
+  return processes.find(({ parent, command }) => parent === engine && command.includes(PROVIDERS[front]))?.id;
 }
