@@ -1,0 +1,92 @@
+import { readFileSync } from "node:fs";
+import type { Command } from "commander";
+import { expect, it } from "vitest";
+import { program } from "../../provider/cli/program";
+import { SETTING_NAMES } from "../../provider/resources/known-names";
+import { VARIABLES } from "../../provider/settings/variables";
+import { fencesOf } from "./fences";
+import { markdownFiles } from "./markdown-files";
+
+/* What pages name in passing, in prose and in blocks that nothing runs: verbs, options, variables, keys, scripts. */
+
+/** What a reader could type or write: a line each of what stands between back-ticks, and of blocks. */
+const lines = markdownFiles()
+  .filter(({ path }) => path !== "CHANGELOG.md")
+  .flatMap((file) => {
+    const inline = [...file.text.matchAll(/(?<!`)`([^`\n]+)`(?!`)/g)].map(([, text = ""]) => text);
+    const blocks = fencesOf(file).fences.map(({ text }) => text.replace(/\\\n\s*/g, " "));
+    return [...inline, ...blocks.flatMap((text) => text.split("\n"))].map((text) => ({
+      path: file.path,
+      text,
+    }));
+  });
+
+function wrong(problemsOf: (text: string) => readonly string[]): string[] {
+  return [...new Set(lines.flatMap(({ path, text }) => problemsOf(text).map((one) => `${path}: ${one}`)))];
+}
+
+it("every verb and option that a page names is there", () => {
+  const commands = /(?:^|[\s(=])email-security +([a-z][a-z-]*)((?: +[^|;&#`]+)?)/g;
+  expect(
+    wrong((text) =>
+      [...text.matchAll(commands)].flatMap(([, verb = "", rest = ""]) =>
+        problemsOf(program(), [verb, ...rest.split(/\s+/)]),
+      ),
+    ),
+  ).toEqual([]);
+});
+
+/** What of a command line is no verb, or no option of it. */
+function problemsOf(all: Command, words: readonly string[]): string[] {
+  let command = all;
+  const rest = words.filter(Boolean);
+  while (command.commands.length > 0 && /^[a-z]+$/.test(rest[0] ?? "")) {
+    const verb = command.commands.find((one) => one.name() === rest[0]);
+    // In a sentence, `rollout` can be followed by anything.
+    if (verb === undefined) return rest[0] === "help" ? [] : [`${command.name()} ${rest[0]}`];
+    command = verb;
+    rest.shift();
+  }
+  const known = new Set([...command.options.flatMap(({ long }) => long ?? []), "--help", "--version"]);
+  return rest
+    .flatMap((word) => word.match(/^--[a-z][a-z-]*/) ?? [])
+    .filter((option) => !known.has(option))
+    .map((option) => `${command.name()} ${option}`);
+}
+
+it("every variable of ours that a page names is one", () => {
+  const known = new Set(VARIABLES.map((name) => `EMAIL_SECURITY_${name}`));
+  expect(
+    wrong((text) =>
+      (text.match(/\bEMAIL_SECURITY_[A-Z_]*[A-Z]\b/g) ?? []).filter(
+        // A tenant's own, or of the tests alone.
+        (name) => !known.has(name) && !/^EMAIL_SECURITY_(?:API_KEY|TEST)_/.test(name),
+      ),
+    ),
+  ).toEqual([]);
+});
+
+it("every key of the configuration that a page names is one", () => {
+  // One is a slip, to show what becomes of it.
+  const known: readonly string[] = [...SETTING_NAMES, "ownDomain"];
+  expect(
+    wrong((text) =>
+      [...text.matchAll(/\bemail-security:([a-z][a-zA-Z]*)\b(?!:)/g)].flatMap(([all, name = ""]) =>
+        known.includes(name) ? [] : [all],
+      ),
+    ),
+  ).toEqual([]);
+});
+
+it("every script that a page names is there", () => {
+  const known = ["package.json", "examples/gitops/package.json"].flatMap((file) =>
+    Object.keys((JSON.parse(readFileSync(file, "utf8")) as { scripts?: object }).scripts ?? {}),
+  );
+  expect(
+    wrong((text) =>
+      [...text.matchAll(/\bnpm run ([a-z][\w:-]*)/g)].flatMap(([all, name = ""]) =>
+        known.includes(name) ? [] : [all],
+      ),
+    ),
+  ).toEqual([]);
+});
