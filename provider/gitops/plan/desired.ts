@@ -37,6 +37,8 @@ export interface DesiredList {
   readonly options: Readonly<Record<string, unknown>>;
   /** What the files say of each key. */
   readonly about: ReadonlyMap<string, DeclaredEntry | DeclaredVip>;
+  /** What its options stand under in the settings files, of which it is. */
+  readonly section?: "entries" | "vips";
   /** Where the resource is declared, of a program. */
   readonly place?: Place;
 }
@@ -86,6 +88,7 @@ export function desiredOf(
       ...(before?.options === undefined ? {} : { optionsBefore: before.options }),
       ...(before?.fingerprint === undefined ? {} : { fingerprint: before.fingerprint }),
       options: settings.lists[name] ?? {},
+      section: name,
       about: new Map(declared.map((one) => [one.key, one])),
     };
   };

@@ -354,7 +354,11 @@ class Comparison {
       for (const { property, reason } of judge(kind, inputs, list.declared, before)) {
         const isContent = property === kind.property;
         const whole = list.kind === "vip" ? "The VIP list" : "The allow/deny list";
-        const message = isContent ? `${whole} ${reason}` : `${whole}: ${property} ${reason}`;
+        const told = isContent ? `${whole} ${reason}` : `${whole}: ${property} ${reason}`;
+        const message =
+          isContent && list.section !== undefined
+            ? `${told}\nIn the settings file that is under \`lists: { ${list.section}: { … } }\`.`
+            : told;
         this.guards.push({ code: isContent ? "removal-guard" : property, message });
       }
     }

@@ -168,6 +168,9 @@ deny: []
     const cut = await acme.plan("version: 1\ndeny: [bad-1.example]\n", known);
     expect(cut.guards).toMatchObject([{ code: "removal-guard" }]);
     expect(cut.guards[0]?.message).toContain("The allow/deny list would lose 19 of 20 entries (95 %)");
+    expect(cut.guards[0]?.message).toContain(
+      "In the settings file that is under `lists: { entries: { … } }`.",
+    );
     const text = `version: 1\nallow: [{ value: there.example, comment: "y" }]\ndeny: [${values.join(", ")}]\n`;
     expect((await acme.plan(text, known)).guards).toMatchObject([{ code: "exists" }]);
     const adopting = text.replace("version: 1\n", "version: 1\nlists: { entries: { adopt: true } }\n");
