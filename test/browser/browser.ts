@@ -72,10 +72,15 @@ export class Tab implements AsyncDisposable {
     return new Tab(context, await context.newPage(), origin);
   }
 
-  /** What a reader would stumble over: the page scrolls sideways, or axe finds something. */
-  async problems(): Promise<string[]> {
+  /**
+   * What a reader would stumble over: the page scrolls sideways, or axe finds something.
+   *
+   * @param within the part that axe looks at, by its CSS selector. Default: all.
+   */
+  async problems(within?: string): Promise<string[]> {
     const beyond = await this.sideways();
-    const { violations } = await new AxeBuilder({ page: this.page }).analyze();
+    const axe = new AxeBuilder({ page: this.page });
+    const { violations } = await (within === undefined ? axe : axe.include(within)).analyze();
     const found = violations.map(({ id, help, nodes }) => {
       const [first] = nodes;
       return `${id}: ${help} (${nodes.length}×, first ${first?.target.join(" ")}: ${first?.failureSummary})`;

@@ -269,8 +269,7 @@ export const CONFIGURATION_ERRORS = {
   ERR_CONFIGURATION: {
     means:
       "Something is missing or wrong in what was configured, or in the options of a command. Nothing was asked of the service.",
-    example:
-      "The API key of the tenant is not configured. Set EMAIL_SECURITY_API_KEY in the environment, or run `pulumi config set --secret email-security:apiKey …`, or give it to a Provider.",
+    example: "The API key of the tenant is not configured. Set EMAIL_SECURITY_API_KEY in the environment.",
     causes: [
       "the address or the key is not set where this runs",
       "plain http to another machine, which is refused",
