@@ -46,6 +46,8 @@ export default defineConfig(({ mode }) => {
       include,
       exclude: isWhole ? exclude : [...exclude, "**/*.slow.test.ts"],
       env: {
+        // What is told to be typed next does not hang on how the tests were begun.
+        npm_command: "test",
         ...(name === "native" && { EMAIL_SECURITY_TEST_FRONT: "native" }),
         // Else providers are run one after the other in a few processes: test/support/provider-host.mts.
         ...(mode === "long" && { EMAIL_SECURITY_TEST_PROCESSES: "own" }),
