@@ -158,12 +158,10 @@ export function failedPlan({ name }: Target, error: unknown, secrets: readonly s
 export async function stackOf(target: Target, { project, folder, environment }: PlanningContext) {
   const files = { backend: environment["PULUMI_BACKEND_URL"], project, stack: target.stack };
   removeTornAttributes(files);
-  const { state: exported } = await exportStack(target.stack, { folder, base: environment }).catch(
-    (error: unknown) => {
-      const torn = tornState(files);
-      throw torn === undefined ? error : new RolloutError("ERR_PULUMI", torn, { cause: error });
-    },
-  );
+  const exported = await exportStack(target.stack, { folder, base: environment }).catch((error: unknown) => {
+    const torn = tornState(files);
+    throw torn === undefined ? error : new RolloutError("ERR_PULUMI", torn, { cause: error });
+  });
   const state = exported ?? {};
   const resource = target.resource ?? onlySettings(state) ?? target.name;
   const foreign = foreignResources(state, resource);

@@ -216,7 +216,7 @@ async function unlock(target: Target, place: WorkPlace): Promise<void> {
 }
 
 async function isThere({ stack }: Target, { folder, environment }: WorkPlace): Promise<boolean> {
-  return (await exportStack(stack, { folder, base: environment })).state !== undefined;
+  return (await exportStack(stack, { folder, base: environment })) !== undefined;
 }
 
 async function stillLocked(

@@ -19,12 +19,7 @@ export interface People {
 
 /** @param mailboxes of people whom the service knows as the tenant's own: VIPs, protected mailboxes, reporters of phishing. */
 export function peopleOf(mailboxes: Iterable<string | undefined>, isWhole: boolean): People {
-  const domains = new Set<string>();
-  for (const mailbox of mailboxes) {
-    const domain = mailbox === undefined ? undefined : domainOf(mailbox);
-    if (domain !== undefined) domains.add(domain);
-  }
-  return { domains, isWhole };
+  return { domains: new Set(domainsOf(mailboxes)), isWhole };
 }
 
 /** A domain of fewer of the mailboxes is a guest's. */
@@ -35,8 +30,8 @@ const LEAST_SHARE = 0.1;
  * mailboxes, where not everybody can have one. A person is to look at them before they are gone by.
  */
 export function likelyOwnDomains(mailboxes: Iterable<string | undefined>): readonly string[] {
-  const domains = [...mailboxes].flatMap((mailbox) => (mailbox && domainOf(mailbox)) ?? []);
-  return [...Map.groupBy(domains.filter(Boolean), (domain) => domain)]
+  const domains = domainsOf(mailboxes);
+  return [...Map.groupBy(domains, (domain) => domain)]
     .filter(([domain, { length }]) => length >= domains.length * LEAST_SHARE && !isEverybodys(domain))
     .sort(([a, { length: manyA }], [b, { length: manyB }]) => manyB - manyA || (a < b ? -1 : 1))
     .map(([domain]) => domain);
@@ -44,6 +39,11 @@ export function likelyOwnDomains(mailboxes: Iterable<string | undefined>): reado
 
 function isEverybodys(domain: string): boolean {
   return isFreeMail(domain) || isPublicSuffix(domain);
+}
+
+/** The domain of each mailbox that is one. */
+function domainsOf(mailboxes: Iterable<string | undefined>): string[] {
+  return [...mailboxes].flatMap((mailbox) => (mailbox === undefined ? [] : (domainOf(mailbox) ?? [])));
 }
 
 function domainOf(text: string): string | undefined {

@@ -1,9 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { parseAllDocuments } from "yaml";
 import type { Fence, FencedFile, Problem } from "./fences";
-
-/** In what the blocks of a page can run, by `run:` in its front matter. */
-const PLACES = ["empty", "stack", "files", "fleet"];
+import { PLACES } from "./page-blocks";
 
 /** What can stand after `sh`. */
 const SHELL = /^(background|fails(=[1-9]\d{0,2})?)?$/;
@@ -21,7 +19,7 @@ export function checkFences(file: FencedFile): Problem[] {
   const problems: Problem[] = [];
   const refuse = (line: number, message: string) => problems.push({ path, line, message });
   const { run } = frontMatter;
-  if (run !== undefined && !PLACES.includes(String(run))) {
+  if (run !== undefined && !PLACES.some((one) => one === run)) {
     refuse(
       1,
       `"run: ${run}" is not known: write run: ${PLACES.join(", run: ")}, or nothing where no block runs`,

@@ -33,9 +33,10 @@ export async function manyAtOnce(count: number, { isWholeLife }: { isWholeLife: 
   expect(holdings(sandbox)).toHaveLength(count - 4 + 3 + 4);
   const made = requestsOf(sandbox);
   expect(made).toMatchObject({ "GET allow": 1, "GET deny": 1, "POST allow_deny_entries": count - 4 + 3 });
-  // VIPs go together where they are asked for together; each addition is read back.
+  // Three are about VIPs, and go together where the engine asks for them together. On a busy machine it may not: each then
+  // reads once before it adds, and reads back what it added.
   expect(made["POST vip_employees"]).toBeLessThanOrEqual(3);
-  expect(made["GET vip_employees"]).toBeLessThanOrEqual(4);
+  expect(made["GET vip_employees"]).toBeLessThanOrEqual(6);
   expect(sandbox.requests.filter(({ status }) => status >= 400)).toEqual([]);
 
   sandbox.clearRequests();
@@ -47,7 +48,7 @@ export async function manyAtOnce(count: number, { isWholeLife }: { isWholeLife: 
   // Up to 198 denied entries are one page.
   const { "GET vip_employees": vips, ...entries } = requestsOf(sandbox);
   expect(entries).toEqual({ "GET allow": 1, "GET deny": 1 });
-  // Three are about VIPs: on a busy machine, the engine may ask for them so long apart that each is read for anew.
+  // Once for each of the three at most, likewise.
   expect(vips).toBeLessThanOrEqual(3);
 
   sandbox.clearRequests();

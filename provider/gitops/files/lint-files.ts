@@ -98,8 +98,8 @@ function mayInclude(paths: readonly string[]): string[] {
   return found;
 }
 
-/** Empty where it can't be read. */
-function textOf(file: string): string {
+/** The text of a file; empty where it can't be read. */
+export function textOf(file: string): string {
   try {
     return readerFrom(file)(file);
   } catch {

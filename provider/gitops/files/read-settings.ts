@@ -13,7 +13,13 @@ import { type Demand, demandsOf, impliedBy, loosening, loosenings, Options } fro
 import { includeRefusal, isFinding, readerFrom, readSource } from "./read-source";
 import { type FileFormat, schemaFindings } from "./schema-findings";
 import type { Declared, DeclaredEntry, DeclaredVip, Excluded, Settings } from "./settings";
-import { type OptionPath, type SettingsFile, settingsFile } from "./settings-schema";
+import {
+  type OptionPath,
+  POLICY_SUBJECTS,
+  type PolicySubject,
+  type SettingsFile,
+  settingsFile,
+} from "./settings-schema";
 import type { YamlSource } from "./yaml-source";
 
 /** How settings files are read. */
@@ -418,7 +424,7 @@ class Reading {
   /** By section and value: what each line takes out. */
   #removalsIn(source: YamlSource, { remove = {} }: SettingsFile): ReadonlyMap<string, Removal> {
     const removals = new Map<string, Removal>();
-    for (const section of ["allow", "deny", "vips"] as const) {
+    for (const section of POLICY_SUBJECTS) {
       for (const [index, written] of (remove[section] ?? []).entries()) {
         const key = removalKey(section, section === "vips" ? mailbox(written) : canonical(written));
         const place = source.placeOf(["remove", section, index]);
@@ -495,9 +501,7 @@ function parsedFile(source: YamlSource): ParsedFile {
   return { source, content: undefined, ...withoutRefused(source, result.error), findings };
 }
 
-type Kept = { readonly [Section in (typeof SECTIONS)[number]]?: readonly number[] };
-
-const SECTIONS = ["allow", "deny", "vips"] as const;
+type Kept = { readonly [Section in PolicySubject]?: readonly number[] };
 
 /** A file without the elements that are refused, so that lint finds more than one kind of mistake at once. */
 function withoutRefused(
@@ -509,7 +513,7 @@ function withoutRefused(
   if (value === null) return undefined;
   const content = { ...value };
   const kept: { -readonly [Section in keyof Kept]: Kept[Section] } = {};
-  for (const section of SECTIONS) {
+  for (const section of POLICY_SUBJECTS) {
     const refused = new Set(issues.filter(({ path }) => path[0] === section).map(({ path }) => path[1]));
     const list = value[section];
     if (refused.size === 0 || !Array.isArray(list)) continue;

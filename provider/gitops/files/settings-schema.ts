@@ -161,7 +161,8 @@ const lists = z.strictObject(
   { error: (issue) => mapping(issue.input) },
 );
 
-const POLICY_SUBJECTS = ["allow", "deny", "vips"] as const;
+/** The sections that declare something. */
+export const POLICY_SUBJECTS = ["allow", "deny", "vips"] as const;
 
 const subjects = (what: string) =>
   z

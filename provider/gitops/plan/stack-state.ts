@@ -38,7 +38,7 @@ export async function readStackState(
   options: PulumiOptions = {},
 ): Promise<KnownLists> {
   // What reads a state runs nothing that would need a key.
-  const { state } = await exportStack(stack, { base: withoutKeys(process.env), ...options });
+  const state = await exportStack(stack, { base: withoutKeys(process.env), ...options });
   if (state !== undefined) return knownLists(state, stack, resource);
   throw new PulumiError(
     `There is no stack ${quote(stack)} here; \`pulumi stack ls --all\` shows those there are. Name one with --stack; or, if this one is meant, make it: \`pulumi stack init ${stack}\`.`,
@@ -53,12 +53,12 @@ export async function readStackState(
 export async function exportStack(
   stack: string,
   options: PulumiOptions = {},
-): Promise<{ readonly state: NonNullable<unknown> | undefined }> {
+): Promise<NonNullable<unknown> | undefined> {
   const run = await runPulumi(["stack", "export", "--stack", stack], options);
   const what = `The state of the stack ${quote(stack)}`;
-  if (run.code === 0) return { state: jsonOf(run.stdout, what) ?? {} };
+  if (run.code === 0) return jsonOf(run.stdout, what) ?? {};
   // The Automation API tells it by the same words.
-  if (/no stack named.*found/.test(run.stderr)) return { state: undefined };
+  if (/no stack named.*found/.test(run.stderr)) return undefined;
   const login = /PULUMI_ACCESS_TOKEN must be set/.test(run.stderr)
     ? " Pulumi is logged in nowhere: run `pulumi login --local`, or log in to where the team's state is."
     : "";
