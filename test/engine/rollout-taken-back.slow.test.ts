@@ -71,6 +71,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   const back = await fleet.rollout("rollback", "--yes");
   expect(back.code, back.output).toBe(0);
   expect(begun(back)).toEqual(["t1", "t2"]);
+  expect(new Set(fleet.take().map(({ tenant }) => tenant))).toEqual(new Set(["t1", "t2"]));
   const { t0, ...others } = held();
   expect(others).toEqual({
     t1: before["t1"],
@@ -94,6 +95,7 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
 
   // The settings still say it. Whoever runs them again must ask for just that.
   await fleet.console("t2", "DELETE", `/allow_deny_entries/${row?.id}`);
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 3, events: [] });
   const again = await fleet.rollout("--yes", "--only", "t1");
   expect(again).toMatchObject({ code: 3, events: [] });
   expect(again.output).toMatch(
