@@ -1,11 +1,10 @@
 import { execFile, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, copyFile, cp, readFile, rename, rm } from "node:fs/promises";
+import { chmod, copyFile, cp, rename } from "node:fs/promises";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { goProgram } from "#scripts/go-program";
-import { cacheFolder } from "../../provider/engine";
+import { pythonPackages } from "./python-packages";
 
 const run = promisify(execFile);
 
@@ -34,25 +33,7 @@ export async function languageHost(language: HostedLanguage): Promise<string> {
 
 /** A Python with Pulumi's package, as pinned: the folder with its commands, to be put on PATH. */
 export async function pulumiPython(): Promise<string> {
-  const requirements = join(HOSTS, "python-requirements.txt");
-  const { stdout: version } = await run("python3", ["-c", "import sys; print(sys.version, sys.prefix)"]);
-  const digest = createHash("sha256")
-    .update(version)
-    .update(await readFile(requirements));
-  const folder = join(cacheFolder(), "test", `pulumi-python-${digest.digest("hex").slice(0, 12)}`);
-  const commands = (environment: string) =>
-    join(environment, process.platform === "win32" ? "Scripts" : "bin");
-  if (existsSync(folder)) return commands(folder);
-  const unfinished = `${folder}.${process.pid}`;
-  try {
-    await run("python3", ["-m", "venv", unfinished]);
-    const python = join(commands(unfinished), "python");
-    await run(python, ["-m", "pip", "install", "--quiet", "--no-deps", "--requirement", requirements]);
-    await rename(unfinished, folder);
-  } finally {
-    await rm(unfinished, { recursive: true, force: true });
-  }
-  return commands(folder);
+  return await pythonPackages("pulumi-python", join(HOSTS, "python-requirements.txt"));
 }
 
 /**

@@ -37,10 +37,11 @@ const scripts: [string, string][] = [
   ]),
 ];
 
-/** What each workflow and action of the examples uses, by its file, with the comment behind it. */
-const ACTIONS: [file: string, uses: string][] = globSync("examples/**/.github/**/*.yml", {
-  exclude: ["**/node_modules/**"],
-}).flatMap((file) =>
+/** What each workflow and action of the examples, and of this repository, uses, by its file, with the comment behind it. */
+const ACTIONS: [file: string, uses: string][] = globSync(
+  ["examples/**/.github/**/*.yml", ".github/workflows/*.yml"],
+  { exclude: ["**/node_modules/**"] },
+).flatMap((file) =>
   [...readFileSync(file, "utf8").matchAll(/^\s*(?:- )?uses: (.*)$/gm)].map(
     ([, uses = ""]): [string, string] => [file, uses],
   ),
@@ -112,10 +113,10 @@ describe("the workflows for GitHub", () => {
   });
 
   it.each(ACTIONS)(
-    "pin each action by the commit of a version that is named, of GitHub, Pulumi or AWS themselves: %s %s",
+    "pin each action by the commit of a version that is named, of GitHub, Pulumi, AWS or NuGet themselves: %s %s",
     (_file, uses) => {
       expect(uses).toMatch(
-        /^(?:\.\/\.github\/\S+|(?:actions|github|pulumi|aws-actions)\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/,
+        /^(?:\.\/\.github\/\S+|(?:actions|github|pulumi|aws-actions|NuGet)\/[\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+)$/,
       );
     },
   );

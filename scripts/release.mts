@@ -1,0 +1,61 @@
+/**
+ * Makes the work tree that of a release: writes the version everywhere, gives it its part of the changelog, and generates the
+ * SDKs anew. It commits nothing; the tag that is pushed then is what releases: .github/workflows/release.yml.
+ *
+ *   npm run release -- 0.2.0
+ */
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import semver from "semver";
+import { released } from "./changelog.mts";
+import { versionOf, writeVersion } from "./version.mts";
+
+try {
+  const version = wanted(process.argv.slice(2));
+  const changelog = released(
+    readFileSync("CHANGELOG.md", "utf8"),
+    version,
+    new Date().toISOString().slice(0, 10),
+  );
+  writeFileSync("CHANGELOG.md", changelog);
+  writeVersion(".", version);
+  // By a process of its own, since it builds the package of that version first.
+  execFileSync(process.execPath, ["scripts/setup.mjs", "--then", "scripts/sdks.mts"], { stdio: "inherit" });
+  console.log(`
+This is ${version}: look at \`git diff\` (\`git checkout .\` takes it back). Then release it:
+
+  git commit --all --message "Release ${version}"
+  git tag v${version}
+  git push --atomic origin HEAD v${version}
+`);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+/**
+ * The version that was asked for.
+ *
+ * @throws {Error} when it is none, is not later than what there is, or something would be released that nobody has committed.
+ */
+function wanted([version, ...more]: readonly string[]): string {
+  const current = versionOf(".");
+  const next = semver.inc(current, "minor");
+  if (version === undefined || more.length > 0 || semver.valid(version) !== version) {
+    throw new Error(
+      `Say which version is released, such as: npm run release -- ${next} (now it is ${current}).`,
+    );
+  }
+  const git = (...args: string[]): string => execFileSync("git", args, { encoding: "utf8" }).trim();
+  if (git("tag", "--list", `v${version}`) !== "" || semver.lt(version, current)) {
+    throw new Error(
+      `${version} is not later than what is released, ${current}: take a later one, such as ${next}.`,
+    );
+  }
+  if (git("status", "--porcelain") !== "") {
+    throw new Error(
+      "There are changes that nobody has committed: `git status` shows them. Commit them first.",
+    );
+  }
+  return version;
+}

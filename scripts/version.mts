@@ -1,0 +1,51 @@
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const PACKAGE = "pulumi-email-security";
+
+/** The version of all that is published: that of the package. */
+export function versionOf(root: string): string {
+  return (readJson(join(root, "provider", "package.json")) as Manifest).version ?? "";
+}
+
+/**
+ * Writes a version into the package's manifest, into the ranges by which the examples ask for it, and into what npm has locked of
+ * these. All else that is published is generated, and has it from there.
+ */
+export function writeVersion(root: string, version: string): void {
+  const lockFile = join(root, "package-lock.json");
+  const lock = readJson(lockFile) as { packages: Record<string, Manifest> };
+  for (const path of [
+    "provider/package.json",
+    ...globSync("examples/*/package.json", { cwd: root }),
+  ].sort()) {
+    const file = join(root, path);
+    const manifest = readJson(file) as Manifest;
+    const locked = lock.packages[path.replace(/\/package\.json$/, "")];
+    for (const one of [manifest, ...(locked === undefined ? [] : [locked])]) {
+      if (path.startsWith("provider/")) one.version = version;
+      for (const asked of [one.dependencies, one.devDependencies]) {
+        if (asked?.[PACKAGE] !== undefined) asked[PACKAGE] = `^${version}`;
+      }
+    }
+    writeJson(file, manifest);
+  }
+  writeJson(lockFile, lock);
+  const goMod = join(root, "examples", "native-go", "go.mod");
+  const text = readFileSync(goMod, "utf8");
+  writeFileSync(goMod, text.replace(/(\/sdk\/go) v\d\S*/, `$1 v${version}`));
+}
+
+interface Manifest {
+  version?: string;
+  dependencies?: Record<string, string>;
+  devDependencies?: Record<string, string>;
+}
+
+function readJson(file: string): unknown {
+  return JSON.parse(readFileSync(file, "utf8"));
+}
+
+function writeJson(file: string, value: unknown): void {
+  writeFileSync(file, `${JSON.stringify(value, undefined, 2)}\n`);
+}

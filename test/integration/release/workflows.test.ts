@@ -1,0 +1,79 @@
+import { cp, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { actionlint } from "../../support/actionlint";
+import { EmptyFolder } from "../../support/packed-package";
+import type { Job, Workflow } from "../../support/pipeline-files";
+import { missingZizmor, zizmor } from "../../support/zizmor";
+
+const FOLDER = ".github/workflows";
+const NAMES = ["ci", "release"] as const;
+
+async function workflow(name: (typeof NAMES)[number]): Promise<Workflow> {
+  return parse(await readFile(`${FOLDER}/${name}.yml`, "utf8")) as Workflow;
+}
+
+/** A folder that holds the workflows alone, with one of them as another text. */
+async function withWorkflows(edit: (release: string) => string = (text) => text): Promise<EmptyFolder> {
+  const folder = await EmptyFolder.create();
+  await cp(FOLDER, join(folder.path, FOLDER), { recursive: true });
+  const file = join(folder.path, FOLDER, "release.yml");
+  await writeFile(file, edit(await readFile(file, "utf8")));
+  return folder;
+}
+
+describe("this repository's own workflows", () => {
+  it("have nothing that actionlint finds, and would have, were there something", async () => {
+    await using folder = await withWorkflows();
+    expect(await actionlint(folder.path)).toEqual([]);
+    await using wrong = await withWorkflows((text) =>
+      text.replace("steps.login.outputs", "steps.logon.outputs"),
+    );
+    expect((await actionlint(wrong.path)).join("\n")).toContain('property "logon" is not defined');
+  });
+
+  it.skipIf(missingZizmor)(
+    `have nothing that zizmor finds, and would have, were there something ${missingZizmor ?? ""}`,
+    async () => {
+      await using folder = await withWorkflows();
+      expect(await zizmor(folder.path)).toEqual([]);
+      await using wrong = await withWorkflows((text) =>
+        text.replaceAll("persist-credentials: false", "persist-credentials: true"),
+      );
+      expect(await zizmor(wrong.path)).not.toEqual([]);
+    },
+  );
+
+  it.each(NAMES)("have no right but those that a job asks for: %s", async (name) => {
+    const { permissions, jobs } = await workflow(name);
+    expect(permissions).toEqual({});
+    for (const job of Object.values(jobs)) {
+      expect(job.permissions).toBeDefined();
+      expect(job["timeout-minutes"]).toBeGreaterThan(0);
+    }
+  });
+
+  it("publish what one job has built that can publish nothing, each by a job of an environment", async () => {
+    const { build, ...others } = (await workflow("release")).jobs;
+    expect(build?.permissions).toEqual({ contents: "read" });
+    expect(JSON.stringify(build)).not.toContain("secrets.");
+    for (const [name, job] of Object.entries<Job>(others)) {
+      expect({ name, environment: job.environment, needs: job.needs }).toEqual({
+        name,
+        environment: "release",
+        needs: name === "github" ? "build" : "github",
+      });
+    }
+  });
+
+  it("release no more than is checked and tested", async () => {
+    const runs = (await workflow("release")).jobs["build"]?.steps.flatMap(({ run }) => run ?? []);
+    expect(runs?.slice(1)).toEqual([
+      "npm run check",
+      "npm test",
+      "npm run test:all",
+      "npm run release:build",
+    ]);
+  });
+});

@@ -1,0 +1,37 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { cacheFolder } from "../../provider/engine";
+
+const run = promisify(execFile);
+
+/**
+ * A Python with packages, from the user's cache folder; made where it isn't there yet.
+ *
+ * @param name that of its folder there
+ * @param requirements the file that pins every package it has
+ * @returns the folder with its commands, to be put on PATH.
+ */
+export async function pythonPackages(name: string, requirements: string): Promise<string> {
+  const { stdout: version } = await run("python3", ["-c", "import sys; print(sys.version, sys.prefix)"]);
+  const digest = createHash("sha256")
+    .update(version)
+    .update(await readFile(requirements));
+  const folder = join(cacheFolder(), "test", `${name}-${digest.digest("hex").slice(0, 12)}`);
+  const commands = (environment: string) =>
+    join(environment, process.platform === "win32" ? "Scripts" : "bin");
+  if (existsSync(folder)) return commands(folder);
+  const unfinished = `${folder}.${process.pid}`;
+  try {
+    await run("python3", ["-m", "venv", unfinished]);
+    const python = join(commands(unfinished), "python");
+    await run(python, ["-m", "pip", "install", "--quiet", "--no-deps", "--requirement", requirements]);
+    await rename(unfinished, folder);
+  } finally {
+    await rm(unfinished, { recursive: true, force: true });
+  }
+  return commands(folder);
+}

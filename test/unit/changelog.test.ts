@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { partOf, released } from "#scripts/changelog";
+
+const BEFORE = `# Changelog
+
+All notable changes.
+
+## Unreleased
+
+### Added
+
+- A verb.
+
+## 0.1.0 - 2026-01-01
+
+### Added
+
+- All.
+`;
+
+it("gives a version what was unreleased, and leaves the rest", () => {
+  const after = released(BEFORE, "0.2.0", "2026-11-23");
+  expect(after).toBe(BEFORE.replace("## Unreleased\n", "## Unreleased\n\n## 0.2.0 - 2026-11-23\n"));
+  expect(partOf(after, "Unreleased")).toBe("");
+  expect(partOf(after, "0.2.0")).toBe("### Added\n\n- A verb.");
+  expect(partOf(after, "0.1.0")).toBe("### Added\n\n- All.");
+  expect(partOf(after, "0.1")).toBeUndefined();
+});
+
+it("releases nothing where nothing is said, and no version twice", () => {
+  expect(() => released(BEFORE, "0.1.0", "2026-11-23")).toThrow("CHANGELOG.md has a part 0.1.0 already.");
+  const after = released(BEFORE, "0.2.0", "2026-11-23");
+  expect(() => released(after, "0.3.0", "2026-11-23")).toThrow(
+    'CHANGELOG.md says nothing under "## Unreleased"',
+  );
+});
