@@ -1,0 +1,40 @@
+import { globSync } from "node:fs";
+import { cp, mkdir, readFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { versionOf, writeVersion } from "#scripts/version";
+import { EmptyFolder } from "../../support/packed-package";
+
+const FILES = [
+  "provider/package.json",
+  "package-lock.json",
+  "examples/native-go/go.mod",
+  ...globSync("examples/*/package.json"),
+];
+
+it("is that of the package, what the examples ask for, and what npm has locked of these, and nothing else changes", async () => {
+  await using folder = await EmptyFolder.create();
+  for (const file of FILES) {
+    await mkdir(dirname(join(folder.path, file)), { recursive: true });
+    await cp(file, join(folder.path, file));
+  }
+  const before = versionOf(folder.path);
+  writeVersion(folder.path, "9.8.7");
+  expect(versionOf(folder.path)).toBe("9.8.7");
+  for (const file of FILES) {
+    const old = (await readFile(file, "utf8")).split("\n");
+    const lines = (await readFile(join(folder.path, file), "utf8")).split("\n");
+    expect(lines, file).toHaveLength(old.length);
+    const changed = lines.filter((line, index) => line !== old[index]);
+    const ours = old.filter((line) => line.includes(`"pulumi-email-security": "^${before}"`)).length;
+    expect(changed.length, file).toBeGreaterThanOrEqual(Math.max(1, ours));
+    for (const [index, line] of lines.entries()) {
+      expect(line.replace("9.8.7", before), `${file}:${index + 1}`).toBe(old[index]);
+    }
+  }
+  // And back again: a release that is taken back leaves nothing.
+  writeVersion(folder.path, before);
+  for (const file of FILES) {
+    expect(await readFile(join(folder.path, file), "utf8"), file).toBe(await readFile(file, "utf8"));
+  }
+});
