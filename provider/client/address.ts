@@ -3,6 +3,9 @@ import type { buildConnector, Dispatcher } from "undici";
 import { quote } from "../settings/text";
 import { ConfigurationError } from "./errors";
 
+/** Whoever can't prove who it is gets no key, whatever NODE_TLS_REJECT_UNAUTHORIZED says. */
+const VERIFIED = { rejectUnauthorized: true } as const;
+
 /**
  * The dispatcher that follows the environment's proxies.
  *
@@ -13,9 +16,12 @@ export function defaultDispatcher(
   { Agent, EnvHttpProxyAgent, Pool }: typeof import("undici"),
 ): Dispatcher {
   // Plain http to loopback is accepted because nobody else hears it; a proxy would.
-  if (isLoopback(new URL(baseUrl).hostname)) return new Agent();
+  if (isLoopback(new URL(baseUrl).hostname)) return new Agent({ connect: VERIFIED });
   try {
     return new EnvHttpProxyAgent({
+      connect: VERIFIED,
+      requestTls: VERIFIED,
+      proxyTls: VERIFIED,
       clientFactory: (proxy, options) => new Pool(proxy, namingProxy(proxy, options as ProxyClientOptions)),
     });
   } catch {

@@ -339,7 +339,11 @@ function adviceFor(code: string, refusal: number | undefined): string {
   if (refusal === 407)
     return "It wants a user name and password, or others: http://user:password@proxy:port.";
   if (UNTRUSTED.has(code)) {
-    return "Where a company's own authority vouches for it, name the file of its certificate in NODE_EXTRA_CA_CERTS.";
+    const advice =
+      "Where a company's own authority vouches for it, name the file of its certificate in NODE_EXTRA_CA_CERTS.";
+    return process.env["NODE_TLS_REJECT_UNAUTHORIZED"] === "0"
+      ? `${advice} NODE_TLS_REJECT_UNAUTHORIZED=0 is not followed: the key would go to whoever answers.`
+      : advice;
   }
   return "Check that the address is right and can be reached from here.";
 }

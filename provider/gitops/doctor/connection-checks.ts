@@ -66,11 +66,11 @@ async function lookAtProxy(patient: Patient): Promise<Observation> {
 }
 
 /** A step of a direct connection; by a proxy it is the proxy that does it. */
-function direct(step: (url: URL) => Promise<Observation>): Check["look"] {
+function direct(step: (url: URL, patient: Patient) => Promise<Observation>): Check["look"] {
   return async (patient) => {
     const { proxy } = await patient.contact();
     if (proxy !== undefined) return skipped("the proxy does it");
-    return await step(new URL(addressOf(patient)));
+    return await step(new URL(addressOf(patient)), patient);
   };
 }
 
@@ -104,14 +104,16 @@ async function connects(url: URL): Promise<Observation> {
   }
 }
 
-async function greets(url: URL): Promise<Observation> {
+async function greets(url: URL, { environment }: Patient): Promise<Observation> {
   if (url.protocol !== "https:") return skipped("plain http has none");
   const host = hostOf(url);
   const servername = /^[\d.]+$|:/.test(host) ? {} : { servername: host };
-  const socket = connectTls({ host, port: portOf(url), timeout: TIMEOUT_MS, ...servername });
+  // As requests do: not by what NODE_TLS_REJECT_UNAUTHORIZED says.
+  const trust = { rejectUnauthorized: true, ...servername };
+  const socket = connectTls({ host, port: portOf(url), timeout: TIMEOUT_MS, ...trust });
   try {
     await opened(socket, "secureConnect");
-    return certificateOf(socket);
+    return certificateOf(socket, environment);
   } catch (error) {
     // OpenSSL's words for what is no TLS at all.
     if (/^(?:EPROTO|ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG))$/.test(codeOf(error))) {
@@ -129,10 +131,16 @@ async function greets(url: URL): Promise<Observation> {
   }
 }
 
-function certificateOf(socket: TLSSocket): Observation {
+function certificateOf(socket: TLSSocket, environment: Patient["environment"]): Observation {
   const until = Date.parse(socket.getPeerCertificate().valid_to);
   const day = new Date(until).toISOString().slice(0, 10);
   const found = `${socket.getProtocol()}, certificate until ${day}`;
+  if (environment["NODE_TLS_REJECT_UNAUTHORIZED"] === "0") {
+    return warn(
+      `${found}, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set`,
+      "Unset it: no request to the service follows it, and whatever else runs here trusts anybody.",
+    );
+  }
   return until - Date.now() < CERTIFICATE_DAYS * DAY_MS
     ? warn(found, "It ends soon; who runs the service is to renew it.")
     : ok(found);

@@ -1,6 +1,6 @@
 import { createServer } from "node:https";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { NetworkError } from "../../../provider/client";
 import { makeCertificate } from "./certificate";
 import { always, entry, failure, Service, TestClient } from "./service";
@@ -11,6 +11,7 @@ const create = (client: TestClient) =>
 const usualAuthorities = getCACertificates("default");
 afterEach(() => {
   setDefaultCACertificates(usualAuthorities);
+  vi.unstubAllEnvs();
 });
 
 /** An https server, and a client that trusts its certificate if asked to. */
@@ -51,6 +52,17 @@ describe("a service that can't prove who it is gets no request, so a write is kn
       outcomeUnknown: false,
       cause: { message: expect.stringContaining(code) },
     });
+    expect(service.received).toEqual([]);
+  });
+
+  test("nobody vouches for it, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set", async () => {
+    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+    const { service, client } = await over(makeCertificate("localhost"), false);
+    await using _service = service;
+    await using _client = client;
+    const error = await failure(create(client));
+    expect(error).toMatchObject({ code: "ERR_NETWORK", outcomeUnknown: false });
+    expect(String(error)).toMatch(/NODE_EXTRA_CA_CERTS.*NODE_TLS_REJECT_UNAUTHORIZED=0 is not followed/);
     expect(service.received).toEqual([]);
   });
 

@@ -34,18 +34,22 @@ describe("email-security doctor", () => {
     });
   });
 
-  it("says that the certificate is not trusted", async () => {
-    await using service = await serve(() => {}, makeCertificate("localhost"));
-    const examination = await Examination.of({
-      EMAIL_SECURITY_BASE_URL: service.url,
-      EMAIL_SECURITY_API_KEY: KEY,
-    });
-    expect(examination.of("tls")).toMatchObject({
-      health: "fail",
-      found: "what answers there is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
-      advice: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
-    });
-  });
+  it.each([undefined, "0"])(
+    "says that the certificate is not trusted, with NODE_TLS_REJECT_UNAUTHORIZED=%s",
+    async (trusting) => {
+      await using service = await serve(() => {}, makeCertificate("localhost"));
+      const examination = await Examination.of({
+        EMAIL_SECURITY_BASE_URL: service.url,
+        EMAIL_SECURITY_API_KEY: KEY,
+        ...(trusting !== undefined && { NODE_TLS_REJECT_UNAUTHORIZED: trusting }),
+      });
+      expect(examination.of("tls")).toMatchObject({
+        health: "fail",
+        found: "what answers there is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)",
+        advice: expect.stringContaining("NODE_EXTRA_CA_CERTS"),
+      });
+    },
+  );
 
   it("says that a port speaks plain http, and nothing of certificates", async () => {
     await using service = await serve(answering(401, {}, "{}"));
@@ -75,6 +79,17 @@ describe("email-security doctor", () => {
       found: "TLSv1.3, certificate until 2100-01-01",
     });
     expect(examination.of("answer")?.found).toBe("it answers, and wants a key");
+
+    const trusting = await Examination.of({
+      EMAIL_SECURITY_BASE_URL: service.url,
+      NODE_EXTRA_CA_CERTS: authority,
+      NODE_TLS_REJECT_UNAUTHORIZED: "0",
+    });
+    expect(trusting.of("tls")).toMatchObject({
+      health: "warn",
+      found: "TLSv1.3, certificate until 2100-01-01, and NODE_TLS_REJECT_UNAUTHORIZED=0 is set",
+      advice: expect.stringContaining("Unset it"),
+    });
   });
 
   it.each<[string, RequestListener, string]>([

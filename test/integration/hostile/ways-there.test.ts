@@ -173,7 +173,7 @@ describe("a company's proxy and its own authorities", () => {
     expect(await byProviderProcess(setting)).toEqual({ ...WORKS, asked });
   });
 
-  test.for<[string, Setting, string[], string[]]>([
+  const refused: [string, Setting, string[], string[]][] = [
     [
       "a service that nobody vouches for",
       {
@@ -247,13 +247,25 @@ describe("a company's proxy and its own authorities", () => {
         ...(refusal === 407 ? ["user name and password"] : []),
       ],
     ]),
-  ])("%s is refused, with the reason", async ([_name, setting, asked, reasons]) => {
-    const seen = await byClient(setting);
-    expect(seen.received).toEqual([]);
-    // A failure before anything was sent may be tried again.
-    expect([...new Set(seen.asked)]).toEqual(asked);
-    for (const reason of reasons) expect(seen.message).toContain(reason);
+  ];
+  const byWhoTrustsAnybody = refused.map(([name, setting, ...rest]): (typeof refused)[number] => {
+    const environment: Setting["environment"] = (ports) => ({
+      ...setting.environment(ports),
+      NODE_TLS_REJECT_UNAUTHORIZED: "0",
+    });
+    return [`${name}, with NODE_TLS_REJECT_UNAUTHORIZED=0,`, { ...setting, environment }, ...rest];
   });
+
+  test.for([...refused, ...byWhoTrustsAnybody])(
+    "%s is refused, with the reason",
+    async ([_name, setting, asked, reasons]) => {
+      const seen = await byClient(setting);
+      expect(seen.received).toEqual([]);
+      // A failure before anything was sent may be tried again.
+      expect([...new Set(seen.asked)]).toEqual(asked);
+      for (const reason of reasons) expect(seen.message).toContain(reason);
+    },
+  );
 
   test("a provider process refuses a proxy that nobody vouches for, too", async () => {
     const seen = await byProviderProcess({
