@@ -41,7 +41,9 @@ function lookAtPart(part: OptionalPart, { environment }: Patient, faulty: typeof
   const listed = packagesOf(part).map(({ name, version = "not installed" }) => `${name} ${version}`);
   const found = `${listed.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
   if (error === undefined) return ok(found);
-  return isAsked(environment) ? faulty(found, error.message) : skipped(`${found}; \`${installCommand(part)}\``);
+  return isAsked(environment)
+    ? faulty(found, error.message)
+    : skipped(`${found}; \`${installCommand(part)}\``);
 }
 
 const BACKEND_TIMEOUT_MS = 30_000;

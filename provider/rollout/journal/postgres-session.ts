@@ -20,7 +20,10 @@ const COMMON = {
 };
 
 /** Sets what the server knows of these settings for the session of a connection. */
-export async function setSession(client: ClientBase, settings: Readonly<Record<string, string>>): Promise<void> {
+export async function setSession(
+  client: ClientBase,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
   const wanted = { ...COMMON, ...settings };
   const set = (names: readonly string[]) =>
     client.query(

@@ -1,7 +1,6 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import manifest from "../../../provider/package.json";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { barePackage, link } from "../../support/bare-package";
 import { commandLine } from "../../support/command-line";
@@ -25,13 +24,6 @@ beforeAll(async () => {
   folder = await EmptyFolder.create();
   sandbox = await startSandbox({ scenario: "empty" });
   command = await barePackage(folder.path);
-  await mkdir(join(folder.path, "state"));
-  const tenant = `  acme: { key: { environment: EMAIL_SECURITY_API_KEY }, settings: acme.yaml }`;
-  await writeFile(join(folder.path, "acme.yaml"), "version: 1\n");
-  await writeFile(
-    join(folder.path, "tenants.yaml"),
-    `version: 1\nproject: fleet\ndefaults:\n  baseUrl: ${sandbox.url}\ntenants:\n${tenant}\nwaves:\n  - { name: all }\n`,
-  );
 });
 
 afterAll(async () => {
@@ -45,71 +37,59 @@ async function run(more: Record<string, string>, ...args: string[]) {
     ...{ PATH, HOME, NO_COLOR: "1", ...compiled() },
     EMAIL_SECURITY_BASE_URL: sandbox.url,
     EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
-    EMAIL_SECURITY_SERVICES: sandbox.url,
     PULUMI_HOME: join(folder.path, "home"),
-    PULUMI_BACKEND_URL: `file://${join(folder.path, "state")}`,
-    PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
     ...more,
   };
   return await commandLine(folder.path, environment, command)(...args);
 }
 
-describe("without what speaks to PostgreSQL", () => {
-  it.each([
-    [["rollout"]],
-    [["rollout", "--resume"]],
-    [["rollout", "continue"]],
-    [["rollout", "rollback"]],
-    [["rollout", "status"]],
-    [["rollout", "stop"]],
-    [["worker"]],
-  ])("%j says so before anything else", async (args) => {
-    sandbox.clearRequests();
-    const before = await readdir(folder.path);
-    expect(await run(POSTGRES, ...args)).toMatchObject({ code: 1, stdout: "", stderr: NO_POSTGRES });
-    expect(sandbox.requests).toEqual([]);
-    expect(await readdir(folder.path)).toEqual(before);
-  });
-
-  it("takes another version than the one it was made for as none", async () => {
-    const modules = join(folder.path, "node_modules");
-    await link("pg", modules);
-    await mkdir(join(modules, "pg-boss"));
-    await writeFile(join(modules, "pg-boss/index.js"), "");
-    await writeFile(
-      join(modules, "pg-boss/package.json"),
-      '{ "name": "pg-boss", "version": "12.36.0", "main": "./index.js" }',
-    );
-    const { stderr } = await run(POSTGRES, "rollout", "status");
-    expect(stderr).toMatch(/^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) beside .*`npm/);
-  });
+it("each verb says before anything else that what speaks to PostgreSQL is not there", async () => {
+  const before = await readdir(folder.path);
+  const verbs = [["rollout"], ["rollout", "--resume"], ["rollout", "rollback"], ["worker"]];
+  const told = await Promise.all(verbs.map((args) => run(POSTGRES, ...args)));
+  for (const one of told) expect(one).toMatchObject({ code: 1, stdout: "", stderr: NO_POSTGRES });
+  expect(sandbox.requests).toEqual([]);
+  expect(await readdir(folder.path)).toEqual(before);
 });
 
-describe("without OpenTelemetry", () => {
-  it("tells it before a rollout that asks for it, and goes on", async () => {
-    const { stderr, stdout, code } = await run(TELEMETRY, "rollout");
-    expect(stderr.startsWith(NO_TELEMETRY)).toBe(true);
-    expect(stdout).toMatch(/acme/);
-    expect(code).toBe(0);
-  });
-
-  it("is silent where nobody asks for it", async () => {
-    const { stderr, code } = await run({}, "rollout");
-    expect({ stderr, code }).toEqual({ stderr: "", code: 0 });
-  });
+it("tells before a rollout that OpenTelemetry is not there, and goes on", async () => {
+  const [asked, calm] = await Promise.all([
+    run(TELEMETRY, "rollout", "nowhere.yaml"),
+    run({}, "rollout", "nowhere.yaml"),
+  ]);
+  expect(calm.stderr).toMatch(/ERR_ROLLOUT_TARGETS/);
+  expect(asked.stderr).toBe(NO_TELEMETRY + calm.stderr);
 });
 
-describe("email-security doctor", () => {
-  const lines = (output: string) => output.split("\n").filter((line) => /postgresql|telemetry/.test(line));
-
-  it("says what is not there, and takes it for no fault", async () => {
-    const { stdout } = await run({}, "doctor");
-    expect(lines(stdout)).toEqual([]);
-  });
+it("email-security doctor says what is not there, which is a fault only where somebody asks for it", async () => {
+  const [{ stdout: calm }, { stdout: asked }] = await Promise.all([
+    run({}, "doctor"),
+    run({ ...POSTGRES, ...TELEMETRY }, "doctor"),
+  ]);
+  const lines = (output: string) =>
+    output.split("\n").filter((line) => /postgresql|telemetry|MISSING|npm install/.test(line));
+  expect(lines(calm)).toEqual([
+    '-     postgresql     pg not installed, pg-boss not installed: for a rollout\'s journal in PostgreSQL; `npm install "pg@^8.23.1" pg-boss@12.35.0`',
+    '-     telemetry      @opentelemetry/api not installed, @opentelemetry/sdk-node not installed: for a rollout\'s telemetry; `npm install "@opentelemetry/api@^1.9.0" "@opentelemetry/sdk-node@^0.301.0"`',
+  ]);
+  expect(lines(asked).map((line) => line.slice(0, 40))).toEqual([
+    "fail  postgresql     pg not installed, p",
+    "                     → A rollout's journ",
+    "warn  telemetry      @opentelemetry/api ",
+    "                     → A rollout's telem",
+  ]);
 });
 
-it("asks for no package that is not declared", () => {
-  expect(Object.keys(manifest.peerDependenciesMeta).sort()).toEqual(
-    Object.keys(manifest.peerDependencies).filter((name) => name !== "@pulumi/pulumi"),
+// The last one: it puts packages there.
+it("another version than the one that this package was made for is as good as none", async () => {
+  const modules = join(folder.path, "node_modules");
+  await link("pg", modules);
+  await mkdir(join(modules, "pg-boss"));
+  await writeFile(join(modules, "pg-boss/index.js"), "");
+  const other = { name: "pg-boss", version: "12.36.0", main: "./index.js" };
+  await writeFile(join(modules, "pg-boss/package.json"), JSON.stringify(other));
+  const { stderr } = await run(POSTGRES, "rollout", "status");
+  expect(stderr).toMatch(
+    /^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) beside .*: `npm install /,
   );
 });
