@@ -10,7 +10,9 @@ import type { Rollouts } from "../rollout/rollouts";
 import type { Selection } from "../rollout/targets/select-targets";
 import { overTolerance } from "../rollout/targets/tolerance";
 import type { Purpose } from "../rollout/which-rollout";
+import { withCode } from "../settings/email-security-error";
 import { nearestName } from "../settings/nearest-name";
+import { missing, OPTIONAL_PARTS } from "../settings/optional-parts";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, programName, verb } from "./command-line";
@@ -246,6 +248,7 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     }
     return await goOn(options.resume === true ? undefined : options.resume, options, "resume");
   }
+  tellMissingTelemetry();
   return await withRollouts(options, async (rollouts) => {
     const { maxConcurrent, today, alwaysRunEngine } = options;
     const { findingText } = await import("../gitops/files/finding.js");
@@ -267,6 +270,12 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     for (const finding of planned.findings) console.error(harmless(findingText(finding)));
     return await decide(rollouts, planned, options);
   });
+}
+
+/** Before anything is planned: at the end it would be too late to install it. No rollout fails for its telemetry. */
+function tellMissingTelemetry(): void {
+  const error = OPTIONAL_PARTS.telemetry.isAsked(process.env) ? missing("telemetry") : undefined;
+  if (error !== undefined) console.error(harmless(`warning: going on without. ${withCode(error)}`));
 }
 
 /** A verb with a slip in it stands where a file may stand. */
@@ -387,6 +396,7 @@ async function goOn(
   options: RunOptions,
   purpose: Extract<Purpose, "resume" | "continue">,
 ): Promise<ExitCode> {
+  tellMissingTelemetry();
   return await withRollouts(options, async (rollouts) => {
     const { isOpen } = await import("../rollout/which-rollout.js");
     const record = await find(rollouts, id, purpose);
@@ -540,6 +550,7 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
 }
 
 async function rollback(id: string | undefined, options: RollbackOptions): Promise<ExitCode> {
+  tellMissingTelemetry();
   return await withRollouts(options, async (rollouts) => {
     const record = await find(rollouts, id, "rollback");
     const { to, maxConcurrent } = options;

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
+import { isPostgres } from "../settings/postgres-address";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
@@ -44,7 +45,6 @@ export function workerCommand(): Command {
 
 async function work({ database, concurrency }: WorkerOptions): Promise<ExitCode> {
   const place = journalPlace(database) ?? "";
-  const { isPostgres } = await import("../rollout/journal/open-database.js");
   if (!isPostgres(place)) {
     throw new ConfigurationError(
       "A worker needs a journal in PostgreSQL: EMAIL_SECURITY_DATABASE=postgres://user:password@host:5432/database, or --database without the password. With a journal in a file, `email-security rollout` does it all.",

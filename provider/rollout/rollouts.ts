@@ -6,6 +6,7 @@ import type { Change, Plan } from "../gitops/plan/plan";
 import { leanEnvironment } from "../machine/child-environment";
 import { readPlainFile } from "../machine/plain-file";
 import { withCode } from "../settings/email-security-error";
+import { isPostgres } from "../settings/postgres-address";
 import { excerpt } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { AddressHealth } from "./address-health";
@@ -16,7 +17,7 @@ import { afterAll, beforeAnything, holdLost } from "./ended-by-journal";
 import { EnginePool } from "./engine/engine-pool";
 import { RolloutError } from "./errors";
 import { Journal, type Rival, type RolloutRecord, type RolloutSpec } from "./journal/journal";
-import { isPostgres, openDatabase } from "./journal/open-database";
+import { openDatabase } from "./journal/open-database";
 import { hurriedBy } from "./journal/patience";
 import type { Lane } from "./lanes/lane";
 import { LocalLane } from "./lanes/local-lane";
@@ -124,7 +125,10 @@ export class Rollouts {
     this.#told = told;
   }
 
-  /** @throws {JournalError} when the journal can't be used. */
+  /**
+   * @throws {JournalError} when the journal can't be used.
+   * @throws {MissingPackageError} when it is in PostgreSQL, and what speaks to that is not installed.
+   */
   static async open({
     environment = process.env,
     log = () => {},

@@ -8,7 +8,6 @@ import { Journal } from "./journal/journal";
 import { openDatabase } from "./journal/open-database";
 import { isOfStorage } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
-import { workOnPgBoss } from "./lanes/work-on-pg-boss";
 import { PermitOffice } from "./permits/permit-office";
 import { checkReach, lookWith, type Reach } from "./target-client";
 import type { ServiceLimit } from "./targets/target";
@@ -39,6 +38,7 @@ export interface WorkerOptions {
  * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
  * @throws {DatabaseError} (`ERR_ROLLOUT_DATABASE`) when the database can't be reached or used at the beginning.
  * @throws {JournalError} when a later release has made the journal.
+ * @throws {MissingPackageError} when what speaks to PostgreSQL is not installed.
  * @throws {RolloutError} when a rollout has another state backend than this machine: it would only be in others' way.
  */
 export async function runWorker({
@@ -51,6 +51,8 @@ export async function runWorker({
 }: WorkerOptions): Promise<void> {
   checkReach(environment, []);
   const journal = await Journal.open(await openDatabase(database));
+  // Only now is it known to be installed.
+  const { workOnPgBoss } = await import("./lanes/work-on-pg-boss.js");
   const office = new PermitOffice(journal.database);
   // Which tenants' keys are in the rest, only each rollout tells.
   const pool = new EnginePool(leanEnvironment(environment));

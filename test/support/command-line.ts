@@ -19,11 +19,12 @@ export type CommandLine = (...args: string[]) => Promise<CommandRun>;
 /**
  * @param folder where it is run.
  * @param environment all of its environment.
+ * @param command another than the one of this repository.
  */
-export function commandLine(folder: string, environment: NodeJS.ProcessEnv): CommandLine {
+export function commandLine(folder: string, environment: NodeJS.ProcessEnv, command = COMMAND): CommandLine {
   return async (...args) =>
     await new Promise((done, fail) => {
-      const child = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, env: environment });
+      const child = spawn(process.execPath, [command, ...args], { cwd: folder, env: environment });
       const texts = { stdout: "", stderr: "", output: "" };
       for (const name of ["stdout", "stderr"] as const) {
         child[name].setEncoding("utf8").on("data", (text: string) => {

@@ -9,6 +9,7 @@ import { type ErrorCode, EXPLANATIONS } from "../../provider/cli/explain/explana
 /** By the real command, or in a provider process: test/integration/explain/provoked.slow.test.ts. */
 export const BY_PROCESSES = [
   "ERR_CONFIGURATION",
+  "ERR_MISSING_PACKAGE",
   "ERR_AUTH",
   "ERR_EXISTS",
   "ERR_OTHER_TENANT",

@@ -291,4 +291,20 @@ export const CONFIGURATION_ERRORS = {
     remedies: ["Mend the argument that the message names, in the program that makes the call."],
     next: "npx tsc --noEmit",
   },
+  ERR_MISSING_PACKAGE: {
+    means:
+      "What was asked for needs packages that are installed only where they are used, or other versions of them. Nothing was begun.",
+    example:
+      'A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) beside pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`.',
+    causes: [
+      "a journal in PostgreSQL, or OpenTelemetry's variables, and nobody has installed what speaks to it",
+      "packages that were installed elsewhere than beside `pulumi-email-security`, or only for development",
+      "a later release that needs later versions",
+    ],
+    remedies: [
+      "Run the command of the message in the folder in which `pulumi-email-security` is installed, with your own package manager.",
+      "Where a variable of the environment asks for it and nobody means it, take that away; `OTEL_SDK_DISABLED=true` asks for no telemetry.",
+    ],
+    next: "email-security doctor",
+  },
 } as const satisfies Explanations;

@@ -3,6 +3,13 @@ import { type Engine, EngineOptionError, findEngine } from "../../engine";
 import { runCommand } from "../../engine/run-command";
 import { leanEnvironment } from "../../machine/child-environment";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import {
+  installCommand,
+  missing,
+  OPTIONAL_PARTS,
+  type OptionalPart,
+  packagesOf,
+} from "../../settings/optional-parts";
 import { printable } from "../../settings/text";
 import { findingText } from "../files/finding";
 import { type FilesLintResult, lintFiles } from "../files/lint-files";
@@ -13,6 +20,9 @@ import { isProjectReadable } from "./pulumi-project";
 export const programChecks: readonly Check[] = [
   { name: "node", look: () => ok(`Node.js ${process.versions.node}`) },
   { name: "package", look: ({ packageVersion }) => ok(`pulumi-email-security ${packageVersion}`) },
+  { name: "postgresql", look: (patient) => lookAtPart("postgres", patient, fail) },
+  // No rollout fails for its telemetry.
+  { name: "telemetry", look: (patient) => lookAtPart("telemetry", patient, warn) },
 ];
 
 /** The Pulumi CLI and where it keeps the state. */
@@ -23,6 +33,18 @@ export const engineChecks: readonly Check[] = [
 
 /** The settings files of the repository. */
 export const settingsChecks: readonly Check[] = [{ name: "settings", look: lookAtSettings }];
+
+/** That it is not there is no fault where nobody asks for it. */
+function lookAtPart(part: OptionalPart, { environment }: Patient, faulty: typeof fail): Observation {
+  const { is, isAsked } = OPTIONAL_PARTS[part];
+  const error = missing(part);
+  const listed = packagesOf(part).map(({ name, version = "not installed" }) => `${name} ${version}`);
+  const found = `${listed.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
+  if (error === undefined) return ok(found);
+  return isAsked(environment)
+    ? faulty(found, error.message)
+    : skipped(`${found}; \`${installCommand(part)}\``);
+}
 
 const BACKEND_TIMEOUT_MS = 30_000;
 

@@ -13,9 +13,16 @@ const NO_TLS = "The server does not support SSL connections";
 /** How long to wait for a connection, in milliseconds. */
 const CONNECT_MS = 10_000;
 
+/** What is set of a connection, as `pg` and the queue understand it alike. */
+interface Connecting
+  extends Pick<ClientConfig, "ssl" | "application_name" | "keepAlive" | "keepAliveInitialDelayMillis"> {
+  readonly connectionString: string;
+  readonly connectionTimeoutMillis: number;
+}
+
 /** Where a PostgreSQL database is, and how a connection to it is made. */
 export interface PostgresPlace {
-  readonly config: ClientConfig;
+  readonly config: Connecting;
   /** `postgres at db.example:5432/rollouts`, without the password. */
   readonly name: string;
   /** The schema of the journal. */
@@ -43,7 +50,7 @@ export async function postgresPlace(url: string): Promise<PostgresPlace> {
   }
   if (!["postgres:", "postgresql:"].includes(parsed.protocol)) throw noUrl();
   const { ssl, mayBePlain } = tlsOf(parsed.searchParams, process.env);
-  const over: ClientConfig = {
+  const over: Connecting = {
     connectionString: withoutTls(url),
     ssl,
     application_name: "email-security",
@@ -52,10 +59,10 @@ export async function postgresPlace(url: string): Promise<PostgresPlace> {
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
   };
-  const { host, port, database, user, password } = described(over);
+  const { host, port, database = "", user = "", password } = described(over);
   // Nobody listens in on a socket of this machine.
   const isPlain = host.startsWith("/") || (mayBePlain && (await hasNoTls(over)));
-  const config: ClientConfig = isPlain ? { ...over, ssl: false } : over;
+  const config: Connecting = isPlain ? { ...over, ssl: false } : over;
   const schema = schemaIn(parsed.searchParams.get("options") ?? "");
   const name = `PostgreSQL at ${printable(host)}:${port}/${printable(database)}`;
   return {
@@ -167,7 +174,7 @@ function messageOf(error: unknown): string {
   return partsOf(error).message || String(error);
 }
 
-function withoutSecrets(text: string, secrets: readonly (string | null)[]): string {
+function withoutSecrets(text: string, secrets: readonly (string | null | undefined)[]): string {
   return secrets.reduce<string>((rest, secret) => (secret ? rest.replaceAll(secret, "…") : rest), text);
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client, Pool } from "pg";
+import type { Client, ClientBase, Pool } from "pg";
 
 /**
  * How soon a server notices that its client's machine is gone: eleven seconds after it last heard of it. Then it takes
@@ -20,7 +20,10 @@ const COMMON = {
 };
 
 /** Sets what the server knows of these settings for the session of a connection. */
-export async function setSession(client: Client, settings: Readonly<Record<string, string>>): Promise<void> {
+export async function setSession(
+  client: ClientBase,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
   const wanted = { ...COMMON, ...settings };
   const set = (names: readonly string[]) =>
     client.query(

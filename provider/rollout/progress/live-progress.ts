@@ -1,8 +1,8 @@
-import { createLogUpdate } from "log-update";
 import { printable } from "../../settings/text";
 import type { RolloutEvent } from "../report/rollout-event";
 import type { RolloutReport } from "../report/rollout-report";
 import { liveScreen } from "./live-screen";
+import { Picture } from "./picture";
 import { ProgressModel } from "./progress-model";
 import type { ProgressView } from "./progress-view";
 
@@ -30,7 +30,7 @@ export class LiveProgress implements ProgressView {
   readonly #model: ProgressModel;
   readonly #terminal: Terminal;
   readonly #options: LiveProgressOptions;
-  readonly #draw: ReturnType<typeof createLogUpdate>;
+  readonly #picture: Picture;
   readonly #timer: NodeJS.Timeout;
   #ended = false;
 
@@ -39,7 +39,7 @@ export class LiveProgress implements ProgressView {
     this.#model = new ProgressModel(report, options.capacity);
     this.#terminal = terminal;
     this.#options = options;
-    this.#draw = createLogUpdate(terminal);
+    this.#picture = new Picture(terminal);
     this.#terminal.on("resize", this.#redraw);
     // Who waits for the rollout keeps the process going, not its picture.
     this.#timer = setInterval(this.#render, INTERVAL_MS).unref();
@@ -51,7 +51,7 @@ export class LiveProgress implements ProgressView {
   }
 
   say(line: string): void {
-    this.#draw.persist(printable(line));
+    this.#picture.say(printable(line));
   }
 
   end(): void {
@@ -59,14 +59,11 @@ export class LiveProgress implements ProgressView {
     this.#ended = true;
     clearInterval(this.#timer);
     this.#terminal.off("resize", this.#redraw);
-    this.#draw.clear();
-    this.#draw.done();
+    this.#picture.end();
   }
 
-  /** A terminal that breaks its lines anew has moved what was drawn to where nobody can tell. */
   readonly #redraw = () => {
-    this.#draw.clear();
-    this.#terminal.write(ERASE_SCREEN);
+    this.#picture.forget();
     this.#render();
   };
 
@@ -75,10 +72,8 @@ export class LiveProgress implements ProgressView {
     const { color, now = Date.now } = this.#options;
     // The cursor stands in a line of its own below; and in the last column some terminals break the line.
     const room = { columns: Math.max(1, columns - 1), rows: Math.max(1, rows - 1) };
-    this.#draw(liveScreen(this.#model, { ...room, now: now(), color }));
+    this.#picture.draw(liveScreen(this.#model, { ...room, now: now(), color }));
   };
 }
 
 const INTERVAL_MS = 200;
-/** The cursor goes to the first line, and nothing is left from there on. */
-const ERASE_SCREEN = "\u001b[H\u001b[J";

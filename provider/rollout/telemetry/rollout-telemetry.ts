@@ -1,11 +1,12 @@
 import { context, DiagLogLevel, diag, metrics, propagation, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { startNodeSdk } from "@opentelemetry/sdk-node";
+import type { Asked } from "../../settings/telemetry-asked";
 import { excerpt } from "../../settings/text";
 import type { RolloutEvent } from "../report/rollout-event";
 import type { RolloutReport } from "../report/rollout-report";
 import { RolloutMetrics } from "./rollout-metrics";
 import { RolloutTrace } from "./rollout-trace";
-import type { Asked, Telemetry } from "./telemetry";
+import type { Telemetry } from "./telemetry";
 
 /** Telemetry by the OpenTelemetry SDK, as the environment sets it up. Its loading takes a while: see `startTelemetry`. */
 export class RolloutTelemetry implements Telemetry {

@@ -12,9 +12,3 @@ export interface Telemetry {
    */
   end(report: RolloutReport): Promise<string | undefined>;
 }
-
-/** What somebody wants to have. */
-export interface Asked {
-  readonly traces: boolean;
-  readonly metrics: boolean;
-}

@@ -9,6 +9,7 @@ import { Marks } from "../../../provider/rollout/marks/marks";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { stateBackend } from "../../../provider/rollout/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { barePackage } from "../../support/bare-package";
 import { type CommandLine, commandLine } from "../../support/command-line";
 import { compiled } from "../../support/compile-cache";
 import { ManagedResource } from "../../support/managed-resource";
@@ -141,6 +142,11 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     cli = cliWith({ EMAIL_SECURITY_API_KEY: undefined });
     write("settings.yaml", "version: 1\n");
     return await told("drift");
+  },
+  ERR_MISSING_PACKAGE: async () => {
+    const database = { EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts" };
+    cli = commandLine(folder, environment(database), await barePackage(folder));
+    return await told("rollout", "status");
   },
   ERR_AUTH: async () => {
     cli = cliWith({ EMAIL_SECURITY_API_KEY: "of-another-tenant" });

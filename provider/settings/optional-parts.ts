@@ -1,0 +1,118 @@
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { EmailSecurityError } from "./email-security-error";
+import { isPostgres } from "./postgres-address";
+import { telemetryAsked } from "./telemetry-asked";
+
+/** What few programs use, of packages that whoever does so installs beside this one: its optional peers. */
+export const OPTIONAL_PARTS = {
+  postgres: {
+    packages: ["pg", "pg-boss"],
+    /** For what, as it is told. */
+    is: "A rollout's journal in PostgreSQL",
+    /** Whether the environment asks for it. */
+    isAsked: (environment: NodeJS.ProcessEnv) => isPostgres(environment["EMAIL_SECURITY_DATABASE"] ?? ""),
+  },
+  telemetry: {
+    packages: ["@opentelemetry/api", "@opentelemetry/sdk-node"],
+    is: "A rollout's telemetry",
+    isAsked: (environment: NodeJS.ProcessEnv) => {
+      const { traces, metrics } = telemetryAsked(environment);
+      return traces || metrics;
+    },
+  },
+} as const;
+
+/** The name of such a part. */
+export type OptionalPart = keyof typeof OPTIONAL_PARTS;
+
+/** A package of such a part. */
+export interface OptionalPackage {
+  readonly name: string;
+  /** Which versions this package was made for. */
+  readonly range: string;
+  /** Which is installed; undefined where none is. */
+  readonly version: string | undefined;
+  readonly isFit: boolean;
+}
+
+/** What was asked for needs packages that are not installed: which, and the command that installs them. `ERR_MISSING_PACKAGE` */
+export class MissingPackageError extends EmailSecurityError {
+  constructor(message: string) {
+    super("ERR_MISSING_PACKAGE", message);
+  }
+}
+
+/** The packages of a part, as they are installed here. */
+export function packagesOf(part: OptionalPart): readonly OptionalPackage[] {
+  return OPTIONAL_PARTS[part].packages.map((name) => {
+    const range = rangeOf(name);
+    const version = installedVersion(name);
+    return { name, range, version, isFit: version !== undefined && isWithin(version, range) };
+  });
+}
+
+/** What installs a part. A shell may take a caret for its own. */
+export function installCommand(part: OptionalPart): string {
+  const asked = OPTIONAL_PARTS[part].packages.map((name) => `${name}@${rangeOf(name)}`);
+  return `npm install ${asked.map((one) => (one.includes("^") ? `"${one}"` : one)).join(" ")}`;
+}
+
+/** Why a part can't be used, with the command that mends it; undefined where it can. */
+export function missing(part: OptionalPart): MissingPackageError | undefined {
+  const lacking = packagesOf(part).filter(({ isFit }) => !isFit);
+  if (lacking.length === 0) return undefined;
+  const told = lacking.map(
+    ({ name, range, version }) => `${name} ${range} (${version ?? "none"} is installed)`,
+  );
+  return new MissingPackageError(
+    `${OPTIONAL_PARTS[part].is} needs ${told.join(" and ")} beside pulumi-email-security: \`${installCommand(part)}\`.`,
+  );
+}
+
+/**
+ * Before a part's packages are loaded, and before anything is begun that needs them. Another version than the one that this
+ * package was made for is as good as none: it may bring a database into a form that other machines can't read.
+ *
+ * @throws {MissingPackageError} (`ERR_MISSING_PACKAGE`)
+ */
+export function requirePart(part: OptionalPart): void {
+  const error = missing(part);
+  if (error !== undefined) throw error;
+}
+
+interface Manifest {
+  readonly name?: string;
+  readonly version?: string;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+function rangeOf(name: string): string {
+  const { peerDependencies = {} } = require("pulumi-email-security/package.json") as Manifest;
+  return peerDependencies[name] ?? "*";
+}
+
+/** By the manifest above the file that an import would load: not each package lets its own be asked for. */
+function installedVersion(name: string): string | undefined {
+  let folder: string;
+  try {
+    folder = dirname(require.resolve(name));
+  } catch {
+    return undefined;
+  }
+  for (; folder !== dirname(folder); folder = dirname(folder)) {
+    const file = join(folder, "package.json");
+    if (!existsSync(file)) continue;
+    const manifest = JSON.parse(readFileSync(file, "utf8")) as Manifest;
+    if (manifest.name === name) return manifest.version;
+  }
+  return undefined;
+}
+
+/** Whether a version is within `^1.2.3`, or is just the one. */
+function isWithin(version: string, range: string): boolean {
+  if (!range.startsWith("^")) return version === range;
+  const least = range.slice(1);
+  const [fixed = ""] = /^(?:0\.)*[1-9]\d*\./.exec(least) ?? [];
+  return version.startsWith(fixed) && version.localeCompare(least, "en", { numeric: true }) >= 0;
+}

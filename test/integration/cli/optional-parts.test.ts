@@ -1,0 +1,95 @@
+import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { barePackage, link } from "../../support/bare-package";
+import { commandLine } from "../../support/command-line";
+import { compiled } from "../../support/compile-cache";
+import { EmptyFolder } from "../../support/packed-package";
+
+/* The command where what few programs use is really not installed. */
+
+const POSTGRES = { EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts" };
+const TELEMETRY = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" };
+const NO_POSTGRES =
+  'error: A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) beside pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`. [ERR_MISSING_PACKAGE]\n';
+const NO_TELEMETRY =
+  'warning: going on without. A rollout\'s telemetry needs @opentelemetry/api ^1.9.0 (none is installed) and @opentelemetry/sdk-node ^0.301.0 (none is installed) beside pulumi-email-security: `npm install "@opentelemetry/api@^1.9.0" "@opentelemetry/sdk-node@^0.301.0"`. [ERR_MISSING_PACKAGE]\n';
+
+let folder: EmptyFolder;
+let sandbox: Sandbox;
+let command: string;
+
+beforeAll(async () => {
+  folder = await EmptyFolder.create();
+  sandbox = await startSandbox({ scenario: "empty" });
+  command = await barePackage(folder.path);
+});
+
+afterAll(async () => {
+  await sandbox.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+async function run(more: Record<string, string>, ...args: string[]) {
+  const { PATH, HOME } = process.env;
+  const environment = {
+    ...{ PATH, HOME, NO_COLOR: "1", ...compiled() },
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    PULUMI_HOME: join(folder.path, "home"),
+    ...more,
+  };
+  return await commandLine(folder.path, environment, command)(...args);
+}
+
+it("each verb says before anything else that what speaks to PostgreSQL is not there", async () => {
+  const before = await readdir(folder.path);
+  const verbs = [["rollout"], ["rollout", "--resume"], ["rollout", "rollback"], ["worker"]];
+  const told = await Promise.all(verbs.map((args) => run(POSTGRES, ...args)));
+  for (const one of told) expect(one).toMatchObject({ code: 1, stdout: "", stderr: NO_POSTGRES });
+  expect(sandbox.requests).toEqual([]);
+  expect(await readdir(folder.path)).toEqual(before);
+});
+
+it("tells before a rollout that OpenTelemetry is not there, and goes on", async () => {
+  const [asked, calm] = await Promise.all([
+    run(TELEMETRY, "rollout", "nowhere.yaml"),
+    run({}, "rollout", "nowhere.yaml"),
+  ]);
+  expect(calm.stderr).toMatch(/ERR_ROLLOUT_TARGETS/);
+  expect(asked.stderr).toBe(NO_TELEMETRY + calm.stderr);
+});
+
+it("email-security doctor says what is not there, which is a fault only where somebody asks for it", async () => {
+  const [{ stdout: calm }, { stdout: asked }] = await Promise.all([
+    run({}, "doctor"),
+    run({ ...POSTGRES, ...TELEMETRY }, "doctor"),
+  ]);
+  const lines = (output: string) =>
+    output.split("\n").filter((line) => /postgresql|telemetry|MISSING|npm install/.test(line));
+  expect(lines(calm)).toEqual([
+    '-     postgresql     pg not installed, pg-boss not installed: for a rollout\'s journal in PostgreSQL; `npm install "pg@^8.23.1" pg-boss@12.35.0`',
+    '-     telemetry      @opentelemetry/api not installed, @opentelemetry/sdk-node not installed: for a rollout\'s telemetry; `npm install "@opentelemetry/api@^1.9.0" "@opentelemetry/sdk-node@^0.301.0"`',
+  ]);
+  expect(lines(asked).map((line) => line.slice(0, 40))).toEqual([
+    "fail  postgresql     pg not installed, p",
+    "                     → A rollout's journ",
+    "warn  telemetry      @opentelemetry/api ",
+    "                     → A rollout's telem",
+  ]);
+});
+
+// The last one: it puts packages there.
+it("another version than the one that this package was made for is as good as none", async () => {
+  const modules = join(folder.path, "node_modules");
+  await link("pg", modules);
+  await mkdir(join(modules, "pg-boss"));
+  await writeFile(join(modules, "pg-boss/index.js"), "");
+  const other = { name: "pg-boss", version: "12.36.0", main: "./index.js" };
+  await writeFile(join(modules, "pg-boss/package.json"), JSON.stringify(other));
+  const { stderr } = await run(POSTGRES, "rollout", "status");
+  expect(stderr).toMatch(
+    /^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) beside .*: `npm install /,
+  );
+});

@@ -1,0 +1,30 @@
+import { existsSync } from "node:fs";
+import { cp, mkdir, symlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import manifest from "../../provider/package.json";
+import { built } from "./built";
+import { PACKAGE } from "./packed-package";
+
+/**
+ * Lays the package, as it is built, into a folder in which it finds what it can't do without, and no optional peer: as a package
+ * manager would, in a second.
+ *
+ * @returns the `email-security` command.
+ */
+export async function barePackage(folder: string): Promise<string> {
+  const modules = join(folder, "node_modules");
+  const home = join(modules, PACKAGE);
+  const dist = dirname(dirname(built("cli/main.js", () => import("../../provider/cli/main.ts"))));
+  await cp(dist, join(home, "dist"), { recursive: true, filter: (path) => path !== join(dist, "plugin") });
+  await cp(resolve("provider/package.json"), join(home, "package.json"));
+  for (const name of ["@pulumi/pulumi", ...Object.keys(manifest.dependencies)]) await link(name, modules);
+  return join(home, "dist/cli/main.js");
+}
+
+/** Puts a package of this repository into another folder of packages; what that one needs, it finds where it really is. */
+export async function link(name: string, modules: string): Promise<void> {
+  const own = resolve("provider/node_modules", name);
+  const target = existsSync(own) ? own : resolve("node_modules", name);
+  await mkdir(dirname(join(modules, name)), { recursive: true });
+  await symlink(target, join(modules, name), "junction");
+}

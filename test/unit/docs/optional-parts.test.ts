@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import example from "../../../examples/rollout/package.json";
+import manifest from "../../../provider/package.json";
+import { installCommand, OPTIONAL_PARTS } from "../../../provider/settings/optional-parts";
+
+it.each([
+  ["docs/reference/rollouts.md", "postgres"],
+  ["docs/reference/rollouts.md", "telemetry"],
+  ["docs/how-to/run-workers-on-kubernetes.md", "postgres"],
+] as const)("%s says what installs the part for %s", (page, part) => {
+  expect(readFileSync(page, "utf8")).toContain(installCommand(part));
+});
+
+it("each optional peer is of a part, and no other package is optional", () => {
+  const { "@pulumi/pulumi": _needed, ...optional } = manifest.peerDependencies;
+  const named = Object.values(OPTIONAL_PARTS).flatMap(({ packages }) => packages);
+  expect(Object.keys(optional).sort()).toEqual([...named].sort());
+  expect(Object.entries(manifest.peerDependenciesMeta)).toEqual(
+    Object.keys(optional).map((name) => [name, { optional: true }]),
+  );
+});
+
+it("the example of workers installs what speaks to PostgreSQL", () => {
+  for (const name of OPTIONAL_PARTS.postgres.packages) {
+    expect(example.dependencies[name]).toBe(manifest.peerDependencies[name]);
+  }
+});
