@@ -10,11 +10,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	dotnet "github.com/pulumi/pulumi-dotnet/pulumi-language-dotnet/v3/codegen"
+	"github.com/pulumi/pulumi-java/pkg/codegen/java"
+	yaml "github.com/pulumi/pulumi-yaml/pkg/pulumiyaml/codegen"
 	golang "github.com/pulumi/pulumi/pkg/v3/codegen/go"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/hcl2/syntax"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/nodejs"
@@ -156,6 +160,12 @@ func (host *generator) generateProgram(program *pcl.Program) (map[string][]byte,
 		return python.GenerateProgram(program)
 	case "go":
 		return golang.GenerateProgram(program)
+	case "dotnet":
+		return dotnet.GenerateProgram(program)
+	case "java":
+		return java.GenerateProgram(program)
+	case "yaml":
+		return yaml.GenerateProgram(program)
 	default:
 		return nil, nil, fmt.Errorf("there is no generator for %q here", host.language)
 	}
@@ -174,6 +184,14 @@ func (host *generator) generate(
 		return python.GeneratePackage(tool, pkg, request.ExtraFiles, loader)
 	case "go":
 		return golang.GeneratePackage(tool, pkg, request.LocalDependencies)
+	case "dotnet":
+		// It takes the logo from where the schema says it is, once it is published. This one is the same.
+		http.DefaultTransport = http.NewFileTransport(http.Dir(filepath.Dir(os.Getenv("SDK_LOGO"))))
+		pkg.LogoURL = "file:///" + filepath.Base(os.Getenv("SDK_LOGO"))
+		return dotnet.GeneratePackage(tool, pkg, request.ExtraFiles, request.LocalDependencies)
+	case "java":
+		return java.GeneratePackage(
+			tool, pkg, request.ExtraFiles, request.LocalDependencies, request.Local, false)
 	default:
 		return nil, fmt.Errorf("there is no generator for %q here", host.language)
 	}

@@ -21,6 +21,8 @@ export interface TypeSpec {
 export interface PropertySpec extends TypeSpec {
   readonly description?: string;
   readonly secret?: boolean;
+  /** Whether a change of it makes another thing of a resource. */
+  readonly willReplaceOnChanges?: boolean;
 }
 
 /** An object, as the arguments or the answer of a function, or as a named type. */
