@@ -10,7 +10,7 @@ import { goProgram } from "#scripts/go-program";
 const run = promisify(execFile);
 
 /** The languages that programs over the native plugin are written in, by Pulumi's names of them. */
-export const SDK_LANGUAGES = ["nodejs", "python", "go"] as const;
+export const SDK_LANGUAGES = ["nodejs", "python", "go", "dotnet", "java"] as const;
 
 /**
  * Generates the SDKs of the native plugin with `pulumi package gen-sdk`. The same schema gives the same files.
@@ -30,6 +30,7 @@ export async function generateSdks(schemaFile: string, folder: string): Promise<
       [path]: [scratch, environment[path]].join(delimiter),
       PULUMI_HOME: join(scratch, "home"),
       PULUMI_IGNORE_AMBIENT_PLUGINS: "false",
+      SDK_LOGO: resolve("docs/public/logo.png"),
     };
     for (const language of SDK_LANGUAGES) {
       const args = ["package", "gen-sdk", resolve(schemaFile), "--language", language, "--out", "made"];

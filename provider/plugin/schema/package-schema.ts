@@ -7,6 +7,7 @@ import {
   KEYED,
   MODULE,
   type ObjectSpec,
+  pascalCase,
   type PropertySpec,
   SchemaTypes,
   type TypeSpec,
@@ -194,11 +195,11 @@ function languages(description: string, repository: Repository): Readonly<Record
   const go = `github.com/${repository.path}/sdk/go`;
   return {
     nodejs: {
-      // What `pulumi import` writes imports this: by the package's own name it would declare dynamic resources.
-      packageName: "pulumi-email-security/native",
+      // Not the name of the package with the dynamic resources: what a program imports by that is another front.
+      packageName: "pulumi-email-security-native",
       packageDescription: description,
       respectSchemaVersion: true,
-      dependencies: { "@pulumi/pulumi": ">=3.250.0 <4" },
+      dependencies: { "@pulumi/pulumi": "^3.142.0" },
     },
     python: {
       packageName: "pulumi_email_security",
@@ -214,6 +215,16 @@ function languages(description: string, repository: Repository): Readonly<Record
       rootPackageName: "emailsecurity",
       generateResourceContainerTypes: true,
       respectSchemaVersion: true,
+    },
+    // Named for the owner, to whom the registries of .NET and Java bind such names; those that begin with Pulumi's are Pulumi's.
+    csharp: {
+      rootNamespace: pascalCase(repository.owner),
+      respectSchemaVersion: true,
+    },
+    java: {
+      basePackage: `io.github.${repository.owner.replaceAll("-", "")}`,
+      // The pom.xml is written beside what is generated, with the group that Maven Central knows the owner by.
+      buildFiles: "none",
     },
   };
 }

@@ -160,6 +160,6 @@ export class SchemaTypes {
 const PLAIN = ["string", "integer", "number", "boolean"];
 
 /** `email_address` as SDKs name a value of it: `EmailAddress`. */
-function pascalCase(value: string): string {
-  return value.replace(/(?:^|_)([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+export function pascalCase(value: string): string {
+  return value.replace(/(?:^|[_-])([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }
