@@ -23,7 +23,9 @@ const MINIMUM_NODE = [22, 19];
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const modules = path.join(root, "node_modules");
 const dist = path.join(root, "provider", "dist");
-const pluginScripts = ["build-plugin.mts", "native-sdk.mts", "plugin-words.mts"].map((file) => path.join("scripts", file));
+const pluginScripts = ["build-plugin.mts", "native-sdk.mts", "plugin-words.mts"].map((file) =>
+  path.join("scripts", file),
+);
 const sdkFolder = path.join("sdk", "nodejs");
 const templateFolder = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";

@@ -7,8 +7,8 @@ import {
   KEYED,
   MODULE,
   type ObjectSpec,
-  pascalCase,
   type PropertySpec,
+  pascalCase,
   SchemaTypes,
   type TypeSpec,
 } from "./schema-types";
@@ -71,7 +71,10 @@ export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
       replacedBy: ["value", "entryType"],
     }),
     [`${MODULE}:AllowDenyList`]: resource("AllowDenyList", ENTRIES),
-    [`${MODULE}:VipEmployee`]: resource("VipEmployee", { schema: vipEmployeeArguments, replacedBy: ["email"] }),
+    [`${MODULE}:VipEmployee`]: resource("VipEmployee", {
+      schema: vipEmployeeArguments,
+      replacedBy: ["email"],
+    }),
     [`${MODULE}:VipList`]: resource("VipList", MEMBERS),
   };
   const functions = Object.entries(definitions).map(([name, one]) => [
@@ -185,7 +188,9 @@ interface Repository {
 function repositoryOf({ repository }: Manifest): Repository {
   const [, path, owner] = /^git\+https:\/\/github\.com\/(([\w-]+)\/[\w.-]+)\.git$/.exec(repository.url) ?? [];
   if (path === undefined || owner === undefined) {
-    throw new Error(`${repository.url} is no repository of GitHub's: write git+https://github.com/OWNER/NAME.git`);
+    throw new Error(
+      `${repository.url} is no repository of GitHub's: write git+https://github.com/OWNER/NAME.git`,
+    );
   }
   return { url: `https://github.com/${path}`, owner, path };
 }
