@@ -55,11 +55,15 @@ export async function placeGenerator(
   language: (typeof SDK_LANGUAGES)[number],
   folder: string,
 ): Promise<void> {
-  const generator = await goProgram({
+  // The program goes by the name it is started under.
+  const name = `pulumi-language-${language}${process.platform === "win32" ? ".exe" : ""}`;
+  await copyFile(await sdkGenerator(), join(folder, name));
+}
+
+/** The program with Pulumi's generators, which is built where it isn't there yet. */
+export async function sdkGenerator(): Promise<string> {
+  return await goProgram({
     name: "pulumi-language-generator",
     folder: join(dirname(fileURLToPath(import.meta.url)), "sdk-languages"),
   });
-  // The program goes by the name it is started under.
-  const name = `pulumi-language-${language}${process.platform === "win32" ? ".exe" : ""}`;
-  await copyFile(generator, join(folder, name));
 }

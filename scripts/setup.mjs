@@ -175,9 +175,9 @@ function sourcesDigest() {
   return digest.digest("hex");
 }
 
-/** All files of the package but what is installed or built, relative to its folder. */
+/** All files of the package but what is installed, built or made of what is built, relative to its folder. */
 function sourceFiles() {
-  return filesUnder("provider", (name) => name !== "node_modules" && name !== "dist");
+  return filesUnder("provider", (name) => !["node_modules", "dist", "cmd"].includes(name));
 }
 
 /** The generated SDK for Node.js programs over the native plugin, relative to its folder. */

@@ -1,9 +1,10 @@
-// A Pulumi language host that can do one thing, generate code, with the generators that Pulumi's own hosts have.
+// A Pulumi language host that can do one thing, generate code, with the generators that Pulumi's own hosts have. Started as
+// `pulumi-language-generator programs SCHEMA FILE LANGUAGE...` it prints the program of a file in these languages.
 //
 // `pulumi package gen-sdk` leaves the generation of a package to the host of the language, `pulumi-language-<name>` on PATH,
 // and `pulumi import` that of a program. The hosts of
-// today's releases are not published as Go modules, but their generators are, in the module of the CLI. So this is what
-// stands between the two. Which language is meant is told by the name it is started under.
+// today's releases are not all published as Go modules, but their generators are, in the module of the CLI and in those of the
+// languages. So this is what stands between the two. Which language is meant is told by the name it is started under.
 package main
 
 import (
@@ -36,6 +37,13 @@ import (
 const prefix = "pulumi-language-"
 
 func main() {
+	if len(os.Args) > 3 && os.Args[1] == "programs" {
+		if err := printPrograms(os.Args[2], os.Args[3], os.Args[4:]); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[3], err)
+			os.Exit(1)
+		}
+		return
+	}
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	host := &generator{language: strings.TrimPrefix(name, prefix)}
 	if err := serve(host); err != nil {

@@ -12,6 +12,26 @@ namespace PulumiEmailSecurity.EmailSecurity
 {
     /// <summary>
     /// One entry of the tenant's allow/deny list (reference, section "Allow/deny list").
+    /// 
+    /// ## Example Usage
+    /// ### A look-alike of the own domain is denied
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using EmailSecurity = PulumiEmailSecurity.EmailSecurity;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var lookAlike = new EmailSecurity.AllowDenyEntry("lookAlike", new()
+    ///     {
+    ///         List = EmailSecurity.EntryList.Deny,
+    ///         Value = "acme-login.example",
+    ///         Comment = "Look-alike of our own domain, INC-1042",
+    ///     });
+    /// 
+    /// });
+    /// ```
     /// </summary>
     [EmailSecurityResourceType("email-security:index:AllowDenyEntry")]
     public partial class AllowDenyEntry : global::Pulumi.CustomResource

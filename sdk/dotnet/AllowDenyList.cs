@@ -12,6 +12,29 @@ namespace PulumiEmailSecurity.EmailSecurity
 {
     /// <summary>
     /// A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Right for more than some tens of entries.
+    /// 
+    /// ## Example Usage
+    /// ### What one team adds, beside what others do
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using EmailSecurity = PulumiEmailSecurity.EmailSecurity;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var blocklist = new EmailSecurity.AllowDenyList("blocklist", new()
+    ///     {
+    ///         Entries = 
+    ///         {
+    ///             { "trade-fair.example", "allow: Exhibitor portal, until the fair in May" },
+    ///             { "acme-login.example", "deny: Look-alike of our own domain, INC-1042" },
+    ///             { "192.0.2.66", "deny: Bulletproof hoster, INC-1051" },
+    ///         },
+    ///     });
+    /// 
+    /// });
+    /// ```
     /// </summary>
     [EmailSecurityResourceType("email-security:index:AllowDenyList")]
     public partial class AllowDenyList : global::Pulumi.CustomResource

@@ -12,6 +12,25 @@ namespace PulumiEmailSecurity.EmailSecurity
 {
     /// <summary>
     /// One VIP employee of the tenant (reference, section "VIP employees").
+    /// 
+    /// ## Example Usage
+    /// ### Who releases payments is a VIP
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using EmailSecurity = PulumiEmailSecurity.EmailSecurity;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var treasury = new EmailSecurity.VipEmployee("treasury", new()
+    ///     {
+    ///         Email = "lena.hartmann@acme.example",
+    ///         Comment = "Releases payments; often impersonated",
+    ///     });
+    /// 
+    /// });
+    /// ```
     /// </summary>
     [EmailSecurityResourceType("email-security:index:VipEmployee")]
     public partial class VipEmployee : global::Pulumi.CustomResource

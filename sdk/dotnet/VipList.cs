@@ -12,6 +12,28 @@ namespace PulumiEmailSecurity.EmailSecurity
 {
     /// <summary>
     /// A whole VIP list, or one team's part of it, in one resource (reference, section "VIP employees").
+    /// 
+    /// ## Example Usage
+    /// ### Those whom detection misses, each with a comment
+    /// ```csharp
+    /// using System.Collections.Generic;
+    /// using System.Linq;
+    /// using Pulumi;
+    /// using EmailSecurity = PulumiEmailSecurity.EmailSecurity;
+    /// 
+    /// return await Deployment.RunAsync(() =&gt; 
+    /// {
+    ///     var assistants = new EmailSecurity.VipList("assistants", new()
+    ///     {
+    ///         Members = 
+    ///         {
+    ///             { "lena.hartmann@acme.example", "Releases payments; often impersonated" },
+    ///             { "marcus.bell@acme.example", "Approves supplier bank changes" },
+    ///         },
+    ///     });
+    /// 
+    /// });
+    /// ```
     /// </summary>
     [EmailSecurityResourceType("email-security:index:VipList")]
     public partial class VipList : global::Pulumi.CustomResource

@@ -61,9 +61,14 @@ export interface PackageSpec {
 /**
  * Pulumi's schema of the package: the types of the zod schemas that check the arguments, in the words of the JSDoc.
  *
+ * @param examples of each resource, by its name, as Markdown.
  * @throws {Error} when the two tell of different properties.
  */
-export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
+export function packageSchema(
+  words: Words,
+  manifest: Manifest,
+  examples: Readonly<Record<string, string>>,
+): PackageSpec {
   const types = new SchemaTypes(words);
   const resources = {
     [`${MODULE}:AllowDenyEntry`]: resource("AllowDenyEntry", {
@@ -129,8 +134,11 @@ export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
       content === undefined ? schema : without(schema, content),
       "arguments",
     );
+    const { text } = wordsOf(words, name);
+    const example = examples[name];
     return {
-      description: wordsOf(words, name).text,
+      // A new resource has none until `npm run sdks` has made one of its schema.
+      description: example === undefined ? text : `${text}\n\n${example}`,
       ...outputs(words, name),
       inputProperties: sayingWhatReplaces(
         described(

@@ -20,11 +20,13 @@ import {
   MEMBERS,
   vipListArguments,
 } from "../../../provider/settings/list-arguments";
+import { schemaExamples } from "../../../scripts/build-plugin.mjs";
 import { pluginWords } from "../../../scripts/plugin-words.mjs";
 import native from "../../../sdk/nodejs/package.json";
 
 const words = pluginWords("provider");
-const schema = packageSchema(words, manifest);
+const examples = schemaExamples("provider");
+const schema = packageSchema(words, manifest, examples);
 
 /** What each resource is checked by. */
 const RESOURCES: [
@@ -52,7 +54,7 @@ it.each(RESOURCES)(
 it("says the JSDoc's words of every argument and every output, in one form of text", () => {
   for (const [name] of RESOURCES) {
     const resource = schema.resources[`email-security:index:${name}`];
-    expect(resource?.description).toBe(words[name]?.text);
+    expect(resource?.description).toBe(`${words[name]?.text}\n\n${examples[name]}`);
     for (const [property, { description }] of Object.entries(resource?.properties ?? {})) {
       expect(description).toBe(words[name]?.members[property]?.text);
     }
@@ -164,7 +166,7 @@ it.each<[what: string, words: () => Words, message: string]>([
     "getThreats has no JSDoc, which the schema would say of it.",
   ],
 ])("%s ends the build", (_what, told, message) => {
-  expect(() => packageSchema(told(), manifest)).toThrow(message);
+  expect(() => packageSchema(told(), manifest, examples)).toThrow(message);
 });
 
 it("is for a package of another name than that with the dynamic resources, which does not bring it along", () => {
@@ -192,7 +194,7 @@ it.each([
 
 it("says where it comes from, by the one place that names the repository", () => {
   const moved = { ...manifest, repository: { url: "git+https://github.com/acme-corp/mail.git" } };
-  const { homepage, publisher, pluginDownloadURL, logoUrl, language } = packageSchema(words, moved);
+  const { homepage, publisher, pluginDownloadURL, logoUrl, language } = packageSchema(words, moved, examples);
   expect({ homepage, publisher, pluginDownloadURL }).toEqual({
     homepage: "https://github.com/acme-corp/mail",
     publisher: "acme-corp",
@@ -206,7 +208,12 @@ it("says where it comes from, by the one place that names the repository", () =>
   const logo = readFileSync(logoUrl.replace(/^.*\/main\//, ""));
   // Its width and its height.
   expect([logo.readUInt32BE(16), logo.readUInt32BE(20)]).toEqual([100, 100]);
-  expect(() => packageSchema(words, { ...moved, repository: { url: "acme-corp/mail" } })).toThrow(
+  expect(() => packageSchema(words, { ...moved, repository: { url: "acme-corp/mail" } }, examples)).toThrow(
     "git+https://github.com/OWNER/NAME.git",
   );
+});
+
+it("is committed where registries look for it; else run `npm run sdks`", () => {
+  const committed = readFileSync("provider/cmd/pulumi-resource-email-security/schema.json", "utf8");
+  expect(JSON.parse(committed)).toEqual(schema);
 });

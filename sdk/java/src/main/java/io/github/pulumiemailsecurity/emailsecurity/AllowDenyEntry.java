@@ -16,6 +16,41 @@ import javax.annotation.Nullable;
 /**
  * One entry of the tenant&#39;s allow/deny list (reference, section &#34;Allow/deny list&#34;).
  * 
+ * ## Example Usage
+ * ### A look-alike of the own domain is denied
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.core.Output;
+ * import io.github.pulumiemailsecurity.emailsecurity.AllowDenyEntry;
+ * import io.github.pulumiemailsecurity.emailsecurity.AllowDenyEntryArgs;
+ * import java.util.ArrayList;
+ * import java.util.Arrays;
+ * import java.util.Map;
+ * import java.io.File;
+ * import java.nio.file.Files;
+ * import java.nio.file.Paths;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     public static void stack(Context ctx) {
+ *         var lookAlike = new AllowDenyEntry("lookAlike", AllowDenyEntryArgs.builder()
+ *             .list("deny")
+ *             .value("acme-login.example")
+ *             .comment("Look-alike of our own domain, INC-1042")
+ *             .build());
+ * 
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="email-security:index:AllowDenyEntry")
 public class AllowDenyEntry extends com.pulumi.resources.CustomResource {

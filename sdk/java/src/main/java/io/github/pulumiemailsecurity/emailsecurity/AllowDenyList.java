@@ -17,6 +17,43 @@ import javax.annotation.Nullable;
 /**
  * A whole allow/deny list, or one team&#39;s part of it, in one resource (reference, section &#34;Allow/deny list&#34;). Right for more than some tens of entries.
  * 
+ * ## Example Usage
+ * ### What one team adds, beside what others do
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.core.Output;
+ * import io.github.pulumiemailsecurity.emailsecurity.AllowDenyList;
+ * import io.github.pulumiemailsecurity.emailsecurity.AllowDenyListArgs;
+ * import java.util.ArrayList;
+ * import java.util.Arrays;
+ * import java.util.Map;
+ * import java.io.File;
+ * import java.nio.file.Files;
+ * import java.nio.file.Paths;
+ * 
+ * public class App {
+ *     public static void main(String[] args) {
+ *         Pulumi.run(App::stack);
+ *     }
+ * 
+ *     public static void stack(Context ctx) {
+ *         var blocklist = new AllowDenyList("blocklist", AllowDenyListArgs.builder()
+ *             .entries(Map.ofEntries(
+ *                 Map.entry("trade-fair.example", "allow: Exhibitor portal, until the fair in May"),
+ *                 Map.entry("acme-login.example", "deny: Look-alike of our own domain, INC-1042"),
+ *                 Map.entry("192.0.2.66", "deny: Bulletproof hoster, INC-1051")
+ *             ))
+ *             .build());
+ * 
+ *     }
+ * }
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="email-security:index:AllowDenyList")
 public class AllowDenyList extends com.pulumi.resources.CustomResource {

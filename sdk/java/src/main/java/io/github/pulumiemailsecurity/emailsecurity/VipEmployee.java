@@ -16,6 +16,40 @@ import javax.annotation.Nullable;
 /**
  * One VIP employee of the tenant (reference, section &#34;VIP employees&#34;).
  * 
+ * ## Example Usage
+ * ### Who releases payments is a VIP
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.core.Output;
+ * import io.github.pulumiemailsecurity.emailsecurity.VipEmployee;
+ * import io.github.pulumiemailsecurity.emailsecurity.VipEmployeeArgs;
+ * import java.util.ArrayList;
+ * import java.util.Arrays;
+ * import java.util.Map;
+ * import java.io.File;
+ * import java.nio.file.Files;
+ * import java.nio.file.Paths;
+ * 
+ * public class App }{{@code
+ *     public static void main(String[] args) }{{@code
+ *         Pulumi.run(App::stack);
+ *     }}{@code
+ * 
+ *     public static void stack(Context ctx) }{{@code
+ *         var treasury = new VipEmployee("treasury", VipEmployeeArgs.builder()
+ *             .email("lena.hartmann}{@literal @}{@code acme.example")
+ *             .comment("Releases payments; often impersonated")
+ *             .build());
+ * 
+ *     }}{@code
+ * }}{@code
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="email-security:index:VipEmployee")
 public class VipEmployee extends com.pulumi.resources.CustomResource {

@@ -17,6 +17,42 @@ import javax.annotation.Nullable;
 /**
  * A whole VIP list, or one team&#39;s part of it, in one resource (reference, section &#34;VIP employees&#34;).
  * 
+ * ## Example Usage
+ * ### Those whom detection misses, each with a comment
+ * <pre>
+ * {@code
+ * package generated_program;
+ * 
+ * import com.pulumi.Context;
+ * import com.pulumi.Pulumi;
+ * import com.pulumi.core.Output;
+ * import io.github.pulumiemailsecurity.emailsecurity.VipList;
+ * import io.github.pulumiemailsecurity.emailsecurity.VipListArgs;
+ * import java.util.ArrayList;
+ * import java.util.Arrays;
+ * import java.util.Map;
+ * import java.io.File;
+ * import java.nio.file.Files;
+ * import java.nio.file.Paths;
+ * 
+ * public class App }{{@code
+ *     public static void main(String[] args) }{{@code
+ *         Pulumi.run(App::stack);
+ *     }}{@code
+ * 
+ *     public static void stack(Context ctx) }{{@code
+ *         var assistants = new VipList("assistants", VipListArgs.builder()
+ *             .members(Map.ofEntries(
+ *                 Map.entry("lena.hartmann}{@literal @}{@code acme.example", "Releases payments; often impersonated"),
+ *                 Map.entry("marcus.bell}{@literal @}{@code acme.example", "Approves supplier bank changes")
+ *             ))
+ *             .build());
+ * 
+ *     }}{@code
+ * }}{@code
+ * }
+ * </pre>
+ * 
  */
 @ResourceType(type="email-security:index:VipList")
 public class VipList extends com.pulumi.resources.CustomResource {
