@@ -2,9 +2,9 @@
  * What the build adds to the compiled package for the native plugin: its schema, and the plugin itself, one file that needs
  * nothing but Node.js. The engine starts it by its name, on Windows by that of a .cmd file beside it.
  */
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, globSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { build } from "esbuild";
 import { pluginWords } from "./plugin-words.mts";
 
@@ -50,7 +50,13 @@ function schemaOf(provider: string, manifest: Manifest): unknown {
   const { packageSchema } = createRequire(import.meta.url)(
     join(provider, "dist", "plugin", "schema", "package-schema.js"),
   );
-  return packageSchema(pluginWords(provider), manifest);
+  return packageSchema(pluginWords(provider), manifest, schemaExamples(provider));
+}
+
+/** The example of each resource, as `npm run sdks` wrote them. */
+export function schemaExamples(provider: string): Record<string, string> {
+  const files = globSync(join(provider, "plugin", "schema", "examples", "*.md"));
+  return Object.fromEntries(files.map((file) => [basename(file, ".md"), readFileSync(file, "utf8")]));
 }
 
 /** The licenses of the packages that files are from. */

@@ -60,7 +60,8 @@ const checks: Check[] = [
   },
   {
     name: "packaging",
-    concerns: /^provider\/(?:package\.json|(?:.*\/)?index\.ts)$|^package.*\.json$|^scripts\/|^LICENSE$/,
+    concerns:
+      /^provider\/(?:package\.json|(?:.*\/)?index\.ts)$|^sdk\/nodejs\/|^package.*\.json$|^scripts\/|^LICENSE$/,
     run: checkPackaging,
   },
   {
@@ -109,14 +110,22 @@ function changedFiles(): string[] {
   return names.split("\0").map((line) => line.slice(3));
 }
 
-/** The package as it would be published: its manifest and its types, as each kind of importer resolves them. */
+/** The packages as they would be published: their manifests and types, as each kind of importer resolves them. */
 async function checkPackaging(): Promise<Outcome> {
+  const outcomes = [await checkPackage("./provider"), await checkPackage("./sdk/nodejs")];
+  return {
+    ok: outcomes.every(({ ok }) => ok),
+    output: outcomes.map(({ output }) => output).join("\n"),
+  };
+}
+
+async function checkPackage(source: string): Promise<Outcome> {
   const folder = await mkdtemp(join(tmpdir(), "email-security-package-"));
   try {
     const packed = await tool(
       "npm",
       "pack",
-      "--workspace=provider",
+      source,
       "--ignore-scripts",
       "--silent",
       `--pack-destination=${folder}`,

@@ -1,8 +1,24 @@
 /**
- * `npm run sdks`: generates the SDKs of the native plugin, in `sdk/`, from the schema of the built package. What it makes is
- * committed, and a test compares it.
+ * `npm run sdks`: generates the examples in the native plugin's schema, the copy of it for registries, and its SDKs, in `sdk/`.
+ * What it makes is committed, and tests compare it.
  */
+import { execFileSync } from "node:child_process";
+import { copyFile, mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { generateSdks, SDK_LANGUAGES } from "#scripts/generate-sdks";
+import { schemaExamples } from "#scripts/schema-examples";
 
-await generateSdks("provider/dist/plugin/schema.json", "sdk");
-console.log(`Written: ${SDK_LANGUAGES.map((language) => `sdk/${language}`).join(", ")}`);
+const BUILT = "provider/dist/plugin/schema.json";
+const EXAMPLES = "provider/plugin/schema/examples";
+/** Where Pulumi's registry looks for it. */
+const PUBLISHED = "provider/cmd/pulumi-resource-email-security/schema.json";
+
+for (const [resource, text] of Object.entries(await schemaExamples(BUILT, EXAMPLES))) {
+  await writeFile(join(EXAMPLES, `${resource}.md`), text);
+}
+// The schema with these examples; the build costs nothing where they are as before.
+execFileSync(process.execPath, ["scripts/setup.mjs", "--build-only"], { stdio: "inherit" });
+await mkdir(dirname(PUBLISHED), { recursive: true });
+await copyFile(BUILT, PUBLISHED);
+await generateSdks(BUILT, "sdk");
+console.log(`Written: ${PUBLISHED}, ${SDK_LANGUAGES.map((language) => `sdk/${language}`).join(", ")}`);

@@ -23,7 +23,9 @@ const MINIMUM_NODE = [22, 19];
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const modules = path.join(root, "node_modules");
 const dist = path.join(root, "provider", "dist");
-const pluginScripts = ["build-plugin.mts", "plugin-words.mts"].map((file) => path.join("scripts", file));
+const pluginScripts = ["build-plugin.mts", "native-sdk.mts", "plugin-words.mts"].map((file) =>
+  path.join("scripts", file),
+);
 const sdkFolder = path.join("sdk", "nodejs");
 const templateFolder = path.join("examples", "gitops");
 const isWindows = process.platform === "win32";
@@ -146,7 +148,8 @@ function stampFile() {
 
 /** What the build was made from, or undefined when there is none. */
 function builtFrom() {
-  return fs.existsSync(path.join(dist, ".tsbuildinfo")) ? readJson(stampFile())?.sources : undefined;
+  const outputs = [path.join(dist, ".tsbuildinfo"), path.join(root, sdkFolder, "bin")];
+  return outputs.every((file) => fs.existsSync(file)) ? readJson(stampFile())?.sources : undefined;
 }
 
 function sourcesDigest() {
@@ -172,9 +175,9 @@ function sourcesDigest() {
   return digest.digest("hex");
 }
 
-/** All files of the package but what is installed or built, relative to its folder. */
+/** All files of the package but what is installed, built or made of what is built, relative to its folder. */
 function sourceFiles() {
-  return filesUnder("provider", (name) => name !== "node_modules" && name !== "dist");
+  return filesUnder("provider", (name) => !["node_modules", "dist", "cmd"].includes(name));
 }
 
 /** The generated SDK for Node.js programs over the native plugin, relative to its folder. */
@@ -295,10 +298,16 @@ function writeSchemas() {
   }
 }
 
-/** The plugin's schema, and the one file that it is. */
+/** The plugin's schema, the one file that it is, and the package of its SDK for Node.js. */
 async function writePlugin() {
-  const { buildPlugin } = await import(pathToFileURL(path.join(root, pluginScripts[0] ?? "")).href);
+  /** @param {string} file */
+  const script = (file) => import(pathToFileURL(path.join(root, "scripts", file)).href);
+  const [{ buildPlugin }, { buildNativeSdk }] = [
+    await script("build-plugin.mts"),
+    await script("native-sdk.mts"),
+  ];
   await buildPlugin(root, MINIMUM_NODE.join("."));
+  await buildNativeSdk(root);
 }
 
 /** npm links the command of a workspace only when its file is there, and it wasn't when npm looked. */

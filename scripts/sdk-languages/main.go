@@ -1,20 +1,25 @@
-// A Pulumi language host that can do one thing, generate code, with the generators that Pulumi's own hosts have.
+// A Pulumi language host that can do one thing, generate code, with the generators that Pulumi's own hosts have. Started as
+// `pulumi-language-generator programs SCHEMA FILE LANGUAGE...` it prints the program of a file in these languages.
 //
 // `pulumi package gen-sdk` leaves the generation of a package to the host of the language, `pulumi-language-<name>` on PATH,
 // and `pulumi import` that of a program. The hosts of
-// today's releases are not published as Go modules, but their generators are, in the module of the CLI. So this is what
-// stands between the two. Which language is meant is told by the name it is started under.
+// today's releases are not all published as Go modules, but their generators are, in the module of the CLI and in those of the
+// languages. So this is what stands between the two. Which language is meant is told by the name it is started under.
 package main
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	dotnet "github.com/pulumi/pulumi-dotnet/pulumi-language-dotnet/v3/codegen"
+	"github.com/pulumi/pulumi-java/pkg/codegen/java"
+	yaml "github.com/pulumi/pulumi-yaml/pkg/pulumiyaml/codegen"
 	golang "github.com/pulumi/pulumi/pkg/v3/codegen/go"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/hcl2/syntax"
 	"github.com/pulumi/pulumi/pkg/v3/codegen/nodejs"
@@ -32,6 +37,13 @@ import (
 const prefix = "pulumi-language-"
 
 func main() {
+	if len(os.Args) > 3 && os.Args[1] == "programs" {
+		if err := printPrograms(os.Args[2], os.Args[3], os.Args[4:]); err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[3], err)
+			os.Exit(1)
+		}
+		return
+	}
 	name := strings.TrimSuffix(filepath.Base(os.Args[0]), ".exe")
 	host := &generator{language: strings.TrimPrefix(name, prefix)}
 	if err := serve(host); err != nil {
@@ -156,6 +168,12 @@ func (host *generator) generateProgram(program *pcl.Program) (map[string][]byte,
 		return python.GenerateProgram(program)
 	case "go":
 		return golang.GenerateProgram(program)
+	case "dotnet":
+		return dotnet.GenerateProgram(program)
+	case "java":
+		return java.GenerateProgram(program)
+	case "yaml":
+		return yaml.GenerateProgram(program)
 	default:
 		return nil, nil, fmt.Errorf("there is no generator for %q here", host.language)
 	}
@@ -174,6 +192,14 @@ func (host *generator) generate(
 		return python.GeneratePackage(tool, pkg, request.ExtraFiles, loader)
 	case "go":
 		return golang.GeneratePackage(tool, pkg, request.LocalDependencies)
+	case "dotnet":
+		// It takes the logo from where the schema says it is, once it is published. This one is the same.
+		http.DefaultTransport = http.NewFileTransport(http.Dir(filepath.Dir(os.Getenv("SDK_LOGO"))))
+		pkg.LogoURL = "file:///" + filepath.Base(os.Getenv("SDK_LOGO"))
+		return dotnet.GeneratePackage(tool, pkg, request.ExtraFiles, request.LocalDependencies)
+	case "java":
+		return java.GeneratePackage(
+			tool, pkg, request.ExtraFiles, request.LocalDependencies, request.Local, false)
 	default:
 		return nil, fmt.Errorf("there is no generator for %q here", host.language)
 	}

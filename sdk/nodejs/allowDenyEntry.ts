@@ -9,6 +9,20 @@ import * as utilities from "./utilities";
 
 /**
  * One entry of the tenant's allow/deny list (reference, section "Allow/deny list").
+ *
+ * ## Example Usage
+ * ### A look-alike of the own domain is denied
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as email_security from "pulumi-email-security-native";
+ *
+ * const lookAlike = new email_security.AllowDenyEntry("lookAlike", {
+ *     list: email_security.EntryList.Deny,
+ *     value: "acme-login.example",
+ *     comment: "Look-alike of our own domain, INC-1042",
+ * });
+ * ```
  */
 export class AllowDenyEntry extends pulumi.CustomResource {
     /**

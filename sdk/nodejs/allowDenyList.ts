@@ -9,6 +9,20 @@ import * as utilities from "./utilities";
 
 /**
  * A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Right for more than some tens of entries.
+ *
+ * ## Example Usage
+ * ### What one team adds, beside what others do
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as email_security from "pulumi-email-security-native";
+ *
+ * const blocklist = new email_security.AllowDenyList("blocklist", {entries: {
+ *     "trade-fair.example": "allow: Exhibitor portal, until the fair in May",
+ *     "acme-login.example": "deny: Look-alike of our own domain, INC-1042",
+ *     "192.0.2.66": "deny: Bulletproof hoster, INC-1051",
+ * }});
+ * ```
  */
 export class AllowDenyList extends pulumi.CustomResource {
     /**

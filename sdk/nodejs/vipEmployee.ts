@@ -9,6 +9,19 @@ import * as utilities from "./utilities";
 
 /**
  * One VIP employee of the tenant (reference, section "VIP employees").
+ *
+ * ## Example Usage
+ * ### Who releases payments is a VIP
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as email_security from "pulumi-email-security-native";
+ *
+ * const treasury = new email_security.VipEmployee("treasury", {
+ *     email: "lena.hartmann@acme.example",
+ *     comment: "Releases payments; often impersonated",
+ * });
+ * ```
  */
 export class VipEmployee extends pulumi.CustomResource {
     /**

@@ -9,6 +9,19 @@ import * as utilities from "./utilities";
 
 /**
  * A whole VIP list, or one team's part of it, in one resource (reference, section "VIP employees").
+ *
+ * ## Example Usage
+ * ### Those whom detection misses, each with a comment
+ *
+ * ```typescript
+ * import * as pulumi from "@pulumi/pulumi";
+ * import * as email_security from "pulumi-email-security-native";
+ *
+ * const assistants = new email_security.VipList("assistants", {members: {
+ *     "lena.hartmann@acme.example": "Releases payments; often impersonated",
+ *     "marcus.bell@acme.example": "Approves supplier bank changes",
+ * }});
+ * ```
  */
 export class VipList extends pulumi.CustomResource {
     /**

@@ -148,7 +148,7 @@ async function rewrite(file: string, edit: (text: string) => string): Promise<vo
   await writeFile(file, edit(await readFile(file, "utf8")));
 }
 
-async function npm(folder: string, ...args: string[]): Promise<string> {
+export async function npm(folder: string, ...args: string[]): Promise<string> {
   const options = [...args, "--loglevel=error", "--no-audit", "--no-fund", "--no-update-notifier"];
   // The npm that runs the tests; without one, that of PATH.
   const running = process.env["npm_execpath"];

@@ -8,6 +8,7 @@ import {
   MODULE,
   type ObjectSpec,
   type PropertySpec,
+  pascalCase,
   SchemaTypes,
   type TypeSpec,
 } from "./schema-types";
@@ -19,6 +20,7 @@ export interface Manifest {
   readonly description: string;
   readonly license: string;
   readonly keywords: readonly string[];
+  readonly repository: { readonly url: string };
 }
 
 /** A resource: what it takes and, in `properties`, what its state holds. */
@@ -42,6 +44,11 @@ export interface PackageSpec {
   readonly description: string;
   readonly keywords: readonly string[];
   readonly license: string;
+  readonly homepage: string;
+  readonly repository: string;
+  readonly publisher: string;
+  readonly logoUrl: string;
+  readonly pluginDownloadURL: string;
   readonly meta: { readonly moduleFormat: string; readonly supportPack: boolean };
   readonly config: { readonly variables: Readonly<Record<string, PropertySpec>> };
   readonly provider: ResourceSpec;
@@ -54,14 +61,25 @@ export interface PackageSpec {
 /**
  * Pulumi's schema of the package: the types of the zod schemas that check the arguments, in the words of the JSDoc.
  *
+ * @param examples of each resource, by its name, as Markdown.
  * @throws {Error} when the two tell of different properties.
  */
-export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
+export function packageSchema(
+  words: Words,
+  manifest: Manifest,
+  examples: Readonly<Record<string, string>>,
+): PackageSpec {
   const types = new SchemaTypes(words);
   const resources = {
-    [`${MODULE}:AllowDenyEntry`]: resource("AllowDenyEntry", { schema: allowDenyEntryArguments }),
+    [`${MODULE}:AllowDenyEntry`]: resource("AllowDenyEntry", {
+      schema: allowDenyEntryArguments,
+      replacedBy: ["value", "entryType"],
+    }),
     [`${MODULE}:AllowDenyList`]: resource("AllowDenyList", ENTRIES),
-    [`${MODULE}:VipEmployee`]: resource("VipEmployee", { schema: vipEmployeeArguments }),
+    [`${MODULE}:VipEmployee`]: resource("VipEmployee", {
+      schema: vipEmployeeArguments,
+      replacedBy: ["email"],
+    }),
     [`${MODULE}:VipList`]: resource("VipList", MEMBERS),
   };
   const functions = Object.entries(definitions).map(([name, one]) => [
@@ -69,6 +87,7 @@ export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
     dataFunction(name, one),
   ]);
   const { version, description, license, keywords } = manifest;
+  const repository = repositoryOf(manifest);
   const configuration = providerArguments(words);
   return {
     name: "email-security",
@@ -77,6 +96,12 @@ export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
     description,
     keywords: [...new Set([...keywords, "category/utility", "kind/native"])],
     license,
+    homepage: repository.url,
+    repository: repository.url,
+    publisher: repository.owner,
+    logoUrl: `https://raw.githubusercontent.com/${repository.path}/main/docs/public/logo.png`,
+    // By which a program that names no place of the plugin has it downloaded: from the releases there.
+    pluginDownloadURL: `github://api.github.com/${repository.path}`,
     // The Go SDK is a module with a go.mod of its own only where packing is supported.
     meta: { moduleFormat: "(.*)", supportPack: true },
     config: { variables: configuration },
@@ -89,26 +114,39 @@ export function packageSchema(words: Words, manifest: Manifest): PackageSpec {
     resources,
     functions: Object.fromEntries(functions),
     types: types.named,
-    language: languages(description),
+    language: languages(description, repository),
   };
 
-  /** A resource by its class and the schema of its arguments; of a list also which argument holds its content. */
+  /**
+   * A resource by its class and the schema of its arguments; of a list also which argument holds its content, and of one thing
+   * which of them make it another.
+   */
   function resource(
     name: string,
-    checked: { readonly schema: z.ZodObject; readonly property?: string },
+    checked: {
+      readonly schema: z.ZodObject;
+      readonly property?: string;
+      readonly replacedBy?: readonly string[];
+    },
   ): ResourceSpec {
-    const { schema, property: content } = checked;
+    const { schema, property: content, replacedBy = [] } = checked;
     const { properties, required = [] } = types.propertiesOf(
       content === undefined ? schema : without(schema, content),
       "arguments",
     );
+    const { text } = wordsOf(words, name);
+    const example = examples[name];
     return {
-      description: wordsOf(words, name).text,
+      // A new resource has none until `npm run sdks` has made one of its schema.
+      description: example === undefined ? text : `${text}\n\n${example}`,
       ...outputs(words, name),
-      inputProperties: described(
-        words,
-        `${name}Args`,
-        content === undefined ? properties : { [content]: KEYED, ...properties },
+      inputProperties: sayingWhatReplaces(
+        described(
+          words,
+          `${name}Args`,
+          content === undefined ? properties : { [content]: KEYED, ...properties },
+        ),
+        replacedBy,
       ),
       requiredInputs: content === undefined ? required : [content, ...required],
     };
@@ -147,16 +185,34 @@ const PROVIDER: Readonly<Record<string, TypeSpec & { readonly secret?: boolean }
   ownDomains: { type: "array", items: { type: "string" } },
 };
 
-/** What each generator of SDKs is told. The Node.js one becomes a part of this package. */
-function languages(description: string): Readonly<Record<string, unknown>> {
-  const go = "github.com/pulumi-email-security/pulumi-email-security/sdk/go";
+/** Where the sources are and releases are made, which the names and addresses of all that is published follow from. */
+interface Repository {
+  readonly url: string;
+  readonly owner: string;
+  /** The owner's name and its own, `owner/name`. */
+  readonly path: string;
+}
+
+function repositoryOf({ repository }: Manifest): Repository {
+  const [, path, owner] = /^git\+https:\/\/github\.com\/(([\w-]+)\/[\w.-]+)\.git$/.exec(repository.url) ?? [];
+  if (path === undefined || owner === undefined) {
+    throw new Error(
+      `${repository.url} is no repository of GitHub's: write git+https://github.com/OWNER/NAME.git`,
+    );
+  }
+  return { url: `https://github.com/${path}`, owner, path };
+}
+
+/** What each generator of SDKs is told. */
+function languages(description: string, repository: Repository): Readonly<Record<string, unknown>> {
+  const go = `github.com/${repository.path}/sdk/go`;
   return {
     nodejs: {
-      // What `pulumi import` writes imports this: by the package's own name it would declare dynamic resources.
-      packageName: "pulumi-email-security/native",
+      // Not the name of the package with the dynamic resources: what a program imports by that is another front.
+      packageName: "pulumi-email-security-native",
       packageDescription: description,
       respectSchemaVersion: true,
-      dependencies: { "@pulumi/pulumi": ">=3.250.0 <4" },
+      dependencies: { "@pulumi/pulumi": "^3.142.0" },
     },
     python: {
       packageName: "pulumi_email_security",
@@ -173,11 +229,37 @@ function languages(description: string): Readonly<Record<string, unknown>> {
       generateResourceContainerTypes: true,
       respectSchemaVersion: true,
     },
+    // Named for the owner, to whom the registries of .NET and Java bind such names; those that begin with Pulumi's are Pulumi's.
+    csharp: {
+      rootNamespace: pascalCase(repository.owner),
+      respectSchemaVersion: true,
+    },
+    java: {
+      basePackage: `io.github.${repository.owner.replaceAll("-", "")}`,
+      // The pom.xml is written beside what is generated, with the group that Maven Central knows the owner by.
+      buildFiles: "none",
+    },
   };
 }
 
 function providerArguments(words: Words): Record<string, PropertySpec> {
   return described(words, "ProviderArgs", PROVIDER);
+}
+
+/**
+ * Only told, and not demanded of the engine, which would compare the texts: the plugin compares what they mean, and replaces
+ * nothing for another way of writing the same.
+ */
+function sayingWhatReplaces(
+  properties: Record<string, PropertySpec>,
+  replacedBy: readonly string[],
+): Record<string, PropertySpec> {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => [
+      name,
+      replacedBy.includes(name) ? { ...property, willReplaceOnChanges: true } : property,
+    ]),
+  );
 }
 
 function described(

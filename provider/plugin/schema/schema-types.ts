@@ -21,6 +21,8 @@ export interface TypeSpec {
 export interface PropertySpec extends TypeSpec {
   readonly description?: string;
   readonly secret?: boolean;
+  /** Whether a change of it makes another thing of a resource. */
+  readonly willReplaceOnChanges?: boolean;
 }
 
 /** An object, as the arguments or the answer of a function, or as a named type. */
@@ -158,6 +160,6 @@ export class SchemaTypes {
 const PLAIN = ["string", "integer", "number", "boolean"];
 
 /** `email_address` as SDKs name a value of it: `EmailAddress`. */
-function pascalCase(value: string): string {
-  return value.replace(/(?:^|_)([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+export function pascalCase(value: string): string {
+  return value.replace(/(?:^|[_-])([a-z])/g, (_match, letter: string) => letter.toUpperCase());
 }

@@ -13,6 +13,34 @@ import (
 )
 
 // One entry of the tenant's allow/deny list (reference, section "Allow/deny list").
+//
+// ## Example Usage
+// ### A look-alike of the own domain is denied
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-email-security/pulumi-email-security/sdk/go/emailsecurity"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			_, err := emailsecurity.NewAllowDenyEntry(ctx, "lookAlike", &emailsecurity.AllowDenyEntryArgs{
+//				List:    emailsecurity.EntryListDeny,
+//				Value:   pulumi.String("acme-login.example"),
+//				Comment: pulumi.String("Look-alike of our own domain, INC-1042"),
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			return nil
+//		})
+//	}
+//
+// ```
 type AllowDenyEntry struct {
 	pulumi.CustomResourceState
 

@@ -13,6 +13,36 @@ import (
 )
 
 // A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Right for more than some tens of entries.
+//
+// ## Example Usage
+// ### What one team adds, beside what others do
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-email-security/pulumi-email-security/sdk/go/emailsecurity"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			_, err := emailsecurity.NewAllowDenyList(ctx, "blocklist", &emailsecurity.AllowDenyListArgs{
+//				Entries: pulumi.StringMap{
+//					"trade-fair.example": pulumi.String("allow: Exhibitor portal, until the fair in May"),
+//					"acme-login.example": pulumi.String("deny: Look-alike of our own domain, INC-1042"),
+//					"192.0.2.66":         pulumi.String("deny: Bulletproof hoster, INC-1051"),
+//				},
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			return nil
+//		})
+//	}
+//
+// ```
 type AllowDenyList struct {
 	pulumi.CustomResourceState
 

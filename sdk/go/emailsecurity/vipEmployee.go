@@ -13,6 +13,33 @@ import (
 )
 
 // One VIP employee of the tenant (reference, section "VIP employees").
+//
+// ## Example Usage
+// ### Who releases payments is a VIP
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-email-security/pulumi-email-security/sdk/go/emailsecurity"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			_, err := emailsecurity.NewVipEmployee(ctx, "treasury", &emailsecurity.VipEmployeeArgs{
+//				Email:   pulumi.String("lena.hartmann@acme.example"),
+//				Comment: pulumi.String("Releases payments; often impersonated"),
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			return nil
+//		})
+//	}
+//
+// ```
 type VipEmployee struct {
 	pulumi.CustomResourceState
 

@@ -13,6 +13,35 @@ import (
 )
 
 // A whole VIP list, or one team's part of it, in one resource (reference, section "VIP employees").
+//
+// ## Example Usage
+// ### Those whom detection misses, each with a comment
+// ```go
+// package main
+//
+// import (
+//
+//	"github.com/pulumi-email-security/pulumi-email-security/sdk/go/emailsecurity"
+//	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+//
+// )
+//
+//	func main() {
+//		pulumi.Run(func(ctx *pulumi.Context) error {
+//			_, err := emailsecurity.NewVipList(ctx, "assistants", &emailsecurity.VipListArgs{
+//				Members: pulumi.StringMap{
+//					"lena.hartmann@acme.example": pulumi.String("Releases payments; often impersonated"),
+//					"marcus.bell@acme.example":   pulumi.String("Approves supplier bank changes"),
+//				},
+//			})
+//			if err != nil {
+//				return err
+//			}
+//			return nil
+//		})
+//	}
+//
+// ```
 type VipList struct {
 	pulumi.CustomResourceState
 

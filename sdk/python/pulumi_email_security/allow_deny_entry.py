@@ -153,6 +153,19 @@ class AllowDenyEntry(pulumi.CustomResource):
         """
         One entry of the tenant's allow/deny list (reference, section "Allow/deny list").
 
+        ## Example Usage
+        ### A look-alike of the own domain is denied
+        ```python
+        import pulumi
+        import pulumi_email_security as email_security
+
+        look_alike = email_security.AllowDenyEntry("lookAlike",
+            list=email_security.EntryList.DENY,
+            value="acme-login.example",
+            comment="Look-alike of our own domain, INC-1042")
+        ```
+
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] accept_risk: Why an entry that is refused as risky is meant all the same: `"the fair's mail comes from there; until May"`. It shows in the preview and stands in the stack's state, and is never sent to the service.
@@ -171,6 +184,19 @@ class AllowDenyEntry(pulumi.CustomResource):
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
         One entry of the tenant's allow/deny list (reference, section "Allow/deny list").
+
+        ## Example Usage
+        ### A look-alike of the own domain is denied
+        ```python
+        import pulumi
+        import pulumi_email_security as email_security
+
+        look_alike = email_security.AllowDenyEntry("lookAlike",
+            list=email_security.EntryList.DENY,
+            value="acme-login.example",
+            comment="Look-alike of our own domain, INC-1042")
+        ```
+
 
         :param str resource_name: The name of the resource.
         :param AllowDenyEntryArgs args: The arguments to use to populate this resource's properties.

@@ -171,6 +171,20 @@ class AllowDenyList(pulumi.CustomResource):
         """
         A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Right for more than some tens of entries.
 
+        ## Example Usage
+        ### What one team adds, beside what others do
+        ```python
+        import pulumi
+        import pulumi_email_security as email_security
+
+        blocklist = email_security.AllowDenyList("blocklist", entries={
+            "trade-fair.example": "allow: Exhibitor portal, until the fair in May",
+            "acme-login.example": "deny: Look-alike of our own domain, INC-1042",
+            "192.0.2.66": "deny: Bulletproof hoster, INC-1051",
+        })
+        ```
+
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.bool] adopt: Take over entries of the same value that exist with other arguments, and change them to these. Default: false; each such entry is then an error that names it. One with the same arguments is taken over in any case.
@@ -190,6 +204,20 @@ class AllowDenyList(pulumi.CustomResource):
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
         A whole allow/deny list, or one team's part of it, in one resource (reference, section "Allow/deny list"). Right for more than some tens of entries.
+
+        ## Example Usage
+        ### What one team adds, beside what others do
+        ```python
+        import pulumi
+        import pulumi_email_security as email_security
+
+        blocklist = email_security.AllowDenyList("blocklist", entries={
+            "trade-fair.example": "allow: Exhibitor portal, until the fair in May",
+            "acme-login.example": "deny: Look-alike of our own domain, INC-1042",
+            "192.0.2.66": "deny: Bulletproof hoster, INC-1051",
+        })
+        ```
+
 
         :param str resource_name: The name of the resource.
         :param AllowDenyListArgs args: The arguments to use to populate this resource's properties.

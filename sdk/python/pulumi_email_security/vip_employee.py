@@ -86,6 +86,18 @@ class VipEmployee(pulumi.CustomResource):
         """
         One VIP employee of the tenant (reference, section "VIP employees").
 
+        ## Example Usage
+        ### Who releases payments is a VIP
+        ```python
+        import pulumi
+        import pulumi_email_security as email_security
+
+        treasury = email_security.VipEmployee("treasury",
+            email="lena.hartmann@acme.example",
+            comment="Releases payments; often impersonated")
+        ```
+
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.str] comment: Why this person is a VIP. An empty comment is the same as none.
@@ -100,6 +112,18 @@ class VipEmployee(pulumi.CustomResource):
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
         One VIP employee of the tenant (reference, section "VIP employees").
+
+        ## Example Usage
+        ### Who releases payments is a VIP
+        ```python
+        import pulumi
+        import pulumi_email_security as email_security
+
+        treasury = email_security.VipEmployee("treasury",
+            email="lena.hartmann@acme.example",
+            comment="Releases payments; often impersonated")
+        ```
+
 
         :param str resource_name: The name of the resource.
         :param VipEmployeeArgs args: The arguments to use to populate this resource's properties.

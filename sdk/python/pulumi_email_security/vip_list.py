@@ -171,6 +171,19 @@ class VipList(pulumi.CustomResource):
         """
         A whole VIP list, or one team's part of it, in one resource (reference, section "VIP employees").
 
+        ## Example Usage
+        ### Those whom detection misses, each with a comment
+        ```python
+        import pulumi
+        import pulumi_email_security as email_security
+
+        assistants = email_security.VipList("assistants", members={
+            "lena.hartmann@acme.example": "Releases payments; often impersonated",
+            "marcus.bell@acme.example": "Approves supplier bank changes",
+        })
+        ```
+
+
         :param str resource_name: The name of the resource.
         :param pulumi.ResourceOptions opts: Options for the resource.
         :param pulumi.Input[_builtins.int] confirm_removals: The exact number of removals that was looked at and is meant: lets one run go beyond the limits, once.
@@ -190,6 +203,19 @@ class VipList(pulumi.CustomResource):
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
         A whole VIP list, or one team's part of it, in one resource (reference, section "VIP employees").
+
+        ## Example Usage
+        ### Those whom detection misses, each with a comment
+        ```python
+        import pulumi
+        import pulumi_email_security as email_security
+
+        assistants = email_security.VipList("assistants", members={
+            "lena.hartmann@acme.example": "Releases payments; often impersonated",
+            "marcus.bell@acme.example": "Approves supplier bank changes",
+        })
+        ```
+
 
         :param str resource_name: The name of the resource.
         :param VipListArgs args: The arguments to use to populate this resource's properties.

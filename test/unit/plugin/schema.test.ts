@@ -1,8 +1,11 @@
+import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import manifest from "../../../provider/package.json";
 import { packageSchema } from "../../../provider/plugin/schema/package-schema";
 import type { Words } from "../../../provider/plugin/schema/words";
 import { definitions } from "../../../provider/resources/functions/definitions";
+import { allowDenyEntry } from "../../../provider/resources/lifecycle/allow-deny-entry";
+import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
 import {
   allowDenyEntryArguments,
   checkAllowDenyEntry,
@@ -17,10 +20,13 @@ import {
   MEMBERS,
   vipListArguments,
 } from "../../../provider/settings/list-arguments";
+import { schemaExamples } from "../../../scripts/build-plugin.mjs";
 import { pluginWords } from "../../../scripts/plugin-words.mjs";
+import native from "../../../sdk/nodejs/package.json";
 
 const words = pluginWords("provider");
-const schema = packageSchema(words, manifest);
+const examples = schemaExamples("provider");
+const schema = packageSchema(words, manifest, examples);
 
 /** What each resource is checked by. */
 const RESOURCES: [
@@ -48,7 +54,7 @@ it.each(RESOURCES)(
 it("says the JSDoc's words of every argument and every output, in one form of text", () => {
   for (const [name] of RESOURCES) {
     const resource = schema.resources[`email-security:index:${name}`];
-    expect(resource?.description).toBe(words[name]?.text);
+    expect(resource?.description).toBe(`${words[name]?.text}\n\n${examples[name]}`);
     for (const [property, { description }] of Object.entries(resource?.properties ?? {})) {
       expect(description).toBe(words[name]?.members[property]?.text);
     }
@@ -160,11 +166,54 @@ it.each<[what: string, words: () => Words, message: string]>([
     "getThreats has no JSDoc, which the schema would say of it.",
   ],
 ])("%s ends the build", (_what, told, message) => {
-  expect(() => packageSchema(told(), manifest)).toThrow(message);
+  expect(() => packageSchema(told(), manifest, examples)).toThrow(message);
 });
 
-it("names the module that a program which Pulumi writes imports: the native one, not that of dynamic resources", () => {
+it("is for a package of another name than that with the dynamic resources, which does not bring it along", () => {
   const { packageName } = schema.language["nodejs"] as { packageName: string };
-  const path = packageName.replace(manifest.name, ".");
-  expect(manifest.exports).toHaveProperty([path, "default"], "./dist/native/index.js");
+  expect(packageName).toBe(native.name);
+  expect(packageName).not.toBe(manifest.name);
+  // The engine would try to download the plugin for programs that don't use it.
+  const { dependencies, peerDependencies } = manifest;
+  expect(Object.keys({ ...dependencies, ...peerDependencies })).not.toContain(packageName);
+});
+
+it.each([
+  ["AllowDenyEntry", allowDenyEntry],
+  ["VipEmployee", vipEmployee],
+] as const)("says of %s what replaces it, as its comparison does", (name, { diff }) => {
+  const { inputProperties = {} } = schema.resources[`email-security:index:${name}`] ?? {};
+  const properties = Object.keys(inputProperties);
+  const each = (text: string) => Object.fromEntries(properties.map((property) => [property, text]));
+  const changes = diff(each("one.example") as never, each("other.example") as never);
+  const replaced = changes.filter(({ replace }) => replace).map(({ property }) => property);
+  const told = properties.filter((property) => inputProperties[property]?.willReplaceOnChanges);
+  expect(told.sort()).toEqual(replaced.sort());
+  expect(told).not.toEqual([]);
+});
+
+it("says where it comes from, by the one place that names the repository", () => {
+  const moved = { ...manifest, repository: { url: "git+https://github.com/acme-corp/mail.git" } };
+  const { homepage, publisher, pluginDownloadURL, logoUrl, language } = packageSchema(words, moved, examples);
+  expect({ homepage, publisher, pluginDownloadURL }).toEqual({
+    homepage: "https://github.com/acme-corp/mail",
+    publisher: "acme-corp",
+    pluginDownloadURL: "github://api.github.com/acme-corp/mail",
+  });
+  expect(language).toMatchObject({
+    go: { modulePath: "github.com/acme-corp/mail/sdk/go" },
+    csharp: { rootNamespace: "AcmeCorp" },
+    java: { basePackage: "io.github.acmecorp" },
+  });
+  const logo = readFileSync(logoUrl.replace(/^.*\/main\//, ""));
+  // Its width and its height.
+  expect([logo.readUInt32BE(16), logo.readUInt32BE(20)]).toEqual([100, 100]);
+  expect(() => packageSchema(words, { ...moved, repository: { url: "acme-corp/mail" } }, examples)).toThrow(
+    "git+https://github.com/OWNER/NAME.git",
+  );
+});
+
+it("is committed where registries look for it; else run `npm run sdks`", () => {
+  const committed = readFileSync("provider/cmd/pulumi-resource-email-security/schema.json", "utf8");
+  expect(JSON.parse(committed)).toEqual(schema);
 });

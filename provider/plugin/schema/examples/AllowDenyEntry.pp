@@ -1,0 +1,6 @@
+# A look-alike of the own domain is denied
+resource "lookAlike" "email-security:index:AllowDenyEntry" {
+  list    = "deny"
+  value   = "acme-login.example"
+  comment = "Look-alike of our own domain, INC-1042"
+}

@@ -1,0 +1,8 @@
+# What one team adds, beside what others do
+resource "blocklist" "email-security:index:AllowDenyList" {
+  entries = {
+    "trade-fair.example" = "allow: Exhibitor portal, until the fair in May"
+    "acme-login.example" = "deny: Look-alike of our own domain, INC-1042"
+    "192.0.2.66"         = "deny: Bulletproof hoster, INC-1051"
+  }
+}

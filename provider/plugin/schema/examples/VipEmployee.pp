@@ -1,0 +1,5 @@
+# Who releases payments is a VIP
+resource "treasury" "email-security:index:VipEmployee" {
+  email   = "lena.hartmann@acme.example"
+  comment = "Releases payments; often impersonated"
+}

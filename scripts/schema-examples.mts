@@ -1,0 +1,62 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { basename, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { sdkGenerator } from "#scripts/generate-sdks";
+
+const run = promisify(execFile);
+
+/**
+ * The languages of an example: what Pulumi's generator of its programs is called, and what a registry has its block's fence say,
+ * by which the generator of an SDK finds those that are for it.
+ */
+const LANGUAGES = {
+  nodejs: "typescript",
+  python: "python",
+  go: "go",
+  dotnet: "csharp",
+  java: "java",
+  yaml: "yaml",
+} as const;
+
+/**
+ * The example of each resource for the schema's descriptions, in each language and in the form that registries show: by the name
+ * of the resource, as Markdown. Written once, in Pulumi's own language for that (`.pp`); the first line is its title.
+ *
+ * @param folder where they are written
+ */
+export async function schemaExamples(schemaFile: string, folder: string): Promise<Record<string, string>> {
+  const generator = await sdkGenerator();
+  const scratch = await mkdtemp(join(tmpdir(), "email-security-examples-"));
+  try {
+    const examples: Record<string, string> = {};
+    for (const file of (await readdir(folder)).filter((name) => name.endsWith(".pp"))) {
+      const [title = "", ...program] = (await readFile(join(folder, file), "utf8")).split("\n");
+      await writeFile(join(scratch, file), program.join("\n"));
+      const args = ["programs", resolve(schemaFile), join(scratch, file), ...Object.keys(LANGUAGES)];
+      const { stdout } = await run(generator, args);
+      const made = JSON.parse(stdout) as Record<string, Record<string, string>>;
+      examples[basename(file, ".pp")] = exampleUsage(title.replace(/^# /, ""), made);
+    }
+    return examples;
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+function exampleUsage(title: string, made: Record<string, Record<string, string>>): string {
+  const blocks = Object.entries(LANGUAGES).map(([language, fence]) => {
+    const [text = ""] = Object.values(made[language] ?? {});
+    return `\`\`\`${fence}\n${text.trim()}\n\`\`\`\n`;
+  });
+  return `{{% examples %}}
+## Example Usage
+
+{{% example %}}
+### ${title}
+
+${blocks.join("")}{{% /example %}}
+{{% /examples %}}
+`;
+}

@@ -1,0 +1,251 @@
+import { appendFile, copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What the generators don't write of a package, so that it can be published as it is; what they are made from says it. */
+
+/** The part of the plugin's schema that is about the package. */
+interface PackageSchema {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly license: string;
+  readonly repository: string;
+  readonly publisher: string;
+  readonly pluginDownloadURL: string;
+  readonly language: {
+    readonly nodejs: { readonly packageName: string };
+    readonly python: { readonly packageName: string };
+    readonly go: { readonly modulePath: string; readonly rootPackageName: string };
+    readonly csharp: { readonly rootNamespace: string };
+    readonly java: { readonly basePackage: string };
+  };
+}
+
+/**
+ * Completes the SDKs that were generated.
+ *
+ * @param folder has one of each language.
+ */
+export async function completeSdks(schemaFile: string, folder: string): Promise<void> {
+  const schema = JSON.parse(await readFile(schemaFile, "utf8")) as PackageSchema;
+  const readmes = readmesOf(schema);
+  for (const [language, text] of Object.entries(readmes)) {
+    await writeFile(join(folder, language, "README.md"), text);
+    await copyFile("LICENSE", join(folder, language, "LICENSE"));
+  }
+  // Where it is read in an installed package, too.
+  await writeFile(join(folder, "python", schema.language.python.packageName, "README.md"), readmes.python);
+  await writeManifest(join(folder, "nodejs", "package.json"), schema);
+  await refuseUnknownNames(join(folder, "nodejs"));
+  await writeJavaProject(join(folder, "java"), schema);
+}
+
+// Node.js
+
+/**
+ * The package holds what scripts/native-sdk.mts compiles. It tells the engine of the plugin, and so is no dependency of the
+ * package with the dynamic resources: the engine would try a download for programs that need no plugin.
+ */
+async function writeManifest(file: string, schema: PackageSchema): Promise<void> {
+  const generated = JSON.parse(await readFile(file, "utf8")) as Record<string, unknown>;
+  const { scripts: _scripts, devDependencies: _devDependencies, homepage: _homepage, ...rest } = generated;
+  const entry = { types: "./bin/native/index.d.ts", default: "./bin/native/index.js" };
+  const manifest = {
+    ...rest,
+    repository: { type: "git", url: `git+${schema.repository}.git`, directory: "sdk/nodejs" },
+    type: "commonjs",
+    main: entry.default,
+    types: entry.types,
+    exports: { ".": entry, "./package.json": "./package.json" },
+    files: ["bin"],
+    engines: { node: ">=20" },
+  };
+  await writeFile(file, `${JSON.stringify(manifest, undefined, 2)}\n`);
+}
+
+/** Where the arguments begin to be taken, in a class and in a function. */
+const TAKING = /^( +)(?:let resourceInputs: pulumi\.Inputs = \{\};|opts = .*opts \|\| \{\}\);)$/gm;
+
+/**
+ * The SDK for Node.js passes over what is no argument, which in a program without types is a slip, and no plugin sees. So its
+ * classes and functions are made to ask, before they take what they know.
+ */
+async function refuseUnknownNames(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.endsWith(".ts")) continue;
+    const file = join(folder, name);
+    const text = await readFile(file, "utf8");
+    const known = [
+      ...new Set([...text.matchAll(/\bargs\??\.(\w+)/g)].map(([, argument]) => argument)),
+    ].sort();
+    if (known.length === 0) continue;
+    const [, what] = /^export (?:class|function) (\w+)/m.exec(text) ?? [];
+    const asking = text.replace(
+      TAKING,
+      (taking, indent: string) =>
+        `${indent}utilities.refuseUnknownNames(${JSON.stringify(what)}, args, ${JSON.stringify(known)});\n${taking}`,
+    );
+    if (asking === text) throw new Error(`${file} takes arguments in another way than is known.`);
+    await writeFile(file, asking);
+  }
+  await appendFile(join(folder, "utilities.ts"), ASKING);
+}
+
+const ASKING = `
+/** @internal */
+export function refuseUnknownNames(what: string, args: any, known: string[]): void {
+    // In the package, beside this SDK.
+    require("../resources/known-names").refuseUnknownNames(what, args, known);
+}
+`;
+
+// Java
+
+/** The version of Pulumi's package for Java that the SDK is compiled with. */
+const PULUMI_FOR_JAVA = "1.20.0";
+
+/** The group that Maven Central gives to an owner at GitHub. */
+function javaGroup({ publisher }: PackageSchema): string {
+  return `io.github.${publisher}`;
+}
+
+/** A project for Maven, since Gradle and its plug-ins are in no registry of packages; and what the engine reads of the plugin. */
+async function writeJavaProject(folder: string, schema: PackageSchema): Promise<void> {
+  const { name, version, description, license, repository, publisher, pluginDownloadURL, language } = schema;
+  const resources = join(folder, "src/main/resources", ...language.java.basePackage.split("."), name);
+  await mkdir(resources, { recursive: true });
+  const plugin = { resource: true, name, version, server: pluginDownloadURL };
+  await writeFile(join(resources, "plugin.json"), `${JSON.stringify(plugin, undefined, 2)}\n`);
+  await writeFile(join(folder, ".gitignore"), "target/\n");
+  const pom = `<?xml version="1.0" encoding="UTF-8"?>
+<project xmlns="http://maven.apache.org/POM/4.0.0" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"
+         xsi:schemaLocation="http://maven.apache.org/POM/4.0.0 https://maven.apache.org/xsd/maven-4.0.0.xsd">
+  <modelVersion>4.0.0</modelVersion>
+
+  <groupId>${javaGroup(schema)}</groupId>
+  <artifactId>${name}</artifactId>
+  <version>${version}</version>
+  <packaging>jar</packaging>
+
+  <name>${publisher}</name>
+  <description>${description}</description>
+  <url>${repository}</url>
+  <licenses>
+    <license>
+      <name>${license}</name>
+      <url>${repository}/blob/main/LICENSE</url>
+    </license>
+  </licenses>
+  <developers>
+    <developer>
+      <id>${publisher}</id>
+      <url>${repository}</url>
+    </developer>
+  </developers>
+  <scm>
+    <connection>scm:git:${repository}.git</connection>
+    <url>${repository}</url>
+  </scm>
+
+  <properties>
+    <maven.compiler.release>11</maven.compiler.release>
+    <project.build.sourceEncoding>UTF-8</project.build.sourceEncoding>
+  </properties>
+
+  <dependencies>
+    <dependency>
+      <groupId>com.pulumi</groupId>
+      <artifactId>pulumi</artifactId>
+      <version>${PULUMI_FOR_JAVA}</version>
+    </dependency>
+    <dependency>
+      <groupId>com.google.code.findbugs</groupId>
+      <artifactId>jsr305</artifactId>
+      <version>3.0.2</version>
+    </dependency>
+  </dependencies>
+</project>
+`;
+  await writeFile(join(folder, "pom.xml"), pom);
+}
+
+// Readmes
+
+function readmesOf(schema: PackageSchema) {
+  const { name, version, description, repository, language } = schema;
+  const { nodejs, python, go, csharp, java } = language;
+  const docs = `${repository}/blob/main/docs`;
+  const readme = (install: string, program: string): string => `# ${schema.name}
+
+${description}.
+
+${install}
+
+${program}
+
+Pulumi downloads the plugin of the same version by itself. Where it shall not, \`npm install pulumi-email-security\` and two lines in
+\`Pulumi.yaml\` have the plugin from npm: see [installation and configuration](${docs}/installation-configuration.md), which also
+says where the tenant's address and key come from. The plugin needs a \`node\` on PATH, 22.19 or later.
+
+More: [the native plugin](${docs}/reference/native-plugin.md), [its resources](${docs}/reference/resources.md) and
+[functions](${docs}/reference/functions.md).
+`;
+  const fence = (kind: string, text: string): string => `\`\`\`${kind}\n${text}\n\`\`\``;
+  return {
+    nodejs: readme(
+      fence("sh", `npm install ${nodejs.packageName}`),
+      fence(
+        "ts",
+        `import { AllowDenyList } from "${nodejs.packageName}";
+
+new AllowDenyList("blocklist", { entries: { "evil.example": "deny: INC-7" } });`,
+      ),
+    ),
+    python: readme(
+      fence("sh", `pip install ${python.packageName.replaceAll("_", "-")}`),
+      fence(
+        "python",
+        `import ${python.packageName} as email_security
+
+email_security.AllowDenyList("blocklist", entries={"evil.example": "deny: INC-7"})`,
+      ),
+    ),
+    go: readme(
+      fence("sh", `go get ${go.modulePath}`),
+      fence(
+        "go",
+        `_, err := ${go.rootPackageName}.NewAllowDenyList(ctx, "blocklist", &${go.rootPackageName}.AllowDenyListArgs{
+	Entries: pulumi.StringMap{"evil.example": pulumi.String("deny: INC-7")},
+})`,
+      ),
+    ),
+    dotnet: readme(
+      fence("sh", `dotnet add package ${csharp.rootNamespace}.EmailSecurity`),
+      fence(
+        "csharp",
+        `using ${csharp.rootNamespace}.EmailSecurity;
+
+new AllowDenyList("blocklist", new() { Entries = { ["evil.example"] = "deny: INC-7" } });`,
+      ),
+    ),
+    java: readme(
+      fence(
+        "xml",
+        `<dependency>
+  <groupId>${javaGroup(schema)}</groupId>
+  <artifactId>${name}</artifactId>
+  <version>${version}</version>
+</dependency>`,
+      ),
+      fence(
+        "java",
+        `import ${java.basePackage}.emailsecurity.AllowDenyList;
+import ${java.basePackage}.emailsecurity.AllowDenyListArgs;
+
+new AllowDenyList("blocklist", AllowDenyListArgs.builder()
+    .entries(Map.of("evil.example", "deny: INC-7"))
+    .build());`,
+      ),
+    ),
+  };
+}
