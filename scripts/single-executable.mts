@@ -1,0 +1,64 @@
+import { execFile } from "node:child_process";
+import { chmod, copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { type Platform, placeNode, thisPlatform } from "#scripts/node-programs";
+import { signAdHoc } from "./mac-signature.mts";
+
+const run = promisify(execFile);
+const POSTJECT = createRequire(import.meta.url).resolve("postject/dist/cli.js");
+
+/** By which a Node.js knows that it has a program within; the same for all of them. */
+const FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2";
+
+/** No snapshot and no code of V8's, which are of one platform and differ from time to time. */
+const CONFIGURATION = {
+  main: "main.js",
+  output: "blob",
+  disableExperimentalSEAWarning: true,
+  useSnapshot: false,
+  useCodeCache: false,
+};
+
+/**
+ * Makes one program of a script and Node.js, which needs no `node` on the machine that it runs on.
+ *
+ * @param script a program that needs no other files; it may begin with a line for the shell
+ * @param name what a signature calls it
+ */
+export async function singleExecutable(script: Buffer, name: string, platform: Platform): Promise<Buffer> {
+  const folder = await mkdtemp(join(tmpdir(), "email-security-single-"));
+  try {
+    await writeFile(join(folder, "main.js"), script.toString("utf8").replace(/^#!.*\n/, ""));
+    await writeFile(join(folder, "sea-config.json"), JSON.stringify(CONFIGURATION));
+    // The Node.js that is to run it is of the version that prepares it.
+    const preparing = await placeNode(thisPlatform(), folder);
+    await chmod(preparing, 0o755);
+    await run(preparing, ["--experimental-sea-config", "sea-config.json"], { cwd: folder });
+
+    const program = join(folder, name);
+    if (platform === thisPlatform()) await copyFile(preparing, program);
+    else await copyFile(await placeNode(platform, folder), program);
+    const segment = ["--macho-segment-name", "NODE_SEA"];
+    await run(process.execPath, [
+      POSTJECT,
+      program,
+      "NODE_SEA_BLOB",
+      join(folder, "blob"),
+      "--sentinel-fuse",
+      FUSE,
+      ...(isMac(platform) ? segment : []),
+    ]);
+    const made = await readFile(program);
+    // What signature it had is gone, and was not of this program.
+    return isMac(platform) ? signAdHoc(made, name) : made;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function isMac(platform: Platform): boolean {
+  return platform.startsWith("darwin-");
+}

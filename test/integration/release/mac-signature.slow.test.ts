@@ -1,0 +1,62 @@
+import { execFile, spawnSync } from "node:child_process";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { signAdHoc } from "#scripts/mac-signature";
+import { EmptyFolder } from "../../support/packed-package";
+
+const missing =
+  spawnSync("go", ["version"]).status === 0 ? undefined : "there is no Go, which makes what is compared";
+
+it.skipIf(missing)(
+  `signs a program for macOS as Go's linker does${missing ? ` (skipped: ${missing})` : ""}`,
+  async () => {
+    await using folder = await EmptyFolder.create();
+    const signed = await programOfGo(folder.path);
+    const { unsigned, linkEdit, signatureAt } = withoutSignature(signed);
+
+    const again = signAdHoc(unsigned, "a.out");
+
+    // Go leaves the size of the segment in memory as it is, where others make it whole pages; it is on the first page.
+    const digests = signatureAt + 20 + 88 + "a.out\0".length;
+    expect(again.readBigUInt64LE(linkEdit + 32) % 0x4000n).toBe(0n);
+    for (const program of [signed, again]) {
+      program.fill(0, linkEdit + 32, linkEdit + 40);
+      program.fill(0, digests, digests + 32);
+    }
+    expect(again.equals(signed)).toBe(true);
+    expect(() => signAdHoc(signed, "a.out")).toThrow("signed already");
+  },
+);
+
+/** A program for macOS on arm64, whose linker has signed it. */
+async function programOfGo(folder: string): Promise<Buffer> {
+  await writeFile(join(folder, "go.mod"), "module program\n\ngo 1.21\n");
+  await writeFile(join(folder, "main.go"), "package main\n\nfunc main() {}\n");
+  await promisify(execFile)("go", ["build", "-trimpath", "-o", "program", "."], {
+    cwd: folder,
+    env: { ...process.env, CGO_ENABLED: "0", GOFLAGS: "", GOWORK: "off", GOOS: "darwin", GOARCH: "arm64" },
+  });
+  return await readFile(join(folder, "program"));
+}
+
+function withoutSignature(signed: Buffer): { unsigned: Buffer; linkEdit: number; signatureAt: number } {
+  let linkEdit = 0;
+  let last = 0;
+  let at = 32;
+  for (let left = signed.readUInt32LE(16); left > 0; left--) {
+    if (signed.toString("latin1", at + 8, at + 18) === "__LINKEDIT") linkEdit = at;
+    last = at;
+    at += signed.readUInt32LE(at + 4);
+  }
+  expect(signed.readUInt32LE(last)).toBe(0x1d);
+  const signatureAt = signed.readUInt32LE(last + 8);
+  const unsigned = Buffer.from(signed.subarray(0, signatureAt));
+  unsigned.fill(0, last, last + 16);
+  unsigned.writeUInt32LE(unsigned.readUInt32LE(16) - 1, 16);
+  unsigned.writeUInt32LE(unsigned.readUInt32LE(20) - 16, 20);
+  const start = signed.readBigUInt64LE(linkEdit + 40);
+  unsigned.writeBigUInt64LE(BigInt(signatureAt) - start, linkEdit + 48);
+  return { unsigned, linkEdit, signatureAt };
+}
