@@ -1,0 +1,102 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import manifest from "../../provider/package.json";
+import type { RolloutReport } from "../../provider/rollout/report/rollout-report";
+import type { Sandbox } from "../../provider/sandbox";
+import type { CommandRun } from "../support/command-line";
+import type { EngineProject } from "../support/engine-project";
+import { COMMENT, FRONTS, KeptRelease, keptReleases, leaveAll } from "../support/kept-release";
+
+/*
+ * A user who upgrades. What each release leaves behind is kept in test/fixtures/releases, for all later ones to go on with.
+ */
+
+it.runIf(process.env["EMAIL_SECURITY_TEST_KEEP_RELEASE"])("keeps what this release leaves", async () => {
+  await using world = await KeptRelease.blank();
+  await leaveAll(world);
+  await world.keepAs(manifest.version);
+});
+
+describe.each(keptReleases())("what release %s has left", (release) => {
+  it.each(FRONTS)("is a stack of the %s front, which is read, changed and destroyed", async (front) => {
+    await using world = await KeptRelease.of(release);
+    const { sandbox } = world;
+    const project = await world.project(front);
+    await project.succeed("stack", "select", "dev");
+    const before = await heldInState(project);
+
+    await project.succeed("preview", "--expect-no-changes");
+    expect(sandbox.requests).toEqual([]);
+    await project.refresh("--expect-no-changes");
+    expect(writesOf(sandbox)).toEqual([]);
+    expect(await heldInState(project)).toEqual(before);
+
+    const program = await readFile(join(project.folder, "index.ts"), "utf8");
+    await project.write(program.replace(COMMENT, "closed"));
+    expect(await project.up()).toContain("~ 1 updated");
+    const [entry] = sandbox.allowDenyEntries(front).filter(({ value }) => value === "look-alike.example");
+    expect(entry?.comment).toBe("closed");
+    expect(writesOf(sandbox)).toEqual([`PATCH /api/v1/settings/allow_deny_entries/${entry?.id}`]);
+
+    await project.destroy();
+    expect(heldBy(sandbox, front)).toEqual([]);
+    expect(await heldInState(project)).toEqual([]);
+  });
+
+  it("is a repository of settings files, whose plans and rollouts are gone on with", async () => {
+    await using world = await KeptRelease.of(release);
+    const { sandbox } = world;
+    const { command } = await world.repository();
+    const newest = async (): Promise<RolloutReport> =>
+      JSON.parse((await command("rollout", "status", "--json")).stdout) as RolloutReport;
+
+    // What is declared is there, and the plan says so.
+    const t0 = await world.repository("t0");
+    const nothing = await t0.command("plan", "settings/t0.yaml", "--stack", "t0");
+    ended(0, nothing);
+    expect(nothing.output).toContain("+0 add  ~0 change  -0 remove  5 as declared");
+
+    // The journal knows the rollout that waits at its gate, and it is gone on with.
+    const waiting = await newest();
+    expect(waiting).toMatchObject({ state: "waiting", counts: { done: 1, pending: 1 } });
+    ended(0, await command("rollout", "continue"));
+    expect(await newest()).toMatchObject({ id: waiting.id, state: "done", counts: { done: 2 } });
+    const { stdout } = await command("rollout", "status", "--list");
+    expect(stdout.match(/\bdone\b/g)).toHaveLength(2);
+    expect(heldBy(sandbox, "t1")).toContain("deny evil1.example");
+    sandbox.clearRequests();
+    ended(0, await command("rollout", "--yes"));
+    expect(writesOf(sandbox)).toEqual([]);
+
+    // The plan that was reviewed is applied.
+    expect(heldBy(sandbox, "solo")).not.toContain("deny reviewed.example");
+    ended(0, await command("apply", "settings/solo.yaml", "--stack", "solo", "--plan", "plan.json", "--yes"));
+    expect(heldBy(sandbox, "solo")).toContain("deny reviewed.example");
+  });
+});
+
+function ended(code: number, run: CommandRun): void {
+  expect(run.code, run.output).toBe(code);
+}
+
+/** What the stack's state says of our resources, but for whose mailboxes the tenant has, which a refresh tells to all. */
+async function heldInState(project: EngineProject) {
+  const { resources } = await project.state();
+  return resources.map(({ urn, id, inputs, outputs: { people: _, ...outputs } = {} }) => {
+    return { urn, id, inputs, outputs };
+  });
+}
+
+/** All writes since the last call. */
+function writesOf(sandbox: Sandbox): string[] {
+  const writes = sandbox.requests.filter(({ method }) => method !== "GET");
+  sandbox.clearRequests();
+  return writes.map(({ method, path }) => `${method} ${path}`);
+}
+
+/** All that a tenant holds. */
+function heldBy(sandbox: Sandbox, tenant: string): string[] {
+  const entries = sandbox.allowDenyEntries(tenant).map(({ list, value }) => `${list} ${value}`);
+  return [...entries, ...sandbox.vips(tenant).map(({ email }) => email)].sort();
+}

@@ -1,0 +1,286 @@
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { cp, glob, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Sandbox, SandboxError, type SandboxOptions, startSandbox } from "../../provider/sandbox";
+import { type CommandLine, commandLine } from "./command-line";
+import { EngineProject, PLUGIN_LINES } from "./engine-project";
+
+/** What users of earlier releases have: a folder a release. */
+const RELEASES = resolve("test/fixtures/releases");
+
+/*
+ * State, journals and plans hold the service's address, and journals the place of the state: both are the same for ever. Who has the
+ * port, which is below those that systems give away by themselves, has the folder too.
+ */
+const PORT = 21_313;
+const FOLDER = "/tmp/email-security-kept-release";
+
+/** A tenant for each front, and those of a rollout and of one settings file. */
+const TENANTS = ["dynamic", "native", "second", "t0", "t1", "solo"] as const;
+
+export const FRONTS = ["dynamic", "native"] as const;
+export type Front = (typeof FRONTS)[number];
+
+/** The sandbox's own file. */
+const DATA = "sandbox.db";
+
+/** The comment that every program declares. */
+export const COMMENT = "INC-7";
+
+export function keptReleases(): readonly string[] {
+  return readdirSync(RELEASES).sort();
+}
+
+/**
+ * A user's machine, with a service: one project a front, whose stacks hold a resource of each kind; and a repository of settings
+ * files. A release is kept as what it leaves of that, and a later one has to go on with it.
+ */
+export class KeptRelease implements AsyncDisposable {
+  readonly sandbox: Sandbox;
+  readonly #data: string;
+  readonly #open: EngineProject[] = [];
+
+  private constructor(sandbox: Sandbox, data: string) {
+    this.sandbox = sandbox;
+    this.#data = data;
+  }
+
+  /** Goes on with what a release has left. */
+  static async of(release: string): Promise<KeptRelease> {
+    const data = join(await mkdtemp(join(tmpdir(), "email-security-")), DATA);
+    await cp(join(RELEASES, release, DATA), data);
+    const kept = await KeptRelease.#start(data);
+    await cp(join(RELEASES, release), FOLDER, { recursive: true });
+    return kept;
+  }
+
+  /** Begins with a service where nothing was ever declared. */
+  static async blank(): Promise<KeptRelease> {
+    const tenants = TENANTS.map((name) => ({
+      name,
+      keyLabels: { ci: "ci", console: "console" },
+      detectedAt: "2026-01-01T00:00:00Z",
+      employees: ["Yuki Sato", "Diego Santos"].map((fullName) => {
+        const email = `${fullName.toLowerCase().replace(" ", ".")}@${name}.example`;
+        return { email, fullName, jobTitle: "Payroll", department: "Finance" };
+      }),
+      manualVips: [],
+      exclusions: [],
+      entries: [],
+      threats: 0,
+    }));
+    const data = join(await mkdtemp(join(tmpdir(), "email-security-")), DATA);
+    return await KeptRelease.#start(data, { scenario: { name: "kept", tenants } });
+  }
+
+  static async #start(data: string, options: SandboxOptions = {}): Promise<KeptRelease> {
+    const sandbox = await patientSandbox({ ...options, data, port: PORT });
+    await rm(FOLDER, { recursive: true, force: true });
+    return new KeptRelease(sandbox, data);
+  }
+
+  /** The project of a front, with its stack `dev`. */
+  async project(front: Front): Promise<EngineProject> {
+    return await this.#engineIn(front);
+  }
+
+  async #engineIn(name: string): Promise<EngineProject> {
+    const project = await EngineProject.at(await this.#projectFolder(name), {
+      PULUMI_BACKEND_URL: `file://${join(FOLDER, name, ".state")}`,
+      PULUMI_NODEJS_TRANSPILE_ONLY: "true",
+    });
+    this.#open.push(project);
+    return project;
+  }
+
+  /** The repository of settings files, with the key of a tenant for what is about one. */
+  async repository(tenant: (typeof TENANTS)[number] = "solo"): Promise<Repository> {
+    const pulumi = await this.#engineIn("files");
+    return {
+      pulumi,
+      command: commandLine(pulumi.folder, {
+        ...pulumi.environment,
+        EMAIL_SECURITY_BASE_URL: this.sandbox.url,
+        EMAIL_SECURITY_API_KEY: keyOf(tenant),
+        T0_KEY: keyOf("t0"),
+        T1_KEY: keyOf("t1"),
+        EMAIL_SECURITY_KEY_VARIABLES: "T0_KEY,T1_KEY",
+      }),
+    };
+  }
+
+  async #projectFolder(name: string): Promise<string> {
+    const folder = join(FOLDER, name);
+    mkdirSync(join(folder, ".state"), { recursive: true });
+    const packages = join(folder, "node_modules");
+    if (!existsSync(packages)) await symlink(resolve("node_modules"), packages);
+    return folder;
+  }
+
+  /** Keeps all of it as what this release leaves, in the place of what was kept of it before. */
+  async keepAs(release: string): Promise<void> {
+    await this.sandbox.close();
+    const target = join(RELEASES, release);
+    rmSync(target, { recursive: true, force: true });
+    const isKept = (path: string): boolean =>
+      !/[\\/](node_modules|history|backups|locks|[^\\/]*\.(bak|attrs|lock))$/.test(path);
+    await cp(FOLDER, target, { recursive: true, filter: isKept });
+    await cp(this.#data, join(target, DATA));
+    // Where this repository and which machine it was is nobody's business.
+    for await (const file of glob("*/.state/.pulumi/stacks/*/*.json", { cwd: target })) {
+      const text = await readFile(join(target, file), "utf8");
+      const told = text.replaceAll(resolve("."), "/repository");
+      await writeFile(join(target, file), told.replaceAll(`"${hostname()}:`, '"machine:'));
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const project of this.#open) await project[Symbol.asyncDispose]();
+    await this.sandbox.close();
+    for (const folder of [FOLDER, dirname(this.#data)]) {
+      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    }
+  }
+}
+
+/** A repository of settings files. */
+export interface Repository {
+  /** The engine in it. */
+  readonly pulumi: EngineProject;
+  /** Our command in it. */
+  readonly command: CommandLine;
+}
+
+function keyOf(tenant: (typeof TENANTS)[number]): string {
+  return `sandbox-${tenant}-ci`;
+}
+
+/** Another checkout of this repository may be at the same test: there is one such port on a machine. */
+async function patientSandbox(options: SandboxOptions): Promise<Sandbox> {
+  for (const until = Date.now() + 60_000; ; await sleep(500)) {
+    try {
+      return await startSandbox(options);
+    } catch (error) {
+      const isTaken = error instanceof SandboxError && error.code === "ERR_SANDBOX_PORT";
+      if (!isTaken || Date.now() > until) throw error;
+    }
+  }
+}
+
+/** Everything that a user of this release can leave behind; told as it is done. */
+export async function leaveAll(world: KeptRelease): Promise<void> {
+  for (const front of FRONTS) await leaveStack(world, front);
+  await leaveRepository(world);
+}
+
+/** A stack with a resource of each kind, and a second tenant by a Provider; keys are secrets of its configuration. */
+async function leaveStack(world: KeptRelease, front: Front): Promise<void> {
+  const project = await world.project(front);
+  const plugin = front === "native" ? PLUGIN_LINES : "";
+  await project.writeFile("Pulumi.yaml", `name: settings\nruntime: nodejs\n${plugin}`);
+  await project.writeFile("package.json", '{ "name": "settings", "private": true, "main": "index.ts" }\n');
+  await project.write(programOf(world, front));
+  await project.succeed("stack", "init", "dev");
+  await project.succeed("config", "set", "email-security:baseUrl", world.sandbox.url);
+  await project.succeed("config", "set", "--secret", "email-security:apiKey", keyOf(front));
+  await project.succeed("config", "set", "--secret", "secondKey", keyOf("second"));
+  await project.up();
+}
+
+function programOf({ sandbox }: KeptRelease, front: Front): string {
+  const name = front === "native" ? "pulumi-email-security/native" : "pulumi-email-security";
+  return `import * as pulumi from "@pulumi/pulumi";
+import { AllowDenyEntry, AllowDenyList, Provider, VipEmployee, VipList } from "${name}";
+
+const entry = new AllowDenyEntry("look-alike", { list: "deny", value: "Look-Alike.example", comment: "${COMMENT}" });
+new VipEmployee("payroll", { email: "Yuki.Sato@${front}.example", comment: "Signs payments" });
+new AllowDenyList("blocklist", {
+  entries: { "one.example": "deny: a", "203.0.113.7": "deny: b", "news@two.example (graymail)": "allow: c" },
+});
+new VipList("finance", { members: { "diego.santos@${front}.example": "Approves invoices" } });
+
+const second = new Provider("second", {
+  baseUrl: "${sandbox.url}",
+  apiKey: new pulumi.Config().requireSecret("secondKey"),
+});
+new AllowDenyEntry("theirs", { list: "allow", value: "${front}.partner.example" }, { provider: second });
+new VipEmployee("their-payroll", { email: "${front === "native" ? "diego.santos" : "yuki.sato"}@second.example" }, { provider: second });
+
+export const entryId = entry.entryId;
+`;
+}
+
+/**
+ * A repository of settings files: a rollout that is done; one that waits at its gate; a stack that `apply` has made; and a plan
+ * of a change to it, which was reviewed and not applied yet.
+ */
+async function leaveRepository(world: KeptRelease): Promise<void> {
+  const { pulumi, command } = await world.repository();
+  const write = async (path: string, text: string): Promise<void> => await pulumi.writeFile(path, text);
+  const succeed = async (code: number, ...args: string[]): Promise<void> => {
+    const run = await command(...args);
+    if (run.code !== code) throw new Error(`${args.join(" ")} ended with ${run.code}:\n${run.output}`);
+  };
+  mkdirSync(join(pulumi.folder, "settings"), { recursive: true });
+  await write("Pulumi.yaml", "name: fleet\nruntime: nodejs\n");
+  await write("package.json", '{ "name": "fleet", "private": true, "main": "index.ts" }\n');
+  await write(
+    "index.ts",
+    `import * as pulumi from "@pulumi/pulumi";
+import { TenantSettings } from "pulumi-email-security";
+
+const name = pulumi.getStack();
+new TenantSettings(name, { file: \`settings/\${name}.yaml\` });
+`,
+  );
+  for (const name of ["t0", "t1", "solo"]) await write(`settings/${name}.yaml`, settingsOf(name));
+  await write("settings/baseline.yaml", "version: 1\ndeny:\n  - evil0.example\n");
+  await write("tenants.yaml", targetsOf(world, "{ name: canary, match: { ring: canary } }"));
+  await succeed(0, "rollout", "--yes");
+  await write("settings/baseline.yaml", "version: 1\ndeny:\n  - evil0.example\n  - evil1.example\n");
+  await write("tenants.yaml", targetsOf(world, "{ name: canary, match: { ring: canary }, gate: true }"));
+  await succeed(2, "rollout", "--yes");
+
+  const stack = ["settings/solo.yaml", "--stack", "solo"];
+  await pulumi.succeed("stack", "init", "solo");
+  await succeed(0, "apply", ...stack, "--yes");
+  await write(
+    "settings/solo.yaml",
+    settingsOf("solo", "  - value: reviewed.example\n    comment: Seen by two\n"),
+  );
+  await succeed(2, "plan", ...stack, "--json", "plan.json");
+}
+
+function targetsOf({ sandbox }: KeptRelease, firstWave: string): string {
+  return `version: 1
+project: fleet
+defaults:
+  baseUrl: ${sandbox.url}
+  key: { environment: "{NAME}_KEY" }
+  settings: settings/{name}.yaml
+tenants:
+  t0: { labels: { ring: canary } }
+  t1: {}
+waves:
+  - ${firstWave}
+  - { name: rest }
+`;
+}
+
+/** A tenant's settings file. */
+export function settingsOf(name: string, more = ""): string {
+  return `version: 1
+include: [baseline.yaml]
+deny:
+  - value: only-${name}.example
+    comment: Invoice fraud
+    ticket: INC-7
+${more}allow:
+  - value: partner.example
+    expires: 2096-01-31
+vips:
+  - { email: yuki.sato@${name}.example, comment: Signs payments }
+`;
+}
