@@ -12,6 +12,20 @@ export type ArchiveKind = Platform | "node";
 
 export const ARCHIVE_KINDS: readonly ArchiveKind[] = ["node", ...PLATFORMS];
 
+/**
+ * The archives that a command's `--only linux-amd64,node` asks for; all of them where it is left out.
+ *
+ * @throws {Error} for a name that is none.
+ */
+export function kindsOf(only: string | undefined): readonly ArchiveKind[] {
+  if (only === undefined) return ARCHIVE_KINDS;
+  return only.split(",").map((name) => {
+    const kind = ARCHIVE_KINDS.find((one) => one === name);
+    if (kind !== undefined) return kind;
+    throw new Error(`There is no archive for "${name}"; there are ${ARCHIVE_KINDS.join(", ")}.`);
+  });
+}
+
 /** The file with the digest of each archive, for `sha256sum --check`. */
 export const SUMS = "SHA256SUMS";
 

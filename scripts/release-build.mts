@@ -6,13 +6,13 @@
  *
  * --only  the plugin's archives for these platforms alone
  */
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { partOf } from "#scripts/changelog";
-import { makePluginArchives, readKinds } from "#scripts/plugin-archives";
+import { kindsOf, makePluginArchives } from "#scripts/plugin-archives";
 import { packageBom, pluginBom } from "#scripts/sbom";
 import { versionOf } from "#scripts/version";
 
@@ -31,7 +31,7 @@ try {
   buildJava();
   buildDotnet();
   const archives = join(FOLDER, "plugin");
-  await makePluginArchives(".", archives, readKinds(values.only), say);
+  await makePluginArchives(".", archives, kindsOf(values.only), say);
   writeBom("package", packageBom(join(FOLDER, "npm", `pulumi-email-security-${version}.tgz`), scratch));
   writeBom("plugin", pluginBom("."));
 } finally {
@@ -98,9 +98,14 @@ function writeBom(name: string, bom: unknown): void {
   say(`the bill of materials of the ${name}`);
 }
 
+/** What it prints is shown only where it fails. */
 function run(command: string, args: readonly string[], cwd = "."): void {
   const shell = process.platform === "win32";
-  execFileSync(command, args, { cwd, shell, stdio: ["ignore", "ignore", "inherit"] });
+  const { status, error, stdout, stderr } = spawnSync(command, args, { cwd, shell, encoding: "utf8" });
+  if (status === 0) return;
+  const why =
+    error === undefined ? `ended with ${status}:\n${stdout}${stderr}` : `can't be run: ${error.message}`;
+  throw new Error(`${command} ${args.join(" ")} ${why}`);
 }
 
 function has(command: string, args: readonly string[]): boolean {

@@ -164,9 +164,60 @@ async function writeJavaProject(folder: string, schema: PackageSchema): Promise<
       <version>3.0.2</version>
     </dependency>
   </dependencies>
+
+  <profiles>
+    <!-- What Maven Central asks for beside the classes: sources, documentation, and a signature of each. -->
+    <profile>
+      <id>release</id>
+      <build>
+        <plugins>
+          ${mavenPlugin("org.apache.maven.plugins", "maven-source-plugin", "3.4.0", goal("jar-no-fork"))}
+          ${mavenPlugin("org.apache.maven.plugins", "maven-javadoc-plugin", "3.12.0", goal("jar"), {
+            doclint: "none",
+            quiet: "true",
+          })}
+          ${mavenPlugin("org.apache.maven.plugins", "maven-gpg-plugin", "3.2.8", goal("sign"), { signer: "bc" })}
+          ${mavenPlugin(
+            "org.sonatype.central",
+            "central-publishing-maven-plugin",
+            "0.12.0",
+            "<extensions>true</extensions>",
+            {
+              publishingServerId: "central",
+              autoPublish: "true",
+            },
+          )}
+        </plugins>
+      </build>
+    </profile>
+  </profiles>
 </project>
 `;
   await writeFile(join(folder, "pom.xml"), pom);
+}
+
+function goal(name: string): string {
+  return `<executions><execution><goals><goal>${name}</goal></goals></execution></executions>`;
+}
+
+/** A plug-in of Maven's build, on lines of their own. */
+function mavenPlugin(
+  group: string,
+  name: string,
+  version: string,
+  use: string,
+  configuration: Readonly<Record<string, string>> = {},
+): string {
+  const options = Object.entries(configuration).map(([key, value]) => `<${key}>${value}</${key}>`);
+  return [
+    "<plugin>",
+    `  <groupId>${group}</groupId>`,
+    `  <artifactId>${name}</artifactId>`,
+    `  <version>${version}</version>`,
+    `  ${use}`,
+    ...(options.length === 0 ? [] : [`  <configuration>${options.join("")}</configuration>`]),
+    "</plugin>",
+  ].join("\n          ");
 }
 
 // Readmes
