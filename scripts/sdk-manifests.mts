@@ -111,8 +111,9 @@ function javaGroup({ publisher }: PackageSchema): string {
 
 /** A project for Maven, since Gradle and its plug-ins are in no registry of packages; and what the engine reads of the plugin. */
 async function writeJavaProject(folder: string, schema: PackageSchema): Promise<void> {
-  const { name, version, description, license, repository, publisher, pluginDownloadURL, language } = schema;
-  const resources = join(folder, "src/main/resources", ...language.java.basePackage.split("."), name);
+  const { name, version, description, license, repository, publisher, pluginDownloadURL } = schema;
+  // Pulumi's host looks for it under com/ alone, whatever the classes' package is.
+  const resources = join(folder, "src/main/resources/com", publisher.replaceAll("-", ""), name);
   await mkdir(resources, { recursive: true });
   const plugin = { resource: true, name, version, server: pluginDownloadURL };
   await writeFile(join(resources, "plugin.json"), `${JSON.stringify(plugin, undefined, 2)}\n`);
@@ -164,6 +165,15 @@ async function writeJavaProject(folder: string, schema: PackageSchema): Promise<
       <version>3.0.2</version>
     </dependency>
   </dependencies>
+
+  <build>
+    <plugins>
+      <plugin>
+        <artifactId>maven-compiler-plugin</artifactId>
+        <version>3.13.0</version>
+      </plugin>
+    </plugins>
+  </build>
 </project>
 `;
   await writeFile(join(folder, "pom.xml"), pom);
