@@ -48,7 +48,8 @@ export async function schemaExamples(schemaFile: string, folder: string): Promis
 function exampleUsage(title: string, made: Record<string, Record<string, string>>): string {
   const blocks = Object.entries(LANGUAGES).map(([language, fence]) => {
     const [text = ""] = Object.values(made[language] ?? {});
-    return `\`\`\`${fence}\n${text.trim()}\n\`\`\`\n`;
+    const program = language === "java" ? withEnum(text) : text;
+    return `\`\`\`${fence}\n${program.trim()}\n\`\`\`\n`;
   });
   return `{{% examples %}}
 ## Example Usage
@@ -59,4 +60,14 @@ function exampleUsage(title: string, made: Record<string, Record<string, string>
 ${blocks.join("")}{{% /example %}}
 {{% /examples %}}
 `;
+}
+
+/** The generator for Java writes the text of a value where its own class takes nothing but an enum. */
+function withEnum(program: string): string {
+  const named = program.replace(
+    /\.list\("(\w)(\w+)"\)/,
+    (_call, initial: string, rest: string) => `.list(EntryList.${initial.toUpperCase()}${rest})`,
+  );
+  if (named === program) return program;
+  return named.replace(/^(import (.*)\.AllowDenyEntryArgs;)$/m, "$1\nimport $2.enums.EntryList;");
 }

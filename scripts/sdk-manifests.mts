@@ -111,8 +111,9 @@ function javaGroup({ publisher }: PackageSchema): string {
 
 /** A project for Maven, since Gradle and its plug-ins are in no registry of packages; and what the engine reads of the plugin. */
 async function writeJavaProject(folder: string, schema: PackageSchema): Promise<void> {
-  const { name, version, description, license, repository, publisher, pluginDownloadURL, language } = schema;
-  const resources = join(folder, "src/main/resources", ...language.java.basePackage.split("."), name);
+  const { name, version, description, license, repository, publisher, pluginDownloadURL } = schema;
+  // Pulumi's host looks for it under com/ alone, whatever the classes' package is.
+  const resources = join(folder, "src/main/resources/com", publisher.replaceAll("-", ""), name);
   await mkdir(resources, { recursive: true });
   const plugin = { resource: true, name, version, server: pluginDownloadURL };
   await writeFile(join(resources, "plugin.json"), `${JSON.stringify(plugin, undefined, 2)}\n`);
@@ -165,28 +166,45 @@ async function writeJavaProject(folder: string, schema: PackageSchema): Promise<
     </dependency>
   </dependencies>
 
+  <build>
+    <plugins>
+      <plugin>
+        <artifactId>maven-compiler-plugin</artifactId>
+        <version>3.13.0</version>
+      </plugin>
+    </plugins>
+  </build>
+
   <profiles>
     <!-- What Maven Central asks for beside the classes: sources, documentation, and a signature of each. -->
     <profile>
       <id>release</id>
       <build>
         <plugins>
-          ${mavenPlugin("org.apache.maven.plugins", "maven-source-plugin", "3.4.0", goal("jar-no-fork"))}
-          ${mavenPlugin("org.apache.maven.plugins", "maven-javadoc-plugin", "3.12.0", goal("jar"), {
-            doclint: "none",
-            quiet: "true",
-          })}
-          ${mavenPlugin("org.apache.maven.plugins", "maven-gpg-plugin", "3.2.8", goal("sign"), { signer: "bc" })}
-          ${mavenPlugin(
-            "org.sonatype.central",
-            "central-publishing-maven-plugin",
-            "0.12.0",
-            "<extensions>true</extensions>",
-            {
-              publishingServerId: "central",
-              autoPublish: "true",
-            },
-          )}
+          <plugin>
+            <artifactId>maven-source-plugin</artifactId>
+            <version>3.4.0</version>
+            <executions><execution><goals><goal>jar-no-fork</goal></goals></execution></executions>
+          </plugin>
+          <plugin>
+            <artifactId>maven-javadoc-plugin</artifactId>
+            <version>3.12.0</version>
+            <executions><execution><goals><goal>jar</goal></goals></execution></executions>
+            <configuration><doclint>none</doclint><quiet>true</quiet></configuration>
+          </plugin>
+          <plugin>
+            <artifactId>maven-gpg-plugin</artifactId>
+            <version>3.2.8</version>
+            <executions><execution><goals><goal>sign</goal></goals></execution></executions>
+            <configuration><signer>bc</signer></configuration>
+          </plugin>
+          <plugin>
+            <groupId>org.sonatype.central</groupId>
+            <artifactId>central-publishing-maven-plugin</artifactId>
+            <version>0.12.0</version>
+            <extensions>true</extensions>
+            <configuration><publishingServerId>central</publishingServerId><autoPublish>true</autoPublish></configuration>
+          </plugin>
         </plugins>
       </build>
     </profile>
@@ -194,30 +212,6 @@ async function writeJavaProject(folder: string, schema: PackageSchema): Promise<
 </project>
 `;
   await writeFile(join(folder, "pom.xml"), pom);
-}
-
-function goal(name: string): string {
-  return `<executions><execution><goals><goal>${name}</goal></goals></execution></executions>`;
-}
-
-/** A plug-in of Maven's build, on lines of their own. */
-function mavenPlugin(
-  group: string,
-  name: string,
-  version: string,
-  use: string,
-  configuration: Readonly<Record<string, string>> = {},
-): string {
-  const options = Object.entries(configuration).map(([key, value]) => `<${key}>${value}</${key}>`);
-  return [
-    "<plugin>",
-    `  <groupId>${group}</groupId>`,
-    `  <artifactId>${name}</artifactId>`,
-    `  <version>${version}</version>`,
-    `  ${use}`,
-    ...(options.length === 0 ? [] : [`  <configuration>${options.join("")}</configuration>`]),
-    "</plugin>",
-  ].join("\n          ");
 }
 
 // Readmes

@@ -1,5 +1,5 @@
 import { describeExamples, LANGUAGES } from "./languages";
 
-const { nodejs, python, go } = LANGUAGES;
+const { nodejs, python, go, java } = LANGUAGES;
 
-describeExamples([nodejs, python, go]);
+describeExamples([nodejs, python, go, java]);

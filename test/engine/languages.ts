@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import {
+  installJava,
   installPython,
   languageHost,
   missingToolchain,
@@ -68,6 +69,11 @@ export const LANGUAGES = {
       const build = { CGO_ENABLED: "0", GOFLAGS: "-trimpath", GOWORK: "off" };
       return { ...pathWith(await languageHost("go")), ...build };
     },
+  },
+  java: {
+    name: "java",
+    missing: missingToolchain("java"),
+    prepare: async (folder) => ({ ...pathWith(await languageHost("java")), ...(await installJava(folder)) }),
   },
   yaml: {
     name: "yaml",

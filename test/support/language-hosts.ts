@@ -9,12 +9,17 @@ import { pythonPackages } from "./python-packages";
 const run = promisify(execFile);
 
 /** A language that the engine runs programs in by a host that tests build; for Node.js it has its own. */
-export type HostedLanguage = "go" | "python" | "yaml";
+export type HostedLanguage = "go" | "java" | "python" | "yaml";
 
 const HOSTS = resolve("test/support/language-hosts");
 const SDK = "github.com/pulumi/pulumi/sdk/v3";
 /** Where each host is pinned. The later ones for Go and Python are not published as modules. */
 const PROGRAMS = {
+  java: {
+    // Pinned with the generator for Java, which is of the same module.
+    folder: resolve("scripts/sdk-languages"),
+    package: "github.com/pulumi/pulumi-java/pkg/cmd/pulumi-language-java",
+  },
   go: { folder: join(HOSTS, "sdk"), package: `${SDK}/go/pulumi-language-go` },
   python: { folder: join(HOSTS, "sdk"), package: `${SDK}/python/cmd/pulumi-language-python` },
   yaml: { folder: join(HOSTS, "yaml"), package: "github.com/pulumi/pulumi-yaml/cmd/pulumi-language-yaml" },
@@ -59,6 +64,24 @@ export async function installPython(python: string, source: string, target: stri
   ]);
 }
 
+/**
+ * Builds the SDK for Java and installs it where Maven finds it.
+ *
+ * @param scratch a folder to build it in; nothing is written beside its sources
+ * @returns the environment in which Maven finds it.
+ */
+export async function installJava(scratch: string): Promise<{ MAVEN_OPTS: string }> {
+  const copy = join(scratch, "java-sdk");
+  await cp(resolve("sdk/java"), copy, { recursive: true });
+  const environment = { MAVEN_OPTS: `-Dmaven.repo.local=${join(cacheFolder(), "test", "maven")}` };
+  await run("mvn", ["--quiet", "--batch-mode", "--no-transfer-progress", "install"], {
+    cwd: copy,
+    env: { ...process.env, ...environment },
+    shell: process.platform === "win32",
+  });
+  return environment;
+}
+
 /** PATH with these folders before all others, then that of the Node.js which runs the tests. */
 export function pathWith(...folders: string[]): { PATH: string } {
   return { PATH: [...folders, dirname(process.execPath), process.env["PATH"]].join(delimiter) };
@@ -70,6 +93,9 @@ export function missingToolchain(language: HostedLanguage): string | undefined {
   const script = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 9))";
   if (language === "python" && spawnSync("python3", ["-c", script]).status !== 0) {
     return "there is no Python 3.9 or later with venv";
+  }
+  if (language === "java" && spawnSync("mvn", ["--version"]).status !== 0) {
+    return "there is no Maven, which builds and runs the program";
   }
   return undefined;
 }

@@ -27,6 +27,7 @@ import javax.annotation.Nullable;
  * import com.pulumi.core.Output;
  * import io.github.pulumiemailsecurity.emailsecurity.AllowDenyEntry;
  * import io.github.pulumiemailsecurity.emailsecurity.AllowDenyEntryArgs;
+ * import io.github.pulumiemailsecurity.emailsecurity.enums.EntryList;
  * import java.util.ArrayList;
  * import java.util.Arrays;
  * import java.util.Map;
@@ -41,7 +42,7 @@ import javax.annotation.Nullable;
  * 
  *     public static void stack(Context ctx) {
  *         var lookAlike = new AllowDenyEntry("lookAlike", AllowDenyEntryArgs.builder()
- *             .list("deny")
+ *             .list(EntryList.Deny)
  *             .value("acme-login.example")
  *             .comment("Look-alike of our own domain, INC-1042")
  *             .build());
