@@ -92,9 +92,8 @@ function copyOf(language: string): string {
   return copy;
 }
 
-function writeBom(name: string, bom: unknown): void {
-  const text = `${JSON.stringify(bom, undefined, 2)}\n`;
-  writeFileSync(join(FOLDER, "sbom", `pulumi-email-security-${name}-v${version}.cdx.json`), text);
+function writeBom(name: string, bom: string): void {
+  writeFileSync(join(FOLDER, "sbom", `pulumi-email-security-${name}-v${version}.cdx.json`), `${bom}\n`);
   say(`the bill of materials of the ${name}`);
 }
 

@@ -1,45 +1,76 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Enums, Models, Serialize, Spec } from "@cyclonedx/cyclonedx-library";
 
 /**
- * What comes with the package for npm when it is installed today, as CycloneDX: npm's own account of it.
+ * What the package for npm brings when it is installed today, without its peers: a bill of materials in CycloneDX's JSON.
  *
  * @param archive as it is published
  * @param scratch a folder for what npm looks at
  */
-export function packageBom(archive: string, scratch: string): unknown {
+export function packageBom(archive: string, scratch: string): string {
   const folder = join(scratch, "bom");
   mkdirSync(folder);
   execFileSync("tar", ["--extract", "--gzip", "--file", archive, "--strip-components", "1"], { cwd: folder });
-  const npm = (...args: string[]): string =>
-    execFileSync("npm", [...args, "--omit=dev", "--omit=peer", "--package-lock-only"], {
-      cwd: folder,
-      encoding: "utf8",
-      shell: process.platform === "win32",
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-  npm("install", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps");
-  return JSON.parse(npm("sbom", "--sbom-format=cyclonedx"));
+  const quietly = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  execFileSync("npm", ["install", "--package-lock-only", "--legacy-peer-deps", ...quietly], {
+    cwd: folder,
+    shell: process.platform === "win32",
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const { packages } = readJson<{ packages: Record<string, Locked> }>(join(folder, "package-lock.json"));
+  const parts = Object.entries(packages).flatMap(([path, { dev = false, ...locked }]) =>
+    path === "" || dev ? [] : { ...locked, name: path.replace(/^.*node_modules\//, "") },
+  );
+  const own = readJson<Part>(join(folder, "package.json"));
+  return bomOf(Enums.ComponentType.Library, own, parts);
 }
 
-/** What is in the plugin's one file, as CycloneDX: the packages that the build bundled, by its own account of their licenses. */
-export function pluginBom(root: string): unknown {
+/** What the build bundled in the plugin's one file, by its own account of the licenses: a bill in CycloneDX's JSON. */
+export function pluginBom(root: string): string {
   const folder = join(root, "provider", "dist", "plugin");
-  const schema = JSON.parse(readFileSync(join(folder, "schema.json"), "utf8")) as { version: string };
-  const texts = readFileSync(join(folder, "pulumi-resource-email-security.licenses.txt"), "utf8");
-  const components = texts.split(/\n-{80}\n\n/).map((text) => {
-    const [, name = "", version = "", license = ""] = /^(\S+) (\S+), (.+)$/m.exec(text) ?? [];
-    const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
-    return { type: "library", name, version, purl, licenses: [{ expression: license }] };
+  const name = "pulumi-resource-email-security";
+  const { version } = readJson<Part>(join(folder, "schema.json"));
+  const texts = readFileSync(join(folder, `${name}.licenses.txt`), "utf8").split(/\n-{80}\n\n/);
+  const parts = texts.map((text): Part => {
+    const [, part = "", partVersion = "", license = ""] = /^(\S+) (\S+), (.+)$/m.exec(text) ?? [];
+    return { name: part, version: partVersion, license };
   });
-  return {
-    bomFormat: "CycloneDX",
-    specVersion: "1.5",
-    version: 1,
-    metadata: {
-      component: { type: "application", name: "pulumi-resource-email-security", version: schema.version },
-    },
-    components,
-  };
+  return bomOf(Enums.ComponentType.Application, { name, version }, parts);
+}
+
+interface Part {
+  readonly name: string;
+  readonly version: string;
+  readonly license?: string;
+  /** As npm writes it: `sha512-…`. */
+  readonly integrity?: string;
+}
+
+interface Locked extends Omit<Part, "name"> {
+  readonly dev?: boolean;
+}
+
+function bomOf(type: Enums.ComponentType, { name, version }: Part, parts: readonly Part[]): string {
+  const bom = new Models.Bom();
+  bom.metadata.component = new Models.Component(type, name, { version, bomRef: `${name}@${version}` });
+  for (const part of parts) bom.components.add(componentOf(part));
+  const serializer = new Serialize.JsonSerializer(new Serialize.JSON.Normalize.Factory(Spec.Spec1dot6));
+  return serializer.serialize(bom, { sortLists: true, space: 2 });
+}
+
+function componentOf({ name, version, license, integrity }: Part): Models.Component {
+  const purl = `pkg:npm/${name.replace("@", "%40")}@${version}`;
+  const component = new Models.Component(Enums.ComponentType.Library, name, { version, purl, bomRef: purl });
+  if (license !== undefined) component.licenses.add(new Models.LicenseExpression(license));
+  const [, sha512] = /^sha512-(\S+)/.exec(integrity ?? "") ?? [];
+  if (sha512 !== undefined) {
+    component.hashes.set(Enums.HashAlgorithm["SHA-512"], Buffer.from(sha512, "base64").toString("hex"));
+  }
+  return component;
+}
+
+function readJson<Shape>(file: string): Shape {
+  return JSON.parse(readFileSync(file, "utf8")) as Shape;
 }

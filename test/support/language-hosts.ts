@@ -4,6 +4,7 @@ import { chmod, copyFile, cp, rename } from "node:fs/promises";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { goProgram } from "#scripts/go-program";
+import { cacheFolder } from "../../provider/engine";
 import { pythonPackages } from "./python-packages";
 
 const run = promisify(execFile);

@@ -14,6 +14,7 @@ export interface Step {
   readonly with?: Readonly<Record<string, unknown>>;
   readonly run?: string;
   readonly shell?: string;
+  readonly "working-directory"?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 

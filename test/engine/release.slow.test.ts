@@ -1,0 +1,161 @@
+import { execFile } from "node:child_process";
+import { existsSync, globSync } from "node:fs";
+import { cp, mkdir, readdir, readFile, readlink, symlink } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { Spec, Validation } from "@cyclonedx/cyclonedx-library";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { parse } from "yaml";
+import { partOf } from "#scripts/changelog";
+import { versionOf } from "#scripts/version";
+import { EmptyFolder } from "../support/packed-package";
+import type { Workflow } from "../support/pipeline-files";
+
+/*
+ * A release, up to where it would be published: in a clone, by the command of CONTRIBUTING.md and the commands of the workflow.
+ * What the workflow checks and tests with is this whole suite, and not run again.
+ */
+
+const run = promisify(execFile);
+const VERSION = "9.8.7";
+
+let scratch: EmptyFolder;
+let clone: string;
+let archivesOf: (file: string) => string;
+
+beforeAll(async () => {
+  scratch = await EmptyFolder.create();
+  clone = join(scratch.path, "clone");
+  await run("git", ["clone", "--quiet", "--no-hardlinks", resolve("."), clone]);
+  // With what is not committed yet, so that it is seen here first; and with the packages, in which ours is a link to beside them.
+  const { stdout } = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"]);
+  for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(name))) {
+    await cp(file, join(clone, file));
+  }
+  for (const folder of globSync(["node_modules", "{provider,examples/*}/node_modules"])) await link(folder);
+  await git("add", "--all");
+  await git("commit", "--quiet", "--allow-empty", "--message", "What is released");
+  archivesOf = (file) => join(clone, "dist/release", file);
+});
+
+afterAll(async () => {
+  await scratch?.[Symbol.asyncDispose]();
+});
+
+/** Gives the clone what is installed here, without the stamp of what was built of it; links to packages of the clone lead there. */
+async function link(folder: string): Promise<void> {
+  await mkdir(join(clone, folder), { recursive: true });
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const [here, there] = [join(folder, entry.name), join(clone, folder, entry.name)];
+    if (entry.isSymbolicLink()) await symlink(await readlink(here), there);
+    else if (entry.isFile()) await cp(here, there);
+    else if (entry.name !== ".cache") await symlink(resolve(here), there);
+  }
+}
+
+async function git(...args: string[]): Promise<string> {
+  const who = ["-c", "user.name=a", "-c", "user.email=a@a.example"];
+  return (await run("git", [...who, ...args], { cwd: clone })).stdout;
+}
+
+async function sh(script: string, environment: Record<string, string> = {}): Promise<string> {
+  const PATH = `${dirname(process.execPath)}:${process.env["PATH"]}`;
+  const env = { ...process.env, PATH, ...environment };
+  const options = { cwd: clone, env, maxBuffer: 64 * 2 ** 20 };
+  const { stdout, stderr } = await run("bash", ["-eo", "pipefail", "-c", script], options);
+  return `${stdout}${stderr}`;
+}
+
+it("is made by one command, which changes versions, the changelog and what is generated, and says how to go on", async () => {
+  const before = versionOf(clone);
+  const said = await sh(`npm run release -- ${VERSION}`);
+  expect(said).toContain(`git tag v${VERSION}`);
+  expect(versionOf(clone)).toBe(VERSION);
+  const changed = (await git("diff", "--name-only")).trim().split("\n");
+  const others = changed.filter((file) => !/^(?:CHANGELOG\.md$|sdk\/|provider\/cmd\/)/.test(file));
+  expect(others).toEqual(
+    [
+      ...globSync("examples/*/package.json"),
+      "examples/native-go/go.mod",
+      "package-lock.json",
+      "provider/package.json",
+    ]
+      .filter((file) => !file.includes("node_modules"))
+      .filter((file) => changed.includes(file))
+      .sort(),
+  );
+  // Each SDK has it, by whatever name its language gives it; and nothing says the earlier one.
+  const said0 = await git("grep", "--fixed-strings", "--name-only", VERSION, "--", "sdk");
+  for (const language of ["nodejs", "python", "go", "dotnet", "java"])
+    expect(said0).toContain(`sdk/${language}/`);
+  const earlier = await git(
+    ...["grep", "--extended-regexp", "--name-only", `"(version|\\^)?${before.replaceAll(".", "\\.")}"`],
+    ...["--", "sdk", "provider/package.json", "provider/cmd", "examples/*/package.json"],
+  ).catch(() => "");
+  expect(
+    earlier.split("\n").filter((file) => !/^(?:examples\/policy-pack\/package\.json)?$/.test(file)),
+  ).toEqual([]);
+  const changelog = await readFile(join(clone, "CHANGELOG.md"), "utf8");
+  expect(partOf(changelog, "Unreleased")).toBe("");
+  expect(partOf(changelog, VERSION)).toContain("### Added");
+
+  await expect(sh("npm run release -- 9.9.0")).rejects.toThrow("There are changes that nobody has committed");
+  await git("commit", "--quiet", "--all", "--message", `Release ${VERSION}`);
+  await git("tag", `v${VERSION}`);
+  await expect(sh(`npm run release -- ${VERSION}`)).rejects.toThrow("is not later than what is released");
+});
+
+it("is built whole by the commands of the workflow, and every part is what it says", async () => {
+  const { jobs } = parse(await readFile(".github/workflows/release.yml", "utf8")) as Workflow;
+  const commands = jobs["build"]?.steps.flatMap(({ run: script }) => script ?? []) ?? [];
+  const own = commands.filter((command) => !/^npm (?:run check|test|run test:all)$/.test(command));
+  expect(own).toHaveLength(2);
+  const environment = { GITHUB_REF_NAME: `v${VERSION}` };
+  let said = "";
+  for (const command of own) {
+    // Of the archives, the one that is soon made: test/engine/plugin-archives.slow.test.ts makes another.
+    said += await sh(command.endsWith("release:build") ? `${command} -- --only node` : command, environment);
+  }
+  await expect(sh(own[0] ?? "", { GITHUB_REF_NAME: "v9.9.9" })).rejects.toThrow();
+  const whole = jobs["github"]?.steps.find(({ name }) => name === "The archives are whole");
+  await sh(`cd dist/release/${whole?.["working-directory"]} && ${whole?.run}`);
+
+  // Of languages whose tools are here.
+  const isMade = (file: string): boolean =>
+    !(said.includes("left out: Python's") && file.startsWith("python/")) &&
+    !(said.includes("left out: Java's") && file.startsWith("maven/"));
+  const files = globSync("**/*", { cwd: join(clone, "dist/release") }).filter(
+    (file) => /\.\w+$/.test(file) && !file.startsWith("nuget/"),
+  );
+  expect(files.sort()).toEqual(
+    [
+      "notes.md",
+      ...["", "-native"].map((name) => `npm/pulumi-email-security${name}-${VERSION}.tgz`),
+      `plugin/pulumi-resource-email-security-v${VERSION}-node.tar.gz`,
+      `python/pulumi_email_security-${VERSION}-py3-none-any.whl`,
+      `python/pulumi_email_security-${VERSION}.tar.gz`,
+      ...["package", "plugin"].map((name) => `sbom/pulumi-email-security-${name}-v${VERSION}.cdx.json`),
+      ...["", "-javadoc", "-sources"].map((name) => `maven/email-security-${VERSION}${name}.jar`),
+    ]
+      .filter(isMade)
+      .sort(),
+  );
+  expect(await readFile(archivesOf("notes.md"), "utf8")).toContain("### Added");
+  for (const archive of globSync("npm/*.tgz", { cwd: join(clone, "dist/release") })) {
+    const manifest = await sh(
+      `tar --extract --gzip --to-stdout --file ${archivesOf(archive)} package/package.json`,
+    );
+    expect(JSON.parse(manifest)).toMatchObject({ version: VERSION });
+  }
+  const bom = await readFile(archivesOf(`sbom/pulumi-email-security-package-v${VERSION}.cdx.json`), "utf8");
+  expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(bom)).toBeNull();
+  const { dependencies } = JSON.parse(await readFile("provider/package.json", "utf8"));
+  const names = (JSON.parse(bom) as { components: { name: string }[] }).components.map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
+  const ofPlugin = await readFile(
+    archivesOf(`sbom/pulumi-email-security-plugin-v${VERSION}.cdx.json`),
+    "utf8",
+  );
+  expect(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(ofPlugin)).toBeNull();
+  expect(ofPlugin).toContain("pkg:npm/%40grpc/grpc-js@");
+});
