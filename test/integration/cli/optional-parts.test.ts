@@ -24,6 +24,12 @@ beforeAll(async () => {
   folder = await EmptyFolder.create();
   sandbox = await startSandbox({ scenario: "empty" });
   command = await barePackage(folder.path);
+  await writeFile(join(folder.path, "acme.yaml"), "version: 1\n");
+  const defaults = `{ baseUrl: ${sandbox.url}, key: { environment: EMAIL_SECURITY_API_KEY }, settings: acme.yaml }`;
+  await writeFile(
+    join(folder.path, "tenants.yaml"),
+    `version: 1\ndefaults: ${defaults}\ntenants: { acme: {} }\nwaves: [{ name: all }]\n`,
+  );
 });
 
 afterAll(async () => {
