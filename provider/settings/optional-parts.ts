@@ -58,8 +58,9 @@ export function packagesOf(part: OptionalPart): readonly OptionalPackage[] {
  * would do for us, and not for the SDK. A shell may take a caret for its own.
  */
 export function installCommand(part: OptionalPart): string {
-  const { devDependencies } = manifest();
-  const asked = OPTIONAL_PARTS[part].packages.map((name) => `${name}@${devDependencies[name] ?? "latest"}`);
+  const { devDependencies, peerDependencies } = manifest();
+  const tested: Readonly<Record<string, string>> = { ...peerDependencies, ...devDependencies };
+  const asked = OPTIONAL_PARTS[part].packages.map((name) => `${name}@${tested[name]}`);
   return `npm install ${asked.map((one) => (one.includes("^") ? `"${one}"` : one)).join(" ")}`;
 }
 
@@ -115,8 +116,10 @@ function installedVersion(name: string): string | undefined {
   return undefined;
 }
 
-/** Whether a version is within `^1.2.3`, or is just the one. */
-function isWithin(version: string, range: string): boolean {
+/** Whether a version is within `^1.2.3`, or is just the one, or is so of one of several with `||` between them. */
+export function isWithin(version: string, range: string): boolean {
+  const several = range.split("||").map((one) => one.trim());
+  if (several.length > 1) return several.some((one) => isWithin(version, one));
   if (!range.startsWith("^")) return version === range;
   const least = range.slice(1);
   const [fixed = ""] = /^(?:0\.)*[1-9]\d*\./.exec(least) ?? [];
