@@ -21,6 +21,13 @@ const oneWay = line.slice(1).map((room, index) => ({
   to: { path: inside(line.slice(0, index + 1)) },
 }));
 
+/** What loads packages that few users have: the optional peers. */
+const withOptional = `^provider/rollout/(${[
+  "journal/postgres-(connection|database|hold|session)",
+  "lanes/(leases|pg-boss|pg-boss-lane|work-on-pg-boss)",
+  "telemetry/rollout-(metrics|telemetry|trace)",
+].join("|")})[.]ts$`;
+
 /** @type {import("dependency-cruiser").IConfiguration} */
 module.exports = {
   forbidden: [
@@ -37,7 +44,8 @@ module.exports = {
       comment: "The vocabulary is pure, so that everyone may import it",
       severity: "error",
       from: { path: inside(["settings"]) },
-      to: { path: "^provider/", pathNot: inside(["settings"]) },
+      // What the package says of itself is no part of it.
+      to: { path: "^provider/", pathNot: [inside(["settings"]), "^provider/package[.]json$"] },
     },
     {
       name: "machine-imports-nothing-of-ours",
@@ -84,6 +92,20 @@ module.exports = {
       severity: "error",
       from: { path: "^provider/[^/]+/", pathNot: inside(["plugin"]) },
       to: { path: inside(["plugin"]) },
+    },
+    {
+      name: "optional-packages-have-their-places",
+      comment: "Whoever does without them would else find out in the midst of something",
+      severity: "error",
+      from: { path: "^provider/", pathNot: withOptional },
+      to: { path: "node_modules/(pg|pg-boss|@opentelemetry)/", dependencyTypesNot: ["type-only"] },
+    },
+    {
+      name: "optional-packages-are-loaded-when-asked-for",
+      comment: "An import that is no `await import` would load them for everybody",
+      severity: "error",
+      from: { path: "^provider/", pathNot: withOptional },
+      to: { path: withOptional, dynamic: false, dependencyTypesNot: ["type-only"] },
     },
     {
       name: "product-imports-no-test",

@@ -45,16 +45,22 @@ export class MissingPackageError extends EmailSecurityError {
 
 /** The packages of a part, as they are installed here. */
 export function packagesOf(part: OptionalPart): readonly OptionalPackage[] {
+  const { peerDependencies } = manifest();
   return OPTIONAL_PARTS[part].packages.map((name) => {
-    const range = rangeOf(name);
+    const range = peerDependencies[name] ?? "*";
     const version = installedVersion(name);
     return { name, range, version, isFit: version !== undefined && isWithin(version, range) };
   });
 }
 
-/** What installs a part. A shell may take a caret for its own. */
+/**
+ * What installs a part, in the versions that this package is tested with: of OpenTelemetry's interface Pulumi has an older one, which
+ * would do for us, and not for the SDK. A shell may take a caret for its own.
+ */
 export function installCommand(part: OptionalPart): string {
-  const asked = OPTIONAL_PARTS[part].packages.map((name) => `${name}@${rangeOf(name)}`);
+  const { devDependencies, peerDependencies } = manifest();
+  const tested: Readonly<Record<string, string>> = { ...peerDependencies, ...devDependencies };
+  const asked = OPTIONAL_PARTS[part].packages.map((name) => `${name}@${tested[name]}`);
   return `npm install ${asked.map((one) => (one.includes("^") ? `"${one}"` : one)).join(" ")}`;
 }
 
@@ -84,12 +90,13 @@ export function requirePart(part: OptionalPart): void {
 interface Manifest {
   readonly name?: string;
   readonly version?: string;
-  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
 }
 
-function rangeOf(name: string): string {
-  const { peerDependencies = {} } = require("pulumi-email-security/package.json") as Manifest;
-  return peerDependencies[name] ?? "*";
+/** Of this package. */
+function manifest(): Manifest {
+  return require("pulumi-email-security/package.json") as Manifest;
 }
 
 /** By the manifest above the file that an import would load: not each package lets its own be asked for. */
@@ -103,14 +110,16 @@ function installedVersion(name: string): string | undefined {
   for (; folder !== dirname(folder); folder = dirname(folder)) {
     const file = join(folder, "package.json");
     if (!existsSync(file)) continue;
-    const manifest = JSON.parse(readFileSync(file, "utf8")) as Manifest;
-    if (manifest.name === name) return manifest.version;
+    const found = JSON.parse(readFileSync(file, "utf8")) as Manifest;
+    if (found.name === name) return found.version;
   }
   return undefined;
 }
 
-/** Whether a version is within `^1.2.3`, or is just the one. */
-function isWithin(version: string, range: string): boolean {
+/** Whether a version is within `^1.2.3`, or is just the one, or is so of one of several with `||` between them. */
+export function isWithin(version: string, range: string): boolean {
+  const several = range.split("||").map((one) => one.trim());
+  if (several.length > 1) return several.some((one) => isWithin(version, one));
   if (!range.startsWith("^")) return version === range;
   const least = range.slice(1);
   const [fixed = ""] = /^(?:0\.)*[1-9]\d*\./.exec(least) ?? [];

@@ -4,7 +4,7 @@ import { listResource, nativeListResource } from "#bench/list-resource";
 import { nativeImport } from "#bench/native-import";
 import type { Peer } from "#bench/observation";
 import { obviousProvider } from "#bench/obvious-provider";
-import { dynamicStart, nativeStart } from "#bench/provider-start";
+import { dynamicStart, nativeStart, programStart } from "#bench/provider-start";
 import {
   nativeSingleEntries,
   nativeSingleEntriesWithoutCheckpoints,
@@ -30,6 +30,7 @@ export const peers: readonly Peer[] = [
   growth,
   dynamicStart,
   nativeStart,
+  programStart,
 ];
 
 /** Those that show the dynamic resources beside the native plugin. */

@@ -17,6 +17,13 @@ export const nativeStart: Peer = startOf("native-start", "until the native plugi
   "provider/dist/plugin/pulumi-resource-email-security",
 ]);
 
+/** How long a program takes from its start until it has what it declares resources with, most of which is Pulumi's own. */
+export const programStart: Peer = startOf("program-start", "until a program has imported the package", [
+  process.execPath,
+  "--eval",
+  'require("pulumi-email-security"); console.log("imported")',
+]);
+
 function startOf(name: string, title: string, [command = "", ...args]: readonly string[]): Peer {
   return {
     name,

@@ -8,8 +8,10 @@ import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import manifest from "../../provider/package.json";
 import { startSandbox } from "../../provider/sandbox";
+import { commandLine } from "../support/command-line";
 import { EngineProject } from "../support/engine-project";
 import {
+  broughtAlong,
   EmptyFolder,
   type InstalledProgram,
   install,
@@ -48,6 +50,10 @@ const PROGRAMS: Record<PackageManager, [string, InstalledProgram][]> = {
     ["an ESM program in TypeScript", { main: "index.ts", type: "module", text: typed }],
   ],
 };
+
+/** 16 of them have 16.3 MB, of which zod has 6.1 and tldts 3.4. */
+const MAX_PACKAGES = 20;
+const MAX_BYTES = 17_000_000;
 
 const packed = sharedPackage();
 
@@ -95,6 +101,14 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
     expect(sandbox.vips("acme").map((row) => row.email)).not.toContain("yuki.sato@acme.example");
   });
 
+  it.runIf(manager === "npm")("brings little beside Pulumi", async () => {
+    const { packages, bytes } = await broughtAlong(folder.path);
+    // What nobody can be without, so that the rest is counted too.
+    expect(packages).toEqual(expect.arrayContaining(["zod", "tldts-core", "undici"]));
+    expect(packages.length).toBeLessThanOrEqual(MAX_PACKAGES);
+    expect(bytes).toBeLessThan(MAX_BYTES);
+  });
+
   it("has the native plugin, which runs where it lies", async () => {
     const plugin = join(installed, "dist", "plugin", "pulumi-resource-email-security");
     const { stdout } = await promisify(execFile)(plugin, ["--version"]);
@@ -132,6 +146,45 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
       child.kill("SIGTERM");
     }
     expect(await ended).toBe(0);
+  });
+
+  it("brings what few programs use only when it is told to, by the very command that it names", async () => {
+    const environment = {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts",
+      OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
+    };
+    const run = commandLine(folder.path, environment, join(installed, "dist/cli/main.js"));
+    const start = join(installed, "dist/rollout/telemetry/rollout-telemetry.js");
+    // Beside Pulumi, which has an OpenTelemetry of its own.
+    const loading = `require(${JSON.stringify(start)}); require(${JSON.stringify(installed)});`;
+    const startTelemetry = () => promisify(execFile)(process.execPath, ["-e", loading]);
+
+    const wanted: Record<string, string> = {};
+    const told = [
+      ...(await run("rollout")).stderr.matchAll(/`npm install (.*)`\. \[ERR_MISSING_PACKAGE\]$/gm),
+    ];
+    expect(told).toHaveLength(2);
+    for (const [, list = ""] of told) {
+      for (const [, name = "", range = ""] of list.matchAll(/"?(@?[^@" ]+)@([^" ]+)"?/g))
+        wanted[name] = range;
+    }
+    expect(Object.keys(wanted).sort()).toEqual(Object.keys(manifest.peerDependenciesMeta).sort());
+    expect((await run("worker")).stderr).toContain("[ERR_MISSING_PACKAGE]");
+    await expect(startTelemetry()).rejects.toThrow("@opentelemetry/");
+
+    await install(folder.path, manager, packed(), wanted);
+    // Nobody listens there, which only what speaks to PostgreSQL finds out.
+    for (const verb of ["rollout", "worker"]) {
+      expect((await run(verb)).stderr).toMatch(
+        /^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/,
+      );
+    }
+    await startTelemetry();
+    const { stdout } = await run("doctor");
+    expect(stdout).toMatch(/^ok +postgresql +pg \d\S+, pg-boss \d/m);
+    expect(stdout).toMatch(/^ok +telemetry +@opentelemetry\/api \d\S+, @opentelemetry\/sdk-node \d/m);
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -73,9 +73,22 @@ export function sharedPackage(): () => PackedPackage {
   return () => packed;
 }
 
-/** Installs a packed package and its peer as a user does, in place of another release that may be there. */
-export async function install(folder: string, manager: PackageManager, packed: PackedPackage): Promise<void> {
-  const dependencies = { [PACKAGE]: `file:${packed.tarball}`, "@pulumi/pulumi": await pulumiVersion() };
+/**
+ * Installs a packed package and its peer as a user does, in place of another release that may be there.
+ *
+ * @param more packages beside it, by their names.
+ */
+export async function install(
+  folder: string,
+  manager: PackageManager,
+  packed: PackedPackage,
+  more: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const dependencies = {
+    [PACKAGE]: `file:${packed.tarball}`,
+    "@pulumi/pulumi": await pulumiVersion(),
+    ...more,
+  };
   await writeManifest(folder, { dependencies });
   if (manager === "npm") await npm(folder, "install", "--prefer-offline", "--ignore-scripts");
   else {
@@ -83,6 +96,51 @@ export async function install(folder: string, manager: PackageManager, packed: P
     const strict = "--config.hoist=false";
     await pnpm(folder, "install", "--prefer-offline", "--ignore-scripts", "--ignore-workspace", strict);
   }
+}
+
+/** What npm has installed in a folder for this package alone: what Pulumi brings anyway, and the package itself, are not in it. */
+export async function broughtAlong(folder: string): Promise<{ packages: string[]; bytes: number }> {
+  const lock = await readFile(join(folder, "package-lock.json"), "utf8");
+  const { packages } = JSON.parse(lock) as { packages: Record<string, Locked> };
+  const ofPulumi = reached(packages, "node_modules/@pulumi/pulumi");
+  const own = `node_modules/${PACKAGE}`;
+  const alone = [...reached(packages, own)].filter((path) => path !== own && !ofPulumi.has(path));
+  let bytes = 0;
+  for (const path of alone) bytes += await bytesOf(join(folder, path));
+  return { packages: alone.map((path) => path.replace(/^.*node_modules\//, "")), bytes };
+}
+
+/** A package as npm's lock file has it. */
+interface Locked {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+/** The places of a package and all that it leads to. */
+function reached(packages: Readonly<Record<string, Locked>>, from: string, found = new Set<string>()) {
+  if (found.has(from)) return found;
+  found.add(from);
+  const { dependencies, optionalDependencies, peerDependencies } = packages[from] ?? {};
+  for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
+    // The nearest one above, as Node.js looks for it.
+    for (let above = from; ; above = above.replace(/(^|\/)node_modules\/(@[^/]+\/)?[^/]+$/, "")) {
+      const place = join(above, "node_modules", name);
+      if (place in packages) reached(packages, place, found);
+      if (place in packages || above === "") break;
+    }
+  }
+  return found;
+}
+
+/** Without the packages that are within it. */
+async function bytesOf(folder: string): Promise<number> {
+  const sizes = (await readdir(folder, { withFileTypes: true })).map(async (entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return entry.name === "node_modules" ? 0 : await bytesOf(path);
+    return (await stat(path)).size;
+  });
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
 
 /** A program for a folder in which packages are installed. */

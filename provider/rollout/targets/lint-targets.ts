@@ -3,13 +3,14 @@ import type { Finding } from "../../gitops/files/finding";
 import { type FilesLintResult, lintFiles, textOf } from "../../gitops/files/lint-files";
 import type { ReadOptions } from "../../gitops/files/read-settings";
 import { isFinding, readerFrom, readSource } from "../../gitops/files/read-source";
+import { missing, OPTIONAL_PARTS } from "../../settings/optional-parts";
 import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 import { readTargets } from "./read-targets";
 import { TargetsFileError } from "./targets-file-error";
 
 /**
  * What {@link lintFiles} finds, and what is wrong with the files of a rollout's tenants among those that are named: with them
- * the settings files of all their tenants are linted.
+ * the settings files of all their tenants are linted. A journal that the environment names, and that can't be opened here, is told too.
  *
  * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) when there is nothing to lint.
  */
@@ -24,7 +25,7 @@ export function lintAll(named: readonly string[], options: ReadOptions = {}): Fi
       ? { findings: [], files: [], tops: [], isPartial: false }
       : lintFiles(wanted, options);
   return {
-    findings: [...linted.flatMap(({ findings }) => findings), ...rest.findings],
+    findings: [...missingFindings(), ...linted.flatMap(({ findings }) => findings), ...rest.findings],
     files: [...linted.flatMap(({ files }) => files), ...rest.files],
     tops: rest.tops,
     isPartial: rest.isPartial || linted.some((one) => one.isPartial),
@@ -52,6 +53,12 @@ function lintTargets(file: string): Linted {
     if (!(error instanceof TargetsFileError)) throw error;
     return { findings: error.findings, files: [file], settings: [], isPartial: true };
   }
+}
+
+/** The rollout would refuse to begin. */
+function missingFindings(): readonly Finding[] {
+  const error = OPTIONAL_PARTS.postgres.isAsked(process.env) ? missing("postgres") : undefined;
+  return error === undefined ? [] : [{ code: "missing-package", level: "warning", message: error.message }];
 }
 
 function waveFindings(assign: () => readonly Finding[]): readonly Finding[] {

@@ -14,7 +14,7 @@ const TELEMETRY = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" };
 const NO_POSTGRES =
   'error: A rollout\'s journal in PostgreSQL needs pg ^8.23.1 (none is installed) and pg-boss 12.35.0 (none is installed) beside pulumi-email-security: `npm install "pg@^8.23.1" pg-boss@12.35.0`. [ERR_MISSING_PACKAGE]\n';
 const NO_TELEMETRY =
-  'warning: going on without. A rollout\'s telemetry needs @opentelemetry/api ^1.9.0 (none is installed) and @opentelemetry/sdk-node ^0.301.0 (none is installed) beside pulumi-email-security: `npm install "@opentelemetry/api@^1.9.0" "@opentelemetry/sdk-node@^0.301.0"`. [ERR_MISSING_PACKAGE]\n';
+  'warning: going on without. A rollout\'s telemetry needs @opentelemetry/api ^1.9.0 (none is installed) and @opentelemetry/sdk-node ^0.301.0 (none is installed) beside pulumi-email-security: `npm install "@opentelemetry/api@^1.10.0" "@opentelemetry/sdk-node@^0.301.0"`. [ERR_MISSING_PACKAGE]\n';
 
 let folder: EmptyFolder;
 let sandbox: Sandbox;
@@ -24,6 +24,12 @@ beforeAll(async () => {
   folder = await EmptyFolder.create();
   sandbox = await startSandbox({ scenario: "empty" });
   command = await barePackage(folder.path);
+  await writeFile(join(folder.path, "acme.yaml"), "version: 1\n");
+  const defaults = `{ baseUrl: ${sandbox.url}, key: { environment: EMAIL_SECURITY_API_KEY }, settings: acme.yaml }`;
+  await writeFile(
+    join(folder.path, "tenants.yaml"),
+    `version: 1\ndefaults: ${defaults}\ntenants: { acme: {} }\nwaves: [{ name: all }]\n`,
+  );
 });
 
 afterAll(async () => {
@@ -52,6 +58,17 @@ it("each verb says before anything else that what speaks to PostgreSQL is not th
   expect(await readdir(folder.path)).toEqual(before);
 });
 
+it("`email-security lint` says of a targets file that its rollout could not begin", async () => {
+  const [here, elsewhere] = await Promise.all([
+    run(POSTGRES, "lint", "tenants.yaml"),
+    run({}, "lint", "tenants.yaml"),
+  ]);
+  expect(here.stdout).toBe(
+    `${NO_POSTGRES.replace("error:", "warning:").replace("[ERR_MISSING_PACKAGE]", "(missing-package)")}1 warning in 2 files.\n`,
+  );
+  expect(elsewhere.stdout).toBe("Nothing found in 2 files.\n");
+});
+
 it("tells before a rollout that OpenTelemetry is not there, and goes on", async () => {
   const [asked, calm] = await Promise.all([
     run(TELEMETRY, "rollout", "nowhere.yaml"),
@@ -70,7 +87,7 @@ it("email-security doctor says what is not there, which is a fault only where so
     output.split("\n").filter((line) => /postgresql|telemetry|MISSING|npm install/.test(line));
   expect(lines(calm)).toEqual([
     '-     postgresql     pg not installed, pg-boss not installed: for a rollout\'s journal in PostgreSQL; `npm install "pg@^8.23.1" pg-boss@12.35.0`',
-    '-     telemetry      @opentelemetry/api not installed, @opentelemetry/sdk-node not installed: for a rollout\'s telemetry; `npm install "@opentelemetry/api@^1.9.0" "@opentelemetry/sdk-node@^0.301.0"`',
+    '-     telemetry      @opentelemetry/api not installed, @opentelemetry/sdk-node not installed: for a rollout\'s telemetry; `npm install "@opentelemetry/api@^1.10.0" "@opentelemetry/sdk-node@^0.301.0"`',
   ]);
   expect(lines(asked).map((line) => line.slice(0, 40))).toEqual([
     "fail  postgresql     pg not installed, p",
