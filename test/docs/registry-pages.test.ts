@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { REGISTRY_PAGES } from "../../docs/.vitepress/pages.mts";
 import schema from "../../provider/dist/plugin/schema.json";
+import manifest from "../../provider/package.json";
 import { fencesOf } from "./fences";
 
 const LANGUAGES = ["typescript", "python", "go", "csharp", "java", "yaml"];
@@ -53,6 +54,20 @@ describe("_index.md", () => {
 });
 
 describe("installation-configuration.md", () => {
+  it("names the package at each registry as its SDK does", () => {
+    const { nodejs, python, go, csharp } = schema.language;
+    const { text } = page("installation-configuration.md");
+    const packages = [...text.matchAll(/\[`([^`]+)`\]\(https/g)].map(([, name]) => name);
+    expect(packages).toEqual([
+      manifest.name,
+      nodejs.packageName,
+      python.packageName.replaceAll("_", "-"),
+      go.modulePath,
+      `${csharp.rootNamespace}.EmailSecurity`,
+      `io.github.${schema.publisher}:${schema.name}`,
+    ]);
+  });
+
   it("tells each key of the schema, in its words, with the variable of the same name", () => {
     const { text } = page("installation-configuration.md");
     const rows = text.match(/^\| `.*$/gm) ?? [];

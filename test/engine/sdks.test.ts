@@ -23,6 +23,21 @@ it("has a schema that Pulumi's own check finds no fault with", async () => {
   expect(stdout + stderr).toBe("");
 });
 
+it.each([
+  ["nodejs", "package.json"],
+  ["python", "pulumi_email_security/pulumi-plugin.json"],
+  ["go", "emailsecurity/pulumi-plugin.json"],
+  ["dotnet", "pulumi-plugin.json"],
+  ["java", "src/main/resources/com/pulumiemailsecurity/email-security/plugin.json"],
+])(
+  "tells the engine in the SDK of %s which plugin a program needs, and from where",
+  async (language, file) => {
+    const { name, version, pluginDownloadURL } = JSON.parse(await readFile(SCHEMA, "utf8"));
+    const told = JSON.parse(await readFile(resolve("sdk", language, file), "utf8"));
+    expect(told.pulumi ?? told).toEqual({ resource: true, name, version, server: pluginDownloadURL });
+  },
+);
+
 it.skipIf(missing)(
   `keeps the examples that Pulumi's generators make of those written once; else run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
