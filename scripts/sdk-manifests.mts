@@ -270,7 +270,7 @@ email_security.AllowDenyList("blocklist", entries={"evil.example": "deny: INC-7"
         "csharp",
         `using ${csharp.rootNamespace}.EmailSecurity;
 
-new AllowDenyList("blocklist", new() { Entries = { ["evil.example"] = "deny: INC-7" } });`,
+new AllowDenyList("blocklist", new() { Entries = { { "evil.example", "deny: INC-7" } } });`,
       ),
     ),
     java: readme(

@@ -23,12 +23,12 @@ namespace PulumiEmailSecurity.EmailSecurity
     /// 
     /// return await Deployment.RunAsync(() =&gt; 
     /// {
-    ///     var assistants = new EmailSecurity.VipList("assistants", new()
+    ///     var payments = new EmailSecurity.VipList("payments", new()
     ///     {
     ///         Members = 
     ///         {
-    ///             { "lena.hartmann@acme.example", "Releases payments; often impersonated" },
     ///             { "marcus.bell@acme.example", "Approves supplier bank changes" },
+    ///             { "diego.santos@acme.example", "" },
     ///         },
     ///     });
     /// 

@@ -17,9 +17,9 @@ import * as utilities from "./utilities";
  * import * as pulumi from "@pulumi/pulumi";
  * import * as email_security from "pulumi-email-security-native";
  *
- * const assistants = new email_security.VipList("assistants", {members: {
- *     "lena.hartmann@acme.example": "Releases payments; often impersonated",
+ * const payments = new email_security.VipList("payments", {members: {
  *     "marcus.bell@acme.example": "Approves supplier bank changes",
+ *     "diego.santos@acme.example": "",
  * }});
  * ```
  */

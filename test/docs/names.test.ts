@@ -72,7 +72,7 @@ it("every key of the configuration that a page names is one", () => {
   const known: readonly string[] = [...SETTING_NAMES, "ownDomain"];
   expect(
     wrong((text) =>
-      [...text.matchAll(/\bemail-security:([a-z][a-zA-Z]*)\b(?!:)/g)].flatMap(([all, name = ""]) =>
+      [...text.matchAll(/(?<!-)\bemail-security:([a-z][a-zA-Z]*)\b(?!:)/g)].flatMap(([all, name = ""]) =>
         known.includes(name) ? [] : [all],
       ),
     ),

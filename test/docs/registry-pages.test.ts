@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { REGISTRY_PAGES } from "../../docs/.vitepress/pages.mts";
 import schema from "../../provider/dist/plugin/schema.json";
+import manifest from "../../provider/package.json";
 import { fencesOf } from "./fences";
 
-const LANGUAGES = ["typescript", "python", "go", "yaml"];
+const LANGUAGES = ["typescript", "python", "go", "csharp", "java", "yaml"];
 
 function page(name: string) {
   const path = `docs/${name}`;
@@ -43,13 +44,30 @@ describe("_index.md", () => {
       ...text.matchAll(/^\{\{% choosable language (\w+) %\}\}$(.*?)^\{\{% \/choosable %\}\}$/gms),
     ];
     expect(choices.map(([, language]) => language)).toEqual(LANGUAGES);
-    expect(choices.map(([, , inside = ""]) => inside.match(/^```\w/gm)?.length)).toEqual([1, 1, 1, 1]);
+    expect(choices.map(([, , inside = ""]) => inside.match(/^```\w/gm)?.length)).toEqual(
+      LANGUAGES.map(() => 1),
+    );
     expect(text.match(/^\{\{< \/chooser >\}\}$/gm)).toHaveLength(1);
-    expect(fences.map(({ file }) => file)).toEqual(["index.ts", "__main__.py", "main.go", "Pulumi.yaml"]);
+    const files = fences.filter(({ isLeftOut }) => !isLeftOut).map(({ file }) => file);
+    expect(files).toEqual(["index.ts", "__main__.py", "main.go", "Pulumi.yaml"]);
   });
 });
 
 describe("installation-configuration.md", () => {
+  it("names the package at each registry as its SDK does", () => {
+    const { nodejs, python, go, csharp } = schema.language;
+    const { text } = page("installation-configuration.md");
+    const packages = [...text.matchAll(/\[`([^`]+)`\]\(https/g)].map(([, name]) => name);
+    expect(packages).toEqual([
+      manifest.name,
+      nodejs.packageName,
+      python.packageName.replaceAll("_", "-"),
+      go.modulePath,
+      `${csharp.rootNamespace}.EmailSecurity`,
+      `io.github.${schema.publisher}:${schema.name}`,
+    ]);
+  });
+
   it("tells each key of the schema, in its words, with the variable of the same name", () => {
     const { text } = page("installation-configuration.md");
     const rows = text.match(/^\| `.*$/gm) ?? [];

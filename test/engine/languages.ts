@@ -73,7 +73,7 @@ export const LANGUAGES = {
   java: {
     name: "java",
     missing: missingToolchain("java"),
-    prepare: async (folder) => ({ ...pathWith(await languageHost("java")), ...(await installJava(folder)) }),
+    prepare: async () => ({ ...pathWith(await languageHost("java")), ...(await installJava()) }),
   },
   yaml: {
     name: "yaml",

@@ -1,4 +1,5 @@
-import { delimiter } from "node:path";
+import { readFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
 import { expect, it } from "vitest";
 import { placeGenerator } from "#scripts/generate-sdks";
 import { commandLine } from "../support/command-line";
@@ -123,6 +124,10 @@ it.skipIf(missing)(`prints a TypeScript program that changes nothing as it is${s
     const path = [generator.path, project.environment["PATH"]].join(delimiter);
     const { code, output } = await project.runWith({ PATH: path }, ...args);
     expect(code, output).toBe(0);
+    const printed = await readFile(join(project.folder, "index.ts"), "utf8");
+    expect(printed).toContain('from "pulumi-email-security-native"');
+    // The same, and installed here.
+    await project.write(printed.replace("pulumi-email-security-native", "pulumi-email-security/native"));
     sandbox.clearRequests();
     await project.up("--expect-no-changes");
     expect(traceOf(sandbox)).toEqual([]);

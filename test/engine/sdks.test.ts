@@ -1,18 +1,60 @@
+import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { generateSdks, SDK_LANGUAGES } from "#scripts/generate-sdks";
+import { schemaExamples } from "#scripts/schema-examples";
+import { ensureEngine } from "../../provider/engine";
 import { missingToolchain } from "../support/language-hosts";
 import { EmptyFolder } from "../support/packed-package";
 
+const run = promisify(execFile);
+
 const missing = missingToolchain("go");
+const SCHEMA = resolve("provider/dist/plugin/schema.json");
+const EXAMPLES = resolve("provider/plugin/schema/examples");
+
+it("has a schema that Pulumi's own check finds no fault with", async () => {
+  const { command, environment } = await ensureEngine();
+  await using home = await EmptyFolder.create();
+  const env = { ...environment(), PULUMI_HOME: home.path };
+  const { stdout, stderr } = await run(command, ["schema", "check", SCHEMA, "--color", "never"], { env });
+  expect(stdout + stderr).toBe("");
+});
+
+it.each([
+  ["nodejs", "package.json"],
+  ["python", "pulumi_email_security/pulumi-plugin.json"],
+  ["go", "emailsecurity/pulumi-plugin.json"],
+  ["dotnet", "pulumi-plugin.json"],
+  ["java", "src/main/resources/com/pulumiemailsecurity/email-security/plugin.json"],
+])(
+  "tells the engine in the SDK of %s which plugin a program needs, and from where",
+  async (language, file) => {
+    const { name, version, pluginDownloadURL } = JSON.parse(await readFile(SCHEMA, "utf8"));
+    const told = JSON.parse(await readFile(resolve("sdk", language, file), "utf8"));
+    expect(told.pulumi ?? told).toEqual({ resource: true, name, version, server: pluginDownloadURL });
+  },
+);
+
+it.skipIf(missing)(
+  `keeps the examples that Pulumi's generators make of those written once; else run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
+  async () => {
+    const made = await schemaExamples(SCHEMA, EXAMPLES);
+    expect(Object.keys(made)).toHaveLength(4);
+    for (const [name, text] of Object.entries(made)) {
+      expect(await readFile(join(EXAMPLES, `${name}.md`), "utf8")).toBe(text);
+    }
+  },
+);
 
 it.skipIf(missing)(
   `keeps the SDKs that the CLI generates from the built schema; else run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
     await using made = await EmptyFolder.create();
 
-    await generateSdks(resolve("provider/dist/plugin/schema.json"), made.path);
+    await generateSdks(SCHEMA, made.path);
 
     for (const language of SDK_LANGUAGES) {
       const committed = await textsUnder(resolve("sdk", language));
@@ -29,7 +71,9 @@ async function textsUnder(folder: string): Promise<Record<string, string>> {
   const files = entries
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
-    .filter((file) => !/[\\/](node_modules|bin|__pycache__|build|[^\\/]+\.egg-info)[\\/]/.test(file))
+    .filter(
+      (file) => !/[\\/](node_modules|bin|obj|target|__pycache__|build|[^\\/]+\.egg-info)[\\/]/.test(file),
+    )
     .sort();
   const texts = await Promise.all(files.map((file) => readFile(file, "utf8")));
   return Object.fromEntries(files.map((file, index) => [file.slice(folder.length + 1), texts[index] ?? ""]));

@@ -1,10 +1,12 @@
 import { execFile, spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
-import { chmod, copyFile, cp, rename } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { type Dirent, existsSync } from "node:fs";
+import { chmod, copyFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { goProgram } from "#scripts/go-program";
 import { cacheFolder } from "../../provider/engine";
+import { withLock } from "../../provider/engine/lock";
 import { pythonPackages } from "./python-packages";
 
 const run = promisify(execFile);
@@ -66,21 +68,39 @@ export async function installPython(python: string, source: string, target: stri
 }
 
 /**
- * Builds the SDK for Java and installs it where Maven finds it.
+ * Builds the SDK for Java and installs it where Maven finds it, unless it is there as it is now.
  *
- * @param scratch a folder to build it in; nothing is written beside its sources
  * @returns the environment in which Maven finds it.
  */
-export async function installJava(scratch: string): Promise<{ MAVEN_OPTS: string }> {
-  const copy = join(scratch, "java-sdk");
-  await cp(resolve("sdk/java"), copy, { recursive: true });
-  const environment = { MAVEN_OPTS: `-Dmaven.repo.local=${join(cacheFolder(), "test", "maven")}` };
-  await run("mvn", ["--quiet", "--batch-mode", "--no-transfer-progress", "install"], {
-    cwd: copy,
-    env: { ...process.env, ...environment },
-    shell: process.platform === "win32",
+export async function installJava(): Promise<{ MAVEN_OPTS: string }> {
+  const source = resolve("sdk/java");
+  const digest = createHash("sha256");
+  for (const entry of (await readdir(source, { recursive: true, withFileTypes: true })).sort(byPath)) {
+    if (entry.isFile()) digest.update(await readFile(join(entry.parentPath, entry.name))).update("\0");
+  }
+  const repository = join(cacheFolder(), "test", "maven");
+  const environment = { MAVEN_OPTS: `-Dmaven.repo.local=${repository}` };
+  const installed = join(repository, `email-security-${digest.digest("hex").slice(0, 12)}`);
+  await mkdir(dirname(repository), { recursive: true });
+  // Files of tests that run at the same time.
+  await withLock(`${repository}.lock`, async () => {
+    if (existsSync(installed)) return;
+    const copy = `${repository}.source`;
+    await rm(copy, { recursive: true, force: true });
+    await cp(source, copy, { recursive: true });
+    await run("mvn", ["--quiet", "--batch-mode", "--no-transfer-progress", "install"], {
+      cwd: copy,
+      env: { ...process.env, ...environment },
+      shell: process.platform === "win32",
+    });
+    await rm(copy, { recursive: true });
+    await writeFile(installed, "");
   });
   return environment;
+}
+
+function byPath(one: Dirent, other: Dirent): number {
+  return join(one.parentPath, one.name) < join(other.parentPath, other.name) ? -1 : 1;
 }
 
 /** PATH with these folders before all others, then that of the Node.js which runs the tests. */

@@ -15,10 +15,12 @@ export function pluginUse(project: PulumiProject): string | undefined {
   return file === undefined ? undefined : relative(project.folder, file);
 }
 
-const SCRIPT_USE = /["']pulumi-email-security\/native["']/;
+const SCRIPT_USE = /["']pulumi-email-security[/-]native["']/;
 const PYTHON_USE = /^\s*(?:import|from)\s+pulumi_email_security\b/m;
 const PYTHON_REQUIREMENT = /\bpulumi[-_.]email[-_.]security\b/i;
 const GO_USE = /\/pulumi-email-security\/sdk\/go\b/;
+const JAVA_USE = /^import io\.github\.\w+\.emailsecurity\./m;
+const DOTNET_USE = /\bPulumiEmailSecurity\.EmailSecurity\b/;
 const YAML_USE = /(?:\b(?:type|function):\s*["']?|\bfn::)email-security:/;
 
 const USES: Readonly<Record<string, RegExp>> = {
@@ -26,6 +28,9 @@ const USES: Readonly<Record<string, RegExp>> = {
   ".tsx": SCRIPT_USE,
   ".py": PYTHON_USE,
   ".go": GO_USE,
+  ".java": JAVA_USE,
+  ".cs": DOTNET_USE,
+  ".csproj": DOTNET_USE,
 };
 
 const REQUIREMENTS: Readonly<Record<string, RegExp>> = {

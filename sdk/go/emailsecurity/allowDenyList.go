@@ -30,9 +30,9 @@ import (
 //		pulumi.Run(func(ctx *pulumi.Context) error {
 //			_, err := emailsecurity.NewAllowDenyList(ctx, "blocklist", &emailsecurity.AllowDenyListArgs{
 //				Entries: pulumi.StringMap{
-//					"trade-fair.example": pulumi.String("allow: Exhibitor portal, until the fair in May"),
-//					"acme-login.example": pulumi.String("deny: Look-alike of our own domain, INC-1042"),
-//					"192.0.2.66":         pulumi.String("deny: Bulletproof hoster, INC-1051"),
+//					"trade-fair.example":    pulumi.String("allow: Exhibitor portal, until the fair in May"),
+//					"acme-invoices.example": pulumi.String("deny: Look-alike of our own domain, INC-1047"),
+//					"192.0.2.66":            pulumi.String("deny: Bulletproof hoster, INC-1051"),
 //				},
 //			})
 //			if err != nil {

@@ -28,10 +28,10 @@ import (
 //
 //	func main() {
 //		pulumi.Run(func(ctx *pulumi.Context) error {
-//			_, err := emailsecurity.NewVipList(ctx, "assistants", &emailsecurity.VipListArgs{
+//			_, err := emailsecurity.NewVipList(ctx, "payments", &emailsecurity.VipListArgs{
 //				Members: pulumi.StringMap{
-//					"lena.hartmann@acme.example": pulumi.String("Releases payments; often impersonated"),
-//					"marcus.bell@acme.example":   pulumi.String("Approves supplier bank changes"),
+//					"marcus.bell@acme.example":  pulumi.String("Approves supplier bank changes"),
+//					"diego.santos@acme.example": pulumi.String(""),
 //				},
 //			})
 //			if err != nil {

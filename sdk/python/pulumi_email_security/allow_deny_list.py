@@ -179,7 +179,7 @@ class AllowDenyList(pulumi.CustomResource):
 
         blocklist = email_security.AllowDenyList("blocklist", entries={
             "trade-fair.example": "allow: Exhibitor portal, until the fair in May",
-            "acme-login.example": "deny: Look-alike of our own domain, INC-1042",
+            "acme-invoices.example": "deny: Look-alike of our own domain, INC-1047",
             "192.0.2.66": "deny: Bulletproof hoster, INC-1051",
         })
         ```
@@ -213,7 +213,7 @@ class AllowDenyList(pulumi.CustomResource):
 
         blocklist = email_security.AllowDenyList("blocklist", entries={
             "trade-fair.example": "allow: Exhibitor portal, until the fair in May",
-            "acme-login.example": "deny: Look-alike of our own domain, INC-1042",
+            "acme-invoices.example": "deny: Look-alike of our own domain, INC-1047",
             "192.0.2.66": "deny: Bulletproof hoster, INC-1051",
         })
         ```

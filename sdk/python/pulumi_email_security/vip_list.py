@@ -177,9 +177,9 @@ class VipList(pulumi.CustomResource):
         import pulumi
         import pulumi_email_security as email_security
 
-        assistants = email_security.VipList("assistants", members={
-            "lena.hartmann@acme.example": "Releases payments; often impersonated",
+        payments = email_security.VipList("payments", members={
             "marcus.bell@acme.example": "Approves supplier bank changes",
+            "diego.santos@acme.example": "",
         })
         ```
 
@@ -210,9 +210,9 @@ class VipList(pulumi.CustomResource):
         import pulumi
         import pulumi_email_security as email_security
 
-        assistants = email_security.VipList("assistants", members={
-            "lena.hartmann@acme.example": "Releases payments; often impersonated",
+        payments = email_security.VipList("payments", members={
             "marcus.bell@acme.example": "Approves supplier bank changes",
+            "diego.santos@acme.example": "",
         })
         ```
 

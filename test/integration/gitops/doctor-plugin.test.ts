@@ -76,6 +76,30 @@ describe("doctor: the native plugin", () => {
       { "src/vips.cjs": `require('pulumi-email-security/native')` },
     ],
     [
+      "the SDK alone",
+      "index.ts",
+      PROJECT,
+      { "index.ts": 'import { VipList } from "pulumi-email-security-native";\n' },
+    ],
+    [
+      "Java",
+      join("src", "main", "java", "settings", "App.java"),
+      "name: x\nruntime: java\n",
+      {
+        "src/main/java/settings/App.java":
+          "package settings;\nimport io.github.pulumiemailsecurity.emailsecurity.VipList;\n",
+      },
+    ],
+    [
+      ".NET",
+      "settings.csproj",
+      "name: x\nruntime: dotnet\n",
+      {
+        "settings.csproj":
+          '<PackageReference Include="PulumiEmailSecurity.EmailSecurity" Version="0.1.0" />\n',
+      },
+    ],
+    [
       "a program elsewhere",
       join("app", "main.mts"),
       `${PROJECT}main: app/main.mts\n`,

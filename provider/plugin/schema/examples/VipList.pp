@@ -1,7 +1,7 @@
 # Those whom detection misses, each with a comment
-resource "assistants" "email-security:index:VipList" {
+resource "payments" "email-security:index:VipList" {
   members = {
-    "lena.hartmann@acme.example" = "Releases payments; often impersonated"
-    "marcus.bell@acme.example"   = "Approves supplier bank changes"
+    "marcus.bell@acme.example"  = "Approves supplier bank changes"
+    "diego.santos@acme.example" = ""
   }
 }

@@ -44,7 +44,7 @@ import javax.annotation.Nullable;
  *         var blocklist = new AllowDenyList("blocklist", AllowDenyListArgs.builder()
  *             .entries(Map.ofEntries(
  *                 Map.entry("trade-fair.example", "allow: Exhibitor portal, until the fair in May"),
- *                 Map.entry("acme-login.example", "deny: Look-alike of our own domain, INC-1042"),
+ *                 Map.entry("acme-invoices.example", "deny: Look-alike of our own domain, INC-1047"),
  *                 Map.entry("192.0.2.66", "deny: Bulletproof hoster, INC-1051")
  *             ))
  *             .build());

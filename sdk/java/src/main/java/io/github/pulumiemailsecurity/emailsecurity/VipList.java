@@ -41,10 +41,10 @@ import javax.annotation.Nullable;
  *     }}{@code
  * 
  *     public static void stack(Context ctx) }{{@code
- *         var assistants = new VipList("assistants", VipListArgs.builder()
+ *         var payments = new VipList("payments", VipListArgs.builder()
  *             .members(Map.ofEntries(
- *                 Map.entry("lena.hartmann}{@literal @}{@code acme.example", "Releases payments; often impersonated"),
- *                 Map.entry("marcus.bell}{@literal @}{@code acme.example", "Approves supplier bank changes")
+ *                 Map.entry("marcus.bell}{@literal @}{@code acme.example", "Approves supplier bank changes"),
+ *                 Map.entry("diego.santos}{@literal @}{@code acme.example", "")
  *             ))
  *             .build());
  * 

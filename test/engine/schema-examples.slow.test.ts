@@ -1,0 +1,185 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { parse, stringify } from "yaml";
+import schema from "../../provider/cmd/pulumi-resource-email-security/schema.json";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+import {
+  installJava,
+  installPython,
+  languageHost,
+  missingToolchain,
+  pathWith,
+  pulumiPython,
+} from "../support/language-hosts";
+import { EmptyFolder } from "../support/packed-package";
+
+/* The examples that registries show: each is checked by what would run it. For .NET there is no toolchain in the registries. */
+
+const run = promisify(execFile);
+const RESOURCES = Object.entries(schema.resources).map(([token, { description }]) => {
+  const blocks = [...description.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
+  return {
+    name: token.replace(/^.*:/, ""),
+    programs: Object.fromEntries(blocks.map(([, language, text]) => [language, text ?? ""])),
+  };
+});
+
+let folder: EmptyFolder;
+beforeAll(async () => {
+  folder = await EmptyFolder.create();
+});
+afterAll(async () => {
+  await folder[Symbol.asyncDispose]();
+});
+
+it("are there for every resource, in every language", () => {
+  for (const { programs } of RESOURCES) {
+    expect(Object.keys(programs)).toEqual(["typescript", "python", "go", "csharp", "java", "yaml"]);
+  }
+  expect(RESOURCES).toHaveLength(4);
+});
+
+it("compile in TypeScript", async () => {
+  const project = await written("typescript", (name) => `${name}.ts`);
+  await mkdir(join(project, "node_modules/@pulumi"), { recursive: true });
+  await symlink(resolve("sdk/nodejs"), join(project, "node_modules/pulumi-email-security-native"));
+  await symlink(resolve("node_modules/@pulumi/pulumi"), join(project, "node_modules/@pulumi/pulumi"));
+  const options = ["--noEmit", "--strict", "--skipLibCheck", "--module", "nodenext"];
+  await check(
+    process.execPath,
+    [resolve("node_modules/typescript/bin/tsc"), ...options, ...files(".ts")],
+    project,
+  );
+});
+
+const noPython = missingToolchain("python");
+it.skipIf(noPython)(`run in Python${noPython ? ` (skipped: ${noPython})` : ""}`, async () => {
+  const project = await written("python", (name) => `${name}.py`);
+  const python = await pulumiPython();
+  await installPython(python, resolve("sdk/python"), join(project, "packages"));
+  await writeFile(
+    join(project, "run.py"),
+    `import asyncio, runpy, sys
+import pulumi
+from pulumi.runtime.stack import run_pulumi_func
+
+class Mocks(pulumi.runtime.Mocks):
+    def new_resource(self, args):
+        print(args.typ)
+        return [args.name, args.inputs]
+    def call(self, args):
+        return {}
+
+asyncio.set_event_loop(asyncio.new_event_loop())
+pulumi.runtime.set_mocks(Mocks())
+for file in sys.argv[1:]:
+    asyncio.get_event_loop().run_until_complete(
+        run_pulumi_func(lambda: runpy.run_path(file)))
+`,
+  );
+  const made = await check(join(python, "python"), ["run.py", ...files(".py")], project, {
+    PYTHONPATH: join(project, "packages"),
+  });
+  expect(made.trim().split("\n")).toEqual(RESOURCES.map(({ name }) => `email-security:index:${name}`));
+});
+
+const noGo = missingToolchain("go");
+it.skipIf(noGo)(`compile in Go${noGo ? ` (skipped: ${noGo})` : ""}`, async () => {
+  const project = await written("go", (name) => `${name}/main.go`);
+  for (const file of ["go.mod", "go.sum"]) await cp(resolve("examples/native-go", file), join(project, file));
+  const { modulePath } = schema.language.go;
+  const environment = { CGO_ENABLED: "0", GOFLAGS: "-trimpath", GOWORK: "off" };
+  await check("go", ["mod", "edit", "-replace", `${modulePath}=${resolve("sdk/go")}`], project, environment);
+  await check("go", ["vet", "./..."], project, environment);
+});
+
+const noJava = missingToolchain("java");
+it.skipIf(noJava)(`compile in Java${noJava ? ` (skipped: ${noJava})` : ""}`, async () => {
+  // Each has a class of the same name.
+  const project = await written(
+    "java",
+    (name) => `src/main/java/${name}/App.java`,
+    (text, name) => text.replace("package generated_program;", `package ${name};`),
+  );
+  await cp(resolve("examples/native-java/pom.xml"), join(project, "pom.xml"));
+  const environment = await installJava();
+  await check("mvn", ["--quiet", "--batch-mode", "--no-transfer-progress", "compile"], project, environment);
+});
+
+it("name in C# only what its SDK has", async () => {
+  for (const { name, programs } of RESOURCES) {
+    const text = programs["csharp"] ?? "";
+    expect(text).toContain(`using EmailSecurity = ${schema.language.csharp.rootNamespace}.EmailSecurity;`);
+    const source = await readFile(resolve("sdk/dotnet", `${name}.cs`), "utf8");
+    for (const [, property = ""] of text.matchAll(/^ {8}(\w+) =/gm)) {
+      expect(source).toMatch(
+        new RegExp(`^ {8}public Input\\S* ${property}$|^ {8}public Input.* ${property} \\{`, "m"),
+      );
+    }
+    const enums = await readFile(resolve("sdk/dotnet/Enums.cs"), "utf8");
+    for (const [, type, value] of text.matchAll(/EmailSecurity\.(\w+)\.(\w+),/g)) {
+      expect(enums).toContain(`public static ${type} ${value} `);
+    }
+  }
+});
+
+const noYaml = missingToolchain("yaml");
+it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYaml})` : ""}`, async () => {
+  await using sandbox = await startSandbox({ scenario: "acme" });
+  const project = join(folder.path, "yaml");
+  await mkdir(project);
+  await symlink(resolve("node_modules"), join(project, "node_modules"));
+  const resources = RESOURCES.map(({ programs }) => parse(programs["yaml"] ?? "").resources);
+  await writeFile(
+    join(project, "Pulumi.yaml"),
+    `name: settings\nruntime: yaml\n${PLUGIN_LINES}${stringify({ resources: Object.assign({}, ...resources) })}`,
+  );
+  await using stack = await EngineProject.at(project, {
+    ...pathWith(await languageHost("yaml")),
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+  });
+  await stack.succeed("stack", "init", "dev");
+  await stack.up();
+  expect((await stack.state()).resources.map(({ type }) => type).sort()).toEqual(
+    Object.keys(schema.resources),
+  );
+});
+
+/** Writes the program of each resource into a folder of the language, and answers that. */
+async function written(
+  language: string,
+  fileOf: (name: string) => string,
+  edit = (text: string, _name: string) => text,
+): Promise<string> {
+  const project = join(folder.path, language);
+  for (const { name, programs } of RESOURCES) {
+    const file = join(project, fileOf(name));
+    await mkdir(join(file, ".."), { recursive: true });
+    await writeFile(file, edit(programs[language] ?? "", name));
+  }
+  return project;
+}
+
+function files(ending: string): string[] {
+  return RESOURCES.map(({ name }) => `${name}${ending}`);
+}
+
+/** Runs a command to its end, and answers what it printed; what it found stands in the error. */
+async function check(
+  command: string,
+  args: readonly string[],
+  cwd: string,
+  environment: Record<string, string> = {},
+): Promise<string> {
+  try {
+    return (await run(command, args, { cwd, env: { ...process.env, ...environment } })).stdout;
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    throw new Error(`${command} ${args.join(" ")}:\n${stdout}${stderr}`, { cause: error });
+  }
+}
