@@ -18,10 +18,14 @@ import { languageHost, missingToolchain, pathWith } from "../support/language-ho
 import { EmptyFolder } from "../support/packed-package";
 import { LANGUAGES } from "./languages";
 
-const missing = missingToolchain("python");
+const missing =
+  missingToolchain("python") ??
+  (spawnSync("python3", ["-m", "pip", "--version"]).status === 0 ? undefined : "there is no pip");
 const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
 
 const KEY = "sandbox-acme-ci";
+/** It explains what the CLI says where it doesn't find the plugin. */
+const PAGE = "docs/reference/native-plugin.md";
 const PLUGIN = ["resource", "email-security", manifest.version];
 
 /** All four resources and a function; nothing says where the plugin is. */
@@ -92,6 +96,12 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     const lines = [...made].filter(([name]) => name !== SUMS).map(([name, digest]) => `${digest}  ${name}\n`);
     expect(lines).toHaveLength(2);
     expect(sums).toBe(lines.join(""));
+    // As the docs say.
+    const { stdout } = spawnSync("sha256sum", ["-c", "--ignore-missing", SUMS], {
+      cwd: join(folder.path, "made"),
+      encoding: "utf8",
+    });
+    expect(stdout.match(/: OK$/gm)).toHaveLength(2);
   });
 
   it("install a plugin that does everything where there is no `node`, and one for where there is", async () => {
@@ -115,6 +125,16 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
         return emails.map((what) => `${method} ${where} ${what}`.trim());
       });
     };
+
+    // Not by its folder, which the docs say.
+    const built = resolve("provider/dist/plugin");
+    const byFolder = await project.runWith(pathWith(host), "package", "get-schema", built);
+    const [, told = ""] = /`(expected "" to have [^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
+    expect(told).not.toBe("");
+    expect(byFolder.output).toContain(told);
+    const byProgram = join(built, "pulumi-resource-email-security");
+    const schema = await project.runWith(pathWith(host), "package", "get-schema", byProgram);
+    expect(schema.output).toContain('"email-security:index:VipList"');
 
     await project.succeed("plugin", "install", ...PLUGIN, "--file", single);
     // These look at what is installed, and not at the project's lines.
@@ -205,8 +225,8 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
 
     const nothing = await project.runWith(from(`${archives.url}/none`), "up", "--yes", "--skip-preview");
     expect(nothing.code).not.toBe(0);
-    const page = await readFile("docs/reference/native-plugin.md", "utf8");
-    const [, told = ""] = /`error: (Could not automatically[^`]+)`/.exec(page) ?? [];
+    const [, told = ""] = /`error: (Could not automatically[^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
+    expect(told).not.toBe("");
     expect(nothing.output).toContain(told.replace("…", "").replace(/(?<=version v)[\d.]+/, manifest.version));
 
     archives.asked.splice(0);
