@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { thisPlatform } from "#scripts/node-programs";
 import { makePluginArchives, SUMS } from "#scripts/plugin-archives";
-import manifest from "../../provider/package.json" with { type: "json" };
+import manifest from "../../provider/package.json";
 import { startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
