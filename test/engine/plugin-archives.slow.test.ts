@@ -220,7 +220,7 @@ describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
     await project.succeed("stack", "init", "dev");
     const from = (url: string) => ({
       // What the SDK says is at GitHub.
-      PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `^github://.*email-security=${url}/v\${VERSION}`,
+      PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `^github://.*/pulumi-email-security=${url}/v\${VERSION}`,
     });
 
     const nothing = await project.runWith(from(`${archives.url}/none`), "up", "--yes", "--skip-preview");
