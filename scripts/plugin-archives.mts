@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isWindows, PLATFORMS, type Platform } from "#scripts/node-programs";
-import { singleExecutable } from "./single-executable.mts";
-import { type ArchivedFile, tarGz } from "./tar-gz.mts";
+import { singleExecutable } from "#scripts/single-executable";
+import { type ArchivedFile, tarGz } from "#scripts/tar-gz";
 
 const NAME = "pulumi-resource-email-security";
 

@@ -4,8 +4,8 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { signAdHoc } from "#scripts/mac-signature";
 import { type Platform, placeNode, thisPlatform } from "#scripts/node-programs";
-import { signAdHoc } from "./mac-signature.mts";
 
 const run = promisify(execFile);
 const POSTJECT = createRequire(import.meta.url).resolve("postject/dist/cli.js");

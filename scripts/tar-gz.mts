@@ -22,7 +22,7 @@ export function tarGz(files: readonly ArchivedFile[]): Buffer {
     file.content,
     Buffer.alloc(-file.content.length & (BLOCK_BYTES - 1)),
   ]);
-  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK_BYTES)]), { level: 9 });
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK_BYTES)]));
 }
 
 /** As POSIX's ustar has it. */

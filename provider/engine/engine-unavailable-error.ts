@@ -8,7 +8,6 @@ export interface EngineAttempt {
 
 const NAMES: Record<EngineSource, string> = {
   path: "pulumi on PATH",
-  installer: "Pulumi's own installer",
   build: "a build from Go modules",
 };
 

@@ -3,7 +3,6 @@ import { buildWay } from "./build-way";
 import { cacheFolder } from "./cache-folder";
 import { EngineOptionError } from "./engine-option-error";
 import { type EngineAttempt, EngineUnavailableError } from "./engine-unavailable-error";
-import { installerWay } from "./installer-way";
 import { pathKey, pathWay } from "./path-way";
 import { runCommand } from "./run-command";
 import type { EngineSource, FoundEngine, Way, WayContext } from "./way";
@@ -30,7 +29,7 @@ export interface Engine {
 export interface EngineOptions {
   /** Where engines are cached. Default: `EMAIL_SECURITY_CACHE_DIR`, else the user's cache folder. */
   cacheDir?: string;
-  /** Only this way. Default: `EMAIL_SECURITY_ENGINE`, else `path`, `installer` and `build`, in this order. */
+  /** Only this way. Default: `EMAIL_SECURITY_ENGINE`, else `path` and `build`, in this order. */
   only?: EngineSource;
   /** The environment to look in. Default: the process's own. */
   env?: NodeJS.ProcessEnv;
@@ -42,16 +41,15 @@ export interface EngineOptions {
 
 const WAYS: Record<EngineSource, (context: WayContext) => Way> = {
   path: pathWay,
-  installer: installerWay,
   build: buildWay,
 };
 
 const PROGRESS_INTERVAL_MS = 15_000;
 
 /**
- * Finds a Pulumi CLI or installs one: one on PATH that is new enough; Pulumi's own installer; a build from Go modules,
- * which takes some four minutes. The last two are done once and kept in the user's cache folder, so later calls take
- * some milliseconds. Several processes may call it at once.
+ * Finds a Pulumi CLI or makes one: one on PATH that is new enough; a build from Go modules, whose sums are pinned, which takes
+ * some four minutes. That is done once and kept in the user's cache folder, so later calls take some milliseconds.
+ * Several processes may call it at once. No program is downloaded: nothing here could tell whether it is Pulumi's.
  *
  * @throws EngineUnavailableError (`ERR_ENGINE_UNAVAILABLE`) when no way led to one; its message says what would help
  * @throws EngineOptionError (`ERR_ENGINE_OPTION`) when `EMAIL_SECURITY_ENGINE` names no way
@@ -84,7 +82,7 @@ function waysOf(options: EngineOptions): { ways: readonly Way[]; log: (line: str
     run: runCommand,
   };
   const only = options.only ?? sourceFrom(env);
-  const sources: EngineSource[] = only ? [only] : ["path", "installer", "build"];
+  const sources: EngineSource[] = only ? [only] : ["path", "build"];
   return { ways: sources.map((source) => WAYS[source](context)), log };
 }
 

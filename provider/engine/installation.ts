@@ -7,7 +7,7 @@ import type { FoundEngine, WayContext } from "./way";
 /** The file that only a finished installation holds. */
 const MANIFEST = "engine.json";
 
-/** Where an engine of one version is kept: the programs are in its `bin`, as Pulumi's own installer lays them out. */
+/** Where an engine of one version is kept: the programs are in its `bin`. */
 export function installationName(version: string): string {
   return `${version}-${process.platform}-${process.arch}`;
 }

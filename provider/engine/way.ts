@@ -1,8 +1,8 @@
 import type { RunCommand } from "./run-command";
 import type { Version } from "./version";
 
-/** Where an engine comes from: one on PATH, Pulumi's own installer, or the build from Go modules. */
-export type EngineSource = "path" | "installer" | "build";
+/** Where an engine comes from: one on PATH, or the build from Go modules. */
+export type EngineSource = "path" | "build";
 
 /** The oldest CLI that is used. */
 export const MINIMUM_VERSION: Version = [3, 250, 0];

@@ -49,7 +49,10 @@ describe("programs that pages show", () => {
 function programOf({ path, line, file, text }: Fence): Program[] {
   const language = PROGRAMS[file as keyof typeof PROGRAMS];
   if (language === undefined || file === undefined) return [];
-  // Else it is the project of a program in another file.
-  if (language === "yaml" && !("resources" in ((parse(text) as object | null) ?? {}))) return [];
+  if (language === "yaml") {
+    const project = (parse(text) as object | null) ?? {};
+    // Else it is the project of a program in another file; or it wants a plugin that its page has installed before.
+    if (!("resources" in project && "plugins" in project)) return [];
+  }
   return [{ where: `${path}:${line}`, file, text, language }];
 }

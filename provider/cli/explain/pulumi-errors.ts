@@ -44,7 +44,7 @@ export const PULUMI_ERRORS = {
     next: "email-security rollout",
   },
   ERR_ENGINE_UNAVAILABLE: {
-    means: "There is no Pulumi CLI here, and none could be installed or built.",
+    means: "There is no Pulumi CLI here, and none could be built.",
     example: [
       "No Pulumi engine could be found or made. Tried:",
       "  - pulumi on PATH: there is none",
@@ -52,7 +52,7 @@ export const PULUMI_ERRORS = {
       "  - install Pulumi 3.250.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH",
     ].join("\n"),
     causes: [
-      "Pulumi is not installed, and its servers and Go's proxy can't be reached from here",
+      "Pulumi is not installed, and there is no Go to build it, or Go's proxy can't be reached from here",
       "the one on PATH is too old",
     ],
     remedies: [
@@ -62,10 +62,9 @@ export const PULUMI_ERRORS = {
   },
   ERR_ENGINE_OPTION: {
     means: "`EMAIL_SECURITY_ENGINE` names no way to get a Pulumi CLI.",
-    example:
-      'EMAIL_SECURITY_ENGINE is "brew": give one of path, installer, build, or leave it unset to try all',
-    causes: ["a slip: it is `path`, `installer` or `build`"],
-    remedies: ["Mend the variable, or unset it: then all ways are tried."],
+    example: 'EMAIL_SECURITY_ENGINE is "brew": give one of path, build, or leave it unset to try all',
+    causes: ["a slip: it is `path` or `build`"],
+    remedies: ["Mend the variable, or unset it: then both ways are tried."],
     next: "email-security doctor",
   },
   ERR_PROTOCOL: {

@@ -59,7 +59,7 @@ async function lookAtEngine({ environment }: Patient): Promise<Observation> {
   // Not "fail": a plan of settings files does without, and what needs an engine gets one.
   return warn(
     "there is no Pulumi that is new enough",
-    "Install it (https://www.pulumi.com/docs/iac/download-install/); `email-security apply` would get one by itself, which takes minutes.",
+    "Install it (https://www.pulumi.com/docs/iac/download-install/); with Go on PATH, `email-security apply` would build one, which takes minutes.",
   );
 }
 
@@ -82,7 +82,6 @@ function putOnPath(folder: string): string {
 
 const WHERE: Readonly<Record<Engine["source"], string>> = {
   path: "on PATH",
-  installer: "installed by its own installer",
   build: "built from its Go modules",
 };
 

@@ -15,6 +15,7 @@ import { findProject, type PulumiProject } from "./pulumi-project";
 export const pluginChecks: readonly Check[] = [{ name: "plugin", look: lookAtPlugin }];
 
 const PROGRAM = `pulumi-resource-${PLUGIN_NAME}`;
+const NEEDS_NODE = "It needs a `node` on PATH, of Node.js 22.19 or later.";
 const START_TIMEOUT_MS = 15_000;
 
 async function lookAtPlugin(patient: Patient): Promise<Observation> {
@@ -29,7 +30,7 @@ async function lookAtPlugin(patient: Patient): Promise<Observation> {
   if (path !== undefined) return await lookAtFolder(path, project, patient);
   const use = pluginUse(project);
   if (use === undefined) return ok("the program does without it");
-  return elsewhere(project, patient) ?? notDeclared(use, project);
+  return (await elsewhere(project, patient)) ?? notDeclared(use, project);
 }
 
 /** Where the project says that the plugin is: the first that the engine takes. */
@@ -59,10 +60,7 @@ async function lookAtFolder(path: string, project: PulumiProject, patient: Patie
   }
   const { version, failure } = await versionOf(program, patient);
   if (version === undefined) {
-    return fail(
-      `${quote(path)} has a plugin that doesn't start: ${failure}`,
-      "It needs a `node` on PATH, of Node.js 22.19 or later.",
-    );
+    return fail(`${quote(path)} has a plugin that doesn't start: ${failure}`, NEEDS_NODE);
   }
   const found = `${PLUGIN_NAME} ${version}, in ${printable(path)}`;
   if (version === patient.packageVersion) return ok(found);
@@ -73,10 +71,8 @@ async function lookAtFolder(path: string, project: PulumiProject, patient: Patie
 }
 
 /** Where the engine finds it although the project doesn't say so. */
-function elsewhere(
-  project: PulumiProject,
-  { environment, packageVersion }: Patient,
-): Observation | undefined {
+async function elsewhere(project: PulumiProject, patient: Patient): Promise<Observation | undefined> {
+  const { environment, packageVersion } = patient;
   const home = environment["PULUMI_HOME"] || join(homedir(), ".pulumi");
   const installed = join(home, "plugins", `resource-${PLUGIN_NAME}-v${packageVersion}`);
   const [onPath] = /^(1|true)$/i.test(environment["PULUMI_IGNORE_AMBIENT_PLUGINS"] ?? "")
@@ -85,11 +81,12 @@ function elsewhere(
   if (onPath !== undefined) {
     return warn(`the engine uses the one on PATH, ${quote(onPath)}, and warns of it`, linesToAdd(project));
   }
-  if (!isFolder(installed)) return undefined;
-  return warn(
-    "the engine uses the one that was installed as a plugin, which no update of the package reaches",
-    linesToAdd(project),
-  );
+  const [program] = programsIn([installed], PROGRAM);
+  if (program === undefined) return undefined;
+  const { version, failure } = await versionOf(program, patient);
+  return version === undefined
+    ? fail(`the plugin that Pulumi has installed doesn't start: ${failure}`, NEEDS_NODE)
+    : ok(`${PLUGIN_NAME} ${version}, installed by Pulumi`);
 }
 
 function notDeclared(use: string, project: PulumiProject): Observation {

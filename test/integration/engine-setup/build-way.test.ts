@@ -78,6 +78,21 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
     );
   });
 
+  it("says that either would do where there is neither Pulumi nor Go", async () => {
+    using workshop = new Workshop();
+    const failure = ensureEngine({ env: { ...workshop.env, PATH: workshop.programs } });
+    await expect(failure).rejects.toThrow(
+      [
+        "No Pulumi engine could be found or made. Tried:",
+        "  - pulumi on PATH: there is none",
+        "  - a build from Go modules: there is no `go` on PATH",
+        "Any one of these helps:",
+        "  - install Pulumi 3.250.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH",
+        "  - install Go 1.25.11 or later (https://go.dev/dl/) and put it on PATH; ",
+      ].join("\n"),
+    );
+  });
+
   it("leaves it to an older Go to get a newer one when it may", async () => {
     using workshop = new Workshop();
     fakeGo(workshop, { release: "go1.22.2", toolchain: "auto" });

