@@ -17,10 +17,11 @@ const UNREACHABLE = 3;
  * that the environment names.
  */
 const INSTALL = `
-const [, automation, root] = process.argv;
+const [, automation, root, version] = process.argv;
+const { SemVer } = require("node:module").createRequire(automation)("semver");
 fetch("${DOWNLOAD_HOST}", { method: "HEAD", signal: AbortSignal.timeout(${PROBE_TIMEOUT_MS}) }).then(
   () =>
-    require(automation).PulumiCommand.install({ root }).catch((error) => {
+    require(automation).PulumiCommand.install({ root, version: new SemVer(version) }).catch((error) => {
       console.error(error.commandResult?.stderr ?? error.message);
       process.exitCode = 1;
     }),
@@ -31,10 +32,18 @@ fetch("${DOWNLOAD_HOST}", { method: "HEAD", signal: AbortSignal.timeout(${PROBE_
 );
 `;
 
+/** The CLI for an SDK: that of its own version, and one that will do for an older SDK. */
+export function cliFor(sdk: string): string {
+  return isAtLeast(parseVersion(sdk) ?? MINIMUM_VERSION, MINIMUM_VERSION)
+    ? sdk
+    : formatVersion(MINIMUM_VERSION);
+}
+
 /** The way of Pulumi's own installer, which downloads the CLI of the SDK's version into our cache. */
 export function installerWay(context: WayContext): Way {
   const { resolve } = createRequire(__filename);
-  const { version } = createRequire(__filename)("@pulumi/pulumi/package.json") as { version: string };
+  const sdk = createRequire(__filename)("@pulumi/pulumi/package.json") as { version: string };
+  const version = cliFor(sdk.version);
   const name = `${installationName(version)}-installer`;
   return {
     source: "installer",
@@ -44,7 +53,7 @@ export function installerWay(context: WayContext): Way {
         context.log(`Trying Pulumi's own installer for the CLI ${version}: a minute or so, once ...`);
         const result = await context.run(
           process.execPath,
-          ["-e", INSTALL, resolve("@pulumi/pulumi/automation/index.js"), folder],
+          ["-e", INSTALL, resolve("@pulumi/pulumi/automation/index.js"), folder, version],
           {
             env: { ...leanEnvironment(context.env), NODE_USE_ENV_PROXY: "1" },
             timeoutMs: INSTALL_TIMEOUT_MS,

@@ -73,9 +73,19 @@ export function sharedPackage(): () => PackedPackage {
   return () => packed;
 }
 
-/** Installs a packed package and its peer as a user does, in place of another release that may be there. */
-export async function install(folder: string, manager: PackageManager, packed: PackedPackage): Promise<void> {
-  const dependencies = { [PACKAGE]: `file:${packed.tarball}`, "@pulumi/pulumi": await pulumiVersion() };
+/**
+ * Installs a packed package and its peer as a user does, in place of another release that may be there.
+ *
+ * @param sdk the peer's version; that of this repository when left out, whose tarball is in npm's cache then.
+ */
+export async function install(
+  folder: string,
+  manager: PackageManager,
+  packed: PackedPackage,
+  sdk?: string,
+): Promise<void> {
+  const peer = sdk ?? (await pulumiVersion());
+  const dependencies = { [PACKAGE]: `file:${packed.tarball}`, "@pulumi/pulumi": peer };
   await writeManifest(folder, { dependencies });
   if (manager === "npm") await npm(folder, "install", "--prefer-offline", "--ignore-scripts");
   else {
@@ -131,7 +141,7 @@ export async function packLaterRelease(installed: string, destination: string): 
   return await packPackage(destination, source);
 }
 
-/** The peer as this repository has it, whose tarball is in npm's cache then. */
+/** The peer as this repository has it. */
 async function pulumiVersion(): Promise<string> {
   const manifest = await readFile(resolve("node_modules/@pulumi/pulumi/package.json"), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;

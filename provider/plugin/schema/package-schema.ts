@@ -3,6 +3,7 @@ import { definitions } from "../../resources/functions/definitions";
 import type { FunctionDefinition } from "../../resources/functions/function-definition";
 import { allowDenyEntryArguments, vipEmployeeArguments } from "../../settings/arguments";
 import { ENTRIES, MEMBERS } from "../../settings/list-arguments";
+import { SDK_RANGE } from "../../settings/sdk-requirement";
 import {
   KEYED,
   MODULE,
@@ -156,7 +157,7 @@ function languages(description: string): Readonly<Record<string, unknown>> {
       packageName: "pulumi-email-security/native",
       packageDescription: description,
       respectSchemaVersion: true,
-      dependencies: { "@pulumi/pulumi": ">=3.250.0 <4" },
+      dependencies: { "@pulumi/pulumi": SDK_RANGE },
     },
     python: {
       packageName: "pulumi_email_security",
