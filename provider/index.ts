@@ -5,6 +5,7 @@
  */
 import "./settings/node-version";
 import "./resources/compile-cache";
+import "./resources/sdk-version";
 
 export { EmailSecurityError, SettingsClient, type SettingsClientOptions } from "./client";
 export * from "./client/errors";

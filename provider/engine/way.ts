@@ -5,7 +5,7 @@ import type { Version } from "./version";
 export type EngineSource = "path" | "build";
 
 /** The oldest CLI that is used. */
-export const MINIMUM_VERSION: Version = [3, 250, 0];
+export const MINIMUM_VERSION: Version = [3, 200, 0];
 
 /** An engine that a way found or made. */
 export interface FoundEngine {

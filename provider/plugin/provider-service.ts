@@ -2,6 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
+import { ConfigurationError } from "../client";
+import { formatVersion } from "../engine/version";
+import { MINIMUM_VERSION } from "../engine/way";
 import { type Front, frontOf, type Properties } from "../resources/front";
 import { definitions } from "../resources/functions/definitions";
 import { refuseUnheardIgnores } from "../resources/ignored-changes";
@@ -79,6 +82,7 @@ export class ProviderService {
   }
 
   configure(request: Request<"ConfigureRequest">): unknown {
+    refuseOldEngine(request);
     this.#session.configure(configurationOf(propertiesOf(request.getArgs()), nameOf(request)));
     // Secrets come in clear, and the engine itself keeps them secret where they go into state.
     return new messages.ConfigureResponse();
@@ -228,6 +232,15 @@ function typeOf(urn: string): string {
 }
 
 /** The name out of a URN; it may hold any text, colons too. */
+/** One that doesn't say which Provider it configures would have the environment's key used for none, or for any. */
+function refuseOldEngine(request: Request<"ConfigureRequest">): void {
+  if (request.getUrn()) return;
+  const oldest = formatVersion(MINIMUM_VERSION);
+  throw new ConfigurationError(
+    `This Pulumi is too old for the plugin, which needs ${oldest} or later: install it (https://www.pulumi.com/docs/iac/download-install/). Nothing was changed.`,
+  );
+}
+
 function nameOf(request: { getUrn(): string | undefined }): string {
   return (request.getUrn() ?? "").split("::").slice(3).join("::");
 }

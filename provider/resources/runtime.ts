@@ -1,4 +1,5 @@
 import "../settings/node-version";
+import "./sdk-version";
 import type { dynamic } from "@pulumi/pulumi";
 import { keepCompiled } from "./compile-cache";
 import { dynamicFront } from "./dynamic-front";

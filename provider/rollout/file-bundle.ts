@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
+import { ConfigurationError } from "../client";
 import { isOutside, repositoryOf } from "../gitops/files/repository";
 import { readPlainFile } from "../machine/plain-file";
 import { scratchFolder } from "../machine/scratch-folder";
@@ -115,6 +116,12 @@ function refuseStrayPath(path: string): void {
 
 /** The provider finds this package, and the host of dynamic providers Pulumi's, from the project's folder upwards. */
 function linkPackages(folder: string): void {
+  if (process.versions["pnp"] !== undefined) {
+    // Its packages are in archives, to which no link leads.
+    throw new ConfigurationError(
+      "A rollout needs its packages in a folder node_modules, and Yarn's Plug'n'Play has none: set `nodeLinker: node-modules` in .yarnrc.yml, and run `yarn install`. Nothing was changed.",
+    );
+  }
   const own = join(__dirname, "..", "..");
   const pulumi = dirname(createRequire(join(own, "package.json")).resolve("@pulumi/pulumi/package.json"));
   mkdirSync(join(folder, "@pulumi"), { recursive: true });

@@ -93,6 +93,14 @@ const parts = {
     shard: 1,
     tests: 4,
   },
+  versions: {
+    project: "engine",
+    file: "test/engine/versions.slow",
+    aCase: "a version of `@pulumi/pulumi`, over both fronts",
+    cases: 7,
+    shard: 1,
+    tests: 4,
+  },
   "engine-faults": {
     project: "engine",
     file: "test/engine/faults.slow",

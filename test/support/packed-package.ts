@@ -189,7 +189,7 @@ export async function packLaterRelease(installed: string, destination: string): 
   return await packPackage(destination, source);
 }
 
-/** The peer as this repository has it, whose tarball is in npm's cache then. */
+/** The peer as this repository has it. */
 async function pulumiVersion(): Promise<string> {
   const manifest = await readFile(resolve("node_modules/@pulumi/pulumi/package.json"), "utf8");
   return (JSON.parse(manifest) as { version: string }).version;

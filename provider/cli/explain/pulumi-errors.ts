@@ -49,7 +49,7 @@ export const PULUMI_ERRORS = {
       "No Pulumi engine could be found or made. Tried:",
       "  - pulumi on PATH: there is none",
       "Any one of these helps:",
-      "  - install Pulumi 3.250.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH",
+      "  - install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH",
     ].join("\n"),
     causes: [
       "Pulumi is not installed, and there is no Go to build it, or Go's proxy can't be reached from here",

@@ -1,6 +1,8 @@
 import { delimiter } from "node:path";
 import { type Engine, EngineOptionError, findEngine } from "../../engine";
 import { runCommand } from "../../engine/run-command";
+import { formatVersion } from "../../engine/version";
+import { MINIMUM_VERSION } from "../../engine/way";
 import { leanEnvironment } from "../../machine/child-environment";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import {
@@ -58,7 +60,7 @@ async function lookAtEngine({ environment }: Patient): Promise<Observation> {
   }
   // Not "fail": a plan of settings files does without, and what needs an engine gets one.
   return warn(
-    "there is no Pulumi that is new enough",
+    `there is no Pulumi ${formatVersion(MINIMUM_VERSION)} or later`,
     "Install it (https://www.pulumi.com/docs/iac/download-install/); with Go on PATH, `email-security apply` would build one, which takes minutes.",
   );
 }

@@ -21,16 +21,16 @@ describe.skipIf(!hasShell)("pulumi on PATH", () => {
 
   it("is used when it is new enough", async () => {
     using workshop = new Workshop();
-    const command = pulumi(workshop, "3.250.0");
+    const command = pulumi(workshop, "3.200.0");
     const engine = await ensureEngine({ env: workshop.env });
-    expect(engine).toMatchObject({ command, version: "3.250.0", source: "path", folder: workshop.programs });
+    expect(engine).toMatchObject({ command, version: "3.200.0", source: "path", folder: workshop.programs });
   });
 
   it("is refused when it is too old, and the message says so", async () => {
     using workshop = new Workshop();
-    const command = pulumi(workshop, "3.249.0");
+    const command = pulumi(workshop, "3.199.0");
     await expect(ensureEngine({ env: workshop.env, only: "path" })).rejects.toThrow(
-      `${command} is 3.249.0, older than 3.250.0`,
+      `${command} is 3.199.0, older than 3.200.0`,
     );
   });
 

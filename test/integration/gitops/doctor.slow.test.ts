@@ -245,7 +245,7 @@ describe("email-security doctor", () => {
     const examination = await Examination.of(environment);
     expect(examination.of("engine")).toMatchObject({
       health: "warn",
-      found: "there is no Pulumi that is new enough",
+      found: "there is no Pulumi 3.200.0 or later",
     });
     expect(examination.of("backend")).toMatchObject({
       health: "skipped",

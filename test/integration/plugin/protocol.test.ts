@@ -55,6 +55,13 @@ describe("what the plugin tells of itself", () => {
     await expect(schemaOf(1)).rejects.toThrow(/no schema of version 1.*\[ERR_PROTOCOL\]/);
   });
 
+  it("is which CLI it needs, to one that does not say which Provider it configures", async () => {
+    const request = new provider.ConfigureRequest();
+    await expect(call((done) => bare.client.configure(request, done))).rejects.toThrow(
+      /This Pulumi is too old for the plugin, which needs 3\.200\.0 or later: install it .*\[ERR_CONFIGURATION\]/,
+    );
+  });
+
   it("is which resources there are, when it is asked for another", async () => {
     const request = new provider.CheckRequest();
     request.setUrn(urnOf("email-security:index:Allowlist", "typo"));

@@ -38,3 +38,14 @@ it("lays files out beside each other, whatever they are called otherwise", () =>
     work.remove();
   }
 });
+
+it("says what is missing under Yarn's Plug'n'Play, whose packages are in no folder", () => {
+  Object.defineProperty(process.versions, "pnp", { value: "3", configurable: true });
+  try {
+    expect(() => layOut({ bundle: new Map(), folder: "." }, "fleet", undefined)).toThrow(
+      /^A rollout needs its packages in a folder node_modules, .* set `nodeLinker: node-modules` in \.yarnrc\.yml/,
+    );
+  } finally {
+    Reflect.deleteProperty(process.versions, "pnp");
+  }
+});

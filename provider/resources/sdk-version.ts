@@ -1,0 +1,10 @@
+import { version } from "@pulumi/pulumi/version";
+import { sdkUnfit } from "../settings/sdk-requirement";
+
+/*
+ * Imported by what runs in programs, before all that needs the SDK: npm only warns of a version that won't do, once, and what
+ * comes after fails in ways that tell nobody why.
+ */
+
+const refusal = sdkUnfit(version);
+if (refusal !== undefined) throw new Error(refusal);

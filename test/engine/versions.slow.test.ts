@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sharedPackage } from "../support/packed-package";
+import { matrix } from "../support/scale";
+import { FRONTS, type Front, Installation } from "./versions";
+
+/** Those that the page says to have been measured, the oldest first. */
+const MEASURED = [
+  ...readFileSync("docs/reference/versions.md", "utf8").matchAll(/^\| (\d+\.\d+\.\d+) \| works/gm),
+].map(([, version = ""]) => version);
+
+interface Case {
+  readonly sdk: string;
+  readonly fronts: readonly Front[];
+  /** Also rollouts, and whether the types compile. */
+  readonly isWhole: boolean;
+}
+
+const all = MEASURED.map((sdk): Case => ({ sdk, fronts: FRONTS, isWhole: true }));
+
+/** The ends, and one between them over the front that rests more on the SDK. Rollouts with the newest are other tests' matter. */
+const sample: readonly Case[] = [
+  { sdk: MEASURED[0] ?? "", fronts: FRONTS, isWhole: true },
+  { sdk: "3.200.0", fronts: ["dynamic"], isWhole: false },
+  { sdk: MEASURED.at(-1) ?? "", fronts: FRONTS, isWhole: false },
+];
+
+const packed = sharedPackage();
+
+describe.each(matrix("versions", all, sample))("@pulumi/pulumi $sdk", ({ sdk, fronts, isWhole }) => {
+  let installation: Installation;
+
+  beforeAll(async () => {
+    installation = await Installation.of(sdk, packed());
+  });
+
+  afterAll(async () => {
+    await installation?.[Symbol.asyncDispose]();
+  });
+
+  it.each(fronts)("serves a stack of the %s front its whole life", async (front) => {
+    await installation.live(front);
+  });
+
+  it.runIf(isWhole)("rolls out", async () => {
+    await installation.rollOut();
+  });
+
+  it.runIf(isWhole)("has the types", async () => {
+    expect(await installation.typeErrors()).toEqual([]);
+  });
+});

@@ -1,0 +1,160 @@
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { expect } from "vitest";
+import { ensureEngine } from "../../provider/engine";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+import { EmptyFolder, install, PACKAGE, type PackedPackage } from "../support/packed-package";
+import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
+
+/*
+ * The packed package beside a version of `@pulumi/pulumi`, as a user installs both: the whole life of a stack over both fronts, a
+ * rollout, and the types. A list of 30 entries, of which three change.
+ */
+
+const MODULES = { dynamic: PACKAGE, native: `${PACKAGE}/native` } as const;
+export type Front = keyof typeof MODULES;
+
+export const FRONTS: readonly Front[] = ["dynamic", "native"];
+
+const KEY = "sandbox-acme-ci";
+const ENTRIES = entriesOf(30);
+const { [bad(7)]: _removed, ...REST } = ENTRIES;
+const CHANGED = { ...REST, [bad(8)]: "deny: INC-2", "partner.example": "allow" };
+
+/** What it takes to have a version of the SDK in a folder, with programs below it. */
+export class Installation implements AsyncDisposable {
+  readonly #folder: EmptyFolder;
+
+  private constructor(folder: EmptyFolder) {
+    this.#folder = folder;
+  }
+
+  static async of(sdk: string, packed: PackedPackage): Promise<Installation> {
+    const folder = await EmptyFolder.create();
+    await install(folder.path, "npm", packed, { "@pulumi/pulumi": sdk });
+    return new Installation(folder);
+  }
+
+  /** A stack over a front, from its first `up` to its end. */
+  async live(front: Front): Promise<void> {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    const program = (entries: object) => programOf(front, sandbox.url, entries);
+    const plugin = front === "native" ? PLUGIN_LINES.replace("node_modules", "../node_modules") : "";
+    const folder = await this.#below(front, {
+      "Pulumi.yaml": `name: settings\nruntime: nodejs\n${plugin}`,
+      "package.json": '{ "name": "settings", "private": true, "main": "index.ts" }',
+      "index.ts": program(ENTRIES),
+    });
+    await using project = await EngineProject.at(folder, {
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: KEY,
+      PULUMI_NODEJS_TRANSPILE_ONLY: "true",
+    });
+    await project.succeed("stack", "init", "dev");
+    expect(await project.up()).toContain("+ 7 created");
+    sandbox.clearRequests();
+
+    await project.write(program(CHANGED));
+    const preview = await project.succeed("preview", "--diff");
+    expect(entriesIn(preview).sort()).toEqual(
+      [
+        `+ partner.example: "allow"`,
+        `- ${bad(7)}: "deny: INC-1"`,
+        `~ ${bad(8)}: "deny: INC-1" => "deny: INC-2"`,
+      ].sort(),
+    );
+    await project.up();
+    expect(writesOf(sandbox)).toEqual(["DELETE", "PATCH", "POST partner.example"]);
+    expect(await project.succeed("preview", "--refresh", "--expect-no-changes")).toContain("7 unchanged");
+    expect(writesOf(sandbox)).toEqual([]);
+    await project.destroy();
+    expect([...sandbox.allowDenyEntries("acme"), ...sandbox.allowDenyEntries("globex")]).toEqual([]);
+  }
+
+  /** A rollout to one tenant, by the installed command: the one user of Pulumi's Automation API. */
+  async rollOut(): Promise<void> {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    const folder = await this.#below("rollout", {
+      "Pulumi.yaml": "name: fleet\nruntime: nodejs\n",
+      "acme.yaml": "version: 1\ndeny:\n  - evil.example\n",
+      "tenants.yaml": `version: 1
+tenants:
+  acme: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY }, settings: acme.yaml }
+`,
+    });
+    await mkdir(join(folder, ".state"));
+    const engine = await ensureEngine();
+    const command = join(this.#folder.path, "node_modules", PACKAGE, "dist", "cli", "main.js");
+    await promisify(execFile)(process.execPath, [command, "rollout", "--yes"], {
+      cwd: folder,
+      env: {
+        ...engine.environment({ PATH: process.env["PATH"], HOME: this.#folder.path }),
+        PULUMI_BACKEND_URL: `file://${join(folder, ".state")}`,
+        PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests",
+        ACME_KEY: KEY,
+        EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY",
+      },
+    });
+    expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["evil.example"]);
+  }
+
+  /** What the compiler finds in our declarations and in a program of each front, with libraries checked. */
+  async typeErrors(): Promise<string[]> {
+    const files = await Promise.all(
+      FRONTS.map(async (front) => {
+        const folder = await this.#below(`types-${front}`, {
+          "index.ts": programOf(front, "http://127.0.0.1", {}),
+        });
+        return join(folder, "index.ts");
+      }),
+    );
+    const options = [
+      "--noEmit",
+      "--strict",
+      "--skipLibCheck",
+      "false",
+      "--ignoreConfig",
+      "--target",
+      "es2022",
+    ];
+    const compiler = resolve("node_modules/typescript/bin/tsc");
+    const types = ["--types", "node", "--typeRoots", resolve("node_modules/@types")];
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [compiler, ...options, ...types, "--module", "node16", ...files],
+      { cwd: this.#folder.path },
+    ).catch((error: { stdout: string }) => error);
+    // What Pulumi's own declarations lack is theirs.
+    return stdout.split("\n").filter((line) => /^(types-|node_modules\/pulumi-email-security\/)/.test(line));
+  }
+
+  async #below(name: string, files: Readonly<Record<string, string>>): Promise<string> {
+    const folder = join(this.#folder.path, name);
+    await mkdir(folder);
+    for (const [file, text] of Object.entries(files)) await writeFile(join(folder, file), text);
+    return folder;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#folder[Symbol.asyncDispose]();
+  }
+}
+
+/** The same for both fronts: each kind of resource, a Provider, an output of ours, and a function. */
+function programOf(front: Front, url: string, entries: object): string {
+  return `import type { Output } from "@pulumi/pulumi";
+import { AllowDenyEntry, AllowDenyList, getAllowDenyEntriesOutput, Provider, VipEmployee, VipList } from "${MODULES[front]}";
+
+const entry = new AllowDenyEntry("look-alike", { list: "deny", value: "acme-login.example", comment: "INC-7" });
+new VipEmployee("payroll", { email: "Yuki.Sato@acme.example" });
+new AllowDenyList("blocklist", { entries: ${JSON.stringify(entries)} });
+new VipList("finance", { members: { "diego.santos@acme.example": "Approves invoices" } });
+const globex = new Provider("globex", { baseUrl: "${url}", apiKey: "sandbox-globex-ci" });
+new AllowDenyEntry("theirs", { list: "deny", value: "theirs.example" }, { provider: globex });
+export const id: Output<string> = entry.entryId;
+export const isRead: Output<boolean> = getAllowDenyEntriesOutput({ list: "deny" }).apply((read) => read !== undefined);
+`;
+}

@@ -1,0 +1,32 @@
+import { spawnSync } from "node:child_process";
+import { expect, it } from "vitest";
+import manifest from "../../provider/package.json";
+import { SDK_RANGE, sdkUnfit } from "../../provider/settings/sdk-requirement";
+
+/** What a program is told that finds another version of the SDK than there is, on standard error. */
+function beside(version: string, name: string): string {
+  const found = `require("@pulumi/pulumi/version").version = "${version}";`;
+  return spawnSync(process.execPath, ["-e", `${found} require("${name}")`], { encoding: "utf8" }).stderr;
+}
+
+it.each(["pulumi-email-security", "pulumi-email-security/runtime"])(
+  "%s says in one sentence which @pulumi/pulumi it needs, which there is, and what to type",
+  (name) => {
+    expect(beside("3.149.0", name)).toContain(
+      "Error: pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, and this program has 3.149.0: run `npm install @pulumi/pulumi@3`.\n",
+    );
+    expect(beside("3.150.0", name)).toBe("");
+  },
+);
+
+it("needs the versions that npm is told", () => {
+  expect(SDK_RANGE).toBe(manifest.peerDependencies["@pulumi/pulumi"]);
+});
+
+it.each(["3.150.0", "3.270.0", "3.1000.0", "3.150.0-alpha.x54149bf"])("does with %s", (version) => {
+  expect(sdkUnfit(version)).toBeUndefined();
+});
+
+it.each(["2.999.0", "3.149.9", "3.9.0", "4.0.0", "no version"])("refuses %s", (version) => {
+  expect(sdkUnfit(version)).toContain(version);
+});
