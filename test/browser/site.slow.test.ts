@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KINDS, linkTo, pagesIn, REGISTRY_PAGES } from "../../docs/.vitepress/pages.mts";
-import { LOOKS, type Look, missingBrowser, startBrowser, Tab, WIDTHS } from "./browser";
+import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
 import { ServedFolder } from "./served-folder";
 
 /** What is looked for, and the pages of which one must be found first. */
@@ -48,7 +48,7 @@ describe.skipIf(missingBrowser)(`the site, in a browser ${missingBrowser ?? ""}`
     expect([...tab.fetched, ...tab.errors, ...still.fetched, ...still.errors]).toEqual([]);
   }, 1_200_000);
 
-  it.each(looks())("$width px wide and $scheme, has a page of each kind without a fault", async (look) => {
+  it.each(LOOKS)("$width px wide and $scheme, has a page of each kind without a fault", async (look) => {
     const problems: string[] = [];
     await using tab = await Tab.open(browser, look, site.origin);
     for (const address of oneOfEachKind()) {
@@ -88,11 +88,6 @@ function addresses(): string[] {
   return pagesIn("")
     .filter(({ path }) => !REGISTRY_PAGES.includes(path))
     .map(({ path }) => `/${path.replace(/\.md$/, ".html")}`);
-}
-
-/** All but what another look is almost the same as: above is a phone in the light, and a small window lies in between. */
-function looks(): readonly Look[] {
-  return LOOKS.filter(({ width, scheme }) => scheme === "dark" || width === Math.max(...WIDTHS));
 }
 
 /** Pages that are made alike, of which axe looks at one: of the types of a package, which would take minutes, of an error, of a verb. */
