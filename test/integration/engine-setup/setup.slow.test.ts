@@ -64,6 +64,10 @@ class Repository extends Workshop {
     );
     this.write("examples/gitops/.gitignore", "node_modules");
     this.write("scripts/build-plugin.mts", "export const buildPlugin = async () => {};");
+    this.write(
+      "scripts/native-sdk.mts",
+      'import { mkdirSync } from "node:fs";\nexport const buildNativeSdk = async (root) => mkdirSync(root + "/sdk/nodejs/bin", { recursive: true });',
+    );
     this.write("scripts/plugin-words.mts", "");
     this.write("sdk/nodejs/index.ts", "export {};");
     this.write(
