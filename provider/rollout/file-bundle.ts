@@ -6,6 +6,7 @@ import { ConfigurationError } from "../client";
 import { isOutside, repositoryOf } from "../gitops/files/repository";
 import { readPlainFile } from "../machine/plain-file";
 import { scratchFolder } from "../machine/scratch-folder";
+import { sdkUnfit } from "../settings/sdk-requirement";
 import { quote } from "../settings/text";
 import type { PackedFiles } from "./journal/journal";
 import { NotAllowedError } from "./targets/not-allowed";
@@ -123,7 +124,11 @@ function linkPackages(folder: string): void {
     );
   }
   const own = join(__dirname, "..", "..");
-  const pulumi = dirname(createRequire(join(own, "package.json")).resolve("@pulumi/pulumi/package.json"));
+  const requireAsOwn = createRequire(join(own, "package.json"));
+  const manifest = requireAsOwn.resolve("@pulumi/pulumi/package.json");
+  const refusal = sdkUnfit((requireAsOwn(manifest) as { version: string }).version);
+  if (refusal !== undefined) throw new ConfigurationError(refusal);
+  const pulumi = dirname(manifest);
   mkdirSync(join(folder, "@pulumi"), { recursive: true });
   symlinkSync(own, join(folder, "pulumi-email-security"), "junction");
   symlinkSync(pulumi, join(folder, "@pulumi", "pulumi"), "junction");

@@ -33,6 +33,11 @@ export function keptReleases(): readonly string[] {
   return readdirSync(RELEASES).sort();
 }
 
+/** A file that a release has left, to be read. */
+export function keptFile(release: string, path: string): string {
+  return join(RELEASES, release, path);
+}
+
 /**
  * A user's machine, with a service: one project a front, whose stacks hold a resource of each kind; and a repository of settings
  * files. A release is kept as what it leaves of that, and a later one has to go on with it.

@@ -1,4 +1,5 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
@@ -47,5 +48,18 @@ it("says what is missing under Yarn's Plug'n'Play, whose packages are in no fold
     );
   } finally {
     Reflect.deleteProperty(process.versions, "pnp");
+  }
+});
+
+it("says which @pulumi/pulumi is needed, where another is installed", () => {
+  const sdk = createRequire(__filename)("@pulumi/pulumi/package.json") as { version: string };
+  const { version } = sdk;
+  sdk.version = "3.149.0";
+  try {
+    expect(() => layOut({ bundle: new Map(), folder: "." }, "fleet", undefined)).toThrow(
+      "pulumi-email-security needs @pulumi/pulumi >=3.150.0 <4, and this program has 3.149.0",
+    );
+  } finally {
+    sdk.version = version;
   }
 });

@@ -1,0 +1,42 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { parsePlan } from "../../provider/gitops/plan/render/json";
+import { shell } from "../../provider/resources/shell";
+import { Journal } from "../../provider/rollout/journal/journal";
+import { openSqlite } from "../../provider/rollout/journal/sqlite-database";
+import { keptFile, keptReleases } from "../support/kept-release";
+
+/*
+ * What each release has left can be read at all. That it is gone on with is looked at through the engine: engine/upgrade.slow.test.ts.
+ */
+
+const folder = mkdtempSync(join(tmpdir(), "email-security-kept-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.each(keptReleases())("what release %s has left", (release) => {
+  it("is state whose resources ask for handlers that there are", () => {
+    const state = readFileSync(keptFile(release, "dynamic/.state/.pulumi/stacks/settings/dev.json"), "utf8");
+    const asked = new Set(state.match(/exports\.handler(?:[^"\\]|\\.)*/g));
+    const kinds = ["allowDenyEntry", "allowDenyList", "vipEmployee", "vipList"] as const;
+    expect([...asked].sort()).toEqual(kinds.map((kind) => JSON.stringify(shell(kind)).slice(1, -1)));
+  });
+
+  it("is a journal that opens, with its rollouts", async () => {
+    const file = join(folder, `${release}.db`);
+    cpSync(keptFile(release, "files/.email-security/rollouts.db"), file);
+    const journal = await Journal.open(await openSqlite(file));
+    try {
+      const states = (await journal.records()).map(({ state }) => state);
+      expect(states.sort()).toEqual(["done", "waiting"]);
+    } finally {
+      await journal.close();
+    }
+  });
+
+  it("is a plan that was reviewed", () => {
+    const file = keptFile(release, "files/plan.json");
+    expect(parsePlan(readFileSync(file, "utf8"), file).changes).toMatchObject([{ key: "reviewed.example" }]);
+  });
+});
