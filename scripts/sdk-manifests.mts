@@ -228,9 +228,9 @@ ${install}
 
 ${program}
 
-Pulumi downloads the plugin of the same version by itself. Where it shall not, \`npm install pulumi-email-security\` and two lines in
-\`Pulumi.yaml\` have the plugin from npm: see [installation and configuration](${docs}/installation-configuration.md), which also
-says where the tenant's address and key come from. The plugin needs a \`node\` on PATH, 22.19 or later.
+Pulumi downloads the plugin of the same version by itself: a program that needs nothing beside it. How to check it, or to have it from
+elsewhere: [install the plugin](${docs}/how-to/install-the-plugin.md). Where the tenant's address and key come from:
+[installation and configuration](${docs}/installation-configuration.md).
 
 More: [the native plugin](${docs}/reference/native-plugin.md), [its resources](${docs}/reference/resources.md) and
 [functions](${docs}/reference/functions.md).
