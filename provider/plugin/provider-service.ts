@@ -231,7 +231,6 @@ function typeOf(urn: string): string {
   return urn.split("::")[2]?.split("$").at(-1) ?? "";
 }
 
-/** The name out of a URN; it may hold any text, colons too. */
 /** One that doesn't say which Provider it configures would have the environment's key used for none, or for any. */
 function refuseOldEngine(request: Request<"ConfigureRequest">): void {
   if (request.getUrn()) return;
@@ -241,6 +240,7 @@ function refuseOldEngine(request: Request<"ConfigureRequest">): void {
   );
 }
 
+/** The name out of a URN; it may hold any text, colons too. */
 function nameOf(request: { getUrn(): string | undefined }): string {
   return (request.getUrn() ?? "").split("::").slice(3).join("::");
 }
