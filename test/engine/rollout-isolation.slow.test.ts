@@ -4,9 +4,9 @@ import { sized } from "../support/scale";
 import { expectChangedApart, KEY, startFleetWithKeys, watched } from "./rollout-isolation";
 
 /** As many as a large customer has, where the long form of the tests runs, and then all are changed. */
-const ALL = sized("rollout-isolation", 300, 120);
+const ALL = sized("rollout-isolation", 300, 80);
 /** How many are changed through the engine. */
-const CHANGED = sized("rollout-isolation", ALL, 12);
+const CHANGED = sized("rollout-isolation", ALL, 6);
 
 let fleet: Fleet;
 const named = (count: number): string[] => fleet.names.slice(0, count);
