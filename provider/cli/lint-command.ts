@@ -70,9 +70,9 @@ async function lint(
   { format, sarif, failOn, today }: LintOptions,
 ): Promise<ExitCode> {
   // Loaded here, so that no other verb pays for it.
-  const { lintAll } = await import("../rollout/targets/lint-targets.js");
+  const { lintAll } = await import("../rollout/targets/lint-all.js");
   const { sarifLog } = await import("../gitops/files/sarif.js");
-  const result = lintAll(named, today === undefined ? {} : { today });
+  const result = await lintAll(named, today === undefined ? {} : { today });
   const { isPartial, ...told } = result;
   const { findings } = told;
   const asSarif = (): string =>

@@ -1,37 +1,10 @@
-import { existsSync } from "node:fs";
 import type { Finding } from "../../gitops/files/finding";
-import { type FilesLintResult, lintFiles, textOf } from "../../gitops/files/lint-files";
-import type { ReadOptions } from "../../gitops/files/read-settings";
-import { isFinding, readerFrom, readSource } from "../../gitops/files/read-source";
 import { missing, OPTIONAL_PARTS } from "../../settings/optional-parts";
 import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 import { readTargets } from "./read-targets";
 import { TargetsFileError } from "./targets-file-error";
 
-/**
- * What {@link lintFiles} finds, and what is wrong with the files of a rollout's tenants among those that are named: with them
- * the settings files of all their tenants are linted. A journal that the environment names, and that can't be opened here, is told too.
- *
- * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) when there is nothing to lint.
- */
-export function lintAll(named: readonly string[], options: ReadOptions = {}): FilesLintResult {
-  const targets = named.filter(isTargetsFile);
-  if (targets.length === 0) return lintFiles(named, options);
-  const linted = targets.map(lintTargets);
-  const settings = linted.flatMap((one) => one.settings).filter((file) => existsSync(file));
-  const wanted = [...new Set([...named.filter((file) => !targets.includes(file)), ...settings])];
-  const rest =
-    wanted.length === 0
-      ? { findings: [], files: [], tops: [], isPartial: false }
-      : lintFiles(wanted, options);
-  return {
-    findings: [...missingFindings(), ...linted.flatMap(({ findings }) => findings), ...rest.findings],
-    files: [...linted.flatMap(({ files }) => files), ...rest.files],
-    tops: rest.tops,
-    isPartial: rest.isPartial || linted.some((one) => one.isPartial),
-  };
-}
-
+/** What is found in a targets file. */
 interface Linted {
   readonly findings: readonly Finding[];
   readonly files: readonly string[];
@@ -40,7 +13,8 @@ interface Linted {
   readonly isPartial: boolean;
 }
 
-function lintTargets(file: string): Linted {
+/** Reads a targets file, and puts its tenants into waves. */
+export function lintTargets(file: string): Linted {
   try {
     const { findings, files, targets, waves } = readTargets(file);
     return {
@@ -55,8 +29,8 @@ function lintTargets(file: string): Linted {
   }
 }
 
-/** The rollout would refuse to begin. */
-function missingFindings(): readonly Finding[] {
+/** Why the rollout would refuse to begin here, whatever its files say. */
+export function missingFindings(): readonly Finding[] {
   const error = OPTIONAL_PARTS.postgres.isAsked(process.env) ? missing("postgres") : undefined;
   return error === undefined ? [] : [{ code: "missing-package", level: "warning", message: error.message }];
 }
@@ -76,15 +50,4 @@ function waveFindings(assign: () => readonly Finding[]): readonly Finding[] {
       },
     ];
   }
-}
-
-/** Whether a file says who the tenants of a rollout are, and not what one of them is to hold. */
-function isTargetsFile(file: string): boolean {
-  if (!/\.ya?ml$/i.test(file)) return false;
-  // Most files are settings, and long ones take long to parse twice.
-  if (!/\b(?:tenants|waves)\b/.test(textOf(file))) return false;
-  const source = readSource(file, readerFrom(file), undefined);
-  if (isFinding(source)) return false;
-  const { value } = source;
-  return typeof value === "object" && value !== null && ("tenants" in value || "waves" in value);
 }

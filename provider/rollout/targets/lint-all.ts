@@ -1,0 +1,41 @@
+import { existsSync } from "node:fs";
+import { type FilesLintResult, lintFiles, textOf } from "../../gitops/files/lint-files";
+import type { ReadOptions } from "../../gitops/files/read-settings";
+import { isFinding, readerFrom, readSource } from "../../gitops/files/read-source";
+
+/**
+ * What {@link lintFiles} finds, and what is wrong with the files of a rollout's tenants among those that are named: with them
+ * the settings files of all their tenants are linted. A journal that the environment names, and that can't be opened here, is told too.
+ *
+ * @throws {EmailSecurityError} (`ERR_NO_SETTINGS`) when there is nothing to lint.
+ */
+export async function lintAll(named: readonly string[], options: ReadOptions = {}): Promise<FilesLintResult> {
+  const targets = named.filter(isTargetsFile);
+  if (targets.length === 0) return lintFiles(named, options);
+  // Most files are settings, and whoever lints these does not wait for what reads targets.
+  const { lintTargets, missingFindings } = await import("./lint-targets.js");
+  const linted = targets.map(lintTargets);
+  const settings = linted.flatMap((one) => one.settings).filter((file) => existsSync(file));
+  const wanted = [...new Set([...named.filter((file) => !targets.includes(file)), ...settings])];
+  const rest =
+    wanted.length === 0
+      ? { findings: [], files: [], tops: [], isPartial: false }
+      : lintFiles(wanted, options);
+  return {
+    findings: [...missingFindings(), ...linted.flatMap(({ findings }) => findings), ...rest.findings],
+    files: [...linted.flatMap(({ files }) => files), ...rest.files],
+    tops: rest.tops,
+    isPartial: rest.isPartial || linted.some((one) => one.isPartial),
+  };
+}
+
+/** Whether a file says who the tenants of a rollout are, and not what one of them is to hold. */
+function isTargetsFile(file: string): boolean {
+  if (!/\.ya?ml$/i.test(file)) return false;
+  // Long settings take long to parse twice.
+  if (!/\b(?:tenants|waves)\b/.test(textOf(file))) return false;
+  const source = readSource(file, readerFrom(file), undefined);
+  if (isFinding(source)) return false;
+  const { value } = source;
+  return typeof value === "object" && value !== null && ("tenants" in value || "waves" in value);
+}
