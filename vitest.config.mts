@@ -63,6 +63,8 @@ export default defineConfig(({ mode }) => {
       // Most tests wait for processes of their own: two at a time on two cores, where the default is one. Three are no faster;
       // of the slow ones they are, which wait longer.
       maxWorkers: Math.max(mode === "all" ? 3 : 2, availableParallelism() - 1),
+      // What is waited for comes, on a busy machine later than in vitest's own second.
+      expect: { poll: { timeout: 30_000 } },
       globalSetup: "test/support/compile-cache.ts",
       reporters: ["default", "./test/support/longest-reporter.ts"],
       projects: [

@@ -1,0 +1,30 @@
+import { execFile, spawnSync } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { COMMAND, commandLine } from "../../support/command-line";
+import { EmptyFolder } from "../../support/packed-package";
+
+const run = promisify(execFile);
+
+it.skipIf(spawnSync("bash", ["--version"]).status !== 0)(
+  "goes on to its end where nobody reads any more, as after `head`",
+  async () => {
+    await using folder = await EmptyFolder.create();
+    const environment = { PATH: process.env["PATH"], HOME: folder.path };
+    const read = await commandLine(folder.path, environment)("explain", "ERR_AUTH");
+    expect(read.stdout.split("\n").length).toBeGreaterThan(3);
+
+    const { code, stderr } = await run(
+      "bash",
+      ["-c", '"$0" "$@" | true; exit $PIPESTATUS', process.execPath, COMMAND, "explain", "ERR_AUTH"],
+      {
+        cwd: folder.path,
+        env: environment,
+      },
+    ).then(
+      ({ stderr }) => ({ code: 0, stderr }),
+      (error: { code: number; stderr: string }) => error,
+    );
+    expect({ code, stderr }).toEqual({ code: read.code, stderr: read.stderr });
+  },
+);
