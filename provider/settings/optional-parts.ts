@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { satisfies } from "semver";
 import { EmailSecurityError } from "./email-security-error";
 import { isPostgres } from "./postgres-address";
 import { telemetryAsked } from "./telemetry-asked";
@@ -49,7 +50,7 @@ export function packagesOf(part: OptionalPart): readonly OptionalPackage[] {
   return OPTIONAL_PARTS[part].packages.map((name) => {
     const range = peerDependencies[name] ?? "*";
     const version = installedVersion(name);
-    return { name, range, version, isFit: version !== undefined && isWithin(version, range) };
+    return { name, range, version, isFit: version !== undefined && satisfies(version, range) };
   });
 }
 
@@ -114,14 +115,4 @@ function installedVersion(name: string): string | undefined {
     if (found.name === name) return found.version;
   }
   return undefined;
-}
-
-/** Whether a version is within `^1.2.3`, or is just the one, or is so of one of several with `||` between them. */
-export function isWithin(version: string, range: string): boolean {
-  const several = range.split("||").map((one) => one.trim());
-  if (several.length > 1) return several.some((one) => isWithin(version, one));
-  if (!range.startsWith("^")) return version === range;
-  const least = range.slice(1);
-  const [fixed = ""] = /^(?:0\.)*[1-9]\d*\./.exec(least) ?? [];
-  return version.startsWith(fixed) && version.localeCompare(least, "en", { numeric: true }) >= 0;
 }
