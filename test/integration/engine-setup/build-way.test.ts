@@ -87,7 +87,7 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
         "  - pulumi on PATH: there is none",
         "  - a build from Go modules: there is no `go` on PATH",
         "Any one of these helps:",
-        "  - install Pulumi 3.250.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH",
+        "  - install Pulumi 3.200.0 or later (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH",
         "  - install Go 1.25.11 or later (https://go.dev/dl/) and put it on PATH; ",
       ].join("\n"),
     );
