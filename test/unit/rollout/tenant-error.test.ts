@@ -20,6 +20,7 @@ const ROOMS =
 const ELSEWHERE: readonly string[] = [
   "ERR_CSV",
   "ERR_IMPORT",
+  "ERR_MISSING_PACKAGE",
   "ERR_SETTINGS_EDIT",
   "ERR_SETTINGS_WRITE",
   "ERR_ROLLOUT_JOURNAL_OLD",
