@@ -1,6 +1,7 @@
 /**
  * `npm run release:build`: all that a release publishes, in `dist/release/`, a folder for each place it goes to. It publishes
- * nothing. A language whose tools are not on this machine is left out, and told; for a release that is an error.
+ * nothing. It wants Python. The packages for Java and .NET are left out, and told, where Maven or the .NET SDK is not on this
+ * machine; for a release that is an error.
  *
  *   npm run release:build [-- --only linux-amd64,node]
  *
@@ -23,6 +24,11 @@ const version = versionOf(".");
 const scratch = mkdtempSync(join(tmpdir(), "email-security-release-"));
 const missing: string[] = [];
 try {
+  if (!has("python3", ["-c", "import venv, ensurepip"])) {
+    throw new Error(
+      "There is no Python 3 with venv and pip: the package for PyPI and the archives of the plugin need it.",
+    );
+  }
   rmSync(FOLDER, { recursive: true, force: true });
   for (const folder of ["npm", "python", "sbom"]) mkdirSync(join(FOLDER, folder), { recursive: true });
   writeNotes();
@@ -34,12 +40,15 @@ try {
   await makePluginArchives(".", archives, kindsOf(values.only), say);
   writeBom("package", packageBom(join(FOLDER, "npm", `pulumi-email-security-${version}.tgz`), scratch));
   writeBom("plugin", pluginBom("."));
+  for (const reason of missing) say(`left out: ${reason}`);
+  if (missing.length > 0 && process.env["GITHUB_ACTIONS"] === "true") process.exitCode = 1;
+  say(`All else of ${version} is in ${FOLDER}.`);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
 } finally {
   rmSync(scratch, { recursive: true, force: true });
 }
-for (const reason of missing) say(`left out: ${reason}`);
-if (missing.length > 0 && process.env["GITHUB_ACTIONS"] === "true") process.exitCode = 1;
-say(`All else of ${version} is in ${FOLDER}.`);
 
 /** What the changelog says of the version; before it is released, what is unreleased. */
 function writeNotes(): void {
@@ -56,7 +65,6 @@ function packNpm(): void {
 }
 
 function buildPython(): void {
-  if (!has("python3", ["-c", "import venv, ensurepip"])) return void missing.push("Python's, without Python");
   const source = copyOf("python");
   const tools = join(scratch, "python-tools");
   run("python3", ["-m", "venv", tools]);
@@ -81,7 +89,18 @@ function buildJava(): void {
 function buildDotnet(): void {
   if (!has("dotnet", ["--version"])) return void missing.push(".NET's, without the .NET SDK");
   const source = copyOf("dotnet");
-  run("dotnet", ["pack", "--configuration", "Release", "--output", join(FOLDER, "nuget")], source);
+  run(
+    "dotnet",
+    [
+      "pack",
+      "--configuration",
+      "Release",
+      "-p:GeneratePackageOnBuild=false",
+      "--output",
+      join(FOLDER, "nuget"),
+    ],
+    source,
+  );
   say("the package for NuGet");
 }
 

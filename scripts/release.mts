@@ -17,14 +17,23 @@ try {
     version,
     new Date().toISOString().slice(0, 10),
   );
-  writeFileSync("CHANGELOG.md", changelog);
-  writeVersion(".", version);
-  // By a process of its own, since it builds the package of that version first.
-  execFileSync(process.execPath, ["scripts/setup.mjs", "--then", "scripts/sdks.mts"], { stdio: "inherit" });
+  try {
+    writeFileSync("CHANGELOG.md", changelog);
+    writeVersion(".", version);
+    // By a process of its own, since it builds the package of that version first.
+    execFileSync(process.execPath, ["scripts/setup.mjs", "--then", "scripts/sdks.mts"], { stdio: "inherit" });
+  } catch (error) {
+    // Nothing was there that is not committed.
+    git("restore", ".");
+    git("clean", "--force", "-d", "--quiet");
+    throw new Error(`The SDKs can't be generated, see above. Everything is as it was.`, { cause: error });
+  }
   console.log(`
-This is ${version}: look at \`git diff\` (\`git checkout .\` takes it back). Then release it:
+This is ${version}: look at \`git diff\` (\`git checkout .\` takes it back). Then keep what it leaves at its users, and release it:
 
-  git commit --all --message "Release ${version}"
+  EMAIL_SECURITY_TEST_KEEP_RELEASE=1 npm run test:all -- test/engine/upgrade
+  git add --all
+  git commit --message "Release ${version}"
   git tag v${version}
   git push --atomic origin HEAD v${version}
 `);
@@ -46,7 +55,9 @@ function wanted([version, ...more]: readonly string[]): string {
       `Say which version is released, such as: npm run release -- ${next} (now it is ${current}).`,
     );
   }
-  const git = (...args: string[]): string => execFileSync("git", args, { encoding: "utf8" }).trim();
+  if (semver.prerelease(version) !== null) {
+    throw new Error(`${version} is a pre-release, which nothing here publishes: take one such as ${next}.`);
+  }
   if (git("tag", "--list", `v${version}`) !== "" || semver.lt(version, current)) {
     throw new Error(
       `${version} is not later than what is released, ${current}: take a later one, such as ${next}.`,
@@ -58,4 +69,8 @@ function wanted([version, ...more]: readonly string[]): string {
     );
   }
   return version;
+}
+
+function git(...args: string[]): string {
+  return execFileSync("git", args, { encoding: "utf8" }).trim();
 }

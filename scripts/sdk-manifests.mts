@@ -203,7 +203,7 @@ async function writeJavaProject(folder: string, schema: PackageSchema): Promise<
             <artifactId>central-publishing-maven-plugin</artifactId>
             <version>0.12.0</version>
             <extensions>true</extensions>
-            <configuration><publishingServerId>central</publishingServerId><autoPublish>true</autoPublish></configuration>
+            <configuration><publishingServerId>central</publishingServerId><autoPublish>true</autoPublish><ignorePublishedComponents>true</ignorePublishedComponents></configuration>
           </plugin>
         </plugins>
       </build>

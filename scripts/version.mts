@@ -9,10 +9,10 @@ export function versionOf(root: string): string {
 }
 
 /**
- * Writes a version into the package's manifest, into the ranges by which the examples ask for it, and into what npm has locked of
- * these. All else that is published is generated, and has it from there.
+ * Writes a version into the package's manifest, into what the examples ask for, with what npm has locked of that, and into the docs. All else that is published is generated, and has it from there.
  */
 export function writeVersion(root: string, version: string): void {
+  const current = versionOf(root);
   const lockFile = join(root, "package-lock.json");
   const lock = readJson(lockFile) as { packages: Record<string, Manifest> };
   for (const path of [
@@ -31,10 +31,21 @@ export function writeVersion(root: string, version: string): void {
     writeJson(file, manifest);
   }
   writeJson(lockFile, lock);
-  const goMod = join(root, "examples", "native-go", "go.mod");
-  const text = readFileSync(goMod, "utf8");
-  writeFileSync(goMod, text.replace(/(\/sdk\/go) v\d\S*/, `$1 v${version}`));
+  for (const path of TEXTS) {
+    const file = join(root, path);
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll(current, version));
+  }
 }
+
+/** Texts that hold no other version of the same number. */
+export const TEXTS: readonly string[] = [
+  "docs/how-to/install-the-plugin.md",
+  "docs/installation-configuration.md",
+  "docs/reference/native-plugin.md",
+  "examples/native-go/go.mod",
+  "examples/native-java/pom.xml",
+  "examples/native-python/requirements.txt",
+];
 
 interface Manifest {
   version?: string;

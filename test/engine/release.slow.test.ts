@@ -1,13 +1,13 @@
 import { execFile } from "node:child_process";
 import { existsSync, globSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, readlink, symlink } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, readlink, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { Spec, Validation } from "@cyclonedx/cyclonedx-library";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { parse } from "yaml";
 import { partOf } from "#scripts/changelog";
-import { versionOf } from "#scripts/version";
+import { TEXTS, versionOf } from "#scripts/version";
 import { EmptyFolder } from "../support/packed-package";
 import type { Workflow } from "../support/pipeline-files";
 
@@ -33,6 +33,10 @@ beforeAll(async () => {
     await cp(file, join(clone, file));
   }
   for (const folder of globSync(["node_modules", "{provider,examples/*}/node_modules"])) await link(folder);
+  // Right after a release nothing is unreleased.
+  const changelog = await readFile(join(clone, "CHANGELOG.md"), "utf8");
+  const more = "## Unreleased\n\n### Added\n\n- A line of a test.\n";
+  await writeFile(join(clone, "CHANGELOG.md"), changelog.replace("## Unreleased\n", more));
   await git("add", "--all");
   await git("commit", "--quiet", "--allow-empty", "--message", "What is released");
   archivesOf = (file) => join(clone, "dist/release", file);
@@ -73,17 +77,13 @@ it("is made by one command, which changes versions, the changelog and what is ge
   expect(versionOf(clone)).toBe(VERSION);
   const changed = (await git("diff", "--name-only")).trim().split("\n");
   const others = changed.filter((file) => !/^(?:CHANGELOG\.md$|sdk\/|provider\/cmd\/)/.test(file));
-  expect(others).toEqual(
-    [
-      ...globSync("examples/*/package.json"),
-      "examples/native-go/go.mod",
-      "package-lock.json",
-      "provider/package.json",
-    ]
-      .filter((file) => !file.includes("node_modules"))
-      .filter((file) => changed.includes(file))
-      .sort(),
-  );
+  const written = [
+    "provider/package.json",
+    "package-lock.json",
+    ...TEXTS,
+    ...globSync("examples/*/package.json"),
+  ];
+  expect(others).toEqual(written.sort());
   // Each SDK has it, by whatever name its language gives it; and nothing says the earlier one.
   const said0 = await git("grep", "--fixed-strings", "--name-only", VERSION, "--", "sdk");
   for (const language of ["nodejs", "python", "go", "dotnet", "java"])
@@ -103,6 +103,11 @@ it("is made by one command, which changes versions, the changelog and what is ge
   await git("commit", "--quiet", "--all", "--message", `Release ${VERSION}`);
   await git("tag", `v${VERSION}`);
   await expect(sh(`npm run release -- ${VERSION}`)).rejects.toThrow("is not later than what is released");
+  await expect(sh("npm run release -- 9.9.0-rc.1")).rejects.toThrow("is a pre-release");
+  await expect(sh("npm run release -- 9.9.0")).rejects.toThrow(
+    'CHANGELOG.md says nothing under "## Unreleased"',
+  );
+  expect(await git("status", "--porcelain")).toBe("");
 });
 
 it("is built whole by the commands of the workflow, and every part is what it says", async () => {
@@ -121,9 +126,7 @@ it("is built whole by the commands of the workflow, and every part is what it sa
   await sh(`cd dist/release/${whole?.["working-directory"]} && ${whole?.run}`);
 
   // Of languages whose tools are here.
-  const isMade = (file: string): boolean =>
-    !(said.includes("left out: Python's") && file.startsWith("python/")) &&
-    !(said.includes("left out: Java's") && file.startsWith("maven/"));
+  const isMade = (file: string): boolean => !(said.includes("left out: Java's") && file.startsWith("maven/"));
   const files = globSync("**/*", { cwd: join(clone, "dist/release") }).filter(
     (file) => /\.\w+$/.test(file) && !file.startsWith("nuget/"),
   );
@@ -141,6 +144,12 @@ it("is built whole by the commands of the workflow, and every part is what it sa
       .sort(),
   );
   expect(await readFile(archivesOf("notes.md"), "utf8")).toContain("### Added");
+  // What would publish to npm, told to publish nothing; it knows of no version that is there.
+  const publishing = jobs["npm"]?.steps.find(({ name }) => name === "Publish")?.run ?? "";
+  const told = await sh(`cd dist/release && ${publishing.replace("--provenance", "--dry-run")}`);
+  expect(told.match(/^\+ .*$/gm)).toEqual(
+    ["-native", ""].map((name) => `+ pulumi-email-security${name}@${VERSION}`),
+  );
   for (const archive of globSync("npm/*.tgz", { cwd: join(clone, "dist/release") })) {
     const manifest = await sh(
       `tar --extract --gzip --to-stdout --file ${archivesOf(archive)} package/package.json`,

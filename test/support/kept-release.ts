@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { cp, glob, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { hostname, tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -126,9 +126,10 @@ export class KeptRelease implements AsyncDisposable {
 
   /** Keeps all of it as what this release leaves, in the place of what was kept of it before. */
   async keepAs(release: string): Promise<void> {
-    await this.sandbox.close();
     const target = join(RELEASES, release);
-    rmSync(target, { recursive: true, force: true });
+    // What was released once is not what this would write.
+    if (existsSync(target)) throw new Error(`${target} is there: what ${release} leaves was kept already.`);
+    await this.sandbox.close();
     const isKept = (path: string): boolean =>
       !/[\\/](node_modules|history|backups|locks|[^\\/]*\.(bak|attrs|lock))$/.test(path);
     await cp(FOLDER, target, { recursive: true, filter: isKept });

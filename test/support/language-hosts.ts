@@ -80,11 +80,14 @@ export async function installJava(): Promise<{ MAVEN_OPTS: string }> {
   }
   const repository = join(cacheFolder(), "test", "maven");
   const environment = { MAVEN_OPTS: `-Dmaven.repo.local=${repository}` };
-  const installed = join(repository, `email-security-${digest.digest("hex").slice(0, 12)}`);
+  const installed = join(repository, "email-security.digest");
+  const wanted = digest.digest("hex");
   await mkdir(dirname(repository), { recursive: true });
   // Files of tests that run at the same time.
   await withLock(`${repository}.lock`, async () => {
-    if (existsSync(installed)) return;
+    if (existsSync(installed) && (await readFile(installed, "utf8")) === wanted) return;
+    // Of no other version, which a program could take for its own.
+    await rm(join(repository, "io", "github"), { recursive: true, force: true });
     const copy = `${repository}.source`;
     await rm(copy, { recursive: true, force: true });
     await cp(source, copy, { recursive: true });
@@ -94,7 +97,7 @@ export async function installJava(): Promise<{ MAVEN_OPTS: string }> {
       shell: process.platform === "win32",
     });
     await rm(copy, { recursive: true });
-    await writeFile(installed, "");
+    await writeFile(installed, wanted);
   });
   return environment;
 }

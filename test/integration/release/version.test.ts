@@ -2,13 +2,13 @@ import { globSync } from "node:fs";
 import { cp, mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import { versionOf, writeVersion } from "#scripts/version";
+import { TEXTS, versionOf, writeVersion } from "#scripts/version";
 import { EmptyFolder } from "../../support/packed-package";
 
 const FILES = [
   "provider/package.json",
   "package-lock.json",
-  "examples/native-go/go.mod",
+  ...TEXTS,
   ...globSync("examples/*/package.json"),
 ];
 
@@ -29,7 +29,7 @@ it("is that of the package, what the examples ask for, and what npm has locked o
     const ours = old.filter((line) => line.includes(`"pulumi-email-security": "^${before}"`)).length;
     expect(changed.length, file).toBeGreaterThanOrEqual(Math.max(1, ours));
     for (const [index, line] of lines.entries()) {
-      expect(line.replace("9.8.7", before), `${file}:${index + 1}`).toBe(old[index]);
+      expect(line.replaceAll("9.8.7", before), `${file}:${index + 1}`).toBe(old[index]);
     }
   }
   // And back again: a release that is taken back leaves nothing.

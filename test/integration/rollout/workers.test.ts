@@ -21,7 +21,7 @@ describe("tenants on several machines", () => {
       new RolloutWorker({ url: postgres.url, name, concurrency: 3, jobMs: 250 });
     await using first = worker("first");
     await using second = worker("second");
-    await using third = worker("third");
+    await using _third = worker("third");
 
     await first.heard("finished", 3);
     await first.heard("began", 4);
