@@ -12,6 +12,7 @@ import {
   type OptionalPart,
   packagesOf,
 } from "../../settings/optional-parts";
+import { sdkUnfit } from "../../settings/sdk-requirement";
 import { printable } from "../../settings/text";
 import { findingText } from "../files/finding";
 import { type FilesLintResult, lintFiles } from "../files/lint-files";
@@ -21,7 +22,7 @@ import { isProjectReadable } from "./pulumi-project";
 /** What is on this machine. */
 export const programChecks: readonly Check[] = [
   { name: "node", look: () => ok(`Node.js ${process.versions.node}`) },
-  { name: "package", look: ({ packageVersion }) => ok(`pulumi-email-security ${packageVersion}`) },
+  { name: "package", look: lookAtPackage },
   { name: "postgresql", look: (patient) => lookAtPart("postgres", patient, fail) },
   // No rollout fails for its telemetry.
   { name: "telemetry", look: (patient) => lookAtPart("telemetry", patient, warn) },
@@ -35,6 +36,21 @@ export const engineChecks: readonly Check[] = [
 
 /** The settings files of the repository. */
 export const settingsChecks: readonly Check[] = [{ name: "settings", look: lookAtSettings }];
+
+function lookAtPackage({ packageVersion }: Patient): Observation {
+  const found = `pulumi-email-security ${packageVersion}`;
+  const version = sdkVersion();
+  const unfit = sdkUnfit(version);
+  return unfit === undefined ? ok(found) : fail(`${found} beside @pulumi/pulumi ${version}`, unfit);
+}
+
+function sdkVersion(): string {
+  try {
+    return (require("@pulumi/pulumi/package.json") as { readonly version: string }).version;
+  } catch {
+    return "none";
+  }
+}
 
 /** That it is not there is no fault where nobody asks for it. */
 function lookAtPart(part: OptionalPart, { environment }: Patient, faulty: typeof fail): Observation {

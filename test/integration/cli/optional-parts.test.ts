@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
@@ -97,7 +97,7 @@ it("email-security doctor says what is not there, which is a fault only where so
   ]);
 });
 
-// The last one: it puts packages there.
+// The last ones: they put packages there.
 it("another version than the one that this package was made for is as good as none", async () => {
   const modules = join(folder.path, "node_modules");
   await link("pg", modules);
@@ -108,5 +108,15 @@ it("another version than the one that this package was made for is as good as no
   const { stderr } = await run(POSTGRES, "rollout", "status");
   expect(stderr).toMatch(
     /^error: .* needs pg-boss 12\.35\.0 \(12\.36\.0 is installed\) beside .*: `npm install /,
+  );
+});
+
+it("email-security doctor says of another @pulumi/pulumi than will do what every program says", async () => {
+  const other = join(folder.path, "node_modules/@pulumi/pulumi");
+  await rm(other);
+  await mkdir(other);
+  await writeFile(join(other, "package.json"), '{ "name": "@pulumi/pulumi", "version": "3.113.0" }');
+  expect((await run({}, "doctor")).stdout.replace(/\s+/g, " ")).toMatch(
+    /fail package pulumi-email-security \S+ beside @pulumi\/pulumi 3\.113\.0 → .* needs @pulumi\/pulumi >=3\.150\.0 <4, and this program has 3\.113\.0: run `npm install @pulumi\/pulumi@3`/,
   );
 });
