@@ -46,9 +46,10 @@ export class MissingPackageError extends EmailSecurityError {
 
 /** The packages of a part, as they are installed here. */
 export function packagesOf(part: OptionalPart): readonly OptionalPackage[] {
-  const { peerDependencies } = manifest();
+  const { devDependencies, peerDependencies } = manifest();
   return OPTIONAL_PARTS[part].packages.map((name) => {
-    const range = peerDependencies[name] ?? "*";
+    // OpenTelemetry's SDK is no peer to npm, which then refuses an upgrade of this package: Pulumi has another generation of it.
+    const range = peerDependencies[name] ?? devDependencies[name] ?? "*";
     const version = installedVersion(name);
     return { name, range, version, isFit: version !== undefined && satisfies(version, range) };
   });
