@@ -206,6 +206,8 @@ export class SameTenant {
   }
 
   async #isAnyThere(list: TenantList, tenant: Tenant): Promise<boolean> {
+    // Seen by another resource meanwhile, which leaves nothing to look for.
+    if (this.#isThere) return true;
     if (this.#expected[list].size === 0) return false;
     const isThere = await tenant.holdsAny(list, thingsIn(this.#expected[list].values()));
     this.#isThere ||= isThere;

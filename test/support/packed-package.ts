@@ -94,7 +94,8 @@ export async function install(
   else {
     // Without hoisting a package finds what it declares, and nothing else.
     const strict = "--config.hoist=false";
-    await pnpm(folder, "install", "--prefer-offline", "--ignore-scripts", "--ignore-workspace", strict);
+    const asAPerson = ["--ignore-scripts", "--ignore-workspace", "--no-frozen-lockfile"];
+    await pnpm(folder, "install", "--prefer-offline", ...asAPerson, strict);
   }
 }
 
