@@ -66,9 +66,13 @@ export function installCommand(part: OptionalPart): string {
   return `npm install ${asked.map((one) => (one.includes("^") ? `"${one}"` : one)).join(" ")}`;
 }
 
-/** Why a part can't be used, with the command that mends it; undefined where it can. */
-export function missing(part: OptionalPart): MissingPackageError | undefined {
-  const lacking = packagesOf(part).filter(({ isFit }) => !isFit);
+/**
+ * Why a part can't be used, with the command that mends it; undefined where it can.
+ *
+ * @param packages those of the part, where they were looked for already.
+ */
+export function missing(part: OptionalPart, packages = packagesOf(part)): MissingPackageError | undefined {
+  const lacking = packages.filter(({ isFit }) => !isFit);
   if (lacking.length === 0) return undefined;
   const told = lacking.map(
     ({ name, range, version }) => `${name} ${range} (${version ?? "none"} is installed)`,

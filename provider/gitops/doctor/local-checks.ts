@@ -55,8 +55,9 @@ function sdkVersion(): string {
 /** That it is not there is no fault where nobody asks for it. */
 function lookAtPart(part: OptionalPart, { environment }: Patient, faulty: typeof fail): Observation {
   const { is, isAsked } = OPTIONAL_PARTS[part];
-  const error = missing(part);
-  const listed = packagesOf(part).map(({ name, version = "not installed" }) => `${name} ${version}`);
+  const packages = packagesOf(part);
+  const error = missing(part, packages);
+  const listed = packages.map(({ name, version = "not installed" }) => `${name} ${version}`);
   const found = `${listed.join(", ")}: for ${is[0]?.toLowerCase()}${is.slice(1)}`;
   if (error === undefined) return ok(found);
   return isAsked(environment)
