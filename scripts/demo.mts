@@ -45,13 +45,13 @@ async function demo(): Promise<void> {
   await pulumi("up", "--yes", "--skip-preview");
   holds();
 
-  step("The second", "has nothing to do, and makes no request at all");
+  step("The second", "looks at the tenant, and has nothing to do");
   await pulumi("up", "--yes", "--skip-preview");
 
-  step("A colleague's click in the console", "a refresh sees it, the next `up` mends it");
+  step("A colleague's click in the console", "the next preview shows it, `up` mends it");
   await clickInConsole("acme-login.example", { list: "allow", comment: "let it in" });
-  const refresh = await pulumi("refresh", "--yes", "--skip-preview", "--diff");
-  for (const line of refresh.split("\n")) {
+  const preview = await pulumi("preview", "--diff", "--suppress-outputs");
+  for (const line of preview.split("\n")) {
     if (/^\s*~ (list|comment)\s*:/.test(line)) console.log(`  drift  ${line.trim()}`);
   }
   await pulumi("up", "--yes", "--skip-preview");
@@ -67,10 +67,10 @@ async function demo(): Promise<void> {
   await pulumi("up", "--yes", "--skip-preview");
   holds("acme-portal.example");
 
-  step("A mistake", "is refused in preview, before any request");
+  step("A mistake", "is refused in preview, before any write");
   await edit("acme-portal.example", "hxxps://acme-portal[.]example/login");
-  const refused = await pulumi("preview");
-  say(/has a problem: (.+)/.exec(refused)?.[1] ?? refused);
+  const told = await refused("preview");
+  say(/has a problem: (.+)/.exec(told)?.[1] ?? told);
   await edit("hxxps://acme-portal[.]example/login", "acme-portal.example");
 
   step("`pulumi destroy`", "leaves the tenant's other settings alone");
@@ -117,9 +117,18 @@ async function edit(from: string, to: string): Promise<void> {
 
 /** Runs the CLI and says in one line what it did and what the service saw. */
 async function pulumi(...args: string[]): Promise<string> {
+  return await runAndTell(args, "succeeds");
+}
+
+/** The same of what is to fail. */
+async function refused(...args: string[]): Promise<string> {
+  return await runAndTell(args, "fails");
+}
+
+async function runAndTell(args: string[], end: End): Promise<string> {
   sandbox.clearRequests();
   const started = performance.now();
-  const output = await runEngine(args);
+  const output = await runEngine(args, end);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   const summary = /\nResources:\n((?: {4}.+\n)+)/.exec(output)?.[1] ?? "";
   const did = summary
@@ -140,7 +149,9 @@ function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
-async function runEngine(args: string[]): Promise<string> {
+type End = "succeeds" | "fails";
+
+async function runEngine(args: string[], end: End = "succeeds"): Promise<string> {
   return await new Promise((done, fail) => {
     const child = spawn(engine.command, ["--non-interactive", "--color", "never", ...args], {
       cwd: folder,
@@ -163,8 +174,7 @@ async function runEngine(args: string[]): Promise<string> {
     }
     child.once("error", fail);
     child.once("close", (code) => {
-      const expected = args[0] === "preview" ? code !== 0 : code === 0;
-      if (expected) done(output);
+      if ((code === 0) === (end === "succeeds")) done(output);
       else fail(new Error(`pulumi ${args.join(" ")} ended with ${code}:\n${output}`));
     });
   });

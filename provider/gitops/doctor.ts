@@ -3,6 +3,7 @@ import { addressOf, connectionChecks } from "./doctor/connection-checks";
 import { type Contact, makeContact } from "./doctor/contact";
 import { engineChecks, programChecks, settingsChecks } from "./doctor/local-checks";
 import { pluginChecks } from "./doctor/plugin-check";
+import { previewChecks } from "./doctor/preview-check";
 import { serviceChecks } from "./doctor/service-checks";
 
 /** What was found of one thing, and which. */
@@ -29,6 +30,7 @@ const CHECKS: readonly Check[] = [
   ...serviceChecks,
   ...engineChecks,
   ...pluginChecks,
+  ...previewChecks,
   ...settingsChecks,
 ];
 

@@ -122,7 +122,7 @@ const GIT_IGNORE = "node_modules\n.email-security/\n";
 
 const STACK = {
   ".gitignore": GIT_IGNORE,
-  "Pulumi.yaml": "name: email-security\nruntime: nodejs\nmain: index.ts\n",
+  "Pulumi.yaml": "name: email-security\nruntime: nodejs\nmain: index.ts\noptions:\n  refresh: always\n",
   "package.json": '{ "name": "email-security", "private": true }\n',
   "index.ts": `import { AllowDenyEntry } from "pulumi-email-security";
 

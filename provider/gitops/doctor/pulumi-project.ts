@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { z } from "zod";
 import { readPlainFile } from "../../machine/plain-file";
 
-/** What a Pulumi.yaml says that has to do with plugins. */
+/** What a Pulumi.yaml says that has to do with plugins and previews. */
 export interface PulumiProject {
   /** Its name: `Pulumi.yaml`. */
   readonly file: string;
@@ -14,6 +14,8 @@ export interface PulumiProject {
   readonly runtime: string;
   /** The program's folder or file, where it says so. */
   readonly main: string | undefined;
+  /** `options.refresh`, whatever it is. */
+  readonly refresh: unknown;
   /** `plugins.providers`; undefined where there is no such list. */
   readonly providers: readonly PluginEntry[] | undefined;
   readonly hasPlugins: boolean;
@@ -59,19 +61,21 @@ const pluginEntry = z.looseObject({ name: z.string().default(""), path: z.string
 const projectFile = z.looseObject({
   runtime: z.union([z.string(), z.looseObject({ name: z.string() })]),
   main: z.string().optional(),
+  options: z.looseObject({ refresh: z.unknown() }).nullish(),
   plugins: z.looseObject({ providers: z.array(pluginEntry).nullish() }).nullish(),
   packages: z.record(z.string(), packageSource).nullish(),
 });
 
 function readProject(folder: string, file: string): PulumiProject {
   const text = readPlainFile(join(folder, file)).toString("utf8");
-  const { runtime, main, plugins, packages } = projectFile.parse(parse(text));
+  const { runtime, main, options, plugins, packages } = projectFile.parse(parse(text));
   return {
     file,
     folder,
     text,
     runtime: typeof runtime === "string" ? runtime : runtime.name,
     main,
+    refresh: options?.refresh,
     // A key with nothing below it is there all the same.
     providers: plugins?.providers === null ? [] : plugins?.providers,
     hasPlugins: plugins !== undefined,

@@ -16,7 +16,7 @@ describe("email-security doctor", () => {
     };
     const examination = await Examination.of(environment, { files: settings });
     expect(examination.checks.map(({ check }) => check)).toEqual(CHECK_NAMES);
-    expect(examination.with("skipped")).toEqual(["tls", "plugin"]);
+    expect(examination.with("skipped")).toEqual(["tls", "plugin", "preview"]);
     expect(examination.of("own-domains")?.found).toMatch(/own domain: it is the right tenant/);
     expect(examination.with("warn")).toEqual([]);
     expect(examination.with("fail")).toEqual([]);
@@ -75,7 +75,7 @@ describe("email-security doctor", () => {
     };
     const { code, output } = await Examination.of({}, { files, args: [] });
     expect(code).toBe(1);
-    const [told = ""] = /^fail +plugin[\s\S]*?(?=^\S+ +settings)/m.exec(output) ?? [];
+    const [told = ""] = /^fail +plugin[\s\S]*?(?=^\S+ +preview)/m.exec(output) ?? [];
     expect(told.split("\n").map((line) => line.replace(/^ {23}/, ""))).toEqual([
       'fail  plugin         "index.ts" uses the native plugin, and Pulumi.yaml doesn\'t say where it is',
       "                     → Add to Pulumi.yaml:",
@@ -85,6 +85,21 @@ describe("email-security doctor", () => {
       "      path: node_modules/pulumi-email-security/dist/plugin",
       "",
     ]);
+  });
+
+  it("says whether a preview looks at the tenant", async () => {
+    const previewOf = async (options: string) => {
+      const files = { "Pulumi.yaml": `name: x\nruntime: nodejs\n${options}` };
+      return (await Examination.of({}, { files })).of("preview");
+    };
+    expect(await previewOf("options:\n  refresh: always\n")).toMatchObject({ health: "ok" });
+    const blind = {
+      health: "warn",
+      advice: "Add to Pulumi.yaml, or give both --refresh:\noptions:\n  refresh: always",
+    };
+    expect(await previewOf("")).toMatchObject(blind);
+    // Pulumi takes it, and does nothing.
+    expect(await previewOf("options: { refresh: true }\n")).toMatchObject(blind);
   });
 
   it("finds the mistakes in settings files", async () => {

@@ -1,0 +1,23 @@
+import { type Check, type Observation, ok, type Patient, skipped, warn } from "./check";
+import { findProject, type PulumiProject } from "./pulumi-project";
+
+/** Whether `pulumi preview` reads the tenant, or compares with what the last run has left alone. */
+export const previewChecks: readonly Check[] = [{ name: "preview", look: lookAtPreview }];
+
+/** The one word that the engine knows; any other is nothing to it, and it doesn't say so. */
+const ALWAYS = "always";
+
+function lookAtPreview({ folder }: Patient): Observation {
+  let project: PulumiProject | undefined;
+  try {
+    project = findProject(folder);
+  } catch {
+    return skipped("the project's Pulumi.yaml can't be read");
+  }
+  if (project === undefined) return skipped("there is no Pulumi project here");
+  if (project.refresh === ALWAYS) return ok("`pulumi preview` looks at the tenant first");
+  return warn(
+    "`pulumi preview` and `pulumi up` don't look at the tenant, and see no edit of the console",
+    `Add to ${project.file}, or give both --refresh:\noptions:\n  refresh: ${ALWAYS}`,
+  );
+}

@@ -1,0 +1,47 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { parse } from "yaml";
+import { fencesOf } from "./fences";
+import { markdownFiles } from "./markdown-files";
+
+/* A reviewer believes that a preview has looked at the tenant: so each project that is shown or copied has Pulumi's option for it. */
+
+/** Each project of this repository, and each that a page shows, with its place. */
+function projects(): { readonly place: string; readonly text: string }[] {
+  const files = execFileSync("git", ["ls-files", "Pulumi.yaml", "examples/**/Pulumi.yaml"], {
+    encoding: "utf8",
+  });
+  const kept = files
+    .trim()
+    .split("\n")
+    .map((place) => ({ place, text: readFileSync(place, "utf8") }));
+  const shown = markdownFiles().flatMap((file) =>
+    fencesOf(file)
+      .fences.filter(({ text }) => /^ *name: .*\n *runtime: /.test(text))
+      .map(({ text, line }) => ({ place: `${file.path}:${line}`, text })),
+  );
+  const written = markdownFiles().flatMap(({ path, text }) =>
+    [...text.matchAll(/printf '([^']*)' > Pulumi\.yaml/g)].map(([, lines = ""]) => ({
+      place: path,
+      text: lines.replaceAll("\\n", "\n"),
+    })),
+  );
+  return [...kept, ...shown, ...written];
+}
+
+it("every project that is shown or copied looks at the tenant in its previews", () => {
+  const all = projects();
+  expect(all.map(({ place }) => place.replace(/:\d+$/, ""))).toEqual(
+    expect.arrayContaining([
+      "Pulumi.yaml",
+      "examples/gitops/Pulumi.yaml",
+      "README.md",
+      "docs/tutorials/first-stack.md",
+    ]),
+  );
+  const blind = all.filter(
+    ({ text }) => (parse(text) as { options?: { refresh?: unknown } }).options?.refresh !== "always",
+  );
+  expect(blind.map(({ place }) => place)).toEqual([]);
+});

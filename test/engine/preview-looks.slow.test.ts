@@ -1,0 +1,31 @@
+import { expect, it } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { click } from "../support/console";
+import { bad, entriesIn } from "./native-list";
+import { exclusiveProject, showsAndRemoves } from "./preview-looks";
+
+it("natively too", async () => {
+  await showsAndRemoves("native", 30);
+});
+
+it.each(["dynamic", "native"] as const)(
+  "a preview of a list of 5,000 with two edits of the console is short, and a wrong key shows in it (%s)",
+  async (front) => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    await using project = await exclusiveProject(sandbox, front, 5_000);
+    const idOf = (wanted: string) =>
+      sandbox.allowDenyEntries("acme").find(({ value }) => value === wanted)?.id;
+    await click(sandbox, "DELETE", `/allow_deny_entries/${idOf(bad(60))}`);
+    await click(sandbox, "PATCH", `/allow_deny_entries/${idOf(bad(70))}`, { comment: "let it in" });
+    const preview = await project.succeed("preview", "--diff", "--suppress-outputs");
+    expect(entriesIn(preview)).toEqual([
+      `+ ${bad(60)}: "deny: INC-1"`,
+      `~ ${bad(70)}: "deny: let it in" => "deny: INC-1"`,
+    ]);
+    expect(preview.trim().split("\n").length).toBeLessThan(40);
+
+    const wrong = await project.runWith({ EMAIL_SECURITY_API_KEY: "nobody's" }, "preview");
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.output).toContain("[ERR_AUTH]");
+  },
+);

@@ -1,0 +1,74 @@
+import { expect } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { click } from "../support/console";
+import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
+
+/** As the guides tell it. */
+const DIFF = ["preview", "--diff", "--suppress-outputs"] as const;
+
+/** By the option of the project alone, no command says `--refresh`. */
+const LOOKS = "options:\n  refresh: always\n";
+
+type FrontName = "dynamic" | "native";
+
+const MODULES: Readonly<Record<FrontName, string>> = {
+  dynamic: "pulumi-email-security",
+  native: "pulumi-email-security/native",
+};
+
+/** A list of `size` entries, exclusive, in a project whose runs look first. */
+export async function exclusiveProject(
+  sandbox: Sandbox,
+  front: FrontName,
+  size: number,
+): Promise<EngineProject> {
+  const project = await EngineProject.create({
+    program: `
+      import { readFileSync } from "node:fs";
+      import { AllowDenyList } from "${MODULES[front]}";
+      new AllowDenyList("blocklist", JSON.parse(readFileSync("list.json", "utf8")));
+    `,
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+    files: {
+      "Pulumi.yaml": `name: settings\nruntime: nodejs\n${LOOKS}${front === "native" ? PLUGIN_LINES : ""}`,
+      "list.json": JSON.stringify({ mode: "exclusive", entries: entriesOf(size, "deny: INC-1") }),
+    },
+  });
+  await project.up();
+  sandbox.clearRequests();
+  return project;
+}
+
+/** What a colleague clicks shows in the preview, and goes in the `up` after it; too much of it is refused by both. */
+export async function showsAndRemoves(front: FrontName, size: number): Promise<void> {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await exclusiveProject(sandbox, front, size);
+  const deny = (value: string) =>
+    click(sandbox, "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value });
+
+  await deny("added.example");
+  const [edited] = sandbox.allowDenyEntries("acme").filter(({ value }) => value === bad(7));
+  await click(sandbox, "PATCH", `/allow_deny_entries/${edited?.id}`, { comment: "Ask Tomas" });
+  sandbox.clearRequests();
+  const preview = await project.succeed(...DIFF);
+  expect(entriesIn(preview).sort()).toEqual([
+    '- added.example: "(unmanaged) deny"',
+    `~ ${bad(7)}: "deny: Ask Tomas" => "deny: INC-1"`,
+  ]);
+  expect(preview.trim().split("\n").length).toBeLessThan(40);
+  expect(writesOf(sandbox)).toEqual([]);
+  await project.up();
+  expect(writesOf(sandbox)).toEqual(["DELETE", "PATCH"]);
+  expect(sandbox.allowDenyEntries("acme")).toHaveLength(size);
+
+  const many = Math.ceil(size * 0.5);
+  for (let at = 0; at < many; at += 1) await deny(`click-${at}.example`);
+  sandbox.clearRequests();
+  for (const command of [DIFF, ["up", "--yes", "--skip-preview"]]) {
+    const { code, output } = await project.run(...command);
+    expect(code).not.toBe(0);
+    expect(output).toContain(`would lose ${many} of ${size + many} entries`);
+  }
+  expect(writesOf(sandbox)).toEqual([]);
+}
