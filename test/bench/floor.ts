@@ -41,6 +41,7 @@ export const floor: Peer = {
     const engine: Partial<Record<Operation, number>> = {
       "first up": (await project.up()).seconds,
       "no-op up": (await project.upWithNothingToDo()).seconds,
+      "looking up": (await project.upThatLooks()).seconds,
       refresh: (await project.refresh()).seconds,
     };
     for (const count of new Set([bench.manyEntries, bench.singleEntries])) {
@@ -52,6 +53,7 @@ export const floor: Peer = {
       const alone = {
         "first up": { seconds: writing + reading, reads: pagesOf(count), writes: count },
         "no-op up": { seconds: 0, reads: 0, writes: 0 },
+        "looking up": { seconds: reading, reads: pagesOf(count), writes: 0 },
         refresh: { seconds: reading, reads: pagesOf(count), writes: 0 },
       };
       for (const [operation, { seconds, reads, writes }] of Object.entries(alone)) {

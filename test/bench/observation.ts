@@ -1,8 +1,16 @@
 import type { Peaks } from "#bench/memory";
 import type { Requests } from "#bench/service";
 
-/** What is done. */
-export type Operation = "first up" | "no-op up" | "refresh" | "three changes" | "import" | "state" | "start";
+/** What is done; a `looking up` has nothing to do either, and refreshes first, as by `refresh: always`. */
+export type Operation =
+  | "first up"
+  | "no-op up"
+  | "looking up"
+  | "refresh"
+  | "three changes"
+  | "import"
+  | "state"
+  | "start";
 
 /** One measurement. */
 export interface Measured {

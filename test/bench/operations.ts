@@ -14,7 +14,7 @@ export interface Subject {
   readonly repeats?: number;
 }
 
-/** The first `up`, `up` with nothing to do and `refresh` of a program, on a service and a stack that are new. */
+/** The first `up`, `up` with nothing to do, without and with a look first, and `refresh` of a program, on a service and a stack that are new. */
 export async function measureOperations(bench: Bench, subject: Subject): Promise<void> {
   const { count, program, environment, variant, repeats = 1 } = subject;
   await using service = await Service.start();
@@ -27,6 +27,7 @@ export async function measureOperations(bench: Bench, subject: Subject): Promise
   await measure("first up", () => project.up({ environment }));
   for (let repeat = 0; repeat < repeats; repeat++)
     await measure("no-op up", () => project.upWithNothingToDo());
+  for (let repeat = 0; repeat < repeats; repeat++) await measure("looking up", () => project.upThatLooks());
   for (let repeat = 0; repeat < repeats; repeat++) await measure("refresh", () => project.refresh());
   const ofMany = await project.stateSize();
   const ofOne = await stateOfOne(subject);

@@ -70,6 +70,11 @@ export class PulumiProject implements AsyncDisposable {
     return await this.#run(["up", "--yes", "--skip-preview", "--expect-no-changes"], options);
   }
 
+  /** The same after a look at the service, as with `refresh: always` in Pulumi.yaml. */
+  async upThatLooks(options: RunOptions = {}): Promise<Finished> {
+    return await this.#run(["up", "--yes", "--skip-preview", "--expect-no-changes", "--refresh"], options);
+  }
+
   async refresh(options: RunOptions = {}): Promise<Finished> {
     return await this.#run(["refresh", "--yes", "--skip-preview"], options);
   }

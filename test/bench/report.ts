@@ -130,13 +130,22 @@ function mainTable(rows: readonly Row[]): string {
         whole(count),
         cell("first up", time),
         cell("no-op up", time),
+        cell("looking up", time),
         cell("refresh", (row) => `${time(row)}, ${whole(row.requests?.reads ?? 0)}`),
         cell("state", (row) => `${whole(row.stateAnEntry?.compactBytes ?? 0)} bytes`),
       ],
     };
   });
   return table(
-    ["", "entries", "first `up`", "`up`, nothing to do", "`refresh`, its requests", "state an entry"],
+    [
+      "",
+      "entries",
+      "first `up`",
+      "`up`, nothing to do",
+      "with `refresh: always`",
+      "`refresh`, its requests",
+      "state an entry",
+    ],
     lines.toSorted((a, b) => b.count - a.count).map(({ cells }) => cells),
   );
 }

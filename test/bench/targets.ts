@@ -18,6 +18,7 @@ export interface Verdict extends Omit<Target, "measured"> {
 const targets: readonly Target[] = [
   atMost("first `up` of one `AllowDenyList`", 1.3, "× floor", ratio("list", "first up", "floor")),
   atMost("`up` of it with nothing to do", 1.25, "× floor", ratio("list", "no-op up", "floor")),
+  atMost("the same with `refresh: always`", 1.35, "× floor", ratio("list", "looking up", "floor")),
   atMost("`refresh` of it", 1.4, "× floor", ratio("list", "refresh", "floor")),
   atMost("its state an entry, short comments", 100, "bytes", bytes("list")),
   atMost(

@@ -28,6 +28,7 @@ new VipList("vips", { members: ${JSON.stringify(members)} });
     };
     await measure("first up", () => project.up());
     await measure("no-op up", () => project.upWithNothingToDo());
+    await measure("looking up", () => project.upThatLooks());
     await measure("refresh", () => project.refresh());
   },
 };
