@@ -2,6 +2,7 @@ import type { dynamic } from "@pulumi/pulumi";
 import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { PULUMI_UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
+import { hearTimeouts, secondsFor, secondsForDelete } from "./custom-timeouts";
 import { withDetailedDiff } from "./detailed-diff";
 import { frontOf, type Properties, type Session } from "./front";
 import { PartialFailure } from "./lifecycle/lifecycle";
@@ -17,6 +18,7 @@ import type { ResourceKind } from "./resource-type";
 /** One kind of resource as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told. */
 export function dynamicFront(kind: ResourceKind, session: Session): dynamic.ResourceProvider {
   const front = frontOf(kind, session);
+  hearTimeouts();
   return {
     // Done before it returns: the host may make other calls before a promise of this one is resolved.
     configure: async (request: dynamic.ConfigureRequest) => {
@@ -43,7 +45,7 @@ export function dynamicFront(kind: ResourceKind, session: Session): dynamic.Reso
 
     create: async (inputs: Properties) =>
       await keepingPartial(inputs, async () => {
-        const { id, outputs } = await front.create(fromPulumi(inputs));
+        const { id, outputs } = await front.create(fromPulumi(inputs), secondsFor(inputs));
         return { id, outs: outputs };
       }),
 
@@ -58,13 +60,13 @@ export function dynamicFront(kind: ResourceKind, session: Session): dynamic.Reso
 
     update: async (id: string, olds: Properties, news: Properties) =>
       await keepingPartial(news, async () => ({
-        outs: await front.update(id, fromPulumi(olds), fromPulumi(news)),
+        outs: await front.update(id, fromPulumi(olds), fromPulumi(news), secondsFor(news)),
       })),
 
-    delete: async (id: string, props: Properties) =>
-      await quietly(async () => {
-        await front.delete(id, fromPulumi(props));
-      }),
+    delete: async (id: string, props: Properties) => {
+      const seconds = secondsForDelete();
+      await quietly(async () => await front.delete(id, fromPulumi(props), seconds));
+    },
   };
 }
 
