@@ -9,7 +9,7 @@ import { type Front, frontOf, type Properties } from "../resources/front";
 import { definitions } from "../resources/functions/definitions";
 import { refuseUnheardIgnores } from "../resources/ignored-changes";
 import { NAMESPACE } from "../resources/known-names";
-import { nativeType, RESOURCE_KINDS, resourceKind } from "../resources/resource-type";
+import { nameInUrn, nativeType, RESOURCE_KINDS, resourceKind } from "../resources/resource-type";
 import { ProviderSession } from "../resources/session";
 import type { ArgumentFailure } from "../settings/arguments";
 import { EmailSecurityError } from "../settings/email-security-error";
@@ -170,6 +170,7 @@ export class ProviderService {
       request.getId(),
       propertiesOf(request.getProperties()),
       request.getTimeout(),
+      nameOf(request),
     );
     return new Empty();
   }
@@ -250,7 +251,6 @@ function refuseOldEngine(request: Request<"ConfigureRequest">): void {
   );
 }
 
-/** The name out of a URN; it may hold any text, colons too. */
 function nameOf(request: { getUrn(): string | undefined }): string {
-  return (request.getUrn() ?? "").split("::").slice(3).join("::");
+  return nameInUrn(request.getUrn() ?? "");
 }

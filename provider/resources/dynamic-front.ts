@@ -2,9 +2,9 @@ import type { dynamic } from "@pulumi/pulumi";
 import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { PULUMI_UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
-import { hearTimeouts, secondsFor, secondsForDelete } from "./custom-timeouts";
 import { withDetailedDiff } from "./detailed-diff";
 import { frontOf, type Properties, type Session } from "./front";
+import { deletingNow, hearRequests, secondsFor } from "./host-requests";
 import { PartialFailure } from "./lifecycle/lifecycle";
 import {
   fromPulumi,
@@ -13,12 +13,12 @@ import {
   PROVIDER_PROPERTY,
   toPulumi,
 } from "./pulumi-values";
-import type { ResourceKind } from "./resource-type";
+import { nameInUrn, type ResourceKind } from "./resource-type";
 
 /** One kind of resource as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told. */
 export function dynamicFront(kind: ResourceKind, session: Session): dynamic.ResourceProvider {
   const front = frontOf(kind, session);
-  hearTimeouts();
+  hearRequests();
   return {
     // Done before it returns: the host may make other calls before a promise of this one is resolved.
     configure: async (request: dynamic.ConfigureRequest) => {
@@ -64,8 +64,8 @@ export function dynamicFront(kind: ResourceKind, session: Session): dynamic.Reso
       })),
 
     delete: async (id: string, props: Properties) => {
-      const seconds = secondsForDelete();
-      await quietly(async () => await front.delete(id, fromPulumi(props), seconds));
+      const { seconds, urn } = deletingNow();
+      await quietly(async () => await front.delete(id, fromPulumi(props), seconds, nameInUrn(urn)));
     },
   };
 }

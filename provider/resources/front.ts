@@ -74,7 +74,8 @@ export interface Front {
   /** What the service holds under an id or a natural key, for a resource that no state knows yet; with its arguments. */
   lookUp(id: string, seconds?: number): Promise<Found | undefined>;
   update(id: string, olds: Properties, inputs: Properties, seconds?: number): Promise<Properties>;
-  delete(id: string, outputs: Properties, seconds?: number): Promise<void>;
+  /** @param name what people call it; where the program declares a list by it, that takes the place of this one. */
+  delete(id: string, outputs: Properties, seconds?: number, name?: string): Promise<void>;
 }
 
 /** What a front has of the process that it is in. */
@@ -88,6 +89,8 @@ export interface Session {
    * resource declares: then it answers where, on its arguments.
    */
   declare(owner: Owner, declaration: Declaration): readonly ArgumentFailure[];
+  /** The list that the program declares by a name, where it declares one. */
+  listNamed(kind: ResourceKind, name: string): Declaration | undefined;
   /** Remembers what a resource of this process is by the state, so that it can be replaced by itself. */
   manage(declaration: Declaration): void;
   isManaged(key: string): boolean;
@@ -245,7 +248,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
         return withTenant(state, olds, context);
       }),
 
-    delete: (id, outputs, seconds = 0) =>
+    delete: (id, outputs, seconds = 0, name = "") =>
       inTime("delete", seconds, async (context) => {
         const other = otherTenant(outputs);
         if (other !== undefined) leave(outputs, other, context);
@@ -254,7 +257,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
           const before = declarationOf(state);
           session.manage(before);
           expect(outputs, before);
-          await lifecycle.delete(id, state, context);
+          await lifecycle.delete(id, state, { ...context, successor: session.listNamed(kind, name) });
         }
       }),
   };

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { hearTimeouts, secondsFor, secondsForDelete } from "../../../provider/resources/custom-timeouts";
+import { deletingNow, hearRequests, secondsFor } from "../../../provider/resources/host-requests";
 
 /** A class of requests as Pulumi generates it. */
 function requestClass() {
@@ -9,6 +9,7 @@ function requestClass() {
       this.seconds = seconds;
     }
     getTimeout = () => this.seconds;
+    getUrn = () => "urn:pulumi:dev::settings::type::list";
     getProperties() {
       return { toJavaScript: () => ({ value: "evil.example" }) };
     }
@@ -21,19 +22,19 @@ function requestClass() {
   };
 }
 
-it("knows the time of what is made and changed by the properties, and of what is deleted while it is asked for", async () => {
+it("knows the time of what is made and changed by the properties, and what is deleted while it is asked for", async () => {
   const [CreateRequest, UpdateRequest, DeleteRequest] = [requestClass(), requestClass(), requestClass()];
-  hearTimeouts({ CreateRequest, UpdateRequest, DeleteRequest });
-  hearTimeouts({ CreateRequest, UpdateRequest, DeleteRequest });
+  hearRequests({ CreateRequest, UpdateRequest, DeleteRequest });
+  hearRequests({ CreateRequest, UpdateRequest, DeleteRequest });
   const [brief, endless] = [5, 0].map((seconds) =>
     new CreateRequest(seconds).getProperties().toJavaScript(),
   ) as [object, object];
   const changed = new UpdateRequest(7).getNews().toJavaScript();
   expect([brief, endless, changed].map(secondsFor)).toEqual([5, 0, 7]);
   new DeleteRequest(9).getId();
-  expect(secondsForDelete()).toBe(9);
+  expect(deletingNow()).toEqual({ seconds: 9, urn: "urn:pulumi:dev::settings::type::list" });
   await Promise.resolve();
-  expect(secondsForDelete()).toBe(0);
+  expect(deletingNow()).toEqual({ seconds: 0, urn: "" });
 });
 
 it.each<[string, object | undefined]>([
@@ -41,8 +42,8 @@ it.each<[string, object | undefined]>([
   ["in a host without such requests", {}],
   ["in a host whose requests have other methods", { CreateRequest: class {}, DeleteRequest: class {} }],
 ])("has no time to tell %s", (_where, messages) => {
-  hearTimeouts(messages);
-  expect([secondsFor({}), secondsForDelete()]).toEqual([0, 0]);
+  hearRequests(messages);
+  expect([secondsFor({}), deletingNow()]).toEqual([0, { seconds: 0, urn: "" }]);
 });
 
 it("leaves the answers as they are where nothing can be told by them", () => {
@@ -58,7 +59,7 @@ it("leaves the answers as they are where nothing can be told by them", () => {
       return "as it is";
     }
   };
-  hearTimeouts({ CreateRequest: Timeless, UpdateRequest: Odd });
+  hearRequests({ CreateRequest: Timeless, UpdateRequest: Odd });
   expect(new Timeless().getProperties()).toBe("as it is");
   expect(new Odd().getNews()).toBeUndefined();
 });
