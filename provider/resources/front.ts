@@ -226,7 +226,12 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
         const state = stateOf(outputs);
         // What a program gives beside an id to look up may be less than a state.
         const isWhole = ["value", "email", "entries", "members"].some((name) => outputs[name] !== undefined);
-        if (isWhole) expect(outputs, declarationOf(state));
+        if (isWhole) {
+          const before = declarationOf(state);
+          expect(outputs, before);
+          // What is replaced by name is checked and made as if it were new: that it is there is known by a refresh alone.
+          if (otherTenant(outputs) === undefined) session.manage(before);
+        }
         return found(await lifecycle.read(id, state, context), outputs, context);
       }),
 

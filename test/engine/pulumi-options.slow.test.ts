@@ -287,7 +287,7 @@ it("`--exclude`: all but these, and what two resources have come to hold stays a
   );
 });
 
-it("`--replace`, `replaceWith`: what is replaced by itself is not touched, in the order of Pulumi too", async () => {
+it("`--replace`, `replaceWith`: what is replaced by itself is changed in place or not touched, in the order of Pulumi too", async () => {
   const { after: _after, moved: _moved, ...rest } = changed;
   const withFirst = (one: Declared): Declared => ({ ...one, options: "{ replaceWith: [of.before] }" });
   await project.write(
@@ -295,6 +295,7 @@ it("`--replace`, `replaceWith`: what is replaced by itself is not touched, in th
       {
         ...rest,
         before: entry("before-3"),
+        told: entry("told", "replaced"),
         // What is ignored of a list is declared anew by a replacement.
         picky: picky({ a: "deny: first", "b (graymail)": "allow", c: "deny: first" }),
         ...renamed,
@@ -308,18 +309,19 @@ it("`--replace`, `replaceWith`: what is replaced by itself is not touched, in th
   );
   sandbox.clearRequests();
   const output = await project.up(
-    "--replace",
-    "**-renamed",
-    "--replace",
-    "**-picky",
-    "--replace",
-    "**-person",
+    "--refresh",
+    ...["renamed", "picky", "person", "told"].map((name) => `--replace=**-${name}`),
   );
-  expect(output).toMatch(/14 replaced/);
-  expect(writes().filter((write) => !write.startsWith("DELETE ") && !write.includes("before-3-"))).toEqual(
-    [],
-  );
-  expect(writes()).toHaveLength(4);
+  expect(output).toMatch(/16 replaced/);
+  const id = (front: Front) => ids.get(`told-${front}.example`);
+  expect(
+    writes()
+      .filter((write) => write.includes("replaced"))
+      .sort(),
+  ).toEqual(ofBoth((front) => `PATCH allow_deny_entries/${id(front)} {"comment":"replaced"}`).sort());
+  // The others are of the one that has another value, and is made before it goes.
+  expect(writes().filter((write) => write.includes("before-3-"))).toHaveLength(2);
+  expect(writes()).toHaveLength(6);
   expect(vips().sort()).toEqual(
     FRONTS.flatMap((front) => [mailbox(front, 0), mailbox(front, 1), mailbox(front, 3)]).sort(),
   );

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
- * A list that the engine is told to replace (`--replace`): it checks the new one as if there were none before, asks for no
+ * What the engine is told to replace (`--replace`): it checks the new one as if there were none before, asks for no
  * difference, and makes it before it deletes the old one; or after, where the program says so.
  */
 
@@ -75,4 +75,23 @@ it("a list that the program has no more is deleted as ever", async () => {
   await tenant.provider.resource("allowDenyList", "other").check({ entries: { "other.example": "deny" } });
   await tenant.provider.resource("allowDenyList", "list").delete(id, properties);
   expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
+});
+
+it("a refresh tells that what is made is what is there, and else it is not taken over", async () => {
+  await using tenant = await sandboxTenant();
+  const one = { list: "deny", value: "evil.example" };
+  const made = await tenant.provider.resource("allowDenyEntry").declare({ ...one, comment: "first" });
+  await tenant.provider.nextRun();
+  const unseen = tenant.provider.resource("allowDenyEntry");
+  const { inputs } = await unseen.check({ ...one, comment: "second" });
+  await expect(unseen.create(inputs)).rejects.toThrow(/\[ERR_EXISTS\]/);
+
+  await tenant.provider.nextRun();
+  const seen = tenant.provider.resource("allowDenyEntry");
+  await seen.read(made.id, made.properties, made.inputs);
+  await seen.check({ ...one, comment: "second" });
+  tenant.trace();
+  expect((await seen.create(inputs)).id).toBe(made.id);
+  await seen.delete(made.id, made.properties);
+  expect(tenant.writes()).toEqual([`PATCH /allow_deny_entries/${made.id} {"comment":"second"} 200`]);
 });
