@@ -350,6 +350,7 @@ it("`customTimeouts`: what is not done in time fails, and the next run goes on f
     ),
   );
   const gate = Promise.withResolvers<undefined>();
+  sandbox.clearRequests();
   hold = gate.promise;
   const { code, output } = await project.run(
     "up",
@@ -371,10 +372,11 @@ it("`customTimeouts`: what is not done in time fails, and the next run goes on f
   }
   hold = undefined;
   gate.resolve(undefined);
-  await expect.poll(() => entries().filter((one) => one.includes("slow-"))).toHaveLength(4);
-  sandbox.clearRequests();
   await project.up("--target", "**-slow", "--target", "**-slowList");
-  expect(writes()).toEqual([]);
+  expect(entries().filter((one) => one.includes("slow-"))).toHaveLength(4);
+  // What may have been done was done, and is not sent again.
+  const sent = writes().filter((write) => write.includes("slow-"));
+  expect(new Set(sent).size).toBe(sent.length);
   const { resources } = await project.state();
   const lists = resources.filter(({ urn }) => urn.endsWith("-slowList"));
   expect(
