@@ -6,6 +6,7 @@ import {
   PauseTooLong,
   type Try,
 } from "./adaptive-limit";
+import type { Bound } from "./bound";
 import { Circuit, type LastFailure } from "./circuit";
 import {
   CancelledError,
@@ -30,6 +31,8 @@ export interface PacedCall {
   readonly area?: Area | undefined;
   /** Told how long the call took in all, the waits for permits aside. */
   readonly took?: ((ms: number) => void) | undefined;
+  /** When it is over, no other try is made. Default: none. */
+  readonly bound?: Bound | undefined;
 }
 
 export interface PacerOptions {
@@ -140,16 +143,19 @@ export class Pacer {
     }
   }
 
-  /** What a try of a call waits for, where there are permits. @param last how its last try failed. */
+  /** What a try of a call waits for, where there are permits or a bound. @param last how its last try failed. */
   #permit(call: PacedCall, last: ServiceError | undefined): (() => Promise<void>) | undefined {
     const { permits } = this.#options;
-    if (permits === undefined) return undefined;
+    const { bound } = call;
+    if (permits === undefined && bound === undefined) return undefined;
     return async () => {
       // Hundreds of calls that will not be sent would each wait for a permit of others.
       const open = this.#health[areaOf(call)].circuit.peek();
       if (open !== undefined) throw this.#circuitOpen(call, open);
       try {
-        await permits.take();
+        refuseOver(bound);
+        await permits?.take();
+        refuseOver(bound);
       } catch (cause) {
         throw refusedPermit(call, cause, last);
       }
@@ -161,6 +167,7 @@ export class Pacer {
     const open = circuit.check();
     if (open !== undefined) throw this.#circuitOpen(call, open);
     const wave = circuit.begin();
+    call.bound?.sends(call.what);
     try {
       const answer = await attempt();
       circuit.answered();
@@ -257,6 +264,10 @@ function refusedPermit(
     request,
     cause,
   });
+}
+
+function refuseOver(bound: Bound | undefined): void {
+  if (bound?.isOver()) throw new Error("the time of what asked for it is over");
 }
 
 function notSent({ what, request }: PacedCall, { because }: PauseTooLong): RateLimitedError {

@@ -10,6 +10,7 @@ import {
 } from "./address";
 import { type Answer, isSuccess, isWrite, readAnswer } from "./answer";
 import { ApiKey } from "./api-key";
+import { currentBound } from "./bound";
 import type { Envelope } from "./envelope";
 import {
   BrokenBodyError,
@@ -167,7 +168,7 @@ export class Transport {
     const took = (ms: number): void => {
       if (call.stopwatch !== undefined) call.stopwatch.spentMs += ms;
     };
-    const paced = { request, what: this.#what(request), kind, area, took } as const;
+    const paced = { request, what: this.#what(request), kind, area, took, bound: currentBound() } as const;
     // A permit is for now: what has to be loaded first would make those of the first requests be used in a bunch.
     if (this.#isPermitted && !this.#isClosed) await this.#loaded();
     return await this.#pacer.send(paced, () => this.#sendOnce(call, request));

@@ -9,7 +9,7 @@ import { type Front, frontOf, type Properties } from "../resources/front";
 import { definitions } from "../resources/functions/definitions";
 import { refuseUnheardIgnores } from "../resources/ignored-changes";
 import { NAMESPACE } from "../resources/known-names";
-import { nativeType, RESOURCE_KINDS, resourceKind } from "../resources/resource-type";
+import { nameInUrn, nativeType, RESOURCE_KINDS, resourceKind } from "../resources/resource-type";
 import { ProviderSession } from "../resources/session";
 import type { ArgumentFailure } from "../settings/arguments";
 import { EmailSecurityError } from "../settings/email-security-error";
@@ -126,7 +126,10 @@ export class ProviderService {
   }
 
   async create(request: Request<"CreateRequest">): Promise<unknown> {
-    const { id, outputs } = await this.#frontOf(request).create(propertiesOf(request.getProperties()));
+    const { id, outputs } = await this.#frontOf(request).create(
+      propertiesOf(request.getProperties()),
+      request.getTimeout(),
+    );
     const answer = new messages.CreateResponse();
     answer.setId(id);
     answer.setProperties(structOf(withEntryId(id, request, outputs)));
@@ -137,7 +140,9 @@ export class ProviderService {
     const front = this.#frontOf(request);
     const outputs = propertiesOf(request.getProperties());
     const isImport = Object.keys(outputs).length === 0;
-    const found = isImport ? await front.lookUp(request.getId()) : await front.read(request.getId(), outputs);
+    const found = isImport
+      ? await front.lookUp(request.getId(), request.getTimeout())
+      : await front.read(request.getId(), outputs, request.getTimeout());
     const answer = new messages.ReadResponse();
     // An id left out tells the engine that the resource is gone.
     if (found === undefined) return answer;
@@ -153,6 +158,7 @@ export class ProviderService {
       request.getId(),
       propertiesOf(request.getOlds()),
       propertiesOf(request.getNews()),
+      request.getTimeout(),
     );
     const answer = new messages.UpdateResponse();
     answer.setProperties(structOf(withEntryId(request.getId(), request, outputs)));
@@ -160,7 +166,12 @@ export class ProviderService {
   }
 
   async delete(request: Request<"DeleteRequest">): Promise<unknown> {
-    await this.#frontOf(request).delete(request.getId(), propertiesOf(request.getProperties()));
+    await this.#frontOf(request).delete(
+      request.getId(),
+      propertiesOf(request.getProperties()),
+      request.getTimeout(),
+      nameOf(request),
+    );
     return new Empty();
   }
 
@@ -240,7 +251,6 @@ function refuseOldEngine(request: Request<"ConfigureRequest">): void {
   );
 }
 
-/** The name out of a URN; it may hold any text, colons too. */
 function nameOf(request: { getUrn(): string | undefined }): string {
-  return (request.getUrn() ?? "").split("::").slice(3).join("::");
+  return nameInUrn(request.getUrn() ?? "");
 }

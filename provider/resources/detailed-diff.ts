@@ -1,6 +1,6 @@
-import { createRequire } from "node:module";
 import type { dynamic } from "@pulumi/pulumi";
 import { isReadablePath } from "../settings/property-path";
+import { messagesOfHost } from "./dynamic-host";
 import type { Change } from "./lifecycle/lifecycle";
 
 /**
@@ -16,7 +16,7 @@ import type { Change } from "./lifecycle/lifecycle";
 export function withDetailedDiff(
   result: dynamic.DiffResult,
   changes: readonly Change[],
-  modules: Iterable<NodeModule> = loadedModules(),
+  modules?: Iterable<NodeModule>,
 ): dynamic.DiffResult {
   if (result.changes !== true || changes.length === 0) return result;
   if (!changes.every(({ property }) => isReadablePath(property))) return result;
@@ -56,9 +56,9 @@ let next: readonly Change[] | undefined;
 const prepared = new WeakSet<object>();
 
 /** Sees to it, once, that the host's answers take details; false when this is no host, or not one that is known. */
-function isPrepared(modules: Iterable<NodeModule>): boolean {
+function isPrepared(modules: Iterable<NodeModule> | undefined): boolean {
   try {
-    const messages = messagesOfHost(modules);
+    const messages = messagesOfHost(modules) as HostMessages | undefined;
     if (messages === undefined) return false;
     const { prototype } = messages.DiffResponse;
     if (prepared.has(prototype)) return true;
@@ -91,20 +91,4 @@ function describe(response: DiffResponse, changes: readonly Change[], { Property
   } catch {
     // As without details.
   }
-}
-
-const HOST = /[\\/]cmd[\\/]dynamic-provider[\\/]index\.js$/;
-const MESSAGES = /[\\/]proto[\\/]provider_pb\.js$/;
-
-/** As the host itself has loaded them: its package need not be the one that would be found from here. */
-function messagesOfHost(modules: Iterable<NodeModule>): HostMessages | undefined {
-  for (const host of modules) {
-    if (!HOST.test(host.filename)) continue;
-    return host.children.find((child) => MESSAGES.test(child.filename))?.exports as HostMessages | undefined;
-  }
-  return undefined;
-}
-
-function loadedModules(): Iterable<NodeModule> {
-  return Object.values(createRequire(__filename).cache).filter((module) => module !== undefined);
 }

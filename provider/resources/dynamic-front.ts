@@ -4,6 +4,7 @@ import { PULUMI_UNKNOWN } from "../settings/unknown";
 import type { ConfigSource } from "./configuration";
 import { withDetailedDiff } from "./detailed-diff";
 import { frontOf, type Properties, type Session } from "./front";
+import { deletingNow, hearRequests, secondsFor } from "./host-requests";
 import { PartialFailure } from "./lifecycle/lifecycle";
 import {
   fromPulumi,
@@ -12,11 +13,12 @@ import {
   PROVIDER_PROPERTY,
   toPulumi,
 } from "./pulumi-values";
-import type { ResourceKind } from "./resource-type";
+import { nameInUrn, type ResourceKind } from "./resource-type";
 
 /** One kind of resource as a provider of Pulumi's dynamic resources: translates what is unknown, and how failures are told. */
 export function dynamicFront(kind: ResourceKind, session: Session): dynamic.ResourceProvider {
   const front = frontOf(kind, session);
+  hearRequests();
   return {
     // Done before it returns: the host may make other calls before a promise of this one is resolved.
     configure: async (request: dynamic.ConfigureRequest) => {
@@ -43,7 +45,7 @@ export function dynamicFront(kind: ResourceKind, session: Session): dynamic.Reso
 
     create: async (inputs: Properties) =>
       await keepingPartial(inputs, async () => {
-        const { id, outputs } = await front.create(fromPulumi(inputs));
+        const { id, outputs } = await front.create(fromPulumi(inputs), secondsFor(inputs));
         return { id, outs: outputs };
       }),
 
@@ -58,13 +60,13 @@ export function dynamicFront(kind: ResourceKind, session: Session): dynamic.Reso
 
     update: async (id: string, olds: Properties, news: Properties) =>
       await keepingPartial(news, async () => ({
-        outs: await front.update(id, fromPulumi(olds), fromPulumi(news)),
+        outs: await front.update(id, fromPulumi(olds), fromPulumi(news), secondsFor(news)),
       })),
 
-    delete: async (id: string, props: Properties) =>
-      await quietly(async () => {
-        await front.delete(id, fromPulumi(props));
-      }),
+    delete: async (id: string, props: Properties) => {
+      const { seconds, urn } = deletingNow();
+      await quietly(async () => await front.delete(id, fromPulumi(props), seconds, nameInUrn(urn)));
+    },
   };
 }
 

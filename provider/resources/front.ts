@@ -3,6 +3,7 @@ import type { OwnDomains } from "../settings/own-domains";
 import { isPrintable, printable } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
 import { withoutUndefined } from "../settings/without-undefined";
+import { TimeLimit } from "../tenant";
 import type { ConfigSource } from "./configuration";
 import { OtherTenantError } from "./lifecycle/errors";
 import {
@@ -52,7 +53,8 @@ export interface Found {
  * One kind of resource as Pulumi asks for it, over plain data: what the front of dynamic resources and the one of the
  * native plugin have in common. What a front adds is how its process is spoken to.
  *
- * A change that was done in part is thrown as a {@link PartialFailure}, whose state is what is to be kept.
+ * A change that was done in part is thrown as a {@link PartialFailure}, whose state is what is to be kept. `seconds` is how
+ * long it may take (Pulumi's `customTimeouts`); 0 is as long as it takes.
  */
 export interface Front {
   /** @param olds the checked arguments of the run before. */
@@ -63,13 +65,17 @@ export interface Front {
   ): { readonly inputs: Properties; readonly failures: readonly ArgumentFailure[] };
   /** What would change, a move to another tenant with it. */
   diff(id: string, olds: Properties, inputs: Properties): readonly Change[];
-  create(inputs: Properties): Promise<{ readonly id: string; readonly outputs: Properties }>;
+  create(
+    inputs: Properties,
+    seconds?: number,
+  ): Promise<{ readonly id: string; readonly outputs: Properties }>;
   /** What the service holds now; undefined when it is gone. */
-  read(id: string, outputs: Properties): Promise<Found | undefined>;
+  read(id: string, outputs: Properties, seconds?: number): Promise<Found | undefined>;
   /** What the service holds under an id or a natural key, for a resource that no state knows yet; with its arguments. */
-  lookUp(id: string): Promise<Found | undefined>;
-  update(id: string, olds: Properties, inputs: Properties): Promise<Properties>;
-  delete(id: string, outputs: Properties): Promise<void>;
+  lookUp(id: string, seconds?: number): Promise<Found | undefined>;
+  update(id: string, olds: Properties, inputs: Properties, seconds?: number): Promise<Properties>;
+  /** @param name what people call it; where the program declares a list by it, that takes the place of this one. */
+  delete(id: string, outputs: Properties, seconds?: number, name?: string): Promise<void>;
 }
 
 /** What a front has of the process that it is in. */
@@ -83,6 +89,8 @@ export interface Session {
    * resource declares: then it answers where, on its arguments.
    */
   declare(owner: Owner, declaration: Declaration): readonly ArgumentFailure[];
+  /** The list that the program declares by a name, where it declares one. */
+  listNamed(kind: ResourceKind, name: string): Declaration | undefined;
   /** Remembers what a resource of this process is by the state, so that it can be replaced by itself. */
   manage(declaration: Declaration): void;
   isManaged(key: string): boolean;
@@ -158,6 +166,26 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       throw new PartialFailure(id, withTenant(state as object, before, context), cause, [...reasons]);
     }
   };
+  /** Does an operation with what it works with, at most for as long as it may take. */
+  const inTime = async <T>(
+    operation: "create" | "read" | "update" | "delete",
+    seconds: number,
+    work: (context: Context) => Promise<T>,
+  ): Promise<T> => {
+    const context = session.context();
+    if (seconds <= 0) return await work(context);
+    const limit = new TimeLimit({ seconds, of: `customTimeouts.${operation} of this ${kind}` });
+    try {
+      return await work({
+        ...context,
+        tenant: limit.tenant(context.tenant),
+        // What it asks is asked for all resources of the run.
+        confirmTenant: (...what) => limit.wait(() => context.confirmTenant(...what)),
+      });
+    } finally {
+      limit.end();
+    }
+  };
   return {
     check(args, olds, { id, name }) {
       const { inputs, failures } = lifecycle.check(args, olds, () => session.ownDomains());
@@ -184,53 +212,59 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       return isAccepting ? [...changes, OTHER_PEOPLE] : changes;
     },
 
-    async create(inputs) {
-      const context = { ...session.context(), isManaged: (key: string) => session.isManaged(key) };
-      const work = lifecycle.create(lifecycle.complete(inputs), context);
-      const { id, state } = await keepingTenant(work, {}, context);
-      session.sameTenant.wrote(list, declarationOf(state));
-      return { id, outputs: withTenant(state, {}, context) };
-    },
+    create: (inputs, seconds = 0) =>
+      inTime("create", seconds, async (given) => {
+        const context = { ...given, isManaged: (key: string) => session.isManaged(key) };
+        const work = lifecycle.create(lifecycle.complete(inputs), context);
+        const { id, state } = await keepingTenant(work, {}, context);
+        session.sameTenant.wrote(list, declarationOf(state));
+        return { id, outputs: withTenant(state, {}, context) };
+      }),
 
-    async read(id, outputs) {
-      const context = session.context();
-      const state = stateOf(outputs);
-      // What a program gives beside an id to look up may be less than a state.
-      const isWhole = ["value", "email", "entries", "members"].some((name) => outputs[name] !== undefined);
-      if (isWhole) expect(outputs, declarationOf(state));
-      return found(await lifecycle.read(id, state, context), outputs, context);
-    },
-
-    async lookUp(id) {
-      const context = session.context();
-      // There is no state yet: only what is configured can tell that this is another tenant.
-      if (session.ownDomains().names.length > 0) await context.confirmTenant(list);
-      return found(await lifecycle.lookUp(id, context), {}, context);
-    },
-
-    async update(id, olds, inputs) {
-      const context = session.context();
-      const before = stateOf(olds);
-      if (otherTenant(olds) === undefined) expect(olds, declarationOf(before));
-      if (session.sameTenant.accepts()) await context.confirmTenant(list);
-      const work = lifecycle.update(id, before, lifecycle.complete(inputs), context);
-      const state = await keepingTenant(work, olds, context);
-      session.sameTenant.wrote(list, declarationOf(state));
-      return withTenant(state, olds, context);
-    },
-
-    async delete(id, outputs) {
-      const context = session.context();
-      const other = otherTenant(outputs);
-      if (other !== undefined) leave(outputs, other, context);
-      else {
+    read: (id, outputs, seconds = 0) =>
+      inTime("read", seconds, async (context) => {
         const state = stateOf(outputs);
-        const before = declarationOf(state);
-        session.manage(before);
-        expect(outputs, before);
-        await lifecycle.delete(id, state, context);
-      }
-    },
+        // What a program gives beside an id to look up may be less than a state.
+        const isWhole = ["value", "email", "entries", "members"].some((name) => outputs[name] !== undefined);
+        if (isWhole) {
+          const before = declarationOf(state);
+          expect(outputs, before);
+          // What is replaced by name is checked and made as if it were new: that it is there is known by a refresh alone.
+          if (otherTenant(outputs) === undefined) session.manage(before);
+        }
+        return found(await lifecycle.read(id, state, context), outputs, context);
+      }),
+
+    lookUp: (id, seconds = 0) =>
+      inTime("read", seconds, async (context) => {
+        // There is no state yet: only what is configured can tell that this is another tenant.
+        if (session.ownDomains().names.length > 0) await context.confirmTenant(list);
+        return found(await lifecycle.lookUp(id, context), {}, context);
+      }),
+
+    update: (id, olds, inputs, seconds = 0) =>
+      inTime("update", seconds, async (context) => {
+        const before = stateOf(olds);
+        if (otherTenant(olds) === undefined) expect(olds, declarationOf(before));
+        if (session.sameTenant.accepts()) await context.confirmTenant(list);
+        const work = lifecycle.update(id, before, lifecycle.complete(inputs), context);
+        const state = await keepingTenant(work, olds, context);
+        session.sameTenant.wrote(list, declarationOf(state));
+        return withTenant(state, olds, context);
+      }),
+
+    delete: (id, outputs, seconds = 0, name = "") =>
+      inTime("delete", seconds, async (context) => {
+        const other = otherTenant(outputs);
+        if (other !== undefined) leave(outputs, other, context);
+        else {
+          const state = stateOf(outputs);
+          const before = declarationOf(state);
+          session.manage(before);
+          expect(outputs, before);
+          await lifecycle.delete(id, state, { ...context, successor: session.listNamed(kind, name) });
+        }
+      }),
   };
 }
 

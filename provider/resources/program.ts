@@ -41,6 +41,12 @@ export class Program {
     return [];
   }
 
+  /** The list of a kind that is declared by a name; undefined where there is none, or several have it. */
+  listNamed(kind: string, name: string): Declaration | undefined {
+    const named = [...this.#lists.values()].filter(({ owner }) => owner.kind === kind && owner.name === name);
+    return named.length === 1 ? named[0]?.declaration : undefined;
+  }
+
   #ofSingle(declaration: Declaration): ArgumentFailure[] {
     const failures: ArgumentFailure[] = [];
     for (const thing of declaration.things()) {

@@ -19,3 +19,8 @@ export function nativeType<Kind extends ResourceKind>(kind: Kind) {
 export function resourceKind(type: string): ResourceKind | undefined {
   return RESOURCE_KINDS.find((kind) => type === dynamicType(kind) || type === nativeType(kind));
 }
+
+/** The name out of a URN; it may hold any text, colons too. */
+export function nameInUrn(urn: string): string {
+  return urn.split("::").slice(3).join("::");
+}

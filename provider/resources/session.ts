@@ -19,6 +19,7 @@ import { Declarations } from "./declarations";
 import type { Session } from "./front";
 import type { Context, Declaration } from "./lifecycle/lifecycle";
 import { type Owner, Program } from "./program";
+import type { ResourceKind } from "./resource-type";
 import { type ReviewedPlan, readReviewedPlan } from "./reviewed-plan";
 import { SameTenant } from "./same-tenant";
 
@@ -93,6 +94,10 @@ export class ProviderSession implements Session {
     if (isList) this.#declarations.declareList(keysOf(things()), has, tenant);
     else this.#declarations.declare([...keysOf(things())], tenant);
     return [];
+  }
+
+  listNamed(kind: ResourceKind, name: string): Declaration | undefined {
+    return this.#program.listNamed(kind, name);
   }
 
   manage(declaration: Declaration): void {

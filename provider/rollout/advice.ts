@@ -52,6 +52,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   ERR_RESPONSE_TOO_LARGE: BETWEEN,
   ERR_LIST_UNSTABLE: { act: "Wait until nobody else changes the tenant" },
   ERR_CANCELLED: { act: "Nothing needs to be mended: the run was cancelled" },
+  ERR_CUSTOM_TIMEOUT: { act: "Wait until the service is well, or allow more in `customTimeouts`" },
   ERR_NO_PERMIT: { act: "Nothing needs to be mended: what ran it ended, or lost the tenant, in the middle" },
   // Of what is declared.
   ERR_CONFIGURATION: {

@@ -1,3 +1,4 @@
+import { type Bound, bounded, currentBound } from "../client/bound";
 import type { Gather } from "./time";
 
 /** One of those who asked: what it asked for, and how it is told. */
@@ -5,6 +6,8 @@ export interface Member<Answer> {
   readonly asked: string;
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: unknown) => void;
+  /** The bounds of those who asked for it; undefined for one without. */
+  readonly bounds: readonly (Bound | undefined)[];
 }
 
 export interface GathererOptions<Answer> {
@@ -19,7 +22,8 @@ export interface GathererOptions<Answer> {
 
 /**
  * Gathers what is asked for at the same time and sends it in as few batches as there can be. While batches are on
- * their way, newcomers are gathered for the next ones.
+ * their way, newcomers are gathered for the next ones. Who has no time any more when its batch is sent, is not in it; a batch
+ * under way is given up when none of its members has.
  */
 export class Gatherer<Answer> {
   readonly #options: GathererOptions<Answer>;
@@ -35,19 +39,24 @@ export class Gatherer<Answer> {
   ask(asked: string): Promise<Answer> {
     const key = this.#options.key(asked);
     const waiting = this.#waiting.get(key) ?? newMember<Answer>(asked);
+    waiting.bounds.push(currentBound());
     this.#waiting.set(key, waiting);
     if (!this.#isGathering) {
       this.#isGathering = true;
-      this.#options.gather(() => void this.#sendGathered());
+      bounded(undefined, () => this.#options.gather(() => void this.#sendGathered()));
     }
     return waiting.answer;
   }
 
   async #sendGathered(): Promise<void> {
     await this.#onTheWay;
-    const gathered = [...this.#waiting];
+    const waiting = [...this.#waiting];
     this.#waiting = new Map();
     this.#isGathering = false;
+    const gathered = waiting.filter(([, member]) => isWanted(member));
+    for (const [, member] of waiting) {
+      if (!isWanted(member)) member.reject(new Error("nobody waits for it any more"));
+    }
     const batches: Promise<void>[] = [];
     for (let at = 0; at < gathered.length; at += this.#options.most) {
       batches.push(this.#send(new Map(gathered.slice(at, at + this.#options.most))));
@@ -57,14 +66,32 @@ export class Gatherer<Answer> {
 
   async #send(batch: ReadonlyMap<string, Member<Answer>>): Promise<void> {
     try {
-      await this.#options.send(batch);
+      await bounded(boundOf([...batch.values()]), () => this.#options.send(batch));
     } catch (error) {
       for (const member of batch.values()) member.reject(error);
     }
   }
 }
 
+/** Whether any of those who asked for it still has time. */
+export function isWanted({ bounds }: Pick<Member<never>, "bounds">): boolean {
+  return bounds.some((bound) => bound?.isOver() !== true);
+}
+
+/** The bound of what is sent for several: as long as one of them wants it. */
+function boundOf(members: readonly Pick<Member<never>, "bounds">[]): Bound | undefined {
+  const bounds = members.flatMap((member) => member.bounds);
+  if (bounds.every((bound) => bound === undefined)) return undefined;
+  return {
+    isOver: () => !members.some(isWanted),
+    sends(what) {
+      for (const bound of bounds) bound?.sends(what);
+    },
+  };
+}
+
 interface Waiting<Answer> extends Member<Answer> {
+  readonly bounds: (Bound | undefined)[];
   readonly answer: Promise<Answer>;
 }
 
@@ -75,5 +102,5 @@ function newMember<Answer>(asked: string): Waiting<Answer> {
     resolve = yes;
     reject = no;
   });
-  return { asked, resolve, reject, answer };
+  return { asked, resolve, reject, answer, bounds: [] };
 }

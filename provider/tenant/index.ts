@@ -8,3 +8,4 @@ export {
   writtenSoFirst,
 } from "./matching";
 export { type CreatedEntry, Tenant } from "./tenant";
+export { TimeIsOverError, TimeLimit } from "./time-limit";

@@ -1,4 +1,5 @@
 import { ServiceError } from "../client";
+import { currentBound } from "../client/bound";
 
 /** How often an addition is sent in all, when it can't be known what came of it. */
 const MAX_TRIES = 3;
@@ -28,6 +29,8 @@ export async function withKnownOutcome<Outcome>({
       return await write();
     } catch (error) {
       if (!(error instanceof ServiceError && error.outcomeUnknown)) throw error;
+      // Nobody wants to know any more.
+      if (currentBound()?.isOver()) throw error;
       // Where that can't be read, the first failure is the one to tell.
       const seen = await look().catch(() => {
         throw error;

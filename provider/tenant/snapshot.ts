@@ -1,3 +1,4 @@
+import { bounded } from "../client/bound";
 import { Rows } from "./rows";
 
 export interface SnapshotOptions<Row> {
@@ -139,7 +140,8 @@ export class Snapshot<Row> {
     const result = turn
       .then(() => {
         underWay.hasBegun = true;
-        return this.#load(before, writes);
+        // It is read for all who share it, however short the time of the first of them is.
+        return bounded(undefined, () => this.#load(before, writes));
       })
       .finally(() => {
         this.#underWay = undefined;

@@ -2,7 +2,7 @@ import { type AddVipResult, BadRequestError, NotInOrganizationError, type VipEmp
 import { outsideOrganization } from "../client/vip-employees";
 import { MAX_VIP_ADDITIONS, MAX_VIP_REMOVALS } from "../settings/assumptions";
 import { canonicalMailbox } from "../settings/entry-value";
-import { Gatherer, type Member } from "./gatherer";
+import { Gatherer, isWanted, type Member } from "./gatherer";
 import { withKnownOutcome } from "./known-outcome";
 import type { Gather } from "./time";
 import type { Turns } from "./turns";
@@ -155,7 +155,7 @@ function halvesOf<Answer>(batch: Batch<Answer>): Batch<Answer>[] {
 type Batch<Answer> = ReadonlyMap<string, Member<Answer>>;
 
 function emailsOf(batch: Batch<never>): string[] {
-  return [...batch.values()].map(({ asked }) => asked);
+  return [...batch.values()].filter(isWanted).map(({ asked }) => asked);
 }
 
 /** Tells each member of the answer what it says of its own mailbox. */

@@ -26,7 +26,7 @@ function program({ members, options, name = "board" }: Declared): string {
   return [...imports, ...lists].join("\n");
 }
 
-it("Pulumi's options reach the elements of a list by their keys, of both fronts", async () => {
+it("`ignoreChanges`, `aliases`, `transforms`: Pulumi's options reach the elements of a list by their keys, of both fronts", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: program({ members: (person) => `{ "${person}": "Payroll" }`, options: () => "{}" }),
@@ -118,7 +118,7 @@ function replaced(comment: string, options: object): string {
   return [...imports, of("dynamic"), of("native")].join("\n");
 }
 
-it("what is replaced by itself is changed in place, in both orders, and is there all the time", async () => {
+it("`replaceOnChanges`, `--replace`: what is replaced by itself is changed in place, in both orders, and is there all the time", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   await using project = await EngineProject.create({
     program: replaced("first", {}),

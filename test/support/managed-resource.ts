@@ -52,8 +52,8 @@ export class ManagedResource {
     this.#sharesRuns = sharesRuns;
   }
 
-  /** `pulumi up --skip-preview`. */
-  async up(args: Properties): Promise<Up> {
+  /** `pulumi up --skip-preview`. @param seconds how long the change may take, by `customTimeouts`. */
+  async up(args: Properties, seconds = 0): Promise<Up> {
     return await this.#run(async () => {
       const resource = this.#resource;
       const before = this.inputs;
@@ -62,7 +62,7 @@ export class ManagedResource {
       if (Object.keys(failures).length > 0) return { outcome: "refused", failures };
       try {
         if (this.properties === undefined) {
-          const created = await resource.create(inputs);
+          const created = await resource.create(inputs, seconds);
           Object.assign(this, { id: created.id, properties: created.properties, inputs });
           return { outcome: "created", failures };
         }
@@ -70,7 +70,7 @@ export class ManagedResource {
         const details = (await resource.diffDetails(this.id, this.properties, inputs, before)) ?? {};
         // The engine updates what failed halfway before, whatever the diff says.
         if (changes || this.#hasFailed) {
-          this.properties = await resource.update(this.id, this.properties, inputs, before);
+          this.properties = await resource.update(this.id, this.properties, inputs, before, seconds);
           this.inputs = inputs;
           this.#hasFailed = false;
           return { outcome: "updated", failures, details };

@@ -288,9 +288,11 @@ export class ProviderResource {
     return await this.#call((done) => this.#client.diff(request, done));
   }
 
-  async create(inputs: Properties): Promise<{ id: string; properties: Properties }> {
+  /** @param seconds of this and of what follows: how long it may take, by `customTimeouts`. Default: as long as it takes. */
+  async create(inputs: Properties, seconds = 0): Promise<{ id: string; properties: Properties }> {
     const request = new provider.CreateRequest();
     request.setUrn(this.#urn);
+    request.setTimeout(seconds);
     request.setProperties(this.#struct(inputs));
     const answer = await this.#call<InstanceType<typeof provider.CreateResponse>>((done) =>
       this.#client.create(request, done),
@@ -303,9 +305,11 @@ export class ProviderResource {
     id: string,
     properties?: Properties,
     inputs?: Properties,
+    seconds = 0,
   ): Promise<{ id: string; properties: Properties; inputs: Properties } | undefined> {
     const request = new provider.ReadRequest();
     request.setUrn(this.#urn);
+    request.setTimeout(seconds);
     request.setId(id);
     if (properties !== undefined) request.setProperties(this.#struct(properties));
     if (inputs !== undefined) request.setInputs(this.#struct(inputs));
@@ -325,9 +329,11 @@ export class ProviderResource {
     olds: Properties,
     news: Properties,
     oldInputs: Properties = {},
+    seconds = 0,
   ): Promise<Properties> {
     const request = new provider.UpdateRequest();
     request.setUrn(this.#urn);
+    request.setTimeout(seconds);
     request.setId(id);
     request.setOldInputs(this.#struct(oldInputs));
     request.setOlds(this.#struct(olds));
@@ -338,9 +344,10 @@ export class ProviderResource {
     return plain(answer.getProperties());
   }
 
-  async delete(id: string, properties: Properties, inputs: Properties = {}): Promise<void> {
+  async delete(id: string, properties: Properties, inputs: Properties = {}, seconds = 0): Promise<void> {
     const request = new provider.DeleteRequest();
     request.setUrn(this.#urn);
+    request.setTimeout(seconds);
     request.setId(id);
     request.setOldInputs(this.#struct(inputs));
     request.setProperties(this.#struct(properties));

@@ -144,6 +144,21 @@ export const SERVICE_ERRORS = {
     remedies: ["Nothing needs to be mended: the next run does what is left."],
     next: "pulumi up --refresh",
   },
+  ERR_CUSTOM_TIMEOUT: {
+    means:
+      "A resource took longer than its `customTimeouts` allow. What is told as under way may have been done; all else was not, and is not sent any more.",
+    example:
+      "The time was up before the service had answered: the 1 s of customTimeouts.create of this AllowDenyEntry were over when POST /api/v1/settings/allow_deny_entries at https://mail-security.example was under way, so it may have been done. Nothing more is sent. Running again is safe: it looks at what is there and does what is left. Where the service needs longer, allow more.",
+    causes: [
+      "the service is slow, or was asked again and again since it failed",
+      "a limit that was meant for one entry, at a list of thousands",
+    ],
+    remedies: [
+      "Run again: what may have been done is looked up first, and taken over.",
+      "Raise the limit in `customTimeouts`, or take it away: each request has one of its own (`timeoutMs`), and is tried again only so often.",
+    ],
+    next: "pulumi up --refresh",
+  },
   ERR_NO_PERMIT: {
     means:
       "The request was not sent: the rollout that shares the address's limit among its tenants gives it no permit any more.",

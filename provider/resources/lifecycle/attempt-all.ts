@@ -8,6 +8,7 @@ import {
   TimeoutError,
 } from "../../client";
 import { EmailSecurityError } from "../../settings/email-security-error";
+import { TimeIsOverError } from "../../tenant";
 
 /** One that failed. */
 export interface Failed<Item> {
@@ -69,7 +70,7 @@ export class NotTriedError extends EmailSecurityError {
 }
 
 /** What would happen to all others too. */
-const FOR_ALL = [AuthenticationError, CircuitOpenError, PermitRefusedError];
+const FOR_ALL = [AuthenticationError, CircuitOpenError, PermitRefusedError, TimeIsOverError];
 
 function isOfTheService(error: Error): boolean {
   const kinds = [...FOR_ALL, NetworkError, RateLimitedError, ServerError, TimeoutError];

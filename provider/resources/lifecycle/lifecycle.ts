@@ -79,6 +79,8 @@ export interface Context {
    * replacement of it by itself, be it before the deletion or after.
    */
   readonly isManaged?: (key: string) => boolean;
+  /** While a list is deleted: the one that the program declares in its place, by the same name. */
+  readonly successor?: Declaration | undefined;
   /** Tells the other provider processes of the run that this one has made things, or taken them over: by their ids. */
   readonly hold: (ids: readonly string[]) => void;
   /**
@@ -106,6 +108,8 @@ export interface Declaration {
   readonly find: (subject: string) => DeclaredThing | undefined;
   /** Whether the thing of a key is declared. What is declared is never deleted. */
   readonly has: (key: string) => boolean;
+  /** Of a list: why one run may not remove what is held and not declared, a reason each; none where it may. */
+  readonly refusals?: (held: Readonly<Record<string, string>>) => readonly string[];
   /** Whether an exclusive list would remove what another resource declares. */
   readonly wouldRemove?: (thing: DeclaredThing) => boolean;
 }

@@ -136,6 +136,7 @@ export function listLifecycle<Inputs extends ListInputs>(
         },
         find: (subject) => thingOf(resource.keyOfSubject(subject)),
         has: (key) => thingOf(resource.keyOfDeclared(key))?.key === key,
+        refusals: (held) => refusalsOf(held, inputs),
       };
       if (inputs.mode !== "exclusive") return declaration;
       const ignored = readPatterns(inputs.ignore);
@@ -236,6 +237,8 @@ export function listLifecycle<Inputs extends ListInputs>(
         sayKept(own, {}, context);
         return;
       }
+      if (context.successor?.refusals !== undefined)
+        await refuseReplacement(own, context.successor.refusals, context);
       sayDeclaredElsewhere(own, inputs, context);
       const plan = { declared: {}, known: content, removed: Object.entries(own) };
       if (isHeld(context)) await refuseUnreviewed(plan, inputs, context);
@@ -253,11 +256,32 @@ export function listLifecycle<Inputs extends ListInputs>(
    */
   function refuseByState(state: State, inputs: Inputs): void {
     if (!state[INCOMPLETE] || !isKnown(inputs, kind)) return;
-    const refusals = judge(kind, inputs as unknown as RawArguments, contentOf(inputs), {
-      [kind.property]: contentOf(state),
+    const refusals = refusalsOf(contentOf(state), inputs);
+    if (refusals.length > 0) throw new GuardError(refusals.join("\n"));
+  }
+
+  function refusalsOf(held: KeyedList, inputs: Inputs): string[] {
+    const judged = judge(kind, inputs as unknown as RawArguments, contentOf(inputs), {
+      [kind.property]: held,
     });
+    return judged.map(({ property, reason }) => `${property} ${reason}`);
+  }
+
+  /**
+   * What the engine is told to replace (`--replace`), it has checked as if there were no list before: then what the new one
+   * leaves out is judged when the old one is to go.
+   */
+  async function refuseReplacement(
+    own: KeyedList,
+    refusalsFor: (held: KeyedList) => readonly string[],
+    context: Context,
+  ): Promise<void> {
+    const { known } = await resource.observe(own, context, { sure: true });
+    const refusals = refusalsFor(known);
     if (refusals.length === 0) return;
-    throw new GuardError(refusals.map(({ property, reason }) => `${property} ${reason}`).join("\n"));
+    throw new GuardError(
+      `The list is replaced, and what it leaves out was not removed:\n${refusals.join("\n").replaceAll("Nothing was changed.", "Nothing was removed.")}`,
+    );
   }
 
   async function sync(

@@ -11,6 +11,7 @@ import { editSettings } from "../../../provider/gitops/files/edit";
 import { observe } from "../../../provider/gitops/plan/observed";
 import { ProviderService } from "../../../provider/plugin/provider-service";
 import { connectedClient } from "../../../provider/resources/connected-client";
+import { frontOf } from "../../../provider/resources/front";
 import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
 import { ProviderSession } from "../../../provider/resources/session";
 import { layOut } from "../../../provider/rollout/file-bundle";
@@ -96,6 +97,20 @@ const PROVOKED: Provocations<QuickCode> = {
     cancelled.abort(new RunCancelled("the run was cancelled"));
     const client = connectedClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci" }, {}, cancelled.signal);
     return await thrown(() => client.allowDenyEntries.list({ list: "deny" }));
+  },
+  ERR_CUSTOM_TIMEOUT: async () => {
+    const end = Promise.withResolvers<undefined>();
+    await using service = await startSandbox({
+      intercept: ({ method }) => (method === "GET" ? undefined : end.promise),
+    });
+    const session = new ProviderSession(undefined, () => {});
+    session.configure(
+      (name) => ({ "email-security:baseUrl": service.url, "email-security:apiKey": "sandbox-acme-ci" })[name],
+    );
+    const entry = { list: "deny", value: "evil.example" };
+    const failure = await thrown(() => frontOf("AllowDenyEntry", session).create(entry, 1));
+    end.resolve(undefined);
+    return failure;
   },
   ERR_NO_PERMIT: async (folder) => {
     // Nobody listens there any more.

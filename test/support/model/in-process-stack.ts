@@ -287,6 +287,7 @@ export class Provider implements AsyncDisposable {
         isHeldElsewhere: () => false,
         reviewed: () => reviewed,
       }),
+      listNamed: (kind, name) => program.listNamed(kind, name),
       manage: (declaration) => void managed.push(declaration),
       isManaged: (key) => managed.some(({ has }) => has(key)),
       hold: () => {},

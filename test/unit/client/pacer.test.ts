@@ -666,3 +666,21 @@ describe("a service that is down", () => {
     expect(await limit.write(async () => "fine")).toBe("fine");
   });
 });
+
+it("makes no other try for whoever has no time any more, and tells of each that it makes", async () => {
+  const { time, limit } = harness();
+  const told: string[] = [];
+  let isOver = false;
+  const bound = { isOver: () => isOver, sends: (what: string) => told.push(what) };
+  const down = new ServerError("ERR_SERVER", "down", { request, isTransient: true });
+  const failing = limit.send({ ...calls.patch, bound }, async () => {
+    isOver = told.length === 2;
+    throw down;
+  });
+  await expect(failing).rejects.toMatchObject({
+    code: "ERR_NO_PERMIT",
+    message: expect.stringContaining("was not sent again: the time of what asked for it is over"),
+  });
+  expect(told).toEqual(["PATCH /api/v1/x", "PATCH /api/v1/x"]);
+  expect(time.atMs).toBeGreaterThan(0);
+});

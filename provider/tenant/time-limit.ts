@@ -1,0 +1,82 @@
+import { type Bound, bounded } from "../client/bound";
+import { EmailSecurityError } from "../settings/email-security-error";
+import type { Tenant } from "./tenant";
+
+/** What a timer can count, in milliseconds; a longer one would fire at once. */
+const MAX_MS = 2 ** 31 - 1;
+
+/** An operation took longer than it may; the message says what may have been done. `ERR_CUSTOM_TIMEOUT` */
+export class TimeIsOverError extends EmailSecurityError {
+  constructor(message: string) {
+    super("ERR_CUSTOM_TIMEOUT", message);
+  }
+}
+
+/**
+ * The time that one operation may take, from when this is made. When it is over, whatever the operation waits for fails
+ * with a {@link TimeIsOverError}. What others wait for too, such as a reading, goes on for them.
+ */
+export class TimeLimit {
+  readonly #told: string;
+  readonly #waiting = new Set<() => void>();
+  readonly #timer: NodeJS.Timeout;
+  #isOver = false;
+
+  /** @param of the option that gives the time, and the resource, in the middle of a sentence. */
+  constructor({ seconds, of }: { readonly seconds: number; readonly of: string }) {
+    this.#told = `the ${seconds} s of ${of} were over`;
+    this.#timer = setTimeout(
+      () => {
+        this.#isOver = true;
+        for (const tell of this.#waiting) tell();
+      },
+      Math.min(seconds * 1_000, MAX_MS),
+    );
+  }
+
+  /** The tenant as the operation sees it: the same readings and batches as all others. */
+  tenant(tenant: Tenant): Tenant {
+    return new Proxy(tenant, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== "function") return member;
+        // It asks for nothing, and so needs no time.
+        if (name === "knownPeople") return member.bind(target);
+        return (...args: unknown[]) => this.wait((bound) => bounded(bound, () => member.apply(target, args)));
+      },
+    });
+  }
+
+  /** Waits for what is done within the bound, at most until the time is over. */
+  async wait<T>(work: (bound: Bound) => Promise<T>): Promise<T> {
+    const sent = new Set<string>();
+    if (this.#isOver) throw this.#error(sent);
+    const over = Promise.withResolvers<never>();
+    const tell = () => over.reject(this.#error(sent));
+    this.#waiting.add(tell);
+    try {
+      return await Promise.race([
+        work({ isOver: () => this.#isOver, sends: (what) => sent.add(what) }),
+        over.promise,
+      ]);
+    } finally {
+      this.#waiting.delete(tell);
+    }
+  }
+
+  /** The operation is done. */
+  end(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #error(sent: ReadonlySet<string>): TimeIsOverError {
+    const [first] = sent;
+    const what =
+      first === undefined
+        ? `before this was done: ${this.#told}, and nothing was sent to change it.`
+        : `before the service had answered: ${this.#told} when ${[...sent].join(" and ")} was under way, so it may have been done.`;
+    return new TimeIsOverError(
+      `The time was up ${what} Nothing more is sent. Running again is safe: it looks at what is there and does what is left. Where the service needs longer, allow more.`,
+    );
+  }
+}

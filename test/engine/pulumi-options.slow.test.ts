@@ -1,0 +1,388 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { EngineProject } from "../support/engine-project";
+
+/*
+ * What Pulumi's options and flags do to our resources, of both fronts side by side: one stack that goes through all of it, a test a
+ * row of docs/reference/resource-options.md, in this order.
+ */
+
+const MODULES = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" } as const;
+type Front = keyof typeof MODULES;
+const FRONTS = Object.keys(MODULES) as Front[];
+
+/** The people of each front; automatic detection has found none of them. */
+const PEOPLE = {
+  dynamic: ["yuki.sato", "lena.hartmann", "mei.chen", "greta.nilsen"],
+  native: ["diego.santos", "ben.adeyemi", "chloe.dubois", "jonas.weber"],
+} as const;
+
+function mailbox(front: Front, at: number): string {
+  return `${PEOPLE[front][at]}@acme.example`;
+}
+
+/** A resource of each front, under the front's name and this one. */
+interface Declared {
+  readonly kind: "AllowDenyEntry" | "AllowDenyList" | "VipEmployee" | "VipList";
+  readonly args: (front: Front) => object;
+  /** As source; the front's other resources stand in `of`. */
+  readonly options?: string;
+}
+
+type Program = Readonly<Record<string, Declared>>;
+
+function source(program: Program, more: (front: Front) => string = () => ""): string {
+  const resources = FRONTS.flatMap((front) => [
+    `{ const of: any = {}; const front = "${front}";`,
+    ...Object.entries(program).map(
+      ([name, { kind, args, options = "{}" }]) =>
+        `of.${name} = new ${front}.${kind}("${front}-${name}", ${JSON.stringify(args(front))}, ${options});`,
+    ),
+    more(front),
+    "}",
+  ]);
+  const imports = FRONTS.map((front) => `import * as ${front} from "${MODULES[front]}";`);
+  return ['import * as pulumi from "@pulumi/pulumi";', ...imports, ...resources].join("\n");
+}
+
+function entry(value: string, comment = "first", options?: string): Declared {
+  return {
+    kind: "AllowDenyEntry",
+    args: (front) => ({ list: "deny", value: `${value}-${front}.example`, comment }),
+    ...(options === undefined ? {} : { options }),
+  };
+}
+
+/** A component that hands a Provider of its own down to its entry. */
+function team(front: Front): string {
+  return `
+    class Team extends pulumi.ComponentResource {
+      constructor() {
+        const { EMAIL_SECURITY_BASE_URL, EMAIL_SECURITY_API_KEY } = process.env;
+        const own = new ${front}.Provider(front + "-own", { baseUrl: EMAIL_SECURITY_BASE_URL!, apiKey: EMAIL_SECURITY_API_KEY! });
+        super("acme:index:Team", front + "-team", {}, { providers: [own] });
+        new ${front}.AllowDenyEntry(front + "-child", { list: "deny", value: "child-${front}.example" }, { parent: this });
+      }
+    }
+    new Team();
+  `;
+}
+
+const kept: Program = {
+  kept: entry("kept", "first", "{ retainOnDelete: true }"),
+  keptList: {
+    kind: "AllowDenyList",
+    args: (front) => ({ entries: { [`kept-one-${front}.example`]: "deny: first" } }),
+    options: "{ retainOnDelete: true }",
+  },
+  keptVip: {
+    kind: "VipEmployee",
+    args: (front) => ({ email: mailbox(front, 0) }),
+    options: "{ retainOnDelete: true }",
+  },
+  keptVips: {
+    kind: "VipList",
+    args: (front) => ({ members: { [mailbox(front, 1)]: "first" } }),
+    options: "{ retainOnDelete: true }",
+  },
+};
+
+const guarded = entry("guarded", "first", "{ protect: true }");
+
+/** A list two of whose keys are ignored. */
+function picky(entries: Readonly<Record<string, string>>): Declared {
+  return {
+    kind: "AllowDenyList",
+    args: (front) => ({
+      entries: Object.fromEntries(
+        Object.entries(entries).map(([name, text]) => {
+          const [value, scope = ""] = name.split(" ");
+          return [`${value}-${front}.example${scope && ` ${scope}`}`, text];
+        }),
+      ),
+    }),
+    options: `{ ignoreChanges: ['entries["a-' + front + '.example"]', 'entries["b-' + front + '.example (graymail)"]'] }`,
+  };
+}
+
+let sandbox: Sandbox;
+let project: EngineProject;
+/** The id of what the first run made, by value. */
+let ids: ReadonlyMap<string, string>;
+/** Held back from answering while it is set. */
+let hold: Promise<undefined> | undefined;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: "empty",
+    intercept: ({ method, body }) =>
+      method === "POST" && JSON.stringify(body ?? "").includes("slow-") ? hold : undefined,
+  });
+  project = await EngineProject.create({
+    program: source(
+      {
+        ...kept,
+        guarded,
+        told: entry("told", "canary", '{ additionalSecretOutputs: ["comment"] }'),
+        base: entry("base"),
+        follower: entry("follower", "first", "{ deletedWith: of.base }"),
+        before: entry("before-1", "first", "{ deleteBeforeReplace: true }"),
+        after: entry("after-1"),
+        person: {
+          kind: "VipEmployee",
+          args: (front) => ({ email: mailbox(front, 2) }),
+          options: "{ deleteBeforeReplace: true }",
+        },
+        picky: picky({ a: "deny: first", "b (graymail)": "allow" }),
+      },
+      team,
+    ),
+    plugin: true,
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+  });
+  await project.up();
+  ids = new Map(sandbox.allowDenyEntries("acme").map(({ value, id }) => [value, id]));
+});
+
+afterAll(async () => {
+  await project?.[Symbol.asyncDispose]();
+  await sandbox?.close();
+});
+
+/** What stands at the service, as "deny kept-native.example first". */
+function entries(): string[] {
+  return sandbox.allowDenyEntries("acme").map(({ list, value, comment }) => `${list} ${value} ${comment}`);
+}
+
+function vips(): string[] {
+  return sandbox
+    .vips("acme")
+    .filter(({ source }) => source !== "auto")
+    .map(({ email }) => email);
+}
+
+/** The writes since they were last cleared. */
+function writes(): string[] {
+  return sandbox.requests
+    .filter(({ method }) => method !== "GET")
+    .map(
+      ({ method, path, body }) => `${method} ${path.split("/settings/")[1]} ${JSON.stringify(body ?? "")}`,
+    );
+}
+
+/** Where the first write that says this stands. */
+function writeOf(text: string): number {
+  return writes().findIndex((write) => write.includes(text));
+}
+
+const ofBoth = (text: (front: Front) => string): string[] => FRONTS.map(text);
+
+it("`protect`: what is protected can't go", async () => {
+  await project.write(source({ ...kept }));
+  const { code, output } = await project.run("preview");
+  expect(code).not.toBe(0);
+  expect(output).toMatch(/(dynamic|native)-guarded.* cannot be deleted/s);
+});
+
+const changed: Program = {
+  guarded,
+  told: entry("told", "canary", '{ additionalSecretOutputs: ["comment"] }'),
+  before: entry("before-2", "first", "{ deleteBeforeReplace: true }"),
+  after: entry("after-2"),
+  moved: entry("moved"),
+  person: {
+    kind: "VipEmployee",
+    args: (front) => ({ email: mailbox(front, 3) }),
+    options: "{ deleteBeforeReplace: true }",
+  },
+  picky: picky({ a: "deny: changed", c: "deny: first" }),
+};
+
+/** Of these, what two declare by other names. */
+const renamed: Program = { renamed: entry("after-2"), place: entry("moved") };
+
+it("`retainOnDelete`: what is declared no more stays at the service, and nobody is excluded", async () => {
+  sandbox.clearRequests();
+  await project.write(source(changed, team));
+  await project.up();
+  expect(entries()).toEqual(
+    expect.arrayContaining(
+      FRONTS.flatMap((front) => [`deny kept-${front}.example first`, `deny kept-one-${front}.example first`]),
+    ),
+  );
+  expect(vips()).toEqual(
+    expect.arrayContaining(FRONTS.flatMap((front) => [mailbox(front, 0), mailbox(front, 1)])),
+  );
+  expect(sandbox.exclusions("acme").sort()).toEqual(ofBoth((front) => mailbox(front, 2)).sort());
+  const gone = [...ids].filter(([, id]) => writeOf(`DELETE allow_deny_entries/${id}`) >= 0);
+  expect(gone.map(([value]) => value).sort()).toEqual(
+    FRONTS.flatMap((front) => [
+      `after-1-${front}.example`,
+      `base-${front}.example`,
+      `before-1-${front}.example`,
+    ]).sort(),
+  );
+});
+
+it("`deletedWith`: what would go with another stays at the service", () => {
+  const there = entries().filter((one) => /(base|follower)-/.test(one));
+  expect(there.sort()).toEqual(ofBoth((front) => `deny follower-${front}.example first`).sort());
+});
+
+it("`deleteBeforeReplace`: the old one goes first, and without it the new one comes first", () => {
+  const deleted = (value: string) => writeOf(`DELETE allow_deny_entries/${ids.get(`${value}.example`)}`);
+  for (const front of FRONTS) {
+    expect(deleted(`before-1-${front}`)).toBeLessThan(writeOf(`before-2-${front}`));
+    expect(deleted(`after-1-${front}`)).toBeGreaterThan(writeOf(`after-2-${front}`));
+    expect(writeOf(mailbox(front, 2))).toBeLessThan(writeOf(mailbox(front, 3)));
+  }
+});
+
+it("`ignoreChanges`: single keys of a list stay as they are, changed or taken away, and the others do not", () => {
+  const there = entries().filter((one) => / [abc]-(dynamic|native)/.test(one));
+  expect(there.sort()).toEqual(
+    FRONTS.flatMap((front) => [
+      `allow b-${front}.example `,
+      `deny a-${front}.example first`,
+      `deny c-${front}.example first`,
+    ]).sort(),
+  );
+});
+
+it("`additionalSecretOutputs`: the output is encrypted in state; `parent` and `providers`: a component hands its Provider down", async () => {
+  const { resources } = await project.state();
+  const named = (name: string) => resources.filter(({ urn }) => urn.endsWith(`-${name}`));
+  expect(named("told").map(({ outputs }) => typeof outputs?.["comment"])).toEqual(["object", "object"]);
+  expect(
+    named("child")
+      .map(({ provider }) => /::(\w+-own)::/.exec(provider ?? "")?.[1])
+      .sort(),
+  ).toEqual(ofBoth((front) => `${front}-own`).sort());
+  expect(named("child").map(({ urn }) => urn.includes("acme:index:Team$"))).toEqual([true, true]);
+});
+
+it("`--target`: the others are not looked at, and what takes another's place takes over what is there", async () => {
+  const { after: _after, moved: _moved, ...rest } = changed;
+  await project.write(source({ ...rest, ...renamed, told: entry("told", "changed") }, team));
+  sandbox.clearRequests();
+  await project.up("--target", "**-renamed", "--target", "**-moved");
+  // Where it has moved to was not named.
+  expect(writes().map((write) => write.replace(/ade_\w+/, ""))).toEqual(
+    ofBoth(() => 'DELETE allow_deny_entries/ ""'),
+  );
+  expect(entries().filter((one) => one.includes("moved-"))).toEqual([]);
+});
+
+it("`--exclude`: all but these, and what two resources have come to hold stays as long as one declares it", async () => {
+  const { after: _after, moved: _moved, ...rest } = changed;
+  await project.write(source({ ...kept, ...rest, ...renamed, told: entry("told", "changed") }, team));
+  sandbox.clearRequests();
+  const output = await project.up("--exclude", "**-told");
+  expect(output).toContain("stays: the program declares it");
+  expect(writes().filter((write) => !/^POST .*"moved-/.test(write))).toEqual([]);
+  expect(entries()).toEqual(
+    expect.arrayContaining(
+      FRONTS.flatMap((front) => [`deny after-2-${front}.example first`, `deny moved-${front}.example first`]),
+    ),
+  );
+});
+
+it("`--replace`, `replaceWith`: what is replaced by itself is changed in place or not touched, in the order of Pulumi too", async () => {
+  const { after: _after, moved: _moved, ...rest } = changed;
+  const withFirst = (one: Declared): Declared => ({ ...one, options: "{ replaceWith: [of.before] }" });
+  await project.write(
+    source(
+      {
+        ...rest,
+        before: entry("before-3"),
+        told: entry("told", "replaced"),
+        // What is ignored of a list is declared anew by a replacement.
+        picky: picky({ a: "deny: first", "b (graymail)": "allow", c: "deny: first" }),
+        ...renamed,
+        ...kept,
+        keptList: withFirst(kept["keptList"] as Declared),
+        keptVip: withFirst(kept["keptVip"] as Declared),
+        keptVips: withFirst(kept["keptVips"] as Declared),
+      },
+      team,
+    ),
+  );
+  sandbox.clearRequests();
+  const output = await project.up(
+    "--refresh",
+    ...["renamed", "picky", "person", "told"].map((name) => `--replace=**-${name}`),
+  );
+  expect(output).toMatch(/16 replaced/);
+  const id = (front: Front) => ids.get(`told-${front}.example`);
+  expect(
+    writes()
+      .filter((write) => write.includes("replaced"))
+      .sort(),
+  ).toEqual(ofBoth((front) => `PATCH allow_deny_entries/${id(front)} {"comment":"replaced"}`).sort());
+  // The others are of the one that has another value, and is made before it goes.
+  expect(writes().filter((write) => write.includes("before-3-"))).toHaveLength(2);
+  expect(writes()).toHaveLength(6);
+  expect(vips().sort()).toEqual(
+    FRONTS.flatMap((front) => [mailbox(front, 0), mailbox(front, 1), mailbox(front, 3)]).sort(),
+  );
+  expect(sandbox.exclusions("acme")).toHaveLength(2);
+});
+
+it("`customTimeouts`: what is not done in time fails, and the next run goes on from what is there", async () => {
+  const timeouts = '{ customTimeouts: { create: "1s" } }';
+  await project.write(
+    source(
+      {
+        guarded,
+        slow: entry("slow", "first", timeouts),
+        slowList: {
+          kind: "AllowDenyList",
+          args: (front) => ({
+            entries: {
+              [`slow-one-${front}.example`]: "deny: first",
+              [`quick-${front}.example`]: "deny: first",
+            },
+          }),
+          options: timeouts,
+        },
+      },
+      team,
+    ),
+  );
+  const gate = Promise.withResolvers<undefined>();
+  sandbox.clearRequests();
+  hold = gate.promise;
+  const { code, output } = await project.run(
+    "up",
+    "--yes",
+    "--skip-preview",
+    // Else the first that fails keeps others from being begun.
+    "--continue-on-error",
+    "--target",
+    "**-slow",
+    "--target",
+    "**-slowList",
+  );
+  expect(code).not.toBe(0);
+  for (const kind of ["AllowDenyEntry", "AllowDenyList"]) {
+    const told = output.match(
+      new RegExp(`the 1 s of customTimeouts\\.create of this ${kind} were over`, "g"),
+    );
+    expect(told?.length).toBeGreaterThanOrEqual(2);
+  }
+  hold = undefined;
+  gate.resolve(undefined);
+  await project.up("--target", "**-slow", "--target", "**-slowList");
+  expect(entries().filter((one) => one.includes("slow-"))).toHaveLength(4);
+  // What may have been done was done, and is not sent again.
+  const sent = writes().filter((write) => write.includes("slow-"));
+  expect(new Set(sent).size).toBe(sent.length);
+  const { resources } = await project.state();
+  const lists = resources.filter(({ urn }) => urn.endsWith("-slowList"));
+  expect(
+    lists.map(({ initErrors, outputs }) => [initErrors, Object.keys(outputs?.["entries"] ?? {}).length]),
+  ).toEqual([
+    [undefined, 2],
+    [undefined, 2],
+  ]);
+});

@@ -1,0 +1,133 @@
+import { expect, it } from "vitest";
+import { holdingTenant } from "../../support/holding-tenant";
+import { ManagedResource } from "../../support/managed-resource";
+import { FRONT } from "../../support/provider-process";
+import { sandboxTenant } from "../../support/sandbox-tenant";
+
+/** The limit of what is not to end in time, in seconds; what it waits for is held back until the test lets it go. */
+const BRIEF = 1;
+/** The same for what makes the first requests of its process, which take longer. */
+const LONGER = 4;
+
+const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
+
+it("what is in time is done, and told of no limit", async () => {
+  await using tenant = await sandboxTenant();
+  const resource = tenant.provider.resource("allowDenyEntry");
+  const { inputs } = await resource.check(entry);
+  const { id, properties } = await resource.create(inputs, 60);
+  const changed = await resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, 60);
+  await tenant.provider.nextRun();
+  await tenant.provider.resource("allowDenyEntry").delete(id, changed, inputs, 60);
+  expect(tenant.writes()).toHaveLength(3);
+});
+
+it("an update and a delete have limits of their own, a delete as the first call of a process too", async () => {
+  await using tenant = await holdingTenant(({ method }) => method === "PATCH" || method === "DELETE");
+  const resource = tenant.provider.resource("allowDenyEntry");
+  const { id, properties, inputs } = await resource.declare(entry);
+  await expect(
+    resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, BRIEF),
+  ).rejects.toThrow(
+    /customTimeouts\.update of this AllowDenyEntry were over when PATCH .* may have been done/,
+  );
+  await tenant.provider.nextRun();
+  await expect(
+    tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs, LONGER),
+  ).rejects.toThrow(
+    /customTimeouts\.delete of this AllowDenyEntry were over when DELETE .* may have been done/,
+  );
+  tenant.letGo();
+  await expect.poll(() => tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
+  // What an earlier delete may have done is done.
+  await tenant.provider.nextRun();
+  await tenant.provider.resource("allowDenyEntry").delete(id, properties, inputs);
+});
+
+it.runIf(FRONT === "native")("a refresh has a limit too", async () => {
+  await using tenant = await holdingTenant(({ method }) => method === "GET");
+  const state = { ...entry, entryType: "domain", verdictScope: "global" };
+  await expect(tenant.provider.resource("allowDenyEntry").read("ade_1", state, entry, BRIEF)).rejects.toThrow(
+    /customTimeouts\.read of this AllowDenyEntry were over/,
+  );
+  tenant.letGo();
+});
+
+it("a list in the middle keeps in state what is there, and the next run does the rest", async () => {
+  let posts = 0;
+  await using tenant = await holdingTenant(({ method }) => {
+    if (method === "POST") posts += 1;
+    return method === "POST" && posts > 40;
+  });
+  const entries = Object.fromEntries(
+    Array.from({ length: 200 }, (_, at) => [`bad-${at}.example`, "deny: x"]),
+  );
+  const list = new ManagedResource(tenant, "allowDenyList");
+  const up = await list.up({ entries }, LONGER);
+  expect(up.outcome).toBe("partial");
+  const reasons = up.reasons.join("\n");
+  expect(reasons).toMatch(/deny bad-\d+\.example.*customTimeouts\.create of this AllowDenyList were over/);
+  expect(reasons).toContain("[ERR_NOT_TRIED]");
+  const kept = Object.keys(list.properties?.["entries"] as object);
+  expect(kept).toHaveLength(40);
+  const sent = posts;
+  tenant.letGo();
+  await expect.poll(() => tenant.sandbox.allowDenyEntries("acme").length).toBe(sent);
+
+  // What may have been done was done, and is not done twice.
+  tenant.trace();
+  expect((await list.up({ entries })).outcome).toBe("updated");
+  expect(tenant.writes()).toHaveLength(200 - sent);
+  expect((await list.up({ entries })).outcome).toBe("same");
+});
+
+it("VIPs that go in one request with others have their own time, and nobody else loses any", async () => {
+  await using tenant = await holdingTenant(({ method }) => method !== "GET");
+  const [brief, other] = ["brief", "other"].map((name) => tenant.provider.resource("vipEmployee", name));
+  if (brief === undefined || other === undefined) throw new Error("there are two");
+  const [{ inputs }, { inputs: others }] = await Promise.all([
+    brief.check({ email: "yuki.sato@acme.example" }),
+    other.check({ email: "diego.santos@acme.example" }),
+  ]);
+  await brief.read("none", inputs);
+  const made = other.create(others);
+  await expect(brief.create(inputs, BRIEF)).rejects.toThrow(
+    /customTimeouts\.create of this VipEmployee were over when POST .*, so it may have been done/,
+  );
+  expect(tenant.held()).toBe(1);
+  tenant.letGo();
+  await made;
+  expect(tenant.writes()).toHaveLength(1);
+  await tenant.provider.nextRun();
+  await tenant.provider.resource("vipEmployee", "brief").declare({ email: "yuki.sato@acme.example" });
+  expect(tenant.writes()).toEqual([]);
+});
+
+it("a VIP whose removal waits for the request before it is not excluded any more", async () => {
+  await using tenant = await holdingTenant(({ path }) => path.endsWith("/remove"));
+  const { provider } = tenant;
+  const people = ["yuki.sato@acme.example", "diego.santos@acme.example"] as const;
+  const vips = await Promise.all(
+    people.map(async (email) => {
+      const resource = provider.resource("vipEmployee", email);
+      return { email, resource, ...(await resource.declare({ email })) };
+    }),
+  );
+  const [first, second] = vips;
+  if (first === undefined || second === undefined) throw new Error("there are two");
+  await provider.nextRun();
+  const removed = provider
+    .resource("vipEmployee", first.email)
+    .delete(first.id, first.properties, first.inputs);
+  await expect.poll(() => tenant.held()).toBe(1);
+  const brief = provider.resource("vipEmployee", second.email);
+  await expect(brief.delete(second.id, second.properties, second.inputs, BRIEF)).rejects.toThrow(
+    /customTimeouts\.delete of this VipEmployee were over, and nothing was sent to change it/,
+  );
+  tenant.letGo();
+  await removed;
+  expect(tenant.sandbox.exclusions("acme")).toEqual([first.email]);
+  // It is not taken for one that is being removed.
+  await brief.create(second.inputs);
+  await brief.delete(second.id, second.properties, second.inputs);
+});

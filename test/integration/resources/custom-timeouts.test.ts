@@ -1,0 +1,52 @@
+import { expect, it } from "vitest";
+import { holdingTenant } from "../../support/holding-tenant";
+
+/** The limit of what is not to end in time, in seconds; what it waits for is held back until the test lets it go. */
+const BRIEF = 1;
+
+const entry = { list: "deny", value: "evil.example", comment: "INC-7" } as const;
+
+it("an entry that the service doesn't answer in time may be there, and is taken over by the next run", async () => {
+  await using tenant = await holdingTenant(({ method }) => method !== "GET");
+  const resource = tenant.provider.resource("allowDenyEntry");
+  const { inputs } = await resource.check(entry);
+  // The first request of a process takes longer.
+  await resource.read("none", inputs);
+  await expect(resource.create(inputs, BRIEF)).rejects.toThrow(
+    /^The time was up before the service had answered: the 1 s of customTimeouts\.create of this AllowDenyEntry were over when POST .*allow_deny_entries.* was under way, so it may have been done\. Nothing more is sent\. Running again is safe: .* \[ERR_CUSTOM_TIMEOUT\]$/,
+  );
+  tenant.letGo();
+  await expect.poll(() => tenant.sandbox.allowDenyEntries("acme")).toHaveLength(1);
+  tenant.trace();
+  await tenant.provider.nextRun();
+  await tenant.provider.resource("allowDenyEntry").declare(entry);
+  expect(tenant.writes()).toEqual([]);
+});
+
+it("what was not sent in time is never sent; a reading that others share goes on for them", async () => {
+  // The reading fails when the brief one is over already, and is made again for the other alone.
+  await using tenant = await holdingTenant(
+    ({ method, query }) => method === "GET" && query["list"] === "deny",
+    {
+      status: 503,
+      body: { error: "down" },
+    },
+  );
+  const brief = tenant.provider.resource("allowDenyEntry", "brief");
+  const other = tenant.provider.resource("allowDenyEntry", "other");
+  const [{ inputs }, { inputs: others }] = await Promise.all([
+    brief.check(entry),
+    other.check({ ...entry, value: "other.example" }),
+  ]);
+  const ended = expect(brief.create(inputs, BRIEF)).rejects.toThrow(
+    /before this was done: the 1 s of customTimeouts\.create .* nothing was sent to change it\./,
+  );
+  await expect.poll(() => tenant.held()).toBe(1);
+  const made = other.create(others);
+  await ended;
+  tenant.letGo();
+  await made;
+  // Later than the one that was given up could have been sent.
+  await other.delete("none", others);
+  expect(tenant.sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["other.example"]);
+});

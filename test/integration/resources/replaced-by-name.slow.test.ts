@@ -1,0 +1,97 @@
+import { expect, it } from "vitest";
+import { sandboxTenant } from "../../support/sandbox-tenant";
+
+/*
+ * What the engine is told to replace (`--replace`): it checks the new one as if there were none before, asks for no
+ * difference, and makes it before it deletes the old one; or after, where the program says so.
+ */
+
+function entries(count: number): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: count }, (_, at) => [`bad-${at}.example`, "deny: x"]));
+}
+
+it.each(["made", "deleted"])(
+  "a list that is %s first is not touched where it stays the same",
+  async (first) => {
+    await using tenant = await sandboxTenant();
+    const { id, properties } = await tenant.provider
+      .resource("allowDenyList", "list")
+      .declare({ entries: entries(5) });
+    await tenant.provider.nextRun();
+    tenant.trace();
+    const list = tenant.provider.resource("allowDenyList", "list");
+    const { inputs } = await list.check({ entries: entries(5) });
+    if (first === "made") await list.create(inputs);
+    await list.delete(id, properties);
+    if (first === "deleted") await list.create(inputs);
+    expect(tenant.writes()).toEqual([]);
+  },
+);
+
+it("a list cut short loses nothing beyond its guard, unless that is confirmed", async () => {
+  await using tenant = await sandboxTenant();
+  const { id, properties } = await tenant.provider
+    .resource("allowDenyList", "list")
+    .declare({ entries: entries(40) });
+  await tenant.provider.nextRun();
+  tenant.trace();
+  const list = tenant.provider.resource("allowDenyList", "list");
+  const { inputs } = await list.check({ entries: entries(5) });
+  await list.create(inputs);
+  await expect(list.delete(id, properties)).rejects.toThrow(
+    /^The list is replaced, and what it leaves out was not removed: \[ERR_GUARD\]\nentries would lose 35 of 40 .*Nothing was removed\. .*confirmRemovals: 35 /s,
+  );
+  expect(tenant.writes()).toEqual([]);
+
+  await tenant.provider.nextRun();
+  const again = tenant.provider.resource("allowDenyList", "list");
+  await again.check({ entries: entries(5), confirmRemovals: 35 });
+  await again.delete(id, properties);
+  expect(tenant.sandbox.allowDenyEntries("acme")).toHaveLength(5);
+});
+
+it("VIPs of a list cut short are not excluded beyond its guard", async () => {
+  await using tenant = await sandboxTenant();
+  const members = ["yuki.sato@acme.example", "diego.santos@acme.example", "mei.chen@acme.example"];
+  const { id, properties } = await tenant.provider.resource("vipList", "board").declare({ members });
+  await tenant.provider.nextRun();
+  const board = tenant.provider.resource("vipList", "board");
+  await board.check({ members: members.slice(0, 1), maxRemovals: 1 });
+  await expect(board.delete(id, properties)).rejects.toThrow(/At most 1 may go in one run/);
+  expect(tenant.sandbox.exclusions("acme")).toEqual([]);
+  await tenant.provider.nextRun();
+  const longer = tenant.provider.resource("vipList", "board");
+  await longer.check({ members: members.slice(0, 2), maxRemovals: 1 });
+  await longer.delete(id, properties);
+  expect(tenant.sandbox.exclusions("acme")).toEqual(members.slice(2));
+});
+
+it("a list that the program has no more is deleted as ever", async () => {
+  await using tenant = await sandboxTenant();
+  const { id, properties } = await tenant.provider
+    .resource("allowDenyList", "list")
+    .declare({ entries: entries(40) });
+  await tenant.provider.nextRun();
+  await tenant.provider.resource("allowDenyList", "other").check({ entries: { "other.example": "deny" } });
+  await tenant.provider.resource("allowDenyList", "list").delete(id, properties);
+  expect(tenant.sandbox.allowDenyEntries("acme")).toEqual([]);
+});
+
+it("a refresh tells that what is made is what is there, and else it is not taken over", async () => {
+  await using tenant = await sandboxTenant();
+  const one = { list: "deny", value: "evil.example" };
+  const made = await tenant.provider.resource("allowDenyEntry").declare({ ...one, comment: "first" });
+  await tenant.provider.nextRun();
+  const unseen = tenant.provider.resource("allowDenyEntry");
+  const { inputs } = await unseen.check({ ...one, comment: "second" });
+  await expect(unseen.create(inputs)).rejects.toThrow(/\[ERR_EXISTS\]/);
+
+  await tenant.provider.nextRun();
+  const seen = tenant.provider.resource("allowDenyEntry");
+  await seen.read(made.id, made.properties, made.inputs);
+  await seen.check({ ...one, comment: "second" });
+  tenant.trace();
+  expect((await seen.create(inputs)).id).toBe(made.id);
+  await seen.delete(made.id, made.properties);
+  expect(tenant.writes()).toEqual([`PATCH /allow_deny_entries/${made.id} {"comment":"second"} 200`]);
+});

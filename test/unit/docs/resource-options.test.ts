@@ -1,0 +1,33 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { codesIn, DocsPage } from "../../support/docs-page";
+
+const rows = new DocsPage("reference/resource-options.md").rows("Pulumi's options");
+
+it("has a row for each option and flag that a user is likely to try", () => {
+  const options = rows.flatMap(([option = ""]) => codesIn(option));
+  expect(new Set(options).size).toBe(options.length);
+  expect(options).toEqual(
+    expect.arrayContaining(
+      "customTimeouts ignoreChanges deleteBeforeReplace retainOnDelete --target --replace transforms".split(
+        " ",
+      ),
+    ),
+  );
+  expect(rows.filter(([, , fronts = ""]) => !["both", "native", "dynamic"].includes(fronts))).toEqual([]);
+});
+
+it.each(rows.map(([option = "", , , tests = ""]) => ({ option, tests: codesIn(tests) })))(
+  "$option is tested where its row says, by a test that names it",
+  ({ option, tests }) => {
+    const titles = tests.flatMap((path) =>
+      [...readFileSync(path, "utf8").matchAll(/\bit(?:\.\w+\([^)]*\))?\(\s*["'`](.*)/g)].map(
+        ([, title = ""]) => title,
+      ),
+    );
+    for (const name of codesIn(option)) {
+      const isNamed = (title: string) => title.includes(`\`${name}\``) || title.includes(` ${name} `);
+      expect(titles.some(isNamed), name).toBe(true);
+    }
+  },
+);

@@ -1,0 +1,65 @@
+import { expect, it } from "vitest";
+import { deletingNow, hearRequests, secondsFor } from "../../../provider/resources/host-requests";
+
+/** A class of requests as Pulumi generates it. */
+function requestClass() {
+  return class {
+    readonly seconds: number;
+    constructor(seconds: number) {
+      this.seconds = seconds;
+    }
+    getTimeout = () => this.seconds;
+    getUrn = () => "urn:pulumi:dev::settings::type::list";
+    getProperties() {
+      return { toJavaScript: () => ({ value: "evil.example" }) };
+    }
+    getNews() {
+      return this.getProperties();
+    }
+    getId() {
+      return "ade_1";
+    }
+  };
+}
+
+it("knows the time of what is made and changed by the properties, and what is deleted while it is asked for", async () => {
+  const [CreateRequest, UpdateRequest, DeleteRequest] = [requestClass(), requestClass(), requestClass()];
+  hearRequests({ CreateRequest, UpdateRequest, DeleteRequest });
+  hearRequests({ CreateRequest, UpdateRequest, DeleteRequest });
+  const [brief, endless] = [5, 0].map((seconds) =>
+    new CreateRequest(seconds).getProperties().toJavaScript(),
+  ) as [object, object];
+  const changed = new UpdateRequest(7).getNews().toJavaScript();
+  expect([brief, endless, changed].map(secondsFor)).toEqual([5, 0, 7]);
+  new DeleteRequest(9).getId();
+  expect(deletingNow()).toEqual({ seconds: 9, urn: "urn:pulumi:dev::settings::type::list" });
+  await Promise.resolve();
+  expect(deletingNow()).toEqual({ seconds: 0, urn: "" });
+});
+
+it.each<[string, object | undefined]>([
+  ["in no host", undefined],
+  ["in a host without such requests", {}],
+  ["in a host whose requests have other methods", { CreateRequest: class {}, DeleteRequest: class {} }],
+])("has no time to tell %s", (_where, messages) => {
+  hearRequests(messages);
+  expect([secondsFor({}), deletingNow()]).toEqual([0, { seconds: 0, urn: "" }]);
+});
+
+it("leaves the answers as they are where nothing can be told by them", () => {
+  const Odd = class {
+    getTimeout = () => 5;
+    getProperties = undefined as unknown;
+    getNews() {
+      return undefined;
+    }
+  };
+  const Timeless = class {
+    getProperties() {
+      return "as it is";
+    }
+  };
+  hearRequests({ CreateRequest: Timeless, UpdateRequest: Odd });
+  expect(new Timeless().getProperties()).toBe("as it is");
+  expect(new Odd().getNews()).toBeUndefined();
+});
