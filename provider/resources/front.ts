@@ -1,4 +1,5 @@
-import type { ArgumentFailure, RawArguments } from "../settings/arguments";
+import { InvalidArgumentError } from "../client";
+import { type ArgumentFailure, type RawArguments, validate } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
 import { isPrintable, printable } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
@@ -9,6 +10,7 @@ import {
   type Change,
   type Context,
   type Declaration,
+  type Listed,
   PartialFailure,
   type ReadResult,
   type TenantList,
@@ -63,11 +65,22 @@ export interface Front {
   ): { readonly inputs: Properties; readonly failures: readonly ArgumentFailure[] };
   /** What would change, a move to another tenant with it. */
   diff(id: string, olds: Properties, inputs: Properties): readonly Change[];
+  /**
+   * What create will answer, or update of what is there before, as far as that is known without a request; the rest is
+   * `UNKNOWN`.
+   */
+  preview(inputs: Properties, before?: { readonly id: string; readonly outputs: Properties }): Properties;
   create(inputs: Properties): Promise<{ readonly id: string; readonly outputs: Properties }>;
   /** What the service holds now; undefined when it is gone. */
   read(id: string, outputs: Properties): Promise<Found | undefined>;
   /** What the service holds under an id or a natural key, for a resource that no state knows yet; with its arguments. */
   lookUp(id: string): Promise<Found | undefined>;
+  /**
+   * What is there of this kind, by ids that {@link lookUp} takes.
+   *
+   * @throws {InvalidArgumentError} that tells what is wrong with the query.
+   */
+  list(query: Properties): Promise<readonly Listed[]>;
   update(id: string, olds: Properties, inputs: Properties): Promise<Properties>;
   delete(id: string, outputs: Properties): Promise<void>;
 }
@@ -139,6 +152,12 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       `${where}: nothing was deleted there. Where that is another tenant, delete it there, if it is to go.`,
     );
   };
+  /** For what no state knows yet: only what is configured can tell that this is another tenant. */
+  const contextOfUnknown = async (): Promise<Context> => {
+    const context = session.context();
+    if (session.ownDomains().names.length > 0) await context.confirmTenant(list);
+    return context;
+  };
   const found = (
     result: ReadResult<object> | undefined,
     before: Properties,
@@ -184,6 +203,18 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       return isAccepting ? [...changes, OTHER_PEOPLE] : changes;
     },
 
+    preview(inputs, before) {
+      const known = before === undefined ? undefined : { id: before.id, state: stateOf(before.outputs) };
+      const people = before?.outputs[FINGERPRINT_PROPERTY];
+      return {
+        ...lifecycle.foresee(lifecycle.complete(inputs), known),
+        [TENANT_PROPERTY]: session.tenant() ?? UNKNOWN,
+        ...withoutUndefined({
+          [FINGERPRINT_PROPERTY]: people !== undefined && session.sameTenant.accepts() ? UNKNOWN : people,
+        }),
+      };
+    },
+
     async create(inputs) {
       const context = { ...session.context(), isManaged: (key: string) => session.isManaged(key) };
       const work = lifecycle.create(lifecycle.complete(inputs), context);
@@ -202,10 +233,18 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
     },
 
     async lookUp(id) {
-      const context = session.context();
-      // There is no state yet: only what is configured can tell that this is another tenant.
-      if (session.ownDomains().names.length > 0) await context.confirmTenant(list);
+      const context = await contextOfUnknown();
       return found(await lifecycle.lookUp(id, context), {}, context);
+    },
+
+    async list(query) {
+      const [failure] = validate(lifecycle.query, query);
+      if (failure !== undefined) {
+        throw new InvalidArgumentError(
+          `${kind} can't be listed so: ${printable(failure.property)} ${failure.reason}. Nothing was read.`,
+        );
+      }
+      return await lifecycle.list(query, await contextOfUnknown());
     },
 
     async update(id, olds, inputs) {

@@ -288,10 +288,15 @@ export class ProviderResource {
     return await this.#call((done) => this.#client.diff(request, done));
   }
 
-  async create(inputs: Properties): Promise<{ id: string; properties: Properties }> {
+  /** @param preview whether it is asked what would come of it. */
+  async create(
+    inputs: Properties,
+    { preview = false }: { readonly preview?: boolean } = {},
+  ): Promise<{ id: string; properties: Properties }> {
     const request = new provider.CreateRequest();
     request.setUrn(this.#urn);
     request.setProperties(this.#struct(inputs));
+    request.setPreview(preview);
     const answer = await this.#call<InstanceType<typeof provider.CreateResponse>>((done) =>
       this.#client.create(request, done),
     );
@@ -325,9 +330,11 @@ export class ProviderResource {
     olds: Properties,
     news: Properties,
     oldInputs: Properties = {},
+    { preview = false }: { readonly preview?: boolean } = {},
   ): Promise<Properties> {
     const request = new provider.UpdateRequest();
     request.setUrn(this.#urn);
+    request.setPreview(preview);
     request.setId(id);
     request.setOldInputs(this.#struct(oldInputs));
     request.setOlds(this.#struct(olds));
