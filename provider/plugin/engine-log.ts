@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { credentials, Metadata } from "@grpc/grpc-js";
 import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb.js";
 import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb.js";
@@ -9,13 +10,25 @@ const TIMEOUT_MS = 5_000;
  * the engine is not to be reached they are printed all the same, a line each.
  */
 export class EngineLog {
-  readonly #address: string | undefined;
+  readonly #subject = new AsyncLocalStorage<string>();
   readonly #untold = new Set<Promise<void>>();
+  #address: string | undefined;
   #client: EngineClient | undefined;
 
   /** @param address where the engine is to be reached. */
   constructor(address: string | undefined) {
     this.#address = address;
+  }
+
+  /** From now on tells another engine. */
+  reach(address: string): void {
+    this.#address = address;
+    this.#client = undefined;
+  }
+
+  /** Does work of which everything that it says is about one resource, where the engine shows it. */
+  async about<T>(urn: string, work: () => Promise<T>): Promise<T> {
+    return await this.#subject.run(urn, work);
   }
 
   /** @param sentence on one line. */
@@ -41,6 +54,7 @@ export class EngineLog {
     const request = new LogRequest();
     request.setSeverity(LogSeverity.INFO);
     request.setMessage(sentence);
+    request.setUrn(this.#subject.getStore() ?? "");
     await new Promise<void>((resolve, reject) => {
       const deadline = Date.now() + TIMEOUT_MS;
       client.log(request, new Metadata(), { deadline }, (error) =>

@@ -28,5 +28,5 @@ server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port
 
 async function loadService(): Promise<ProviderService> {
   const { ProviderService } = await import("./provider-service.js");
-  return new ProviderService(process.argv.at(-1));
+  return new ProviderService(process.argv.slice(2).at(-1));
 }

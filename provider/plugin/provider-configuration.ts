@@ -13,12 +13,12 @@ import type { ArgumentFailure } from "../settings/arguments";
 import { meantOrKnown } from "../settings/nearest-name";
 import { quote } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
-import { asSecret, unwrapped } from "./wire";
+import { asSecret } from "./wire";
 
 /*
  * The configuration of one provider instance, as the engine hands it over. The default one has what the stack's configuration
  * holds under `email-security:`, and the environment wins over it; an explicit one has its own arguments alone, as a
- * `Provider` of dynamic resources has.
+ * `Provider` of dynamic resources has. `pulumi do` makes one of no name, which it neither checks nor keeps.
  */
 
 /**
@@ -83,14 +83,22 @@ function namedAsTheDefault(name: string): ArgumentFailure {
 /** What a session reads its configuration from. */
 export function configurationOf(args: Properties, name: string): ConfigSource {
   return (key) => {
-    if (key === INSTANCE_KEY) return isDefaultProvider(name) ? undefined : name;
+    if (key === INSTANCE_KEY) return isOnItsOwn(args, name) ? name : undefined;
     return textOf(args[key.slice(NAMESPACE.length + 1)]);
   };
 }
 
+/**
+ * Whether an instance is configured by its arguments alone. That of `pulumi do` has no name: it is, where arguments say which
+ * tenant is meant, so that no key of the environment goes to the address of an argument.
+ */
+function isOnItsOwn({ baseUrl, apiKey }: Properties, name: string): boolean {
+  if (name === "") return [baseUrl, apiKey].some((argument) => textOf(argument) !== undefined);
+  return !isDefaultProvider(name);
+}
+
 /** An argument as a configuration holds it; undefined where it is not given, or not known yet. */
-function textOf(argument: unknown): string | undefined {
-  const value = unwrapped(argument);
+function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null || value === UNKNOWN) return undefined;
   if (typeof value !== "string") return JSON.stringify(value);
   // What is no text by the schema comes as JSON from the SDKs, and so does a text that somebody wrote in its place.
@@ -127,6 +135,5 @@ function failuresOf(config: ConfigSource): ArgumentFailure[] {
 }
 
 function hostOf({ baseUrl }: Properties): string | undefined {
-  const address = unwrapped(baseUrl);
-  return typeof address === "string" ? URL.parse(address)?.host : undefined;
+  return typeof baseUrl === "string" ? URL.parse(baseUrl)?.host : undefined;
 }

@@ -2,9 +2,11 @@ import { isDeepStrictEqual } from "node:util";
 import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
+import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { ConfigurationError } from "../client";
 import { formatVersion } from "../engine/version";
 import { MINIMUM_VERSION } from "../engine/way";
+import { describeChanges } from "../resources/detailed-diff";
 import { type Front, frontOf, type Properties } from "../resources/front";
 import { definitions } from "../resources/functions/definitions";
 import { refuseUnheardIgnores } from "../resources/ignored-changes";
@@ -12,19 +14,21 @@ import { NAMESPACE } from "../resources/known-names";
 import { nameInUrn, nativeType, RESOURCE_KINDS, resourceKind } from "../resources/resource-type";
 import { ProviderSession } from "../resources/session";
 import type { ArgumentFailure } from "../settings/arguments";
-import { EmailSecurityError } from "../settings/email-security-error";
-import { isReadablePath } from "../settings/property-path";
 import { quote } from "../settings/text";
+import { UNKNOWN } from "../settings/unknown";
 import { EngineLog } from "./engine-log";
+import { notKnownYet, pageOf } from "./list-page";
+import { ProtocolError } from "./protocol-error";
 import { checkConfiguration, configurationOf, movesTenant } from "./provider-configuration";
-import { isOfDynamicResource, propertiesOf, structOf } from "./wire";
+import { asSecret, hasSecrets, isOfDynamicResource, propertiesOf, structOf } from "./wire";
 
 /** Put in by the build. */
 declare const PLUGIN_VERSION: string;
 declare const PLUGIN_SCHEMA: string;
 
-type Messages = typeof messages;
-type Request<Name extends keyof Messages> = Messages[Name] extends new (
+type Messages = typeof messages & typeof plugin;
+/** A message of `provider.proto`. */
+export type Request<Name extends keyof Messages> = Messages[Name] extends new (
   ...args: never[]
 ) => infer Message
   ? Message
@@ -40,15 +44,31 @@ const FUNCTIONS = new Map(
  */
 export class ProviderService {
   readonly #log: EngineLog;
-  readonly #session: ProviderSession;
-  readonly #fronts: ReadonlyMap<string, Front>;
+  #engine: string | undefined;
+  #session: ProviderSession;
+  #fronts: ReadonlyMap<string, Front>;
+  /** The URN of the provider instance that the session is of. */
+  #instance: string | undefined;
 
   /** @param engine where the engine is to be reached. */
   constructor(engine: string | undefined) {
-    const session = new ProviderSession(engine, (sentence) => this.#log.say(sentence));
     this.#log = new EngineLog(engine);
-    this.#session = session;
-    this.#fronts = new Map(RESOURCE_KINDS.map((kind) => [nativeType(kind), frontOf(kind, session)]));
+    this.#engine = engine;
+    [this.#session, this.#fronts] = this.#begin();
+  }
+
+  handshake(request: Request<"ProviderHandshakeRequest">): unknown {
+    this.#serve(request.getEngineAddress());
+    const answer = new messages.ProviderHandshakeResponse();
+    answer.setAcceptSecrets(true);
+    answer.setAcceptResources(true);
+    return answer;
+  }
+
+  /** An engine that did not start this process tells where it is. */
+  attach(request: Request<"PluginAttach">): unknown {
+    this.#serve(request.getAddress());
+    return new Empty();
   }
 
   getPluginInfo(): unknown {
@@ -68,7 +88,7 @@ export class ProviderService {
 
   checkConfig(request: Request<"CheckRequest">): unknown {
     const { inputs, failures } = checkConfiguration(propertiesOf(request.getNews()), nameOf(request));
-    return checked(inputs, failures);
+    return checked(inputs, failures, request.getNews());
   }
 
   diffConfig(request: Request<"DiffRequest">): unknown {
@@ -76,16 +96,26 @@ export class ProviderService {
     const news = propertiesOf(request.getNews());
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const answer = new messages.DiffResponse();
-    answer.setChanges(isDeepStrictEqual(olds, news) ? DIFF_NONE : DIFF_SOME);
+    const names = [...new Set([...Object.keys(olds), ...Object.keys(news)])];
+    const changed = names.filter((name) => !isDeepStrictEqual(olds[name], news[name]));
+    answer.setChanges(changed.length === 0 ? DIFF_NONE : DIFF_SOME);
+    answer.setDiffsList(changed);
     if (movesTenant(olds, news, nameOf(request))) answer.setReplacesList(["baseUrl"]);
     return answer;
   }
 
   configure(request: Request<"ConfigureRequest">): unknown {
     refuseOldEngine(request);
+    const instance = request.getUrn() ?? "";
+    this.#instance ??= instance;
+    if (instance !== this.#instance) throw severalAttached(this.#instance, instance);
     this.#session.configure(configurationOf(propertiesOf(request.getArgs()), nameOf(request)));
-    // Secrets come in clear, and the engine itself keeps them secret where they go into state.
-    return new messages.ConfigureResponse();
+    const answer = new messages.ConfigureResponse();
+    answer.setSupportspreview(true);
+    // As in the handshake.
+    answer.setAcceptsecrets(true);
+    answer.setAcceptresources(true);
+    return answer;
   }
 
   check(request: Request<"CheckRequest">): unknown {
@@ -95,7 +125,7 @@ export class ProviderService {
       propertiesOf(request.getOlds()),
       named,
     );
-    return checked(inputs, failures);
+    return checked(inputs, failures, request.getNews());
   }
 
   diff(request: Request<"DiffRequest">): unknown {
@@ -112,27 +142,21 @@ export class ProviderService {
     const isForeign = isOfDynamicResource(request.getOlds());
     answer.setChanges(changes.length === 0 && !isForeign ? DIFF_NONE : DIFF_SOME);
     answer.setReplacesList(changes.filter(({ replace }) => replace).map(({ property }) => property));
-    if ((isForeign && changes.length === 0) || !changes.every(({ property }) => isReadablePath(property)))
-      return answer;
-    const details = answer.getDetaileddiffMap();
-    const { Kind } = messages.PropertyDiff;
-    for (const { property, kind, replace } of changes) {
-      const detail = new messages.PropertyDiff();
-      detail.setKind(Kind[`${kind.toUpperCase()}${replace ? "_REPLACE" : ""}` as keyof typeof Kind]);
-      details.set(property, detail);
-    }
-    answer.setHasdetaileddiff(true);
+    describeChanges(answer, changes, messages);
     return answer;
   }
 
   async create(request: Request<"CreateRequest">): Promise<unknown> {
-    const { id, outputs } = await this.#frontOf(request).create(
-      propertiesOf(request.getProperties()),
-      request.getTimeout(),
-    );
+    const front = this.#frontOf(request);
+    const inputs = propertiesOf(request.getProperties());
     const answer = new messages.CreateResponse();
+    if (request.getPreview()) {
+      answer.setProperties(structOf(front.preview(inputs), request.getProperties()));
+      return answer;
+    }
+    const { id, outputs } = await front.create(inputs, request.getTimeout());
     answer.setId(id);
-    answer.setProperties(structOf(withEntryId(id, request, outputs)));
+    answer.setProperties(structOf(withEntryId(id, request, outputs), request.getProperties()));
     return answer;
   }
 
@@ -147,21 +171,22 @@ export class ProviderService {
     // An id left out tells the engine that the resource is gone.
     if (found === undefined) return answer;
     answer.setId(found.id);
-    answer.setProperties(structOf(withEntryId(found.id, request, found.outputs)));
+    answer.setProperties(structOf(withEntryId(found.id, request, found.outputs), request.getProperties()));
     if (found.inputs === undefined) answer.setInputs(request.getInputs());
-    else answer.setInputs(structOf(found.inputs));
+    else answer.setInputs(structOf(found.inputs, request.getInputs()));
     return answer;
   }
 
   async update(request: Request<"UpdateRequest">): Promise<unknown> {
-    const outputs = await this.#frontOf(request).update(
-      request.getId(),
-      propertiesOf(request.getOlds()),
-      propertiesOf(request.getNews()),
-      request.getTimeout(),
-    );
+    const front = this.#frontOf(request);
+    const id = request.getId();
+    const olds = propertiesOf(request.getOlds());
+    const inputs = propertiesOf(request.getNews());
+    const outputs = request.getPreview()
+      ? front.preview(inputs, { id, outputs: olds })
+      : await front.update(id, olds, inputs, request.getTimeout());
     const answer = new messages.UpdateResponse();
-    answer.setProperties(structOf(withEntryId(request.getId(), request, outputs)));
+    answer.setProperties(structOf(withEntryId(id, request, outputs), request.getNews()));
     return answer;
   }
 
@@ -181,8 +206,29 @@ export class ProviderService {
     if (definition === undefined) throw new ProtocolError(`There is no function ${quote(token)}.`);
     const result = await definition.read(this.#session.client(), propertiesOf(request.getArgs()));
     const answer = new messages.InvokeResponse();
-    answer.setReturn(structOf(result as Properties));
+    // What was read by something secret tells of it.
+    const entries = Object.entries(result);
+    const told = hasSecrets(request.getArgs())
+      ? entries.map(([name, value]) => [name, asSecret(value)])
+      : entries;
+    answer.setReturn(structOf(Object.fromEntries(told)));
     return answer;
+  }
+
+  /** What is there of a resource type, by ids that an import takes; in pages, where the engine asks for some. */
+  async list(request: Request<"ListRequest">): Promise<readonly unknown[]> {
+    const query = propertiesOf(request.getQuery());
+    if (Object.values(query).includes(UNKNOWN)) return [notKnownYet()];
+    return pageOf(await this.#frontOfType(request.getToken()).list(query), request);
+  }
+
+  /** There is no other ecosystem from which a program would be converted. */
+  getMapping(): unknown {
+    return new messages.GetMappingResponse();
+  }
+
+  getMappings(): unknown {
+    return new messages.GetMappingsResponse();
   }
 
   /** The run is to end: nothing more is sent to the service. */
@@ -191,18 +237,34 @@ export class ProviderService {
     return new Empty();
   }
 
-  /** Done when the person was told all that the calls so far had to say. */
-  async told(): Promise<void> {
-    await this.#log.told();
+  /** Does what a call asks, and is done when the person was told all that there was to say, at the resource that it is about. */
+  async answering<T>(request: unknown, work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.#log.about(urnIn(request), work);
+    } finally {
+      await this.#log.told();
+    }
   }
 
-  /** By a debugger, the engine tells where it is only now; there is nothing to ask of it. */
-  attach(): unknown {
-    return new Empty();
+  /** A process that an engine attaches to outlives a run, and what it knows of one is of no other. */
+  #serve(engine: string): void {
+    if (engine === "" || engine === this.#engine) return;
+    this.#engine = engine;
+    this.#log.reach(engine);
+    this.#instance = undefined;
+    [this.#session, this.#fronts] = this.#begin();
+  }
+
+  #begin(): [ProviderSession, ReadonlyMap<string, Front>] {
+    const session = new ProviderSession(this.#engine, (sentence) => this.#log.say(sentence));
+    return [session, new Map(RESOURCE_KINDS.map((kind) => [nativeType(kind), frontOf(kind, session)]))];
   }
 
   #frontOf(request: { getUrn(): string }): Front {
-    const type = typeOf(request.getUrn());
+    return this.#frontOfType(typeOf(request.getUrn()));
+  }
+
+  #frontOfType(type: string): Front {
     const front = this.#fronts.get(type);
     if (front !== undefined) return front;
     throw new ProtocolError(
@@ -211,16 +273,25 @@ export class ProviderService {
   }
 }
 
-/** The engine asked for what this plugin has not. `ERR_PROTOCOL` */
-class ProtocolError extends EmailSecurityError {
-  constructor(message: string) {
-    super("ERR_PROTOCOL", message);
-  }
+/** An engine starts a process for each instance; one that it attaches to would work on the tenant that was configured last. */
+function severalAttached(one: string, other: string): ConfigurationError {
+  return new ConfigurationError(
+    `PULUMI_DEBUG_PROVIDERS gives one process of the plugin to two providers, ${quote(one)} and ${quote(other)}, and it serves one. Nothing was changed. Attach to a stack that has one.`,
+  );
 }
 
-function checked(inputs: Parameters<typeof structOf>[0], failures: readonly ArgumentFailure[]): unknown {
+/** What a request is about; empty where it is about no resource. */
+function urnIn(request: unknown): string {
+  return (request as { readonly getUrn?: () => string | undefined }).getUrn?.() ?? "";
+}
+
+function checked(
+  inputs: Properties,
+  failures: readonly ArgumentFailure[],
+  asked: Struct | undefined,
+): unknown {
   const answer = new messages.CheckResponse();
-  answer.setInputs(structOf(inputs));
+  answer.setInputs(structOf(inputs, asked));
   answer.setFailuresList(
     failures.map(({ property, reason }) => {
       const failure = new messages.CheckFailure();

@@ -1,4 +1,5 @@
 import {
+  type handleServerStreamingCall,
   type handleUnaryCall,
   Metadata,
   type StatusObject,
@@ -8,14 +9,18 @@ import {
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import statusMessages from "@pulumi/pulumi/proto/status_pb.js";
 import { Any } from "google-protobuf/google/protobuf/any_pb.js";
+import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import type { Properties } from "../resources/front";
 import { PartialFailure } from "../resources/lifecycle/lifecycle";
 import { EmailSecurityError, withCode } from "../settings/email-security-error";
 import { printable } from "../settings/text";
-import type { ProviderService } from "./provider-service";
+import type { ProviderService, Request } from "./provider-service";
 import { structOf } from "./wire";
 
-/** The calls of Pulumi's protocol that the service answers; of the others gRPC itself says that there are none. */
+/**
+ * The calls of Pulumi's protocol that the service answers, with `list`. Of the others, gRPC itself says that there are none: they
+ * are of parameterized packages, components and their methods, of which the schema has none.
+ */
 const CALLS = [
   "attach",
   "cancel",
@@ -26,8 +31,11 @@ const CALLS = [
   "delete",
   "diff",
   "diffConfig",
+  "getMapping",
+  "getMappings",
   "getPluginInfo",
   "getSchema",
+  "handshake",
   "invoke",
   "read",
   "update",
@@ -35,38 +43,43 @@ const CALLS = [
 
 /** The service as gRPC serves it. Calls that come before it is loaded wait for it. */
 export function rpcs(service: Promise<ProviderService>): UntypedServiceImplementation {
-  return Object.fromEntries(CALLS.map((name) => [name, rpc(service, name)]));
+  return { ...Object.fromEntries(CALLS.map((name) => [name, rpc(service, name)])), list: listing(service) };
 }
 
 function rpc(
-  service: Promise<ProviderService>,
+  loading: Promise<ProviderService>,
   name: (typeof CALLS)[number],
 ): handleUnaryCall<unknown, unknown> {
   return async ({ request }, answer) => {
     try {
-      answer(null, await called(await service, name, request));
+      const service = await loading;
+      const call = service[name] as (request: unknown) => unknown;
+      answer(null, await service.answering(request, async () => await call.call(service, request)));
     } catch (error) {
-      answer(failureOf(error));
+      answer(failureOf(error, request));
     }
   };
 }
 
-async function called(
-  service: ProviderService,
-  name: (typeof CALLS)[number],
-  request: unknown,
-): Promise<unknown> {
-  const call = service[name] as (request: unknown) => unknown;
-  try {
-    return await call.call(service, request);
-  } finally {
-    await service.told();
-  }
+/** The one call whose answer is a stream. */
+function listing(
+  loading: Promise<ProviderService>,
+): handleServerStreamingCall<Request<"ListRequest">, unknown> {
+  return async (call) => {
+    try {
+      const service = await loading;
+      const found = await service.answering(call.request, async () => await service.list(call.request));
+      for (const one of found) call.write(one);
+      call.end();
+    } catch (error) {
+      call.emit("error", failureOf(error, call.request));
+    }
+  };
 }
 
 /** The engine tells it at its resource: what is written for people with its code, what nobody expected with its stack. */
-function failureOf(error: unknown): Partial<StatusObject> {
-  if (error instanceof PartialFailure) return partialFailure(error);
+function failureOf(error: unknown, request: unknown): Partial<StatusObject> {
+  if (error instanceof PartialFailure) return partialFailure(error, request as Written);
   if (error instanceof EmailSecurityError) {
     const details = process.env["EMAIL_SECURITY_DEBUG"] ? `${error.stack}` : "";
     return { code: status.UNKNOWN, details: [withCode(error), details].filter(Boolean).join("\n") };
@@ -81,11 +94,20 @@ function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
+/** What is to be made, or to be changed. */
+interface Written {
+  readonly getProperties?: () => Struct | undefined;
+  readonly getNews?: () => Struct | undefined;
+}
+
 /** "Created, but failed to initialize", which keeps the resource in state. */
-function partialFailure({ id, state, message, reasons }: PartialFailure<unknown>): Partial<StatusObject> {
+function partialFailure(
+  { id, state, message, reasons }: PartialFailure<unknown>,
+  request: Written,
+): Partial<StatusObject> {
   const failed = new provider.ErrorResourceInitFailed();
   failed.setId(id);
-  failed.setProperties(structOf(state as Properties));
+  failed.setProperties(structOf(state as Properties, request.getNews?.() ?? request.getProperties?.()));
   failed.setReasonsList([...reasons]);
   const detail = new Any();
   detail.pack(failed.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");

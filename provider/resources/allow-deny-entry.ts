@@ -80,7 +80,23 @@ export class AllowDenyEntry extends pulumi.CustomResource {
       },
       opts,
     );
-    // The state holds the service's id only where it is not the resource's own.
-    this.entryId = pulumi.all([this.entryId, this.id]).apply(([entryId, id]) => entryId ?? id);
+    this.entryId = entryIdOf(this);
   }
+}
+
+/**
+ * The state holds the service's id only where it is not the resource's own. A preview takes what no state holds for unknown;
+ * where it has the rest of a state, as of an entry that it leaves alone, the id is the resource's own all the same.
+ */
+function entryIdOf({ entryId, id, tenant }: AllowDenyEntry): pulumi.Output<string> {
+  const told = pulumi.all([entryId, id]).apply(([own, other]) => own ?? other);
+  const isOwn = Promise.all([isKnown(entryId), isKnown(tenant)]).then(
+    ([isTold, isState]) => !isTold && isState,
+  );
+  return pulumi.output(isOwn.then((own) => (own ? id : told)));
+}
+
+/** Whether a preview knows an output; one that failed is, as the failure. */
+async function isKnown(output: pulumi.Output<unknown>): Promise<boolean> {
+  return await (output as unknown as { readonly isKnown: Promise<boolean> }).isKnown.catch(() => true);
 }

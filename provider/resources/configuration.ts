@@ -16,7 +16,7 @@ export function isDefaultProvider(name: string): boolean {
   return /^default(?:_\d+_\d+_\d+|$)/.test(name);
 }
 
-/** Tells the configuration of an explicit provider instance, over which the environment does not win. */
+/** Tells the configuration of an explicit provider instance, over which the environment does not win: its name, which may be empty. */
 export const INSTANCE_KEY = `${NAMESPACE}:instance`;
 
 type Setting = keyof typeof SETTINGS;
@@ -100,7 +100,7 @@ export function tenantIdentity(config: ConfigSource, environment: NodeJS.Process
   const address = URL.parse(readSetting("baseUrl", config, environment) ?? "");
   if (address === null) return undefined;
   const instance = config(INSTANCE_KEY);
-  return instance === undefined ? address.host : `${instance} at ${address.host}`;
+  return instance ? `${instance} at ${address.host}` : address.host;
 }
 
 function isYes(value: string | undefined): boolean {
@@ -119,14 +119,19 @@ function readSetting(
 
 function nameOf(name: Setting, config: ConfigSource, environment: NodeJS.ProcessEnv): string {
   const instance = config(INSTANCE_KEY);
-  if (instance !== undefined) return `${name} of the Provider ${quote(instance)}`;
+  if (instance !== undefined) return `${name} of ${describe(instance)}`;
   return environment[SETTINGS[name]] ? SETTINGS[name] : `${NAMESPACE}:${name}`;
+}
+
+/** An explicit instance as a message calls it; that of `pulumi do` has no name. */
+function describe(instance: string): string {
+  return instance === "" ? "the Provider of `pulumi do`" : `the Provider ${quote(instance)}`;
 }
 
 function advice(name: Setting, config: ConfigSource): string {
   const instance = config(INSTANCE_KEY);
   if (instance !== undefined) {
-    return `Give ${name} to the Provider ${quote(instance)}; neither the environment nor the stack's configuration reaches it.`;
+    return `Give ${name} to ${describe(instance)}; neither the environment nor the stack's configuration reaches it.`;
   }
   if (config === NO_STACK) return `Set ${SETTINGS[name]} in the environment.`;
   const flag = name === "apiKey" ? "--secret " : "";

@@ -1,5 +1,5 @@
 import type { dynamic } from "@pulumi/pulumi";
-import { isReadablePath } from "../settings/property-path";
+import { isReadablePath, propertyOfPath } from "../settings/property-path";
 import { messagesOfHost } from "./dynamic-host";
 import type { Change } from "./lifecycle/lifecycle";
 
@@ -19,7 +19,6 @@ export function withDetailedDiff(
   modules?: Iterable<NodeModule>,
 ): dynamic.DiffResult {
   if (result.changes !== true || changes.length === 0) return result;
-  if (!changes.every(({ property }) => isReadablePath(property))) return result;
   if (!isPrepared(modules)) return result;
   return {
     ...result,
@@ -37,12 +36,16 @@ export function withDetailedDiff(
 /** What the host's messages are generated from: `DiffResponse` and `PropertyDiff` of Pulumi's `provider.proto`. */
 interface HostMessages {
   readonly DiffResponse: { readonly prototype: DiffResponse };
-  readonly PropertyDiff: { new (): PropertyDiff; readonly Kind: Readonly<Record<string, number>> };
+  readonly PropertyDiff: {
+    new (): PropertyDiff;
+    readonly Kind: Readonly<Record<`${Uppercase<Change["kind"]>}${"" | "_REPLACE"}`, number>>;
+  };
 }
 
 interface DiffResponse {
   setChanges(changes: number): DiffResponse;
-  getDetaileddiffMap(): Map<string, PropertyDiff>;
+  setDiffsList(properties: string[]): unknown;
+  getDetaileddiffMap(): { set(path: string, detail: PropertyDiff): unknown };
   setHasdetaileddiff(has: boolean): unknown;
 }
 
@@ -68,7 +71,7 @@ function isPrepared(modules: Iterable<NodeModule> | undefined): boolean {
       const changes = next;
       next = undefined;
       const answer = setChanges.call(this, value);
-      if (changes !== undefined) describe(this, changes, messages);
+      if (changes !== undefined) describeIfPossible(this, changes, messages);
       return answer;
     };
     prepared.add(prototype);
@@ -78,17 +81,36 @@ function isPrepared(modules: Iterable<NodeModule> | undefined): boolean {
   }
 }
 
-function describe(response: DiffResponse, changes: readonly Change[], { PropertyDiff }: HostMessages): void {
+function describeIfPossible(
+  response: DiffResponse,
+  changes: readonly Change[],
+  messages: HostMessages,
+): void {
   try {
-    const details = response.getDetaileddiffMap();
-    for (const { property, kind, replace } of changes) {
-      const detail = new PropertyDiff();
-      detail.setKind(PropertyDiff.Kind[`${kind.toUpperCase()}${replace ? "_REPLACE" : ""}`]);
-      details.set(property, detail);
-    }
-    // Last, for the engine looks at the details only when it is set.
-    response.setHasdetaileddiff(true);
+    describeChanges(response, changes, messages);
   } catch {
     // As without details.
   }
+}
+
+/**
+ * Says in an answer which properties change, and how. Where Pulumi can't read the path of one, it is told the properties alone,
+ * since it would fail the whole run.
+ */
+export function describeChanges(
+  response: DiffResponse,
+  changes: readonly Change[],
+  { PropertyDiff }: Pick<HostMessages, "PropertyDiff">,
+): void {
+  response.setDiffsList([...new Set(changes.map(({ property }) => propertyOfPath(property)))]);
+  if (changes.length === 0 || !changes.every(({ property }) => isReadablePath(property))) return;
+  const details = response.getDetaileddiffMap();
+  for (const { property, kind, replace } of changes) {
+    const detail = new PropertyDiff();
+    const verb = kind.toUpperCase() as Uppercase<Change["kind"]>;
+    detail.setKind(PropertyDiff.Kind[replace ? (`${verb}_REPLACE` as const) : verb]);
+    details.set(property, detail);
+  }
+  // Last, for the engine looks at the details only when it is set.
+  response.setHasdetaileddiff(true);
 }

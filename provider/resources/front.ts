@@ -1,4 +1,5 @@
-import type { ArgumentFailure, RawArguments } from "../settings/arguments";
+import { InvalidArgumentError } from "../client";
+import { type ArgumentFailure, type RawArguments, validate } from "../settings/arguments";
 import type { OwnDomains } from "../settings/own-domains";
 import { isPrintable, printable } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
@@ -10,6 +11,7 @@ import {
   type Change,
   type Context,
   type Declaration,
+  type Listed,
   PartialFailure,
   type ReadResult,
   type TenantList,
@@ -65,6 +67,11 @@ export interface Front {
   ): { readonly inputs: Properties; readonly failures: readonly ArgumentFailure[] };
   /** What would change, a move to another tenant with it. */
   diff(id: string, olds: Properties, inputs: Properties): readonly Change[];
+  /**
+   * What create will answer, or update of what is there before, as far as that is known without a request; the rest is
+   * `UNKNOWN`.
+   */
+  preview(inputs: Properties, before?: { readonly id: string; readonly outputs: Properties }): Properties;
   create(
     inputs: Properties,
     seconds?: number,
@@ -73,6 +80,12 @@ export interface Front {
   read(id: string, outputs: Properties, seconds?: number): Promise<Found | undefined>;
   /** What the service holds under an id or a natural key, for a resource that no state knows yet; with its arguments. */
   lookUp(id: string, seconds?: number): Promise<Found | undefined>;
+  /**
+   * What is there of this kind, by ids that {@link lookUp} takes.
+   *
+   * @throws {InvalidArgumentError} that tells what is wrong with the query.
+   */
+  list(query: Properties): Promise<readonly Listed[]>;
   update(id: string, olds: Properties, inputs: Properties, seconds?: number): Promise<Properties>;
   /** @param name what people call it; where the program declares a list by it, that takes the place of this one. */
   delete(id: string, outputs: Properties, seconds?: number, name?: string): Promise<void>;
@@ -147,6 +160,10 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       `${where}: nothing was deleted there. Where that is another tenant, delete it there, if it is to go.`,
     );
   };
+  /** For what no state knows yet: only what is configured can tell that this is another tenant. */
+  const confirmUnknown = async (context: Context): Promise<void> => {
+    if (session.ownDomains().names.length > 0) await context.confirmTenant(list);
+  };
   const found = (
     result: ReadResult<object> | undefined,
     before: Properties,
@@ -212,6 +229,18 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       return isAccepting ? [...changes, OTHER_PEOPLE] : changes;
     },
 
+    preview(inputs, before) {
+      const known = before === undefined ? undefined : { id: before.id, state: stateOf(before.outputs) };
+      const people = before?.outputs[FINGERPRINT_PROPERTY];
+      return {
+        ...lifecycle.foresee(lifecycle.complete(inputs), known),
+        [TENANT_PROPERTY]: session.tenant() ?? UNKNOWN,
+        ...withoutUndefined({
+          [FINGERPRINT_PROPERTY]: people !== undefined && session.sameTenant.accepts() ? UNKNOWN : people,
+        }),
+      };
+    },
+
     create: (inputs, seconds = 0) =>
       inTime("create", seconds, async (given) => {
         const context = { ...given, isManaged: (key: string) => session.isManaged(key) };
@@ -237,10 +266,21 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
 
     lookUp: (id, seconds = 0) =>
       inTime("read", seconds, async (context) => {
-        // There is no state yet: only what is configured can tell that this is another tenant.
-        if (session.ownDomains().names.length > 0) await context.confirmTenant(list);
+        await confirmUnknown(context);
         return found(await lifecycle.lookUp(id, context), {}, context);
       }),
+
+    async list(query) {
+      const [failure] = validate(lifecycle.query, query);
+      if (failure !== undefined) {
+        throw new InvalidArgumentError(
+          `${kind} can't be listed so: ${printable(failure.property)} ${failure.reason}. Nothing was read.`,
+        );
+      }
+      const context = session.context();
+      await confirmUnknown(context);
+      return await lifecycle.list(query, context);
+    },
 
     update: (id, olds, inputs, seconds = 0) =>
       inTime("update", seconds, async (context) => {

@@ -82,6 +82,9 @@ export const allowDenyEntryArguments = z.strictObject({
     .optional(),
 });
 
+/** By what entries are chosen, where they are listed. */
+export const allowDenyEntryQuery = allowDenyEntryArguments.pick({ list: true }).partial();
+
 /** Whether a text says anything: invisible characters alone don't. */
 export function isReason(text: string): boolean {
   return /[\p{L}\p{N}]/u.test(text);

@@ -11,6 +11,11 @@ export function isReadablePath(path: string): boolean {
   return !path.endsWith('\\"]');
 }
 
+/** The property that a path leads into, whatever the keys in it are. */
+export function propertyOfPath(path: string): string {
+  return /^[^.[]*/.exec(path)?.[0] ?? path;
+}
+
 /** The steps of a path as Pulumi reads it; undefined where it can't be read. */
 export function stepsOfPath(path: string): readonly (string | number)[] | undefined {
   const steps: (string | number)[] = [];

@@ -35,7 +35,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetAllowDenyEntriesArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// Which list. Default: both, the allow list first.
+        /// Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
         /// </summary>
         [Input("list")]
         public PulumiEmailSecurity.EmailSecurity.EntryList? List { get; set; }
@@ -49,7 +49,7 @@ namespace PulumiEmailSecurity.EmailSecurity
     public sealed class GetAllowDenyEntriesInvokeArgs : global::Pulumi.InvokeArgs
     {
         /// <summary>
-        /// Which list. Default: both, the allow list first.
+        /// Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
         /// </summary>
         [Input("list")]
         public Input<PulumiEmailSecurity.EmailSecurity.EntryList>? List { get; set; }

@@ -25,7 +25,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         /// <param name="name">The unique name of the resource</param>
         /// <param name="args">The arguments used to populate this resource's properties</param>
         /// <param name="options">A bag of options that control this resource's behavior</param>
-        public Provider(string name, ProviderArgs args, CustomResourceOptions? options = null)
+        public Provider(string name, ProviderArgs? args = null, CustomResourceOptions? options = null)
             : base("email-security", name, args ?? new ProviderArgs(), MakeResourceOptions(options, ""))
         {
         }
@@ -52,7 +52,7 @@ namespace PulumiEmailSecurity.EmailSecurity
         [Input("allowInsecureHttp", json: true)]
         public Input<bool>? AllowInsecureHttp { get; set; }
 
-        [Input("apiKey", required: true)]
+        [Input("apiKey")]
         private Input<string>? _apiKey;
 
         /// <summary>
@@ -71,8 +71,8 @@ namespace PulumiEmailSecurity.EmailSecurity
         /// <summary>
         /// The address of the settings service, such as `https://mail-security.example`.
         /// </summary>
-        [Input("baseUrl", required: true)]
-        public Input<string> BaseUrl { get; set; } = null!;
+        [Input("baseUrl")]
+        public Input<string>? BaseUrl { get; set; }
 
         [Input("ownDomains", json: true)]
         private InputList<string>? _ownDomains;

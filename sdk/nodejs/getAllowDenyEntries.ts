@@ -24,7 +24,7 @@ export function getAllowDenyEntries(args?: GetAllowDenyEntriesArgs, opts?: pulum
  */
 export interface GetAllowDenyEntriesArgs {
     /**
-     * Which list. Default: both, the allow list first.
+     * Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
      */
     list?: enums.EntryList;
 }
@@ -55,7 +55,7 @@ export function getAllowDenyEntriesOutput(args?: GetAllowDenyEntriesOutputArgs, 
  */
 export interface GetAllowDenyEntriesOutputArgs {
     /**
-     * Which list. Default: both, the allow list first.
+     * Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
      */
     list?: pulumi.Input<enums.EntryList | undefined>;
 }

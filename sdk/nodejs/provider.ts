@@ -32,17 +32,11 @@ export class Provider extends pulumi.ProviderResource {
      * @param args The arguments to use to populate this resource's properties.
      * @param opts A bag of options that control this resource's behavior.
      */
-    constructor(name: string, args: ProviderArgs, opts?: pulumi.ResourceOptions) {
+    constructor(name: string, args?: ProviderArgs, opts?: pulumi.ResourceOptions) {
         utilities.refuseUnknownNames("Provider", args, ["allowInsecureHttp","apiKey","baseUrl","ownDomains","timeoutMs"]);
         let resourceInputs: pulumi.Inputs = {};
         opts = opts || {};
         {
-            if (args?.apiKey === undefined && !opts.urn) {
-                throw new Error("Missing required property 'apiKey'");
-            }
-            if (args?.baseUrl === undefined && !opts.urn) {
-                throw new Error("Missing required property 'baseUrl'");
-            }
             resourceInputs["allowInsecureHttp"] = pulumi.output(args?.allowInsecureHttp).apply(JSON.stringify);
             resourceInputs["apiKey"] = args?.apiKey ? pulumi.secret(args.apiKey) : undefined;
             resourceInputs["baseUrl"] = args?.baseUrl;
@@ -65,11 +59,11 @@ export interface ProviderArgs {
     /**
      * The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
      */
-    apiKey: pulumi.Input<string>;
+    apiKey?: pulumi.Input<string | undefined>;
     /**
      * The address of the settings service, such as `https://mail-security.example`.
      */
-    baseUrl: pulumi.Input<string>;
+    baseUrl?: pulumi.Input<string | undefined>;
     /**
      * The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
      */

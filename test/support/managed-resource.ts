@@ -62,7 +62,7 @@ export class ManagedResource {
       if (Object.keys(failures).length > 0) return { outcome: "refused", failures };
       try {
         if (this.properties === undefined) {
-          const created = await resource.create(inputs, seconds);
+          const created = await resource.create(inputs, { seconds });
           Object.assign(this, { id: created.id, properties: created.properties, inputs });
           return { outcome: "created", failures };
         }
@@ -70,7 +70,7 @@ export class ManagedResource {
         const details = (await resource.diffDetails(this.id, this.properties, inputs, before)) ?? {};
         // The engine updates what failed halfway before, whatever the diff says.
         if (changes || this.#hasFailed) {
-          this.properties = await resource.update(this.id, this.properties, inputs, before, seconds);
+          this.properties = await resource.update(this.id, this.properties, inputs, before, { seconds });
           this.inputs = inputs;
           this.#hasFailed = false;
           return { outcome: "updated", failures, details };

@@ -32,7 +32,10 @@ export class ProviderInstance {
   }
 
   /** Secrets come in the clear, as the engine sends them here. */
-  async diff(olds: Properties, news: Properties): Promise<{ changes: boolean; replaces: string[] }> {
+  async diff(
+    olds: Properties,
+    news: Properties,
+  ): Promise<{ changes: boolean; diffs: string[]; replaces: string[] }> {
     const request = new provider.DiffRequest();
     request.setUrn(this.#urn);
     request.setName(this.#name);
@@ -45,7 +48,11 @@ export class ProviderInstance {
       this.#client.diffConfig(request, done),
     );
     const some = provider.DiffResponse.DiffChanges.DIFF_SOME;
-    return { changes: answer.getChanges() === some, replaces: answer.getReplacesList() };
+    return {
+      changes: answer.getChanges() === some,
+      diffs: answer.getDiffsList().sort(),
+      replaces: answer.getReplacesList(),
+    };
   }
 
   /** @param inputs as checked: with the key as a secret. */

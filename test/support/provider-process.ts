@@ -288,12 +288,16 @@ export class ProviderResource {
     return await this.#call((done) => this.#client.diff(request, done));
   }
 
-  /** @param seconds of this and of what follows: how long it may take, by `customTimeouts`. Default: as long as it takes. */
-  async create(inputs: Properties, seconds = 0): Promise<{ id: string; properties: Properties }> {
+  /** @param options whether it is asked what would come of it, and how long it may take: default as long as it takes. */
+  async create(
+    inputs: Properties,
+    { preview = false, seconds = 0 }: { readonly preview?: boolean; readonly seconds?: number } = {},
+  ): Promise<{ id: string; properties: Properties }> {
     const request = new provider.CreateRequest();
     request.setUrn(this.#urn);
     request.setTimeout(seconds);
     request.setProperties(this.#struct(inputs));
+    request.setPreview(preview);
     const answer = await this.#call<InstanceType<typeof provider.CreateResponse>>((done) =>
       this.#client.create(request, done),
     );
@@ -329,11 +333,12 @@ export class ProviderResource {
     olds: Properties,
     news: Properties,
     oldInputs: Properties = {},
-    seconds = 0,
+    { preview = false, seconds = 0 }: { readonly preview?: boolean; readonly seconds?: number } = {},
   ): Promise<Properties> {
     const request = new provider.UpdateRequest();
     request.setUrn(this.#urn);
     request.setTimeout(seconds);
+    request.setPreview(preview);
     request.setId(id);
     request.setOldInputs(this.#struct(oldInputs));
     request.setOlds(this.#struct(olds));

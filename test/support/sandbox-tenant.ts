@@ -81,10 +81,10 @@ export const READ_BOTH_LISTS = [
 export const READ_VIPS = ["GET /vip_employees?page=1&page_size=200 200"];
 
 /** One tenant for tests that change nothing that another of them looks at. */
-export function sharedTenant(): () => SandboxTenant {
+export function sharedTenant(options: SandboxOptions = {}): () => SandboxTenant {
   let tenant: SandboxTenant;
   beforeAll(async () => {
-    tenant = await sandboxTenant();
+    tenant = await sandboxTenant(options);
   });
   afterAll(async () => {
     await tenant[Symbol.asyncDispose]();

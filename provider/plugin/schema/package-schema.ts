@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { definitions } from "../../resources/functions/definitions";
 import type { FunctionDefinition } from "../../resources/functions/function-definition";
+import { lifecycleOf } from "../../resources/lifecycle/lifecycles";
+import type { ResourceKind } from "../../resources/resource-type";
 import { allowDenyEntryArguments, vipEmployeeArguments } from "../../settings/arguments";
 import { ENTRIES, MEMBERS } from "../../settings/list-arguments";
 import {
@@ -27,6 +29,8 @@ export interface Manifest {
 interface ResourceSpec extends ObjectSpec {
   readonly inputProperties: Readonly<Record<string, PropertySpec>>;
   readonly requiredInputs: readonly string[];
+  /** By what those that are there can be chosen, where they are listed. */
+  readonly listInputs?: ObjectSpec;
 }
 
 /** A function: what it takes, if anything, and what it answers. */
@@ -109,7 +113,8 @@ export function packageSchema(
       description: wordsOf(words, "Provider").text,
       properties: {},
       inputProperties: configuration,
-      requiredInputs: ["apiKey", "baseUrl"],
+      // The default one, and that of `pulumi do`, have them of the environment; of another the plugin itself demands them.
+      requiredInputs: [],
     },
     resources,
     functions: Object.fromEntries(functions),
@@ -122,7 +127,7 @@ export function packageSchema(
    * which of them make it another.
    */
   function resource(
-    name: string,
+    name: ResourceKind,
     checked: {
       readonly schema: z.ZodObject;
       readonly property?: string;
@@ -149,7 +154,16 @@ export function packageSchema(
         replacedBy,
       ),
       requiredInputs: content === undefined ? required : [content, ...required],
+      listInputs: listInputs(lifecycleOf(name).query),
     };
+  }
+
+  /** In the words of the function that lists the same; as texts, for which alone `pulumi do` has flags. */
+  function listInputs({ shape }: z.ZodObject): ObjectSpec {
+    const texts = Object.keys(shape).map((name) => [name, { type: "string" }] as const);
+    const properties =
+      texts.length === 0 ? {} : described(words, "GetAllowDenyEntriesArgs", Object.fromEntries(texts));
+    return { type: "object", properties };
   }
 
   /** A function by its definition, in the words of the function of that name and of the types it is declared with. */

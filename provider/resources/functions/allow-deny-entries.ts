@@ -7,7 +7,7 @@ import type { OutputArgs } from "./output-args";
 
 /** The arguments of {@link getAllowDenyEntries}. */
 export interface GetAllowDenyEntriesArgs {
-  /** Which list. Default: both, the allow list first. */
+  /** Which list, `"allow"` or `"deny"`. Default: both, the allow list first. */
   readonly list?: List;
 }
 

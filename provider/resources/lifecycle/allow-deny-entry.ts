@@ -1,18 +1,21 @@
 import { type AllowDenyEntryRow, NotFoundError } from "../../client";
 import {
   type AllowDenyEntryInputs,
+  allowDenyEntryQuery,
   checkAllowDenyEntry,
   completeAllowDenyEntry,
 } from "../../settings/arguments";
-import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
 import { canonicalValue, naturalKey } from "../../settings/entry-value";
 import { entryKey } from "../../settings/keyed-list";
 import { NO_OWN_DOMAINS } from "../../settings/own-domains";
 import { printable } from "../../settings/text";
+import { UNKNOWN } from "../../settings/unknown";
 import { withoutUndefined } from "../../settings/without-undefined";
-import { isAbout } from "../../tenant";
+import { isAbout, keyOfValue } from "../../tenant";
 import { comparable, comparableComment } from "./comparable";
 import { declarableEntry } from "./declarable";
+import { nameOfEntry } from "./entry-name";
 import {
   type AllowDenyEntryState,
   declaredEntry,
@@ -59,6 +62,24 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   // A state that a program gives beside an id to look up may say no more than that.
   ids: (id, state) => (state.value === undefined ? [] : [heldAs({ ...state, id: state.entryId ?? id })]),
 
+  foresee(inputs, before) {
+    if (before !== undefined && isUntouched(before.state, inputs)) return withArguments(before.state, inputs);
+    const { list, value, entryType, verdictScope, comment, acceptRisk } = inputs;
+    const { entryId, createdAt, createdBy }: Partial<Record<keyof AllowDenyEntryState, unknown>> =
+      before?.state ?? { entryId: UNKNOWN, createdAt: UNKNOWN, createdBy: UNKNOWN };
+    return withoutUndefined({
+      list,
+      value,
+      entryType,
+      verdictScope,
+      comment: comparableComment(comment) === undefined ? undefined : comment,
+      acceptRisk,
+      entryId,
+      createdAt,
+      createdBy,
+    });
+  },
+
   async create(inputs, context) {
     if (isHeld(context)) await holdEntryToPlan(inputs, inputs, context);
     const before = await context.tenant.findEntry(inputs);
@@ -87,6 +108,26 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     return { id, state: stateOf(id, row, completeAllowDenyEntry(inputs)), inputs };
   },
 
+  query: allowDenyEntryQuery,
+
+  async list({ list }, { tenant, ownDomains, say }) {
+    const rows = await tenant.allEntries(LISTS.filter((one) => list === undefined || one === list));
+    const own = ownDomains?.() ?? NO_OWN_DOMAINS;
+    const declared = rows.filter((row) => declarableEntry(row, { own, acceptRisk: IMPORTED_RISK }).ok);
+    const left = rows.length - declared.length;
+    if (left > 0) {
+      const entries = left === 1 ? "1 entry" : `${left} entries`;
+      say(
+        `Left out: ${entries} that no program can declare. \`email-security export\` tells which, and why.`,
+      );
+    }
+    const byValue = Map.groupBy(rows, keyOfValue);
+    return declared.map((row) => ({
+      id: resourceId(row),
+      name: printable(nameOfEntry(row, byValue.get(keyOfValue(row)) ?? [])),
+    }));
+  },
+
   async read(id, state, { tenant, confirmTenant }) {
     const query = { ...state, id: state.entryId ?? id };
     const row = await tenant.findEntrySurely(query);
@@ -107,13 +148,9 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
   async update(id, state, inputs, context) {
     const { tenant } = context;
     const { list, verdictScope, comment } = state;
+    if (isUntouched(state, inputs)) return withArguments(state, inputs);
     const change = differenceOf({ list, verdict_scope: verdictScope, comment }, inputs);
     const entryId = state.entryId ?? id;
-    if (Object.keys(change).length === 0) {
-      const { acceptRisk: _before, ...rest } = state;
-      const { value, acceptRisk } = inputs;
-      return { ...rest, value, ...(acceptRisk === undefined ? {} : { acceptRisk }) };
-    }
     if (isHeld(context)) await holdEntryToPlan({ ...state, id: entryId }, inputs, context);
     // What a colleague has made of it is what another resource declares, and so that one's: each would take it back.
     const isOthers = change.verdict_scope !== undefined && context.isDeclared(entryKey(state));
@@ -182,3 +219,20 @@ export const allowDenyEntry: Lifecycle<AllowDenyEntryInputs, AllowDenyEntryState
     say(`${what} was gone already; ${describeEntry(other)} was made in its place and is left alone.`);
   },
 };
+
+/** Whether arguments differ from a state in nothing that the service holds; what is not known yet differs. */
+function isUntouched(state: AllowDenyEntryState, inputs: AllowDenyEntryInputs): boolean {
+  return (
+    state.list === inputs.list &&
+    state.verdictScope === inputs.verdictScope &&
+    comparableComment(state.comment) === comparableComment(inputs.comment)
+  );
+}
+
+/** The state with the arguments that are not the service's. */
+function withArguments(
+  { acceptRisk: _before, ...state }: AllowDenyEntryState,
+  { value, acceptRisk }: AllowDenyEntryInputs,
+): AllowDenyEntryState {
+  return { ...state, value, ...(acceptRisk === undefined ? {} : { acceptRisk }) };
+}

@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import type { ArgumentFailure, RawArguments } from "../../settings/arguments";
 import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
 import type { OwnDomains } from "../../settings/own-domains";
@@ -30,6 +31,11 @@ export interface Lifecycle<Inputs, State> {
    * and what that names, since tenants may number theirs alike; a mailbox is of one tenant. Pure.
    */
   ids(id: string, state: State, inputs: Inputs): readonly string[];
+  /**
+   * The state that create will make, or update of what is there before, with `UNKNOWN` in the place of what only the service
+   * can tell. Pure; called in previews, so arguments may be unknown. What the state says is there is taken to be there.
+   */
+  foresee(inputs: Inputs, before?: Created<State>): object;
   create(inputs: Inputs, context: Context): Promise<Created<State>>;
   /**
    * What the service holds under an id, or under a name that a person would write, for a resource that no state knows yet;
@@ -45,10 +51,26 @@ export interface Lifecycle<Inputs, State> {
    * @throws {NotImportableError} when the id can't be read or means several things, or no program can declare what is there.
    */
   lookUp(id: string, context: Context): Promise<Required<ReadResult<State>> | undefined>;
+  /** By what those that are there can be chosen, where they are listed. */
+  readonly query: z.ZodObject;
+  /**
+   * What is there of this kind, whether a program declares it or not, as far as one can: {@link lookUp} takes each. Of a whole
+   * list, the one that there is.
+   *
+   * @param query as its schema has found it to be right.
+   */
+  list(query: RawArguments, context: Context): Promise<readonly Listed[]>;
   /** What the service holds now, or undefined when it is gone. */
   read(id: string, state: State, context: Context): Promise<ReadResult<State> | undefined>;
   update(id: string, state: State, inputs: Inputs, context: Context): Promise<State>;
   delete(id: string, state: State, context: Context): Promise<void>;
+}
+
+/** What is there, and can be imported. */
+export interface Listed {
+  readonly id: string;
+  /** As a person calls it. */
+  readonly name: string;
 }
 
 /** One of the two settings of a tenant. */

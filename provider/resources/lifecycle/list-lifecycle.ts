@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { RawArguments } from "../../settings/arguments";
 import { type EmailSecurityError, withCode } from "../../settings/email-security-error";
 import { asUnmanaged, isUnmanaged, type KeyedList, sortedByKey } from "../../settings/keyed-list";
@@ -170,6 +171,8 @@ export function listLifecycle<Inputs extends ListInputs>(
 
     ids: (_id, _state, inputs) => (isKnown(inputs, kind) ? resource.ids(contentOf(inputs)) : []),
 
+    foresee: (inputs) => ({ ...inputs }),
+
     async create(inputs, context) {
       const declared = contentOf(inputs);
       const { state, failures } = await sync({}, inputs, context);
@@ -198,6 +201,10 @@ export function listLifecycle<Inputs extends ListInputs>(
       const inputs = { [kind.property]: sortedByKey(content) };
       return { id, state: { ...inputs }, inputs };
     },
+
+    query: z.strictObject({}),
+
+    list: async () => [{ id, name: id }],
 
     async read(_id, { [INCOMPLETE]: isIncomplete, confirmRemovals, ...rest }, context) {
       // What was confirmed for a run that did only a part is still to be done.

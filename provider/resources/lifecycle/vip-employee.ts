@@ -1,7 +1,9 @@
+import { z } from "zod";
 import { NotFoundError, type VipEmployeeRow } from "../../client";
 import { checkVipEmployee, type ON_DELETE, type VipEmployeeInputs } from "../../settings/arguments";
 import { canonicalMailbox, parseMailbox } from "../../settings/entry-value";
 import { canonicalComment, harmless, printable, quote } from "../../settings/text";
+import { UNKNOWN } from "../../settings/unknown";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { comparable, comparableComment, sameComment } from "./comparable";
 import { NotImportableError } from "./errors";
@@ -55,6 +57,18 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
 
   ids: (_id, state) => [keyOfVip(state.email)],
 
+  foresee(inputs, before) {
+    if (before !== undefined && isUntouched(before.state, inputs)) return withArguments(before.state, inputs);
+    const { email, comment, onDelete } = inputs;
+    return withoutUndefined({
+      email,
+      comment: comparableComment(comment) === undefined ? undefined : comment,
+      onDelete,
+      ...(before !== undefined && isStored(before.state) ? storedFields(before.state) : UNTOLD),
+      ...(before !== undefined && isReadBack(before.state) ? directoryFields(before.state) : UNTOLD_PERSON),
+    });
+  },
+
   async create(inputs, context) {
     const { tenant, say, hold } = context;
     if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
@@ -88,6 +102,20 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
     return { id: email, state: stateOf(row, inputs), inputs };
   },
 
+  query: z.strictObject({}),
+
+  async list(_query, { tenant, say }) {
+    const rows = await tenant.allVips();
+    const mailboxes = rows.flatMap(({ email = "" }) => {
+      const mailbox = parseMailbox(canonicalMailbox(email));
+      return mailbox.ok ? [mailbox.value] : [];
+    });
+    if (mailboxes.length < rows.length) {
+      say("Left out: VIPs without a mailbox by which a program could name them.");
+    }
+    return mailboxes.map((mailbox) => ({ id: mailbox, name: mailbox }));
+  },
+
   async read(id, state, context) {
     const email = state.email ?? id;
     const row = await context.tenant.findVipSurely(email);
@@ -107,11 +135,9 @@ export const vipEmployee: Lifecycle<VipEmployeeInputs, VipEmployeeState> = {
   async update(_id, state, inputs, context) {
     const { tenant } = context;
     if (isHeld(context)) await holdVipToPlan(inputs.email, inputs, context);
-    // Added by a run that failed before it could be read back: the state holds no more than what was sent.
-    const isKnown = isReadBack(state);
-    if (isKnown && sameComment(state.comment, inputs.comment)) return withArguments(state, inputs);
+    if (isUntouched(state, inputs)) return withArguments(state, inputs);
     await context.confirmTenant("vips");
-    if (!isKnown) return stateOf(await ensureVip(inputs, tenant), inputs);
+    if (!isReadBack(state)) return stateOf(await ensureVip(inputs, tenant), inputs);
     try {
       // The answer of the edit has no directory fields; those of the state still hold.
       return { ...directoryFields(state), ...stateOf(await writeComment(inputs, tenant), inputs) };
@@ -175,10 +201,31 @@ function stateOf(
   return { email: written.email, ...optional };
 }
 
-/** Whether the state holds what the service tells of a VIP. */
+/**
+ * Whether the state holds what the service tells of a VIP; not of one that was added by a run which failed before it could be
+ * read back: of that it holds no more than what was sent.
+ */
 function isReadBack({ source, addedBy, dateAdded }: VipEmployeeState): boolean {
   return [source, addedBy, dateAdded].some(isDefined);
 }
+
+/** Whether arguments differ from a state in nothing that the service holds; what is not known yet differs. */
+function isUntouched(state: VipEmployeeState, { comment }: VipEmployeeInputs): boolean {
+  return isReadBack(state) && comparableComment(state.comment) === comparableComment(comment);
+}
+
+/** Whether somebody added the VIP, or wrote of it: to comment on another makes it one of those. */
+function isStored({ addedBy, comment, source }: VipEmployeeState): boolean {
+  return Boolean(addedBy || comment) || source === "manual";
+}
+
+function storedFields({ source, addedBy, dateAdded }: VipEmployeeState): Partial<VipEmployeeState> {
+  return withoutUndefined({ source, addedBy, dateAdded });
+}
+
+/** What only the service tells of a VIP: of its row, and of the person. */
+const UNTOLD = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UNKNOWN };
+const UNTOLD_PERSON = { fullName: UNKNOWN, jobTitle: UNKNOWN, department: UNKNOWN };
 
 function directoryFields({ fullName, jobTitle, department }: VipEmployeeState): Partial<VipEmployeeState> {
   return withoutUndefined({ fullName, jobTitle, department });

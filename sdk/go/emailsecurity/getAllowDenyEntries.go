@@ -24,7 +24,7 @@ func GetAllowDenyEntries(ctx *pulumi.Context, args *GetAllowDenyEntriesArgs, opt
 
 // The arguments of getAllowDenyEntries.
 type GetAllowDenyEntriesArgs struct {
-	// Which list. Default: both, the allow list first.
+	// Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
 	List *EntryList `pulumi:"list"`
 }
 
@@ -41,7 +41,7 @@ func GetAllowDenyEntriesOutput(ctx *pulumi.Context, args GetAllowDenyEntriesOutp
 
 // The arguments of getAllowDenyEntries.
 type GetAllowDenyEntriesOutputArgs struct {
-	// Which list. Default: both, the allow list first.
+	// Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
 	List EntryListPtrInput `pulumi:"list"`
 }
 

@@ -7,7 +7,6 @@ import (
 	"context"
 	"reflect"
 
-	"errors"
 	"github.com/pulumi-email-security/pulumi-email-security/sdk/go/emailsecurity/internal"
 	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
 )
@@ -23,17 +22,11 @@ type Provider struct {
 func NewProvider(ctx *pulumi.Context,
 	name string, args *ProviderArgs, opts ...pulumi.ResourceOption) (*Provider, error) {
 	if args == nil {
-		return nil, errors.New("missing one or more required arguments")
+		args = &ProviderArgs{}
 	}
 
-	if args.ApiKey == nil {
-		return nil, errors.New("invalid value for required argument 'ApiKey'")
-	}
-	if args.BaseUrl == nil {
-		return nil, errors.New("invalid value for required argument 'BaseUrl'")
-	}
 	if args.ApiKey != nil {
-		args.ApiKey = pulumi.ToSecret(args.ApiKey).(pulumi.StringInput)
+		args.ApiKey = pulumi.ToSecret(args.ApiKey).(pulumi.StringPtrInput)
 	}
 	opts = internal.PkgResourceDefaultOpts(opts)
 	var resource Provider
@@ -48,9 +41,9 @@ type providerArgs struct {
 	// Accept plain `http://` for an address that is not loopback. Default: false.
 	AllowInsecureHttp *bool `pulumi:"allowInsecureHttp"`
 	// The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
-	ApiKey string `pulumi:"apiKey"`
+	ApiKey *string `pulumi:"apiKey"`
 	// The address of the settings service, such as `https://mail-security.example`.
-	BaseUrl string `pulumi:"baseUrl"`
+	BaseUrl *string `pulumi:"baseUrl"`
 	// The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
 	OwnDomains []string `pulumi:"ownDomains"`
 	// How long one request may take, in milliseconds. Default: 30,000.
@@ -62,9 +55,9 @@ type ProviderArgs struct {
 	// Accept plain `http://` for an address that is not loopback. Default: false.
 	AllowInsecureHttp pulumi.BoolPtrInput
 	// The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
-	ApiKey pulumi.StringInput
+	ApiKey pulumi.StringPtrInput
 	// The address of the settings service, such as `https://mail-security.example`.
-	BaseUrl pulumi.StringInput
+	BaseUrl pulumi.StringPtrInput
 	// The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
 	OwnDomains pulumi.StringArrayInput
 	// How long one request may take, in milliseconds. Default: 30,000.

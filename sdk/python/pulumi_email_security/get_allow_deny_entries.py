@@ -56,7 +56,7 @@ def get_allow_deny_entries(list: Optional['EntryList'] = None,
     """
     The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
 
-    :param 'EntryList' list: Which list. Default: both, the allow list first.
+    :param 'EntryList' list: Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
     """
     __args__ = dict()
     __args__['list'] = list
@@ -70,7 +70,7 @@ def get_allow_deny_entries_output(list: pulumi.Input[Optional[Optional['EntryLis
     """
     The entries of the tenant's allow/deny list, by `GET /api/v1/settings/allow_deny_entries`.
 
-    :param 'EntryList' list: Which list. Default: both, the allow list first.
+    :param 'EntryList' list: Which list, `"allow"` or `"deny"`. Default: both, the allow list first.
     """
     __args__ = dict()
     __args__['list'] = list

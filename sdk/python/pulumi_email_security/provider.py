@@ -19,52 +19,30 @@ __all__ = ['ProviderArgs', 'Provider']
 @pulumi.input_type
 class ProviderArgs:
     def __init__(__self__, *,
-                 api_key: pulumi.Input[_builtins.str],
-                 base_url: pulumi.Input[_builtins.str],
                  allow_insecure_http: pulumi.Input[Optional[_builtins.bool]] = None,
+                 api_key: pulumi.Input[Optional[_builtins.str]] = None,
+                 base_url: pulumi.Input[Optional[_builtins.str]] = None,
                  own_domains: pulumi.Input[Optional[Sequence[pulumi.Input[_builtins.str]]]] = None,
                  timeout_ms: pulumi.Input[Optional[_builtins.int]] = None):
         """
         The set of arguments for constructing a Provider resource.
 
+        :param pulumi.Input[_builtins.bool] allow_insecure_http: Accept plain `http://` for an address that is not loopback. Default: false.
         :param pulumi.Input[_builtins.str] api_key: The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
         :param pulumi.Input[_builtins.str] base_url: The address of the settings service, such as `https://mail-security.example`.
-        :param pulumi.Input[_builtins.bool] allow_insecure_http: Accept plain `http://` for an address that is not loopback. Default: false.
         :param pulumi.Input[Sequence[pulumi.Input[_builtins.str]]] own_domains: The tenant's own domains, so that an entry for one of them, or for what can be taken for one, is refused as risky.
         :param pulumi.Input[_builtins.int] timeout_ms: How long one request may take, in milliseconds. Default: 30,000.
         """
-        pulumi.set(__self__, "api_key", api_key)
-        pulumi.set(__self__, "base_url", base_url)
         if allow_insecure_http is not None:
             pulumi.set(__self__, "allow_insecure_http", allow_insecure_http)
+        if api_key is not None:
+            pulumi.set(__self__, "api_key", api_key)
+        if base_url is not None:
+            pulumi.set(__self__, "base_url", base_url)
         if own_domains is not None:
             pulumi.set(__self__, "own_domains", own_domains)
         if timeout_ms is not None:
             pulumi.set(__self__, "timeout_ms", timeout_ms)
-
-    @_builtins.property
-    @pulumi.getter(name="apiKey")
-    def api_key(self) -> pulumi.Input[_builtins.str]:
-        """
-        The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
-        """
-        return pulumi.get(self, "api_key")
-
-    @api_key.setter
-    def api_key(self, value: pulumi.Input[_builtins.str]):
-        pulumi.set(self, "api_key", value)
-
-    @_builtins.property
-    @pulumi.getter(name="baseUrl")
-    def base_url(self) -> pulumi.Input[_builtins.str]:
-        """
-        The address of the settings service, such as `https://mail-security.example`.
-        """
-        return pulumi.get(self, "base_url")
-
-    @base_url.setter
-    def base_url(self, value: pulumi.Input[_builtins.str]):
-        pulumi.set(self, "base_url", value)
 
     @_builtins.property
     @pulumi.getter(name="allowInsecureHttp")
@@ -77,6 +55,30 @@ class ProviderArgs:
     @allow_insecure_http.setter
     def allow_insecure_http(self, value: pulumi.Input[Optional[_builtins.bool]]):
         pulumi.set(self, "allow_insecure_http", value)
+
+    @_builtins.property
+    @pulumi.getter(name="apiKey")
+    def api_key(self) -> pulumi.Input[Optional[_builtins.str]]:
+        """
+        The tenant's API key. Kept as a secret: encrypted in state, and used for this tenant alone.
+        """
+        return pulumi.get(self, "api_key")
+
+    @api_key.setter
+    def api_key(self, value: pulumi.Input[Optional[_builtins.str]]):
+        pulumi.set(self, "api_key", value)
+
+    @_builtins.property
+    @pulumi.getter(name="baseUrl")
+    def base_url(self) -> pulumi.Input[Optional[_builtins.str]]:
+        """
+        The address of the settings service, such as `https://mail-security.example`.
+        """
+        return pulumi.get(self, "base_url")
+
+    @base_url.setter
+    def base_url(self, value: pulumi.Input[Optional[_builtins.str]]):
+        pulumi.set(self, "base_url", value)
 
     @_builtins.property
     @pulumi.getter(name="ownDomains")
@@ -132,7 +134,7 @@ class Provider(pulumi.ProviderResource):
     @overload
     def __init__(__self__,
                  resource_name: str,
-                 args: ProviderArgs,
+                 args: Optional[ProviderArgs] = None,
                  opts: Optional[pulumi.ResourceOptions] = None):
         """
         A tenant, given as the `provider` option of resources, so that one program can manage several.
@@ -169,11 +171,7 @@ class Provider(pulumi.ProviderResource):
             __props__ = ProviderArgs.__new__(ProviderArgs)
 
             __props__.__dict__["allow_insecure_http"] = pulumi.Output.from_input(allow_insecure_http).apply(pulumi.runtime.to_json) if allow_insecure_http is not None else None
-            if api_key is None and not opts.urn:
-                raise TypeError("Missing required property 'api_key'")
             __props__.__dict__["api_key"] = None if api_key is None else pulumi.Output.secret(api_key)
-            if base_url is None and not opts.urn:
-                raise TypeError("Missing required property 'base_url'")
             __props__.__dict__["base_url"] = base_url
             __props__.__dict__["own_domains"] = pulumi.Output.from_input(own_domains).apply(pulumi.runtime.to_json) if own_domains is not None else None
             __props__.__dict__["timeout_ms"] = pulumi.Output.from_input(timeout_ms).apply(pulumi.runtime.to_json) if timeout_ms is not None else None

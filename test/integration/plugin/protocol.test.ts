@@ -62,6 +62,17 @@ describe("what the plugin tells of itself", () => {
     );
   });
 
+  it("is that it has no mapping of another ecosystem, as the protocol has it: by an answer, and no error", async () => {
+    const one = await call<InstanceType<typeof provider.GetMappingResponse>>((done) =>
+      bare.client.getMapping(new provider.GetMappingRequest(), done),
+    );
+    expect(one.toObject()).toEqual({ provider: "", data: "" });
+    const all = await call<InstanceType<typeof provider.GetMappingsResponse>>((done) =>
+      bare.client.getMappings(new provider.GetMappingsRequest(), done),
+    );
+    expect(all.getProvidersList()).toEqual([]);
+  });
+
   it("is which resources there are, when it is asked for another", async () => {
     const request = new provider.CheckRequest();
     request.setUrn(urnOf("email-security:index:Allowlist", "typo"));
@@ -107,17 +118,17 @@ describe("the diff of a provider instance", () => {
   const args = { baseUrl: HOST, apiKey: "key" };
 
   it.each([
-    ["nothing", args, args, false, []],
-    ["another key", args, { ...args, apiKey: "next" }, true, []],
-    ["a key that the old one had not", { baseUrl: HOST }, args, true, []],
-    ["a key that is not known yet", { baseUrl: HOST }, { ...args, apiKey: UNKNOWN }, true, []],
-    ["a key that the new one has not", args, { baseUrl: HOST }, true, []],
-    ["an address that the old one had not", {}, args, true, []],
-    ["an address that is not known yet", args, { ...args, baseUrl: UNKNOWN }, true, []],
-    ["another path of the address", args, { ...args, baseUrl: `${HOST}/v1` }, true, []],
-    ["another host", args, { ...args, baseUrl: "https://eu.example" }, true, ["baseUrl"]],
-  ])("of %s", async (_name, olds, news, changes, replaces) => {
-    expect(await explicit().diff(olds, news)).toEqual({ changes, replaces });
+    ["nothing", args, args, [], []],
+    ["another key", args, { ...args, apiKey: "next" }, ["apiKey"], []],
+    ["a key that the old one had not", { baseUrl: HOST }, args, ["apiKey"], []],
+    ["a key that is not known yet", { baseUrl: HOST }, { ...args, apiKey: UNKNOWN }, ["apiKey"], []],
+    ["a key that the new one has not", args, { baseUrl: HOST }, ["apiKey"], []],
+    ["an address that the old one had not", {}, args, ["apiKey", "baseUrl"], []],
+    ["an address that is not known yet", args, { ...args, baseUrl: UNKNOWN }, ["baseUrl"], []],
+    ["another path of the address", args, { ...args, baseUrl: `${HOST}/v1` }, ["baseUrl"], []],
+    ["another host", args, { ...args, baseUrl: "https://eu.example" }, ["baseUrl"], ["baseUrl"]],
+  ])("of %s", async (_name, olds, news, diffs, replaces) => {
+    expect(await explicit().diff(olds, news)).toEqual({ changes: diffs.length > 0, diffs, replaces });
   });
 
   it("of a name that Pulumi gives the default one is refused where a program gave it", async () => {
@@ -143,12 +154,12 @@ describe("the diff of a provider instance", () => {
 
   it("of the default one's host replaces nothing where the environment decides which it is", async () => {
     const other = { ...args, baseUrl: "https://eu.example" };
-    expect(await byDefault().diff(args, other)).toEqual({ changes: true, replaces: ["baseUrl"] });
+    expect(await byDefault().diff(args, other)).toMatchObject({ changes: true, replaces: ["baseUrl"] });
     await using decided = await ProviderProcess.start({
       environment: { EMAIL_SECURITY_BASE_URL: HOST },
       isConfigured: false,
     });
-    expect(await new ProviderInstance(decided.client).diff(args, other)).toEqual({
+    expect(await new ProviderInstance(decided.client).diff(args, other)).toMatchObject({
       changes: true,
       replaces: [],
     });
@@ -206,6 +217,28 @@ describe("the configuration", () => {
       '"ownDomain" is no argument of a Provider; did you mean ownDomains?',
       '"tags" is no argument of a Provider; there are baseUrl, apiKey, allowInsecureHttp, timeoutMs, ownDomains',
     ]);
+  });
+
+  it("of `pulumi do`, which has no name, is the environment's, unless its arguments say which tenant is meant", async () => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+    await using usual = await ProviderProcess.start({ environment, isConfigured: false });
+    const instance = new ProviderInstance(usual.client, "");
+    const entry = usual.resource("allowDenyEntry");
+    await instance.configure({ timeoutMs: "5000" });
+    const { host } = new URL(sandbox.url);
+    expect((await entry.create(evil)).properties).toMatchObject({ tenant: host });
+    expect(sandbox.allowDenyEntries("acme")).toHaveLength(1);
+    // The key of the environment goes to no other address, and no other key to the environment's.
+    await instance.configure({ baseUrl: "https://other.example" });
+    await expect(entry.read("deny:evil.example")).rejects.toThrow(
+      /The API key .* is not configured. Give apiKey to the Provider of `pulumi do`; neither the environment/,
+    );
+    await instance.configure({ apiKey: "sandbox-globex-ci" });
+    await expect(entry.read("deny:evil.example")).rejects.toThrow(/Give baseUrl to the Provider of/);
+    await instance.configure({ baseUrl: sandbox.url, apiKey: "sandbox-globex-ci" });
+    expect((await entry.create(evil)).properties).toMatchObject({ tenant: host });
+    expect(sandbox.allowDenyEntries("globex")).toHaveLength(1);
   });
 
   it("of an explicit instance is read as the SDKs send it, and told as it was written", async () => {

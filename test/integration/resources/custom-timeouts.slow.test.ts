@@ -15,8 +15,10 @@ it("what is in time is done, and told of no limit", async () => {
   await using tenant = await sandboxTenant();
   const resource = tenant.provider.resource("allowDenyEntry");
   const { inputs } = await resource.check(entry);
-  const { id, properties } = await resource.create(inputs, 60);
-  const changed = await resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, 60);
+  const { id, properties } = await resource.create(inputs, { seconds: 60 });
+  const changed = await resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, {
+    seconds: 60,
+  });
   await tenant.provider.nextRun();
   await tenant.provider.resource("allowDenyEntry").delete(id, changed, inputs, 60);
   expect(tenant.writes()).toHaveLength(3);
@@ -27,7 +29,7 @@ it("an update and a delete have limits of their own, a delete as the first call 
   const resource = tenant.provider.resource("allowDenyEntry");
   const { id, properties, inputs } = await resource.declare(entry);
   await expect(
-    resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, BRIEF),
+    resource.update(id, properties, { ...inputs, comment: "INC-8" }, inputs, { seconds: BRIEF }),
   ).rejects.toThrow(
     /customTimeouts\.update of this AllowDenyEntry were over when PATCH .* may have been done/,
   );
@@ -91,7 +93,7 @@ it("VIPs that go in one request with others have their own time, and nobody else
   ]);
   await brief.read("none", inputs);
   const made = other.create(others);
-  await expect(brief.create(inputs, BRIEF)).rejects.toThrow(
+  await expect(brief.create(inputs, { seconds: BRIEF })).rejects.toThrow(
     /customTimeouts\.create of this VipEmployee were over when POST .*, so it may have been done/,
   );
   expect(tenant.held()).toBe(1);

@@ -12,7 +12,7 @@ it("an entry that the service doesn't answer in time may be there, and is taken 
   const { inputs } = await resource.check(entry);
   // The first request of a process takes longer.
   await resource.read("none", inputs);
-  await expect(resource.create(inputs, BRIEF)).rejects.toThrow(
+  await expect(resource.create(inputs, { seconds: BRIEF })).rejects.toThrow(
     /^The time was up before the service had answered: the 1 s of customTimeouts\.create of this AllowDenyEntry were over when POST .*allow_deny_entries.* was under way, so it may have been done\. Nothing more is sent\. Running again is safe: .* \[ERR_CUSTOM_TIMEOUT\]$/,
   );
   tenant.letGo();
@@ -38,7 +38,7 @@ it("what was not sent in time is never sent; a reading that others share goes on
     brief.check(entry),
     other.check({ ...entry, value: "other.example" }),
   ]);
-  const ended = expect(brief.create(inputs, BRIEF)).rejects.toThrow(
+  const ended = expect(brief.create(inputs, { seconds: BRIEF })).rejects.toThrow(
     /before this was done: the 1 s of customTimeouts\.create .* nothing was sent to change it\./,
   );
   await expect.poll(() => tenant.held()).toBe(1);

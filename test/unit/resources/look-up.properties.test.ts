@@ -11,6 +11,7 @@ import type { Context, Lifecycle, ReadResult } from "../../../provider/resources
 import { vipEmployee } from "../../../provider/resources/lifecycle/vip-employee";
 import { vipList } from "../../../provider/resources/lifecycle/vip-list";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { LISTS } from "../../../provider/settings/assumptions";
 import { naturalKey } from "../../../provider/settings/entry-value";
 import { OwnDomains } from "../../../provider/settings/own-domains";
 import { canonicalComment } from "../../../provider/settings/text";
@@ -131,6 +132,35 @@ describe("lookUp, of any tenant", () => {
         }
         expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
         sandbox.clearRequests();
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("answers each id that a list of what is there has, and the list leaves out nothing else", async () => {
+    await fc.assert(
+      fc.asyncProperty(anyTenant, async (tenant) => {
+        held = tenant;
+        const context = process(tenant);
+        const entries = await allowDenyEntry.list({}, context);
+        const found = await Promise.all(entries.map(({ id }) => allowDenyEntry.lookUp(id, context)));
+        expect(found.map((one) => one?.id)).toEqual(entries.map(({ id }) => id));
+        const left = await Promise.all(
+          tenant.entries
+            .filter((row) => !found.some((one) => (one?.state.entryId ?? one?.id) === row.id))
+            .map(({ id }) => lookUp(allowDenyEntry, id, context)),
+        );
+        expect(left.filter((one) => one !== undefined)).toEqual([]);
+        expect(context.said).toHaveLength(left.length === 0 ? 0 : 1);
+        for (const list of LISTS) {
+          const own = await allowDenyEntry.list({ list }, context);
+          const rows = own.map(({ id }) => found.find((one) => one?.id === id)?.state.list);
+          expect(new Set(rows)).toEqual(new Set(own.length === 0 ? [] : [list]));
+        }
+        const vips = await vipEmployee.list({}, context);
+        const people = await Promise.all(vips.map(({ id }) => vipEmployee.lookUp(id, context)));
+        expect(people.map((one) => one?.id)).toEqual(vips.map(({ id }) => id));
+        expect(commandsIn(JSON.stringify([entries, vips, context.said]))).toEqual([]);
       }),
       { numRuns: 60 },
     );

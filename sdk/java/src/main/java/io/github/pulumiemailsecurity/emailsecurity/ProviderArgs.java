@@ -5,7 +5,6 @@ package io.github.pulumiemailsecurity.emailsecurity;
 
 import com.pulumi.core.Output;
 import com.pulumi.core.annotations.Import;
-import com.pulumi.exceptions.MissingRequiredPropertyException;
 import java.lang.Boolean;
 import java.lang.Integer;
 import java.lang.String;
@@ -38,30 +37,30 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
      * The tenant&#39;s API key. Kept as a secret: encrypted in state, and used for this tenant alone.
      * 
      */
-    @Import(name="apiKey", required=true)
-    private Output<String> apiKey;
+    @Import(name="apiKey")
+    private @Nullable Output<String> apiKey;
 
     /**
      * @return The tenant&#39;s API key. Kept as a secret: encrypted in state, and used for this tenant alone.
      * 
      */
-    public Output<String> apiKey() {
-        return this.apiKey;
+    public Optional<Output<String>> apiKey() {
+        return Optional.ofNullable(this.apiKey);
     }
 
     /**
      * The address of the settings service, such as `https://mail-security.example`.
      * 
      */
-    @Import(name="baseUrl", required=true)
-    private Output<String> baseUrl;
+    @Import(name="baseUrl")
+    private @Nullable Output<String> baseUrl;
 
     /**
      * @return The address of the settings service, such as `https://mail-security.example`.
      * 
      */
-    public Output<String> baseUrl() {
-        return this.baseUrl;
+    public Optional<Output<String>> baseUrl() {
+        return Optional.ofNullable(this.baseUrl);
     }
 
     /**
@@ -149,7 +148,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          * @return builder
          * 
          */
-        public Builder apiKey(Output<String> apiKey) {
+        public Builder apiKey(@Nullable Output<String> apiKey) {
             $.apiKey = apiKey;
             return this;
         }
@@ -170,7 +169,7 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
          * @return builder
          * 
          */
-        public Builder baseUrl(Output<String> baseUrl) {
+        public Builder baseUrl(@Nullable Output<String> baseUrl) {
             $.baseUrl = baseUrl;
             return this;
         }
@@ -238,12 +237,6 @@ public final class ProviderArgs extends com.pulumi.resources.ResourceArgs {
         }
 
         public ProviderArgs build() {
-            if ($.apiKey == null) {
-                throw new MissingRequiredPropertyException("ProviderArgs", "apiKey");
-            }
-            if ($.baseUrl == null) {
-                throw new MissingRequiredPropertyException("ProviderArgs", "baseUrl");
-            }
             return $;
         }
     }

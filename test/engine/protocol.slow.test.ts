@@ -1,0 +1,194 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { PULUMI_UNKNOWN } from "../../provider/settings/unknown";
+import { EngineProject } from "../support/engine-project";
+import { PLUGIN } from "../support/provider-process";
+
+/*
+ * What Pulumi's engine and its verbs make of the provider protocol beyond creating, changing and deleting: previews that know
+ * what follows from the arguments, the reasons of a change, messages at their resource, a plugin that a debugger has started,
+ * and `pulumi do`.
+ */
+
+const FRONTS = { dynamic: "pulumi-email-security", native: "pulumi-email-security/native" };
+
+/** An entry and a VIP of a front, and what rests on what they become. */
+function program(module: string, { comment, vips }: { comment: string; vips: readonly string[] }): string {
+  return `
+    import * as pulumi from "@pulumi/pulumi";
+    import { AllowDenyEntry, VipEmployee } from "${module}";
+    const entry = new AllowDenyEntry("entry", { list: "deny", value: "evil.example", comment: "${comment}" });
+    const at = pulumi.interpolate;
+    new AllowDenyEntry("kin", {
+      list: "deny", value: "worse.example", comment: at\`\${entry.entryType} \${entry.verdictScope} \${entry.tenant}\`,
+    });
+    new AllowDenyEntry("by-id", { list: "deny", value: "worst.example", comment: at\`see \${entry.entryId}\` });
+    for (const email of ${JSON.stringify(vips)}) new VipEmployee(email, { email, comment: "${comment}" });
+  `;
+}
+
+interface Step {
+  readonly op: string;
+  readonly diffReasons?: readonly string[];
+  readonly newState?: { readonly inputs: Record<string, unknown> };
+}
+
+/** The steps of a preview, by the names of their resources. */
+async function preview(project: EngineProject): Promise<Record<string, Step>> {
+  const printed = await project.succeed("preview", "--json");
+  const { steps } = JSON.parse(printed.slice(printed.indexOf("{"))) as {
+    steps: (Step & { readonly urn: string })[];
+  };
+  return Object.fromEntries(steps.map((step) => [step.urn.split("::").at(-1), step]));
+}
+
+/** What changes, and why; what stays as it is has no part in a preview's JSON. */
+function changed(steps: Record<string, Step>): Record<string, readonly string[] | undefined> {
+  const ours = Object.entries(steps).filter(([, { op }]) => op !== "same");
+  return Object.fromEntries(ours.map(([name, { diffReasons }]) => [name, diffReasons]));
+}
+
+async function projectOn(sandbox: Sandbox, text: string): Promise<EngineProject> {
+  return await EngineProject.create({
+    program: text,
+    plugin: true,
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+  });
+}
+
+/** What stands below a resource's name among the diagnostics of a run. */
+function saidAt(resource: string, output: string): string {
+  const lines = output.slice(output.indexOf("Diagnostics:")).split("\n");
+  return lines[lines.findIndex((line) => line.includes(`(${resource}):`)) + 1]?.trim() ?? "";
+}
+
+const LENA = "lena.hartmann@acme.example";
+
+it("a preview of the plugin knows what follows from the arguments, says why, and asks the service nothing", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await projectOn(sandbox, program(FRONTS.native, { comment: "INC-7", vips: [LENA] }));
+  const { host } = new URL(sandbox.url);
+
+  const first = await preview(project);
+  expect(first["kin"]?.newState?.inputs["comment"]).toBe(`domain global ${host}`);
+  expect(first["by-id"]?.newState?.inputs["comment"]).toBe(PULUMI_UNKNOWN);
+  expect(sandbox.requests).toEqual([]);
+
+  await project.up();
+  await project.write(program(FRONTS.native, { comment: "INC-8", vips: [LENA] }));
+  sandbox.clearRequests();
+  expect(changed(await preview(project))).toEqual({ entry: ["comment"], [LENA]: ["comment"] });
+  expect(sandbox.requests).toEqual([]);
+});
+
+it("a preview of dynamic resources says why too, and knows the id of an entry that it leaves alone", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const text = program(FRONTS.dynamic, { comment: "INC-7", vips: [LENA] });
+  await using project = await projectOn(sandbox, text);
+  await project.up();
+  await project.write(text.replace('email, comment: "INC-7"', 'email, comment: "INC-8"'));
+  expect(changed(await preview(project))).toEqual({ [LENA]: ["comment"] });
+});
+
+it("a plugin that was started by hand serves one run after the other, and tells each at its resource", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  const text = program(FRONTS.native, { comment: "INC-7", vips: [LENA] });
+  await using project = await projectOn(sandbox, text);
+  const plugin = spawn(process.execPath, [PLUGIN], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: {
+      PATH: process.env["PATH"],
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    },
+  });
+  try {
+    const lines = createInterface({ input: plugin.stdout });
+    const [port] = (await once(lines, "line")) as [string];
+    const printed: string[] = [];
+    lines.on("line", (line) => printed.push(line));
+    const attached = { PULUMI_DEBUG_PROVIDERS: `email-security:${port}` };
+    const up = ["up", "--yes", "--skip-preview"];
+    expect(await project.runWith(attached, ...up)).toMatchObject({ code: 0 });
+    await project.write(program(FRONTS.native, { comment: "INC-7", vips: [] }));
+    const { code, output } = await project.runWith(attached, ...up);
+    expect(code).toBe(0);
+    expect(saidAt(LENA, output)).toMatch(
+      /^lena\.hartmann@acme\.example is no VIP any more, and stays excluded/,
+    );
+    expect(printed).toEqual([]);
+
+    // It would be configured for the one tenant, and then for the other.
+    const other = `new Provider("other", { baseUrl: "${sandbox.url}", apiKey: "sandbox-globex-ci" })`;
+    await project.write(`
+      import { AllowDenyEntry, Provider } from "${FRONTS.native}";
+      new AllowDenyEntry("entry", { list: "deny", value: "evil.example" });
+      new AllowDenyEntry("theirs", { list: "deny", value: "evil.example" }, { provider: ${other} });
+    `);
+    const both = await project.runWith(attached, ...up);
+    expect(both.code).not.toBe(0);
+    expect(both.output).toMatch(/gives one process of the plugin to two providers.*\[ERR_CONFIGURATION\]/);
+    expect(sandbox.allowDenyEntries("globex")).toEqual([]);
+  } finally {
+    plugin.kill();
+  }
+});
+
+it("`pulumi do` needs no more than the environment", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await projectOn(sandbox, "");
+  const { host } = new URL(sandbox.url);
+  await project.succeed(
+    ...["plugin", "install", "resource", "email-security", "0.1.0", "--file", dirname(PLUGIN)],
+  );
+  const run = async (what: string, ...args: string[]) =>
+    await project.run("do", `email-security:index:${what}`, "--stateless", ...args);
+  const json = async (what: string, ...args: string[]): Promise<unknown> => {
+    const { code, output } = await run(what, ...args);
+    if (code !== 0) throw new Error(output);
+    return JSON.parse(output.slice(output.search(/^[[{]/m)));
+  };
+  await mkdir(join(project.folder, "inputs"));
+  await writeFile(join(project.folder, "inputs/deny.pp"), 'list = "deny"\n');
+  const deny = ["--input", "pcl", "--input-file", "inputs/deny.pp", "--output", "json"];
+
+  const known = {
+    list: "deny",
+    value: "evil.example",
+    entryType: "domain",
+    verdictScope: "global",
+    tenant: host,
+  };
+  const planned = await json("AllowDenyEntry", "create", ...deny, "--value", "evil.example", "--dry-run");
+  expect(planned).toMatchObject({ ...known, id: "[unknown]" });
+  expect(sandbox.requests).toEqual([]);
+  expect(await run("AllowDenyEntry", "create", ...deny, "--value", "evil.example", "--yes")).toMatchObject({
+    code: 0,
+  });
+  const [made] = sandbox.allowDenyEntries("acme");
+  expect(await json("AllowDenyEntry", "list", "--list", "deny")).toEqual([
+    { id: made?.id, name: "deny:evil.example" },
+  ]);
+  const patch = ["patch", "deny:evil.example", "--comment", "INC-8", "--yes"];
+  expect(await run("AllowDenyEntry", ...patch)).toMatchObject({ code: 0 });
+  expect(await json("AllowDenyEntry", "read", String(made?.id), "--output", "json")).toMatchObject({
+    ...known,
+    comment: "INC-8",
+  });
+  expect(await json("getAllowDenyEntries")).toMatchObject({ entries: [{ value: "evil.example" }] });
+  expect(await run("AllowDenyEntry", "delete", "deny:evil.example", "--yes")).toMatchObject({ code: 0 });
+  expect(sandbox.allowDenyEntries("acme")).toEqual([]);
+
+  // The key of the environment goes to no address that an argument names.
+  const elsewhere = await run("VipEmployee", "list", "--email-security:base-url", "https://other.example");
+  expect(elsewhere.output).toMatch(/Give apiKey to the Provider of `pulumi do`/);
+  // With a stack, by the same words.
+  const lena = ["create", "treasury", "--email", LENA, "--yes"];
+  expect(await project.run("do", "email-security:index:VipEmployee", ...lena)).toMatchObject({ code: 0 });
+  expect((await project.state()).resources).toMatchObject([{ id: LENA, outputs: { tenant: host } }]);
+});

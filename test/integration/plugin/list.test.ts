@@ -1,0 +1,132 @@
+import messages from "@pulumi/pulumi/proto/provider_pb.js";
+import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
+import { expect, it } from "vitest";
+import { PULUMI_UNKNOWN } from "../../../provider/settings/unknown";
+import type { Properties } from "../../support/provider-call";
+import type { ProviderProcess } from "../../support/provider-process";
+import { sharedTenant } from "../../support/sandbox-tenant";
+
+/*
+ * The one call of Pulumi's protocol that is answered by a stream: what is there of a resource type.
+ */
+
+const tenant = sharedTenant({ scenario: "acme" });
+
+interface Asked {
+  readonly query?: Properties;
+  readonly limit?: number;
+  readonly pageSize?: number;
+  readonly from?: string;
+}
+
+interface Page {
+  readonly ids: string[];
+  readonly names: string[];
+  readonly isComputed: boolean;
+  readonly next: string | undefined;
+}
+
+async function list({ client }: ProviderProcess, kind: string, asked: Asked = {}): Promise<Page> {
+  const { query = {}, limit = 0, pageSize = 0, from = "" } = asked;
+  const request = new messages.ListRequest();
+  request.setToken(`email-security:index:${kind}`);
+  request.setQuery(Struct.fromJavaScript(query as never));
+  request.setLimit(limit);
+  request.setPageSize(pageSize);
+  request.setContinuationToken(from);
+  const page = { ids: [] as string[], names: [] as string[], isComputed: false };
+  let next: string | undefined;
+  for await (const answer of client.list(request) as AsyncIterable<
+    InstanceType<typeof messages.ListResponse>
+  >) {
+    const result = answer.getResult();
+    if (result !== undefined) {
+      page.ids.push(result.getId());
+      page.names.push(result.getName());
+    }
+    if (answer.hasComputed()) page.isComputed = true;
+    next = answer.getContinuation()?.getContinuationToken() ?? next;
+  }
+  return { ...page, next };
+}
+
+it("yields every entry, of both lists or of one, by an id that an import takes", async () => {
+  const { provider, sandbox } = tenant();
+  const held = sandbox.allowDenyEntries("acme");
+  const all = await list(provider, "AllowDenyEntry");
+  expect(all.ids.toSorted()).toEqual(held.map(({ id }) => id).sort());
+  for (const name of ["allow", "deny"] as const) {
+    const { ids } = await list(provider, "AllowDenyEntry", { query: { list: name } });
+    expect(ids.toSorted()).toEqual(
+      held
+        .filter((one) => one.list === name)
+        .map(({ id }) => id)
+        .sort(),
+    );
+  }
+  const entry = provider.resource("allowDenyEntry");
+  const imported = await Promise.all([...all.ids, ...all.names].map(async (id) => await entry.read(id)));
+  expect(imported.map((one) => one?.id)).toEqual([...all.ids, ...all.ids]);
+});
+
+it("yields every VIP by the mailbox, and each whole list by its id", async () => {
+  const { provider, sandbox } = tenant();
+  const { ids } = await list(provider, "VipEmployee");
+  expect(ids.toSorted()).toEqual(
+    sandbox
+      .vips("acme")
+      .map(({ email }) => email)
+      // Some have none.
+      .filter((email) => email !== "")
+      .sort(),
+  );
+  const vip = provider.resource("vipEmployee");
+  const imported = await Promise.all(ids.map(async (id) => await vip.read(id)));
+  expect(imported.map((one) => one?.id)).toEqual(ids);
+  expect((await list(provider, "AllowDenyList")).ids).toEqual(["allow-deny-list"]);
+  expect((await list(provider, "VipList")).ids).toEqual(["vip-list"]);
+});
+
+it("yields as many as are asked for, in pages of the size that is asked for, with the limit of the first", async () => {
+  const { provider } = tenant();
+  const { ids } = await list(provider, "AllowDenyEntry");
+  expect(ids.length).toBeGreaterThan(6);
+  expect(await list(provider, "AllowDenyEntry", { limit: 5 })).toMatchObject({
+    ids: ids.slice(0, 5),
+    next: undefined,
+  });
+  const pages: string[][] = [];
+  let from: string | undefined = "";
+  while (from !== undefined) {
+    const page: Page = await list(provider, "AllowDenyEntry", { limit: 5, pageSize: 2, from });
+    pages.push(page.ids);
+    from = page.next;
+  }
+  expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4, 5)]);
+  const more: string[] = [];
+  for (from = ""; from !== undefined; ) {
+    const page: Page = await list(provider, "AllowDenyEntry", { pageSize: 3, from });
+    expect(page.ids.length).toBeLessThanOrEqual(3);
+    more.push(...page.ids);
+    from = page.next;
+  }
+  expect(more).toEqual(ids);
+  await expect(list(provider, "AllowDenyEntry", { from: "elsewhere" })).rejects.toThrow(
+    'There is no page "elsewhere"',
+  );
+});
+
+it("knows nothing of what is not known yet, and refuses what it has not", async () => {
+  const { provider, sandbox } = tenant();
+  sandbox.clearRequests();
+  const query = (properties: Properties) => list(provider, "AllowDenyEntry", { query: properties });
+  expect(await query({ list: PULUMI_UNKNOWN })).toMatchObject({ ids: [], isComputed: true });
+  await expect(query({ list: "block" })).rejects.toThrow(
+    /AllowDenyEntry can't be listed so: list must be "allow" or "deny", not "block".*\[ERR_INVALID_ARGUMENT\]/,
+  );
+  await expect(query({ lists: "deny" })).rejects.toThrow(/lists is not an argument; write list/);
+  await expect(list(provider, "Allowlist")).rejects.toThrow(
+    /There is no resource of type .*\[ERR_PROTOCOL\]/,
+  );
+  expect(sandbox.requests).toEqual([]);
+});

@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import type { HandlerName } from "../../../provider/resources/shell";
+import { PULUMI_UNKNOWN as UNKNOWN } from "../../../provider/settings/unknown";
+import type { Properties } from "../../support/provider-call";
+import { sharedTenant } from "../../support/sandbox-tenant";
+
+/*
+ * What the plugin answers to a create or an update of a preview: all that follows from the arguments and the state, as the run
+ * after it makes it, with no request.
+ */
+
+const tenant = sharedTenant();
+const LENA = "lena.hartmann@acme.example";
+const host = () => new URL(tenant().sandbox.url).host;
+const PREVIEW = { preview: true };
+
+interface Case {
+  readonly what: string;
+  readonly kind: HandlerName;
+  readonly inputs: Properties;
+  /** What a preview of making it can't know. */
+  readonly untold: readonly string[];
+  /** What it becomes, one update after the other. */
+  readonly updates: readonly Properties[];
+}
+
+const ENTRY = { list: "deny", value: "Evil.Example" };
+const ALL_OF_ENTRY = {
+  ...ENTRY,
+  verdictScope: "graymail",
+  comment: "INC-7",
+  adopt: true,
+  entryType: "domain",
+};
+const CASES: readonly Case[] = [
+  {
+    what: "an entry with what it needs",
+    kind: "allowDenyEntry",
+    inputs: ENTRY,
+    untold: ["entryId", "createdAt", "createdBy"],
+    updates: [
+      { ...ENTRY, comment: "INC-7" },
+      { ...ENTRY, list: "allow" },
+      { ...ENTRY, list: "allow", comment: "" },
+    ],
+  },
+  {
+    what: "an entry with all that it takes",
+    kind: "allowDenyEntry",
+    inputs: ALL_OF_ENTRY,
+    untold: ["entryId", "createdAt", "createdBy"],
+    updates: [
+      { ...ALL_OF_ENTRY, value: "evil.example", comment: " INC-7 ", acceptRisk: "until May" },
+      { ...ALL_OF_ENTRY, verdictScope: "global", acceptRisk: "until May" },
+      ALL_OF_ENTRY,
+    ],
+  },
+  {
+    what: "a VIP",
+    kind: "vipEmployee",
+    inputs: { email: LENA, comment: "Treasury" },
+    untold: ["source", "addedBy", "dateAdded", "fullName", "jobTitle", "department"],
+    updates: [
+      { email: LENA, comment: "Head of Treasury" },
+      { email: LENA, onDelete: "keep" },
+      { email: LENA },
+    ],
+  },
+  {
+    what: "a whole allow/deny list",
+    kind: "allowDenyList",
+    inputs: { entries: { "listed.example": "deny: INC-7", "partner.example": "allow" } },
+    untold: [],
+    updates: [{ entries: { "listed.example": "deny: INC-8" }, mode: "exclusive", ignore: ["*.test"] }],
+  },
+  {
+    what: "a whole VIP list",
+    kind: "vipList",
+    inputs: { members: { "diego.santos@acme.example": "CFO" }, onDelete: "keep" },
+    untold: [],
+    updates: [{ members: { "diego.santos@acme.example": "", "yuki.sato@acme.example": "" } }],
+  },
+];
+
+describe.each(CASES)("$what", ({ kind, inputs, untold, updates }) => {
+  it("is foreseen as it comes to be, without a request", async () => {
+    const { provider, sandbox } = tenant();
+    const resource = provider.resource(kind);
+    sandbox.clearRequests();
+    const foreseen = await resource.create(inputs, PREVIEW);
+    expect(foreseen.id).toBe("");
+    expect(sandbox.requests).toEqual([]);
+    const made = await resource.create(inputs);
+    const { people: _fingerprint, ...told } = made.properties;
+    const unknown = Object.fromEntries(untold.map((name) => [name, UNKNOWN]));
+    expect(foreseen.properties).toEqual({ ...(untold.length === 0 ? told : known(told)), ...unknown });
+    expect(foreseen.properties["tenant"]).toBe(host());
+
+    let { properties } = made;
+    let before = inputs;
+    for (const change of updates) {
+      sandbox.clearRequests();
+      const next = await resource.update(made.id, properties, change, before, PREVIEW);
+      expect(sandbox.requests).toEqual([]);
+      properties = await resource.update(made.id, properties, change, before);
+      expect(next).toEqual(properties);
+      before = change;
+    }
+  });
+
+  /** What a program says, and what follows from it. */
+  function known(properties: Properties): Properties {
+    return Object.fromEntries(Object.entries(properties).filter(([name]) => !untold.includes(name)));
+  }
+});
+
+it("what rests on an argument that is not known yet is not known, and the rest is", async () => {
+  const { provider, sandbox } = tenant();
+  sandbox.clearRequests();
+  const { properties: entry } = await provider
+    .resource("allowDenyEntry")
+    .create({ list: UNKNOWN, value: UNKNOWN, comment: "INC-7" }, PREVIEW);
+  const rest = { comment: "INC-7", verdictScope: "global", tenant: host() };
+  expect(entry).toMatchObject({ ...rest, list: UNKNOWN, value: UNKNOWN, entryType: UNKNOWN });
+  const list = provider.resource("allowDenyList");
+  const entries = { "evil.example": UNKNOWN };
+  expect((await list.create({ entries }, PREVIEW)).properties).toEqual({ entries, tenant: host() });
+  expect((await list.create({ entries: UNKNOWN }, PREVIEW)).properties).toEqual({
+    entries: UNKNOWN,
+    tenant: host(),
+  });
+  expect(sandbox.requests).toEqual([]);
+});
+
+it("the first comment on a VIP by automatic detection leaves unknown who will have added it", async () => {
+  const { provider } = tenant();
+  const state = { email: LENA, source: "auto", dateAdded: "2025-01-13", fullName: "Lena Hartmann" };
+  const inputs = { email: LENA, comment: "Treasury" };
+  const next = await provider.resource("vipEmployee").update(LENA, state, inputs, { email: LENA }, PREVIEW);
+  const untold = { source: UNKNOWN, addedBy: UNKNOWN, dateAdded: UNKNOWN };
+  expect(next).toEqual({ ...inputs, ...untold, fullName: "Lena Hartmann", tenant: host() });
+});

@@ -1,0 +1,98 @@
+import plugin from "@pulumi/pulumi/proto/provider_pb.js";
+import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
+import { expect, it } from "vitest";
+import { call, InitFailed, type Properties, plain } from "../../support/provider-call";
+import { sharedTenant } from "../../support/sandbox-tenant";
+
+/*
+ * What Pulumi wraps on its way to a provider: secrets, which come back as such under the same names, and resources.
+ */
+
+const tenant = sharedTenant();
+const SIGNATURE = "4dabf18193072939515e22adb298388d";
+const secret = (value: unknown) => ({ [SIGNATURE]: "1b47061264138c4ac30d75fd1eb44270", value });
+const resource = (id: string) => ({ [SIGNATURE]: "5cf8f73096256a8f31e491e813e4eb8e", urn: "urn:x", id });
+
+it("is told in the handshake, and again where the configuration is taken", async () => {
+  const { client } = tenant().provider;
+  const shake = await call<InstanceType<typeof plugin.ProviderHandshakeResponse>>((done) =>
+    client.handshake(new plugin.ProviderHandshakeRequest(), done),
+  );
+  expect(shake.toObject()).toMatchObject({
+    ...{ acceptSecrets: true, acceptResources: true },
+    ...{ acceptOutputs: false, supportsAutonamingConfiguration: false },
+  });
+  const request = new plugin.ConfigureRequest();
+  request.setUrn("urn:pulumi:dev::settings::pulumi:providers:email-security::default");
+  const configured = await call<InstanceType<typeof plugin.ConfigureResponse>>((done) =>
+    client.configure(request, done),
+  );
+  expect(configured.toObject()).toEqual({
+    ...{ acceptsecrets: true, acceptresources: true, acceptoutputs: false },
+    ...{ supportspreview: true, supportsAutonamingConfiguration: false },
+  });
+});
+
+it("a secret argument is a secret output and input, of a preview, a create, an update and a refresh", async () => {
+  const { provider, sandbox } = tenant();
+  const entry = provider.resource("allowDenyEntry");
+  const args = { list: "deny", value: "evil.example", comment: secret("hush") };
+  const { inputs } = await entry.check(args);
+  expect(inputs).toEqual(args);
+  expect((await entry.create(inputs, { preview: true })).properties).toMatchObject(args);
+  const { id, properties } = await entry.create(inputs);
+  expect(properties).toMatchObject({ ...args, entryType: "domain" });
+  expect(sandbox.allowDenyEntries("acme")).toMatchObject([{ comment: "hush" }]);
+  expect(await entry.diffDetails(id, properties, inputs)).toBeUndefined();
+  const next = { ...args, comment: secret("hush, hush") };
+  const updated = await entry.update(id, properties, next, inputs);
+  expect(updated).toMatchObject(next);
+  expect(await entry.read(id, updated, next)).toMatchObject({ inputs: next, properties: next });
+  await entry.delete(id, updated, next);
+});
+
+it("a secret in a list stays one, whatever form its key was written in, and where the list was made in part", async () => {
+  const { provider } = tenant();
+  const list = provider.resource("allowDenyList");
+  const check = async (entries: unknown) => (await list.check({ entries })).inputs["entries"];
+  expect(await check({ "evil.example": secret("deny: hush"), "a.example": "deny" })).toEqual({
+    "evil.example": secret("deny: hush"),
+    "a.example": "deny",
+  });
+  // Its name is another by then.
+  expect(await check({ "Evil.Example": secret("deny: hush") })).toEqual(
+    secret({ "evil.example": "deny: hush" }),
+  );
+  expect(await check(secret({ "evil.example": "deny" }))).toEqual(secret({ "evil.example": "deny" }));
+
+  // Nobody of that name is in the organization.
+  const members = { "yuki.sato@acme.example": secret("hush"), "nobody@elsewhere.example": "" };
+  const failure = await provider
+    .resource("vipList")
+    .create({ members })
+    .catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(InitFailed);
+  expect((failure as InitFailed).properties["members"]).toEqual({ "yuki.sato@acme.example": secret("hush") });
+});
+
+it("a resource is its id, and what a function read by a secret is secret", async () => {
+  const { provider } = tenant();
+  const { inputs, failures } = await provider
+    .resource("allowDenyEntry")
+    .check({ list: "deny", value: "worse.example", comment: resource("see-7") });
+  expect({ inputs, failures }).toEqual({
+    inputs: { list: "deny", value: "worse.example", comment: "see-7" },
+    failures: {},
+  });
+  const request = new plugin.InvokeRequest();
+  request.setTok("email-security:index:getAllowDenyEntries");
+  const read = async (args: Properties) => {
+    request.setArgs(Struct.fromJavaScript(args as never));
+    const answer = await call<InstanceType<typeof plugin.InvokeResponse>>((done) =>
+      provider.client.invoke(request, done),
+    );
+    return plain(answer.getReturn());
+  };
+  expect(await read({ list: "allow" })).toEqual({ entries: [] });
+  expect(await read({ list: secret("allow") })).toEqual({ entries: secret([]) });
+});
