@@ -5,10 +5,12 @@ import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
 import { ConfigurationError } from "../client";
 import { formatVersion } from "../engine/version";
 import { MINIMUM_VERSION } from "../engine/way";
+import { TENANT_SETTINGS_TYPE } from "../gitops/tenant-settings-type";
 import { type Front, frontOf, type Properties } from "../resources/front";
 import { definitions } from "../resources/functions/definitions";
 import { refuseUnheardIgnores } from "../resources/ignored-changes";
 import { NAMESPACE } from "../resources/known-names";
+import { PartialFailure } from "../resources/lifecycle/lifecycle";
 import { nativeType, RESOURCE_KINDS, resourceKind } from "../resources/resource-type";
 import { ProviderSession } from "../resources/session";
 import type { ArgumentFailure } from "../settings/arguments";
@@ -17,7 +19,7 @@ import { isReadablePath } from "../settings/property-path";
 import { quote } from "../settings/text";
 import { EngineLog } from "./engine-log";
 import { checkConfiguration, configurationOf, movesTenant } from "./provider-configuration";
-import { isOfDynamicResource, propertiesOf, structOf } from "./wire";
+import { isOfDynamicResource, keepingSecrets, openPropertiesOf, propertiesOf, structOf } from "./wire";
 
 /** Put in by the build. */
 declare const PLUGIN_VERSION: string;
@@ -42,6 +44,8 @@ export class ProviderService {
   readonly #log: EngineLog;
   readonly #session: ProviderSession;
   readonly #fronts: ReadonlyMap<string, Front>;
+  /** The provider instance that this process is, as the engine refers to it. */
+  #instance = "";
 
   /** @param engine where the engine is to be reached. */
   constructor(engine: string | undefined) {
@@ -84,18 +88,21 @@ export class ProviderService {
   configure(request: Request<"ConfigureRequest">): unknown {
     refuseOldEngine(request);
     this.#session.configure(configurationOf(propertiesOf(request.getArgs()), nameOf(request)));
-    // Secrets come in clear, and the engine itself keeps them secret where they go into state.
-    return new messages.ConfigureResponse();
+    this.#instance = `${request.getUrn()}::${request.getId()}`;
+    const answer = new messages.ConfigureResponse();
+    // Without it, the engine has nothing constructed.
+    answer.setAcceptsecrets(true);
+    return answer;
   }
 
   check(request: Request<"CheckRequest">): unknown {
     const named = { id: request.getUrn(), name: nameOf(request) };
     const { inputs, failures } = this.#frontOf(request).check(
-      propertiesOf(request.getNews()),
-      propertiesOf(request.getOlds()),
+      openPropertiesOf(request.getNews()),
+      openPropertiesOf(request.getOlds()),
       named,
     );
-    return checked(inputs, failures);
+    return checked(keepingSecrets(inputs, request.getNews()), failures);
   }
 
   diff(request: Request<"DiffRequest">): unknown {
@@ -103,8 +110,8 @@ export class ProviderService {
     if (kind !== undefined) refuseUnheardIgnores(kind, request.getIgnorechangesList());
     const changes = this.#frontOf(request).diff(
       request.getId(),
-      propertiesOf(request.getOlds()),
-      propertiesOf(request.getNews()),
+      openPropertiesOf(request.getOlds()),
+      openPropertiesOf(request.getNews()),
     );
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const answer = new messages.DiffResponse();
@@ -126,41 +133,46 @@ export class ProviderService {
   }
 
   async create(request: Request<"CreateRequest">): Promise<unknown> {
-    const { id, outputs } = await this.#frontOf(request).create(propertiesOf(request.getProperties()));
+    const given = request.getProperties();
+    const work = this.#frontOf(request).create(openPropertiesOf(given));
+    const { id, outputs } = await keepingSecretsOfParts(work, given);
     const answer = new messages.CreateResponse();
     answer.setId(id);
-    answer.setProperties(structOf(withEntryId(id, request, outputs)));
+    answer.setProperties(structOf(keepingSecrets(withEntryId(id, request, outputs), given)));
     return answer;
   }
 
   async read(request: Request<"ReadRequest">): Promise<unknown> {
     const front = this.#frontOf(request);
-    const outputs = propertiesOf(request.getProperties());
+    const outputs = openPropertiesOf(request.getProperties());
     const isImport = Object.keys(outputs).length === 0;
     const found = isImport ? await front.lookUp(request.getId()) : await front.read(request.getId(), outputs);
     const answer = new messages.ReadResponse();
     // An id left out tells the engine that the resource is gone.
     if (found === undefined) return answer;
     answer.setId(found.id);
-    answer.setProperties(structOf(withEntryId(found.id, request, found.outputs)));
+    const read = withEntryId(found.id, request, found.outputs);
+    answer.setProperties(structOf(keepingSecrets(read, request.getProperties())));
     if (found.inputs === undefined) answer.setInputs(request.getInputs());
-    else answer.setInputs(structOf(found.inputs));
+    else answer.setInputs(structOf(keepingSecrets(found.inputs, request.getInputs())));
     return answer;
   }
 
   async update(request: Request<"UpdateRequest">): Promise<unknown> {
-    const outputs = await this.#frontOf(request).update(
+    const given = request.getNews();
+    const work = this.#frontOf(request).update(
       request.getId(),
-      propertiesOf(request.getOlds()),
-      propertiesOf(request.getNews()),
+      openPropertiesOf(request.getOlds()),
+      openPropertiesOf(given),
     );
+    const outputs = await keepingSecretsOfParts(work, given);
     const answer = new messages.UpdateResponse();
-    answer.setProperties(structOf(withEntryId(request.getId(), request, outputs)));
+    answer.setProperties(structOf(keepingSecrets(withEntryId(request.getId(), request, outputs), given)));
     return answer;
   }
 
   async delete(request: Request<"DeleteRequest">): Promise<unknown> {
-    await this.#frontOf(request).delete(request.getId(), propertiesOf(request.getProperties()));
+    await this.#frontOf(request).delete(request.getId(), openPropertiesOf(request.getProperties()));
     return new Empty();
   }
 
@@ -168,10 +180,27 @@ export class ProviderService {
     const token = request.getTok();
     const definition = FUNCTIONS.get(token);
     if (definition === undefined) throw new ProtocolError(`There is no function ${quote(token)}.`);
-    const result = await definition.read(this.#session.client(), propertiesOf(request.getArgs()));
+    const result = await definition.read(this.#session.client(), openPropertiesOf(request.getArgs()));
     const answer = new messages.InvokeResponse();
     answer.setReturn(structOf(result as Properties));
     return answer;
+  }
+
+  async construct(request: Request<"ConstructRequest">): Promise<unknown> {
+    const type = request.getType();
+    if (type !== TENANT_SETTINGS_TYPE) {
+      throw new ProtocolError(`There is no component ${quote(type)}; there is ${TENANT_SETTINGS_TYPE}.`);
+    }
+    // Few programs have it, and reading files takes long to load.
+    const { constructTenantSettings } = await import("./tenant-settings.js");
+    return await constructTenantSettings(request, {
+      instance: this.#instance,
+      found: ({ ownDomains, warnings, expired }) => {
+        this.#session.sameTenant.isOf(ownDomains);
+        for (const warning of warnings) this.#log.warn(warning);
+        if (expired !== undefined) this.#log.say(expired);
+      },
+    });
   }
 
   /** The run is to end: nothing more is sent to the service. */
@@ -219,6 +248,20 @@ function checked(inputs: Parameters<typeof structOf>[0], failures: readonly Argu
     }),
   );
   return answer;
+}
+
+/** What was done in part has the secrets of what was to be done. */
+async function keepingSecretsOfParts<T>(
+  work: Promise<T>,
+  given: Parameters<typeof keepingSecrets>[1],
+): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof PartialFailure)) throw error;
+    const { id, state, cause, reasons } = error;
+    throw new PartialFailure(id, keepingSecrets(state as Properties, given), cause, [...reasons]);
+  }
 }
 
 /** The core keeps an entry's id only where it is not the resource's own; programs read it in any case. */

@@ -22,6 +22,7 @@ const CALLS = [
   "check",
   "checkConfig",
   "configure",
+  "construct",
   "create",
   "delete",
   "diff",

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { tenantSettingsArguments } from "../../gitops/declared-lists";
 import { definitions } from "../../resources/functions/definitions";
 import type { FunctionDefinition } from "../../resources/functions/function-definition";
 import { allowDenyEntryArguments, vipEmployeeArguments } from "../../settings/arguments";
@@ -27,6 +28,8 @@ export interface Manifest {
 interface ResourceSpec extends ObjectSpec {
   readonly inputProperties: Readonly<Record<string, PropertySpec>>;
   readonly requiredInputs: readonly string[];
+  /** Whether it is made of other resources, and holds nothing itself. */
+  readonly isComponent?: true;
 }
 
 /** A function: what it takes, if anything, and what it answers. */
@@ -76,6 +79,7 @@ export function packageSchema(
       replacedBy: ["value", "entryType"],
     }),
     [`${MODULE}:AllowDenyList`]: resource("AllowDenyList", ENTRIES),
+    [`${MODULE}:TenantSettings`]: component("TenantSettings", tenantSettingsArguments),
     [`${MODULE}:VipEmployee`]: resource("VipEmployee", {
       schema: vipEmployeeArguments,
       replacedBy: ["email"],
@@ -134,11 +138,8 @@ export function packageSchema(
       content === undefined ? schema : without(schema, content),
       "arguments",
     );
-    const { text } = wordsOf(words, name);
-    const example = examples[name];
     return {
-      // A new resource has none until `npm run sdks` has made one of its schema.
-      description: example === undefined ? text : `${text}\n\n${example}`,
+      description: withExample(name),
       ...outputs(words, name),
       inputProperties: sayingWhatReplaces(
         described(
@@ -149,6 +150,25 @@ export function packageSchema(
         replacedBy,
       ),
       requiredInputs: content === undefined ? required : [content, ...required],
+    };
+  }
+
+  function withExample(name: string): string {
+    const { text } = wordsOf(words, name);
+    const example = examples[name];
+    // A new resource has none until `npm run sdks` has made one of its schema.
+    return example === undefined ? text : `${text}\n\n${example}`;
+  }
+
+  /** A component by its class and the schema of its arguments. */
+  function component(name: string, schema: z.ZodObject): ResourceSpec {
+    const { properties, required = [] } = types.propertiesOf(schema, "arguments");
+    return {
+      isComponent: true,
+      description: withExample(name),
+      properties: {},
+      inputProperties: described(words, `${name}Args`, properties),
+      requiredInputs: required,
     };
   }
 
