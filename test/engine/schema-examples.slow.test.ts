@@ -40,7 +40,7 @@ it("are there for every resource, in every language", () => {
   for (const { programs } of RESOURCES) {
     expect(Object.keys(programs)).toEqual(["typescript", "python", "go", "csharp", "java", "yaml"]);
   }
-  expect(RESOURCES).toHaveLength(4);
+  expect(RESOURCES).toHaveLength(5);
 });
 
 it("compile in TypeScript", async () => {
