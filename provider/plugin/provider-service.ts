@@ -46,6 +46,9 @@ export class ProviderService {
   readonly #fronts: ReadonlyMap<string, Front>;
   /** The provider instance that this process is, as the engine refers to it. */
   #instance = "";
+  /** The components that are being constructed, and what tells them that the run ends. */
+  readonly #constructs = new Set<Promise<unknown>>();
+  #ending = Promise.withResolvers<void>();
 
   /** @param engine where the engine is to be reached. */
   constructor(engine: string | undefined) {
@@ -95,13 +98,14 @@ export class ProviderService {
     return answer;
   }
 
-  check(request: Request<"CheckRequest">): unknown {
+  async check(request: Request<"CheckRequest">): Promise<unknown> {
     const named = { id: request.getUrn(), name: nameOf(request) };
     const { inputs, failures } = this.#frontOf(request).check(
       openPropertiesOf(request.getNews()),
       openPropertiesOf(request.getOlds()),
       named,
     );
+    if (failures.length > 0) await this.endConstructs();
     return checked(keepingSecrets(inputs, request.getNews()), failures);
   }
 
@@ -193,14 +197,33 @@ export class ProviderService {
     }
     // Few programs have it, and reading files takes long to load.
     const { constructTenantSettings } = await import("./tenant-settings.js");
-    return await constructTenantSettings(request, {
+    const construct = constructTenantSettings(request, {
       instance: this.#instance,
+      ending: this.#ending.promise,
       found: ({ ownDomains, warnings, expired }) => {
         this.#session.sameTenant.isOf(ownDomains);
         for (const warning of warnings) this.#log.warn(warning);
         if (expired !== undefined) this.#log.say(expired);
       },
     });
+    this.#constructs.add(construct);
+    try {
+      return await construct;
+    } finally {
+      this.#constructs.delete(construct);
+    }
+  }
+
+  /**
+   * Has components answered that still wait for their resources, before the engine is told of a resource that failed: it ends the
+   * run without a word to them, and tells of each as of another failure.
+   */
+  async endConstructs(): Promise<void> {
+    if (this.#constructs.size === 0) return;
+    this.#ending.resolve();
+    this.#ending = Promise.withResolvers();
+    await Promise.allSettled(this.#constructs);
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** The run is to end: nothing more is sent to the service. */

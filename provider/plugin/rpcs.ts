@@ -47,6 +47,7 @@ function rpc(
     try {
       answer(null, await called(await service, name, request));
     } catch (error) {
+      if (name !== "construct") await (await service).endConstructs();
       answer(failureOf(error));
     }
   };

@@ -1,4 +1,4 @@
-import { credentials, type ServiceError, status } from "@grpc/grpc-js";
+import { credentials, type ServiceError } from "@grpc/grpc-js";
 import aliases from "@pulumi/pulumi/proto/alias_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { ResourceMonitorClient } from "@pulumi/pulumi/proto/resource_grpc_pb.js";
@@ -13,6 +13,8 @@ import { openPropertiesOf, structOf } from "./wire";
 interface OwnProcess {
   /** The provider instance that the process is, as the engine refers to it; the lists are of its tenant. */
   readonly instance: string;
+  /** Done when a resource failed, so that the run ends. */
+  readonly ending: Promise<void>;
   /** Told what the files declare, before it is registered. */
   readonly found: (lists: DeclaredLists) => void;
 }
@@ -30,7 +32,7 @@ type Registration = InstanceType<typeof monitor.RegisterResourceRequest>;
  */
 export async function constructTenantSettings(
   request: ConstructRequest,
-  { instance, found }: OwnProcess,
+  { instance, ending, found }: OwnProcess,
 ): Promise<unknown> {
   const given = openPropertiesOf(request.getInputs());
   // The engine has started this process in the program's folder.
@@ -42,22 +44,21 @@ export async function constructTenantSettings(
     "grpc.max_receive_message_length": MAX_BYTES,
     "grpc.max_send_message_length": MAX_BYTES,
   });
+  const component = registered(engine, componentOf(request));
+  const complete = component
+    .then(async (urn) => {
+      const registrations = listsOf(request, urn, instance, lists);
+      await Promise.all(registrations.map((list) => registered(engine, list)));
+      const outputs = new monitor.RegisterResourceOutputsRequest();
+      outputs.setUrn(urn);
+      outputs.setOutputs(new Struct());
+      await asked((done) => engine.registerResourceOutputs(outputs, done));
+    })
+    .finally(() => engine.close());
+  await Promise.race([complete, ending]);
   const answer = new provider.ConstructResponse();
+  answer.setUrn(await component);
   answer.setState(new Struct());
-  try {
-    const urn = await registered(engine, componentOf(request));
-    answer.setUrn(urn);
-    await Promise.all(listsOf(request, urn, instance, lists).map((list) => registered(engine, list)));
-    const outputs = new monitor.RegisterResourceOutputsRequest();
-    outputs.setUrn(urn);
-    outputs.setOutputs(new Struct());
-    await asked((done) => engine.registerResourceOutputs(outputs, done));
-  } catch (error) {
-    // The engine ends the run, and tells by itself what for.
-    if ((error as Partial<ServiceError>).code !== status.UNAVAILABLE) throw error;
-  } finally {
-    engine.close();
-  }
   return answer;
 }
 

@@ -21,8 +21,15 @@ ${PLUGIN_LINES}resources:
 `;
 
 let sandbox: Sandbox;
+let isRefusing = false;
 beforeEach(async () => {
-  sandbox = await startSandbox({ scenario: "empty" });
+  sandbox = await startSandbox({
+    scenario: "empty",
+    intercept: ({ body }) =>
+      isRefusing && (body as { value?: string } | undefined)?.value === "partner.example"
+        ? { status: 400, body: { error: "no" } }
+        : undefined,
+  });
 });
 afterEach(async () => {
   await sandbox.close();
@@ -60,6 +67,15 @@ it.skipIf(missing)(
     expect(mistaken.code).not.toBe(0);
     await project.writeFile("settings/acme.yaml", SETTINGS);
     expect((await project.runWith(keyless, "preview")).output).toContain("+ 4 to create");
+
+    // What the service refuses is told where it is, and of nothing else.
+    isRefusing = true;
+    const refused = await project.run("up", "--yes", "--skip-preview");
+    expect(refused.output).toContain("partner.example: POST /api/v1/settings/allow_deny_entries");
+    expect(refused.output).not.toContain("has a problem");
+    isRefusing = false;
+    expect((await project.run("destroy", "--yes", "--skip-preview")).code).toBe(0);
+    sandbox.clearRequests();
 
     // What was reviewed is done.
     await cli("plan", ...args, "--no-evidence", "--json", "plan.json");
