@@ -13,7 +13,7 @@ import type { ArgumentFailure } from "../settings/arguments";
 import { meantOrKnown } from "../settings/nearest-name";
 import { quote } from "../settings/text";
 import { UNKNOWN } from "../settings/unknown";
-import { asSecret, unwrapped } from "./wire";
+import { asSecret } from "./wire";
 
 /*
  * The configuration of one provider instance, as the engine hands it over. The default one has what the stack's configuration
@@ -89,8 +89,7 @@ export function configurationOf(args: Properties, name: string): ConfigSource {
 }
 
 /** An argument as a configuration holds it; undefined where it is not given, or not known yet. */
-function textOf(argument: unknown): string | undefined {
-  const value = unwrapped(argument);
+function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null || value === UNKNOWN) return undefined;
   if (typeof value !== "string") return JSON.stringify(value);
   // What is no text by the schema comes as JSON from the SDKs, and so does a text that somebody wrote in its place.
@@ -127,6 +126,5 @@ function failuresOf(config: ConfigSource): ArgumentFailure[] {
 }
 
 function hostOf({ baseUrl }: Properties): string | undefined {
-  const address = unwrapped(baseUrl);
-  return typeof address === "string" ? URL.parse(address)?.host : undefined;
+  return typeof baseUrl === "string" ? URL.parse(baseUrl)?.host : undefined;
 }

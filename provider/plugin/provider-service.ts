@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import messages from "@pulumi/pulumi/proto/provider_pb.js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
+import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { ConfigurationError } from "../client";
 import { formatVersion } from "../engine/version";
 import { MINIMUM_VERSION } from "../engine/way";
@@ -10,16 +11,15 @@ import { type Front, frontOf, type Properties } from "../resources/front";
 import { definitions } from "../resources/functions/definitions";
 import { refuseUnheardIgnores } from "../resources/ignored-changes";
 import { NAMESPACE } from "../resources/known-names";
-import { PartialFailure } from "../resources/lifecycle/lifecycle";
 import { nativeType, RESOURCE_KINDS, resourceKind } from "../resources/resource-type";
 import { ProviderSession } from "../resources/session";
 import type { ArgumentFailure } from "../settings/arguments";
-import { EmailSecurityError } from "../settings/email-security-error";
 import { isReadablePath } from "../settings/property-path";
 import { quote } from "../settings/text";
 import { EngineLog } from "./engine-log";
+import { ProtocolError } from "./protocol-error";
 import { checkConfiguration, configurationOf, movesTenant } from "./provider-configuration";
-import { isOfDynamicResource, keepingSecrets, openPropertiesOf, propertiesOf, structOf } from "./wire";
+import { isOfDynamicResource, propertiesOf, structOf } from "./wire";
 
 /** Put in by the build. */
 declare const PLUGIN_VERSION: string;
@@ -45,7 +45,7 @@ export class ProviderService {
   readonly #session: ProviderSession;
   readonly #fronts: ReadonlyMap<string, Front>;
   /** The provider instance that this process is, as the engine refers to it. */
-  #instance = "";
+  #reference = "";
   /** The components that are being constructed, and what tells them that the run ends. */
   readonly #constructs = new Set<Promise<unknown>>();
   #ending = Promise.withResolvers<void>();
@@ -75,7 +75,7 @@ export class ProviderService {
 
   checkConfig(request: Request<"CheckRequest">): unknown {
     const { inputs, failures } = checkConfiguration(propertiesOf(request.getNews()), nameOf(request));
-    return checked(inputs, failures);
+    return checked(inputs, failures, request.getNews());
   }
 
   diffConfig(request: Request<"DiffRequest">): unknown {
@@ -91,7 +91,7 @@ export class ProviderService {
   configure(request: Request<"ConfigureRequest">): unknown {
     refuseOldEngine(request);
     this.#session.configure(configurationOf(propertiesOf(request.getArgs()), nameOf(request)));
-    this.#instance = `${request.getUrn()}::${request.getId()}`;
+    this.#reference = `${request.getUrn()}::${request.getId()}`;
     const answer = new messages.ConfigureResponse();
     // Without it, the engine has nothing constructed.
     answer.setAcceptsecrets(true);
@@ -101,12 +101,12 @@ export class ProviderService {
   async check(request: Request<"CheckRequest">): Promise<unknown> {
     const named = { id: request.getUrn(), name: nameOf(request) };
     const { inputs, failures } = this.#frontOf(request).check(
-      openPropertiesOf(request.getNews()),
-      openPropertiesOf(request.getOlds()),
+      propertiesOf(request.getNews()),
+      propertiesOf(request.getOlds()),
       named,
     );
     if (failures.length > 0) await this.endConstructs();
-    return checked(keepingSecrets(inputs, request.getNews()), failures);
+    return checked(inputs, failures, request.getNews());
   }
 
   diff(request: Request<"DiffRequest">): unknown {
@@ -114,8 +114,8 @@ export class ProviderService {
     if (kind !== undefined) refuseUnheardIgnores(kind, request.getIgnorechangesList());
     const changes = this.#frontOf(request).diff(
       request.getId(),
-      openPropertiesOf(request.getOlds()),
-      openPropertiesOf(request.getNews()),
+      propertiesOf(request.getOlds()),
+      propertiesOf(request.getNews()),
     );
     const { DIFF_NONE, DIFF_SOME } = messages.DiffResponse.DiffChanges;
     const answer = new messages.DiffResponse();
@@ -137,46 +137,41 @@ export class ProviderService {
   }
 
   async create(request: Request<"CreateRequest">): Promise<unknown> {
-    const given = request.getProperties();
-    const work = this.#frontOf(request).create(openPropertiesOf(given));
-    const { id, outputs } = await keepingSecretsOfParts(work, given);
+    const { id, outputs } = await this.#frontOf(request).create(propertiesOf(request.getProperties()));
     const answer = new messages.CreateResponse();
     answer.setId(id);
-    answer.setProperties(structOf(keepingSecrets(withEntryId(id, request, outputs), given)));
+    answer.setProperties(structOf(withEntryId(id, request, outputs), request.getProperties()));
     return answer;
   }
 
   async read(request: Request<"ReadRequest">): Promise<unknown> {
     const front = this.#frontOf(request);
-    const outputs = openPropertiesOf(request.getProperties());
+    const outputs = propertiesOf(request.getProperties());
     const isImport = Object.keys(outputs).length === 0;
     const found = isImport ? await front.lookUp(request.getId()) : await front.read(request.getId(), outputs);
     const answer = new messages.ReadResponse();
     // An id left out tells the engine that the resource is gone.
     if (found === undefined) return answer;
     answer.setId(found.id);
-    const read = withEntryId(found.id, request, found.outputs);
-    answer.setProperties(structOf(keepingSecrets(read, request.getProperties())));
+    answer.setProperties(structOf(withEntryId(found.id, request, found.outputs), request.getProperties()));
     if (found.inputs === undefined) answer.setInputs(request.getInputs());
-    else answer.setInputs(structOf(keepingSecrets(found.inputs, request.getInputs())));
+    else answer.setInputs(structOf(found.inputs, request.getInputs()));
     return answer;
   }
 
   async update(request: Request<"UpdateRequest">): Promise<unknown> {
-    const given = request.getNews();
-    const work = this.#frontOf(request).update(
+    const outputs = await this.#frontOf(request).update(
       request.getId(),
-      openPropertiesOf(request.getOlds()),
-      openPropertiesOf(given),
+      propertiesOf(request.getOlds()),
+      propertiesOf(request.getNews()),
     );
-    const outputs = await keepingSecretsOfParts(work, given);
     const answer = new messages.UpdateResponse();
-    answer.setProperties(structOf(keepingSecrets(withEntryId(request.getId(), request, outputs), given)));
+    answer.setProperties(structOf(withEntryId(request.getId(), request, outputs), request.getNews()));
     return answer;
   }
 
   async delete(request: Request<"DeleteRequest">): Promise<unknown> {
-    await this.#frontOf(request).delete(request.getId(), openPropertiesOf(request.getProperties()));
+    await this.#frontOf(request).delete(request.getId(), propertiesOf(request.getProperties()));
     return new Empty();
   }
 
@@ -184,7 +179,7 @@ export class ProviderService {
     const token = request.getTok();
     const definition = FUNCTIONS.get(token);
     if (definition === undefined) throw new ProtocolError(`There is no function ${quote(token)}.`);
-    const result = await definition.read(this.#session.client(), openPropertiesOf(request.getArgs()));
+    const result = await definition.read(this.#session.client(), propertiesOf(request.getArgs()));
     const answer = new messages.InvokeResponse();
     answer.setReturn(structOf(result as Properties));
     return answer;
@@ -198,7 +193,7 @@ export class ProviderService {
     // Few programs have it, and reading files takes long to load.
     const { constructTenantSettings } = await import("./tenant-settings.js");
     const construct = constructTenantSettings(request, {
-      instance: this.#instance,
+      instance: this.#reference,
       ending: this.#ending.promise,
       found: ({ ownDomains, warnings, expired }) => {
         this.#session.sameTenant.isOf(ownDomains);
@@ -252,16 +247,13 @@ export class ProviderService {
   }
 }
 
-/** The engine asked for what this plugin has not. `ERR_PROTOCOL` */
-class ProtocolError extends EmailSecurityError {
-  constructor(message: string) {
-    super("ERR_PROTOCOL", message);
-  }
-}
-
-function checked(inputs: Parameters<typeof structOf>[0], failures: readonly ArgumentFailure[]): unknown {
+function checked(
+  inputs: Properties,
+  failures: readonly ArgumentFailure[],
+  asked: Struct | undefined,
+): unknown {
   const answer = new messages.CheckResponse();
-  answer.setInputs(structOf(inputs));
+  answer.setInputs(structOf(inputs, asked));
   answer.setFailuresList(
     failures.map(({ property, reason }) => {
       const failure = new messages.CheckFailure();
@@ -271,20 +263,6 @@ function checked(inputs: Parameters<typeof structOf>[0], failures: readonly Argu
     }),
   );
   return answer;
-}
-
-/** What was done in part has the secrets of what was to be done. */
-async function keepingSecretsOfParts<T>(
-  work: Promise<T>,
-  given: Parameters<typeof keepingSecrets>[1],
-): Promise<T> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof PartialFailure)) throw error;
-    const { id, state, cause, reasons } = error;
-    throw new PartialFailure(id, keepingSecrets(state as Properties, given), cause, [...reasons]);
-  }
 }
 
 /** The core keeps an entry's id only where it is not the resource's own; programs read it in any case. */

@@ -8,6 +8,7 @@ import {
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import statusMessages from "@pulumi/pulumi/proto/status_pb.js";
 import { Any } from "google-protobuf/google/protobuf/any_pb.js";
+import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import type { Properties } from "../resources/front";
 import { PartialFailure } from "../resources/lifecycle/lifecycle";
 import { EmailSecurityError, withCode } from "../settings/email-security-error";
@@ -48,7 +49,7 @@ function rpc(
       answer(null, await called(await service, name, request));
     } catch (error) {
       if (name !== "construct") await (await service).endConstructs();
-      answer(failureOf(error));
+      answer(failureOf(error, request));
     }
   };
 }
@@ -67,8 +68,8 @@ async function called(
 }
 
 /** The engine tells it at its resource: what is written for people with its code, what nobody expected with its stack. */
-function failureOf(error: unknown): Partial<StatusObject> {
-  if (error instanceof PartialFailure) return partialFailure(error);
+function failureOf(error: unknown, request: unknown): Partial<StatusObject> {
+  if (error instanceof PartialFailure) return partialFailure(error, request as Written);
   if (error instanceof EmailSecurityError) {
     const details = process.env["EMAIL_SECURITY_DEBUG"] ? `${error.stack}` : "";
     return { code: status.UNKNOWN, details: [withCode(error), details].filter(Boolean).join("\n") };
@@ -83,11 +84,20 @@ function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
+/** What is to be made, or to be changed. */
+interface Written {
+  readonly getProperties?: () => Struct | undefined;
+  readonly getNews?: () => Struct | undefined;
+}
+
 /** "Created, but failed to initialize", which keeps the resource in state. */
-function partialFailure({ id, state, message, reasons }: PartialFailure<unknown>): Partial<StatusObject> {
+function partialFailure(
+  { id, state, message, reasons }: PartialFailure<unknown>,
+  request: Written,
+): Partial<StatusObject> {
   const failed = new provider.ErrorResourceInitFailed();
   failed.setId(id);
-  failed.setProperties(structOf(state as Properties));
+  failed.setProperties(structOf(state as Properties, request.getNews?.() ?? request.getProperties?.()));
   failed.setReasonsList([...reasons]);
   const detail = new Any();
   detail.pack(failed.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");

@@ -7,7 +7,7 @@ import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { type DeclaredLists, readDeclaredLists } from "../gitops/declared-lists";
 import { TENANT_SETTINGS_TYPE } from "../gitops/tenant-settings-type";
 import { dynamicType, nativeType } from "../resources/resource-type";
-import { openPropertiesOf, structOf } from "./wire";
+import { propertiesOf, structOf } from "./wire";
 
 /** What the component has of the plugin's process. */
 interface OwnProcess {
@@ -34,7 +34,7 @@ export async function constructTenantSettings(
   request: ConstructRequest,
   { instance, ending, found }: OwnProcess,
 ): Promise<unknown> {
-  const given = openPropertiesOf(request.getInputs());
+  const given = propertiesOf(request.getInputs());
   // The engine has started this process in the program's folder.
   const lists = readDeclaredLists(request.getName(), request.getStack(), given);
   found(lists);

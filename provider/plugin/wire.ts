@@ -2,26 +2,14 @@ import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import type { Properties } from "../resources/front";
 import { fromPulumi, PROVIDER_PROPERTY, toPulumi } from "../resources/pulumi-values";
 
-/** By these Pulumi tells a secret from an object, on the wire. */
+/** By these Pulumi tells what is no plain object, on the wire. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
+const RESOURCE = "5cf8f73096256a8f31e491e813e4eb8e";
 
-/** Properties of a message, as plain data; a secret among them as Pulumi tells it. */
+/** Properties of a message, as plain data: a secret is its value, and a resource its id. */
 export function propertiesOf(struct: Struct | undefined): Properties {
-  return fromPulumi((struct?.toJavaScript() ?? {}) as Properties);
-}
-
-/** The same without what tells a secret from another value: what is made of it goes back by {@link keepingSecrets}. */
-export function openPropertiesOf(struct: Struct | undefined): Properties {
-  return opened(propertiesOf(struct)) as Properties;
-}
-
-/**
- * Properties, of which is secret what is so in those that they were made of, under the same name. So the engine does it for
- * plugins that know no secrets.
- */
-export function keepingSecrets(made: Properties, of: Struct | undefined): Properties {
-  return withSecretsOf(made, propertiesOf(of));
+  return fromPulumi(unwrapped(rawOf(struct)) as Properties);
 }
 
 /** Whether properties were made by a dynamic resource, which has its provider in them. */
@@ -29,10 +17,20 @@ export function isOfDynamicResource(struct: Struct | undefined): boolean {
   return struct?.getFieldsMap().has(PROVIDER_PROPERTY) ?? false;
 }
 
-/** Plain data for a message. What is undefined is left out. */
-export function structOf(properties: Properties): Struct {
+/** Whether anything in the properties of a message is secret. */
+export function hasSecrets(struct: Struct | undefined): boolean {
+  return holds(rawOf(struct), isSecret);
+}
+
+/**
+ * Plain data for a message. What is undefined is left out.
+ *
+ * @param asked the properties that they come of: what is secret there is secret here, by its name.
+ */
+export function structOf(properties: Properties, asked?: Struct): Struct {
   const given = Object.entries(toPulumi(properties)).filter(([, value]) => value !== undefined);
-  return Struct.fromJavaScript(Object.fromEntries(given) as Parameters<typeof Struct.fromJavaScript>[0]);
+  const marked = withSecretsOf(rawOf(asked), Object.fromEntries(given));
+  return Struct.fromJavaScript(marked as Parameters<typeof Struct.fromJavaScript>[0]);
 }
 
 /** A value that Pulumi keeps as a secret. */
@@ -40,37 +38,52 @@ export function asSecret(value: unknown): unknown {
   return isSecret(value) ? value : { [SIGNATURE]: SECRET, value };
 }
 
-/** What a secret holds; any other value as it is. */
-export function unwrapped(value: unknown): unknown {
-  return isSecret(value) ? value.value : value;
+function rawOf(struct: Struct | undefined): Properties {
+  return (struct?.toJavaScript() ?? {}) as Properties;
 }
 
-function opened(value: unknown): unknown {
-  if (isSecret(value)) return opened(value.value);
-  if (!holdsSecret(value)) return value;
-  if (Array.isArray(value)) return value.map(opened);
-  return Object.fromEntries(Object.entries(value as Properties).map(([key, one]) => [key, opened(one)]));
+/** The same value with what is wrapped in it as it is, however deep. What holds none of that is passed on, not copied. */
+function unwrapped(value: unknown): unknown {
+  if (!holds(value, (one) => isSecret(one) || isResource(one))) return value;
+  if (isSecret(value)) return unwrapped(value.value);
+  if (isResource(value)) return value.id || value.urn;
+  if (Array.isArray(value)) return value.map(unwrapped);
+  return Object.fromEntries(Object.entries(value as object).map(([key, one]) => [key, unwrapped(one)]));
 }
 
-function withSecretsOf(made: Properties, given: Properties): Properties {
-  if (!holdsSecret(given)) return made;
-  const kept = Object.entries(made).map(([key, value]) => {
-    const before = given[key];
-    if (isMap(value) && isMap(before)) return [key, withSecretsOf(value, before)];
-    return [key, value !== undefined && holdsSecret(before) ? asSecret(value) : value];
-  });
-  return Object.fromEntries(kept) as Properties;
+/** Values, of which those are secret that have the name of something secret among those that they come of. */
+function withSecretsOf(asked: Properties, values: Properties): Properties {
+  if (!holds(asked, isSecret)) return values;
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, asSecretAs(asked[name], value)]),
+  );
 }
 
-function holdsSecret(value: unknown): boolean {
+function asSecretAs(asked: unknown, value: unknown): unknown {
+  if (!holds(asked, isSecret)) return value;
+  if (isSecret(asked) || !isMap(asked) || !isMap(value)) return asSecret(value);
+  // Under a key that is written in another form now, it would be in the clear.
+  const isMissed = Object.keys(asked).some(
+    (key) => !Object.hasOwn(value, key) && holds(asked[key], isSecret),
+  );
+  const isRenamed = isMissed && !Object.keys(value).every((key) => Object.hasOwn(asked, key));
+  return isRenamed ? asSecret(value) : withSecretsOf(asked, value);
+}
+
+/** Whether a value is of a kind, or anything in it. */
+function holds(value: unknown, isOne: (value: unknown) => boolean): boolean {
   if (typeof value !== "object" || value === null) return false;
-  return isSecret(value) || Object.values(value).some(holdsSecret);
+  return isOne(value) || Object.values(value).some((one) => holds(one, isOne));
 }
 
 function isMap(value: unknown): value is Properties {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && !isSecret(value);
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isSecret(value: unknown): value is { readonly value: unknown } {
-  return typeof value === "object" && value !== null && (value as Properties)[SIGNATURE] === SECRET;
+  return isMap(value) && value[SIGNATURE] === SECRET;
+}
+
+function isResource(value: unknown): value is { readonly id?: unknown; readonly urn: unknown } {
+  return isMap(value) && value[SIGNATURE] === RESOURCE;
 }
