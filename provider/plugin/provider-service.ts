@@ -19,7 +19,7 @@ import { quote } from "../settings/text";
 import { EngineLog } from "./engine-log";
 import { ProtocolError } from "./protocol-error";
 import { checkConfiguration, configurationOf, movesTenant } from "./provider-configuration";
-import { isOfDynamicResource, propertiesOf, structOf } from "./wire";
+import { asSecret, hasSecrets, isOfDynamicResource, propertiesOf, structOf } from "./wire";
 
 /** Put in by the build. */
 declare const PLUGIN_VERSION: string;
@@ -181,7 +181,12 @@ export class ProviderService {
     if (definition === undefined) throw new ProtocolError(`There is no function ${quote(token)}.`);
     const result = await definition.read(this.#session.client(), propertiesOf(request.getArgs()));
     const answer = new messages.InvokeResponse();
-    answer.setReturn(structOf(result as Properties));
+    // What was read by something secret tells of it.
+    const entries = Object.entries(result);
+    const told = hasSecrets(request.getArgs())
+      ? entries.map(([name, value]) => [name, asSecret(value)])
+      : entries;
+    answer.setReturn(structOf(Object.fromEntries(told)));
     return answer;
   }
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
+import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { call, type InitFailed, urnOf } from "../../support/provider-call";
@@ -252,7 +253,14 @@ describe("what is secret among the arguments of a resource", () => {
     const changed = { ...declared, comment: SECRET("INC-8") };
     expect(await entry.update(id, properties, changed)).toMatchObject(changed);
     expect(tenant.sandbox.allowDenyEntries("acme").map(({ comment }) => comment)).toEqual(["INC-8"]);
-    await entry.delete(id, { ...properties, comment: SECRET("INC-8") });
+
+    const args = new provider.InvokeRequest();
+    args.setTok("email-security:index:getAllowDenyEntries");
+    args.setArgs(Struct.fromJavaScript({ list: SECRET("deny") } as never));
+    const read = await call<InstanceType<typeof provider.InvokeResponse>>((done) =>
+      tenant.provider.client.invoke(args, done),
+    );
+    expect(read.getReturn()?.toJavaScript()).toEqual({ entries: SECRET(expect.any(Array)) });
 
     const list = tenant.provider.resource("allowDenyList");
     const kept = { "one.example": SECRET("deny: INC-7"), "other.example": "deny" };
