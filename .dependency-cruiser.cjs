@@ -84,7 +84,11 @@ module.exports = {
       comment: "It stands beside gitops, over the same core as the dynamic resources, and nobody needs it",
       severity: "error",
       from: { path: inside(["plugin"]) },
-      to: { path: inside(["cli", "rollout", "gitops", "sandbox"]) },
+      to: {
+        path: inside(["cli", "rollout", "gitops", "sandbox"]),
+        // What settings files declare, for either front.
+        pathNot: "^provider/gitops/(declared-lists|tenant-settings-type)[.]ts$",
+      },
     },
     {
       name: "product-imports-no-plugin",

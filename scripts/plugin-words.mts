@@ -11,6 +11,7 @@ import type { DeclaredMember, DeclaredWords, Words } from "../provider/dist/plug
 const SOURCES = [
   "resources/*.ts",
   "resources/functions/*.ts",
+  "gitops/tenant-settings.ts",
   "settings/{assumptions,arguments,list-arguments}.ts",
   "client/schemas.ts",
 ];

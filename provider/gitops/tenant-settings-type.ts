@@ -1,2 +1,2 @@
-/** The type of a `TenantSettings` in state. */
+/** The type of a `TenantSettings` in state, on either front. */
 export const TENANT_SETTINGS_TYPE = "email-security:index:TenantSettings";

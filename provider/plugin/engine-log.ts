@@ -5,6 +5,8 @@ import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb.js";
 
 const TIMEOUT_MS = 5_000;
 
+type Severity = (typeof LogSeverity)[keyof typeof LogSeverity];
+
 /**
  * Says sentences to the person at the terminal, by way of the engine, which shows nothing of what a plugin prints. Where
  * the engine is not to be reached they are printed all the same, a line each.
@@ -33,7 +35,16 @@ export class EngineLog {
 
   /** @param sentence on one line. */
   say(sentence: string): void {
-    const telling = this.#tell(sentence)
+    this.#begin(sentence, LogSeverity.INFO);
+  }
+
+  /** The same of what is worth a look. */
+  warn(sentence: string): void {
+    this.#begin(sentence, LogSeverity.WARNING);
+  }
+
+  #begin(sentence: string, severity: Severity): void {
+    const telling = this.#tell(sentence, severity)
       .catch(() => void process.stdout.write(`${sentence}\n`))
       .finally(() => this.#untold.delete(telling));
     this.#untold.add(telling);
@@ -44,7 +55,7 @@ export class EngineLog {
     await Promise.all(this.#untold);
   }
 
-  async #tell(sentence: string): Promise<void> {
+  async #tell(sentence: string, severity: Severity): Promise<void> {
     if (this.#address === undefined) throw new Error("no engine has started this process");
     // A proxy in the environment is for what is elsewhere.
     this.#client ??= new EngineClient(this.#address, credentials.createInsecure(), {
@@ -52,7 +63,7 @@ export class EngineLog {
     });
     const client = this.#client;
     const request = new LogRequest();
-    request.setSeverity(LogSeverity.INFO);
+    request.setSeverity(severity);
     request.setMessage(sentence);
     request.setUrn(this.#subject.getStore() ?? "");
     await new Promise<void>((resolve, reject) => {

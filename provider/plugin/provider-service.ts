@@ -6,6 +6,7 @@ import type { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { ConfigurationError } from "../client";
 import { formatVersion } from "../engine/version";
 import { MINIMUM_VERSION } from "../engine/way";
+import { TENANT_SETTINGS_TYPE } from "../gitops/tenant-settings-type";
 import { describeChanges } from "../resources/detailed-diff";
 import { type Front, frontOf, type Properties } from "../resources/front";
 import { definitions } from "../resources/functions/definitions";
@@ -49,6 +50,11 @@ export class ProviderService {
   #fronts: ReadonlyMap<string, Front>;
   /** The URN of the provider instance that the session is of. */
   #instance: string | undefined;
+  /** The provider instance that this process is, as the engine refers to it. */
+  #reference = "";
+  /** The components that are being constructed, and what tells them that the run ends. */
+  readonly #constructs = new Set<Promise<unknown>>();
+  #ending = Promise.withResolvers<void>();
 
   /** @param engine where the engine is to be reached. */
   constructor(engine: string | undefined) {
@@ -110,6 +116,7 @@ export class ProviderService {
     this.#instance ??= instance;
     if (instance !== this.#instance) throw severalAttached(this.#instance, instance);
     this.#session.configure(configurationOf(propertiesOf(request.getArgs()), nameOf(request)));
+    this.#reference = `${request.getUrn()}::${request.getId()}`;
     const answer = new messages.ConfigureResponse();
     answer.setSupportspreview(true);
     // As in the handshake.
@@ -118,13 +125,14 @@ export class ProviderService {
     return answer;
   }
 
-  check(request: Request<"CheckRequest">): unknown {
+  async check(request: Request<"CheckRequest">): Promise<unknown> {
     const named = { id: request.getUrn(), name: nameOf(request) };
     const { inputs, failures } = this.#frontOf(request).check(
       propertiesOf(request.getNews()),
       propertiesOf(request.getOlds()),
       named,
     );
+    if (failures.length > 0) await this.endConstructs();
     return checked(inputs, failures, request.getNews());
   }
 
@@ -229,6 +237,42 @@ export class ProviderService {
 
   getMappings(): unknown {
     return new messages.GetMappingsResponse();
+  }
+
+  async construct(request: Request<"ConstructRequest">): Promise<unknown> {
+    const type = request.getType();
+    if (type !== TENANT_SETTINGS_TYPE) {
+      throw new ProtocolError(`There is no component ${quote(type)}; there is ${TENANT_SETTINGS_TYPE}.`);
+    }
+    // Few programs have it, and reading files takes long to load.
+    const { constructTenantSettings } = await import("./tenant-settings.js");
+    const construct = constructTenantSettings(request, {
+      instance: this.#reference,
+      ending: this.#ending.promise,
+      found: ({ ownDomains, warnings, expired }) => {
+        this.#session.sameTenant.isOf(ownDomains);
+        for (const warning of warnings) this.#log.warn(warning);
+        if (expired !== undefined) this.#log.say(expired);
+      },
+    });
+    this.#constructs.add(construct);
+    try {
+      return await construct;
+    } finally {
+      this.#constructs.delete(construct);
+    }
+  }
+
+  /**
+   * Has components answered that still wait for their resources, before the engine is told of a resource that failed: it ends the
+   * run without a word to them, and tells of each as of another failure.
+   */
+  async endConstructs(): Promise<void> {
+    if (this.#constructs.size === 0) return;
+    this.#ending.resolve();
+    this.#ending = Promise.withResolvers();
+    await Promise.allSettled(this.#constructs);
+    await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** The run is to end: nothing more is sent to the service. */

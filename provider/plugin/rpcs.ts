@@ -27,6 +27,7 @@ const CALLS = [
   "check",
   "checkConfig",
   "configure",
+  "construct",
   "create",
   "delete",
   "diff",
@@ -56,6 +57,7 @@ function rpc(
       const call = service[name] as (request: unknown) => unknown;
       answer(null, await service.answering(request, async () => await call.call(service, request)));
     } catch (error) {
+      if (name !== "construct") await (await loading).endConstructs();
       answer(failureOf(error, request));
     }
   };

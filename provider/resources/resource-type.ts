@@ -5,6 +5,11 @@ export const RESOURCE_KINDS = ["AllowDenyEntry", "AllowDenyList", "VipEmployee",
 
 export type ResourceKind = (typeof RESOURCE_KINDS)[number];
 
+/** The two ways in which Pulumi asks for resources: as dynamic resources, or over the native plugin. */
+export const FRONTS = ["dynamic", "native"] as const;
+
+export type FrontName = (typeof FRONTS)[number];
+
 /** The type in state of a dynamic resource. */
 export function dynamicType<Kind extends ResourceKind>(kind: Kind) {
   return `pulumi-nodejs:dynamic/${NAMESPACE}:${kind}` as const;
@@ -13,6 +18,11 @@ export function dynamicType<Kind extends ResourceKind>(kind: Kind) {
 /** The type in state of a resource of the native plugin. */
 export function nativeType<Kind extends ResourceKind>(kind: Kind) {
   return `${NAMESPACE}:index:${kind}` as const;
+}
+
+/** The type in state of a resource of a front. */
+export function typeOf(front: FrontName, kind: ResourceKind): string {
+  return front === "native" ? nativeType(kind) : dynamicType(kind);
 }
 
 /** The kind of resource that a type in state names, of either front; undefined for the resources of others. */

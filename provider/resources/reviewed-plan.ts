@@ -9,6 +9,9 @@ import { canonicalComment, printable, quote } from "../settings/text";
 export const PLAN_FILE = "EMAIL_SECURITY_PLAN";
 export const PLAN_DIGEST = "EMAIL_SECURITY_PLAN_DIGEST";
 
+/** The one that names the settings file which is declared before those of the plan, where a rollout is taken back. */
+export const PLAN_FIRST = "EMAIL_SECURITY_PLAN_FIRST";
+
 /** What a list is about to do to one of its own. */
 export interface Intent {
   readonly kind: string;

@@ -4,6 +4,7 @@ import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { ConfigurationError } from "../client";
 import { isOutside, repositoryOf } from "../gitops/files/repository";
+import { PLUGIN_FOLDER, PLUGIN_NAME } from "../gitops/plugin-lines";
 import { readPlainFile } from "../machine/plain-file";
 import { scratchFolder } from "../machine/scratch-folder";
 import { sdkUnfit } from "../settings/sdk-requirement";
@@ -92,6 +93,7 @@ function fill(
     name: project,
     runtime: "nodejs",
     ...(backend === undefined ? {} : { backend: { url: backend } }),
+    plugins: { providers: [{ name: PLUGIN_NAME, path: PLUGIN_FOLDER }] },
   };
   writeFileSync(join(path, "Pulumi.yaml"), stringify(settings));
   linkPackages(join(path, "node_modules"));

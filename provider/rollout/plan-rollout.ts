@@ -207,7 +207,7 @@ function digestOfRollout(
   digests: ReadonlyMap<string, string>,
 ): string {
   const { project, waves, tolerated, services, backend, rollsBack } = spec;
-  const tenants = targets.map(({ name, baseUrl, key, stack, resource, settings }) => [
+  const tenants = targets.map(({ name, baseUrl, key, stack, resource, settings, front }) => [
     name,
     baseUrl,
     key,
@@ -215,6 +215,7 @@ function digestOfRollout(
     resource,
     settings,
     digests.get(name),
+    ...(front === undefined ? [] : [front]),
   ]);
   return `r2-${hashOf([project, waves, tolerated, services, backend, rollsBack, tenants])}`;
 }

@@ -11,7 +11,13 @@ import { type Observed, observe } from "../gitops/plan/observed";
 import type { Change, Guard, Plan } from "../gitops/plan/plan";
 import { planJson } from "../gitops/plan/render/json";
 import { seenFingerprint } from "../gitops/plan/same-tenant";
-import { foreignResources, hasPendingOperations, onlySettings, stackHolds } from "../gitops/plan/stack-holds";
+import {
+  foreignResources,
+  frontOf,
+  hasPendingOperations,
+  onlySettings,
+  stackHolds,
+} from "../gitops/plan/stack-holds";
 import { exportStack, knownLists } from "../gitops/plan/stack-state";
 import { hostOf } from "../gitops/plan-tenant";
 import { sameComment } from "../resources/lifecycle/comparable";
@@ -87,7 +93,7 @@ export async function planTarget(
   const desired = desiredOf(settings, stack.known, findings);
   const { observed, host } = await readTenant(target, key, reach, asking);
   const plan = planOf(target, settings, desired, observed, host, context);
-  const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan);
+  const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan, stack.front);
   const seen = withoutUndefined({ fingerprint: seenFingerprint(desired, observed) });
   return targetPlan(target, plan, stack, holds, context, seen);
 }
@@ -101,7 +107,7 @@ export async function planTarget(
 export function targetPlan(
   target: Target,
   plan: Plan,
-  { resource, isThere, isPending }: Awaited<ReturnType<typeof stackOf>>,
+  { resource, isThere, isPending, front }: Awaited<ReturnType<typeof stackOf>>,
   isDone: boolean,
   context: PlanningContext,
   more: Pick<TenantSummary, "first" | "left" | "fingerprint"> = {},
@@ -112,6 +118,7 @@ export function targetPlan(
     resource,
     isStackThere: isThere,
     isStackPending: isPending,
+    ...(front === "dynamic" ? {} : { front }),
     ...(acceptsEmptyTenant(context.accepting, target.name) ? { acceptsEmptyTenant: true } : {}),
     ...more,
   };
@@ -182,6 +189,7 @@ export async function stackOf(target: Target, { project, folder, environment }: 
     resource,
     isThere: exported !== undefined,
     isPending: hasPendingOperations(state),
+    front: target.front ?? frontOf(state) ?? "dynamic",
     known: knownLists(state, target.stack, resource),
   };
 }

@@ -7,7 +7,7 @@ import { parsePlan } from "../gitops/plan/render/json";
 import { exportStack } from "../gitops/plan/stack-state";
 import { runPulumi, toldBy } from "../gitops/pulumi";
 import { scratchFolder } from "../machine/scratch-folder";
-import { PLAN_DIGEST, PLAN_FILE } from "../resources/reviewed-plan";
+import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../resources/reviewed-plan";
 import { PLANNED_FINGERPRINT } from "../resources/same-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { quote } from "../settings/text";
@@ -110,6 +110,7 @@ async function apply(
       isThere: summary.isStackThere,
       mayBePending: attempt > 1 || summary.isStackPending === true,
       resource: summary.resource,
+      front: summary.front ?? "dynamic",
       settings: target.settings,
       ...(summary.first === undefined ? {} : { first: summary.first }),
       today: spec.today,
@@ -124,6 +125,7 @@ async function apply(
         ...grant.environment,
         [PLAN_FILE]: planFile,
         [PLAN_DIGEST]: digest,
+        ...(summary.first === undefined ? {} : { [PLAN_FIRST]: summary.first }),
       }),
     };
     const files = {

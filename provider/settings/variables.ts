@@ -22,6 +22,7 @@ export const VARIABLES: readonly string[] = [
   "PERMITS_TOKEN",
   "PLAN",
   "PLAN_DIGEST",
+  "PLAN_FIRST",
   "ROLLOUT",
   "SERVICES",
   "TENANTS",

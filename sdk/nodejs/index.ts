@@ -90,6 +90,11 @@ export type Provider = import("./provider").Provider;
 export const Provider: typeof import("./provider").Provider = null as any;
 utilities.lazyLoad(exports, ["Provider"], () => require("./provider"));
 
+export { TenantSettingsArgs } from "./tenantSettings";
+export type TenantSettings = import("./tenantSettings").TenantSettings;
+export const TenantSettings: typeof import("./tenantSettings").TenantSettings = null as any;
+utilities.lazyLoad(exports, ["TenantSettings"], () => require("./tenantSettings"));
+
 export { VipEmployeeArgs } from "./vipEmployee";
 export type VipEmployee = import("./vipEmployee").VipEmployee;
 export const VipEmployee: typeof import("./vipEmployee").VipEmployee = null as any;
@@ -121,6 +126,8 @@ const _module = {
                 return new AllowDenyEntry(name, <any>undefined, { urn })
             case "email-security:index:AllowDenyList":
                 return new AllowDenyList(name, <any>undefined, { urn })
+            case "email-security:index:TenantSettings":
+                return new TenantSettings(name, <any>undefined, { urn })
             case "email-security:index:VipEmployee":
                 return new VipEmployee(name, <any>undefined, { urn })
             case "email-security:index:VipList":

@@ -40,7 +40,7 @@ it("are there for every resource, in every language", () => {
   for (const { programs } of RESOURCES) {
     expect(Object.keys(programs)).toEqual(["typescript", "python", "go", "csharp", "java", "yaml"]);
   }
-  expect(RESOURCES).toHaveLength(4);
+  expect(RESOURCES).toHaveLength(5);
 });
 
 it("compile in TypeScript", async () => {
@@ -138,6 +138,8 @@ it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYam
     join(project, "Pulumi.yaml"),
     `name: settings\nruntime: yaml\n${PLUGIN_LINES}${stringify({ resources: Object.assign({}, ...resources) })}`,
   );
+  await mkdir(join(project, "settings"));
+  await writeFile(join(project, "settings/acme.yaml"), "version: 1\ndeny: [evil.example]\n");
   await using stack = await EngineProject.at(project, {
     ...pathWith(await languageHost("yaml")),
     EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -145,9 +147,8 @@ it.skipIf(noYaml)(`do in Pulumi YAML what they say${noYaml ? ` (skipped: ${noYam
   });
   await stack.succeed("stack", "init", "dev");
   await stack.up();
-  expect((await stack.state()).resources.map(({ type }) => type).sort()).toEqual(
-    Object.keys(schema.resources),
-  );
+  const { resources: made } = await stack.state();
+  expect([...new Set(made.map(({ type }) => type))].sort()).toEqual(Object.keys(schema.resources).sort());
 });
 
 /** Writes the program of each resource into a folder of the language, and answers that. */

@@ -42,7 +42,7 @@ it.skipIf(missing)(
   `keeps the examples that Pulumi's generators make of those written once; else run \`npm run sdks\`${missing ? ` (skipped: ${missing})` : ""}`,
   async () => {
     const made = await schemaExamples(SCHEMA, EXAMPLES);
-    expect(Object.keys(made)).toHaveLength(4);
+    expect(Object.keys(made)).toHaveLength(5);
     for (const [name, text] of Object.entries(made)) {
       expect(await readFile(join(EXAMPLES, `${name}.md`), "utf8")).toBe(text);
     }

@@ -9,7 +9,7 @@ import { TenantSettings } from "pulumi-email-security";
 new TenantSettings("acme", { file: "settings/acme.yaml" });
 `;
 
-const BASELINE = `version: 1
+export const BASELINE = `version: 1
 deny:
   - value: evil.example
     comment: INC-7

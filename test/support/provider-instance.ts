@@ -4,6 +4,7 @@ import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { call, type Properties, plain, urnOf } from "./provider-call";
 
 const TYPE = "pulumi:providers:email-security";
+const ID = "0e8ae4ae-1b4d-4b57-8d2c-3c5f3a1c6b6e";
 
 /** The engine's calls of the native plugin for one provider instance: the default one, or one that a program makes. */
 export class ProviderInstance {
@@ -40,7 +41,7 @@ export class ProviderInstance {
     request.setUrn(this.#urn);
     request.setName(this.#name);
     request.setType(TYPE);
-    request.setId("0e8ae4ae-1b4d-4b57-8d2c-3c5f3a1c6b6e");
+    request.setId(ID);
     request.setOldInputs(Struct.fromJavaScript(olds as never));
     request.setOlds(Struct.fromJavaScript(olds as never));
     request.setNews(Struct.fromJavaScript(news as never));
@@ -58,6 +59,7 @@ export class ProviderInstance {
   /** @param inputs as checked: with the key as a secret. */
   async configure(inputs: Properties): Promise<void> {
     const request = new provider.ConfigureRequest();
+    request.setId(ID);
     request.setUrn(this.#urn);
     request.setName(this.#name);
     request.setType(TYPE);

@@ -35,6 +35,8 @@ export interface ProviderProcessOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Where the engine would be reached. The processes of one run are told the same. Default: a run of its own. */
   readonly engine?: string;
+  /** The program's folder, in which the engine starts it. Default: some folder. */
+  readonly folder?: string;
   /** A copy of the native plugin to run as a program, in its folder. Default: the one that was built. */
   readonly copy?: string;
   /** Whether it is configured before {@link ProviderProcess.start} answers. Default: true. */
@@ -177,13 +179,16 @@ async function run(options: ProviderProcessOptions, printed: string[]): Promise<
   if (copy !== undefined) return await runAlone([copy], { ...start, cwd: dirname(copy) });
   const program = FRONTS[front].program();
   if (!hasOwnProcess(options)) return await runInHost(program, start);
-  return await runAlone([process.execPath, program], { ...start, cwd: process.cwd() });
+  return await runAlone([process.execPath, program], { ...start, cwd: options.folder ?? process.cwd() });
 }
 
 /** One that is told how its process is started, by an environment of more than our settings, or not configured at once. */
-function hasOwnProcess({ environment = {}, isConfigured = true }: ProviderProcessOptions): boolean {
+function hasOwnProcess({ environment = {}, isConfigured = true, folder }: ProviderProcessOptions): boolean {
   return (
-    ALL_OWN || !isConfigured || !Object.keys(environment).every((name) => name.startsWith("EMAIL_SECURITY_"))
+    ALL_OWN ||
+    !isConfigured ||
+    folder !== undefined ||
+    !Object.keys(environment).every((name) => name.startsWith("EMAIL_SECURITY_"))
   );
 }
 

@@ -1,7 +1,7 @@
 import { allowDenyList } from "../../resources/lifecycle/allow-deny-list";
 import type { Lifecycle } from "../../resources/lifecycle/lifecycle";
 import { vipList } from "../../resources/lifecycle/vip-list";
-import { dynamicType } from "../../resources/resource-type";
+import { FRONTS, type FrontName, typeOf } from "../../resources/resource-type";
 import type { RawArguments } from "../../settings/arguments";
 import { textOfEntry } from "../../settings/keyed-list";
 import { ignoring } from "../../settings/list-arguments";
@@ -27,13 +27,10 @@ interface StackState {
   } | null;
 }
 
-const LIST_TYPES = {
-  entry: dynamicType("AllowDenyList"),
-  vip: dynamicType("VipList"),
-} as const;
+const LISTS = { entry: "AllowDenyList", vip: "VipList" } as const;
 
 /** What every stack of a program has beside its resources. */
-const FRAME = /^(pulumi:pulumi:Stack|pulumi:providers:pulumi-nodejs)$/;
+const FRAME = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email-security))$/;
 
 /**
  * Whether a run of the engine would change neither the tenant nor the stack's state: the plan is empty, and the lists'
@@ -41,8 +38,9 @@ const FRAME = /^(pulumi:pulumi:Stack|pulumi:providers:pulumi-nodejs)$/;
  *
  * @param state as `pulumi stack export` prints it.
  * @param plan made with that state.
+ * @param front that the run would be over; a stack of the other one is moved.
  */
-export function stackHolds(state: unknown, desired: Desired, plan: Plan): boolean {
+export function stackHolds(state: unknown, desired: Desired, plan: Plan, front: FrontName): boolean {
   const { deployment } = state as StackState;
   const resources = deployment?.resources ?? [];
   if (plan.changes.length > 0 || plan.guards.length > 0) return false;
@@ -52,7 +50,7 @@ export function stackHolds(state: unknown, desired: Desired, plan: Plan): boolea
     (list) =>
       !showsMore(list, plan) &&
       resources.some(
-        (one) => one.type === LIST_TYPES[list.kind] && isAsDeclared(one, list, plan.tenant.host),
+        (one) => one.type === typeOf(front, LISTS[list.kind]) && isAsDeclared(one, list, plan.tenant.host),
       ),
   );
 }
@@ -73,9 +71,19 @@ export function foreignResources(state: unknown, resource: string): readonly str
   const isOurs = ({ type, urn }: StackResource): boolean =>
     FRAME.test(type) ||
     ((type === TENANT_SETTINGS_TYPE ||
-      (urn.includes(`${TENANT_SETTINGS_TYPE}$`) && Object.values<string>(LIST_TYPES).includes(type))) &&
+      (urn.includes(`${TENANT_SETTINGS_TYPE}$`) && listFront(type) !== undefined)) &&
       nameIn(urn) === resource);
   return resources.filter((one) => !isOurs(one)).map(({ urn }) => urn);
+}
+
+/** The front that the lists of a stack's settings files were made over; undefined for a stack without. */
+export function frontOf(state: unknown): FrontName | undefined {
+  const resources = (state as StackState).deployment?.resources ?? [];
+  return resources.map(({ type }) => listFront(type)).find((front) => front !== undefined);
+}
+
+function listFront(type: string): FrontName | undefined {
+  return FRONTS.find((front) => Object.values(LISTS).some((kind) => type === typeOf(front, kind)));
 }
 
 /** The name of the only `TenantSettings` in a stack; undefined where there is none or are several. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { withoutKeys } from "../../machine/child-environment";
-import { dynamicType } from "../../resources/resource-type";
+import { resourceKind } from "../../resources/resource-type";
 import type { KeyedList } from "../../settings/keyed-list";
 import { quote } from "../../settings/text";
 import { jsonOf, PulumiError, type PulumiOptions, runPulumi, toldBy } from "../pulumi";
@@ -83,7 +83,7 @@ export function knownLists(state: unknown, stack: string, resource: string | und
   const listOf = (kind: "AllowDenyList" | "VipList", property: string): KnownList => {
     const found = resources.find(
       ({ urn, type }) =>
-        type === dynamicType(kind) && urn.includes(`${TENANT_SETTINGS_TYPE}$`) && nameIn(urn) === name,
+        resourceKind(type) === kind && urn.includes(`${TENANT_SETTINGS_TYPE}$`) && nameIn(urn) === name,
     );
     const { [property]: content = {}, people: fingerprint, ...options } = found?.outputs ?? {};
     const confirmed = found?.inputs?.["confirmRemovals"];

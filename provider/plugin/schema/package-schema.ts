@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { tenantSettingsArguments } from "../../gitops/declared-lists";
 import { definitions } from "../../resources/functions/definitions";
 import type { FunctionDefinition } from "../../resources/functions/function-definition";
 import { lifecycleOf } from "../../resources/lifecycle/lifecycles";
@@ -29,6 +30,8 @@ export interface Manifest {
 interface ResourceSpec extends ObjectSpec {
   readonly inputProperties: Readonly<Record<string, PropertySpec>>;
   readonly requiredInputs: readonly string[];
+  /** Whether it is made of other resources, and holds nothing itself. */
+  readonly isComponent?: true;
   /** By what those that are there can be chosen, where they are listed. */
   readonly listInputs?: ObjectSpec;
 }
@@ -80,6 +83,7 @@ export function packageSchema(
       replacedBy: ["value", "entryType"],
     }),
     [`${MODULE}:AllowDenyList`]: resource("AllowDenyList", ENTRIES),
+    [`${MODULE}:TenantSettings`]: component("TenantSettings", tenantSettingsArguments),
     [`${MODULE}:VipEmployee`]: resource("VipEmployee", {
       schema: vipEmployeeArguments,
       replacedBy: ["email"],
@@ -139,11 +143,8 @@ export function packageSchema(
       content === undefined ? schema : without(schema, content),
       "arguments",
     );
-    const { text } = wordsOf(words, name);
-    const example = examples[name];
     return {
-      // A new resource has none until `npm run sdks` has made one of its schema.
-      description: example === undefined ? text : `${text}\n\n${example}`,
+      description: withExample(name),
       ...outputs(words, name),
       inputProperties: sayingWhatReplaces(
         described(
@@ -155,6 +156,25 @@ export function packageSchema(
       ),
       requiredInputs: content === undefined ? required : [content, ...required],
       listInputs: listInputs(lifecycleOf(name).query),
+    };
+  }
+
+  function withExample(name: string): string {
+    const { text } = wordsOf(words, name);
+    const example = examples[name];
+    // A new resource has none until `npm run sdks` has made one of its schema.
+    return example === undefined ? text : `${text}\n\n${example}`;
+  }
+
+  /** A component by its class and the schema of its arguments. */
+  function component(name: string, schema: z.ZodObject): ResourceSpec {
+    const { properties, required = [] } = types.propertiesOf(schema, "arguments");
+    return {
+      isComponent: true,
+      description: withExample(name),
+      properties: {},
+      inputProperties: described(words, `${name}Args`, properties),
+      requiredInputs: required,
     };
   }
 

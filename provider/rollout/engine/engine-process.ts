@@ -1,7 +1,9 @@
+import { ComponentResource } from "@pulumi/pulumi";
 import { type EngineEvent, LocalWorkspace, Stack } from "@pulumi/pulumi/automation";
 import { withoutColour } from "../../gitops/pulumi";
 import { TenantSettings } from "../../gitops/tenant-settings";
-import { PLAN_DIGEST, PLAN_FILE } from "../../resources/reviewed-plan";
+import { TENANT_SETTINGS_TYPE } from "../../gitops/tenant-settings-type";
+import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/reviewed-plan";
 import { CliError, EngineCommand } from "./engine-command";
 import { failedUp } from "./engine-failure";
 import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";
@@ -38,14 +40,15 @@ function tell(message: FromEngineProcess): void {
 }
 
 async function up(request: UpRequest): Promise<UpResult> {
-  const { stack, folder, environment } = request;
+  const { stack, folder, environment, resource, today, front } = request;
   const command = new EngineCommand(request);
   current = command;
   const errors = new Set<string>();
   try {
     process.chdir(folder);
     const programOf = (file: string) => async (): Promise<void> => {
-      new TenantSettings(request.resource, { file, today: request.today });
+      if (front === "dynamic") new TenantSettings(resource, { file, today });
+      else new ComponentResource(TENANT_SETTINGS_TYPE, resource, { file, today }, {}, true);
     };
     const workspace = await LocalWorkspace.create({
       workDir: folder,
@@ -54,12 +57,10 @@ async function up(request: UpRequest): Promise<UpResult> {
     });
     const handle = await selectOrCreate(request, workspace);
     const onEvent = (event: EngineEvent): void => take(event, errors);
+    holdTo(environment);
     if (request.first !== undefined) {
-      // It declares what is there, and is not what was reviewed; the lists are held to the plan all the same.
-      holdTo({});
       await handle.up({ refresh: true, onEvent, program: programOf(request.first) });
     }
-    holdTo(environment);
     await handle.up({ refresh: true, onEvent });
     // What an engine was killed in stays in the state, where it would be warned of, and run for, ever after.
     if (request.mayBePending && (await hasPending(handle))) {
@@ -73,9 +74,9 @@ async function up(request: UpRequest): Promise<UpResult> {
   }
 }
 
-/** Holds the program of this process to the plan that the environment names, or to none. */
+/** Holds the program of this process to the plan that the environment names. */
 function holdTo(environment: Readonly<Record<string, string>>): void {
-  for (const name of [PLAN_FILE, PLAN_DIGEST]) process.env[name] = environment[name] ?? "";
+  for (const name of [PLAN_FILE, PLAN_DIGEST, PLAN_FIRST]) process.env[name] = environment[name] ?? "";
 }
 
 /** One that was not there when the rollout was planned may have been made since, by a run that was cut short. */

@@ -1,3 +1,5 @@
+import type { FrontName } from "../../resources/resource-type";
+
 /** One `pulumi up` of a tenant, as an engine process is asked for it. */
 export interface UpRequest {
   readonly stack: string;
@@ -7,6 +9,8 @@ export interface UpRequest {
   readonly mayBePending: boolean;
   /** The name of the `TenantSettings`. */
   readonly resource: string;
+  /** What its lists are made over. */
+  readonly front: FrontName;
   /** The settings file, relative to `folder`. */
   readonly settings: string;
   /** One that is declared before it, and changes nothing at the service. */

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { gunzipSync, gzipSync } from "node:zlib";
+import type { FrontName } from "../../resources/resource-type";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { RolloutError } from "../errors";
 import type { Job, Lane } from "../lanes/lane";
@@ -46,6 +47,8 @@ export interface TenantSummary {
   /** The name of the `TenantSettings` in the stack, and whether the stack was there when this was planned. */
   readonly resource: string;
   readonly isStackThere: boolean;
+  /** What its lists are to be made over. Default: dynamic resources. */
+  readonly front?: FrontName;
   /** Whether an engine was killed in the middle of it. Default: false. */
   readonly isStackPending?: boolean;
   /** A salted fingerprint of the domains of the tenant's people, as the planning saw them. */

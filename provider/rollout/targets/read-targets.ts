@@ -166,6 +166,7 @@ class Reading {
       settings: settingsFile,
       stack: stack?.value ?? name,
       resource: saidOf(layers, "resource")?.value,
+      front: saidOf(layers, "front")?.value,
       allowInsecureHttp,
       place,
     });

@@ -1,4 +1,5 @@
 import type { Finding, Place } from "../../gitops/files/finding";
+import type { FrontName } from "../../resources/resource-type";
 import type { HealthCheck } from "../wave";
 
 /** A tenant of a rollout: where it is, whose key opens it, what it is to hold, and the stack that remembers it. */
@@ -16,6 +17,8 @@ export interface Target {
   readonly stack: string;
   /** The name of the `TenantSettings` in the stack. Default: that of the stack's only one; in a new stack, the name. */
   readonly resource?: string;
+  /** What its lists are made over. Default: as the stack has them; in a new stack, dynamic resources. */
+  readonly front?: FrontName;
   /** Whether plain http to another machine is meant. Default: false. */
   readonly allowInsecureHttp: boolean;
   /** Where it is declared. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Finding } from "../../gitops/files/finding";
 import type { FileFormat } from "../../gitops/files/schema-findings";
+import { FRONTS } from "../../resources/resource-type";
 import { isPrintable, quote } from "../../settings/text";
 import type { ThreatLimit } from "../wave";
 import type { ServiceLimit, Tolerance } from "./target";
@@ -153,6 +154,12 @@ const about = {
   key: key.optional(),
   settings: path.describe("The tenant's settings file, relative to this file.").optional(),
   labels: labels.optional(),
+  front: z
+    .enum(FRONTS, { error: ({ input }) => missingOr(input, FRONTS.join(" or ")) })
+    .describe(
+      "What its lists are made over: dynamic resources, or the native plugin. As the stack has them, when left out; in a new stack, dynamic.",
+    )
+    .optional(),
   allowInsecureHttp: flag
     .describe("Whether plain http to another machine is meant, which sends the key in the clear.")
     .optional(),

@@ -25,6 +25,8 @@ func (m *module) Construct(ctx *pulumi.Context, name, typ, urn string) (r pulumi
 		r = &AllowDenyEntry{}
 	case "email-security:index:AllowDenyList":
 		r = &AllowDenyList{}
+	case "email-security:index:TenantSettings":
+		r = &TenantSettings{}
 	case "email-security:index:VipEmployee":
 		r = &VipEmployee{}
 	case "email-security:index:VipList":

@@ -24,6 +24,7 @@ from .get_top_targeted_entities import *
 from .get_top_threat_types import *
 from .get_vip_employees import *
 from .provider import *
+from .tenant_settings import *
 from .vip_employee import *
 from .vip_list import *
 from . import outputs
@@ -45,6 +46,7 @@ _utilities.register(
   "classes": {
    "email-security:index:AllowDenyEntry": "AllowDenyEntry",
    "email-security:index:AllowDenyList": "AllowDenyList",
+   "email-security:index:TenantSettings": "TenantSettings",
    "email-security:index:VipEmployee": "VipEmployee",
    "email-security:index:VipList": "VipList"
   }

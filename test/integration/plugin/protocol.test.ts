@@ -3,17 +3,19 @@ import { join } from "node:path";
 import type plugin from "@pulumi/pulumi/proto/plugin_pb.js";
 import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb.js";
+import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
-import { call, urnOf } from "../../support/provider-call";
+import { call, type InitFailed, urnOf } from "../../support/provider-call";
 import { ProviderInstance } from "../../support/provider-instance";
 import { PLUGIN, ProviderProcess } from "../../support/provider-process";
+import { sandboxTenant } from "../../support/sandbox-tenant";
 
 /*
  * Pulumi's provider protocol as the plugin speaks it: what the engine asks of a provider rather than of a resource.
  */
 
-const SECRET = (value: string) => ({
+const SECRET = (value: unknown) => ({
   "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
   value,
 });
@@ -261,5 +263,50 @@ describe("the configuration", () => {
     await new ProviderInstance(usual.client).configure(inputs);
     await usual.resource("allowDenyEntry").declare(evil);
     expect(sandbox.allowDenyEntries("globex")).toHaveLength(1);
+  });
+});
+
+describe("what is secret among the arguments of a resource", () => {
+  it("is so in all that is made of it, though the engine is told that secrets are known here", async () => {
+    await using tenant = await sandboxTenant({
+      intercept: ({ body }) =>
+        (body as { value?: string } | undefined)?.value === "refused.example"
+          ? { status: 400, body: { error: "no" } }
+          : undefined,
+    });
+    const declared = { list: "deny", value: "evil.example", comment: SECRET("INC-7") };
+    const entry = tenant.provider.resource("allowDenyEntry");
+    const { inputs, failures } = await entry.check(declared);
+    expect(failures).toEqual({});
+    expect(inputs).toMatchObject(declared);
+    const { id, properties } = await entry.create(inputs);
+    expect(properties).toMatchObject(declared);
+    expect((await entry.diff(id, properties, inputs)).changes).toBe(false);
+    expect((await entry.read(id, properties, inputs))?.properties).toMatchObject(declared);
+    const changed = { ...declared, comment: SECRET("INC-8") };
+    expect(await entry.update(id, properties, changed)).toMatchObject(changed);
+    expect(tenant.sandbox.allowDenyEntries("acme").map(({ comment }) => comment)).toEqual(["INC-8"]);
+
+    const args = new provider.InvokeRequest();
+    args.setTok("email-security:index:getAllowDenyEntries");
+    args.setArgs(Struct.fromJavaScript({ list: SECRET("deny") } as never));
+    const read = await call<InstanceType<typeof provider.InvokeResponse>>((done) =>
+      tenant.provider.client.invoke(args, done),
+    );
+    expect(read.getReturn()?.toJavaScript()).toEqual({ entries: SECRET(expect.any(Array)) });
+
+    const list = tenant.provider.resource("allowDenyList");
+    const kept = { "one.example": SECRET("deny: INC-7"), "other.example": "deny" };
+    expect((await list.check({ entries: kept })).inputs).toEqual({ entries: kept });
+    const half = { entries: { ...kept, "refused.example": SECRET("deny") } };
+    const failed = (await list.create(half).catch((error: unknown) => error)) as InitFailed;
+    expect(failed.properties["entries"]).toEqual(kept);
+    // What was secret as a whole, or in an array, is secret as a whole.
+    const array = [{ list: "deny", value: "one.example", comment: SECRET("x") }];
+    for (const entries of [array, SECRET([{ ...array[0], comment: "x" }])]) {
+      expect((await list.check({ entries })).inputs).toEqual({
+        entries: SECRET({ "one.example": "deny: x" }),
+      });
+    }
   });
 });

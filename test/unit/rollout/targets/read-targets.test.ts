@@ -86,9 +86,10 @@ defaults:
   labels: { region: eu }
   settings: "{name}/settings.yml"
   allowInsecureHttp: true
+  front: native
 tenants:
   globex:
-  hooli: { baseUrl: http://hooli.example/api/, key: { file: /run/secrets/hooli }, allowInsecureHttp: true }
+  hooli: { front: dynamic, baseUrl: http://hooli.example/api/, key: { file: /run/secrets/hooli }, allowInsecureHttp: true }
 `,
   };
 
@@ -141,7 +142,8 @@ tenants:
         key: { from: "environment", variable: "GLOBEX_API_KEY" },
         settings: "customers/globex/settings.yml",
         stack: "globex",
-        at: "customers/emea.yaml:7:3",
+        front: "native",
+        at: "customers/emea.yaml:8:3",
       },
       {
         name: "hooli",
@@ -151,7 +153,8 @@ tenants:
         key: { from: "file", path: "/run/secrets/hooli" },
         settings: "customers/hooli/settings.yml",
         stack: "hooli",
-        at: "customers/emea.yaml:8:3",
+        front: "dynamic",
+        at: "customers/emea.yaml:9:3",
       },
     ]);
     expect(waves.map(({ place, ...one }) => ({ ...one, line: place.line }))).toEqual([
@@ -260,8 +263,9 @@ describe("mistakes in one place", () => {
     [
       "owner: me\ntenants: { acme: { colour: red } }",
       '6:1 "owner" is no key here; there are version, project, include, defaults, tenants, services, failureTolerance, waves',
-      '7:20 "colour" is no key here; there are baseUrl, key, settings, labels, allowInsecureHttp, stack, resource',
+      '7:20 "colour" is no key here; there are baseUrl, key, settings, labels, front, allowInsecureHttp, stack, resource',
     ],
+    ["tenants: { acme: { front: both } }", '6:27 front must be dynamic or native, not "both"'],
     ["tenants: { acme: { url: https://a.example } }", '6:20 "url" is no key here; did you mean baseUrl?'],
     [
       "tenants: { a b: {} }",

@@ -65,6 +65,7 @@ describe("is wrong by the schema, and when it is read", () => {
     [tenant("labels: { a b: x }")],
     [tenant("labels: { a: 'x,y' }")],
     [tenant("allowInsecureHttp: yes please")],
+    [tenant("front: both")],
     [`${DEFAULTS}tenants: { a b: }`],
     [`${DEFAULTS}tenants: [acme]`],
     [`${DEFAULTS}tenants: { acme: }\nservices: { https://mail.example: { requestsPerSecond: 0 } }`],

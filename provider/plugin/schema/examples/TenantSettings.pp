@@ -1,0 +1,4 @@
+# What a settings file declares
+resource "acme" "email-security:index:TenantSettings" {
+  file = "settings/acme.yaml"
+}

@@ -1,0 +1,136 @@
+import { credentials, type ServiceError } from "@grpc/grpc-js";
+import aliases from "@pulumi/pulumi/proto/alias_pb.js";
+import provider from "@pulumi/pulumi/proto/provider_pb.js";
+import { ResourceMonitorClient } from "@pulumi/pulumi/proto/resource_grpc_pb.js";
+import monitor from "@pulumi/pulumi/proto/resource_pb.js";
+import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
+import { type DeclaredLists, readDeclaredLists } from "../gitops/declared-lists";
+import { TENANT_SETTINGS_TYPE } from "../gitops/tenant-settings-type";
+import { dynamicType, nativeType } from "../resources/resource-type";
+import { propertiesOf, structOf } from "./wire";
+
+/** What the component has of the plugin's process. */
+interface OwnProcess {
+  /** The provider instance that the process is, as the engine refers to it; the lists are of its tenant. */
+  readonly instance: string;
+  /** Done when a resource failed, so that the run ends. */
+  readonly ending: Promise<void>;
+  /** Told what the files declare, before it is registered. */
+  readonly found: (lists: DeclaredLists) => void;
+}
+
+type ConstructRequest = InstanceType<typeof provider.ConstructRequest>;
+type Registration = InstanceType<typeof monitor.RegisterResourceRequest>;
+
+/**
+ * The component `TenantSettings`: reads the settings files, and registers with the engine what they declare, under the same
+ * names as the component of dynamic resources, so that plans, rollouts and policies know both.
+ *
+ * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) that tells every mistake in the arguments.
+ * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files; then nothing is registered.
+ * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) where the run is held to a plan of something else.
+ */
+export async function constructTenantSettings(
+  request: ConstructRequest,
+  { instance, ending, found }: OwnProcess,
+): Promise<unknown> {
+  const given = propertiesOf(request.getInputs());
+  // The engine has started this process in the program's folder.
+  const lists = readDeclaredLists(request.getName(), request.getStack(), given);
+  found(lists);
+  const engine = new ResourceMonitorClient(request.getMonitorendpoint(), credentials.createInsecure(), {
+    // A proxy in the environment is for what is elsewhere.
+    "grpc.enable_http_proxy": 0,
+    "grpc.max_receive_message_length": MAX_BYTES,
+    "grpc.max_send_message_length": MAX_BYTES,
+  });
+  const component = registered(engine, componentOf(request));
+  const complete = component
+    .then(async (urn) => {
+      const registrations = listsOf(request, urn, instance, lists);
+      await Promise.all(registrations.map((list) => registered(engine, list)));
+      const outputs = new monitor.RegisterResourceOutputsRequest();
+      outputs.setUrn(urn);
+      outputs.setOutputs(new Struct());
+      await asked((done) => engine.registerResourceOutputs(outputs, done));
+    })
+    .finally(() => engine.close());
+  await Promise.race([complete, ending]);
+  const answer = new provider.ConstructResponse();
+  answer.setUrn(await component);
+  answer.setState(new Struct());
+  return answer;
+}
+
+/** As many bytes as Pulumi's own servers take. */
+const MAX_BYTES = 400 * 1024 * 1024;
+
+/** Registers a resource; answers its URN when that is done, however it went: the engine tells that itself. */
+async function registered(engine: ResourceMonitorClient, registration: Registration): Promise<string> {
+  const answer = await asked<InstanceType<typeof monitor.RegisterResourceResponse>>((done) =>
+    engine.registerResource(registration, done),
+  );
+  return answer.getUrn();
+}
+
+async function asked<Answer>(
+  ask: (done: (error: ServiceError | null, answer: Answer) => void) => unknown,
+): Promise<Answer> {
+  return await new Promise<Answer>((resolve, reject) => {
+    ask((error, answer) => (error === null ? resolve(answer) : reject(error)));
+  });
+}
+
+function componentOf(request: ConstructRequest): Registration {
+  const component = new monitor.RegisterResourceRequest();
+  component.setType(TENANT_SETTINGS_TYPE);
+  component.setName(request.getName());
+  component.setParent(request.getParent());
+  component.setObject(new Struct());
+  component.setDependenciesList(request.getDependenciesList());
+  component.setAliasesList(request.getAliasesList());
+  component.setAliasspecs(true);
+  component.setDeletedwith(request.getDeletedwith());
+  // What a parent is, the engine makes of its children too.
+  const [protect, retain] = [request.getProtect(), request.getRetainondelete()];
+  if (request.hasProtect() && protect !== undefined) component.setProtect(protect);
+  if (request.hasRetainondelete() && retain !== undefined) component.setRetainondelete(retain);
+  component.setParentstacktracehandle(request.getStackTraceHandle());
+  return component;
+}
+
+/** The two lists, each held to the same provider instance as the component. */
+function listsOf(
+  request: ConstructRequest,
+  parent: string,
+  instance: string,
+  { entries, vips }: DeclaredLists,
+): Registration[] {
+  return (
+    [
+      ["AllowDenyList", entries],
+      ["VipList", vips],
+    ] as const
+  ).map(([kind, content]) => {
+    const list = new monitor.RegisterResourceRequest();
+    list.setType(nativeType(kind));
+    list.setName(request.getName());
+    list.setParent(parent);
+    list.setCustom(true);
+    list.setObject(structOf(content));
+    list.setProvider(instance);
+    list.setDependenciesList(request.getDependenciesList());
+    list.setParentstacktracehandle(request.getStackTraceHandle());
+    // What dynamic resources have made of the same files is taken over without a write.
+    const spec = new aliases.Alias.Spec();
+    spec.setType(dynamicType(kind));
+    const before = new aliases.Alias();
+    before.setSpec(spec);
+    list.setAliasesList([before]);
+    list.setAliasspecs(true);
+    list.setAcceptsecrets(true);
+    list.setSupportspartialvalues(true);
+    list.setSupportsresultreporting(true);
+    return list;
+  });
+}

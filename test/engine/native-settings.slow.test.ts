@@ -1,0 +1,153 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import { type CommandLine, commandLine } from "../support/command-line";
+import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+import { languageHost, missingToolchain, pathWith } from "../support/language-hosts";
+import { writesOf } from "../support/writes-of";
+import { BASELINE, PROGRAM, SETTINGS } from "./tenant-settings";
+
+/* Settings files over the native plugin: in a program of any language, and on the way there from dynamic resources. */
+
+const missing = missingToolchain("yaml");
+
+const YAML = `name: settings
+runtime: yaml
+${PLUGIN_LINES}resources:
+  acme:
+    type: email-security:TenantSettings
+    properties: { file: settings/acme.yaml }
+`;
+
+let sandbox: Sandbox;
+let isRefusing = false;
+beforeEach(async () => {
+  sandbox = await startSandbox({
+    scenario: "empty",
+    intercept: ({ body }) =>
+      isRefusing && (body as { value?: string } | undefined)?.value === "partner.example"
+        ? { status: 400, body: { error: "no" } }
+        : undefined,
+  });
+});
+afterEach(async () => {
+  await sandbox.close();
+});
+
+async function settingsProject(more: Record<string, string> = {}): Promise<[EngineProject, CommandLine]> {
+  const environment = {
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    ...more,
+  };
+  const project = await EngineProject.create({ program: PROGRAM, plugin: true, environment });
+  await mkdir(join(project.folder, "settings"));
+  await project.writeFile("settings/baseline.yaml", BASELINE);
+  await project.writeFile("settings/acme.yaml", SETTINGS);
+  return [project, commandLine(project.folder, project.environment)];
+}
+
+it.skipIf(missing)(
+  `holds a program in YAML to what was reviewed${missing ? ` (skipped: ${missing})` : ""}`,
+  async () => {
+    const [project, cli] = await settingsProject(pathWith(await languageHost("yaml")));
+    await using _project = project;
+    await project.writeFile("Pulumi.yaml", YAML);
+    const args = ["settings/acme.yaml", "--stack", "dev"];
+    const apply = async () => await cli("apply", ...args, "--plan", "plan.json", "--yes");
+    const upHeld = async () =>
+      await project.runWith({ EMAIL_SECURITY_PLAN: "plan.json" }, "up", "--yes", "--skip-preview");
+
+    // Without a key, a preview tells the mistakes of the files, at their lines.
+    await project.writeFile("settings/acme.yaml", `${SETTINGS}deny: [bad]\n`);
+    const keyless = { EMAIL_SECURITY_API_KEY: "", EMAIL_SECURITY_BASE_URL: "" };
+    const mistaken = await project.runWith(keyless, "preview");
+    expect(mistaken.output).toContain('settings/acme.yaml:12:8 error: value "bad" is not a whole domain');
+    expect(mistaken.code).not.toBe(0);
+    await project.writeFile("settings/acme.yaml", SETTINGS);
+    expect((await project.runWith(keyless, "preview")).output).toContain("+ 4 to create");
+
+    // What the service refuses is told where it is, and of nothing else.
+    isRefusing = true;
+    const refused = await project.run("up", "--yes", "--skip-preview");
+    expect(refused.output).toContain("partner.example: POST /api/v1/settings/allow_deny_entries");
+    expect(refused.output).not.toContain("has a problem");
+    isRefusing = false;
+    expect((await project.run("destroy", "--yes", "--skip-preview")).code).toBe(0);
+    sandbox.clearRequests();
+
+    // What was reviewed is done.
+    await cli("plan", ...args, "--no-evidence", "--json", "plan.json");
+    const applied = await apply();
+    expect(applied.code, applied.output).toBe(0);
+    expect(writesOf(sandbox)).toHaveLength(3);
+    // And is found in the stack: a plan knows what was declared, so that it shows what goes.
+    expect((await cli("plan", ...args, "--no-evidence")).code).toBe(0);
+    expect((await cli("drift", "settings/acme.yaml", "--stack", "dev")).code).toBe(0);
+    const less = SETTINGS.replace(/allow:.*/s, "");
+    await project.writeFile("settings/acme.yaml", less);
+    const removing = await cli("plan", ...args, "--no-evidence", "--json", "plan.json");
+    expect(removing.output).toContain("- remove allow partner.example");
+
+    // A file that changed since the review is refused, by the file's own words before anything is asked.
+    sandbox.clearRequests();
+    await project.writeFile("settings/acme.yaml", less.replace("Releases payments", "Somebody else"));
+    const moved = await upHeld();
+    expect(moved.output).toContain('"settings/acme.yaml" does not declare what was reviewed, as of');
+    expect(moved.output).toContain("[ERR_PLAN_MOVED]");
+
+    // And so is a program that declares something else than the file, by the list that would write it.
+    await project.writeFile("settings/acme.yaml", less);
+    await project.writeFile(
+      "Pulumi.yaml",
+      `${YAML}  more:
+    type: email-security:AllowDenyList
+    properties: { entries: { other.example: deny } }
+`,
+    );
+    const other = await upHeld();
+    expect(other.output).toContain("the review did not show that it would be deny without a comment");
+    const written = writesOf(sandbox);
+    expect(written.filter((line) => !line.startsWith("DELETE"))).toEqual([]);
+
+    // With what was reviewed, it is done.
+    await project.writeFile("Pulumi.yaml", YAML);
+    const done = await upHeld();
+    expect(done.code, done.output).toBe(0);
+    expect(sandbox.allowDenyEntries("acme").map(({ value }) => value)).toEqual(["evil.example"]);
+  },
+);
+
+it("moves from dynamic resources to the plugin and back without a request, to the same state", async () => {
+  const [project] = await settingsProject();
+  await using _project = project;
+  await project.up();
+  const before = await lists(project);
+  sandbox.clearRequests();
+
+  await project.write(PROGRAM.replace('security"', 'security/native"'));
+  const there = await project.up();
+  expect(there.match(/updated .*\[diff: ~provider\]/g)).toHaveLength(2);
+  expect(await lists(project)).toEqual(before);
+  await project.up("--expect-no-changes");
+
+  await project.write(PROGRAM);
+  const back = await project.up();
+  expect(back.match(/updated .*\[diff: ~provider\]/g)).toHaveLength(2);
+  expect(await lists(project)).toEqual(before);
+  expect(sandbox.requests).toEqual([]);
+});
+
+/** The two lists in state, by what tells nothing of the front. */
+async function lists(project: EngineProject): Promise<unknown> {
+  const { resources } = await project.state();
+  return resources
+    .filter(({ id }) => id !== undefined)
+    .map(({ urn, id, inputs, outputs }) => {
+      const { __provider: _shell, ...given } = inputs ?? {};
+      const { __provider: _own, ...held } = outputs ?? {};
+      return { name: urn.split(/[:$]/).slice(-3), id, inputs: given, outputs: held };
+    })
+    .sort((one, other) => ((one.id ?? "") < (other.id ?? "") ? -1 : 1));
+}

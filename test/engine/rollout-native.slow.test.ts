@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { begun, Fleet, statesIn } from "../support/fleet";
+
+/*
+ * A rollout over the native plugin, beside dynamic resources. How one is killed and taken back over the plugin is in
+ * rollout-taken-back.slow.test.ts.
+ */
+
+let fleet: Fleet;
+
+const WAVES = "waves:\n  - { name: canary, match: { ring: canary }, gate: true }\n  - { name: rest }\n";
+
+/** Says of each tenant what its lists are to be made over, where anything is said. */
+async function fronts(t0: string | undefined, t1: string | undefined): Promise<void> {
+  const said = (front: string | undefined): string => (front === undefined ? "" : `, front: ${front}`);
+  await fleet.targets({
+    about: (_name, number) =>
+      number === 0 ? `{ labels: { ring: canary }${said(t0)} }` : `{ labels: { ring: rest }${said(t1)} }`,
+    waves: WAVES,
+  });
+}
+
+/** What the lists of a tenant's stack were made over. */
+async function madeOver(name: string): Promise<string[]> {
+  const types = (await fleet.read(`.state/.pulumi/stacks/fleet/${name}.json`)).matchAll(
+    /"type": ?"([^"]*):(?:AllowDenyList|VipList)"/g,
+  );
+  return [...new Set([...types].map(([, front = ""]) => front))];
+}
+
+beforeAll(async () => {
+  fleet = await Fleet.start({ tenants: 2 });
+});
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+});
+
+it("makes a stack over the plugin where that is asked for, and holds it to its plan", async () => {
+  await fronts(undefined, "native");
+  const first = await fleet.rollout("--yes");
+  expect(first.code, first.output).toBe(2);
+  expect(statesIn(first.report())).toEqual({ t0: "done", t1: "pending" });
+  // Since the plan, a colleague has made what it was to make.
+  const values = { list: "deny", entry_type: "domain", value: "only-t1.example", comment: "a colleague's" };
+  await fleet.console("t1", "POST", "/allow_deny_entries", values);
+  const moved = await fleet.rollout("continue");
+  expect(moved.code, moved.output).toBe(1);
+  const error = moved.report().tenants.find(({ name }) => name === "t1")?.error;
+  expect(error?.code).toBe("ERR_PLAN_MOVED");
+  // Told by the list alone, and not again by what waited for it.
+  expect(error?.message).not.toContain("shut down");
+  expect(fleet.holds("t1")).toEqual(["deny only-t1.example a colleague's"]);
+
+  const [row] = fleet.sandbox.allowDenyEntries("t1");
+  await fleet.console("t1", "DELETE", `/allow_deny_entries/${row?.id}`);
+  const resumed = await fleet.rollout("--resume");
+  expect(resumed.code, resumed.output).toBe(0);
+  expect(fleet.holds("t1")).toEqual(fleet.declared("t1"));
+  expect(await madeOver("t0")).toEqual(["pulumi-nodejs:dynamic/email-security"]);
+  expect(await madeOver("t1")).toEqual(["email-security:index"]);
+});
+
+it("moves a stack of dynamic resources without a write where it is asked to, and no other", async () => {
+  fleet.take();
+  // Where nothing is said, a stack stays what it is; and what is as declared costs no engine.
+  await fronts("native", undefined);
+  const moving = await fleet.rollout("--yes");
+  expect(statesIn(moving.report())).toEqual({ t0: "done", t1: "unchanged" });
+  const rest = moving.code === 2 ? await fleet.rollout("continue") : moving;
+  expect(rest.code, rest.output).toBe(0);
+  expect(begun(moving)).toEqual(["t0"]);
+  expect(await madeOver("t0")).toEqual(["email-security:index"]);
+  expect(await madeOver("t1")).toEqual(["email-security:index"]);
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+  expect(fleet.holds("t0")).toEqual(fleet.declared("t0"));
+});

@@ -1,0 +1,182 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import provider from "@pulumi/pulumi/proto/provider_pb.js";
+import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { RecordingMonitor } from "../../support/monitor";
+import { call, type Properties, urnOf } from "../../support/provider-call";
+import { ProviderProcess } from "../../support/provider-process";
+
+/*
+ * Settings files over the native plugin, as the engine has them read: in the program's folder, with an engine that remembers what
+ * it is told. What a run makes of that is in test/engine/native-settings.slow.test.ts.
+ */
+
+const TYPE = "email-security:index:TenantSettings";
+const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+const INSTANCE =
+  "urn:pulumi:dev::settings::pulumi:providers:email-security::default::0e8ae4ae-1b4d-4b57-8d2c-3c5f3a1c6b6e";
+
+const SETTINGS = `version: 1
+include: [baseline.yaml]
+ownDomains: [acme.example]
+lists:
+  entries: { mode: exclusive, protect: [evil.example], maxRemovals: 3 }
+  vips: { onDelete: keep }
+vips: [{ email: Lena.Hartmann@acme.example, comment: Releases payments }]
+allow:
+  - { value: partner.example, comment: Contract 2026-114, scope: graymail }
+  - { value: fair.example, expires: 2026-05-31 }
+remove: { deny: [gone.example] }
+`;
+
+let sandbox: Sandbox;
+let engine: RecordingMonitor;
+let folder: string;
+beforeEach(async () => {
+  [sandbox, engine] = await Promise.all([startSandbox({ scenario: "acme" }), RecordingMonitor.start()]);
+  folder = await mkdtemp(join(tmpdir(), "email-security-"));
+  await mkdir(join(folder, "settings"));
+  await write("baseline", "version: 1\ndeny: [{ value: EVIL.example, comment: INC-7 }]\n");
+  await write("acme", SETTINGS);
+});
+afterEach(async () => {
+  await Promise.all([sandbox.close(), engine[Symbol.asyncDispose]()]);
+  await rm(folder, { recursive: true });
+});
+
+async function write(name: string, text: string): Promise<void> {
+  await writeFile(join(folder, "settings", `${name}.yaml`), text);
+}
+
+/** Without a key, unless one is given. */
+async function plugin(environment: Record<string, string> = {}): Promise<ProviderProcess> {
+  return await ProviderProcess.start({ folder, environment });
+}
+
+async function construct(
+  { client }: ProviderProcess,
+  inputs: Properties,
+  type = TYPE,
+): Promise<InstanceType<typeof provider.ConstructResponse>> {
+  const request = new provider.ConstructRequest();
+  request.setProject("settings");
+  request.setStack("dev");
+  request.setDryrun(true);
+  request.setMonitorendpoint(engine.address);
+  request.setType(type);
+  request.setName("acme");
+  request.setParent("urn:of:its-parent");
+  request.setDependenciesList(["urn:of:another"]);
+  request.setInputs(Struct.fromJavaScript(inputs as never));
+  return await call((done) => client.construct(request, done));
+}
+
+const FILE = { file: "settings/acme.yaml", today: "2026-11-21" };
+
+describe("TenantSettings over the native plugin", () => {
+  it("registers what the files declare, of its own provider instance, and asks nothing of the service", async () => {
+    await using process = await plugin({ EMAIL_SECURITY_BASE_URL: sandbox.url });
+    const answer = await construct(process, FILE);
+    expect(answer.getUrn()).toBe("urn:of:acme");
+    const parent = "urn:of:acme";
+    const dependencies = ["urn:of:another"];
+    const [component, ...lists] = engine.registrations;
+    const none = { provider: "", aliases: [], inputs: {} };
+    expect(component).toEqual({
+      type: TYPE,
+      name: "acme",
+      parent: "urn:of:its-parent",
+      dependencies,
+      ...none,
+    });
+    const own = { name: "acme", parent, dependencies, provider: INSTANCE };
+    expect(lists.sort((one, other) => (one.type < other.type ? -1 : 1))).toEqual([
+      {
+        ...own,
+        type: "email-security:index:AllowDenyList",
+        aliases: ["pulumi-nodejs:dynamic/email-security:AllowDenyList"],
+        inputs: {
+          mode: "exclusive",
+          protect: ["evil.example"],
+          maxRemovals: 3,
+          entries: [
+            { list: "deny", value: "evil.example", comment: "INC-7" },
+            {
+              list: "allow",
+              value: "partner.example",
+              verdictScope: "graymail",
+              comment: "Contract 2026-114",
+            },
+          ],
+        },
+      },
+      {
+        ...own,
+        type: "email-security:index:VipList",
+        aliases: ["pulumi-nodejs:dynamic/email-security:VipList"],
+        inputs: {
+          onDelete: "keep",
+          members: [{ email: "lena.hartmann@acme.example", comment: "Releases payments" }],
+        },
+      },
+    ]);
+    expect(engine.completed).toEqual(["urn:of:acme"]);
+    // The engine is not to be reached here, so that it is printed.
+    expect(await process.printedSoFar()).toEqual([
+      'settings/acme.yaml:11:18 warning: "gone.example" is in no deny list of an included file, so there is nothing to remove; take the line away, or mend it (remove-nothing)',
+      "1 has expired and is no longer declared; `email-security plan` shows what goes",
+    ]);
+    expect(sandbox.requests).toEqual([]);
+  });
+
+  it("tells every mistake of all files at its line, as lint does, and registers nothing", async () => {
+    await write("acme", SETTINGS.replace("fair.example", "fair"));
+    await write("baseline", "version: 1\ndeny: [bad]\n");
+    await using process = await plugin();
+    await expect(construct(process, FILE)).rejects.toThrow(
+      [
+        "settings/acme.yaml can't be used: it has 2 mistakes. [ERR_SETTINGS_FILE]",
+        '  settings/acme.yaml:10:14 error: value "fair" is not a whole domain: it has no dot (invalid-value)',
+        '  settings/baseline.yaml:2:8 error: value "bad" is not a whole domain: it has no dot (invalid-value)',
+      ].join("\n"),
+    );
+    expect(engine.registrations).toEqual([]);
+  });
+
+  it("refuses arguments that it can't read by, and a link that leads out of the program's folder", async () => {
+    await using process = await plugin();
+    await expect(construct(process, { file: UNKNOWN })).rejects.toThrow(
+      'TenantSettings "acme": file must be the path of a settings file in plain text, for the files are read in previews too; it is a value that comes later [ERR_INVALID_ARGUMENT]',
+    );
+    await expect(construct(process, { ...FILE, today: "tomorrow" })).rejects.toThrow('it is "tomorrow"');
+    await expect(construct(process, { ...FILE, fil: "x" })).rejects.toThrow('"fil" is no argument');
+    const elsewhere = await mkdtemp(join(tmpdir(), "email-security-"));
+    await writeFile(join(elsewhere, "other.yaml"), "version: 1\n");
+    await symlink(join(elsewhere, "other.yaml"), join(folder, "settings", "link.yaml"));
+    await expect(construct(process, { file: "settings/link.yaml" })).rejects.toThrow(
+      "it is a link that leads out of its repository",
+    );
+    await rm(elsewhere, { recursive: true });
+    await expect(construct(process, FILE, "email-security:index:Lists")).rejects.toThrow(
+      `There is no component "email-security:index:Lists"; there is ${TYPE}. [ERR_PROTOCOL]`,
+    );
+    expect(engine.registrations).toEqual([]);
+  });
+
+  it("holds the tenant to the own domains that the files name", async () => {
+    await write("acme", SETTINGS.replace("ownDomains: [acme.example]", "ownDomains: [globex.example]"));
+    await using process = await plugin({
+      EMAIL_SECURITY_BASE_URL: sandbox.url,
+      EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+    });
+    await construct(process, FILE);
+    const [, list] = engine.registrations;
+    const request = new provider.CreateRequest();
+    request.setUrn(urnOf(list?.type ?? "", "acme"));
+    request.setProperties(Struct.fromJavaScript({ entries: { "evil.example": "deny" } }));
+    await expect(call((done) => process.client.create(request, done))).rejects.toThrow("[ERR_OTHER_TENANT]");
+  });
+});
