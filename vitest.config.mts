@@ -20,6 +20,9 @@ const DYNAMIC_ONLY = ["import", "detailed-diff", "first-calls"].map(
 /** What of conformance `npm test` runs over the dynamic front, whose process takes four times as long to start. */
 const BRIEFLY = ["integration/resources/vip-employee", "integration/resources/written-in-two-ways"];
 
+/** What of conformance is about the client below the fronts: over the dynamic one `npm run test:long` alone has it, whole. */
+const LONG_ONLY = ["integration/faults/resources"];
+
 const QUICK = [".test.ts"];
 const SLOW = [".slow.test.ts"];
 
@@ -81,7 +84,7 @@ export default defineConfig(({ mode }) => {
           include: isWhole
             ? files(CONFORMANCE, [...QUICK, ...SLOW])
             : files([...DYNAMIC_ONLY, ...BRIEFLY], QUICK),
-          exclude: mode === "all" ? files([...DYNAMIC_ONLY, ...BRIEFLY], QUICK) : [],
+          exclude: mode === "all" ? files([...DYNAMIC_ONLY, ...BRIEFLY, ...LONG_ONLY], QUICK) : [],
         }),
         project("engine", 300, { include: files(["engine/**/*"], endings) }),
         project("docs", 300, { include: files(["docs/**/*", "browser/**/*"], endings) }),

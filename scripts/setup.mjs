@@ -175,9 +175,10 @@ function sourcesDigest() {
   return digest.digest("hex");
 }
 
-/** All files of the package but what is installed, built or made of what is built, relative to its folder. */
+/** All files of the package but what is installed, built, made of what is built or brought to be packed, relative to its folder. */
 function sourceFiles() {
-  return filesUnder("provider", (name) => !["node_modules", "dist", "cmd"].includes(name));
+  const others = ["node_modules", "dist", "cmd", "README.md", "LICENSE"];
+  return filesUnder("provider", (name) => !others.includes(name));
 }
 
 /** The generated SDK for Node.js programs over the native plugin, relative to its folder. */

@@ -1,25 +1,34 @@
+import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile, symlink } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { basename } from "node:path";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
 import manifest from "../../provider/package.json";
 import { EmptyFolder, PACKAGE, packPackage } from "../support/packed-package";
+
+const run = promisify(execFile);
 
 const UPSTREAM = "https://registry.npmjs.org";
 
 /** A package registry that has this very package as if it were published, and sends whoever asks for another on to npm's. */
 export class LocalRegistry implements AsyncDisposable {
   readonly url: string;
+  /** A cache of npm's of its own, so that what was installed for `npx` from here is not installed again. */
+  readonly npmCache: string;
   readonly #server: Server;
+  readonly #folder: EmptyFolder;
 
-  private constructor(server: Server, url: string) {
+  private constructor(server: Server, url: string, folder: EmptyFolder, npmCache: string) {
     this.#server = server;
     this.url = url;
+    this.#folder = folder;
+    this.npmCache = npmCache;
   }
 
   static async start(): Promise<LocalRegistry> {
-    await using folder = await EmptyFolder.create();
+    const folder = await EmptyFolder.create();
     const { tarball, version } = await packPackage(folder.path);
     const packed = await readFile(tarball);
     const integrity = `sha512-${createHash("sha512").update(packed).digest("base64")}`;
@@ -42,13 +51,25 @@ export class LocalRegistry implements AsyncDisposable {
       } else response.writeHead(307, { location: UPSTREAM + url }).end();
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    return new LocalRegistry(server, `${urlOf(server)}${here}`);
+    const npmCache = await npmCacheIn(join(folder.path, "npm"));
+    return new LocalRegistry(server, `${urlOf(server)}${here}`, folder, npmCache);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
+    await this.#folder[Symbol.asyncDispose]();
   }
+}
+
+/** What npm has fetched once, whoever asked for it, is not fetched again. */
+async function npmCacheIn(folder: string): Promise<string> {
+  const { stdout } = await run("npm", ["config", "get", "cache", "--loglevel=error"]);
+  const fetched = join(stdout.trim(), "_cacache");
+  await mkdir(folder);
+  await mkdir(fetched, { recursive: true });
+  await symlink(fetched, join(folder, "_cacache"));
+  return folder;
 }
 
 function urlOf(server: Server): string {

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -7,6 +7,7 @@ import { ensureEngine } from "../../provider/engine";
 import { type Sandbox, type ScenarioTenant, startSandbox } from "../../provider/sandbox";
 import { COMMAND } from "../support/command-line";
 import { type HostedLanguage, installPython, languageHost, pulumiPython } from "../support/language-hosts";
+import { linkPackages } from "../support/program-packages";
 import type { LocalRegistry } from "./local-registry";
 import type { Page, Place } from "./page-blocks";
 
@@ -38,7 +39,6 @@ export class PageFolder implements AsyncDisposable {
     const [folder, home] = [join(top, "folder"), join(top, "home")];
     for (const name of ["folder", "scratch", "home", "temporary", "state"]) await mkdir(join(top, name));
     await writeFile(join(home, ".gitconfig"), GIT_CONFIG);
-    // Where nothing was installed it is a link, which `node_modules/` does not match.
     await writeFile(join(home, ".gitignore"), "node_modules\n");
     const engine = await ensureEngine();
     const hosts = await hostsOf(languages, join(top, "scratch"));
@@ -51,9 +51,12 @@ export class PageFolder implements AsyncDisposable {
       PULUMI_HOME: join(home, ".pulumi"),
       TMPDIR: join(top, "temporary"),
       npm_config_registry: registry.url,
-      npm_config_cache: await npmCacheIn(join(top, "npm")),
+      npm_config_cache: registry.npmCache,
       npm_config_prefer_offline: "true",
+      npm_config_audit: "false",
       npm_config_update_notifier: "false",
+      // What the compiler says against pages is known: typed-blocks.ts.
+      PULUMI_NODEJS_TRANSPILE_ONLY: "true",
     };
     if (place === "empty") return new PageFolder(top, environment, undefined);
 
@@ -66,7 +69,6 @@ export class PageFolder implements AsyncDisposable {
         ...environment,
         PULUMI_BACKEND_URL: `file://${join(top, "state")}`,
         PULUMI_CONFIG_PASSPHRASE: "a passphrase for pages",
-        PULUMI_NODEJS_TRANSPILE_ONLY: "true",
         ...(place === "fleet"
           ? Object.fromEntries(FLEET.map((name) => [keyVariable(name), `sandbox-${name}-ci`]))
           : { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" }),
@@ -74,7 +76,7 @@ export class PageFolder implements AsyncDisposable {
       sandbox,
     );
     try {
-      await symlink(resolve("node_modules"), join(folder, "node_modules"));
+      await linkPackages(folder);
       await page.#fill(place, sandbox.url);
     } catch (error) {
       await page[Symbol.asyncDispose]();
@@ -184,16 +186,6 @@ function tenantOf(name: string): ScenarioTenant {
     entries: [],
     threats: 0,
   };
-}
-
-/** What npm has fetched once is not fetched for each page; what `npx` has installed for one is that page's. */
-async function npmCacheIn(folder: string): Promise<string> {
-  const { stdout } = await run("npm", ["config", "get", "cache", "--loglevel=error"]);
-  const fetched = join(stdout.trim(), "_cacache");
-  await mkdir(folder);
-  await mkdir(fetched, { recursive: true });
-  await symlink(fetched, join(folder, "_cacache"));
-  return folder;
 }
 
 /** What the engine needs for programs in other languages: folders for PATH, and more. */

@@ -58,5 +58,5 @@ it("two stacks that declare the same on one tenant come to the same, at once and
 });
 
 it("200 resources at --parallel 200 take one request each to make, and share every reading", async () => {
-  await manyAtOnce(200, { isWholeLife: true });
+  await manyAtOnce(200, { isLeftAlone: false });
 });

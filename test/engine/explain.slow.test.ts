@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, it } from "vitest";
 import type { ErrorCode } from "../../provider/cli/explain/explanations";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
-import { baselineOf, type EndedCommand, Fleet } from "../support/fleet";
+import { type EndedCommand, Fleet } from "../support/fleet";
 import { type BY_ENGINE, expectExample, type Provocations, type Provoked } from "../support/provoked";
 
 /*
@@ -13,8 +13,6 @@ type MaybeResponse = ServiceResponse | undefined;
 
 let fleet: Fleet;
 let atRequest: (request: ServiceRequest) => MaybeResponse | Promise<MaybeResponse> = () => undefined;
-/** Lets go of what a test keeps waiting, however it ended. */
-let release = (): void => {};
 
 beforeAll(async () => {
   fleet = await Fleet.start({ tenants: 3, sandbox: { intercept: (request) => atRequest(request) } });
@@ -22,7 +20,6 @@ beforeAll(async () => {
 
 afterEach(() => {
   atRequest = () => undefined;
-  release();
 });
 
 afterAll(async () => {
@@ -48,40 +45,13 @@ const PROVOKED: Provocations<(typeof BY_ENGINE)[number]> = {
     };
     return ofTenant(await fleet.rollout("--only", "t0", "--yes"));
   },
-  ERR_ROLLOUT_TAKEN_BACK: async () => {
-    await fleet.rollout("stop");
-    await fleet.rollout("--only", "t1", "--yes");
-    await fleet.baseline([...baselineOf(), "wrong.example"]);
-    await fleet.rollout("--only", "t1", "--yes");
-    await fleet.rollout("rollback", "--yes");
-    const again = await fleet.rollout("--only", "t1", "--yes");
-    await fleet.baseline(baselineOf());
-    return again.stderr;
-  },
-  ERR_STACK_LOCKED: async () => {
-    const { promise: released, resolve } = Promise.withResolvers<undefined>();
-    release = () => resolve(undefined);
-    const reached = new Promise<void>((done) => {
-      atRequest = async ({ method }) => {
-        if (method !== "POST") return undefined;
-        done();
-        return await released;
-      };
-    });
-    await fleet.pulumi("t2", "stack", "init").ended;
-    const person = fleet.pulumi("t2", "up", "--yes", "--skip-preview");
-    await reached;
-    const impatient = await fleet.rollout("--only", "t2", "--yes", "--lock-wait", "1");
-    release();
-    await person.ended;
-    return ofTenant(impatient);
-  },
   ERR_STACK_FOREIGN: async () => {
     await fleet.rollout("stop");
     await fleet.write(
       "index.ts",
       'import { AllowDenyEntry } from "pulumi-email-security";\nnew AllowDenyEntry("single", { list: "deny", value: "evil.example" });\n',
     );
+    await fleet.pulumi("t2", "stack", "init").ended;
     await fleet.pulumi("t2", "up", "--yes", "--skip-preview").ended;
     return ofTenant(await fleet.rollout("--only", "t2"));
   },

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { EngineProject } from "../support/engine-project";
 import {
+  GO_BUILD,
   installJava,
   installPython,
   languageHost,
@@ -14,6 +15,7 @@ import {
   pulumiPython,
 } from "../support/language-hosts";
 import { EmptyFolder } from "../support/packed-package";
+import { writeExamples } from "../support/schema-examples";
 
 const run = promisify(execFile);
 
@@ -65,15 +67,22 @@ export const LANGUAGES = {
     missing: missingToolchain("go"),
     async prepare(folder) {
       await run("go", ["mod", "edit", "-replace", `${GO_SDK}=${resolve("sdk/go")}`], { cwd: folder });
-      // As the engine itself is built, so that what was compiled for it is used again.
-      const build = { CGO_ENABLED: "0", GOFLAGS: "-trimpath", GOWORK: "off" };
-      return { ...pathWith(await languageHost("go")), ...build };
+      return { ...pathWith(await languageHost("go")), ...GO_BUILD };
     },
   },
   java: {
     name: "java",
     missing: missingToolchain("java"),
-    prepare: async () => ({ ...pathWith(await languageHost("java")), ...(await installJava()) }),
+    async prepare(folder) {
+      // Maven compiles with the program what registries show, all of which have a class of the same name.
+      await writeExamples(
+        "java",
+        folder,
+        (name) => `src/main/java/${name}/App.java`,
+        (text, name) => text.replace("package generated_program;", `package ${name};`),
+      );
+      return { ...pathWith(await languageHost("java")), ...(await installJava()) };
+    },
   },
   yaml: {
     name: "yaml",

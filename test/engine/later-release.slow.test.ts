@@ -105,30 +105,3 @@ it("lets a later release, all of whose files have moved, manage what an earlier 
   expect(entries()).toEqual([]);
   expect((await project.state()).resources).toEqual([]);
 });
-
-it("changes nothing in a state that was made in another folder, with its packages elsewhere", async () => {
-  await using sandbox = await startSandbox({ scenario: "empty" });
-  await using folder = await EmptyFolder.create();
-  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-  const text = program({ comment: "INC-7", vip: true });
-
-  // Here the package is a link into a workspace …
-  await using here = await EngineProject.create({ program: text, environment });
-  await here.up();
-  const exported = join(folder.path, "stack.json");
-  await here.succeed("stack", "export", "--file", exported);
-
-  // … and there, on a colleague's machine, it lies in the store of pnpm.
-  await install(folder.path, "pnpm", packed());
-  await writeProgram(folder.path, { main: "index.js", type: "module", text });
-  await using there = await EngineProject.at(folder.path, environment);
-  await there.succeed("stack", "init", "dev");
-  await there.succeed("stack", "import", "--file", exported);
-  sandbox.clearRequests();
-
-  await there.up("--expect-no-changes");
-  expect(sandbox.requests).toEqual([]);
-
-  await there.destroy();
-  expect(sandbox.allowDenyEntries("acme")).toEqual([]);
-});

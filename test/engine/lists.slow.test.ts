@@ -40,9 +40,6 @@ it("puts what was applied of thousands into state, names the rest, and the next 
   sandbox.clearRequests();
   await project.up();
   expect(writesOf(sandbox)).toHaveLength(3);
-  sandbox.clearRequests();
-  await project.up("--expect-no-changes");
-  expect(sandbox.requests).toHaveLength(0);
 
   // A preview shows the three entries that change.
   const { [bad(7)]: _removed, ...rest } = entries;
@@ -63,35 +60,30 @@ it("puts what was applied of thousands into state, names the rest, and the next 
   expect(drift.trim().split("\n").length).toBeLessThan(20);
 });
 
-it("lets a list shrink by as many entries as are confirmed", async () => {
+it("lets a list shrink by as many entries as are confirmed; tells in preview where it collides with another, by their names", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
-  const entries = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [bad(at), "deny: INC-1"]));
+  const entries = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [bad(at), "deny: INC-1"]));
   await using project = await EngineProject.create({
     program: PROGRAM,
     environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
     files: { "list.json": JSON.stringify({ entries }) },
   });
   await project.up();
-  const few = Object.fromEntries(Object.entries(entries).slice(0, 20));
-  await project.writeFile("list.json", JSON.stringify({ entries: few, confirmRemovals: 180 }));
+  const few = Object.fromEntries(Object.entries(entries).slice(0, 4));
+  await project.writeFile("list.json", JSON.stringify({ entries: few, confirmRemovals: 36 }));
   await project.up();
-  expect(sandbox.requests.filter(({ method }) => method === "DELETE")).toHaveLength(180);
-});
+  expect(sandbox.requests.filter(({ method }) => method === "DELETE")).toHaveLength(36);
 
-it("tells in preview where two lists collide, by their names", async () => {
-  await using sandbox = await startSandbox({ scenario: "empty" });
-  await using project = await EngineProject.create({
-    program: `
-      import { AllowDenyEntry, AllowDenyList } from "pulumi-email-security";
-      const one = new AllowDenyList("blocklist", { entries: [{ list: "deny", value: "evil.example" }] });
-      new AllowDenyEntry("single", { list: "deny", value: "EVIL.example" }, { dependsOn: one });
-    `,
-    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
-  });
+  await project.write(`
+    import { AllowDenyEntry, AllowDenyList } from "pulumi-email-security";
+    const one = new AllowDenyList("other", { entries: [{ list: "deny", value: "evil.example" }] });
+    new AllowDenyEntry("single", { list: "deny", value: "EVIL.example" }, { dependsOn: one });
+  `);
+  sandbox.clearRequests();
   const { code, output } = await project.run("preview");
   expect(code).not.toBe(0);
   expect(output).toContain(
-    '"deny evil.example" is declared at entries["evil.example"] of AllowDenyList "blocklist" too; keep one of the two',
+    '"deny evil.example" is declared at entries["evil.example"] of AllowDenyList "other" too; keep one of the two',
   );
   expect(sandbox.requests).toHaveLength(0);
 });

@@ -44,37 +44,22 @@ it("edits in place, and makes again what is gone by hand", async () => {
     comment: "INC-7, closed",
   };
   await click(sandbox, "POST", "/allow_deny_entries", again);
-  await project.refresh();
   sandbox.clearRequests();
-  // A run that has nothing to change asks the service nothing.
-  expect(await project.up()).toContain("3 unchanged");
-  expect(sandbox.requests).toEqual([]);
+  expect(await project.up("--refresh")).toContain("3 unchanged");
+  expect(writesOf(sandbox)).toEqual([]);
   expect(JSON.parse(await project.succeed("stack", "output", "--json")).entryId).toBe(entries()[0]?.id);
 });
 
-it.each([
+/** Declarations with mistakes, and what is told of each. */
+const MISTAKES = [
   [
     'new AllowDenyEntry("x", { list: "deny", value: "hxxps://evil[.]example/login", verdictScope: "", comment: 7 as never })',
     ["property value", 'write "evil.example"', "property verdictScope", "property comment"],
   ],
   ['new VipEmployee("x", { email: "yuki.sato.acme.example" })', ["property email", "it has no @"]],
-])(
-  "refuses mistakes in preview, all of a resource at once, before any request: %s",
-  async (declaration, told) => {
-    await using sandbox = await startSandbox({ scenario: "empty" });
-    const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-    await using project = await EngineProject.create({
-      environment,
-      program: `import { AllowDenyEntry, VipEmployee } from "pulumi-email-security"; ${declaration};`,
-    });
-    const { code, output } = await project.run("preview");
-    expect(code).not.toBe(0);
-    for (const words of told) expect(output).toContain(words);
-    expect(sandbox.requests).toEqual([]);
-  },
-);
+] as const;
 
-it("takes arguments that are outputs of other resources", async () => {
+it("takes arguments that are outputs of other resources; refuses mistakes in preview, all of a resource at once, before any request", async () => {
   await using sandbox = await startSandbox({ scenario: "empty" });
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
   await using project = await EngineProject.create({
@@ -94,6 +79,17 @@ it("takes arguments that are outputs of other resources", async () => {
   expect(await project.succeed("up", "--yes")).toMatch(/\+ 3 to create[\s\S]*\+ 3 created/);
   expect(sandbox.allowDenyEntries("acme").map((row) => row.comment)).toContain("after Pulumi (ci)");
   expect(await project.up()).toContain("3 unchanged");
+
+  sandbox.clearRequests();
+  for (const [declaration, told] of MISTAKES) {
+    await project.write(
+      `import { AllowDenyEntry, VipEmployee } from "pulumi-email-security"; ${declaration};`,
+    );
+    const { code, output } = await project.run("preview");
+    expect(code).not.toBe(0);
+    for (const words of told) expect(output).toContain(words);
+  }
+  expect(sandbox.requests).toEqual([]);
 });
 
 it("renames and swaps resources without deleting or writing anything", async () => {

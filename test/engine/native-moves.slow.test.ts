@@ -73,7 +73,7 @@ it("deletes nothing when the native resources are imported in the run that drops
     expect(stack.holds()).toEqual(before);
     await project.write(program("native", { kinds }));
     await project.up("--expect-no-changes");
-    await project.destroy();
-    expect(declaredIn(stack.sandbox)).toEqual([]);
   }
+  await project.destroy();
+  expect(declaredIn(stack.sandbox)).toEqual([]);
 });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Sandbox } from "../../provider/sandbox";
 import { commandLine } from "../support/command-line";
+import { click } from "../support/console";
 import { EngineProject } from "../support/engine-project";
 import { Fleet } from "../support/fleet";
 import { chiefOf, twoTenants } from "../support/two-tenants";
@@ -27,18 +28,20 @@ const about = getStack();
 for (let i = 0; i < 6; i++) new AllowDenyEntry(\`e\${i}\`, { list: "deny", value: \`\${about}\${i}.example\` });
 `;
 
-/** Two stacks of a program, each applied to its own tenant. */
+/** A stack of a program, applied to its own tenant, beside another tenant with as many entries. */
 async function applied(sandbox: Sandbox, program: string, plugin = false): Promise<EngineProject> {
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url };
   const project = await EngineProject.create({ program, environment, stack: "acme", plugin });
-  await project.succeed("stack", "init", "globex");
-  for (const tenant of ["acme", "globex"]) {
-    const run = await project.runWith(keyOf(tenant), "up", "--yes", "--skip-preview", "--stack", tenant);
-    expect(run.output).toMatch(/Resources:/);
-    expect(run.code).toBe(0);
-  }
+  const run = await project.runWith(keyOf("acme"), "up", "--yes", "--skip-preview");
+  expect(run.code, run.output).toBe(0);
+  for (const { value } of sandbox.allowDenyEntries("acme"))
+    await deny(sandbox, "globex", value.replace("acme", "globex"));
   sandbox.clearRequests();
   return project;
+}
+
+async function deny(sandbox: Sandbox, tenant: string, value: string): Promise<void> {
+  await click(sandbox, "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value }, tenant);
 }
 
 it.each([
@@ -47,7 +50,8 @@ it.each([
     {
       program: ENTRIES,
       plugin: false,
-      commands: ["refresh --yes --skip-preview", "up --yes --refresh --skip-preview"],
+      // `up --refresh` and `destroy`: other-tenant.test.ts.
+      commands: ["refresh --yes --skip-preview"],
     },
   ],
   [
@@ -63,18 +67,18 @@ it.each([
   async (_what, { program, plugin, commands }) => {
     await using sandbox = await twoTenants({ people: false });
     await using project = await applied(sandbox, program, plugin);
-    const before = (await project.state("--stack", "acme")).text;
+    const before = (await project.state()).text;
     const held = () => ["acme", "globex"].map((name) => sandbox.allowDenyEntries(name).length);
     for (const command of commands) {
       const args = command.split(" ");
-      const run = await project.runWith(keyOf("globex"), ...args, "--stack", "acme");
+      const run = await project.runWith(keyOf("globex"), ...args);
       expect([args[0], run.code]).toEqual([args[0], 1]);
       expect(run.output).toMatch(ALL_GONE);
       expect(run.output).toContain("[ERR_OTHER_TENANT]");
     }
     // Without a refresh, what is new or changed is the first that reaches the tenant.
     await project.write(`${program}new AllowDenyEntry("new", { list: "deny", value: "new.example" });\n`);
-    const up = await project.runWith(keyOf("globex"), "up", "--yes", "--skip-preview", "--stack", "acme");
+    const up = await project.runWith(keyOf("globex"), "up", "--yes", "--skip-preview");
     expect(up.output).toMatch(ALL_GONE);
     expect(writesOf(sandbox)).toEqual([]);
     expect(held()).toEqual([6, 6]);
@@ -82,9 +86,9 @@ it.each([
       (JSON.parse(text) as { deployment: { resources: { urn: string; id?: string }[] } }).deployment.resources
         .map(({ urn, id }) => `${urn} ${id}`)
         .sort();
-    expect(resources((await project.state("--stack", "acme")).text)).toEqual(resources(before));
+    expect(resources((await project.state()).text)).toEqual(resources(before));
     // With its own key, the run after it has only the new one to make.
-    await project.runWith(keyOf("acme"), "up", "--yes", "--refresh", "--skip-preview", "--stack", "acme");
+    await project.runWith(keyOf("acme"), "up", "--yes", "--refresh", "--skip-preview");
     expect(writesOf(sandbox)).toEqual(["POST /allow_deny_entries"]);
   },
 );
@@ -98,26 +102,16 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
 `;
   const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url };
   await using project = await EngineProject.create({ program, environment, stack: "acme" });
-  await project.succeed("stack", "init", "globex");
   await mkdir(join(project.folder, "settings"));
-  for (const name of ["acme", "globex"]) {
-    const deny = [`only-${name}.example`, "shared.example"].map((value) => `  - ${value}\n`).join("");
-    await project.writeFile(
-      `settings/${name}.yaml`,
-      `version: 1\nownDomains: [${name}.example]\ndeny:\n${deny}`,
-    );
-  }
-  const up = (key: string, stack: string, ...args: string[]) =>
-    project.runWith(keyOf(key), "up", "--yes", "--skip-preview", "--stack", stack, ...args);
-  for (const name of ["acme", "globex"]) expect((await up(name, name)).code).toBe(0);
+  const settings = (text: string) => project.writeFile("settings/acme.yaml", `version: 1\n${text}`);
+  const up = (key: string, ...args: string[]) =>
+    project.runWith(keyOf(key), "up", "--yes", "--skip-preview", ...args);
+  await settings("ownDomains: [acme.example]\ndeny: [only-acme.example, shared.example]\n");
+  expect((await up("acme")).code).toBe(0);
+  for (const value of ["only-globex.example", "shared.example"]) await deny(sandbox, "globex", value);
   sandbox.clearRequests();
   // Without own domains, what the first run saw is what tells.
-  const withoutDomains = (name: string): Promise<void> =>
-    project.writeFile(
-      `settings/${name}.yaml`,
-      `version: 1\ndeny: [only-${name}.example, shared.example, more.example]\n`,
-    );
-  for (const name of ["acme", "globex"]) await withoutDomains(name);
+  await settings("deny: [only-acme.example, shared.example, more.example]\n");
   const cli = commandLine(project.folder, { ...project.environment, ...keyOf("globex") });
   const plan = await cli("plan", "settings/acme.yaml", "--stack", "acme", "--no-evidence");
   expect([plan.code, plan.output]).toEqual([expect.any(Number), expect.stringMatching(OTHER_PEOPLE)]);
@@ -127,11 +121,11 @@ new TenantSettings(getStack(), { file: \`settings/\${getStack()}.yaml\` });
   const drift = await cli("drift", "settings/acme.yaml", "--stack", "acme", "--adopt");
   expect([drift.code, drift.output]).toEqual([1, expect.stringMatching(/ERR_OTHER_TENANT/)]);
   for (const args of [[], ["--refresh"]]) {
-    const run = await up("globex", "acme", ...args);
+    const run = await up("globex", ...args);
     expect([run.code, run.output]).toEqual([1, expect.stringMatching(OTHER_PEOPLE)]);
   }
   expect(writesOf(sandbox)).toEqual([]);
-  const right = await up("acme", "acme", "--refresh");
+  const right = await up("acme", "--refresh");
   expect(right.code).toBe(0);
   expect(writesOf(sandbox)).toHaveLength(1);
 });

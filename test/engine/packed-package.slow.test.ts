@@ -97,6 +97,38 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
     expect(sandbox.vips("acme").map((row) => row.email)).not.toContain("yuki.sato@acme.example");
   });
 
+  it.runIf(manager === "pnpm")(
+    "changes nothing in a state that was made in another folder, with its packages elsewhere",
+    async () => {
+      await using sandbox = await startSandbox({ scenario: "empty" });
+      const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: KEY };
+      const text = `
+      import { AllowDenyEntry, VipEmployee } from "${PACKAGE}";
+      new AllowDenyEntry("look-alike", { list: "deny", value: "acme-login.example", comment: "INC-7" });
+      new VipEmployee("payroll", { email: "Yuki.Sato@acme.example", comment: "Signs payments" });
+    `;
+
+      // Here the package is a link into a workspace …
+      await using here = await EngineProject.create({ program: text, environment });
+      await here.up();
+      const exported = join(here.folder, "stack.json");
+      await here.succeed("stack", "export", "--file", exported);
+
+      // … and there, on a colleague's machine, it lies in the store of pnpm.
+      await writeProgram(folder.path, { main: "index.js", type: "module", text });
+      await using there = await EngineProject.at(folder.path, environment);
+      await there.succeed("stack", "init", "dev");
+      await there.succeed("stack", "import", "--file", exported);
+      sandbox.clearRequests();
+
+      await there.up("--expect-no-changes");
+      expect(sandbox.requests).toEqual([]);
+
+      await there.destroy();
+      expect(sandbox.allowDenyEntries("acme")).toEqual([]);
+    },
+  );
+
   it.runIf(manager === "npm")("brings little beside Pulumi", async () => {
     const { packages, bytes } = await broughtAlong(folder.path);
     // What nobody can be without, so that the rest is counted too.
@@ -144,44 +176,48 @@ describe.each(["npm", "pnpm"] as const)("the packed package, installed by %s", (
     expect(await ended).toBe(0);
   });
 
-  it("brings what few programs use only when it is told to, by the very command that it names", async () => {
-    const environment = {
-      PATH: process.env["PATH"],
-      HOME: process.env["HOME"],
-      EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts",
-      OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
-    };
-    const run = commandLine(folder.path, environment, join(installed, "dist/cli/main.js"));
-    const start = join(installed, "dist/rollout/telemetry/rollout-telemetry.js");
-    // Beside Pulumi, which has an OpenTelemetry of its own.
-    const loading = `require(${JSON.stringify(start)}); require(${JSON.stringify(installed)});`;
-    const startTelemetry = () => promisify(execFile)(process.execPath, ["-e", loading]);
+  // Where a package finds what it declares, and nothing else.
+  it.runIf(manager === "pnpm")(
+    "brings what few programs use only when it is told to, by the very command that it names",
+    async () => {
+      const environment = {
+        PATH: process.env["PATH"],
+        HOME: process.env["HOME"],
+        EMAIL_SECURITY_DATABASE: "postgres://rollouts@127.0.0.1:1/rollouts",
+        OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
+      };
+      const run = commandLine(folder.path, environment, join(installed, "dist/cli/main.js"));
+      const start = join(installed, "dist/rollout/telemetry/rollout-telemetry.js");
+      // Beside Pulumi, which has an OpenTelemetry of its own.
+      const loading = `require(${JSON.stringify(start)}); require(${JSON.stringify(installed)});`;
+      const startTelemetry = () => promisify(execFile)(process.execPath, ["-e", loading]);
 
-    const wanted: Record<string, string> = {};
-    const told = [
-      ...(await run("rollout")).stderr.matchAll(/`npm install (.*)`\. \[ERR_MISSING_PACKAGE\]$/gm),
-    ];
-    expect(told).toHaveLength(2);
-    for (const [, list = ""] of told) {
-      for (const [, name = "", range = ""] of list.matchAll(/"?(@?[^@" ]+)@([^" ]+)"?/g))
-        wanted[name] = range;
-    }
-    expect(Object.keys(wanted).sort()).toEqual(Object.keys(manifest.peerDependenciesMeta).sort());
-    expect((await run("worker")).stderr).toContain("[ERR_MISSING_PACKAGE]");
-    await expect(startTelemetry()).rejects.toThrow("@opentelemetry/");
+      const wanted: Record<string, string> = {};
+      const told = [
+        ...(await run("rollout")).stderr.matchAll(/`npm install (.*)`\. \[ERR_MISSING_PACKAGE\]$/gm),
+      ];
+      expect(told).toHaveLength(2);
+      for (const [, list = ""] of told) {
+        for (const [, name = "", range = ""] of list.matchAll(/"?(@?[^@" ]+)@([^" ]+)"?/g))
+          wanted[name] = range;
+      }
+      expect(Object.keys(wanted).sort()).toEqual(Object.keys(manifest.peerDependenciesMeta).sort());
+      expect((await run("worker")).stderr).toContain("[ERR_MISSING_PACKAGE]");
+      await expect(startTelemetry()).rejects.toThrow("@opentelemetry/");
 
-    await install(folder.path, manager, packed(), wanted);
-    // Nobody listens there, which only what speaks to PostgreSQL finds out.
-    for (const verb of ["rollout", "worker"]) {
-      expect((await run(verb)).stderr).toMatch(
-        /^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/,
-      );
-    }
-    await startTelemetry();
-    const { stdout } = await run("doctor");
-    expect(stdout).toMatch(/^ok +postgresql +pg \d\S+, pg-boss \d/m);
-    expect(stdout).toMatch(/^ok +telemetry +@opentelemetry\/api \d\S+, @opentelemetry\/sdk-node \d/m);
-  });
+      await install(folder.path, manager, packed(), wanted);
+      // Nobody listens there, which only what speaks to PostgreSQL finds out.
+      for (const verb of ["rollout", "worker"]) {
+        expect((await run(verb)).stderr).toMatch(
+          /^error: PostgreSQL at .*ECONNREFUSED.* \[ERR_ROLLOUT_DATABASE\]\n$/,
+        );
+      }
+      await startTelemetry();
+      const { stdout } = await run("doctor");
+      expect(stdout).toMatch(/^ok +postgresql +pg \d\S+, pg-boss \d/m);
+      expect(stdout).toMatch(/^ok +telemetry +@opentelemetry\/api \d\S+, @opentelemetry\/sdk-node \d/m);
+    },
+  );
 
   it.runIf(manager === "npm").each([
     ["node16", "node16"],

@@ -27,12 +27,16 @@ beforeAll(async () => {
   scratch = await EmptyFolder.create();
   clone = join(scratch.path, "clone");
   await run("git", ["clone", "--quiet", "--no-hardlinks", resolve("."), clone]);
-  // With what is not committed yet, so that it is seen here first; and with the packages, in which ours is a link to beside them.
+  // With what is not committed yet, so that it is seen here first; with the packages, in which ours is a link to beside them; and
+  // with what was built of the same sources, so that only what a release changes is built.
   const { stdout } = await run("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"]);
   for (const file of stdout.split("\0").filter((name) => name !== "" && existsSync(name))) {
     await cp(file, join(clone, file));
   }
   for (const folder of globSync(["node_modules", "{provider,examples/*}/node_modules"])) await link(folder);
+  const stamp = "node_modules/.cache/email-security";
+  for (const built of ["provider/dist", "sdk/nodejs/bin", stamp])
+    await cp(built, join(clone, built), { recursive: true });
   // Right after a release nothing is unreleased.
   const changelog = await readFile(join(clone, "CHANGELOG.md"), "utf8");
   const more = "## Unreleased\n\n### Added\n\n- A line of a test.\n";
@@ -46,7 +50,7 @@ afterAll(async () => {
   await scratch?.[Symbol.asyncDispose]();
 });
 
-/** Gives the clone what is installed here, without the stamp of what was built of it; links to packages of the clone lead there. */
+/** Gives the clone what is installed here, without what tools keep there; links to packages of the clone lead there. */
 async function link(folder: string): Promise<void> {
   await mkdir(join(clone, folder), { recursive: true });
   for (const entry of await readdir(folder, { withFileTypes: true })) {

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { ServiceRequest } from "../../provider/sandbox";
 import { begun, Fleet, settingsOf } from "../support/fleet";
+import { expectExample } from "../support/provoked";
 
 /*
  * A rollout that was wrong is taken back: each tenant to what it held before it, through the real command and the real engine.
@@ -9,6 +10,7 @@ import { begun, Fleet, settingsOf } from "../support/fleet";
 
 let fleet: Fleet;
 
+const OLDEST = ["evil0.example", "oldest.example"];
 const V1 = ["evil0.example", "evil1.example"];
 const BAD = "bad.example";
 
@@ -30,15 +32,18 @@ beforeAll(async () => {
     about: (_name, number) => `{ labels: { ring: ${number === 0 ? "canary" : "rest"} } }`,
     waves: "waves:\n  - { name: canary, match: { ring: canary } }\n  - { name: rest, maxConcurrent: 2 }\n",
   });
+  await fleet.baseline(OLDEST);
+  await fleet.commitAll("the oldest");
   await fleet.baseline(V1);
-  await fleet.commitAll("the first");
+  fleet.git("commit", "--quiet", "-a", "-m", "the first");
 });
 
 afterAll(async () => {
   await fleet?.[Symbol.asyncDispose]();
 });
 
-it("goes back to what each tenant held before, whichever rollout had brought that", async () => {
+it("goes back to what each tenant held before, whichever rollout had brought that, and to the files of a revision", async () => {
+  const oldest = fleet.git("rev-parse", "HEAD~1");
   // One has an entry of a colleague's that the settings know nothing of.
   await fleet.console("t2", "POST", "/allow_deny_entries", {
     list: "deny",
@@ -79,7 +84,12 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   });
   // The canary was changed by the rollout before, and that one is taken back by its own name.
   expect(t0).toContain(`allow ${BAD}`);
-  expect((await fleet.report(id)).reason).toMatch(/It was taken back by \S+ of all 2 tenants/);
+  expect(await fleet.report(id)).toMatchObject({
+    state: "abandoned",
+    reason: expect.stringMatching(/It was taken back by \S+ of all 2 tenants/),
+    advice: [],
+  });
+  expect((await fleet.rollout("--resume", id)).output).toMatch(/is abandoned\. \[ERR_ROLLOUT_NOT_FOUND\]/);
   const own = back.report();
   expect(own).toMatchObject({ rollsBack: id, state: "done", counts: { done: 2, failed: 0 } });
   const commit = fleet.git("log", "-1", "--format=%h");
@@ -101,6 +111,11 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   expect(again.output).toMatch(
     /took back what this plan would do again.*allow bad\.example.*\[ERR_ROLLOUT_TAKEN_BACK\]/,
   );
+  // What `email-security explain` shows is of one that took back another change.
+  const asShown = again.stderr
+    .replace(/\S+ and (?=\S+ took back)/, "")
+    .replace(/(?<=would do again \()[^;]*/, "deny wrong.example");
+  expectExample("ERR_ROLLOUT_TAKEN_BACK", asShown);
   expect(fleet.holds("t1")).toEqual(before["t1"]);
   const command = /--yes --plan-digest (r2-\w+)/.exec(again.output)?.[1] ?? "";
   expect(command).not.toBe(digest);
@@ -128,8 +143,12 @@ it("goes back to what each tenant held before, whichever rollout had brought tha
   const named = await fleet.rollout("--yes", "--only", "t1", "--plan-digest", command);
   expect(named.code, named.output).toBe(0);
   expect(fleet.holds("t1")).toContain(`allow ${BAD}`);
-  await fleet.rollout("rollback", "--yes");
-  expect(held()).toEqual(before);
+  // To the files of a revision, whatever was there before it.
+  const unknown = await fleet.rollout("rollback", "--to", "no-such-branch", "--yes");
+  expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining("no-such-branch") });
+  const older = await fleet.rollout("rollback", "--to", oldest, "--yes");
+  expect(older.code, older.output).toBe(0);
+  expect(held()).toEqual({ ...before, t1: fleet.declared("t1", OLDEST) });
 });
 
 it.each(["dynamic", "native"])(

@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { ensureEngine } from "../../provider/engine";
 import { built } from "./built";
+import { linkPackages } from "./program-packages";
 
 /** What one run of the CLI gave. */
 export interface Run {
@@ -84,7 +85,8 @@ export class EngineProject implements AsyncDisposable {
 
   static async create(options: EngineProjectOptions): Promise<EngineProject> {
     const folder = await mkdtemp(join(tmpdir(), "email-security-"));
-    await symlink(options.nodeModules ?? resolve("node_modules"), join(folder, "node_modules"));
+    if (options.nodeModules === undefined) await linkPackages(folder);
+    else await symlink(options.nodeModules, join(folder, "node_modules"));
     const files = {
       "Pulumi.yaml": `name: settings\nruntime: nodejs\n${options.plugin === true ? PLUGIN_LINES : ""}`,
       "package.json": '{ "name": "settings", "private": true, "main": "index.ts" }',

@@ -1,8 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ensureEngine } from "../../provider/engine";
 import type { RolloutEvent } from "../../provider/rollout/report/rollout-event";
@@ -16,6 +16,7 @@ import {
 } from "../../provider/sandbox";
 import { COMMAND, type CommandRun } from "./command-line";
 import { click } from "./console";
+import { linkPackages } from "./program-packages";
 
 export interface FleetOptions {
   readonly tenants: number;
@@ -339,7 +340,7 @@ ${tenants}${waves}`,
 
   async #layOut(): Promise<void> {
     for (const folder of ["settings", ".state", ".reports"]) await mkdir(join(this.folder, folder));
-    await symlink(resolve("node_modules"), join(this.folder, "node_modules"));
+    await linkPackages(this.folder);
     await this.write("Pulumi.yaml", "name: fleet\nruntime: nodejs\n");
     await this.write("package.json", '{ "name": "fleet", "private": true, "main": "index.ts" }');
     await this.write("index.ts", PROGRAM);

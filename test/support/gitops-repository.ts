@@ -1,10 +1,11 @@
 import { execFile } from "node:child_process";
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join, resolve } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { ensureEngine } from "../../provider/engine";
 import { GITOPS } from "./pipeline-files";
+import { linkPackages } from "./program-packages";
 
 const run = promisify(execFile);
 
@@ -47,7 +48,8 @@ export class GitopsRepository implements AsyncDisposable {
     const commands = join(top, "commands");
     for (const name of ["state", "home", "commands"]) await mkdir(join(top, name));
     // What is installed is this package as it is built; the registry has another.
-    const install = `ln -sfn '${resolve("node_modules")}' node_modules`;
+    await linkPackages(top);
+    const install = `ln -sfn '${join(top, "node_modules")}' node_modules`;
     await writeFile(
       join(commands, "npm"),
       `#!/bin/sh\n[ "$*" = "ci --ignore-scripts" ] && exec ${install}\nexit 64\n`,
@@ -73,7 +75,7 @@ export class GitopsRepository implements AsyncDisposable {
 
   async #begin(): Promise<void> {
     await cp(GITOPS, this.clone, { recursive: true, filter: (path) => !path.includes("node_modules") });
-    await symlink(resolve("node_modules"), join(this.clone, "node_modules"));
+    await symlink(join(this.top, "node_modules"), join(this.clone, "node_modules"));
     await this.git("init", "--quiet", "--initial-branch=main");
     await this.git("config", "user.name", "Dana Reyes");
     await this.git("config", "user.email", "dana.reyes@acme.example");

@@ -29,6 +29,16 @@ const PROGRAMS = {
 };
 
 /**
+ * In which programs in Go are built: as the engine's own parts, without C; and not made fast, since that is a third of what it
+ * costs to compile Pulumi's SDK where nothing of it was compiled before.
+ */
+export const GO_BUILD = {
+  CGO_ENABLED: "0",
+  GOFLAGS: "-trimpath '-gcflags=all=-N -l -dwarf=false' '-ldflags=-s -w'",
+  GOWORK: "off",
+} as const;
+
+/**
  * The folder of a language's host, to be put on PATH: from the user's cache folder; built, the one for YAML in a minute or
  * two, where it isn't there yet.
  */

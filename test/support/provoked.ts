@@ -49,10 +49,14 @@ export const BY_PROCESSES = [
 export const BY_ENGINE = [
   "ERR_ROLLOUT_PLAN",
   "ERR_ROLLOUT_DIGEST",
-  "ERR_ROLLOUT_TAKEN_BACK",
   "ERR_ROLLOUT_NOT_AS_DECLARED",
-  "ERR_STACK_LOCKED",
   "ERR_STACK_FOREIGN",
+] as const satisfies readonly ErrorCode[];
+
+/** In stories that come to them: test/engine/rollout-taken-back.slow.test.ts and rollout-waits.slow.test.ts. */
+export const BY_STORIES = [
+  "ERR_ROLLOUT_TAKEN_BACK",
+  "ERR_STACK_LOCKED",
 ] as const satisfies readonly ErrorCode[];
 
 /** An error as it came: one that was thrown, or as a command told it on a terminal. */

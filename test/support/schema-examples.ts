@@ -1,0 +1,26 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import schema from "../../provider/cmd/pulumi-resource-email-security/schema.json";
+
+/** The programs that registries show of each resource, by their language as a fence names it. */
+export const EXAMPLES = Object.entries(schema.resources).map(([token, { description }]) => {
+  const blocks = [...description.matchAll(/^```(\w+)\n(.*?)^```$/gms)];
+  return {
+    name: token.replace(/^.*:/, ""),
+    programs: Object.fromEntries(blocks.map(([, language, text]) => [language, text ?? ""])),
+  };
+});
+
+/** Writes the program of each resource into a folder. */
+export async function writeExamples(
+  language: string,
+  folder: string,
+  fileOf: (name: string) => string,
+  edit = (text: string, _name: string) => text,
+): Promise<void> {
+  for (const { name, programs } of EXAMPLES) {
+    const file = join(folder, fileOf(name));
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, edit(programs[language] ?? "", name));
+  }
+}
