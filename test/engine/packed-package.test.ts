@@ -6,8 +6,8 @@ import { sharedPackage } from "../support/packed-package";
 
 /* What is packed; packed-package.slow.test.ts installs it. */
 
-/** Half of it is the plugin, which holds all that it needs. */
-const MAX_UNPACKED_BYTES = 6_500_000;
+/** Half of it is the plugin, which holds all that it needs, for settings files too. */
+const MAX_UNPACKED_BYTES = 7_300_000;
 
 const packed = sharedPackage();
 
