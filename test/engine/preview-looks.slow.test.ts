@@ -2,10 +2,19 @@ import { expect, it } from "vitest";
 import { startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { bad, entriesIn } from "./native-list";
-import { exclusiveProject, showsAndRemoves } from "./preview-looks";
+import { exclusiveProject, refusesTooMuch, showsAndRemoves } from "./preview-looks";
 
-it("natively too", async () => {
-  await showsAndRemoves("native", 30);
+it("a preview shows natively what an exclusive list would remove, and the up after it does just that", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await exclusiveProject(sandbox, "native", 30);
+  await showsAndRemoves(sandbox, project, 30);
+  await refusesTooMuch(sandbox, project, 30);
+});
+
+it("what an exclusive list would remove beyond its guard is refused in the preview and in the up", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await exclusiveProject(sandbox, "dynamic", 30);
+  await refusesTooMuch(sandbox, project, 30);
 });
 
 it.each(["dynamic", "native"] as const)(

@@ -1,6 +1,9 @@
 import { it } from "vitest";
-import { showsAndRemoves } from "./preview-looks";
+import { startSandbox } from "../../provider/sandbox";
+import { exclusiveProject, showsAndRemoves } from "./preview-looks";
 
-it("a preview shows what an exclusive list would remove, and the up after it does just that, or is refused", async () => {
-  await showsAndRemoves("dynamic", 30);
+it("a preview shows what an exclusive list would remove, and the up after it does just that", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await exclusiveProject(sandbox, "dynamic", 30);
+  await showsAndRemoves(sandbox, project, 30);
 });

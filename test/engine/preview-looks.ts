@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type Sandbox, startSandbox } from "../../provider/sandbox";
+import type { Sandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
 import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
 import { bad, entriesIn, entriesOf, writesOf } from "./native-list";
@@ -40,14 +40,13 @@ export async function exclusiveProject(
   return project;
 }
 
-/** What a colleague clicks shows in the preview, and goes in the `up` after it; too much of it is refused by both. */
-export async function showsAndRemoves(front: FrontName, size: number): Promise<void> {
-  await using sandbox = await startSandbox({ scenario: "empty" });
-  await using project = await exclusiveProject(sandbox, front, size);
-  const deny = (value: string) =>
-    click(sandbox, "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value });
+async function deny(sandbox: Sandbox, value: string): Promise<void> {
+  await click(sandbox, "POST", "/allow_deny_entries", { list: "deny", entry_type: "domain", value });
+}
 
-  await deny("added.example");
+/** What a colleague clicks shows in the preview, and goes in the `up` after it. */
+export async function showsAndRemoves(sandbox: Sandbox, project: EngineProject, size: number): Promise<void> {
+  await deny(sandbox, "added.example");
   const [edited] = sandbox.allowDenyEntries("acme").filter(({ value }) => value === bad(7));
   await click(sandbox, "PATCH", `/allow_deny_entries/${edited?.id}`, { comment: "Ask Tomas" });
   sandbox.clearRequests();
@@ -61,9 +60,12 @@ export async function showsAndRemoves(front: FrontName, size: number): Promise<v
   await project.up();
   expect(writesOf(sandbox)).toEqual(["DELETE", "PATCH"]);
   expect(sandbox.allowDenyEntries("acme")).toHaveLength(size);
+}
 
+/** Too much of it is refused, by both. */
+export async function refusesTooMuch(sandbox: Sandbox, project: EngineProject, size: number): Promise<void> {
   const many = Math.ceil(size * 0.5);
-  for (let at = 0; at < many; at += 1) await deny(`click-${at}.example`);
+  for (let at = 0; at < many; at += 1) await deny(sandbox, `click-${at}.example`);
   sandbox.clearRequests();
   for (const command of [DIFF, ["up", "--yes", "--skip-preview"]]) {
     const { code, output } = await project.run(...command);
