@@ -1,12 +1,12 @@
-import { cp, symlink, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { cp, mkdir, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { startSandbox } from "../../provider/sandbox";
 import { LANGUAGES } from "../engine/languages";
 import { EngineProject } from "../support/engine-project";
 import { EmptyFolder } from "../support/packed-package";
-import { type Fence, fencesOf } from "./fences";
+import { type Fence, type FencedFile, fencesOf, filesUpTo } from "./fences";
 import { markdownFiles } from "./markdown-files";
 
 /** The programs that pages show in other languages, by the name of their file. */
@@ -17,14 +17,16 @@ interface Program {
   readonly file: string;
   readonly text: string;
   readonly language: keyof typeof LANGUAGES;
+  /** The settings files that the page has shown before. */
+  readonly settings: readonly (readonly [path: string, text: string])[];
 }
 
 const programs = markdownFiles()
-  .flatMap((file) => fencesOf(file).fences)
-  .flatMap(programOf);
+  .map(fencesOf)
+  .flatMap((page) => page.fences.flatMap((fence) => programOf(page, fence)));
 
 describe("programs that pages show", () => {
-  it.for(programs)("$where is previewed", async ({ file, text, language }, { skip }) => {
+  it.for(programs)("$where is previewed", async ({ file, text, language, settings }, { skip }) => {
     const { missing, prepare } = LANGUAGES[language];
     if (missing !== undefined) skip(missing);
     const sandbox = await startSandbox({ scenario: "acme" });
@@ -32,7 +34,10 @@ describe("programs that pages show", () => {
     try {
       await cp(resolve("examples", `native-${language}`), folder.path, { recursive: true });
       await symlink(resolve("node_modules"), join(folder.path, "node_modules"));
-      await writeFile(join(folder.path, file), text);
+      for (const [path, shown] of [[file, text] as const, ...settings]) {
+        await mkdir(dirname(join(folder.path, path)), { recursive: true });
+        await writeFile(join(folder.path, path), shown);
+      }
       await using project = await EngineProject.at(folder.path, {
         ...(await prepare(folder.path)),
         EMAIL_SECURITY_BASE_URL: sandbox.url,
@@ -46,7 +51,8 @@ describe("programs that pages show", () => {
   });
 });
 
-function programOf({ path, line, file, text }: Fence): Program[] {
+function programOf(page: FencedFile, fence: Fence): Program[] {
+  const { path, line, file, text } = fence;
   const language = PROGRAMS[file as keyof typeof PROGRAMS];
   if (language === undefined || file === undefined) return [];
   if (language === "yaml") {
@@ -54,5 +60,6 @@ function programOf({ path, line, file, text }: Fence): Program[] {
     // Else it is the project of a program in another file; or it wants a plugin that its page has installed before.
     if (!("resources" in project && "plugins" in project)) return [];
   }
-  return [{ where: `${path}:${line}`, file, text, language }];
+  const settings = [...filesUpTo(page, fence)].filter(([shown]) => shown.startsWith("settings/"));
+  return [{ where: `${path}:${line}`, file, text, language, settings }];
 }
