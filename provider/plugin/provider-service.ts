@@ -180,8 +180,8 @@ export class ProviderService {
     if (found === undefined) return answer;
     answer.setId(found.id);
     answer.setProperties(structOf(withEntryId(found.id, request, found.outputs), request.getProperties()));
-    if (found.inputs === undefined) answer.setInputs(request.getInputs());
-    else answer.setInputs(structOf(found.inputs, request.getInputs()));
+    // Left out, they are as they were.
+    if (found.inputs !== undefined) answer.setInputs(structOf(found.inputs, request.getInputs()));
     return answer;
   }
 

@@ -38,8 +38,14 @@ export function asSecret(value: unknown): unknown {
   return isSecret(value) ? value : { [SIGNATURE]: SECRET, value };
 }
 
+/** Of the messages that are being answered: most are asked for twice, and one of thousands of entries takes its time. */
+const raws = new WeakMap<Struct, Properties>();
+
 function rawOf(struct: Struct | undefined): Properties {
-  return (struct?.toJavaScript() ?? {}) as Properties;
+  if (struct === undefined) return {};
+  let raw = raws.get(struct);
+  if (raw === undefined) raws.set(struct, (raw = struct.toJavaScript() as Properties));
+  return raw;
 }
 
 /** The same value with what is wrapped in it as it is, however deep. What holds none of that is passed on, not copied. */

@@ -53,11 +53,19 @@ it("puts what was applied of thousands into state, names the rest, and the next 
   expect(preview.trim().split("\n").length).toBeLessThan(20);
 
   // So does a refresh.
-  const clicked = sandbox.allowDenyEntries("acme").find(({ value }) => value === bad(60));
-  await click(sandbox, "DELETE", `/allow_deny_entries/${clicked?.id}`);
+  const idOf = (wanted: string) => sandbox.allowDenyEntries("acme").find(({ value }) => value === wanted)?.id;
+  await click(sandbox, "DELETE", `/allow_deny_entries/${idOf(bad(60))}`);
   const drift = await project.succeed("refresh", "--preview-only", "--diff");
   expect(drift).toContain(bad(60));
   expect(drift.trim().split("\n").length).toBeLessThan(20);
+
+  // And a preview that looks, by the command that the guides tell.
+  await click(sandbox, "PATCH", `/allow_deny_entries/${idOf(bad(70))}`, { comment: "let it in" });
+  await project.writeFile("Pulumi.yaml", "name: settings\nruntime: nodejs\noptions:\n  refresh: always\n");
+  const looked = await project.succeed("preview", "--diff", "--suppress-outputs");
+  expect(looked).toMatch(/\+ bad-0060\.example: "deny: INC-1 x+/);
+  expect(looked).toContain('~ bad-0070.example: "deny: let it in" => "deny: INC-1 x');
+  expect(looked.trim().split("\n").length).toBeLessThan(40);
 });
 
 it("lets a list shrink by as many entries as are confirmed; tells in preview where it collides with another, by their names", async () => {

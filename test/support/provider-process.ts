@@ -329,7 +329,8 @@ export class ProviderResource {
     return {
       id: answer.getId(),
       properties: plain(answer.getProperties()),
-      inputs: plain(answer.getInputs()),
+      // As the engine keeps them where none are answered.
+      inputs: answer.getInputs() === undefined ? (inputs ?? {}) : plain(answer.getInputs()),
     };
   }
 
