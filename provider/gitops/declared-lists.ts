@@ -18,9 +18,14 @@ export const tenantSettingsArguments = z.strictObject({
   file: z.string({ error: ({ input }) => plainText("the path of a settings file", input) }),
   today: z
     .string({ error: ({ input }) => plainText("a day, as 2026-11-21,", input) })
-    .regex(/^\d{4}-\d\d-\d\d$/, { error: ({ input }) => plainText("a day, as 2026-11-21,", input) })
+    .refine(isDay, { error: ({ input }) => plainText("a day, as 2026-11-21,", input) })
     .exactOptional(),
 });
+
+function isDay(text: string): boolean {
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
 
 function plainText(what: string, input: unknown): string {
   const came = input === UNKNOWN || typeof input === "object" ? "a value that comes later" : quote(input);

@@ -249,11 +249,12 @@ export class ProviderService {
     const construct = constructTenantSettings(request, {
       instance: this.#reference,
       ending: this.#ending.promise,
-      found: ({ ownDomains, warnings, expired }) => {
-        this.#session.sameTenant.isOf(ownDomains);
-        for (const warning of warnings) this.#log.warn(warning);
-        if (expired !== undefined) this.#log.say(expired);
-      },
+      found: ({ ownDomains }) => this.#session.sameTenant.isOf(ownDomains),
+      tell: (urn, { warnings, expired }) =>
+        void this.#log.about(urn, async () => {
+          for (const warning of warnings) this.#log.warn(warning);
+          if (expired !== undefined) this.#log.say(expired);
+        }),
     });
     this.#constructs.add(construct);
     try {

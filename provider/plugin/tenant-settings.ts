@@ -7,6 +7,7 @@ import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
 import { type DeclaredLists, readDeclaredLists } from "../gitops/declared-lists";
 import { TENANT_SETTINGS_TYPE } from "../gitops/tenant-settings-type";
 import { dynamicType, nativeType } from "../resources/resource-type";
+import { ENTRIES, keyedContent, MEMBERS } from "../settings/list-arguments";
 import { propertiesOf, structOf } from "./wire";
 
 /** What the component has of the plugin's process. */
@@ -17,6 +18,8 @@ interface OwnProcess {
   readonly ending: Promise<void>;
   /** Told what the files declare, before it is registered. */
   readonly found: (lists: DeclaredLists) => void;
+  /** Says what the review is to know of the files, at the component. */
+  readonly tell: (urn: string, lists: DeclaredLists) => void;
 }
 
 type ConstructRequest = InstanceType<typeof provider.ConstructRequest>;
@@ -32,7 +35,7 @@ type Registration = InstanceType<typeof monitor.RegisterResourceRequest>;
  */
 export async function constructTenantSettings(
   request: ConstructRequest,
-  { instance, ending, found }: OwnProcess,
+  { instance, ending, found, tell }: OwnProcess,
 ): Promise<unknown> {
   const given = propertiesOf(request.getInputs());
   // The engine has started this process in the program's folder.
@@ -47,6 +50,7 @@ export async function constructTenantSettings(
   const component = registered(engine, componentOf(request));
   const complete = component
     .then(async (urn) => {
+      tell(urn, lists);
       const registrations = listsOf(request, urn, instance, lists);
       await Promise.all(registrations.map((list) => registered(engine, list)));
       const outputs = new monitor.RegisterResourceOutputsRequest();
@@ -99,7 +103,7 @@ function componentOf(request: ConstructRequest): Registration {
   return component;
 }
 
-/** The two lists, each held to the same provider instance as the component. */
+/** The two lists, as maps, by whose keys Pulumi's options name an element; each is held to the component's provider instance. */
 function listsOf(
   request: ConstructRequest,
   parent: string,
@@ -108,8 +112,8 @@ function listsOf(
 ): Registration[] {
   return (
     [
-      ["AllowDenyList", entries],
-      ["VipList", vips],
+      ["AllowDenyList", { ...entries, entries: keyedContent(ENTRIES, entries.entries) ?? entries.entries }],
+      ["VipList", { ...vips, members: keyedContent(MEMBERS, vips.members) ?? vips.members }],
     ] as const
   ).map(([kind, content]) => {
     const list = new monitor.RegisterResourceRequest();

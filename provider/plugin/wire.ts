@@ -43,8 +43,8 @@ const raws = new WeakMap<Struct, Properties>();
 
 function rawOf(struct: Struct | undefined): Properties {
   if (struct === undefined) return {};
-  let raw = raws.get(struct);
-  if (raw === undefined) raws.set(struct, (raw = struct.toJavaScript() as Properties));
+  const raw = raws.get(struct) ?? (struct.toJavaScript() as Properties);
+  raws.set(struct, raw);
   return raw;
 }
 

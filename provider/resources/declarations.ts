@@ -52,8 +52,13 @@ export class Declarations {
 
   /** Whether this process, or another of the same run on the same tenant, was told of the key. */
   has(key: string, tenant: string): boolean {
-    if (this.#own.has(key) || this.#ownLists.some((has) => has(key))) return true;
+    if (this.isOwn(key)) return true;
     return this.#declaredOf(tenant).has(key);
+  }
+
+  /** Whether the program was heard to declare the key by this very process. */
+  isOwn(key: string): boolean {
+    return this.#own.has(key) || this.#ownLists.some((has) => has(key));
   }
 
   /** Remembers what this process has made, taken over, or manages already, by its id and what that names. */

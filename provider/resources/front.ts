@@ -102,6 +102,8 @@ export interface Session {
    * resource declares: then it answers where, on its arguments.
    */
   declare(owner: Owner, declaration: Declaration): readonly ArgumentFailure[];
+  /** Whether the program declares something of it by this process, and not by another one, or not in this run. */
+  declares(declaration: Declaration): boolean;
   /** The list that the program declares by a name, where it declares one. */
   listNamed(kind: ResourceKind, name: string): Declaration | undefined;
   /** Remembers what a resource of this process is by the state, so that it can be replaced by itself. */
@@ -203,8 +205,10 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       limit.end();
     }
   };
+  let isChecked = false;
   return {
     check(args, olds, { id, name }) {
+      isChecked = true;
       const { inputs, failures } = lifecycle.check(args, olds, () => session.ownDomains());
       if (failures.length > 0 || Object.values(inputs).includes(UNKNOWN)) {
         return { inputs, failures: told(failures, args) };
@@ -218,13 +222,18 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       const state = stateOf(olds);
       const inputs = lifecycle.complete(news);
       const changes = lifecycle.diff(state, inputs);
-      if (changes.length > 0) for (const sentence of lifecycle.warn(state, inputs)) session.say(sentence);
+      // A refresh asks too, how what is there differs from what the last run declared: before any check, and nothing goes by that.
+      if (isChecked && changes.length > 0) {
+        for (const sentence of lifecycle.warn(state, inputs)) session.say(sentence);
+      }
       // What belongs to another tenant is made anew in this one, and deleted there by the process that knows it.
       if (otherTenant(olds) !== undefined) return [...changes, MOVED];
       const before = declarationOf(state);
       session.manage(before);
       expect(olds, before);
-      if (!changes.some(({ replace }) => replace)) session.hold(lifecycle.ids(id, state, inputs));
+      const ids = changes.some(({ replace }) => replace) ? [] : lifecycle.ids(id, state, inputs);
+      // Nor does a refresh say who manages it in this run: it asks the process of the last one.
+      if (ids.length > 0 && session.declares(lifecycle.declare(inputs))) session.hold(ids);
       const isAccepting = session.sameTenant.accepts() && olds[FINGERPRINT_PROPERTY] !== undefined;
       return isAccepting ? [...changes, OTHER_PEOPLE] : changes;
     },

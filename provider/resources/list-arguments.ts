@@ -42,10 +42,23 @@ export function keyedWherePlain(kind: ListKind, content: unknown, ignored: reado
   if (pulumi.Output.isInstance(content)) return content.apply(keyed);
   if (content instanceof Promise) return content.then(keyed);
   if (isPlain(content)) return keyedContent(kind, content) ?? content;
+  // Pulumi keeps a secret as one by its key: under another it would be in the clear.
+  if (isKeyedOtherwise(kind, content)) return (pulumi.output(content) as pulumi.Output<unknown>).apply(keyed);
   const unheard = Array.isArray(content) ? ignored.find((path) => namesElement(kind, path)) : undefined;
   if (unheard === undefined) return content;
   throw new InvalidArgumentError(
     `ignoreChanges: ${excerpt(unheard, 300)} ignores nothing, for ${kind.property} is an array with values that come later. Write ${kind.property} as a map, by the keys of its elements. Nothing was changed.`,
+  );
+}
+
+/** Whether a map has a key of a value that comes later, or is secret, which is another one in the keyed form. */
+function isKeyedOtherwise(kind: ListKind, content: unknown): boolean {
+  if (typeof content !== "object" || content === null || Array.isArray(content)) return false;
+  const texts = ["deny", ""];
+  return Object.entries(content).some(
+    ([key, value]) =>
+      !isPlain(value) &&
+      texts.every((text) => !Object.hasOwn(keyedContent(kind, { [key]: text }) ?? {}, key)),
   );
 }
 

@@ -96,6 +96,12 @@ export class ProviderSession implements Session {
     return [];
   }
 
+  /** Whether the program declares something of it by this process, and not by another one, or not in this run. */
+  declares({ things }: Declaration): boolean {
+    for (const { key } of things()) if (this.#declarations.isOwn(key)) return true;
+    return false;
+  }
+
   listNamed(kind: ResourceKind, name: string): Declaration | undefined {
     return this.#program.listNamed(kind, name);
   }

@@ -1,10 +1,11 @@
-import { type Check, type Observation, ok, type Patient, skipped, warn } from "./check";
+import { quote } from "../../settings/text";
+import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
 import { findProject, type PulumiProject } from "./pulumi-project";
 
 /** Whether `pulumi preview` reads the tenant, or compares with what the last run has left alone. */
 export const previewChecks: readonly Check[] = [{ name: "preview", look: lookAtPreview }];
 
-/** The one word that the engine knows; any other is nothing to it, and it doesn't say so. */
+/** The one word that the engine takes. */
 const ALWAYS = "always";
 
 function lookAtPreview({ folder }: Patient): Observation {
@@ -16,6 +17,12 @@ function lookAtPreview({ folder }: Patient): Observation {
   }
   if (project === undefined) return skipped("there is no Pulumi project here");
   if (project.refresh === ALWAYS) return ok("`pulumi preview` looks at the tenant first");
+  if (project.refresh !== undefined) {
+    return fail(
+      `${project.file} has options.refresh: ${quote(String(project.refresh))}, which Pulumi refuses`,
+      `Write ${ALWAYS}.`,
+    );
+  }
   return warn(
     "`pulumi preview` and `pulumi up` don't look at the tenant, and see no edit of the console",
     `Add to ${project.file}, or give both --refresh:\noptions:\n  refresh: ${ALWAYS}`,

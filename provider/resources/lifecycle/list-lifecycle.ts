@@ -53,7 +53,7 @@ export interface ListResource<Inputs extends ListInputs> {
   /** The ids of a content, where they are known without a request. */
   readonly ids: (content: KeyedList) => readonly string[];
   /** What a person should know before these are removed, sentence by sentence. */
-  readonly warnOfRemoval: (names: readonly string[]) => readonly string[];
+  readonly warnOfRemoval: (names: readonly string[], mode: string | undefined) => readonly string[];
   /** What the tenant holds under an id for an import, as it can be declared; undefined for an id of something else. */
   readonly lookUp: (id: string, context: Context) => Promise<LookedUp> | undefined;
   /** The ids that {@link lookUp} takes, as a message tells them. */
@@ -152,7 +152,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       if (!isKnown(inputs, kind)) return [];
       const removed = removals(kind, contentOf(state), contentOf(inputs), inputs);
       const names = removed.map(([key, text]) => kind.describe(key, text));
-      return names.length === 0 ? [] : resource.warnOfRemoval(names);
+      return names.length === 0 ? [] : resource.warnOfRemoval(names, inputs.mode);
     },
 
     diff(state, inputs) {

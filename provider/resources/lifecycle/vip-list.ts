@@ -49,8 +49,9 @@ export const vipList = listLifecycle<VipListInputs>({
 
   ids: (content) => Object.keys(content).map(keyOfVip),
 
-  warnOfRemoval: (names) => [
-    `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${fewOf(names)}). To only forget VIPs, set onDelete: "keep".`,
+  // An exclusive list can't keep anybody.
+  warnOfRemoval: (names, mode) => [
+    `Removing a VIP excludes the mailbox for good: automatic detection will never make it a VIP again (${fewOf(names)}).${mode === "exclusive" ? "" : ' To only forget VIPs, set onDelete: "keep".'}`,
   ],
 
   observe,

@@ -98,8 +98,10 @@ describe("email-security doctor", () => {
       advice: "Add to Pulumi.yaml, or give both --refresh:\noptions:\n  refresh: always",
     };
     expect(await previewOf("")).toMatchObject(blind);
-    // Pulumi takes it, and does nothing.
-    expect(await previewOf("options: { refresh: true }\n")).toMatchObject(blind);
+    expect(await previewOf("options: { refresh: Always }\n")).toMatchObject({
+      health: "fail",
+      found: 'Pulumi.yaml has options.refresh: "Always", which Pulumi refuses',
+    });
   });
 
   it("finds the mistakes in settings files", async () => {

@@ -291,6 +291,7 @@ export class Provider implements AsyncDisposable {
       manage: (declaration) => void managed.push(declaration),
       isManaged: (key) => managed.some(({ has }) => has(key)),
       hold: () => {},
+      declares: () => true,
       ownDomains: () => NO_OWN_DOMAINS,
       declare: (owner, declaration) => {
         const collisions = program.declare(owner, declaration);

@@ -1,0 +1,74 @@
+import { expect, it } from "vitest";
+import { startSandbox } from "../../provider/sandbox";
+import { EngineProject, PLUGIN_LINES } from "../support/engine-project";
+
+/*
+ * A refresh asks the process that knows a resource how it differs. That the same run asks another one to make it, as of a resource
+ * that moves to another Provider or front, it can't know yet: what it has come to believe must not decide who is excluded.
+ */
+
+const LOOKS = `name: settings\nruntime: nodejs\noptions:\n  refresh: always\n${PLUGIN_LINES}`;
+
+interface Declared {
+  readonly front: "dynamic" | "native";
+  /** The key of a Provider; without, they are of the environment's. */
+  readonly key?: string;
+  readonly members?: readonly string[];
+}
+
+const MEMBERS = ["yuki.sato@acme.example", "marcus.bell@acme.example"];
+
+function program(url: string, { front, key, members = MEMBERS }: Declared): string {
+  const was =
+    front === "native" ? "pulumi-nodejs:dynamic/email-security:VipList" : "email-security:index:VipList";
+  const provider =
+    key === undefined
+      ? ""
+      : `provider: new es.Provider("p", ${JSON.stringify({ baseUrl: url, apiKey: key })}),`;
+  return `
+    import * as es from "pulumi-email-security${front === "native" ? "/native" : ""}";
+    const options = { ${provider} };
+    new es.AllowDenyEntry("entry", { list: "deny", value: "single.example", comment: "INC-1" }, options);
+    new es.VipEmployee("vip", { email: "diego.santos@acme.example" }, options);
+    new es.VipList("vips", { members: ${JSON.stringify(Object.fromEntries(members.map((one) => [one, ""])))} },
+      { ...options, ${key === undefined ? `aliases: [{ type: "${was}" }]` : ""} });
+  `;
+}
+
+it.each(["dynamic", "native"] as const)(
+  "what moves to a Provider with another key of the same tenant is excluded by nobody, in runs that look first (%s)",
+  async (front) => {
+    await using sandbox = await startSandbox({ scenario: "empty" });
+    await using project = await EngineProject.create({
+      program: program(sandbox.url, { front }),
+      environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+      files: { "Pulumi.yaml": LOOKS },
+    });
+    await project.up();
+    const held = () => [
+      ...sandbox.allowDenyEntries("acme").map(({ value }) => value),
+      ...sandbox.vips("acme").map(({ email }) => email),
+    ];
+    const before = held().sort();
+    await project.write(program(sandbox.url, { front, key: "sandbox-acme-console" }));
+    expect(await project.up()).toContain("another Provider of the program manages it");
+    expect(held().sort()).toEqual(before);
+    expect(sandbox.exclusions("acme")).toEqual([]);
+  },
+);
+
+it("a member that goes in the run that moves its list to the other front is gone", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await EngineProject.create({
+    program: program(sandbox.url, { front: "dynamic" }),
+    environment: { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" },
+    files: { "Pulumi.yaml": LOOKS },
+  });
+  await project.up();
+  const [stays] = MEMBERS;
+  await project.write(program(sandbox.url, { front: "native", members: MEMBERS.slice(0, 1) }));
+  await project.up();
+  const vips = sandbox.vips("acme").map(({ email }) => email);
+  expect(vips).toContain(stays);
+  expect(vips).not.toContain(MEMBERS[1]);
+});
