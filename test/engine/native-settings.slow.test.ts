@@ -65,8 +65,15 @@ it.skipIf(missing)(
     const mistaken = await project.runWith(keyless, "preview");
     expect(mistaken.output).toContain('settings/acme.yaml:12:8 error: value "bad" is not a whole domain');
     expect(mistaken.code).not.toBe(0);
+    const lapsed = "deny: [{ value: lapsed.example, expires: 2020-01-01 }]\n";
+    await project.writeFile("settings/acme.yaml", `${SETTINGS}${lapsed}`);
+    const { output } = await project.runWith(keyless, "preview");
+    expect(output).toContain("+ 4 to create");
+    // What is said of the files stands at their component.
+    expect(output).toMatch(
+      /email-security:index:TenantSettings \(acme\):\n.*1 has expired and is no longer declared/,
+    );
     await project.writeFile("settings/acme.yaml", SETTINGS);
-    expect((await project.runWith(keyless, "preview")).output).toContain("+ 4 to create");
 
     // What the service refuses is told where it is, and of nothing else.
     isRefusing = true;

@@ -102,15 +102,11 @@ describe("TenantSettings over the native plugin", () => {
           mode: "exclusive",
           protect: ["evil.example"],
           maxRemovals: 3,
-          entries: [
-            { list: "deny", value: "evil.example", comment: "INC-7" },
-            {
-              list: "allow",
-              value: "partner.example",
-              verdictScope: "graymail",
-              comment: "Contract 2026-114",
-            },
-          ],
+          // By whose keys Pulumi's options name an element.
+          entries: {
+            "evil.example": "deny: INC-7",
+            "partner.example (graymail)": "allow: Contract 2026-114",
+          },
         },
       },
       {
@@ -119,7 +115,7 @@ describe("TenantSettings over the native plugin", () => {
         aliases: ["pulumi-nodejs:dynamic/email-security:VipList"],
         inputs: {
           onDelete: "keep",
-          members: [{ email: "lena.hartmann@acme.example", comment: "Releases payments" }],
+          members: { "lena.hartmann@acme.example": "Releases payments" },
         },
       },
     ]);
