@@ -130,10 +130,21 @@ class SharedSet {
     if (folder === undefined) throw new Error("there is no folder to share a file in");
     removeForgotten(folder);
     this.#folder = folder;
-    const file = this.#path();
-    process.once("exit", () => quietly(() => rmSync(file, { force: true })));
+    removedAtExit(this.#path());
     return folder;
   }
+}
+
+const atExit = new Set<string>();
+
+/** A process that is attached to begins a session for each run. */
+function removedAtExit(file: string): void {
+  if (atExit.size === 0) {
+    process.once("exit", () => {
+      for (const one of atExit) quietly(() => rmSync(one, { force: true }));
+    });
+  }
+  atExit.add(file);
 }
 
 /** The path of the first folder that is this user's alone, and can be written to. It stays open as long as this process lives. */
