@@ -233,7 +233,7 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
       expect(olds, before);
       const ids = changes.some(({ replace }) => replace) ? [] : lifecycle.ids(id, state, inputs);
       // Nor does a refresh say who manages it in this run: it asks the process of the last one.
-      if (ids.length > 0 && session.declares(lifecycle.declare(inputs))) session.hold(ids);
+      if (ids.length > 0 && session.declares(before)) session.hold(ids);
       const isAccepting = session.sameTenant.accepts() && olds[FINGERPRINT_PROPERTY] !== undefined;
       return isAccepting ? [...changes, OTHER_PEOPLE] : changes;
     },

@@ -169,6 +169,8 @@ describe("what undoes a rollout", () => {
           expect(planOf(asItStands, stackNow, now).changes).toEqual([]);
           const known2 = isPartlyUnknown ? asKnown(standing) : stackNow;
           const undoing = planOf(settingsText(declared, { entries: 100, vips: 100 }), known2, now);
+          // Where five are declared and none is there, a person has to say that it is the right tenant.
+          fc.pre(undoing.guards.every(({ code }) => code !== "other-tenant"));
           expect(undoing.guards).toEqual([]);
           const back = appliedTo(now, undoing);
           expect(content(back)).toEqual(content(held));
