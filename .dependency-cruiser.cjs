@@ -1,13 +1,13 @@
 /**
  * Which room may import which. Imports point one way:
  *
- *   cli → rollout → gitops → resources → tenant → client
+ *   cli → rollout → gitops → plan → files → resources → tenant → client
  *
  * settings is everyone's vocabulary and machine what everyone does with files and processes: they import none of ours; engine and
  * sandbox stand beside the line.
  */
 
-const line = ["cli", "rollout", "gitops", "resources", "tenant", "client"];
+const line = ["cli", "rollout", "gitops", "plan", "files", "resources", "tenant", "client"];
 
 /** @param {string[]} rooms */
 const inside = (rooms) => `^provider/(${rooms.join("|")})/`;
@@ -85,9 +85,9 @@ module.exports = {
       severity: "error",
       from: { path: inside(["plugin"]) },
       to: {
-        path: inside(["cli", "rollout", "gitops", "sandbox"]),
+        path: inside(["cli", "rollout", "gitops", "plan", "files", "sandbox"]),
         // What settings files declare, for either front.
-        pathNot: "^provider/gitops/(declared-lists|tenant-settings-type)[.]ts$",
+        pathNot: "^provider/plan/declared-lists[.]ts$",
       },
     },
     {

@@ -9,7 +9,7 @@ import "./resources/sdk-version";
 
 export { EmailSecurityError, SettingsClient, type SettingsClientOptions } from "./client";
 export * from "./client/errors";
-export { type Finding, type FindingLevel, type Place, SettingsFileError } from "./gitops/files/finding";
+export { type Finding, type FindingLevel, type Place, SettingsFileError } from "./files/finding";
 export { TenantSettings, type TenantSettingsArgs } from "./gitops/tenant-settings";
 export { AllowDenyEntry, type AllowDenyEntryArgs } from "./resources/allow-deny-entry";
 export {

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
-import { movedSince } from "../gitops/plan/compare";
-import type { Plan } from "../gitops/plan/plan";
 import { scratchFolder } from "../machine/scratch-folder";
+import { movedSince } from "../plan/compare";
+import type { Plan } from "../plan/plan";
 import { harmless } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import {
@@ -81,7 +81,7 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
   const evidence = options.evidence && (!isReviewed || options.failOn !== undefined);
   const now = await planFor(file, { ...options, evidence });
   const { printedPlan } = await import("./plan-output.js");
-  const { planJson } = await import("../gitops/plan/render/json.js");
+  const { planJson } = await import("../plan/render/json.js");
   const moved = digest === undefined ? undefined : movedSince(digest, now, reviewed);
   if (moved !== undefined) {
     process.stdout.write(printedPlan(now, {}));
@@ -114,7 +114,7 @@ async function run(file: string | undefined, options: Options): Promise<ExitCode
 
 /** Runs `pulumi up`, held to the plan: its lists compare with it once more, right before they write. */
 async function up(plan: Plan, json: string, { stack, today }: Options): Promise<ExitCode> {
-  const { runPulumi } = await import("../gitops/pulumi.js");
+  const { runPulumi } = await import("../plan/pulumi.js");
   const { PLAN_DIGEST, PLAN_FILE } = await import("../resources/reviewed-plan.js");
   using folder = scratchFolder("plan");
   const file = join(folder.path, "plan.json");
@@ -138,7 +138,7 @@ async function up(plan: Plan, json: string, { stack, today }: Options): Promise<
 }
 
 async function readPlan(file: string): Promise<Plan> {
-  const { parsePlan } = await import("../gitops/plan/render/json.js");
+  const { parsePlan } = await import("../plan/render/json.js");
   let text: string;
   try {
     text = readFileSync(file, "utf8");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { CsvDifference } from "../gitops/files/csv-difference";
-import type { Section } from "../gitops/files/edit";
+import type { CsvDifference } from "../files/csv-difference";
+import type { Section } from "../files/edit";
 import { harmless, printable, quote } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { withHelp } from "./verb-help";
@@ -71,7 +71,7 @@ interface ImportOptions {
 }
 
 async function importTable(table: string, { to, ...options }: ImportOptions): Promise<ExitCode> {
-  const { importCsv } = await import("../gitops/files/import-csv.js");
+  const { importCsv } = await import("../files/import-csv.js");
   const { added, present, different, ignored } = importCsv(
     readFileSync(table === "-" ? 0 : table),
     to,
@@ -135,8 +135,8 @@ interface ExportOptions {
 }
 
 async function exportTable(file: string, { out, delimiter }: ExportOptions): Promise<ExitCode> {
-  const { readSettings } = await import("../gitops/files/read-settings.js");
-  const { writeCsv } = await import("../gitops/files/csv.js");
+  const { readSettings } = await import("../files/read-settings.js");
+  const { writeCsv } = await import("../files/csv.js");
   const text = writeCsv(readSettings(file), delimiter);
   if (out === undefined) process.stdout.write(text);
   else writeOutput(out, text, "table");

@@ -59,12 +59,12 @@ export function driftCommand(): Command {
 }
 
 async function run(given: string | undefined, options: Options): Promise<ExitCode> {
-  const { readSettings } = await import("../gitops/files/read-settings.js");
-  const { readerFrom } = await import("../gitops/files/read-source.js");
+  const { readSettings } = await import("../files/read-settings.js");
+  const { readerFrom } = await import("../files/read-source.js");
   const { adopt, driftOf, revertCommands } = await import("../gitops/drift.js");
-  const { observe } = await import("../gitops/plan/observed.js");
+  const { observe } = await import("../plan/observed.js");
   const { hostOf } = await import("../gitops/plan-tenant.js");
-  const { readStackState } = await import("../gitops/plan/stack-state.js");
+  const { readStackState } = await import("../plan/stack-state.js");
   const { driftMarkdown, driftText } = await import("../gitops/drift-report.js");
   const file = given ?? (await defaultFile());
   const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
@@ -92,7 +92,7 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   if (!options.adopt) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
 
   const { files, adopted, left } = adopt(drift, settings, readerFrom(file));
-  const { writeSettings } = await import("../gitops/files/write-settings.js");
+  const { writeSettings } = await import("../files/write-settings.js");
   for (const one of files) writeSettings(one.file, one.after);
   // A line each, whatever the service or a file holds.
   const say = (line: string): void => console.error(printable(line));

@@ -50,7 +50,7 @@ async function explain(written: string | undefined): Promise<ExitCode> {
     process.stdout.write(explanationText(code, explanations.explanationOf(code)));
     return EXIT.clean;
   }
-  const { RULES } = await import("../gitops/files/rules.js");
+  const { RULES } = await import("../files/rules.js");
   const rule = RULES.get(written.toLowerCase());
   if (rule !== undefined) {
     process.stdout.write(`${bold(rule.code)}\n${wrapped(`${rule.title}. ${rule.help}`)}\n`);

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Command } from "commander";
 import type { SettingsClient } from "../client";
-import type { Observed } from "../gitops/plan/observed";
 import { pluginLines } from "../gitops/plugin-lines";
+import type { Observed } from "../plan/observed";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { parseOwnDomains } from "../settings/own-domains";
 import { harmless, printable, quote } from "../settings/text";
@@ -77,7 +77,7 @@ async function run(options: CommandOptions): Promise<ExitCode> {
   const { to, pulumiImport } = options;
   refuseOptions(options);
   const ownDomains = readOwnDomains(options);
-  const { observe } = await import("../gitops/plan/observed.js");
+  const { observe } = await import("../plan/observed.js");
   // What can't be written is told before anything is asked of the service.
   const writes = [
     to === undefined ? undefined : await settingsFiles(to, ownDomains, options),
@@ -114,7 +114,7 @@ async function settingsFiles(
   { includeAutomatic, force }: CommandOptions,
 ): Promise<Write> {
   const { EXPORTED_FILES, exportSettings, SETTINGS_FILE } = await import("../gitops/export.js");
-  const { writeFolder } = await import("../gitops/files/write-settings.js");
+  const { writeFolder } = await import("../files/write-settings.js");
   const there = EXPORTED_FILES.filter((name) => existsSync(join(to, name)));
   if (there.length > 0 && !force) {
     throw new EmailSecurityError(
@@ -156,7 +156,7 @@ async function importFile(
   { includeAutomatic, wholeLists, force }: CommandOptions,
 ): Promise<Write> {
   const made = await import("../gitops/export-import-file.js");
-  const { writeFolder } = await import("../gitops/files/write-settings.js");
+  const { writeFolder } = await import("../files/write-settings.js");
   if (existsSync(file) && !force) {
     throw new EmailSecurityError(
       "ERR_EXPORT_EXISTS",

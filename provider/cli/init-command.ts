@@ -55,7 +55,7 @@ async function run(folder: string, options: CommandOptions): Promise<ExitCode> {
 
 async function exportTenant(): Promise<Exported> {
   const { exportSettings } = await import("../gitops/export.js");
-  const { observe } = await import("../gitops/plan/observed.js");
+  const { observe } = await import("../plan/observed.js");
   const { hostOf } = await import("../gitops/plan-tenant.js");
   const ownDomains = readOwnDomainNames(NO_STACK, process.env);
   const client = connect();

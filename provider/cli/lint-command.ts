@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { Finding, FindingLevel } from "../gitops/files/finding";
-import type { FilesLintResult } from "../gitops/files/lint-files";
+import type { Finding, FindingLevel } from "../files/finding";
+import type { FilesLintResult } from "../files/lint-files";
 import { harmless, printable, printableJson } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { packageVersion } from "./package-version";
@@ -71,7 +71,7 @@ async function lint(
 ): Promise<ExitCode> {
   // Loaded here, so that no other verb pays for it.
   const { lintAll } = await import("../rollout/targets/lint-all.js");
-  const { sarifLog } = await import("../gitops/files/sarif.js");
+  const { sarifLog } = await import("../files/sarif.js");
   const result = await lintAll(named, today === undefined ? {} : { today });
   const { isPartial, ...told } = result;
   const { findings } = told;
@@ -91,7 +91,7 @@ async function lint(
 
 /** A finding a line, `file:line:column level: message (code)`, as editors and problem matchers read it; then the counts. */
 async function printText({ findings, files, isPartial }: FilesLintResult): Promise<void> {
-  const { placeText } = await import("../gitops/files/finding.js");
+  const { placeText } = await import("../files/finding.js");
   const styled = (style: Style, text: string): string => styleText(style, text, { stream: process.stdout });
   const lines = findings.map(({ place, level, message, code }) => {
     const at = place === undefined ? "" : `${styled("bold", placeText(place))} `;

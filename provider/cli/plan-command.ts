@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import type { Plan } from "../gitops/plan/plan";
+import type { Plan } from "../plan/plan";
 import { harmless } from "../settings/text";
 import { EXIT, type ExitCode, programName, verb } from "./command-line";
 import {

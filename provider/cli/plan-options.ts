@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { ConfigurationError } from "../client";
-import type { Plan } from "../gitops/plan/plan";
 import type { PlanOptions } from "../gitops/plan-tenant";
+import type { Plan } from "../plan/plan";
 import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -30,7 +30,7 @@ export interface PlannedOptions {
  */
 export async function defaultFile(): Promise<string> {
   if (existsSync("settings.yaml")) return "settings.yaml";
-  const { lintFiles } = await import("../gitops/files/lint-files.js");
+  const { lintFiles } = await import("../files/lint-files.js");
   const { tops } = lintFiles([]);
   const [only] = tops;
   if (only !== undefined && tops.length === 1) return only;
@@ -123,7 +123,7 @@ async function previewText(from: string | true, stack: string | undefined): Prom
       throw new ConfigurationError(`The preview can't be read: ${(cause as Error).message}`, { cause });
     }
   }
-  const { PulumiError, runPulumi, toldBy } = await import("../gitops/pulumi.js");
+  const { PulumiError, runPulumi, toldBy } = await import("../plan/pulumi.js");
   const named = stack === undefined ? [] : ["--stack", stack];
   const run = await runPulumi(["preview", "--json", "--show-sames", "--refresh", ...named], {
     log: (line) => console.error(line),

@@ -1,8 +1,8 @@
-import type { Plan } from "../gitops/plan/plan";
-import { planHtml } from "../gitops/plan/render/html";
-import { planJson } from "../gitops/plan/render/json";
-import { planMarkdown } from "../gitops/plan/render/markdown";
-import { planText } from "../gitops/plan/render/text";
+import type { Plan } from "../plan/plan";
+import { planHtml } from "../plan/render/html";
+import { planJson } from "../plan/render/json";
+import { planMarkdown } from "../plan/render/markdown";
+import { planText } from "../plan/render/text";
 import { isColoured, writeOutput } from "./command-line";
 
 /** Where a plan is written beside the terminal, and in what form it is printed there. */

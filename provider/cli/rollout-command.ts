@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
-import { counted } from "../gitops/plan/render/words";
+import { counted } from "../plan/render/words";
 import { PlanningEndedError } from "../rollout/errors";
 import type { RolloutRecord } from "../rollout/journal/journal";
 import type { PlannedRollout } from "../rollout/plan-rollout";
@@ -251,7 +251,7 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
   tellMissingTelemetry();
   return await withRollouts(options, async (rollouts) => {
     const { maxConcurrent, today, alwaysRunEngine } = options;
-    const { findingText } = await import("../gitops/files/finding.js");
+    const { findingText } = await import("../files/finding.js");
     const { PlanningProgress } = await import("./rollout-output.js");
     const progress = new PlanningProgress();
     const planned = await untilInterrupted(options, async (stopping) => {

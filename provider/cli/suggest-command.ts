@@ -1,7 +1,7 @@
 import { Command, Option } from "commander";
-import { repositoryOf } from "../gitops/files/repository";
-import type { EvidenceSummary } from "../gitops/plan/plan";
+import { repositoryOf } from "../files/repository";
 import type { Suggestion, SuggestionKind } from "../gitops/suggest";
+import type { EvidenceSummary } from "../plan/plan";
 import { harmless, printable } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { defaultFile, wholeNumber } from "./plan-options";
@@ -76,8 +76,8 @@ interface SuggestCommandOptions {
 
 async function run(given: string | undefined, options: SuggestCommandOptions): Promise<ExitCode> {
   const file = given ?? (await defaultFile());
-  const { changeFiles, patchOf } = await import("../gitops/files/change-files.js");
-  const { readerFrom } = await import("../gitops/files/read-source.js");
+  const { changeFiles, patchOf } = await import("../files/change-files.js");
+  const { readerFrom } = await import("../files/read-source.js");
   const { suggestions: all, summary, settings } = await suggestFor(file, options);
   // More than a person looks through in one pull request.
   const suggestions = KINDS.flatMap((kind) => all.filter((one) => one.kind === kind).slice(0, options.most));
@@ -94,7 +94,7 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
     }
   }
   if (options.write === undefined) return suggestions.length === 0 ? EXIT.clean : EXIT.changes;
-  const { writeSettings } = await import("../gitops/files/write-settings.js");
+  const { writeSettings } = await import("../files/write-settings.js");
   for (const { file: name, after } of changed) {
     writeSettings(name, after);
     console.error(`Wrote ${printable(name)}.`);
@@ -103,9 +103,9 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
 }
 
 async function suggestFor(file: string, { days, maxPages, only }: SuggestCommandOptions) {
-  const { readSettings } = await import("../gitops/files/read-settings.js");
-  const { gatherEvidence } = await import("../gitops/plan/evidence.js");
-  const { observe } = await import("../gitops/plan/observed.js");
+  const { readSettings } = await import("../files/read-settings.js");
+  const { gatherEvidence } = await import("../plan/evidence.js");
+  const { observe } = await import("../plan/observed.js");
   const { suggest } = await import("../gitops/suggest.js");
   const settings = readSettings(file);
   const client = connect();

@@ -1,4 +1,6 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import { settingsFile } from "../files/settings-schema";
+import type { Observed } from "../plan/observed";
 import {
   type Declarable,
   declarableEntries,
@@ -12,8 +14,6 @@ import { ENTRIES, type ListKind, MEMBERS } from "../settings/list-arguments";
 import type { OwnDomains } from "../settings/own-domains";
 import { parsePattern } from "../settings/pattern";
 import { isPrintable } from "../settings/text";
-import { settingsFile } from "./files/settings-schema";
-import type { Observed } from "./plan/observed";
 
 /**
  * The entries of a tenant as a settings file can declare them.

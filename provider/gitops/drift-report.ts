@@ -1,8 +1,8 @@
+import { lineText } from "../files/finding";
+import { escapeMarkdown, markdownCode } from "../plan/render/markdown-text";
 import { excerpt, printable, quote } from "../settings/text";
 import { unicodeOf } from "../settings/unicode-value";
 import type { Drift, DriftItem, DriftWhat } from "./drift";
-import { lineText } from "./files/finding";
-import { escapeMarkdown, markdownCode } from "./plan/render/markdown-text";
 
 const TITLES: Readonly<Record<DriftWhat, readonly [title: string, meaning: string]>> = {
   added: ["Added", "at the tenant, and no file declares it"],

@@ -1,3 +1,15 @@
+import { type ChangedFile, changeFiles, type FileEdit } from "../files/change-files";
+import type { Section } from "../files/edit";
+import { type Place, SettingsFileError } from "../files/finding";
+import { ownFileFor } from "../files/own-file";
+import type { Settings } from "../files/settings";
+import { readYaml } from "../files/yaml-source";
+import { desiredOf, type KnownLists } from "../plan/desired";
+import { withoutEvidence } from "../plan/mail-evidence";
+import { makePlan, type PlanInput } from "../plan/make-plan";
+import type { Observed } from "../plan/observed";
+import type { Change, Standing } from "../plan/plan";
+import { OTHER_TENANT } from "../plan/same-tenant";
 import { OtherTenantError } from "../resources/lifecycle/errors";
 import type { EntryType, List } from "../settings/assumptions";
 import { EmailSecurityError } from "../settings/email-security-error";
@@ -7,18 +19,6 @@ import { RISKS, risksOf } from "../settings/risk";
 import { ENOUGH } from "../settings/tenant-people";
 import { excerpt, isPrintable, printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
-import { type ChangedFile, changeFiles, type FileEdit } from "./files/change-files";
-import type { Section } from "./files/edit";
-import { type Place, SettingsFileError } from "./files/finding";
-import { ownFileFor } from "./files/own-file";
-import type { Settings } from "./files/settings";
-import { readYaml } from "./files/yaml-source";
-import { desiredOf, type KnownLists } from "./plan/desired";
-import { withoutEvidence } from "./plan/mail-evidence";
-import { makePlan, type PlanInput } from "./plan/make-plan";
-import type { Observed } from "./plan/observed";
-import type { Change, Standing } from "./plan/plan";
-import { OTHER_TENANT } from "./plan/same-tenant";
 
 /**
  * How the tenant differs from the files. `added`: there, and nobody declares it. `changed`: there, and otherwise than

@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import type { Observed } from "../plan/observed";
+import { refuseStrangers } from "../plan/same-tenant";
 import {
   type Declarable,
   type Declared,
@@ -16,8 +18,6 @@ import { OwnDomains } from "../settings/own-domains";
 import { printableJson } from "../settings/text";
 import { isAutomatic } from "../tenant";
 import { describeEntry, describeVip } from "./export";
-import type { Observed } from "./plan/observed";
-import { refuseStrangers } from "./plan/same-tenant";
 
 /** What an import file takes in. */
 export interface ImportFileOptions {

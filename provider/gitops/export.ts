@@ -1,4 +1,11 @@
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import { blockElement, type ElementStyle } from "../files/edit-element";
+import { readSettings } from "../files/read-settings";
+import { SETTINGS_VERSION } from "../files/settings-schema";
+import { sortKey } from "../files/sort-key";
+import { yamlComment, yamlText } from "../files/yaml-text";
+import type { Observed } from "../plan/observed";
+import { ownDomainsSeen, refuseStrangers } from "../plan/same-tenant";
 import { type Declarable, type Declared, isDeclarable } from "../resources/lifecycle/declarable";
 import type { EntryType } from "../settings/assumptions";
 import { EmailSecurityError } from "../settings/email-security-error";
@@ -7,13 +14,6 @@ import { OwnDomains } from "../settings/own-domains";
 import { canonicalComment, printable, quote } from "../settings/text";
 import { isAutomatic } from "../tenant";
 import { entriesForFile, patternsForEntries, patternsForVips, vipsForFile } from "./declarable";
-import { blockElement, type ElementStyle } from "./files/edit-element";
-import { readSettings } from "./files/read-settings";
-import { SETTINGS_VERSION } from "./files/settings-schema";
-import { sortKey } from "./files/sort-key";
-import { yamlComment, yamlText } from "./files/yaml-text";
-import type { Observed } from "./plan/observed";
-import { ownDomainsSeen, refuseStrangers } from "./plan/same-tenant";
 
 /** How a tenant is exported. */
 export interface ExportOptions {

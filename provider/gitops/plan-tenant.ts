@@ -1,18 +1,18 @@
 import { basename, dirname, extname } from "node:path";
 import type { SettingsClient } from "../client";
+import { SettingsFileError } from "../files/finding";
+import { lintSettings } from "../files/lint";
+import type { Settings } from "../files/settings";
+import { type Desired, desiredOf } from "../plan/desired";
+import { gatherEvidence } from "../plan/evidence";
+import { mailEvidence, withoutEvidence } from "../plan/mail-evidence";
+import { type MailEvidence, makePlan } from "../plan/make-plan";
+import { type Observed, observe } from "../plan/observed";
+import type { Guard, Plan, PlanSource } from "../plan/plan";
+import { readPreview } from "../plan/preview";
+import { type Accepting, OTHER_TENANT } from "../plan/same-tenant";
+import { readStackState } from "../plan/stack-state";
 import { withoutUndefined } from "../settings/without-undefined";
-import { SettingsFileError } from "./files/finding";
-import { lintSettings } from "./files/lint";
-import type { Settings } from "./files/settings";
-import { type Desired, desiredOf } from "./plan/desired";
-import { gatherEvidence } from "./plan/evidence";
-import { mailEvidence, withoutEvidence } from "./plan/mail-evidence";
-import { type MailEvidence, makePlan } from "./plan/make-plan";
-import { type Observed, observe } from "./plan/observed";
-import type { Guard, Plan, PlanSource } from "./plan/plan";
-import { readPreview } from "./plan/preview";
-import { type Accepting, OTHER_TENANT } from "./plan/same-tenant";
-import { readStackState } from "./plan/stack-state";
 
 /** What a plan is made with. */
 export interface PlanOptions {

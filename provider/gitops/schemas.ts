@@ -1,5 +1,5 @@
-import { settingsJsonSchema } from "./files/settings-schema";
-import { planJsonSchema } from "./plan/render/json";
+import { settingsJsonSchema } from "../files/settings-schema";
+import { planJsonSchema } from "../plan/render/json";
 
 /** The JSON Schemas of settings files and plans, by the name of their file. */
 export function gitopsSchemas(): Readonly<Record<string, Readonly<Record<string, unknown>>>> {

@@ -1,3 +1,15 @@
+import type { FileEdit } from "../files/change-files";
+import type { Section } from "../files/edit";
+import { lineText, type Place } from "../files/finding";
+import { ownFileFor } from "../files/own-file";
+import type { DeclaredEntry, Settings } from "../files/settings";
+import { type EvidenceBase, evidenceOf } from "../plan/evidence";
+import { mailEvidence } from "../plan/mail-evidence";
+import type { Observed } from "../plan/observed";
+import type { Count, Evidence } from "../plan/plan";
+import { refuseStrangers } from "../plan/same-tenant";
+import { domainsUp, fateOf, instantOf, type SeenReport, type SeenThreat } from "../plan/seen-mail";
+import { Tally } from "../plan/tally";
 import { DEFAULT_VERDICT_SCOPE, type EntryType, LISTS, type List } from "../settings/assumptions";
 import { canonicalValue, parseMailbox } from "../settings/entry-value";
 import { isFreeMail } from "../settings/free-mail";
@@ -5,18 +17,6 @@ import { isPublicSuffix, OwnDomains } from "../settings/own-domains";
 import { type Pattern, parsePattern } from "../settings/pattern";
 import { risksOf } from "../settings/risk";
 import { excerpt, printable } from "../settings/text";
-import type { FileEdit } from "./files/change-files";
-import type { Section } from "./files/edit";
-import { lineText, type Place } from "./files/finding";
-import { ownFileFor } from "./files/own-file";
-import type { DeclaredEntry, Settings } from "./files/settings";
-import { type EvidenceBase, evidenceOf } from "./plan/evidence";
-import { mailEvidence } from "./plan/mail-evidence";
-import type { Observed } from "./plan/observed";
-import type { Count, Evidence } from "./plan/plan";
-import { refuseStrangers } from "./plan/same-tenant";
-import { domainsUp, fateOf, instantOf, type SeenReport, type SeenThreat } from "./plan/seen-mail";
-import { Tally } from "./plan/tally";
 
 /** What is suggested. */
 export const SUGGESTION_KINDS = [

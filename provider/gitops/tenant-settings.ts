@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
+import { readDeclaredLists } from "../plan/declared-lists";
 import { AllowDenyList } from "../resources/allow-deny-list";
 import { OWN_DOMAINS_PROPERTY } from "../resources/pulumi-values";
 import { nativeType, type ResourceKind } from "../resources/resource-type";
 import { VipList } from "../resources/vip-list";
 import { EmailSecurityError } from "../settings/email-security-error";
-import { readDeclaredLists } from "./declared-lists";
-import { TENANT_SETTINGS_TYPE } from "./tenant-settings-type";
+import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 
 /** The arguments of {@link TenantSettings}. */
 export interface TenantSettingsArgs {

@@ -4,10 +4,10 @@ import provider from "@pulumi/pulumi/proto/provider_pb.js";
 import { ResourceMonitorClient } from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import monitor from "@pulumi/pulumi/proto/resource_pb.js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb.js";
-import { type DeclaredLists, readDeclaredLists } from "../gitops/declared-lists";
-import { TENANT_SETTINGS_TYPE } from "../gitops/tenant-settings-type";
+import { type DeclaredLists, readDeclaredLists } from "../plan/declared-lists";
 import { dynamicType, nativeType } from "../resources/resource-type";
 import { ENTRIES, keyedContent, MEMBERS } from "../settings/list-arguments";
+import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { propertiesOf, structOf } from "./wire";
 
 /** What the component has of the plugin's process. */

@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join, posix, relative, resolve, sep } from "node:path";
 import { stringify } from "yaml";
 import { ConfigurationError } from "../client";
-import { isOutside, repositoryOf } from "../gitops/files/repository";
+import { isOutside, repositoryOf } from "../files/repository";
 import { PLUGIN_FOLDER, PLUGIN_NAME } from "../gitops/plugin-lines";
 import { readPlainFile } from "../machine/plain-file";
 import { scratchFolder } from "../machine/scratch-folder";

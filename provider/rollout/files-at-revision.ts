@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { ConfigurationError } from "../client";
-import { repositoryOf } from "../gitops/files/repository";
+import { repositoryOf } from "../files/repository";
 import { leanEnvironment } from "../machine/child-environment";
 import { scratchFolder } from "../machine/scratch-folder";
 import { printable, quote } from "../settings/text";

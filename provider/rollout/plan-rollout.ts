@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { ReadCache } from "../gitops/files/read-settings";
-import type { Guard } from "../gitops/plan/plan";
+import type { ReadCache } from "../files/read-settings";
 import { withoutKeys } from "../machine/child-environment";
+import type { Guard } from "../plan/plan";
 import { eachAtOnce } from "../settings/at-once";
 import { hashOf } from "../settings/plan-digest";
 import { secretsIn } from "../settings/secrets";

@@ -1,25 +1,25 @@
 import { join, relative, resolve } from "node:path";
 import type { SettingsClient } from "../client";
-import { isLoosening, lineText, SettingsFileError } from "../gitops/files/finding";
-import { lintSettings } from "../gitops/files/lint";
-import type { ReadCache } from "../gitops/files/read-settings";
-import type { Settings } from "../gitops/files/settings";
-import { type Desired, desiredOf } from "../gitops/plan/desired";
-import { withoutEvidence } from "../gitops/plan/mail-evidence";
-import { makePlan } from "../gitops/plan/make-plan";
-import { type Observed, observe } from "../gitops/plan/observed";
-import type { Change, Guard, Plan } from "../gitops/plan/plan";
-import { planJson } from "../gitops/plan/render/json";
-import { seenFingerprint } from "../gitops/plan/same-tenant";
+import { isLoosening, lineText, SettingsFileError } from "../files/finding";
+import { lintSettings } from "../files/lint";
+import type { ReadCache } from "../files/read-settings";
+import type { Settings } from "../files/settings";
+import { hostOf } from "../gitops/plan-tenant";
+import { type Desired, desiredOf } from "../plan/desired";
+import { withoutEvidence } from "../plan/mail-evidence";
+import { makePlan } from "../plan/make-plan";
+import { type Observed, observe } from "../plan/observed";
+import type { Change, Guard, Plan } from "../plan/plan";
+import { planJson } from "../plan/render/json";
+import { seenFingerprint } from "../plan/same-tenant";
 import {
   foreignResources,
   frontOf,
   hasPendingOperations,
   onlySettings,
   stackHolds,
-} from "../gitops/plan/stack-holds";
-import { exportStack, knownLists } from "../gitops/plan/stack-state";
-import { hostOf } from "../gitops/plan-tenant";
+} from "../plan/stack-holds";
+import { exportStack, knownLists } from "../plan/stack-state";
 import { sameComment } from "../resources/lifecycle/comparable";
 import { acceptsEmptyTenant } from "../settings/tenant-people";
 import { excerpt, quote } from "../settings/text";

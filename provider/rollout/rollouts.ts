@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, relative, resolve } from "node:path";
-import type { Finding } from "../gitops/files/finding";
-import type { Change, Plan } from "../gitops/plan/plan";
+import type { Finding } from "../files/finding";
 import { leanEnvironment } from "../machine/child-environment";
 import { readPlainFile } from "../machine/plain-file";
+import type { Change, Plan } from "../plan/plan";
 import { withCode } from "../settings/email-security-error";
 import { isPostgres } from "../settings/postgres-address";
 import { excerpt } from "../settings/text";

@@ -1,6 +1,6 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { planHtml } from "../../provider/gitops/plan/render/html";
+import { planHtml } from "../../provider/plan/render/html";
 import { reportHtml } from "../../provider/rollout/report/report-html";
 import { blindPlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan, hugePlan } from "../support/plans";
 import { rollouts } from "../support/rollouts";

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join, normalize } from "node:path";
 import { parse } from "yaml";
-import { lintSettings } from "../../provider/gitops/files/lint";
+import { lintSettings } from "../../provider/files/lint";
 import { readTargets } from "../../provider/rollout/targets/read-targets";
 import { type Fence, type FencedFile, filesUpTo, type Problem } from "./fences";
 

@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { parsePlan } from "../../provider/gitops/plan/render/json";
+import { parsePlan } from "../../provider/plan/render/json";
 import { shell } from "../../provider/resources/shell";
 import { Journal } from "../../provider/rollout/journal/journal";
 import { openSqlite } from "../../provider/rollout/journal/sqlite-database";

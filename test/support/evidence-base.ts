@@ -1,6 +1,6 @@
 import type { PhishingReport, Threat } from "../../provider/client";
-import type { EvidenceBase } from "../../provider/gitops/plan/evidence";
-import { seenReport, seenThreat } from "../../provider/gitops/plan/seen-mail";
+import type { EvidenceBase } from "../../provider/plan/evidence";
+import { seenReport, seenThreat } from "../../provider/plan/seen-mail";
 
 /** What a test says of a threat; the rest is as the service may leave it out. */
 export type ThreatFields = Partial<Threat>;

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Finding } from "../../provider/gitops/files/finding";
+import type { Finding } from "../../provider/files/finding";
 
 /** Settings files in a temporary folder, until the end of the block, and how findings in them are told in tests. */
 export class LintedFolder implements Disposable {

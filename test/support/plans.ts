@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Finding } from "../../provider/gitops/files/finding";
+import type { Finding } from "../../provider/files/finding";
 import type {
   Backtest,
   BacktestAllow,
@@ -9,7 +9,7 @@ import type {
   Expired,
   Plan,
   Unmanaged,
-} from "../../provider/gitops/plan/plan";
+} from "../../provider/plan/plan";
 import { HOSTILE, HOSTILE_ID, hostileText } from "./hostile-text";
 
 const FILE = "settings/acme.yaml";

@@ -3,6 +3,8 @@ import { type Engine, EngineOptionError, findEngine } from "../../engine";
 import { runCommand } from "../../engine/run-command";
 import { formatVersion } from "../../engine/version";
 import { MINIMUM_VERSION } from "../../engine/way";
+import { findingText } from "../../files/finding";
+import { type FilesLintResult, lintFiles } from "../../files/lint-files";
 import { leanEnvironment } from "../../machine/child-environment";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import {
@@ -14,8 +16,6 @@ import {
 } from "../../settings/optional-parts";
 import { sdkUnfit } from "../../settings/sdk-requirement";
 import { printable } from "../../settings/text";
-import { findingText } from "../files/finding";
-import { type FilesLintResult, lintFiles } from "../files/lint-files";
 import { type Check, fail, type Observation, ok, type Patient, skipped, warn } from "./check";
 import { isProjectReadable } from "./pulumi-project";
 

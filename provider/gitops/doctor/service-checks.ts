@@ -7,6 +7,8 @@ import {
   ServiceError,
   SettingsClient,
 } from "../../client";
+import { lintFiles } from "../../files/lint-files";
+import { inspectSettings } from "../../files/read-settings";
 import { NO_STACK, readOwnDomainNames } from "../../resources/configuration";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { OwnDomains } from "../../settings/own-domains";
@@ -19,8 +21,6 @@ import {
   strangersSign,
 } from "../../settings/tenant-people";
 import { quote } from "../../settings/text";
-import { lintFiles } from "../files/lint-files";
-import { inspectSettings } from "../files/read-settings";
 import { type Check, fail, type Observation, ok, type Patient, warn } from "./check";
 import { addressOf } from "./connection-checks";
 

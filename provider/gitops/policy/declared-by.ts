@@ -10,8 +10,8 @@ import {
   readEntry,
   readVip,
 } from "../../settings/keyed-list";
+import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
 import { canonicalComment } from "../../settings/text";
-import { TENANT_SETTINGS_TYPE } from "../tenant-settings-type";
 
 /** A resource as Pulumi's engine shows it to a policy pack. */
 export interface PolicyResource {

@@ -4,6 +4,15 @@
  *
  * @module pulumi-email-security/policy
  */
+
+export {
+  type Accountable,
+  type AccountableEntry,
+  type AccountableVip,
+  type PolicyCode,
+  policyJudge,
+} from "../../files/policy";
+export type { Policy, PolicySubject } from "../../files/settings-schema";
 export type { EntryType, List } from "../../settings/assumptions";
 export type { ListedEntry, ListedVip } from "../../settings/keyed-list";
 export { OwnDomains, parseOwnDomains } from "../../settings/own-domains";
@@ -15,14 +24,6 @@ export {
   type RiskSubject,
   risksOf,
 } from "../../settings/risk";
-export {
-  type Accountable,
-  type AccountableEntry,
-  type AccountableVip,
-  type PolicyCode,
-  policyJudge,
-} from "../files/policy";
-export type { Policy, PolicySubject } from "../files/settings-schema";
 export {
   declaredBy,
   type EntryInProgram,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { tenantSettingsArguments } from "../../gitops/declared-lists";
+import { tenantSettingsArguments } from "../../plan/declared-lists";
 import { definitions } from "../../resources/functions/definitions";
 import type { FunctionDefinition } from "../../resources/functions/function-definition";
 import { lifecycleOf } from "../../resources/lifecycle/lifecycles";

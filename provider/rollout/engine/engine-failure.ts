@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { withoutColour } from "../../gitops/pulumi";
+import { withoutColour } from "../../plan/pulumi";
 import { harmless } from "../../settings/text";
 import { CliError } from "./engine-command";
 import type { UpResult } from "./up-request";

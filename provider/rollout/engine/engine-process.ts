@@ -1,9 +1,9 @@
 import { ComponentResource } from "@pulumi/pulumi";
 import { type EngineEvent, LocalWorkspace, Stack } from "@pulumi/pulumi/automation";
-import { withoutColour } from "../../gitops/pulumi";
 import { TenantSettings } from "../../gitops/tenant-settings";
-import { TENANT_SETTINGS_TYPE } from "../../gitops/tenant-settings-type";
+import { withoutColour } from "../../plan/pulumi";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../../resources/reviewed-plan";
+import { TENANT_SETTINGS_TYPE } from "../../settings/tenant-settings-type";
 import { CliError, EngineCommand } from "./engine-command";
 import { failedUp } from "./engine-failure";
 import type { FromEngineProcess, ToEngineProcess, UpRequest, UpResult } from "./up-request";

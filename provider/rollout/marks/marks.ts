@@ -1,8 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { jsonOf, type PulumiRun, runPulumi, toldBy } from "../../gitops/pulumi";
 import { type ScratchFolder, scratchFolder } from "../../machine/scratch-folder";
+import { jsonOf, type PulumiRun, runPulumi, toldBy } from "../../plan/pulumi";
 import { quote } from "../../settings/text";
 import { RolloutError } from "../errors";
 import { keptMark, type Mark, readMark, type UnreadableMark } from "./mark";

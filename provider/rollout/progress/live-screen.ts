@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
-import { columnsOf, cutTo, fitTo } from "../../gitops/plan/render/columns";
-import type { Style } from "../../gitops/plan/render/paper";
-import { number, onOneLine } from "../../gitops/plan/render/words";
+import { columnsOf, cutTo, fitTo } from "../../plan/render/columns";
+import type { Style } from "../../plan/render/paper";
+import { number, onOneLine } from "../../plan/render/words";
 import { excerpt } from "../../settings/text";
 import { duration, wholeSeconds } from "../report/duration";
 import { type StateWords, TENANT_STATES, WAVE_STATES } from "../report/told-rollout";

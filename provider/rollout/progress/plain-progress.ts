@@ -1,4 +1,4 @@
-import { counted, number, onOneLine } from "../../gitops/plan/render/words";
+import { counted, number, onOneLine } from "../../plan/render/words";
 import { excerpt, printable } from "../../settings/text";
 import { duration } from "../report/duration";
 import type { RolloutEvent } from "../report/rollout-event";

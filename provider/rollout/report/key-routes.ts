@@ -1,4 +1,4 @@
-import { counted, given, say, sentence, type Words } from "../../gitops/plan/render/words";
+import { counted, given, say, sentence, type Words } from "../../plan/render/words";
 import { unnamed } from "../targets/placeholders";
 import type { TenantReport } from "./rollout-report";
 

@@ -1,4 +1,4 @@
-import { given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
+import { given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import type { TenantReport } from "./rollout-report";
 
 /** What tenants' files loosen alike of what the files that they include ask for. */

@@ -1,7 +1,7 @@
-import { columnsOf, fitTo } from "../../gitops/plan/render/columns";
-import { Paper } from "../../gitops/plan/render/paper";
-import { LOOSENED, valueWords } from "../../gitops/plan/render/report";
-import { counted, given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
+import { columnsOf, fitTo } from "../../plan/render/columns";
+import { Paper } from "../../plan/render/paper";
+import { LOOSENED, valueWords } from "../../plan/render/report";
+import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { printable } from "../../settings/text";
 import type { RolloutCommands } from "../commands";
 import type { PlannedRollout } from "../plan-rollout";

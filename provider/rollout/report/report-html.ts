@@ -1,7 +1,7 @@
-import { htmlPage, htmlVerdict } from "../../gitops/plan/render/html-page";
-import { given, Html, html, htmlWords } from "../../gitops/plan/render/html-text";
-import { LOOSENED, valueWords } from "../../gitops/plan/render/report";
-import { join, number, say, sentence, given as told, type Words } from "../../gitops/plan/render/words";
+import { htmlPage, htmlVerdict } from "../../plan/render/html-page";
+import { given, Html, html, htmlWords } from "../../plan/render/html-text";
+import { LOOSENED, valueWords } from "../../plan/render/report";
+import { join, number, say, sentence, given as told, type Words } from "../../plan/render/words";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
 import { looseningWords, sharedLoosenings } from "./loosened";

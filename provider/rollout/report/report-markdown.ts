@@ -1,12 +1,7 @@
-import {
-  markdownBlock,
-  markdownCode,
-  markdownRow,
-  markdownWords,
-} from "../../gitops/plan/render/markdown-text";
-import { LOOSENED, valueWords } from "../../gitops/plan/render/report";
-import { bytesOf, filled } from "../../gitops/plan/render/room";
-import { counted, given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
+import { markdownBlock, markdownCode, markdownRow, markdownWords } from "../../plan/render/markdown-text";
+import { LOOSENED, valueWords } from "../../plan/render/report";
+import { bytesOf, filled } from "../../plan/render/room";
+import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
 import { looseningWords, type SharedLoosening, sharedLoosenings } from "./loosened";

@@ -1,6 +1,6 @@
-import { columnsOf, fitTo } from "../../gitops/plan/render/columns";
-import { Paper, type Style } from "../../gitops/plan/render/paper";
-import { given, join, number, say, sentence, type Words } from "../../gitops/plan/render/words";
+import { columnsOf, fitTo } from "../../plan/render/columns";
+import { Paper, type Style } from "../../plan/render/paper";
+import { given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { printable } from "../../settings/text";
 import { duration } from "./duration";
 import type { RolloutReport, TenantReport } from "./rollout-report";

@@ -7,7 +7,7 @@ import {
   say,
   sentence,
   type Words,
-} from "../../gitops/plan/render/words";
+} from "../../plan/render/words";
 import { excerpt } from "../../settings/text";
 import type { TenantState, WaveState } from "../wave";
 import { between, duration } from "./duration";

@@ -1,9 +1,9 @@
-import { SettingsFileError } from "../../gitops/files/finding";
-import { inspectSettings } from "../../gitops/files/read-settings";
-import type { Settings } from "../../gitops/files/settings";
-import { desiredOf, type KnownList, type KnownLists } from "../../gitops/plan/desired";
-import type { Change, Plan } from "../../gitops/plan/plan";
-import { seenFingerprint } from "../../gitops/plan/same-tenant";
+import { SettingsFileError } from "../../files/finding";
+import { inspectSettings } from "../../files/read-settings";
+import type { Settings } from "../../files/settings";
+import { desiredOf, type KnownList, type KnownLists } from "../../plan/desired";
+import type { Change, Plan } from "../../plan/plan";
+import { seenFingerprint } from "../../plan/same-tenant";
 import { isUnmanaged, type KeyedList } from "../../settings/keyed-list";
 import { printable, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";

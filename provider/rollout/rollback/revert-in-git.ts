@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { type Place, placeText } from "../../gitops/files/finding";
-import { inspectSettings, type ReadCache } from "../../gitops/files/read-settings";
-import type { Plan } from "../../gitops/plan/plan";
+import { type Place, placeText } from "../../files/finding";
+import { inspectSettings, type ReadCache } from "../../files/read-settings";
 import { leanEnvironment } from "../../machine/child-environment";
+import type { Plan } from "../../plan/plan";
 import { excerpt } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { Advice } from "../report/rollout-report";

@@ -1,6 +1,6 @@
 import { join, posix } from "node:path";
-import type { Plan } from "../../gitops/plan/plan";
-import { parsePlan } from "../../gitops/plan/render/json";
+import type { Plan } from "../../plan/plan";
+import { parsePlan } from "../../plan/render/json";
 import { quote } from "../../settings/text";
 import type { RolloutCommands } from "../commands";
 import { RolloutError } from "../errors";

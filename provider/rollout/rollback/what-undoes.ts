@@ -1,6 +1,6 @@
-import type { KnownLists } from "../../gitops/plan/desired";
-import type { Observed } from "../../gitops/plan/observed";
-import type { Change, Plan, Standing } from "../../gitops/plan/plan";
+import type { KnownLists } from "../../plan/desired";
+import type { Observed } from "../../plan/observed";
+import type { Change, Plan, Standing } from "../../plan/plan";
 import { sameComment } from "../../resources/lifecycle/comparable";
 import { EntryMatch } from "../../resources/lifecycle/entry-match";
 import type { EntryType } from "../../settings/assumptions";

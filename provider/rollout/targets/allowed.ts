@@ -3,7 +3,7 @@ import { parse } from "yaml";
 import { ConfigurationError } from "../../client";
 import { isLoopback } from "../../client/address";
 import { allowedServices, isServiceOf, SERVICES } from "../../client/allowed-services";
-import { isOutside, realPath } from "../../gitops/files/repository";
+import { isOutside, realPath } from "../../files/repository";
 import { leanEnvironment } from "../../machine/child-environment";
 import { quote } from "../../settings/text";
 import type { HealthCheck } from "../wave";

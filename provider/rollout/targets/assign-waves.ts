@@ -1,4 +1,4 @@
-import { type Finding, lineText } from "../../gitops/files/finding";
+import { type Finding, lineText } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { excerpt, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";

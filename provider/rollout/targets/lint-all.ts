@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { type FilesLintResult, lintFiles, textOf } from "../../gitops/files/lint-files";
-import type { ReadOptions } from "../../gitops/files/read-settings";
-import { isFinding, readerFrom, readSource } from "../../gitops/files/read-source";
+import { type FilesLintResult, lintFiles, textOf } from "../../files/lint-files";
+import type { ReadOptions } from "../../files/read-settings";
+import { isFinding, readerFrom, readSource } from "../../files/read-source";
 
 /**
  * What {@link lintFiles} finds, and what is wrong with the files of a rollout's tenants among those that are named: with them

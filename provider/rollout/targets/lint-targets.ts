@@ -1,4 +1,4 @@
-import type { Finding } from "../../gitops/files/finding";
+import type { Finding } from "../../files/finding";
 import { missing, OPTIONAL_PARTS } from "../../settings/optional-parts";
 import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 import { readTargets } from "./read-targets";

@@ -1,6 +1,6 @@
 import { delimiter, dirname } from "node:path";
 import { isLoopback } from "../../client/address";
-import { lineText } from "../../gitops/files/finding";
+import { lineText } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import { shellWord } from "../commands";

@@ -1,6 +1,6 @@
 import { type ExecFileException, execFile } from "node:child_process";
 import { ApiKey } from "../../client/api-key";
-import { lineText } from "../../gitops/files/finding";
+import { lineText } from "../../files/finding";
 import { readPlainFile } from "../../machine/plain-file";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { secretsIn } from "../../settings/secrets";

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { lineText } from "../../gitops/files/finding";
+import { lineText } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import type { Target } from "./target";

@@ -1,4 +1,4 @@
-import type { Finding, Place } from "../../gitops/files/finding";
+import type { Finding, Place } from "../../files/finding";
 import type { FrontName } from "../../resources/resource-type";
 import type { HealthCheck } from "../wave";
 

@@ -1,4 +1,4 @@
-import { type Finding, mistakesText } from "../../gitops/files/finding";
+import { type Finding, mistakesText } from "../../files/finding";
 import { EmailSecurityError } from "../../settings/email-security-error";
 
 /** The targets file can't be used: every mistake in it and in what it includes, each with its place. No tenant was asked. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import type { Finding } from "../../gitops/files/finding";
-import type { FileFormat } from "../../gitops/files/schema-findings";
+import type { Finding } from "../../files/finding";
+import type { FileFormat } from "../../files/schema-findings";
 import { FRONTS } from "../../resources/resource-type";
 import { isPrintable, quote } from "../../settings/text";
 import type { ThreatLimit } from "../wave";

@@ -6,9 +6,9 @@ import { type ErrorCode, EXPLANATIONS } from "../../../provider/cli/explain/expl
 import { SettingsClient } from "../../../provider/client";
 import { RunCancelled } from "../../../provider/client/permits";
 import { ensureEngine } from "../../../provider/engine";
+import { editSettings } from "../../../provider/files/edit";
 import { exportSettings } from "../../../provider/gitops/export";
-import { editSettings } from "../../../provider/gitops/files/edit";
-import { observe } from "../../../provider/gitops/plan/observed";
+import { observe } from "../../../provider/plan/observed";
 import { ProviderService } from "../../../provider/plugin/provider-service";
 import { connectedClient } from "../../../provider/resources/connected-client";
 import { frontOf } from "../../../provider/resources/front";

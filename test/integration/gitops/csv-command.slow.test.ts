@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { readSettings } from "../../../provider/gitops/files/read-settings";
+import { readSettings } from "../../../provider/files/read-settings";
 import { emailSecurity } from "../../support/command";
 import { LintedFolder } from "../../support/linted-folder";
 

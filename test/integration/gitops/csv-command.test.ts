@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { readSettings } from "../../../provider/gitops/files/read-settings";
+import { readSettings } from "../../../provider/files/read-settings";
 import { emailSecurity } from "../../support/command";
 import { LintedFolder } from "../../support/linted-folder";
 

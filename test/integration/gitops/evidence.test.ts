@@ -5,8 +5,8 @@ import {
   evidenceOf,
   evidenceSummary,
   gatherEvidence,
-} from "../../../provider/gitops/plan/evidence";
-import { mailEvidence } from "../../../provider/gitops/plan/mail-evidence";
+} from "../../../provider/plan/evidence";
+import { mailEvidence } from "../../../provider/plan/mail-evidence";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../../provider/sandbox";
 
 const NOW = new Date("2026-11-21T12:00:00.000Z");

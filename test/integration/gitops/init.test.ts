@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { inspectSettings, readSettings } from "../../../provider/gitops/files/read-settings";
+import { inspectSettings, readSettings } from "../../../provider/files/read-settings";
 import { startSandbox } from "../../../provider/sandbox";
 import { actionlint } from "../../support/actionlint";
 import { commandLine } from "../../support/command-line";

@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { expect, it } from "vitest";
 import { SettingsClient } from "../../../provider/client";
-import { planText } from "../../../provider/gitops/plan/render/text";
 import { planFiles } from "../../../provider/gitops/plan-tenant";
+import { planText } from "../../../provider/plan/render/text";
 import { startSandbox } from "../../../provider/sandbox";
 import { settingsFolder } from "../../support/settings-folder";
 import { terminalPicture } from "../../support/terminal-picture";

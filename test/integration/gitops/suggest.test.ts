@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { readSettings } from "../../../provider/gitops/files/read-settings";
+import { readSettings } from "../../../provider/files/read-settings";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";

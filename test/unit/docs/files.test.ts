@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { settingsJsonSchema } from "../../../provider/gitops/files/settings-schema";
+import { settingsJsonSchema } from "../../../provider/files/settings-schema";
 import { tenantsJsonSchema } from "../../../provider/rollout/targets/targets-schema";
 import { DocsPage } from "../../support/docs-page";
 import { mappingsOf } from "./mappings-of";

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { RULES } from "../../../provider/gitops/files/rules";
+import { RULES } from "../../../provider/files/rules";
 import { RISKS } from "../../../provider/settings/risk";
 import { DocsPage } from "../../support/docs-page";
 
@@ -23,7 +23,7 @@ it("tells each finding of settings files, in the code's own words", () => {
 });
 
 it("tells each finding of a plan alone", () => {
-  const sources = globSync("provider/gitops/plan/*.ts").map((file) => readFileSync(file, "utf8"));
+  const sources = globSync("provider/plan/*.ts").map((file) => readFileSync(file, "utf8"));
   const known = sources.flatMap(
     (text) => text.match(/(?<=(?:code: |isContent \? |OTHER_TENANT = )")[a-z-]+(?=")/g) ?? [],
   );

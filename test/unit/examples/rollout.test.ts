@@ -8,7 +8,7 @@ import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1/NetworkPol
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { readSettings } from "../../../provider/gitops/files/read-settings";
+import { readSettings } from "../../../provider/files/read-settings";
 import { assignWaves } from "../../../provider/rollout/targets/assign-waves";
 import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { selectTargets } from "../../../provider/rollout/targets/select-targets";

@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
+import { readSettings } from "../../../provider/files/read-settings";
 import { adopt, type Drift, driftOf, revertCommands } from "../../../provider/gitops/drift";
 import { driftMarkdown, driftText } from "../../../provider/gitops/drift-report";
 import { exportSettings } from "../../../provider/gitops/export";
 import { importFile } from "../../../provider/gitops/export-import-file";
-import { readSettings } from "../../../provider/gitops/files/read-settings";
-import { desiredOf, type KnownList } from "../../../provider/gitops/plan/desired";
-import { withoutEvidence } from "../../../provider/gitops/plan/mail-evidence";
-import { makePlan } from "../../../provider/gitops/plan/make-plan";
-import { observedFrom } from "../../../provider/gitops/plan/observed";
 import { suggest } from "../../../provider/gitops/suggest";
+import { desiredOf, type KnownList } from "../../../provider/plan/desired";
+import { withoutEvidence } from "../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../provider/plan/make-plan";
+import { observedFrom } from "../../../provider/plan/observed";
 import { HOSTILE } from "../../support/hostile-text";
 
 const TOP = `version: 1

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
-import { changeFiles } from "../../../provider/gitops/files/change-files";
-import { readSettings } from "../../../provider/gitops/files/read-settings";
-import { observedFrom } from "../../../provider/gitops/plan/observed";
+import { changeFiles } from "../../../provider/files/change-files";
+import { readSettings } from "../../../provider/files/read-settings";
 import { type Suggestion, type SuggestOptions, suggest } from "../../../provider/gitops/suggest";
+import { observedFrom } from "../../../provider/plan/observed";
 import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
 

@@ -47,7 +47,7 @@ it("passes on what a program needs to run, and what it needs besides to that one
 const STARTED: Readonly<Record<string, string>> = {
   // What gets an environment from those who call it, who are below.
   "provider/engine/run-command.ts": "given",
-  "provider/gitops/pulumi.ts": "given",
+  "provider/plan/pulumi.ts": "given",
   "provider/rollout/engine/engine-pool.ts": "given",
   "provider/rollout/engine/engine-command.ts": "given",
   // One that reads a key, and one that is a team's own: without the tenants' keys.

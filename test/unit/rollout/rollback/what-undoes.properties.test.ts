@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../../provider/client";
-import { inspectSettings } from "../../../../provider/gitops/files/read-settings";
-import { desiredOf, type KnownLists } from "../../../../provider/gitops/plan/desired";
-import { withoutEvidence } from "../../../../provider/gitops/plan/mail-evidence";
-import { makePlan } from "../../../../provider/gitops/plan/make-plan";
-import { observedFrom } from "../../../../provider/gitops/plan/observed";
-import type { Plan } from "../../../../provider/gitops/plan/plan";
+import { inspectSettings } from "../../../../provider/files/read-settings";
+import { desiredOf, type KnownLists } from "../../../../provider/plan/desired";
+import { withoutEvidence } from "../../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../../provider/plan/make-plan";
+import { observedFrom } from "../../../../provider/plan/observed";
+import type { Plan } from "../../../../provider/plan/plan";
 import { settingsText } from "../../../../provider/rollout/rollback/settings-text";
 import { whatUndoes } from "../../../../provider/rollout/rollback/what-undoes";
 import { keyOfEntry, readEntry, textOfEntry } from "../../../../provider/settings/keyed-list";

@@ -1,6 +1,6 @@
 import Ajv2020 from "ajv/dist/2020";
 import { describe, expect, it } from "vitest";
-import { readYaml } from "../../../../provider/gitops/files/yaml-source";
+import { readYaml } from "../../../../provider/files/yaml-source";
 import { publishedSchemas } from "../../../../provider/rollout/schemas";
 import { readTargets } from "../../../../provider/rollout/targets/read-targets";
 import { tenantsJsonSchema } from "../../../../provider/rollout/targets/targets-schema";

@@ -1,0 +1,52 @@
+import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
+import { canonicalComment } from "../settings/text";
+import type { CsvRow, CsvTable } from "./csv";
+import type { Place } from "./finding";
+import type { DeclaredEntry, DeclaredVip } from "./settings";
+
+/** A cell of a table that says something else than the settings file, which stays as it is. */
+export interface CsvDifference {
+  /** As a spreadsheet counts them. */
+  readonly row: number;
+  /** The column's name, as it is written in the header. */
+  readonly column: string;
+  /** What the row is about, as it is declared. */
+  readonly written: string;
+  /** Where it is declared. */
+  readonly place: Place;
+  /** What the file says; empty when nothing. */
+  readonly declared: string;
+  /** What the cell says; empty when nothing. */
+  readonly given: string;
+}
+
+/**
+ * Where a row says something else of what is declared than the file. What the table has no column for, it says nothing
+ * of; an empty cell says that there is nothing.
+ */
+export function differencesOf(
+  { row, element }: CsvRow,
+  declared: DeclaredEntry | DeclaredVip,
+  columns: CsvTable["columns"],
+): CsvDifference[] {
+  const isDeclared: Readonly<Record<string, string | undefined>> = {
+    comment: declared.comment,
+    ticket: declared.ticket,
+    owner: declared.owner,
+    approvedBy: declared.approvedBy,
+    expires: declared.expires,
+    ...(declared.kind === "vip" ? {} : { acceptRisk: declared.acceptRisk, scope: scopeText(declared) }),
+  };
+  return Object.entries(isDeclared).flatMap(([field, text]): CsvDifference[] => {
+    const column = columns.get(field);
+    if (column === undefined) return [];
+    const [has, given] = [canonicalComment(text), canonicalComment(element[field])];
+    if (has === given) return [];
+    return [{ row, column, written: declared.written, place: declared.place, declared: has, given }];
+  });
+}
+
+/** Empty for the scope that is meant when none is written, as in a row. */
+function scopeText({ verdictScope }: DeclaredEntry): string {
+  return verdictScope === DEFAULT_VERDICT_SCOPE ? "" : verdictScope;
+}

@@ -1,0 +1,132 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { canonicalValue } from "../settings/entry-value";
+import {
+  CsvError,
+  type CsvMistake,
+  type CsvOptions,
+  type CsvRow,
+  type CsvTable,
+  readCsv,
+  subjectOfRow,
+} from "./csv";
+import { type CsvDifference, differencesOf } from "./csv-difference";
+import { editSettings } from "./edit";
+import { lineText, SettingsFileError } from "./finding";
+import { inspectSettings, type ReadOptions } from "./read-settings";
+import { readerFrom } from "./read-source";
+import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
+import { writeSettings } from "./write-settings";
+
+/** What became of a table. */
+export interface CsvImport {
+  /** The rows that are new in the file. */
+  readonly added: readonly CsvRow[];
+  /** The rows of what is declared already as they say it. */
+  readonly present: readonly CsvRow[];
+  /** Where a row of what is declared already says something else; the file stays as it is. */
+  readonly different: readonly CsvDifference[];
+  /** The columns that were left out. */
+  readonly ignored: readonly string[];
+}
+
+/** How a table is taken in. */
+export interface ImportOptions extends CsvOptions, Pick<ReadOptions, "today"> {
+  /** Whether nothing is written. */
+  readonly dryRun?: boolean;
+}
+
+/**
+ * Takes the rows of a table into a settings file, which is made when there is none. What is declared there already, or
+ * in what it includes, stays as it is; where a row says something else of it, that is told. All rows are taken or none: the file with them can be used.
+ *
+ * @param bytes the table, see {@link readCsv}.
+ * @param file the settings file.
+ * @throws {CsvError} (`ERR_CSV`) with every mistake at its row and column; nothing was written.
+ * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) when the settings file can't be used as it is.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`, `ERR_SETTINGS_WRITE`) when it can't be changed or written.
+ */
+export function importCsv(bytes: Uint8Array, file: string, options: ImportOptions = {}): CsvImport {
+  const { today, dryRun = false, ...csv } = options;
+  const table = readCsv(bytes, csv);
+  const when = today === undefined ? {} : { today };
+  const before = existsSync(file) ? textOf(file, when) : { text: "version: 1\n", settings: undefined };
+  const { added, present, different } = sorted(table, before.settings);
+  const text = editSettings(
+    before.text,
+    added.map(({ section, element }) => ({ do: "add", section, element })),
+  );
+  refuseUnusable(file, text, added, when);
+  if (!dryRun && added.length > 0) writeSettings(file, text);
+  return { added, present, different, ignored: table.ignored };
+}
+
+function textOf(file: string, when: ReadOptions): { text: string; settings: Settings } {
+  const { settings, findings } = inspectSettings(file, when);
+  if (settings === undefined) throw new SettingsFileError(file, findings);
+  return { text: readerFrom(file)(file), settings };
+}
+
+/** What is new, and what is there; a value that is on another list is a mistake, since nobody said to move it. */
+function sorted({ rows, columns }: CsvTable, settings: Settings | undefined): Omit<CsvImport, "ignored"> {
+  const declared = [...(settings?.entries ?? []), ...(settings?.vips ?? []), ...(settings?.expired ?? [])];
+  const bySubject = new Map(declared.map((one) => [subjectOf(one), one]));
+  const inTable = new Set(rows.map(subjectOfRow));
+  const otherScope = new Map(
+    declared.flatMap((one) =>
+      one.kind === "entry" && !inTable.has(subjectOf(one))
+        ? [[`${one.list} ${one.value}`, one] as const]
+        : [],
+    ),
+  );
+  /** What a row is about. One that changes the scope is about the entry of the other scope, if no row is about that. */
+  const declaredFor = (row: CsvRow): DeclaredEntry | DeclaredVip | undefined => {
+    const there = bySubject.get(subjectOfRow(row));
+    if (there !== undefined || row.section === "vips" || !columns.has("scope")) return there;
+    return otherScope.get(`${row.section} ${canonicalValue(row.element["value"] ?? "")}`);
+  };
+  const [added, present]: [CsvRow[], CsvRow[]] = [[], []];
+  const different: CsvDifference[] = [];
+  const mistakes: CsvMistake[] = [];
+  for (const row of rows) {
+    const there = declaredFor(row);
+    if (there === undefined) added.push(row);
+    else if (there.kind === "vip" || there.list === row.section) {
+      const found = differencesOf(row, there, columns);
+      different.push(...found);
+      if (found.length === 0) present.push(row);
+    } else {
+      const message = `is on the ${there.list} list at ${lineText(there.place)}; take it away there first`;
+      mistakes.push({ row: row.row, message });
+    }
+  }
+  if (mistakes.length > 0) throw new CsvError(mistakes);
+  return { added, present, different };
+}
+
+function subjectOf(one: DeclaredEntry | DeclaredVip): string {
+  return one.kind === "vip"
+    ? subjectOfRow({ section: "vips", element: { email: one.email } })
+    : subjectOfRow({ section: one.list, element: { value: one.value, scope: one.verdictScope } });
+}
+
+/** What can be told only with the whole file, such as what is risky; each at its row. */
+function refuseUnusable(file: string, text: string, added: readonly CsvRow[], when: ReadOptions): void {
+  const path = resolve(file);
+  const fromDisk = readerFrom(file);
+  const readFile = (asked: string): string => (resolve(asked) === path ? text : fromDisk(asked));
+  const { draft, findings } = inspectSettings(file, { ...when, readFile });
+  const errors = findings.filter(({ level }) => level === "error");
+  if (errors.length === 0) return;
+  const rowOf = new Map(added.map((row) => [subjectOfRow(row), row]));
+  const declared = new Map(
+    [...(draft?.entries ?? []), ...(draft?.vips ?? [])].map((one) => [`${one.kind} ${one.key}`, one]),
+  );
+  throw new CsvError(
+    errors.map(({ message, subject }): CsvMistake => {
+      const one = subject === undefined ? undefined : declared.get(`${subject.kind} ${subject.key}`);
+      const row = one === undefined ? undefined : rowOf.get(subjectOf(one));
+      return row === undefined ? { message } : { row: row.row, message };
+    }),
+  );
+}

@@ -1,0 +1,241 @@
+import { RE2JS } from "re2js";
+import { InvalidArgumentError } from "../client/errors";
+import { validate } from "../settings/arguments";
+import type { EntryType, List } from "../settings/assumptions";
+import { excerpt, quote } from "../settings/text";
+import type { Finding } from "./finding";
+import type { DeclaredEntry, DeclaredVip, Settings } from "./settings";
+import { type Policy, type PolicySubject, policyRules } from "./settings-schema";
+
+/**
+ * Holds settings to the rules of the team's own `policy`. Each rule that is broken is an error at the line that declares
+ * the entry or VIP, with what to write there.
+ */
+export function policyFindings({ today, entries, vips, policy }: Settings): Finding[] {
+  const rules = rulesOf(policy, today);
+  if (rules.length === 0) return [];
+  return [...entries, ...vips].flatMap((one) =>
+    rules.flatMap(({ code, broken }): Finding[] => {
+      const what = broken(one);
+      if (what === undefined) return [];
+      const subject = { kind: one.kind, key: one.key };
+      return [{ code, level: "error", message: told(one, what), place: one.place, subject }];
+    }),
+  );
+}
+
+/** A rule of a team's policy, as `lint` names it where it is broken. */
+export type PolicyCode =
+  | "policy-comment"
+  | "policy-ticket"
+  | "policy-owner"
+  | "policy-expiry"
+  | "policy-max-days"
+  | "policy-two-people"
+  | "policy-whole-domain";
+
+/** What a team's rules ask of an entry or a VIP, wherever it is declared. A text that is there is not empty. */
+export interface Accountable {
+  /** Why it is here. */
+  readonly comment?: string | undefined;
+  readonly ticket?: string | undefined;
+  /** Who answers for it. */
+  readonly owner?: string | undefined;
+  /** Who else agreed. */
+  readonly approvedBy?: string | undefined;
+  /** The last day (UTC) of it, `2027-03-31`, or `never`. */
+  readonly expires?: string | undefined;
+}
+
+/** An entry, as a team's rules look at it. */
+export interface AccountableEntry extends Accountable {
+  readonly kind: "entry";
+  readonly list: List;
+  /** In canonical form. */
+  readonly value: string;
+  readonly entryType: EntryType;
+  readonly acceptRisk?: string | undefined;
+}
+
+/** A VIP, as a team's rules look at it. */
+export interface AccountableVip extends Accountable {
+  readonly kind: "vip";
+}
+
+/**
+ * The rules of a team's policy as a question: which of them an entry or a VIP breaks.
+ *
+ * @param policy as a settings file holds it.
+ * @param today the day (UTC) from which `maxDays` counts: `2026-11-21`.
+ * @throws {InvalidArgumentError} for a rule that there is none of, or that can't be read: it would be held by nobody.
+ */
+export function policyJudge(
+  policy: Policy,
+  today: string,
+): (one: AccountableEntry | AccountableVip) => PolicyCode[] {
+  const refused = validate(policyRules, policy).map(
+    ({ property, reason }) => `policy: ${property} ${reason}`,
+  );
+  if (refused.length > 0) throw new InvalidArgumentError(refused.join("\n"));
+  const rules = rulesOf(policy, today);
+  return (one) => rules.filter(({ broken }) => broken(one) !== undefined).map(({ code }) => code);
+}
+
+function rulesOf(policy: Policy, today: string): Rule[] {
+  return [
+    commentRule(policy.requireComment),
+    ticketRule(policy.requireTicket, policy.ticketPattern),
+    ownerRule(policy.requireOwner),
+    expiryRule(policy.requireExpiry),
+    maxDaysRule(policy.maxDays, policy.requireExpiry, today),
+    twoPeopleRule(policy.requireTwoPeople),
+    wholeDomainRule(policy.refuseWholeDomains),
+  ].filter((rule) => rule !== undefined);
+}
+
+interface Rule {
+  readonly code: PolicyCode;
+  /** What is wrong with one that breaks the rule, and what to write in a settings file. */
+  readonly broken: (one: AccountableEntry | AccountableVip) => string | undefined;
+}
+
+type Subjects = readonly PolicySubject[] | undefined;
+
+function commentRule(subjects: Subjects): Rule | undefined {
+  return required(subjects, "policy-comment", ({ comment }) =>
+    comment === undefined ? "does not say why it is here; write `comment: …`" : undefined,
+  );
+}
+
+/** A ticket that is there must look like one, whether it is asked for or not. */
+function ticketRule(subjects: Subjects = [], pattern: string | undefined): Rule | undefined {
+  if (subjects.length === 0 && pattern === undefined) return undefined;
+  const ticket = pattern === undefined ? undefined : RE2JS.compile(pattern);
+  const like = pattern === undefined ? "" : ` that looks like ${quote(pattern, 200)}`;
+  return {
+    code: "policy-ticket",
+    broken(one) {
+      if (one.ticket === undefined) {
+        return subjects.includes(subjectOf(one)) ? `names no ticket; write \`ticket: …\`${like}` : undefined;
+      }
+      return ticket === undefined || ticket.matcher(one.ticket).find()
+        ? undefined
+        : `has the ticket ${quote(one.ticket)}; write one${like}`;
+    },
+  };
+}
+
+function ownerRule(subjects: Subjects): Rule | undefined {
+  return required(subjects, "policy-owner", ({ owner }) =>
+    owner === undefined ? "names nobody who answers for it; write `owner: …`" : undefined,
+  );
+}
+
+function expiryRule(subjects: Subjects): Rule | undefined {
+  return required(subjects, "policy-expiry", ({ expires }) =>
+    expires === undefined
+      ? "does not say when it ends; write `expires:` with a date, as 2027-03-31, or never"
+      : undefined,
+  );
+}
+
+/** An allow that says nothing of its end has none, so it is as bad as `never`; where it must say, that is told instead. */
+function maxDaysRule(
+  maxDays: number | undefined,
+  requireExpiry: Subjects = [],
+  today: string,
+): Rule | undefined {
+  if (maxDays === undefined) return undefined;
+  const latest = daysAfter(today, maxDays);
+  const days = maxDays === 1 ? "1 day is" : `${maxDays} days are`;
+  return {
+    code: "policy-max-days",
+    broken(one) {
+      if (one.kind === "vip" || one.list !== "allow") return undefined;
+      const { expires } = one;
+      if (expires === undefined && requireExpiry.includes("allow")) return undefined;
+      const latestDay = latest === undefined ? "a date" : `a date up to ${latest}`;
+      if (expires === undefined || expires === "never") {
+        return `is allowed without end, and ${days} the most; write \`expires:\` with ${latestDay}`;
+      }
+      return latest !== undefined && expires > latest
+        ? `is allowed until ${expires}, and ${days} the most; write ${latestDay}`
+        : undefined;
+    },
+  };
+}
+
+function twoPeopleRule(subjects: Subjects): Rule | undefined {
+  return required(subjects, "policy-two-people", ({ owner, approvedBy }) => {
+    const missing = [
+      ...(owner === undefined ? ["`owner: …`"] : []),
+      ...(approvedBy === undefined ? ["`approvedBy: …`"] : []),
+    ];
+    if (missing.length > 0) {
+      return `needs two people, one who answers for it and another who agreed; write ${missing.join(" and ")}`;
+    }
+    return isSamePerson(owner ?? "", approvedBy ?? "")
+      ? `is approved by ${quote(approvedBy)}, who also answers for it; let somebody else look at it, and write who in \`approvedBy:\``
+      : undefined;
+  });
+}
+
+function wholeDomainRule(isRefused: boolean | undefined): Rule | undefined {
+  if (isRefused !== true) return undefined;
+  return {
+    code: "policy-whole-domain",
+    broken(one) {
+      if (one.kind === "vip" || one.list !== "allow" || one.entryType !== "domain") return undefined;
+      if (one.acceptRisk !== undefined) return undefined;
+      return `allows a whole domain; allow the mailboxes that write to you, as ${quote(`name@${one.value}`, 300)}, or say why all of it is meant in \`acceptRisk: …\``;
+    },
+  };
+}
+
+/** A rule on the subjects that the policy names. */
+function required(
+  subjects: Subjects = [],
+  code: PolicyCode,
+  lacks: (one: Accountable) => string | undefined,
+): Rule | undefined {
+  if (subjects.length === 0) return undefined;
+  return {
+    code,
+    broken(one) {
+      return subjects.includes(subjectOf(one)) ? lacks(one) : undefined;
+    },
+  };
+}
+
+function subjectOf(one: AccountableEntry | AccountableVip): PolicySubject {
+  return one.kind === "vip" ? "vips" : one.list;
+}
+
+function told(one: DeclaredEntry | DeclaredVip, what: string): string {
+  const key = one.kind === "vip" ? "email" : "value";
+  const how = one.isShort === true ? ` (as a mapping, below \`- ${key}: ${excerpt(one.written, 300)}\`)` : "";
+  return `${quote(one.written)} ${what}${how}. The team's policy asks for it`;
+}
+
+/** "Reyes, Dana" and "dana reyes" are one. */
+function isSamePerson(one: string, other: string): boolean {
+  const words = (name: string): string =>
+    name
+      .normalize("NFKC")
+      .toLowerCase()
+      .split(/[\s,;]+/)
+      .filter(Boolean)
+      .sort()
+      .join(" ");
+  return words(one) === words(other);
+}
+
+/** Undefined beyond the last day there is. */
+function daysAfter(day: string, days: number): string | undefined {
+  const date = new Date(Date.parse(`${day}T00:00:00Z`) + days * DAY_MS);
+  return Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9999
+    ? undefined
+    : date.toISOString().slice(0, 10);
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;

@@ -1,0 +1,107 @@
+import { isUtf8 } from "node:buffer";
+import { readdirSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { readPlainFile } from "../machine/plain-file";
+import { nearestName } from "../settings/nearest-name";
+import { printable, quote } from "../settings/text";
+import type { Finding, Place } from "./finding";
+import { isBeyondRepositoryOf } from "./repository";
+import { readYaml, type YamlSource } from "./yaml-source";
+
+/**
+ * Reads a YAML file; where it can't be read, what is told of that.
+ *
+ * @param from where it is included: that is the line to mend, where there is no such file.
+ */
+export function readSource(
+  file: string,
+  readFile: (path: string) => string,
+  from: Place | undefined,
+): YamlSource | Finding {
+  let text: string;
+  try {
+    text = readFile(file);
+  } catch (error) {
+    if (error instanceof NotUtf8) {
+      const { line, column, message } = error;
+      return { code: "file-encoding", level: "error", message, place: { file, line, column } };
+    }
+    const why =
+      (error as NodeJS.ErrnoException).code === "ENOENT"
+        ? `there is no such file${meantInstead(file)}`
+        : error instanceof Error
+          ? error.message
+          : String(error);
+    const message = `${quote(file, 300)} can't be read: ${printable(why)}`;
+    return { code: "file-unreadable", level: "error", message, place: from ?? { file, line: 1, column: 1 } };
+  }
+  return readYaml(text.replace(/^\uFEFF/, ""), file);
+}
+
+/** The file beside it that was meant, as it seems. */
+function meantInstead(file: string): string {
+  try {
+    const near = nearestName(basename(file), readdirSync(dirname(file)));
+    return near === undefined ? "" : `; did you mean ${printable(join(dirname(file), near))}?`;
+  } catch {
+    return "";
+  }
+}
+
+/** Whether a file could not be read, and this is why. */
+export function isFinding(source: YamlSource | Finding): source is Finding {
+  return "level" in source;
+}
+
+/** Why a path can't be included: a finding's code and message; undefined when it can. */
+export function includeRefusal(path: string): [code: string, message: string] | undefined {
+  if (/^[a-z][a-z+.-]+:\/\//i.test(path)) {
+    return ["include-url", `${quote(path)} is no file; what is reviewed has to be in the repository`];
+  }
+  const why = isAbsolute(path)
+    ? "is an absolute path, which another machine does not have; write it relative to this file"
+    : /\.(?:ya?ml|json)$/i.test(path)
+      ? undefined
+      : "names no settings file; its name ends in .yaml, .yml or .json";
+  return why === undefined ? undefined : ["include-path", `${quote(path)} ${why}`];
+}
+
+/**
+ * Reads files from the disk: plain ones, and none beyond the repository that the top file is named in, also over a link.
+ * What stands elsewhere is not reviewed, and would be shown in a message.
+ */
+export function readerFrom(top: string): (path: string) => string {
+  const isBeyond = isBeyondRepositoryOf(top);
+  return (path) => {
+    if (isBeyond(path)) {
+      throw new Error(
+        resolve(path) === resolve(top)
+          ? "it is a link that leads out of its repository"
+          : "it lies outside the repository of the file that includes it",
+      );
+    }
+    const bytes = readPlainFile(path);
+    if (!isUtf8(bytes)) throw new NotUtf8(bytes);
+    return bytes.toString("utf8");
+  };
+}
+
+/** A file of another encoding, or damaged. */
+class NotUtf8 extends Error {
+  readonly line: number;
+  readonly column: number;
+
+  constructor(bytes: Buffer) {
+    super("holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8");
+    let line = 1;
+    let start = 0;
+    let end = bytes.indexOf("\n");
+    while (end >= 0 && isUtf8(bytes.subarray(start, end))) {
+      line += 1;
+      start = end + 1;
+      end = bytes.indexOf("\n", start);
+    }
+    this.line = line;
+    this.column = bytes.toString("utf8", start, end < 0 ? bytes.length : end).indexOf("\uFFFD") + 1;
+  }
+}

@@ -1,0 +1,118 @@
+import type { z } from "zod";
+import { meantOrKnown, nearestName } from "../settings/nearest-name";
+import { printable, quote } from "../settings/text";
+import type { Finding } from "./finding";
+import type { YamlSource } from "./yaml-source";
+
+/** What a file of one kind may hold. */
+export interface FileFormat {
+  readonly schema: z.ZodType;
+  /** What people write for a key, in lower case without hyphens and underscores, and the key. */
+  readonly aliases: Readonly<Record<string, string>>;
+  /**
+   * What is told of an issue in the place of what would be told: of what must not be shown. Asked for each of several
+   * unknown keys by itself.
+   */
+  readonly own?: (
+    issue: z.core.$ZodIssue,
+    unknownKey: string | undefined,
+  ) => Pick<Finding, "code" | "message"> | undefined;
+}
+
+/** What a schema refuses of a file, each at its place with what to write. What is told as a trap of YAML is left out. */
+export function schemaFindings({ issues }: z.ZodError, source: YamlSource, format: FileFormat): Finding[] {
+  const spot = ({ place }: Finding): string => `${place?.line}:${place?.column}`;
+  const spots = new Set(source.findings.map(spot));
+  const misspelt = new Set(issues.flatMap((issue) => meantBy(issue, format)));
+  return (
+    issues
+      // A key that is written, with a slip, is not missing too.
+      .filter(({ path }) => !misspelt.has(JSON.stringify(path)) || valueAt(source.value, path) !== undefined)
+      .flatMap((issue) => told(issue, source, format))
+      .filter((finding) => !spots.has(spot(finding)))
+  );
+}
+
+function told(issue: z.core.$ZodIssue, source: YamlSource, format: FileFormat): Finding[] {
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => ({
+      code: "unknown-key",
+      level: "error" as const,
+      message: unknownKey(key, issue.path, format),
+      ...format.own?.(issue, key),
+      place: source.placeOfKey([...issue.path, key]),
+    }));
+  }
+  if (issue.code === "invalid_key") {
+    const message = `${quote(issue.path.at(-1))} ${issue.issues[0]?.message}`;
+    return [{ code: "invalid-value", level: "error", message, place: source.placeOfKey(issue.path) }];
+  }
+  const place = source.placeOf(issue.path);
+  const own = format.own?.(issue, undefined);
+  if (own !== undefined) return [{ ...own, level: "error", place }];
+  const name = typeof issue.path.at(-1) === "string" ? String(issue.path.at(-1)) : undefined;
+  const written = source.writtenAt(issue.path);
+  const input = (issue as { input?: unknown }).input ?? valueAt(source.value, issue.path);
+  if (
+    issue.code === "invalid_type" &&
+    issue.expected === "string" &&
+    written !== undefined &&
+    input !== null
+  ) {
+    const message = `${name === undefined ? "" : `${name}: `}${printable(written)} is read as ${JSON.stringify(input)} by YAML, and not as a text; write ${JSON.stringify(written)} in quotes`;
+    return [{ code: "yaml-not-text", level: "error", message, place }];
+  }
+  const [, key, rest] = /^(value|email):(\S+)$/.exec(written ?? "") ?? [];
+  if (key !== undefined && key === name) {
+    const unspaced = `has no space after the colon; write ${quote(`${key}: ${rest}`)}`;
+    return [{ code: "invalid-value", level: "error", message: unspaced, place }];
+  }
+  const message = name === undefined ? issue.message : `${printable(name)} ${issue.message}`;
+  return [{ code: "invalid-value", level: "error", message, place }];
+}
+
+function unknownKey(key: string, path: readonly PropertyKey[], format: FileFormat): string {
+  return `${quote(key)} is no key here; ${meantOrKnown(key, keysAt(path, format.schema), format.aliases)}`;
+}
+
+/** The paths of the keys that the unknown ones of a mapping were meant for. */
+function meantBy(issue: z.core.$ZodIssue, format: FileFormat): string[] {
+  if (issue.code !== "unrecognized_keys") return [];
+  return issue.keys.flatMap((key) => {
+    const meant = nearestName(key, keysAt(issue.path, format.schema), format.aliases);
+    return meant === undefined ? [] : [JSON.stringify([...issue.path, meant])];
+  });
+}
+
+/** The keys that may stand at a path. */
+function keysAt(path: readonly PropertyKey[], schema: unknown): readonly string[] {
+  let at = schema;
+  for (const step of path) {
+    const { element, valueType, shape } = definition(at);
+    at = element ?? valueType ?? shape?.[step];
+  }
+  return Object.keys(definition(at).shape ?? {});
+}
+
+interface Definition {
+  readonly type: string;
+  readonly innerType?: unknown;
+  readonly shape?: Readonly<Record<PropertyKey, unknown>>;
+  readonly element?: unknown;
+  readonly valueType?: unknown;
+}
+
+function definition(schema: unknown): Definition {
+  const { def } = schema as { def: Definition };
+  return def.type === "optional" ? definition(def.innerType) : def;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value;
+  for (const step of path) {
+    // A text that stands for a mapping is that mapping's value.
+    if (typeof at !== "object" || at === null) return at;
+    at = (at as Record<PropertyKey, unknown>)[step];
+  }
+  return at;
+}

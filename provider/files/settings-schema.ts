@@ -1,0 +1,371 @@
+import { RE2JS } from "re2js";
+import { z } from "zod";
+import { commentRefusal, isReason, ON_DELETE } from "../settings/arguments";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
+import { parseEntryValue, parseMailbox } from "../settings/entry-value";
+import { LIST_MODES } from "../settings/list-arguments";
+import { isPublicSuffix, parseOwnDomains } from "../settings/own-domains";
+import { parsePattern } from "../settings/pattern";
+import { isPrintable, quote } from "../settings/text";
+
+/** The version of the format of settings files. */
+export const SETTINGS_VERSION = 1;
+
+const plainText = (wanted: string) => z.string({ error: (issue) => missingOr(issue.input, wanted) });
+
+/** A text that people read: nothing in it does anything in a terminal or a pipeline. */
+const harmlessText = (wanted: string) =>
+  plainText(wanted).check((context) => {
+    const message = commentRefusal(context.value);
+    if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
+  });
+
+const SAYS_NOTHING = "says nothing; write it, or take the line away";
+
+const shownText = (wanted: string) => harmlessText(wanted).refine(isReason, SAYS_NOTHING);
+
+const shortText = (wanted: string) =>
+  shownText(wanted)
+    .refine((text) => isPrintable(text) && text.length <= 200, "must be one line of at most 200 characters")
+    .refine((text) => text === text.trim(), "has white space around it");
+
+const read = (parse: (text: string) => { ok: true } | { ok: false; reason: string }, wanted: string) =>
+  plainText(wanted).check((context) => {
+    const parsed = parse(context.value);
+    if (!parsed.ok) context.issues.push({ code: "custom", message: parsed.reason, input: context.value });
+  });
+
+const value = read(parseEntryValue, "a domain, an IP address or a mailbox").describe(
+  "The domain, IP address or mailbox.",
+);
+
+const mailbox = read(parseMailbox, "a mailbox address").describe("The mailbox of the employee.");
+
+const EXPIRES = /^(?:\d{4}-\d{2}-\d{2}|never)$/;
+
+const expires = plainText('a date such as 2027-03-31, or "never"')
+  .regex(EXPIRES, { error: (issue) => `is ${quote(issue.input)}; write a date as 2027-03-31, or never` })
+  .refine((text) => !EXPIRES.test(text) || text === "never" || isDate(text), {
+    error: (issue) => `is ${quote(issue.input)}, and there is no such day`,
+  })
+  .describe("The last day (UTC) on which it is declared, as 2027-03-31; or never.");
+
+/** What people write beside an entry or a VIP. Only the comment is sent to the service. */
+const about = {
+  // One that stands at the service already may say as little as "---".
+  comment: harmlessText("a text")
+    .refine((text) => /[^\p{C}\p{Z}]/u.test(text), SAYS_NOTHING)
+    .describe("Why it is here. The service keeps it, and shows it in its console.")
+    .optional(),
+  ticket: shortText("a text")
+    .describe("Where it was asked for and decided, as INC-1042. Not sent to the service.")
+    .optional(),
+  owner: shortText("a text").describe("Who answers for it. Not sent to the service.").optional(),
+  approvedBy: shortText("a text")
+    .describe("Who else looked at it and agreed. Not sent to the service.")
+    .optional(),
+  expires: expires.optional(),
+};
+
+const scope = shortText("a text")
+  .refine((text) => !isKnownInAnotherCase(text), {
+    error: (issue) => `is ${quote(issue.input)}; write ${quote(String(issue.input).toLowerCase())}`,
+  })
+  .describe(
+    `Which verdicts the entry overrides: global or graymail. ${DEFAULT_VERDICT_SCOPE} when left out.`,
+  );
+
+/** An element that is neither a text alone nor a mapping. */
+const orMapping = (wanted: string) => ({
+  error: (issue: { code: string; input?: unknown }) =>
+    issue.code === "invalid_type"
+      ? `must be ${wanted}, or a mapping of keys and values, not ${quote(issue.input)}`
+      : undefined,
+});
+
+const entry = z.strictObject(
+  {
+    value,
+    ...about,
+    scope: scope.optional(),
+    type: z
+      .enum(ENTRY_TYPES, { error: (issue) => missingOr(issue.input, oneOf(ENTRY_TYPES)) })
+      .describe("What the value is. Inferred from it when left out.")
+      .optional(),
+    acceptRisk: shownText("a text")
+      .describe("Why an entry that is refused as risky is meant all the same. Not sent to the service.")
+      .optional(),
+  },
+  orMapping("a domain, an IP address or a mailbox"),
+);
+
+const vip = z.strictObject({ email: mailbox, ...about }, orMapping("a mailbox address"));
+
+const patterns = z.array(read(parsePattern, "a pattern such as *.partner.example"), {
+  error: (issue) => missingOr(issue.input, "a list of patterns"),
+});
+
+const wholeNumber = (wanted = "a whole number") =>
+  z
+    .number({ error: (issue) => missingOr(issue.input, wanted) })
+    .int({ error: (issue) => `must be ${wanted}, not ${quote(issue.input)}` })
+    .min(0, { error: (issue) => `is ${quote(issue.input)}; it can't be less than 0` });
+
+const listOptions = {
+  mode: z
+    .enum(LIST_MODES, { error: (issue) => missingOr(issue.input, oneOf(LIST_MODES)) })
+    .describe("additive (default): the rest is left alone. exclusive: only what is declared is there.")
+    .optional(),
+  ignore: patterns.describe("What is never touched, unless it is declared.").optional(),
+  protect: patterns.describe("What must be declared, and can't be removed.").optional(),
+  maxRemovals: wholeNumber().describe("The most that one run may remove.").optional(),
+  maxRemovalFraction: z
+    .number({ error: (issue) => missingOr(issue.input, "a number from 0 to 1") })
+    .min(0, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1` })
+    .max(1, { error: (issue) => `is ${quote(issue.input)}; write a share from 0 to 1, as 0.5 for a half` })
+    .describe("The largest share of the list that one run may remove. 0.3 when left out.")
+    .optional(),
+  confirmRemovals: wholeNumber()
+    .describe("The exact number of removals that is meant, for one run beyond the limits.")
+    .optional(),
+};
+
+const flag = z.boolean({ error: (issue) => missingOr(issue.input, "true or false") });
+
+const entriesOptions = z.strictObject(
+  {
+    ...listOptions,
+    adopt: flag
+      .describe("Whether entries that exist with other arguments are taken over and changed.")
+      .optional(),
+  },
+  { error: (issue) => mapping(issue.input) },
+);
+
+const vipsOptions = z.strictObject(
+  {
+    ...listOptions,
+    onDelete: z
+      .enum(ON_DELETE, { error: (issue) => missingOr(issue.input, oneOf(ON_DELETE)) })
+      .describe("What removing a VIP does: exclude (lasts) or keep (only forget it).")
+      .optional(),
+  },
+  { error: (issue) => mapping(issue.input) },
+);
+
+const lists = z.strictObject(
+  {
+    entries: entriesOptions.describe("Options of the allow/deny list.").optional(),
+    vips: vipsOptions.describe("Options of the VIP list.").optional(),
+  },
+  { error: (issue) => mapping(issue.input) },
+);
+
+/** The sections that declare something. */
+export const POLICY_SUBJECTS = ["allow", "deny", "vips"] as const;
+
+const subjects = (what: string) =>
+  z
+    .array(z.enum(POLICY_SUBJECTS, { error: (issue) => missingOr(issue.input, oneOf(POLICY_SUBJECTS)) }), {
+      error: (issue) => missingOr(issue.input, "a list of allow, deny and vips, as [allow]"),
+    })
+    .describe(what)
+    .optional();
+
+/** The rules that a team holds its own settings to; each is a finding of `lint` and `plan` where it is broken. */
+export const policyRules = z.strictObject(
+  {
+    requireComment: subjects("What must say why it is there."),
+    requireTicket: subjects("What must name a ticket."),
+    ticketPattern: plainText("a regular expression")
+      .refine(
+        isExpression,
+        "is no regular expression (of RE2: without look-around and back-references, so that none can take for ever)",
+      )
+      .describe("What a ticket looks like, as a regular expression: ^(INC|CHG)-[0-9]+$")
+      .optional(),
+    requireOwner: subjects("What must name who answers for it."),
+    requireExpiry: subjects("What must say when it ends: a date, or `expires: never`."),
+    maxDays: wholeNumber("a number of days")
+      .min(1, "is 0; write a number of days")
+      .describe("How many days ahead an allow's `expires` may lie; `never` is then refused too.")
+      .optional(),
+    requireTwoPeople: subjects("What must name an owner and somebody else who agreed (approvedBy)."),
+    refuseWholeDomains: flag
+      .describe("Whether an allow of a whole domain needs acceptRisk, as one sender is often enough.")
+      .optional(),
+  },
+  { error: (issue) => mapping(issue.input) },
+);
+
+/** A rule or an option by its path in a settings file: `policy.requireTicket`. */
+export type OptionPath =
+  | `policy.${keyof Policy}`
+  | `lists.entries.${keyof z.infer<typeof entriesOptions>}`
+  | `lists.vips.${keyof z.infer<typeof vipsOptions>}`;
+
+/** All rules and options. */
+export const OPTION_PATHS = [
+  ...Object.keys(policyRules.shape).map((name) => `policy.${name}`),
+  ...Object.keys(entriesOptions.shape).map((name) => `lists.entries.${name}`),
+  ...Object.keys(vipsOptions.shape).map((name) => `lists.vips.${name}`),
+] as [OptionPath, ...OptionPath[]];
+
+function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
+  const elements = (element: z.ZodType, what: string) =>
+    z
+      .array(element, { error: (issue) => missingOr(issue.input, "a list, [] for none") })
+      .describe(what)
+      .optional();
+  const values = (parse: typeof parseEntryValue | typeof parseMailbox, wanted: string, what: string) =>
+    elements(read(parse, wanted), what);
+  return z.strictObject(
+    {
+      version: z
+        .literal(SETTINGS_VERSION, {
+          error: (issue) =>
+            issue.input === undefined
+              ? `is missing; write \`version: ${SETTINGS_VERSION}\` as the first line`
+              : `must be ${SETTINGS_VERSION}, not ${quote(issue.input)}; a later version needs a later email-security`,
+        })
+        .describe("The version of this format."),
+      include: elements(
+        plainText("the path of a file").min(1, "is empty; write the path of a file"),
+        "Files that are taken in first, relative to this one, such as a baseline for all tenants.",
+      ),
+      ownDomains: elements(
+        read((text) => readOwnDomain(text), "a domain"),
+        "The tenant's own domains: an entry for one of them, or for what looks like one, is refused as risky.",
+      ),
+      policy: policyRules.describe("The rules that a team holds its own settings to.").optional(),
+      lists: lists.describe("Options of the two lists.").optional(),
+      mayLoosen: z
+        .array(z.enum(OPTION_PATHS, { error: (issue) => loosened(issue.input) }), {
+          error: (issue) => missingOr(issue.input, "a list of rules and options, as [policy.requireTicket]"),
+        })
+        .describe(
+          "Rules and options that a file which includes this one may loosen; without it, it may only tighten them.",
+        )
+        .optional(),
+      remove: z
+        .strictObject(
+          {
+            allow: values(
+              parseEntryValue,
+              "a domain, an IP address or a mailbox",
+              "Allow entries of an included file that are not wanted here.",
+            ),
+            deny: values(
+              parseEntryValue,
+              "a domain, an IP address or a mailbox",
+              "Deny entries of an included file that are not wanted here.",
+            ),
+            vips: values(
+              parseMailbox,
+              "a mailbox address",
+              "VIPs of an included file that are not wanted here.",
+            ),
+          },
+          { error: (issue) => mapping(issue.input) },
+        )
+        .describe("What included files declare and is not wanted here.")
+        .optional(),
+      vips: elements(vipElement, "The VIP employees, each a mailbox or a mapping."),
+      allow: elements(entryElement, "The allow entries, each a value or a mapping."),
+      deny: elements(entryElement, "The deny entries, each a value or a mapping."),
+    },
+    { error: (issue) => (issue.code === "invalid_type" ? mapping(issue.input) : undefined) },
+  );
+}
+
+/** A settings file whose short elements (`- evil.example`) were written out (`- value: evil.example`). */
+export const settingsFile = fileOf(entry, vip);
+
+/** A settings file, checked. */
+export interface SettingsFile {
+  readonly version: typeof SETTINGS_VERSION;
+  readonly include?: readonly string[];
+  readonly ownDomains?: readonly string[];
+  readonly policy?: Policy;
+  readonly lists?: ListsOptions;
+  readonly mayLoosen?: readonly OptionPath[];
+  readonly remove?: { readonly [Section in (typeof POLICY_SUBJECTS)[number]]?: readonly string[] };
+  readonly vips?: readonly z.infer<typeof vip>[];
+  readonly allow?: readonly z.infer<typeof entry>[];
+  readonly deny?: readonly z.infer<typeof entry>[];
+}
+
+/** The rules of a team. */
+export type Policy = z.infer<typeof policyRules>;
+
+/** What a rule of a team is about. */
+export type PolicySubject = (typeof POLICY_SUBJECTS)[number];
+
+/** The options of the two lists. */
+export type ListsOptions = z.infer<typeof lists>;
+
+/** The JSON Schema (draft 2020-12) of settings files, for editors to complete and check by. */
+export function settingsJsonSchema(): Record<string, unknown> {
+  const schema = z.toJSONSchema(fileOf(z.union([value, entry]), z.union([mailbox, vip])), { io: "input" });
+  return {
+    $id: SCHEMA_ID,
+    title: "Email security settings",
+    description: "VIP employees and the allow/deny list of a tenant, as `email-security` reads them.",
+    ...(schema as Record<string, unknown>),
+  };
+}
+
+const SCHEMA_ID = `urn:pulumi-email-security:settings:${SETTINGS_VERSION}`;
+
+function loosened(input: unknown): string {
+  return `is ${quote(input)}; write a rule of \`policy\` as policy.requireTicket, an option of \`lists\` as lists.entries.protect`;
+}
+
+function readOwnDomain(text: string): { ok: true } | { ok: false; reason: string } {
+  const parsed = parseEntryValue(text);
+  if (!parsed.ok) return parsed;
+  if (parsed.value.entryType !== "domain") return { ok: false, reason: `${quote(text)} is no domain` };
+  if (isPublicSuffix(parsed.value.canonical)) {
+    return {
+      ok: false,
+      reason: `${quote(text)} is a suffix below which everybody can have a domain; write your own in full`,
+    };
+  }
+  return parseOwnDomains(parsed.value.canonical).ok
+    ? { ok: true }
+    : { ok: false, reason: `${quote(text)} is no domain` };
+}
+
+function isDate(text: string): boolean {
+  const date = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
+}
+
+function isExpression(text: string): boolean {
+  try {
+    RE2JS.compile(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isKnownInAnotherCase(text: string): boolean {
+  const known: readonly string[] = KNOWN_VERDICT_SCOPES;
+  return !known.includes(text) && known.includes(text.toLowerCase());
+}
+
+function missingOr(input: unknown, wanted: string): string {
+  if (input === undefined) return `is missing; write ${wanted}`;
+  return input === null
+    ? `is empty; write ${wanted}, or take the line away`
+    : `must be ${wanted}, not ${quote(input)}`;
+}
+
+function mapping(input: unknown): string {
+  return missingOr(input, "a mapping of keys and values");
+}
+
+function oneOf(values: readonly string[]): string {
+  return values.length < 3 ? values.join(" or ") : `one of ${values.join(", ")}`;
+}

@@ -1,0 +1,118 @@
+import { z } from "zod";
+import { InvalidArgumentError } from "../client/errors";
+import { entryArguments, memberArguments } from "../files/declared";
+import { findingText } from "../files/finding";
+import { readSettings } from "../files/read-settings";
+import type { Settings } from "../files/settings";
+import { refuseUnknownNames } from "../resources/known-names";
+import { PlanMovedError } from "../resources/lifecycle/errors";
+import { PLAN_FILE, PLAN_FIRST, readPlanFile } from "../resources/reviewed-plan";
+import { partsOfDigest } from "../settings/plan-digest";
+import { quote } from "../settings/text";
+import { UNKNOWN } from "../settings/unknown";
+import { withoutUndefined } from "../settings/without-undefined";
+import { desiredOf, hashOfDesired } from "./desired";
+
+/** What a `TenantSettings` takes, on either front. */
+export const tenantSettingsArguments = z.strictObject({
+  file: z.string({ error: ({ input }) => plainText("the path of a settings file", input) }),
+  today: z
+    .string({ error: ({ input }) => plainText("a day, as 2026-11-21,", input) })
+    .refine(isDay, { error: ({ input }) => plainText("a day, as 2026-11-21,", input) })
+    .exactOptional(),
+});
+
+function isDay(text: string): boolean {
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : Number.NaN;
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+function plainText(what: string, input: unknown): string {
+  const came = input === UNKNOWN || typeof input === "object" ? "a value that comes later" : quote(input);
+  return `must be ${what} in plain text, for the files are read in previews too; it is ${came}`;
+}
+
+/** What a tenant's settings files declare, as its two lists take it. */
+export interface DeclaredLists {
+  /** The arguments of the `AllowDenyList`. */
+  readonly entries: { readonly entries: readonly ReturnType<typeof entryArguments>[] };
+  /** The arguments of the `VipList`. */
+  readonly vips: { readonly members: readonly ReturnType<typeof memberArguments>[] };
+  /** The tenant's own domains, in canonical form. */
+  readonly ownDomains: readonly string[];
+  /** What the review is to know of the files, a sentence each. */
+  readonly warnings: readonly string[];
+  /** The same of what has expired; undefined where nothing has. */
+  readonly expired: string | undefined;
+}
+
+/**
+ * What the `TenantSettings` of a running program declares, on either front. Nothing is asked of the service.
+ *
+ * @param name its name in the stack.
+ * @param given its arguments; a file is relative to the working folder, which is the program's.
+ * @throws {InvalidArgumentError} (`ERR_INVALID_ARGUMENT`) that tells every mistake in the arguments.
+ * @throws {SettingsFileError} (`ERR_SETTINGS_FILE`) with every mistake in the files.
+ * @throws {PlanMovedError} (`ERR_PLAN_MOVED`) where the run is held to a plan, and that is of another stack, or of something else
+ * than these files declare.
+ */
+export function readDeclaredLists(name: string, stack: string, given: object): DeclaredLists {
+  const { file, ...options } = checked(`TenantSettings ${quote(name)}`, given);
+  const settings = readSettings(file, options);
+  holdToPlan(name, stack, settings);
+  const { lists, ownDomains, entries, vips } = settings;
+  return {
+    entries: { ...lists.entries, entries: entries.map(entryArguments) },
+    vips: { ...lists.vips, members: vips.map(memberArguments) },
+    ownDomains,
+    ...told(settings),
+  };
+}
+
+function checked(what: string, given: object): z.output<typeof tenantSettingsArguments> {
+  refuseUnknownNames(what, given, Object.keys(tenantSettingsArguments.shape));
+  const result = tenantSettingsArguments.safeParse(withoutUndefined(given));
+  if (result.success) return result.data;
+  const reasons = result.error.issues.map(({ path, message }) => `${what}: ${path.join(".")} ${message}`);
+  throw new InvalidArgumentError(reasons.join("\n"));
+}
+
+/**
+ * Where the run is held to a plan that was reviewed: that plan is of this stack, and of what these files declare. What the
+ * tenant holds is compared by the lists themselves, right before they write.
+ */
+function holdToPlan(name: string, own: string, settings: Settings): void {
+  const plan = readPlanFile(process.env);
+  const { kind, stack, resource = name } = plan?.source ?? {};
+  if (plan === undefined || kind !== "files" || resource !== name) return;
+  // It declares what is there, and is not what was reviewed; the lists are held to the plan all the same.
+  if (settings.file === process.env[PLAN_FIRST]) return;
+  if (stack !== undefined && stack.split("/").at(-1) !== own) {
+    throw new PlanMovedError(
+      `The plan in ${PLAN_FILE} is of the stack ${quote(stack)}, and this is ${quote(own)}. Nothing was changed.`,
+    );
+  }
+  if (partsOfDigest(plan.digest)?.desired === hashOfDesired(desiredOf(settings, undefined))) return;
+  throw new PlanMovedError(
+    `${quote(settings.file, 300)} does not declare what was reviewed, as of ${settings.today} (UTC): it changed since, something in it has expired, or the plan was made for another day. Nothing was changed. Make the plan anew, and have it reviewed.`,
+  );
+}
+
+/** How many warnings of the files are shown one by one. */
+const SHOWN = 20;
+
+function told({ findings, expired }: Settings): Pick<DeclaredLists, "warnings" | "expired"> {
+  const warnings = findings.filter(({ level }) => level === "warning");
+  const more = warnings.length - SHOWN;
+  const many = expired.length === 1 ? "1 has expired and is" : `${expired.length} have expired and are`;
+  return {
+    warnings: [
+      ...warnings.slice(0, SHOWN).map(findingText),
+      ...(more > 0 ? [`and ${more} more warnings; \`email-security lint\` shows them`] : []),
+    ],
+    expired:
+      expired.length === 0
+        ? undefined
+        : `${many} no longer declared; \`email-security plan\` shows what goes`,
+  };
+}

@@ -1,0 +1,33 @@
+import { keyOfEntry } from "../settings/keyed-list";
+import { backtest } from "./backtest";
+import { type EvidenceBase, evidenceOf, evidenceSummary } from "./evidence";
+import type { MailEvidence } from "./make-plan";
+
+/** What a plan asks of the mail that was read. */
+export function mailEvidence(base: EvidenceBase): MailEvidence {
+  return {
+    summary: evidenceSummary(base),
+    mailboxes: [
+      ...(base.threats ?? []).flatMap(({ recipient = [] }) => recipient),
+      ...(base.reports ?? []).flatMap(({ reporter = [] }) => reporter),
+    ],
+    of: (subject) => evidenceOf(base, subject),
+    backtest: (entries, changed) =>
+      base.threats === undefined
+        ? undefined
+        : backtest(base, {
+            entries: entries.map((entry) => ({ ...entry, key: keyOfEntry(entry) })),
+            changed: changed.map(({ key }) => key),
+          }),
+  };
+}
+
+/** No evidence at all, and why. */
+export function withoutEvidence(until: string, why: string, days = 0): MailEvidence {
+  return {
+    summary: { days, threats: 0, reports: 0, until, complete: false, missing: [why] },
+    mailboxes: [],
+    of: () => undefined,
+    backtest: () => undefined,
+  };
+}

@@ -1,0 +1,82 @@
+import type { AllowDenyEntryRow, ReadAllOptions, SettingsClient, VipEmployeeRow } from "../client";
+import { CircuitOpenError } from "../client/errors";
+import { keyOfRow } from "../resources/lifecycle/entry-match";
+import { LISTS } from "../settings/assumptions";
+import { canonicalMailbox } from "../settings/entry-value";
+import { keyOfVip } from "../settings/keyed-list";
+import { rowThatCounts } from "../tenant";
+
+/** What a tenant holds, as it was read, by the keys of a keyed list. */
+export interface Observed {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly rows: readonly AllowDenyEntryRow[];
+  /** The same rows. Most keys have one; a value that is on both lists, or twice on one, has several. */
+  readonly entries: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
+  /** Those with a mailbox. */
+  readonly vips: ReadonlyMap<string, VipEmployeeRow>;
+  /** VIPs whose row has no mailbox: real ones, which no file can name. */
+  readonly namelessVips: readonly VipEmployeeRow[];
+}
+
+/**
+ * Reads both lists and the VIPs: ⌈N/200⌉ requests each (reference, sections "Allow/deny list" and "VIP employees").
+ *
+ * @param answered told as soon as the service has answered anything, which may be long before a long list has ended.
+ * @throws {ServiceError} when one of them can't be read.
+ */
+export async function observe(
+  client: SettingsClient,
+  now: () => Date = () => new Date(),
+  answered: () => void = () => {},
+): Promise<Observed> {
+  const at = now().toISOString();
+  const options = (): ReadAllOptions => {
+    let pages = 0;
+    return {
+      onPage: () => {
+        pages += 1;
+        if (pages > 1) answered();
+      },
+    };
+  };
+  const readings = [
+    client.vipEmployees.readAll(options()),
+    ...LISTS.map((list) => client.allowDenyEntries.readAll(list, options())),
+  ] as const;
+  const [vipRows, ...entryRows] = await Promise.all(readings).catch(async (error: unknown) => {
+    throw await causeAmong(readings, error);
+  });
+  return observedFrom(at, entryRows.flat(), vipRows);
+}
+
+/** Why readings failed: what was not sent any more, as others had failed, failed of these. */
+async function causeAmong(readings: readonly Promise<unknown>[], error: unknown): Promise<unknown> {
+  if (!(error instanceof CircuitOpenError)) return error;
+  for (const reading of await Promise.allSettled(readings)) {
+    if (reading.status === "rejected" && !(reading.reason instanceof CircuitOpenError)) return reading.reason;
+  }
+  return error;
+}
+
+/** The same of rows that were read already. */
+export function observedFrom(
+  at: string,
+  entryRows: readonly AllowDenyEntryRow[],
+  vipRows: readonly VipEmployeeRow[],
+): Observed {
+  const vips = new Map<string, VipEmployeeRow>();
+  const named = vipRows.filter(({ email }) => email !== undefined);
+  // A mailbox may stand there twice, once detected and once added.
+  for (const [mailbox, rows] of Map.groupBy(named, ({ email = "" }) => canonicalMailbox(email))) {
+    const row = rowThatCounts(rows, mailbox);
+    if (row !== undefined) vips.set(keyOfVip(mailbox), row);
+  }
+  return {
+    at,
+    rows: entryRows,
+    entries: Map.groupBy(entryRows, keyOfRow),
+    vips,
+    namelessVips: vipRows.filter(({ email }) => email === undefined),
+  };
+}

@@ -1,0 +1,189 @@
+import { z } from "zod";
+import type { Place } from "../files/finding";
+import { isDefaultProvider } from "../resources/configuration";
+import { type ResourceKind, resourceKind } from "../resources/resource-type";
+import { completeAllowDenyEntry } from "../settings/arguments";
+import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
+import { type KeyedList, keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../settings/keyed-list";
+import { harmless, quote } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
+import type { Desired, DesiredList } from "./desired";
+import type { Guard } from "./plan";
+import { jsonOf, PulumiError, withoutColour } from "./pulumi";
+import { isKeyed, nameIn } from "./stack-state";
+
+const properties = z.record(z.string(), z.unknown());
+
+const state = z.object({
+  type: z.string(),
+  inputs: properties.optional(),
+  outputs: properties.optional(),
+  provider: z.string().optional(),
+  sourcePosition: z.string().optional(),
+});
+
+const preview = z.object({
+  steps: z.array(
+    z.object({ op: z.string(), urn: z.string(), oldState: state.optional(), newState: state.optional() }),
+  ),
+  diagnostics: z
+    .array(z.object({ urn: z.string().optional(), severity: z.string(), message: z.string() }))
+    .nullish(),
+});
+
+type State = z.infer<typeof state>;
+
+/** What a preview declares, and why the engine would refuse it. */
+export interface PreviewedProgram {
+  readonly desired: Desired;
+  readonly guards: readonly Guard[];
+}
+
+/**
+ * Reads the JSON of `pulumi preview --json --show-sames`: what a program of any shape declares of one tenant, with what
+ * the state holds.
+ *
+ * @param provider the name of the `Provider` whose tenant is meant. Default: that of the environment.
+ * @throws {PulumiError} (`ERR_PULUMI`) when it is no preview, the program failed, or something is secret or not known yet.
+ */
+export function readPreview(
+  text: string,
+  ownDomains: readonly string[],
+  provider?: string,
+): PreviewedProgram {
+  if (text.trimStart().startsWith('{"sequence"')) {
+    throw new PulumiError(
+      "The preview is a stream of events; make it without PULUMI_ENABLE_STREAMING_JSON_PREVIEW.",
+    );
+  }
+  const parsed = preview.safeParse(jsonOf(text, "The preview"));
+  if (!parsed.success) {
+    throw new PulumiError(
+      "The preview has another form than is known; make it with `pulumi preview --json --show-sames`.",
+    );
+  }
+  const { steps, diagnostics } = parsed.data;
+  const guards: Guard[] = [];
+  for (const { severity, urn, message } of diagnostics ?? []) {
+    if (severity !== "error") continue;
+    const told = harmless(withoutColour(message))
+      .replace(/^error: /, "")
+      .trim();
+    if (urn === undefined || resourceKind(typeIn(urn)) === undefined)
+      throw new PulumiError(`The preview failed: ${told}`);
+    guards.push({ code: "preview", message: told });
+  }
+  // A refresh comes before what follows from it, so the last step of a resource counts.
+  const last = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));
+  const lists = [...last.values()].flatMap(({ urn, oldState, newState }) => {
+    const kind = resourceKind((newState ?? oldState)?.type ?? "");
+    const isMeant = providerOf(newState ?? oldState) === (provider ?? "default");
+    return kind === undefined || !isMeant ? [] : [desiredList(kind, nameIn(urn), newState, oldState)];
+  });
+  const withDeclared = lists.filter(({ declared }) => Object.keys(declared).length > 0);
+  if (guards.length === 0 && withDeclared.length === 0 && lists.length === 0 && steps.length > 0) {
+    const other = [...last.values()].some(
+      ({ newState, oldState }) => resourceKind((newState ?? oldState)?.type ?? "") !== undefined,
+    );
+    if (other)
+      throw new PulumiError(
+        `No resource of the preview belongs to ${provider === undefined ? "the tenant of the environment; say which Provider is meant with --provider" : `the Provider ${quote(provider)}`}.`,
+      );
+  }
+  return { desired: { lists, expired: [], findings: [], ownDomains, rules: optionsOf(lists) }, guards };
+}
+
+/** The options of the resources, each by its path. */
+function optionsOf(lists: readonly DesiredList[]): Record<string, unknown> {
+  return Object.fromEntries(
+    lists.flatMap(({ kind, resource, options }) =>
+      Object.entries(options).map(([name, value]) => [`${kind} ${resource}.${name}`, value]),
+    ),
+  );
+}
+
+function desiredList(
+  kind: ResourceKind,
+  resource: string,
+  after: State | undefined,
+  before: State | undefined,
+): DesiredList {
+  const isEntry = kind === "AllowDenyList" || kind === "AllowDenyEntry";
+  const isWhole = kind === "AllowDenyList" || kind === "VipList";
+  const property = isEntry ? "entries" : "members";
+  const content = (one: Record<string, unknown> | undefined): KeyedList => {
+    if (one === undefined) return {};
+    if (!isWhole) return isEntry ? entryContent(one, resource) : vipContent(one, resource);
+    const keyed = one[property] ?? {};
+    if (isKeyed(keyed) && Object.values(keyed).every(isTold)) return keyed;
+    throw notTold(`${property} of ${quote(resource)}`);
+  };
+  const { entries: _entries, members: _members, __provider, ...options } = after?.inputs ?? {};
+  const confirmed = before?.inputs?.["confirmRemovals"];
+  const { people: fingerprint, ...optionsBefore } = before?.outputs ?? {};
+  const place = placeOf(after?.sourcePosition ?? before?.sourcePosition);
+  return {
+    kind: isEntry ? "entry" : "vip",
+    resource,
+    isWhole: isWhole && after !== undefined,
+    declared: content(after?.inputs),
+    known: content(before?.outputs ?? before?.inputs),
+    isNew: before === undefined,
+    ...(before?.outputs === undefined ? {} : { optionsBefore }),
+    ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
+    ...(typeof fingerprint === "string" ? { fingerprint } : {}),
+    // Of a resource that goes, its last arguments say what deleting it does.
+    options: isWhole
+      ? after === undefined
+        ? withoutUndefined({ onDelete: before?.inputs?.["onDelete"] })
+        : options
+      : withoutUndefined({ adopt: options["adopt"], onDelete: (after ?? before)?.inputs?.["onDelete"] }),
+    about: new Map(),
+    ...withoutUndefined({ place }),
+  };
+}
+
+function entryContent(one: Record<string, unknown>, resource: string): KeyedList {
+  const { list, value, entryType, verdictScope, comment, acceptRisk } = completeAllowDenyEntry(one);
+  if (![list, value, entryType, verdictScope].every(isTold) || !isTold(comment ?? ""))
+    throw notTold(quote(resource));
+  const key = keyOfEntry({ value: canonicalValue(value), entryType, verdictScope });
+  return { [key]: textOfEntry({ list, comment, acceptRisk }) };
+}
+
+function vipContent({ email, comment }: Record<string, unknown>, resource: string): KeyedList {
+  if (!isTold(email) || !isTold(comment ?? "")) throw notTold(quote(resource));
+  const text = textOfVip({ comment: (comment ?? "") as string });
+  return { [keyOfVip(canonicalMailbox(email as string))]: text };
+}
+
+/** What the engine puts in the place of a value that is secret, or not known in a preview. */
+function isTold(value: unknown): boolean {
+  return (
+    typeof value === "string" && value !== "[secret]" && value !== "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+  );
+}
+
+function notTold(what: string): PulumiError {
+  return new PulumiError(
+    `${what}: the preview does not tell it, since it is secret or comes from something that does not exist yet; so it can't be reviewed.`,
+  );
+}
+
+/** `project:///index.ts#3,1`. */
+function placeOf(position: string | undefined): Place | undefined {
+  const [, file, line, column] = /^project:\/\/\/([^#]+)#(\d+),(\d+)$/.exec(position ?? "") ?? [];
+  return file === undefined
+    ? undefined
+    : { file: decodeURI(file), line: Number(line), column: Number(column) };
+}
+
+function typeIn(urn: string): string {
+  return urn.split("::").at(-2)?.split("$").at(-1) ?? "";
+}
+
+/** The name of the provider instance that a resource belongs to. */
+function providerOf(one: State | undefined): string {
+  const name = one?.provider?.split("::").at(-2) ?? "default";
+  return isDefaultProvider(name) ? "default" : name;
+}

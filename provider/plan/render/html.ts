@@ -1,0 +1,349 @@
+import { excerpt } from "../../settings/text";
+import { unicodeOf } from "../../settings/unicode-value";
+import type { Count, Evidence, Plan, Recipient } from "../plan";
+import { htmlPage, htmlVerdict } from "./html-page";
+import { PLAN_STYLE } from "./html-style";
+import { given, Html, html, htmlWords } from "./html-text";
+import {
+  type Card,
+  expiredWords,
+  type Fact,
+  findingWords,
+  kindsOf,
+  LOOSENED,
+  lineOf,
+  loosenedWords,
+  nameWords,
+  type Report,
+  reportOf,
+  unmanagedWords,
+  valueWords,
+} from "./report";
+import { filled } from "./room";
+import { counted, day, number, onOneLine, say, given as told, type Words } from "./words";
+
+/**
+ * A plan as a page: one file that needs nothing else, asks nobody for anything and runs no script. For screens of any width,
+ * light and dark, and for paper.
+ */
+export function planHtml(plan: Plan): string {
+  const report = reportOf(plan);
+  const all = [...report.dangers, ...report.accepted, ...report.warnings, ...report.others];
+  return htmlPage({
+    title: `Plan for ${plan.tenant.name}: ${report.verdict}`,
+    style: `${PLAN_STYLE}${FILTERS}`,
+    body: html`<header>
+<p class="eyebrow">Email security plan</p>
+<h1><bdi>${plan.tenant.name}</bdi> <span class="host">at <bdi>${plan.tenant.host}</bdi></span></h1>
+<p class="source">${htmlWords(report.source)}</p>
+</header>
+<main>
+${htmlVerdict(report.mood, report.verdict, report.headline)}
+${tallies(report)}
+${guards(report)}
+${loosened(report)}
+${all.length > FEW ? filters(report, all) : ""}
+${changes("Danger", "danger", report.dangers)}
+${changes("Risk accepted", "accepted", report.accepted)}
+${changes("Needs a look", "warning", report.warnings)}
+${changes("Nothing speaks against", "calm", report.others)}
+${asides(report)}
+</main>
+<footer>
+<p>Digest <code>${plan.digest}</code></p>
+</footer>`,
+  });
+}
+
+/** So many changes are seen without a filter. */
+const FEW = 6;
+
+function tallies({ tallies: all }: Report): Html {
+  const classes = { "+": "s-add", "~": "s-change", "-": "s-remove", "": "" };
+  return html`<ul class="tallies">${all.map(
+    ({ sign, word, count }) =>
+      html`<li class="${classes[sign]}${count === 0 ? " zero" : ""}"><b>${sign}${number(count)}</b>${word}</li>`,
+  )}</ul>`;
+}
+
+function guards({ guards: all }: Report): Html | undefined {
+  if (all.length === 0) return undefined;
+  return html`<section><h2>Refused <span class="n">${all.length}</span></h2>${all.map(
+    ({ code, message }) =>
+      html`<div class="guard"><h3>${code}</h3><pre>${message
+        .split(/\r\n|[\r\n]/)
+        .map((line, index) => [index > 0 ? new Html("\n") : "", line])}</pre></div>`,
+  )}</section>`;
+}
+
+function loosened({ loosened: all }: Report): Html | undefined {
+  if (all.length === 0) return undefined;
+  return html`<section><h2>${LOOSENED} <span class="n">${number(all.length)}</span></h2><ul class="loosened">${new Html(
+    filled(
+      "",
+      [all.map((finding) => () => html`<li>${htmlWords(loosenedWords(finding))}</li>`.toString())],
+      ASIDE_ROOM,
+      (rest) => html`<li>… and ${number(rest)} more; \`lint\` tells all of them</li>`.toString(),
+    ),
+  )}</ul></section>`;
+}
+
+const ALARMS = {
+  danger: "Danger",
+  accepted: "Risk accepted",
+  warning: "Needs a look",
+  none: "Nothing against",
+} as const;
+const LISTS = { allow: "Allow", deny: "Deny", vip: "VIP" } as const;
+
+/** Radio buttons that the style sheet acts on: a page without a script. */
+function filters(report: Report, all: readonly Card[]): Html {
+  const byAlarm = {
+    danger: report.dangers.length,
+    accepted: report.accepted.length,
+    warning: report.warnings.length,
+    none: report.others.length,
+  };
+  const byList = { allow: 0, deny: 0, vip: 0 };
+  for (const card of all) for (const list of listsOf(card)) byList[list] += 1;
+  const choice = (group: string, name: string, label: string, count: number, isFirst = false) =>
+    count === 0
+      ? undefined
+      : html`<label><input type="radio" name="${group}" id="only-${name}"${
+          isFirst ? new Html(" checked") : ""
+        }> ${label} ${number(count)}</label>`;
+  return html`<div class="filters"><fieldset><legend>Show</legend>${choice("alarm", "any-alarm", "All", all.length, true)}${keys(
+    ALARMS,
+  ).map((name) =>
+    choice("alarm", name, ALARMS[name], byAlarm[name]),
+  )}</fieldset><fieldset><legend>of</legend>${choice(
+    "list",
+    "any-list",
+    "All lists",
+    all.length,
+    true,
+  )}${keys(LISTS).map((name) => choice("list", name, LISTS[name], byList[name]))}</fieldset></div>`;
+}
+
+const FILTERS = [
+  ...keys(ALARMS).map((name) => `body:has(#only-${name}:checked) .group:not(.of-${name}) { display: none; }`),
+  ...keys(LISTS).map((name) => `body:has(#only-${name}:checked) .change:not(.in-${name}) { display: none; }`),
+].join("\n");
+
+/** The list or lists that a card is of: an entry that moves is of both. */
+function listsOf({ change }: Card): (keyof typeof LISTS)[] {
+  if (change.kind === "vip") return ["vip"];
+  const lists = [change.before?.list, change.after?.list].filter((list) => list !== undefined);
+  return [...new Set(lists)];
+}
+
+function changes(
+  title: string,
+  group: "danger" | "accepted" | "warning" | "calm",
+  cards: readonly Card[],
+): Html | undefined {
+  if (cards.length === 0) return undefined;
+  const name = group === "calm" ? "none" : group;
+  const isOpen = group !== "calm" && cards.length <= MOST_OPEN;
+  const head = html`<section class="group of-${name}${cards.length > MANY ? " many" : ""}"><h2>${title} <span class="n">${number(cards.length)}</span></h2>
+<ul class="changes">
+`;
+  const shown = filled(
+    head.toString(),
+    [
+      cards.map((card) => () => changeHtml(card, isOpen).toString()),
+      cards.map((card) => () => lineHtml(card).toString()),
+    ],
+    ROOM,
+    (rest) => html`<li class="rest">${restWords(cards.slice(-rest))}</li>`.toString(),
+  );
+  return new Html(`${shown}</ul></section>`);
+}
+
+/** What a group of changes may take, in bytes: what has no room unfolded is a line, and the rest is summed up. */
+const ROOM = 2_500_000;
+/** So many take a browser long to lay out, unless it does only what is seen. */
+const MANY = 200;
+/** So many are unfolded from the start. */
+const MOST_OPEN = 50;
+
+function restWords(rest: readonly Card[]): string {
+  const kinds = kindsOf(rest).map(({ name, count }) => `${number(count)} ${name}`);
+  return `… and ${number(rest.length)} more, which are not on this page: ${kinds.join(", ")}. \`--json\` holds all of them.`;
+}
+
+function classesOf(card: Card): string {
+  const { change, word } = card;
+  return ["change", `is-${change.alarm}`, `s-${word}`, ...listsOf(card).map((one) => `in-${one}`)].join(" ");
+}
+
+/** What changes: `+ add deny evil.example domain`. */
+function headHtml({ change, sign, word, list, kind }: Card): Html {
+  const unicode = unicodeOf(change.value);
+  return html`<span class="sign"><i>${sign}</i>${word}</span><span class="list">${list}</span><span class="what"><code><bdi>${change.value}</bdi></code>${
+    unicode === undefined ? "" : html` <span class="script">(<bdi>${unicode}</bdi>)</span>`
+  }${kind.length > 0 ? html` <span class="kind">${htmlWords(kind)}</span>` : ""}</span>`;
+}
+
+function changeHtml(card: Card, isOpen: boolean): Html {
+  const { change, facts } = card;
+  const lead = facts.find(({ label, isAlarming }) => label === "mail" && isAlarming === true);
+  return html`<li class="${classesOf(card)}"><details${isOpen ? new Html(" open") : ""}><summary>${headHtml(card)}${
+    isOpen ? "" : briefHtml(card)
+  }</summary><div class="body">${lead === undefined ? "" : html`<p class="lead">${htmlWords(lead.words)}</p>`}${
+    change.evidence === undefined ? "" : evidenceHtml(change.evidence)
+  }<dl>${facts.filter((fact) => fact !== lead && !CHARTED.has(fact.label)).map(factHtml)}</dl>${examplesHtml(
+    card,
+  )}</div></details></li>
+`;
+}
+
+/** A change where there is no room for what unfolds. */
+function lineHtml(card: Card): Html {
+  return html`<li class="${classesOf(card)}"><p class="line">${headHtml(card)}${briefHtml(card)}</p></li>
+`;
+}
+
+/** What a folded change tells: what speaks for and against it in a few words, who asked for it, and until when. */
+function briefHtml({ facts }: Card): Html {
+  const told = facts.filter(({ label }) => BRIEF.has(label));
+  return html`<span class="note">${told.map(
+    ({ label, words }) =>
+      html`<span class="of-${label.replace(" ", "-")}">${htmlWords(briefly(words))}</span>`,
+  )}</span>`;
+}
+
+const BRIEF: ReadonlySet<string> = new Set(["accepted", "comment", "mail", "asked for"]);
+
+/** What the charts show. */
+const CHARTED: ReadonlySet<string> = new Set(["details"]);
+
+function briefly(words: Words): Words {
+  return words.map((word) =>
+    typeof word === "string" ? word : { ...word, given: excerpt(onOneLine(word.given), 160) },
+  );
+}
+
+function factHtml({ label, words }: Fact): Html {
+  const name = `${label.charAt(0).toUpperCase()}${label.slice(1)}`;
+  return html`<dt>${name}</dt><dd${label === "comment" ? new Html(' class="comment"') : ""}>${htmlWords(words)}</dd>`;
+}
+
+function evidenceHtml({
+  threats,
+  verdicts,
+  actions,
+  recipients,
+  recipientCount,
+  senders,
+  senderCount,
+}: Evidence): Html | undefined {
+  if (threats === 0) return undefined;
+  return html`<div class="charts">${chart("What the threats were", verdicts)}${chart("What was done with them", actions)}${who(
+    "To",
+    recipients,
+    recipientCount,
+  )}${
+    senderCount > 0
+      ? who(
+          "From",
+          senders.map(({ name, count }): Recipient => ({ email: name, isVip: false, count })),
+          senderCount,
+        )
+      : ""
+  }</div>`;
+}
+
+function chart(title: string, counts: readonly Count[]): Html | undefined {
+  if (counts.length === 0) return undefined;
+  const part = ({ name, count }: Count) =>
+    html`<span class="${colourOf(name)}" style="flex-grow:${count}"></span>`;
+  const line = ({ name, count }: Count) =>
+    html`<li class="${colourOf(name)}">${number(count)} ${htmlWords(nameWords(name))}</li>`;
+  return html`<div class="chart"><h3>${title}</h3><div class="bar" aria-hidden="true">${counts.map(part)}</div><ul class="legend">${counts.map(line)}</ul></div>`;
+}
+
+function colourOf(name: string): string {
+  return Object.hasOwn(COLOURS, name) ? `c-${COLOURS[name]}` : "c-other";
+}
+
+/** Of verdicts, and of actions: red is what reached a mailbox or would do harm there. */
+const COLOURS: Readonly<Record<string, string>> = {
+  malicious: "red",
+  none: "red",
+  restored: "red",
+  released_from_quarantine: "red",
+  spam: "amber",
+  moved_to_spam: "amber",
+  graymail: "slate",
+  moved_to_graymail: "slate",
+  moved_to_promotions: "slate",
+  safe: "green",
+  quarantined: "green",
+  moved_to_trash: "green",
+};
+
+function who(title: string, people: readonly Recipient[], total: number): Html | undefined {
+  if (people.length === 0) return undefined;
+  const more = total - people.length;
+  return html`<div class="who"><h3>${title}</h3><ul>${people.map(
+    ({ email, isVip, count }) =>
+      html`<li${isVip ? new Html(' class="is-vip"') : ""}>${isVip ? "VIP " : ""}<bdi>${given(email)}</bdi>${unicodeOf(email) === undefined ? "" : html` (<bdi>${unicodeOf(email)}</bdi>)`} ${number(count)}</li>`,
+  )}${more > 0 ? html`<li>and ${number(more)} more</li>` : ""}</ul></div>`;
+}
+
+function examplesHtml({ allows }: Card): Html | undefined {
+  if (allows === undefined || allows.examples.length === 0) return undefined;
+  const cell = (name: string, words: Words | undefined) =>
+    words === undefined ? html`<td></td>` : html`<td data-label="${name}">${htmlWords(words)}</td>`;
+  const text = (name: string, value: string | undefined) =>
+    cell(name, value === undefined ? undefined : [told(value)]);
+  const rows = allows.examples.map(
+    ({ time, sender, recipient, subject, verdict: name }) =>
+      html`<tr>${cell("When", time === undefined ? undefined : day(time))}${text("From", sender)}${text("To", recipient)}${text(
+        "Subject",
+        subject,
+      )}${cell("Verdict", name === undefined ? undefined : nameWords(name))}</tr>`,
+  );
+  return html`<div class="table" tabindex="0"><table><caption>${counted(allows.examples.length, "example")} of the ${number(
+    allows.letThrough,
+  )} that would have come through</caption><thead><tr><th scope="col">When</th><th scope="col">From</th><th scope="col">To</th><th scope="col">Subject</th><th scope="col">Verdict</th></tr></thead><tbody>${rows}</tbody></table></div>`;
+}
+
+function asides(report: Report): Html {
+  const { findings, expired, unmanaged, unmatched, basis } = report;
+  return html`${aside(
+    "Findings in what does not change",
+    findings.map((finding) => say`${lineOf(finding.place)} ${findingWords(finding)}`),
+  )}${aside("Expired, so no longer declared", expired.map(expiredWords))}${aside(
+    "Left alone: at the tenant, and nobody declares it",
+    unmanaged.map(unmanagedWords),
+  )}${aside(
+    "Denies that no threat came under",
+    unmatched?.keys.map(valueWords) ?? [],
+    unmatched?.words,
+  )}${aside("What this rests on", basis, undefined, true)}`;
+}
+
+function aside(title: string, lines: readonly Words[], first?: Words, isOpen = false): Html | undefined {
+  if (lines.length === 0) return undefined;
+  const items = filled(
+    "",
+    [lines.map((words) => () => html`<li>${htmlWords(words)}</li>\n`.toString())],
+    ASIDE_ROOM,
+    (rest) =>
+      html`<li>… and ${number(rest)} more, which are not on this page; \`--json\` holds all of them</li>`.toString(),
+  );
+  return html`<details class="aside"${isOpen ? new Html(" open") : ""}><summary><h2>${title}</h2>${
+    isOpen ? "" : html` <span class="n">${number(lines.length)}</span>`
+  }</summary><div class="body">${first === undefined ? "" : html`<p>${htmlWords(first)}</p>`}<ul${
+    first === undefined ? "" : new Html(' class="keys"')
+  }>${new Html(items)}</ul></div></details>`;
+}
+
+/** What each of the lists below the changes may take, in bytes. */
+const ASIDE_ROOM = 500_000;
+
+function keys<K extends string>(of: Readonly<Record<K, unknown>>): K[] {
+  return Object.keys(of) as K[];
+}

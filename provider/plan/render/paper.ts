@@ -1,0 +1,114 @@
+import { styleText } from "node:util";
+import { excerpt, harmless, printable } from "../../settings/text";
+import { columnsOf } from "./columns";
+import { onOneLine, type Words } from "./words";
+
+export type Style = Parameters<typeof styleText>[0];
+
+/** Lines for a terminal: each is made nothing but text, and coloured after that. */
+export class Paper {
+  readonly #lines: string[] = [];
+  readonly #color: boolean;
+  readonly #width: number;
+
+  /**
+   * @param color whether to use colours.
+   * @param width columns of the terminal; less than 40 are taken as 40.
+   */
+  constructor(color: boolean, width: number) {
+    this.#color = color;
+    this.#width = Math.max(width, MIN_WIDTH);
+  }
+
+  gap(): void {
+    this.#lines.push("");
+  }
+
+  /** Words over as many lines as they need. */
+  text(words: Words, { indent = 0, style }: { readonly indent?: number; readonly style?: Style } = {}): void {
+    for (const line of wrap(plain(words), this.#width - indent)) {
+      const shown = printable(line);
+      this.#lines.push(`${" ".repeat(indent)}${style === undefined ? shown : this.#styled(style, shown)}`);
+    }
+  }
+
+  heading(words: Words, style: Style = []): void {
+    this.gap();
+    this.text(words, { style: styles("bold", style) });
+    this.gap();
+  }
+
+  /** Words behind a label, which keeps its column for itself. */
+  labelled(
+    label: string,
+    words: Words,
+    { indent = 0, labelWidth = label.length, style = [] }: Labelling = {},
+  ): void {
+    const column = indent + labelWidth + 2;
+    const [first = "", ...rest] = wrap(plain(words), this.#width - column);
+    const before = `${" ".repeat(indent)}${this.#styled(style, label.padEnd(labelWidth))}  `;
+    this.#lines.push(`${before}${printable(first)}`);
+    for (const line of rest) this.#lines.push(`${" ".repeat(column)}${printable(line)}`);
+  }
+
+  /** On one line, whatever the width, so that `grep` finds it. */
+  marked(mark: string, words: Words, { indent = 0, style = [] }: Omit<Labelling, "labelWidth"> = {}): void {
+    this.#lines.push(
+      `${" ".repeat(indent)}${this.#styled(styles("bold", style), mark)} ${printable(plain(words))}`,
+    );
+  }
+
+  /** A message of several lines, each as it is. */
+  verbatim(message: string, indent: number): void {
+    for (const line of harmless(message).trimEnd().split("\n")) {
+      this.#lines.push(`${" ".repeat(indent)}${printable(line.trimEnd())}`);
+    }
+  }
+
+  toString(): string {
+    return `${this.#lines.join("\n")}\n`;
+  }
+
+  #styled(style: Style, text: string): string {
+    return this.#color ? styleText(style, text, { validateStream: false }) : text;
+  }
+}
+
+interface Labelling {
+  readonly indent?: number;
+  readonly labelWidth?: number;
+  readonly style?: Style;
+}
+
+const MIN_WIDTH = 40;
+/** Text from outside may be of any length; other formats hold more of it. */
+const MAX_GIVEN = 1_000;
+
+function styles(...all: readonly Style[]): Style {
+  return all.flat() as Style;
+}
+
+function plain(words: Words): string {
+  return words
+    .map((word) => (typeof word === "string" ? word : excerpt(onOneLine(word.given), MAX_GIVEN)))
+    .join("");
+}
+
+/** Breaks at spaces only, so that every value can be found and copied. */
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  let used = 0;
+  for (const word of text.split(" ")) {
+    const columns = columnsOf(word);
+    if (used > 0 && used + 1 + columns > width) {
+      lines.push(line);
+      line = word;
+      used = columns;
+    } else {
+      line = used > 0 ? `${line} ${word}` : word;
+      used += (used > 0 ? 1 : 0) + columns;
+    }
+  }
+  return [...lines, line];
+}

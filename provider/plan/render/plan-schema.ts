@@ -1,0 +1,265 @@
+import { z } from "zod";
+import { LISTS } from "../../settings/assumptions";
+import type { IsSame } from "../../settings/is-same";
+import { PLAN_FORMAT, type Plan } from "../plan";
+
+const text = (what: string) => z.string().describe(what);
+const count = (what: string) => z.int().min(0).describe(what);
+const list = z.enum(LISTS);
+
+const place = z
+  .strictObject({
+    file: text("The file, relative to the working folder."),
+    line: z.int().min(1).describe("From 1."),
+    column: z.int().min(1).describe("From 1, in UTF-16 units."),
+    endLine: z.int().min(1).exactOptional(),
+    endColumn: z.int().min(1).describe("Exclusive.").exactOptional(),
+  })
+  .readonly()
+  .meta({ id: "Place", description: "Where something stands in a file." });
+
+const kind = z.enum(["entry", "vip"]);
+
+const finding = z
+  .strictObject({
+    code: text("A stable name of the kind of finding, such as allow-free-mail."),
+    level: z.enum(["error", "warning", "note"]),
+    message: text("A sentence for people, without the place."),
+    place: place.exactOptional(),
+    subject: z.strictObject({ kind, key: z.string() }).readonly().exactOptional(),
+  })
+  .readonly()
+  .meta({ id: "Finding", description: "What lint says." });
+
+const standing = z
+  .strictObject({
+    list: list.exactOptional(),
+    comment: z.string().exactOptional(),
+    acceptRisk: text("Why its risk is accepted.").exactOptional(),
+    by: text("Who made it, as the service tells it.").exactOptional(),
+    at: text("When it was made, as the service tells it.").exactOptional(),
+  })
+  .readonly()
+  .meta({ id: "Standing", description: "An entry or a VIP as it is or will be." });
+
+const subject = {
+  kind,
+  key: text("The value or mailbox, with what tells it from others of the same value."),
+  value: text("The canonical value or mailbox."),
+  unicode: text("The same in its own script, where the canonical form is punycode.").exactOptional(),
+  entryType: text(
+    "Only of entries: domain, ip, email_address, or what else the service holds.",
+  ).exactOptional(),
+  verdictScope: text("Only of entries.").exactOptional(),
+};
+
+const counts = z
+  .array(
+    z
+      .strictObject({ name: z.string(), count: count("How often.") })
+      .readonly()
+      .meta({ id: "Count" }),
+  )
+  .readonly();
+
+const recipients = z
+  .array(
+    z
+      .strictObject({ email: z.string(), isVip: z.boolean(), count: count("How many threats.") })
+      .readonly()
+      .meta({ id: "Recipient" }),
+  )
+  .readonly()
+  .describe("VIPs first, then by count; at most 10.");
+
+const to = {
+  recipients,
+  recipientCount: count("How many mailboxes in all."),
+  vipCount: count("How many of them are VIPs'."),
+};
+
+const evidence = z
+  .strictObject({
+    applies: z.boolean().describe("Whether anything can be said of this kind of value."),
+    threats: count("Threats in the window."),
+    verdicts: counts,
+    actions: counts,
+    last: text("When the last one was detected.").exactOptional(),
+    ...to,
+    reports: count("What users reported of it."),
+    reportVerdicts: counts,
+    lastReport: z.string().exactOptional(),
+    senders: counts.describe("At most 5."),
+    senderCount: count("How many senders in all."),
+  })
+  .readonly()
+  .meta({ id: "Evidence", description: "What the tenant's own mail says of an entry or VIP." });
+
+const change = z
+  .strictObject({
+    ...subject,
+    sign: z.enum(["add", "change", "remove"]),
+    before: standing.describe("As the tenant holds it; absent for an addition.").exactOptional(),
+    after: standing.describe("As it is declared; absent for a removal.").exactOptional(),
+    why: text("Why, where the files do not say it in their place.").exactOptional(),
+    mayReplace: z
+      .array(z.strictObject({ key: z.string(), before: standing }).readonly())
+      .readonly()
+      .describe(
+        "Of the same value in another scope: what it takes the place of where the service holds one only.",
+      )
+      .exactOptional(),
+    ticket: z.string().exactOptional(),
+    owner: z.string().exactOptional(),
+    approvedBy: z.string().exactOptional(),
+    expires: text("The last day (UTC), or never.").exactOptional(),
+    accepted: text("Why what speaks against it is accepted.").exactOptional(),
+    place: place.exactOptional(),
+    overrides: z
+      .array(place)
+      .readonly()
+      .describe("What it takes the place of in included files.")
+      .exactOptional(),
+    resource: text("The resource that declares it, of a program.").exactOptional(),
+    findings: z.array(finding).readonly(),
+    evidence: evidence.exactOptional(),
+    alarm: z
+      .enum(["danger", "accepted", "warning", "none"])
+      .describe("How bad it looks; accepted: an acceptRisk says why it is meant all the same."),
+  })
+  .readonly()
+  .meta({ id: "Change", description: "One entry or VIP that a run would add, change or remove." });
+
+const example = z
+  .strictObject({
+    id: text("The threat's id."),
+    time: z.string().exactOptional(),
+    sender: z.string().exactOptional(),
+    recipient: z.string().exactOptional(),
+    subject: z.string().exactOptional(),
+    verdict: z.string().exactOptional(),
+  })
+  .readonly()
+  .meta({ id: "Example", description: "A threat that would have come through." });
+
+const backtest = z
+  .strictObject({
+    threats: count("How many threats were replayed."),
+    allows: z
+      .array(
+        z
+          .strictObject({
+            key: z.string(),
+            letThrough: count("Threats that were stopped and would have come through."),
+            verdicts: counts,
+            ...to,
+            examples: z.array(example).readonly().describe("At most 3."),
+          })
+          .readonly(),
+      )
+      .readonly(),
+    denies: z
+      .array(
+        z
+          .strictObject({
+            key: z.string(),
+            matched: count("Threats that came under it."),
+            stopped: count("Of these, those that had reached a mailbox and stayed."),
+            ...to,
+          })
+          .readonly(),
+      )
+      .readonly(),
+    unmatchedDenies: z
+      .array(z.string())
+      .readonly()
+      .describe("Keys of denies that no threat came under, sorted."),
+    denyCount: count("How many denies there would be."),
+  })
+  .readonly()
+  .meta({
+    id: "Backtest",
+    description: "The window's threats against the lists as they would be. An estimate.",
+  });
+
+const schema = z
+  .strictObject({
+    format: z.literal(PLAN_FORMAT).describe("The version of this format."),
+    createdAt: text("When the tenant was read (UTC)."),
+    tenant: z
+      .strictObject({ host: text("The service's host."), name: text("What the tenant is called here.") })
+      .readonly(),
+    source: z
+      .strictObject({
+        kind: z.enum(["files", "preview"]),
+        files: z.array(z.string()).readonly().describe("The one asked for first."),
+        stack: text("The stack whose state was read; absent when none was.").exactOptional(),
+        resource: text("The name of the TenantSettings in the stack, where it has several.").exactOptional(),
+      })
+      .readonly(),
+    digest: text("Of the tenant, what is declared, and what the tenant holds of what changes."),
+    rules: z
+      .record(z.string(), z.string())
+      .readonly()
+      .describe("The policy, the options of the lists and own domains, each as JSON by its path.")
+      .exactOptional(),
+    changes: z.array(change).readonly().describe("The most important first."),
+    guards: z
+      .array(
+        z
+          .strictObject({
+            code: text("removal-guard, protect, plan-check."),
+            message: text("One or several lines."),
+          })
+          .readonly(),
+      )
+      .readonly()
+      .describe("Why the run would be refused; empty when it would not be."),
+    unmanaged: z
+      .array(z.strictObject({ ...subject, before: standing }).readonly())
+      .readonly()
+      .describe("What the tenant holds and nobody declares."),
+    expired: z
+      .array(
+        z
+          .strictObject({
+            ...subject,
+            list: list.exactOptional(),
+            expires: text("The last day (UTC)."),
+            place: place.exactOptional(),
+            isThere: z.boolean().describe("Whether the tenant still holds it."),
+            stays: z
+              .literal(true)
+              .describe("That the next run leaves it: the stack has never declared it.")
+              .exactOptional(),
+          })
+          .readonly(),
+      )
+      .readonly(),
+    findings: z.array(finding).readonly().describe("Of all that is declared, those of changes among them."),
+    counts: z
+      .strictObject({
+        added: count("Changes of sign add."),
+        changed: count("Changes of sign change."),
+        removed: count("Changes of sign remove."),
+        unchanged: count("Declared, and as declared at the tenant."),
+        unmanaged: count("At the tenant, and not declared."),
+      })
+      .readonly(),
+    evidence: z
+      .strictObject({
+        days: count("The look-back window in days."),
+        threats: count("Threats that were looked at."),
+        reports: count("Reports that were looked at."),
+        from: text("From when on it is complete (UTC).").exactOptional(),
+        until: text("Until when (UTC)."),
+        complete: z.boolean().describe("Whether it is all that the window holds."),
+        missing: z.array(z.string()).readonly().describe("Why something is missing, a sentence each."),
+      })
+      .readonly(),
+    backtest: backtest.exactOptional(),
+  })
+  .readonly();
+
+/** A {@link Plan} as JSON holds it: what `plan --json` writes, and what is read back. Compiles only when both are the same. */
+export const planSchema: IsSame<z.output<typeof schema>, Plan> extends true ? typeof schema : never = schema;

@@ -1,0 +1,118 @@
+import { allowDenyList } from "../resources/lifecycle/allow-deny-list";
+import type { Lifecycle } from "../resources/lifecycle/lifecycle";
+import { vipList } from "../resources/lifecycle/vip-list";
+import { FRONTS, type FrontName, typeOf } from "../resources/resource-type";
+import type { RawArguments } from "../settings/arguments";
+import { textOfEntry } from "../settings/keyed-list";
+import { ignoring } from "../settings/list-arguments";
+import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
+import { type Desired, type DesiredList, kindOf } from "./desired";
+import type { Plan } from "./plan";
+import { nameIn } from "./stack-state";
+
+/** A resource of a stack's state, as far as it is looked at. */
+interface StackResource {
+  readonly urn: string;
+  readonly type: string;
+  readonly delete?: boolean;
+  readonly initErrors?: readonly string[];
+  readonly inputs?: Record<string, unknown>;
+  readonly outputs?: Record<string, unknown>;
+}
+
+interface StackState {
+  readonly deployment?: {
+    readonly resources?: readonly StackResource[] | null;
+    readonly pending_operations?: readonly unknown[] | null;
+  } | null;
+}
+
+const LISTS = { entry: "AllowDenyList", vip: "VipList" } as const;
+
+/** What every stack of a program has beside its resources. */
+const FRAME = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email-security))$/;
+
+/**
+ * Whether a run of the engine would change neither the tenant nor the stack's state: the plan is empty, and the lists'
+ * own check and diff, which the engine would ask, find nothing to do by what the state holds.
+ *
+ * @param state as `pulumi stack export` prints it.
+ * @param plan made with that state.
+ * @param front that the run would be over; a stack of the other one is moved.
+ */
+export function stackHolds(state: unknown, desired: Desired, plan: Plan, front: FrontName): boolean {
+  const { deployment } = state as StackState;
+  const resources = deployment?.resources ?? [];
+  if (plan.changes.length > 0 || plan.guards.length > 0) return false;
+  if (hasPendingOperations(state)) return false;
+  if (resources.some((one) => one.delete === true || (one.initErrors ?? []).length > 0)) return false;
+  return desired.lists.every(
+    (list) =>
+      !showsMore(list, plan) &&
+      resources.some(
+        (one) => one.type === typeOf(front, LISTS[list.kind]) && isAsDeclared(one, list, plan.tenant.host),
+      ),
+  );
+}
+
+/** Whether a run was cut short in a way that the state tells of. */
+export function hasPendingOperations(state: unknown): boolean {
+  return ((state as StackState).deployment?.pending_operations ?? []).length > 0;
+}
+
+/**
+ * The resources of a stack that its settings files do not make, so that a run of these files alone would delete them: their
+ * URNs.
+ *
+ * @param resource the name of the `TenantSettings`.
+ */
+export function foreignResources(state: unknown, resource: string): readonly string[] {
+  const resources = (state as StackState).deployment?.resources ?? [];
+  const isOurs = ({ type, urn }: StackResource): boolean =>
+    FRAME.test(type) ||
+    ((type === TENANT_SETTINGS_TYPE ||
+      (urn.includes(`${TENANT_SETTINGS_TYPE}$`) && listFront(type) !== undefined)) &&
+      nameIn(urn) === resource);
+  return resources.filter((one) => !isOurs(one)).map(({ urn }) => urn);
+}
+
+/** The front that the lists of a stack's settings files were made over; undefined for a stack without. */
+export function frontOf(state: unknown): FrontName | undefined {
+  const resources = (state as StackState).deployment?.resources ?? [];
+  return resources.map(({ type }) => listFront(type)).find((front) => front !== undefined);
+}
+
+function listFront(type: string): FrontName | undefined {
+  return FRONTS.find((front) => Object.values(LISTS).some((kind) => type === typeOf(front, kind)));
+}
+
+/** The name of the only `TenantSettings` in a stack; undefined where there is none or are several. */
+export function onlySettings(state: unknown): string | undefined {
+  const resources = (state as StackState).deployment?.resources ?? [];
+  const [first, ...rest] = resources.filter(({ type }) => type === TENANT_SETTINGS_TYPE);
+  return first === undefined || rest.length > 0 ? undefined : nameIn(first.urn);
+}
+
+/** An exclusive list would show at a refresh what else the tenant holds, and remove it. */
+function showsMore(list: DesiredList, { unmanaged }: Plan): boolean {
+  if (list.options["mode"] !== "exclusive") return false;
+  const isIgnored = ignoring(kindOf(list), list.options);
+  return unmanaged.some(
+    ({ kind, key, before }) =>
+      kind === list.kind && !isIgnored(key, textOfEntry({ list: before.list ?? "" })),
+  );
+}
+
+function isAsDeclared({ inputs, outputs }: StackResource, list: DesiredList, host: string): boolean {
+  if (inputs === undefined || outputs === undefined) return false;
+  const lifecycle = (list.kind === "entry" ? allowDenyList : vipList) as unknown as Lifecycle<
+    RawArguments,
+    RawArguments
+  >;
+  const { __provider: _shell, ...previous } = inputs;
+  const { __provider: _own, tenant, people: _people, ...before } = outputs;
+  const declared = { ...list.options, [kindOf(list).property]: list.declared };
+  const { inputs: checked, failures } = lifecycle.check(declared, previous);
+  if (tenant !== host || failures.length > 0) return false;
+  return lifecycle.diff(before, lifecycle.complete(checked)).length === 0;
+}

@@ -1,0 +1,29 @@
+import { afterEach, expect, it } from "vitest";
+import { lintSettings } from "../../../provider/files/lint";
+
+const TODAY = "2026-11-21";
+const OWN_DOMAINS = "EMAIL_SECURITY_OWN_DOMAINS";
+const before = process.env[OWN_DOMAINS];
+
+afterEach(() => {
+  if (before === undefined) delete process.env[OWN_DOMAINS];
+  else process.env[OWN_DOMAINS] = before;
+});
+
+const codes = (text: string): string[] =>
+  lintSettings("acme.yaml", { today: TODAY, readFile: () => text }).findings.map(({ code }) => code);
+
+it("a ticket's pattern that would take a backtracking matcher for ever takes a moment, and look-around is refused", () => {
+  const text = (pattern: string): string =>
+    `version: 1\npolicy: { ticketPattern: ${JSON.stringify(pattern)} }\nallow: [{ value: a.example, ticket: ${"a".repeat(60)}b }]\n`;
+  expect(codes(text("^(a+)+$"))).toEqual(["policy-ticket"]);
+  expect(codes(text("^(?=a)"))).toEqual(["invalid-value"]);
+});
+
+it("the environment's own domains hold for files too", () => {
+  const text = "version: 1\nallow: [acme-login.example]\n";
+  delete process.env[OWN_DOMAINS];
+  expect(codes(text)).toEqual([]);
+  process.env[OWN_DOMAINS] = "acme.example";
+  expect(codes(text)).toEqual(["allow-look-alike"]);
+});

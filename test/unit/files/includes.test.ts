@@ -1,0 +1,302 @@
+import { symlinkSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { inspectSettings, readSettings } from "../../../provider/files/read-settings";
+import { LintedFolder } from "../../support/linted-folder";
+import { settingsFolder } from "../../support/settings-folder";
+
+const TODAY = "2026-11-21";
+
+/** Reads `tenant.yaml` of these files; each begins with its version. */
+function read(files: Record<string, string>, today = TODAY) {
+  using folder = new LintedFolder(
+    Object.fromEntries(Object.entries(files).map(([file, content]) => [file, `version: 1\n${content}`])),
+  );
+  const short = (file: string): string => file.replace(`${folder.folder}/`, "");
+  const spot = (place: { file: string; line: number } | undefined): string =>
+    `${short(place?.file ?? "")}:${place?.line}`;
+  const result = inspectSettings(folder.path("tenant.yaml"), { today });
+  const { settings, findings } = result;
+  return {
+    settings,
+    spots: folder.spots(findings),
+    messages: folder.messages(findings),
+    files: result.files.map(short),
+    entries: settings?.entries.map(({ key, text, place, overrides }) => [
+      `${key} = ${text}`,
+      [place, ...overrides].map(spot),
+    ]),
+    vips: settings?.vips.map(({ key, text, place, overrides }) => [
+      `${key} = ${text}`,
+      [place, ...overrides].map(spot),
+    ]),
+    excluded: settings?.excluded.map(({ declared, place }) => [
+      declared.key,
+      spot(declared.place),
+      spot(place),
+    ]),
+    expired: settings?.expired.map(({ key, place }) => [key, spot(place)]),
+  };
+}
+
+describe("an include", () => {
+  it("is relative to its file, adds to it, and each entry knows its line", () => {
+    const { entries, vips, files, settings } = read({
+      "tenant.yaml":
+        "include: [shared/baseline.yaml]\nownDomains: [acme.example]\nvips: [ceo@acme.example]\nallow:\n  - partner.example\n",
+      "shared/baseline.yaml":
+        "include: [deep/denies.yml]\nownDomains: [group.example]\nvips:\n  - email: cfo@group.example\n    comment: Pays\n",
+      "shared/deep/denies.yml": "deny:\n  - evil.example\n",
+    });
+    expect(files).toEqual(["tenant.yaml", "shared/baseline.yaml", "shared/deep/denies.yml"]);
+    expect(entries).toEqual([
+      ["evil.example = deny", ["shared/deep/denies.yml:3"]],
+      ["partner.example = allow", ["tenant.yaml:6"]],
+    ]);
+    expect(vips).toEqual([
+      ["ceo@acme.example = ", ["tenant.yaml:4"]],
+      ["cfo@group.example = Pays", ["shared/baseline.yaml:5"]],
+    ]);
+    expect([...(settings?.ownDomains ?? [])].sort()).toEqual(["acme.example", "group.example"]);
+  });
+
+  it("is overridden by the nearer file, which knows what it takes the place of", () => {
+    const { entries, vips } = read({
+      "tenant.yaml":
+        "include: [b.yaml]\nvips:\n  - { email: CEO@acme.example, comment: c }\ndeny:\n  - { value: Evil.example, comment: c }\n",
+      "b.yaml": "include: [a.yaml]\ndeny:\n  - { value: evil.example, comment: b }\n",
+      "a.yaml":
+        "vips:\n  - { email: ceo@acme.example, comment: a }\ndeny:\n  - { value: evil.example, comment: a }\n",
+    });
+    expect(entries).toEqual([["evil.example = deny: c", ["tenant.yaml:6", "b.yaml:4", "a.yaml:5"]]]);
+    expect(vips).toEqual([["ceo@acme.example = c", ["tenant.yaml:4", "a.yaml:3"]]]);
+  });
+
+  it("that moves an entry to the other list must say so", () => {
+    const files = { "baseline.yaml": "deny:\n  - evil.example\n" };
+    const moved = read({ ...files, "tenant.yaml": "include: [baseline.yaml]\nallow:\n  - evil.example\n" });
+    expect(moved.spots).toEqual(["tenant.yaml:4:5 error list-overridden"]);
+    expect(moved.messages).toEqual([
+      '"evil.example" is on the deny list at baseline.yaml:3, which is included; to put it on the allow list here, also write it under `remove: deny:`',
+    ]);
+    const said = read({
+      ...files,
+      "tenant.yaml": "include: [baseline.yaml]\nremove: { deny: [evil.example] }\nallow:\n  - evil.example\n",
+    });
+    expect(said.entries).toEqual([["evil.example = allow", ["tenant.yaml:5"]]]);
+    expect(said.excluded).toEqual([["evil.example", "baseline.yaml:3", "tenant.yaml:3"]]);
+  });
+
+  it("on two ways is one file", () => {
+    const { entries, spots, files } = read({
+      "tenant.yaml": "include: [left.yaml, ./x/../right.yaml]\n",
+      "left.yaml": "include: [common.yaml]\n",
+      "right.yaml": "include: [common.yaml]\n",
+      "common.yaml": "deny:\n  - { value: evil.example, comment: once }\n",
+    });
+    expect(spots).toEqual([]);
+    expect(entries).toEqual([["evil.example = deny: once", ["common.yaml:3"]]]);
+    expect(files).toEqual(["tenant.yaml", "left.yaml", "common.yaml", "right.yaml"]);
+  });
+
+  it("of two that differ must be decided; that agree need not", () => {
+    const left = { "left.yaml": "deny:\n  - { value: evil.example, comment: left }\n" };
+    const right = { "right.yaml": "deny:\n  - { value: evil.example, comment: right }\n" };
+    const differing = read({ "tenant.yaml": "include: [left.yaml, right.yaml]\n", ...left, ...right });
+    expect(differing.spots).toEqual(["tenant.yaml:2:10 error declared-twice"]);
+    expect(differing.messages).toEqual([
+      '"evil.example" is declared differently at left.yaml:3 and right.yaml:3, and both are included here; declare it in this file too, to decide',
+    ]);
+    const decided = read({
+      "tenant.yaml": "include: [left.yaml, right.yaml]\ndeny: [evil.example]\n",
+      ...left,
+      ...right,
+    });
+    expect(decided.entries).toEqual([["evil.example = deny", ["tenant.yaml:3", "left.yaml:3"]]]);
+    const agreeing = read({
+      "tenant.yaml": "include: [left.yaml, right.yaml]\n",
+      ...left,
+      "right.yaml": "deny:\n  - { value: EVIL.example, comment: left }\n",
+    });
+    expect(agreeing.entries).toEqual([["evil.example = deny: left", ["left.yaml:3"]]]);
+  });
+
+  it.each([
+    ["itself", { "tenant.yaml": "include: [tenant.yaml]\n" }, "tenant.yaml:2:11"],
+    [
+      "itself over others",
+      {
+        "tenant.yaml": "include: [a.yaml]\n",
+        "a.yaml": "include: [b.yaml]\n",
+        "b.yaml": "\ninclude: [x/../a.yaml]\n",
+      },
+      "b.yaml:3:11",
+    ],
+  ])("of %s is a circle", (_what, files, spot) => {
+    const { spots, settings } = read(files);
+    expect(spots).toEqual([`${spot} error include-circle`]);
+    expect(settings).toBeUndefined();
+  });
+
+  it("that is not there, a folder, or an address, is told where it is included", () => {
+    const { spots } = read({
+      "tenant.yaml": "include:\n  - none.yaml\n  - shared\n  - https://example.com/a.yaml\n  - good.yaml\n",
+      "shared/a.yaml": "",
+      "good.yaml": "deny: [evil.example]\n",
+    });
+    expect(spots).toEqual([
+      "tenant.yaml:3:5 error file-unreadable",
+      "tenant.yaml:4:5 error include-path",
+      "tenant.yaml:5:5 error include-url",
+    ]);
+  });
+
+  it("beyond the repository, no settings file, or none that ends, is refused unread", () => {
+    using folder = settingsFolder({
+      "repository/.git/HEAD": "",
+      "repository/settings/tenant.yaml":
+        "version: 1\ninclude: [/etc/passwd, ../../secret.yaml, link.yaml, ../../../dev/zero, endless.yaml, ../baseline.yaml]\n",
+      "repository/baseline.yaml": "version: 1\ndeny: [evil.example]\n",
+      "secret.yaml": "secret: hunter2\n",
+    });
+    symlinkSync(folder.at("secret.yaml"), folder.at("repository/settings/link.yaml"));
+    symlinkSync("/dev/zero", folder.at("repository/settings/endless.yaml"));
+    const { findings, settings } = inspectSettings(folder.at("repository/settings/tenant.yaml"));
+    expect(settings).toBeUndefined();
+    expect(findings.map(({ code, place }) => `${place?.column} ${code}`)).toEqual([
+      "11 include-path",
+      "24 file-unreadable",
+      "43 file-unreadable",
+      "54 include-path",
+      "73 file-unreadable",
+    ]);
+    expect(JSON.stringify(findings)).not.toContain("hunter2");
+  });
+
+  it("with a mistake is told in its own file, with those of others", () => {
+    const { spots } = read({
+      "tenant.yaml": "include: [a.yaml, b.yaml]\nallow:\n  - gmail.com\n",
+      "a.yaml": "deny: [no]\n",
+      "b.yaml": "dney: []\n",
+    });
+    expect(spots).toEqual(["a.yaml:2:8 error yaml-boolean", "b.yaml:2:1 error unknown-key"]);
+  });
+
+  it("options and rules: the nearest file decides, one by one", () => {
+    const { settings } = read({
+      "tenant.yaml":
+        "include: [baseline.yaml]\npolicy: { maxDays: 7 }\nlists: { entries: { maxRemovals: 7 } }\n",
+      "baseline.yaml":
+        "policy: { maxDays: 30, requireOwner: [allow] }\nlists: { entries: { maxRemovals: 30, mode: exclusive }, vips: { onDelete: keep } }\n",
+    });
+    expect(settings?.policy).toEqual({ maxDays: 7, requireOwner: ["allow"] });
+    expect(settings?.lists).toEqual({
+      entries: { maxRemovals: 7, mode: "exclusive" },
+      vips: { onDelete: "keep" },
+    });
+  });
+});
+
+describe("a removal", () => {
+  it("takes out what included files declare, in any scope, and is known with both lines", () => {
+    const { entries, vips, excluded, spots } = read({
+      "tenant.yaml":
+        "include: [baseline.yaml]\nremove:\n  deny: [NOISY.example]\n  vips: [cfo@acme.example]\n",
+      "baseline.yaml":
+        "vips: [ceo@acme.example, cfo@acme.example]\ndeny:\n  - noisy.example\n  - { value: noisy.example, scope: graymail }\n  - evil.example\n",
+    });
+    expect(entries?.map(([text]) => text)).toEqual(["evil.example = deny"]);
+    expect(vips?.map(([text]) => text)).toEqual(["ceo@acme.example = "]);
+    expect(excluded).toEqual([
+      ["noisy.example", "baseline.yaml:4", "tenant.yaml:4"],
+      ["noisy.example (graymail)", "baseline.yaml:5", "tenant.yaml:4"],
+      ["cfo@acme.example", "baseline.yaml:2", "tenant.yaml:5"],
+    ]);
+    // Less is denied, and one less protected, than elsewhere.
+    expect(spots).toEqual([
+      "tenant.yaml:4:10 note loosened",
+      "tenant.yaml:4:10 note loosened",
+      "tenant.yaml:5:10 note loosened",
+    ]);
+  });
+
+  it("of what nobody declares, of another list, or of the file itself, is a warning; so is one written twice", () => {
+    const { entries, spots } = read({
+      "tenant.yaml":
+        "include: [baseline.yaml]\nremove:\n  deny: [gone.example, here.example]\n  allow: [evil.example]\n  vips: [a@b.example, A@b.example]\ndeny: [here.example]\n",
+      "baseline.yaml": "deny: [evil.example]\n",
+    });
+    expect(entries?.map(([text]) => text)).toEqual(["evil.example = deny", "here.example = deny"]);
+    expect(spots).toEqual([
+      "tenant.yaml:4:10 warning remove-nothing",
+      "tenant.yaml:4:24 warning remove-nothing",
+      "tenant.yaml:5:11 warning remove-nothing",
+      "tenant.yaml:6:10 warning remove-nothing",
+      "tenant.yaml:6:23 warning removed-twice",
+    ]);
+  });
+
+  it("in an included file holds for what that one includes, not for others", () => {
+    const { entries } = read({
+      "tenant.yaml": "include: [quiet.yaml, other.yaml]\n",
+      "quiet.yaml": "include: [baseline.yaml]\nremove: { deny: [noisy.example] }\n",
+      "other.yaml": "deny: [noisy.example]\n",
+      "baseline.yaml": "deny: [noisy.example]\n",
+    });
+    expect(entries).toEqual([["noisy.example = deny", ["other.yaml:2"]]]);
+  });
+});
+
+describe("an end", () => {
+  const files = {
+    "tenant.yaml":
+      "include: [baseline.yaml]\ndeny:\n  - { value: evil.example, comment: own, expires: 2026-11-21 }\n  - { value: bad.example, expires: never }\nvips:\n  - { email: ceo@acme.example, expires: 2026-11-20 }\n",
+    "baseline.yaml": "deny:\n  - { value: evil.example, comment: all }\n",
+  };
+
+  it("is the last day on which something is declared", () => {
+    const { entries, expired } = read(files, "2026-11-21");
+    expect(entries).toEqual([
+      ["bad.example = deny", ["tenant.yaml:5"]],
+      ["evil.example = deny: own", ["tenant.yaml:4", "baseline.yaml:3"]],
+    ]);
+    expect(expired).toEqual([["ceo@acme.example", "tenant.yaml:7"]]);
+  });
+
+  it("that is past ends what an included file declares too: it was said anew, with an end", () => {
+    const { entries, expired } = read(files, "2026-11-22");
+    expect(entries).toEqual([["bad.example = deny", ["tenant.yaml:5"]]]);
+    expect(expired).toEqual([
+      ["evil.example", "tenant.yaml:4"],
+      ["ceo@acme.example", "tenant.yaml:7"],
+    ]);
+  });
+});
+
+it("files that can't be used throw, with every mistake at its place", () => {
+  using folder = new LintedFolder({ "a.yaml": "version: 1\ndeny: [no]\nallow: [gmail.com, 010]\n" });
+  const file = folder.path("a.yaml");
+  expect(() => readSettings(file, { today: TODAY })).toThrow(
+    expect.objectContaining({
+      code: "ERR_SETTINGS_FILE",
+      message: [
+        `${file} can't be used: it has 2 mistakes.`,
+        `  ${file}:2:8 error: no is read as a text by some tools and as false by others; write "no" in quotes for the text, or false (yaml-boolean)`,
+        `  ${file}:3:20 error: value: 010 is read as 10 by YAML, and not as a text; write "010" in quotes (yaml-not-text)`,
+      ].join("\n"),
+    }),
+  );
+});
+
+it("a file that several include is read once, where a cache is given", () => {
+  using folder = new LintedFolder({
+    "a.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+    "b.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+    "baseline.yaml": "version: 1\ndeny: [evil.example, no]\n",
+  });
+  const cache = new Map();
+  const first = inspectSettings(folder.path("a.yaml"), { today: TODAY, cache });
+  folder.write("baseline.yaml", "version: 1\n");
+  const second = inspectSettings(folder.path("b.yaml"), { today: TODAY, cache });
+  expect(folder.spots(first.findings)).toEqual(["baseline.yaml:2:22 error yaml-boolean"]);
+  expect(second.findings).toEqual(first.findings);
+});

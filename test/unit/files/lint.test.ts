@@ -1,0 +1,163 @@
+import { describe, expect, it } from "vitest";
+import { lintSettings } from "../../../provider/files/lint";
+import { LintedFolder } from "../../support/linted-folder";
+
+const TODAY = "2026-11-21";
+
+function lint(content: string, files: Record<string, string> = {}) {
+  using folder = new LintedFolder({ "tenant.yaml": `version: 1\n${content}`, ...files });
+  const { findings, settings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY });
+  return {
+    spots: folder.spots(findings),
+    messages: folder.messages(findings),
+    subjects: findings.map(({ subject }) => subject?.key),
+    settings,
+  };
+}
+
+describe("a scope", () => {
+  it("that looks like a slip is a warning, and one that nobody knows is the service's to judge", () => {
+    const { messages, settings } = lint(
+      "deny:\n  - { value: a.example, scope: greymail }\n  - { value: b.example, scope: quarantine }\n  - { value: c.example, scope: graymail }\n",
+    );
+    expect(messages).toEqual([
+      '"a.example" has the scope "greymail"; did you mean graymail? A service that does not know it refuses the entry when it is written',
+    ]);
+    expect(settings?.entries).toHaveLength(3);
+  });
+});
+
+describe("an entry below another of the same list", () => {
+  it("is a warning, for subdomains and mailboxes, with the nearest that covers it", () => {
+    const { spots, messages, subjects, settings } = lint(
+      "deny:\n  - evil.example\n  - mail.evil.example\n  - x@mail.evil.example\n  - y@evil.example\n  - 192.0.2.7\n  - notevil.example\n",
+    );
+    expect(spots).toEqual([
+      "tenant.yaml:4:5 warning shadowed",
+      "tenant.yaml:5:5 warning shadowed",
+      "tenant.yaml:6:5 warning shadowed",
+    ]);
+    expect(messages).toEqual([
+      '"mail.evil.example" is covered by "evil.example", which is on the deny list at tenant.yaml:3; take one of the two away',
+      '"x@mail.evil.example" is covered by "mail.evil.example", which is on the deny list at tenant.yaml:4; take one of the two away',
+      '"y@evil.example" is covered by "evil.example", which is on the deny list at tenant.yaml:3; take one of the two away',
+    ]);
+    expect(subjects).toEqual(["mail.evil.example", "x@mail.evil.example", "y@evil.example"]);
+    expect(settings?.entries).toHaveLength(6);
+  });
+
+  it("is told of another file's, too", () => {
+    const { spots, messages } = lint("include: [baseline.yaml]\ndeny:\n  - mail.evil.example\n", {
+      "baseline.yaml": "version: 1\n\ndeny:\n  - evil.example\n",
+    });
+    expect(spots).toEqual(["tenant.yaml:4:5 warning shadowed"]);
+    expect(messages[0]).toContain("at baseline.yaml:4;");
+  });
+
+  it("is none where the scope differs, or where the wider one ends first", () => {
+    const deny = (...elements: object[]) => lint(`deny: ${JSON.stringify(elements)}\n`).spots;
+    expect(deny({ value: "evil.example", scope: "graymail" }, { value: "mail.evil.example" })).toEqual([]);
+    const wider = { value: "evil.example", expires: "2027-06-01" };
+    expect(deny(wider, { value: "mail.evil.example" })).toEqual([]);
+    expect(deny(wider, { value: "mail.evil.example", expires: "2027-06-02" })).toEqual([]);
+    expect(deny(wider, { value: "mail.evil.example", expires: "2027-06-01" })).toHaveLength(1);
+    expect(deny({ value: "evil.example", expires: "never" }, { value: "mail.evil.example" })).toHaveLength(1);
+    // A yet wider one, which does not end, covers it all the same.
+    expect(
+      deny({ value: "evil.example" }, { ...wider, value: "a.evil.example" }, { value: "b.a.evil.example" }),
+    ).toHaveLength(2);
+  });
+});
+
+describe("an entry below one of the other list", () => {
+  it("is a note, either way, and what lies below it is judged by it", () => {
+    const { spots, messages } = lint(
+      "allow:\n  - ok.evil.example\ndeny:\n  - evil.example\n  - bad.ok.evil.example\n",
+    );
+    expect(spots).toEqual(["tenant.yaml:3:5 note contradicted", "tenant.yaml:6:5 note contradicted"]);
+    expect(messages).toEqual([
+      '"ok.evil.example" is allowed, and "evil.example" above it is denied at tenant.yaml:5; the service\'s reference does not say which of the two decides, so find out before you count on the exception',
+      '"bad.ok.evil.example" is denied, and "ok.evil.example" above it is allowed at tenant.yaml:3; the service\'s reference does not say which of the two decides, so find out before you count on the exception',
+    ]);
+  });
+});
+
+describe("an end", () => {
+  it.each([
+    ["2026-11-20", "warning expired", "is declared no longer; take it away, or write a later date"],
+    ["2026-11-21", "note expires-soon", "until 2026-11-21, which is today;"],
+    ["2026-11-22", "note expires-soon", "until 2026-11-22, which is tomorrow;"],
+    ["2026-12-21", "note expires-soon", "until 2026-12-21, in 30 days;"],
+  ])("%s is a %s", (expires, what, words) => {
+    const { spots, messages } = lint(`vips:\n  - { email: ceo@acme.example, expires: ${expires} }\n`);
+    expect(spots).toEqual([`tenant.yaml:3:14 ${what}`]);
+    expect(messages[0]).toContain(words);
+  });
+
+  it.each(["2026-12-22", "never"])("%s is no finding", (expires) => {
+    expect(lint(`deny:\n  - { value: evil.example, expires: ${expires} }\n`).spots).toEqual([]);
+  });
+});
+
+describe("a risk", () => {
+  it("that is accepted is a note with the risk and the reason", () => {
+    const { spots, messages, settings } = lint(
+      "allow:\n  - value: gmail.com\n    acceptRisk: The board writes from there\n",
+    );
+    expect(spots).toEqual(["tenant.yaml:3:12 note accepted-risk"]);
+    expect(messages).toEqual([
+      '"gmail.com" is risky (allow-free-mail: it allows a whole free-mail domain), and accepted because: "The board writes from there"',
+    ]);
+    expect(settings?.entries).toHaveLength(1);
+  });
+
+  it("that is the team's own is told as such", () => {
+    const allow = "allow:\n  - value: partner.example\n    acceptRisk: All of them write\n";
+    const { spots, messages } = lint(`policy: { refuseWholeDomains: true }\n${allow}`);
+    expect(spots).toEqual(["tenant.yaml:4:12 note accepted-risk"]);
+    expect(messages[0]).toContain("(policy-whole-domain: it allows a whole domain)");
+    // Without that rule it accepts what the mail says of the sender, which a plan tells.
+    expect(lint(allow).spots).toEqual(["tenant.yaml:3:12 note accepted-mail"]);
+  });
+
+  it("by the own domains, which are asked for in all files", () => {
+    const { spots } = lint(
+      "include: [baseline.yaml]\nallow:\n  - value: acme-login.example\n    acceptRisk: It is ours, too\n  - acne.example\n",
+      { "baseline.yaml": "version: 1\nownDomains: [acme.example]\n" },
+    );
+    expect(spots).toEqual(["tenant.yaml:4:12 note accepted-risk", "tenant.yaml:6:5 error allow-look-alike"]);
+  });
+});
+
+it("every risky entry is told, however many there are", () => {
+  const free = ["gmail.com", "outlook.com", "gmx.de", "proton.me", "qq.com"];
+  const values = Array.from({ length: 250 }, (_one, at) => `10.${at}.0.1`).concat(free);
+  const { spots } = lint(`allow:\n${values.map((value) => `  - ${value}\n`).join("")}`);
+  expect(spots.filter((spot) => spot.endsWith("error allow-private-address"))).toHaveLength(250);
+  expect(spots.filter((spot) => spot.endsWith("error allow-free-mail"))).toHaveLength(free.length);
+});
+
+it("20,000 entries, each below others, with removals and overrides of an included file", {
+  timeout: 120_000,
+}, () => {
+  const count = 10_000;
+  const names = Array.from({ length: count }, (_one, at) => `a.b.c.host${at}.example`);
+  const { settings, spots } = lint(
+    [
+      "include: [baseline.yaml]",
+      "remove:\n  deny:",
+      ...names.map((name) => `    - gone.${name}`),
+      "deny:",
+      ...names.map((name) => `  - { value: ${name}, comment: own }`),
+      ...names.map((name) => `  - ${name.slice("a.b.c.".length)}`),
+    ].join("\n"),
+    {
+      "baseline.yaml": `version: 1\ndeny:\n${names.map((name) => `  - ${name}\n  - gone.${name}\n`).join("")}`,
+    },
+  );
+  expect(settings?.entries).toHaveLength(2 * count);
+  expect(settings?.excluded).toHaveLength(count);
+  expect(spots).toHaveLength(2 * count);
+  expect(spots[0]).toBe("tenant.yaml:5:7 note loosened");
+  expect(spots[count]).toBe(`tenant.yaml:${count + 6}:14 warning shadowed`);
+});

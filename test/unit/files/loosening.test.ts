@@ -1,0 +1,228 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { lintSettings } from "../../../provider/files/lint";
+import { OPTION_PATHS } from "../../../provider/files/settings-schema";
+import { LintedFolder } from "../../support/linted-folder";
+
+const TODAY = "2026-11-21";
+const DECLARED = `vips: [ceo@acme.example]
+allow: [{ value: partner.example, comment: c, ticket: T-1, owner: Dana, approvedBy: Tom, expires: 2026-12-01, acceptRisk: all of it }]
+deny: [{ value: a.soc.example, comment: c }, { value: b.soc.example, comment: c }]
+`;
+
+/** What lint says of `tenant.yaml`, which includes `baseline.yaml`. */
+function lint(tenant: string, baseline: string, more: Record<string, string> = {}) {
+  const files = {
+    "tenant.yaml": `include: [baseline.yaml]\n${tenant}`,
+    "baseline.yaml": `${baseline}\n${DECLARED}`,
+    ...more,
+  };
+  using folder = new LintedFolder(
+    Object.fromEntries(Object.entries(files).map(([file, text]) => [file, `version: 1\n${text}`])),
+  );
+  const { findings, settings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY, ownDomains: [] });
+  const loosened = findings.filter(({ code }) => code.startsWith("loosen"));
+  return {
+    codes: loosened.map(({ code, level }) => `${level} ${code}`),
+    messages: folder.messages(loosened),
+    first: findings[0]?.code,
+    settings,
+    findings: folder.spots(findings),
+  };
+}
+
+/** Of each rule and option: what a baseline asks for, what is looser, and what is tighter or the same. */
+const CASES: Readonly<
+  Record<(typeof OPTION_PATHS)[number], readonly [asked: string, looser: string[], tighter: string[]]>
+> = {
+  "policy.requireComment": ["[deny]", ["[]", "[allow]"], ["[deny]", "[allow, deny]"]],
+  "policy.requireTicket": ["[allow]", ["[]", "[vips]"], ["[allow]"]],
+  "policy.ticketPattern": ['"^T-"', ['".*"', '"^T-|^X"'], ['"^T-"']],
+  "policy.requireOwner": ["[allow]", ["[]"], ["[allow]"]],
+  "policy.requireExpiry": ["[allow]", ["[]"], ["[allow]"]],
+  "policy.maxDays": ["90", ["91"], ["90", "30"]],
+  "policy.requireTwoPeople": ["[allow]", ["[]"], ["[allow]"]],
+  "policy.refuseWholeDomains": ["true", ["false"], ["true"]],
+  "lists.entries.mode": ["exclusive", ["additive"], ["exclusive"]],
+  "lists.entries.ignore": ["[i.example]", ["[]", '["*"]', "[i.example, j.example]"], ["[i.example]"]],
+  "lists.entries.protect": [
+    '["*.soc.example"]',
+    ["[]", "[a.soc.example]"],
+    ['[a.soc.example, "*.soc.example"]'],
+  ],
+  "lists.entries.maxRemovals": ["20", ["21", "1000000"], ["20", "0"]],
+  "lists.entries.maxRemovalFraction": ["0.2", ["0.3", "1"], ["0.2", "0"]],
+  "lists.entries.confirmRemovals": ["3", ["4"], ["3"]],
+  "lists.entries.adopt": ["false", ["true"], ["false"]],
+  "lists.vips.mode": ["exclusive", ["additive"], ["exclusive"]],
+  "lists.vips.ignore": ['["x@acme.example"]', ["[]", '["*@acme.test"]'], ['["x@acme.example"]']],
+  "lists.vips.protect": ['["ceo@acme.example"]', ["[]"], ['["ceo@acme.example"]']],
+  "lists.vips.maxRemovals": ["5", ["6"], ["5", "1"]],
+  "lists.vips.maxRemovalFraction": ["0.1", ["1"], ["0.1"]],
+  "lists.vips.confirmRemovals": ["3", ["4"], ["3"]],
+  "lists.vips.onDelete": ["keep", ["exclude"], ["keep"]],
+};
+
+function said(path: string, value: string): string {
+  const steps = path.split(".");
+  return `${steps.map((step) => `{ ${step}: `).join("")}${value}${" }".repeat(steps.length)}`
+    .slice(2, -2)
+    .trimEnd();
+}
+
+describe.each(OPTION_PATHS)("%s of an included file", (path) => {
+  const [asked, looser, tighter] = CASES[path];
+  const baseline = said(path, asked);
+
+  it("can't be loosened, unless that file lets it", () => {
+    for (const value of looser) {
+      const refused = lint(said(path, value), baseline);
+      expect([value, refused.codes, refused.first]).toEqual([
+        value,
+        ["error loosening-refused"],
+        "loosening-refused",
+      ]);
+      expect(refused.messages[0]).toContain(`let "baseline.yaml" say \`mayLoosen: [${path}]\``);
+      const free = lint(said(path, value), `mayLoosen: [${path}]\n${baseline}`);
+      expect([value, free.codes, free.first]).toEqual([value, ["note loosened"], "loosened"]);
+      expect(free.messages[0]).toContain("baseline.yaml lets it be (`mayLoosen`)");
+    }
+  });
+
+  it("can be tightened, and said again", () => {
+    for (const value of tighter)
+      expect([value, lint(said(path, value), baseline).codes]).toEqual([value, []]);
+  });
+
+  it("can't be loosened by another included file either, nor over one in between", () => {
+    for (const value of looser) {
+      for (const order of ["extra.yaml, baseline.yaml", "baseline.yaml, extra.yaml"]) {
+        const { settings, codes, findings } = lint("", baseline, {
+          "tenant.yaml": `include: [${order}]`,
+          "extra.yaml": said(path, value),
+        });
+        const [head = "", ...rest] = path.split(".").reverse();
+        const holder = rest
+          .reverse()
+          .reduce<unknown>((at, step) => (at as Record<string, unknown>)?.[step], settings);
+        const held = (holder as Record<string, unknown> | undefined)?.[head];
+        // Either the tighter one holds, or the two have to be decided.
+        const isTight = JSON.stringify(held) !== undefined && lintOf(path, held, asked).length === 0;
+        expect([order, value, isTight || findings.join().includes("error") || codes.length > 0]).toEqual([
+          order,
+          value,
+          true,
+        ]);
+      }
+      const over = lint("", baseline, {
+        "tenant.yaml": `include: [between.yaml]\n${said(path, value)}`,
+        "between.yaml": `include: [baseline.yaml]\nmayLoosen: [${path}]`,
+      });
+      expect([value, over.codes]).toEqual([value, ["error loosening-refused"]]);
+    }
+  });
+});
+
+/** The loosenings of a value against what is asked. */
+function lintOf(path: string, value: unknown, asked: string): string[] {
+  return lint(said(path, JSON.stringify(value)), said(path, asked)).codes;
+}
+
+describe("what follows from what an included file asks for", () => {
+  it.each([
+    [
+      "exclusive, undone by what is ignored",
+      "lists: { entries: { mode: exclusive } }",
+      'lists: { entries: { ignore: ["*.example"] } }',
+      "ignore",
+    ],
+    [
+      "a limit, undone by a number",
+      "lists: { entries: { maxRemovals: 5 } }",
+      "lists: { entries: { confirmRemovals: 500 } }",
+      "confirmRemovals",
+    ],
+    [
+      "a share, undone by a number",
+      "lists: { entries: { maxRemovalFraction: 0.1 } }",
+      "lists: { entries: { confirmRemovals: 500 } }",
+      "confirmRemovals",
+    ],
+    [
+      "a limit, undone by emptying",
+      "lists: { entries: { maxRemovals: 5 } }",
+      "lists: { entries: { maxRemovalFraction: 1 } }",
+      "maxRemovalFraction",
+    ],
+  ])("%s", (_what, baseline, tenant, option) => {
+    expect(lint(tenant, baseline).codes).toEqual(["error loosening-refused"]);
+    expect(lint(tenant, `mayLoosen: [lists.entries.${option}]\n${baseline}`).codes).toEqual([
+      "note loosened",
+    ]);
+    // From beside it, too.
+    const beside = lint("", baseline, {
+      "tenant.yaml": "include: [extra.yaml, baseline.yaml]",
+      "extra.yaml": tenant,
+    });
+    expect(beside.codes).toEqual(["error loosening-refused"]);
+  });
+
+  it.each([
+    ["taken out", "remove: { deny: [a.soc.example] }", ["error loosening-refused"], ["note loosened"]],
+    [
+      "ended",
+      "deny: [{ value: a.soc.example, comment: c, expires: 2026-11-20 }]",
+      ["error loosening-refused"],
+      ["note loosened"],
+    ],
+    [
+      "given an end",
+      "deny: [{ value: a.soc.example, comment: c, expires: 2026-12-01 }]",
+      ["error loosening-refused"],
+      ["note loosened"],
+    ],
+    ["said again", "deny: [{ value: a.soc.example, comment: other }]", [], []],
+  ])(
+    "what it protects can't be %s, and what it does not protect is told",
+    (_what, tenant, protectedCodes, codes) => {
+      const baseline = 'lists: { entries: { protect: ["*.soc.example"] } }';
+      expect(lint(tenant, baseline).codes).toEqual(protectedCodes);
+      expect(lint(tenant, `mayLoosen: [lists.entries.protect]\n${baseline}`).codes).toEqual(codes);
+      expect(lint(tenant, "").codes).toEqual(codes);
+    },
+  );
+
+  it("an allow that goes on for longer, a risk that is accepted and a VIP that goes are told", () => {
+    const longer = lint("allow: [{ value: partner.example, comment: c, acceptRisk: all of it }]", "");
+    expect(longer.messages).toEqual([
+      'the allow of "partner.example" is declared without end here, and until 2026-12-01 at baseline.yaml:4',
+    ]);
+    expect(
+      lint("allow: [{ value: partner.example, comment: c, expires: 2026-11-30, acceptRisk: x }]", "").codes,
+    ).toEqual([]);
+    expect(lint("remove: { allow: [partner.example] }", "").codes).toEqual([]);
+    expect(lint("remove: { vips: [ceo@acme.example] }", "").codes).toEqual(["note loosened"]);
+    expect(
+      lint("remove: { vips: [ceo@acme.example] }", 'lists: { vips: { protect: ["*@acme.example"] } }').codes,
+    ).toEqual(["error loosening-refused"]);
+    const accepted = lint("deny: [{ value: a.soc.example, comment: c, acceptRisk: why }]", "");
+    expect(accepted.messages).toEqual([
+      'the deny of "a.soc.example" has an `acceptRisk` here, and none at baseline.yaml:5',
+    ]);
+  });
+});
+
+it("of files beside each other the tighter holds, in whatever order they are included", () => {
+  const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 50 }), { minLength: 2, maxLength: 4 });
+  fc.assert(
+    fc.property(numbers, (days) => {
+      const more = Object.fromEntries(days.map((one, at) => [`f${at}.yaml`, `policy: { maxDays: ${one} }`]));
+      const { settings, codes } = lint("", "", {
+        "tenant.yaml": `include: [${Object.keys(more).join(", ")}]`,
+        ...more,
+      });
+      expect([settings?.policy, codes]).toEqual([{ maxDays: Math.min(...days) }, []]);
+    }),
+    { numRuns: 20 },
+  );
+});

@@ -1,0 +1,154 @@
+import { describe, expect, it } from "vitest";
+import { lintSettings } from "../../../provider/files/lint";
+import { LintedFolder } from "../../support/linted-folder";
+
+const TODAY = "2026-11-21";
+
+/** What the policy finds in a file: the rule and the message, at a line and column. */
+function broken(policy: string, rest: string): [spot: string, message: string][] {
+  using folder = new LintedFolder({ "tenant.yaml": `version: 1\npolicy: ${policy}\n${rest}` });
+  const { findings, settings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY });
+  const found = findings.filter(({ code }) => code.startsWith("policy-"));
+  expect(settings === undefined).toBe(found.length > 0);
+  const spots = folder.spots(found);
+  return folder.messages(found).map((message, at) => [spots[at] ?? "", message]);
+}
+
+function entry(fields: Record<string, string>): string {
+  return `allow:\n  - ${JSON.stringify({ value: "jane@partner.example", ...fields })}\n`;
+}
+
+describe("a rule that is broken", () => {
+  it.each([
+    [
+      "{ requireComment: [deny] }",
+      "deny:\n  - evil.example\n",
+      "tenant.yaml:4:5 error policy-comment",
+      '"evil.example" does not say why it is here; write `comment: …` (as a mapping, below `- value: evil.example`). The team\'s policy asks for it',
+    ],
+    [
+      "{ requireComment: [vips] }",
+      "vips:\n  - email: ceo@acme.example\n    owner: Dana\n",
+      "tenant.yaml:4:12 error policy-comment",
+      '"ceo@acme.example" does not say why it is here; write `comment: …`. The team\'s policy asks for it',
+    ],
+    [
+      "{ requireTicket: [allow] }",
+      entry({}),
+      "tenant.yaml:4:14 error policy-ticket",
+      '"jane@partner.example" names no ticket; write `ticket: …`. The team\'s policy asks for it',
+    ],
+    [
+      '{ requireTicket: [allow], ticketPattern: "^INC-[0-9]+$" }',
+      entry({}),
+      "tenant.yaml:4:14 error policy-ticket",
+      '"jane@partner.example" names no ticket; write `ticket: …` that looks like "^INC-[0-9]+$". The team\'s policy asks for it',
+    ],
+    [
+      '{ ticketPattern: "^INC-[0-9]+$" }',
+      entry({ ticket: "INC-7b" }),
+      "tenant.yaml:4:14 error policy-ticket",
+      '"jane@partner.example" has the ticket "INC-7b"; write one that looks like "^INC-[0-9]+$". The team\'s policy asks for it',
+    ],
+    [
+      "{ requireOwner: [allow] }",
+      entry({ approvedBy: "Dana" }),
+      "tenant.yaml:4:14 error policy-owner",
+      '"jane@partner.example" names nobody who answers for it; write `owner: …`. The team\'s policy asks for it',
+    ],
+    [
+      "{ requireExpiry: [allow], maxDays: 30 }",
+      entry({}),
+      "tenant.yaml:4:14 error policy-expiry",
+      '"jane@partner.example" does not say when it ends; write `expires:` with a date, as 2027-03-31, or never. The team\'s policy asks for it',
+    ],
+    [
+      "{ maxDays: 30 }",
+      entry({}),
+      "tenant.yaml:4:14 error policy-max-days",
+      '"jane@partner.example" is allowed without end, and 30 days are the most; write `expires:` with a date up to 2026-12-21. The team\'s policy asks for it',
+    ],
+    [
+      "{ maxDays: 1 }",
+      entry({ expires: "never" }),
+      "tenant.yaml:4:14 error policy-max-days",
+      '"jane@partner.example" is allowed without end, and 1 day is the most; write `expires:` with a date up to 2026-11-22. The team\'s policy asks for it',
+    ],
+    [
+      "{ maxDays: 365 }",
+      entry({ expires: "2027-11-22" }),
+      "tenant.yaml:4:14 error policy-max-days",
+      '"jane@partner.example" is allowed until 2027-11-22, and 365 days are the most; write a date up to 2027-11-21. The team\'s policy asks for it',
+    ],
+    [
+      "{ requireTwoPeople: [allow] }",
+      entry({ owner: "Dana" }),
+      "tenant.yaml:4:14 error policy-two-people",
+      '"jane@partner.example" needs two people, one who answers for it and another who agreed; write `approvedBy: …`. The team\'s policy asks for it',
+    ],
+    [
+      "{ requireTwoPeople: [allow] }",
+      entry({ owner: "Dana Reyes", approvedBy: "reyes,  dana" }),
+      "tenant.yaml:4:14 error policy-two-people",
+      '"jane@partner.example" is approved by "reyes,  dana", who also answers for it; let somebody else look at it, and write who in `approvedBy:`. The team\'s policy asks for it',
+    ],
+    [
+      "{ refuseWholeDomains: true }",
+      entry({ value: "partner.example" }),
+      "tenant.yaml:4:14 error policy-whole-domain",
+      '"partner.example" allows a whole domain; allow the mailboxes that write to you, as "name@partner.example", or say why all of it is meant in `acceptRisk: …`. The team\'s policy asks for it',
+    ],
+  ])("%s with %j", (policy, rest, spot, message) => {
+    expect(broken(policy, rest)).toEqual([[spot, message]]);
+  });
+});
+
+describe("a rule that is kept", () => {
+  it.each([
+    ["{ requireComment: [allow], requireOwner: [deny, vips] }", entry({ comment: "Contract 7" })],
+    ['{ requireTicket: [allow], ticketPattern: "^INC-[0-9]+$" }', entry({ ticket: "INC-7" })],
+    ["{ requireExpiry: [allow] }", entry({ expires: "never" })],
+    ["{ requireExpiry: [allow], maxDays: 365 }", entry({ expires: "2027-11-21" })],
+    // Beyond the last day that there is.
+    ["{ maxDays: 9007199254740991 }", entry({ expires: "9999-12-31" })],
+    // Only an allow has a longest time.
+    ["{ maxDays: 1 }", "deny: [evil.example]\nvips: [ceo@acme.example]\n"],
+    ["{ requireTwoPeople: [allow] }", entry({ owner: "Dana", approvedBy: "Tomas" })],
+    ["{ refuseWholeDomains: true }", entry({ value: "192.0.2.7" })],
+    ["{ refuseWholeDomains: true }", entry({ value: "partner.example", acceptRisk: "All of them write" })],
+    ["{ refuseWholeDomains: true }", "deny: [evil.example]\n"],
+    ["{ refuseWholeDomains: false }", entry({ value: "partner.example" })],
+    // What is declared no more is not judged.
+    ["{ requireOwner: [allow] }", entry({ expires: "2026-11-20" })],
+  ])("%s with %j", (policy, rest) => {
+    expect(broken(policy, rest)).toEqual([]);
+  });
+});
+
+it("every rule that an entry breaks is told at once, beside what else is wrong", () => {
+  using folder = new LintedFolder({
+    "tenant.yaml":
+      "version: 1\npolicy: { requireOwner: [allow], requireTicket: [allow] }\nallow:\n  - gmail.com\n",
+  });
+  const { findings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY });
+  expect(folder.spots(findings).sort()).toEqual([
+    "tenant.yaml:4:5 error allow-free-mail",
+    "tenant.yaml:4:5 error policy-owner",
+    "tenant.yaml:4:5 error policy-ticket",
+  ]);
+});
+
+it("the rules of an included file hold for all, at the line that declares; a nearer file's rule decides where it may", () => {
+  using folder = new LintedFolder({
+    "baseline.yaml":
+      "version: 1\nmayLoosen: [policy.requireComment]\npolicy: { requireOwner: [deny], requireComment: [deny] }\ndeny:\n  - evil.example\n",
+    "tenant.yaml":
+      "version: 1\ninclude: [baseline.yaml]\npolicy: { requireComment: [] }\ndeny:\n  - bad.example\n",
+  });
+  const { findings } = lintSettings(folder.path("tenant.yaml"), { today: TODAY });
+  expect(folder.spots(findings)).toEqual([
+    "tenant.yaml:3:27 note loosened",
+    "baseline.yaml:5:5 error policy-owner",
+    "tenant.yaml:5:5 error policy-owner",
+  ]);
+});

@@ -1,0 +1,160 @@
+import { globSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import Ajv2020 from "ajv/dist/2020";
+import { describe, expect, it } from "vitest";
+import { inspectSettings } from "../../../provider/files/read-settings";
+import { settingsJsonSchema } from "../../../provider/files/settings-schema";
+import { readYaml } from "../../../provider/files/yaml-source";
+import { publishedSchemas } from "../../../provider/rollout/schemas";
+import { LintedFolder } from "../../support/linted-folder";
+
+const ROOT = join(__dirname, "../../../..");
+const TODAY = "2026-11-21";
+
+const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(settingsJsonSchema());
+
+function isBySchema(text: string): boolean {
+  return validate(readYaml(text, "a.yaml").value);
+}
+
+function codesOf(text: string): string[] {
+  using folder = new LintedFolder({ "a.yaml": text });
+  const { findings } = inspectSettings(folder.path("a.yaml"), { today: TODAY });
+  return findings.filter(({ level }) => level === "error").map(({ code }) => code);
+}
+
+describe("the settings files of the examples", () => {
+  const files = globSync("examples/*/settings{/**,}/*.{yaml,yml}", { cwd: ROOT }).filter(
+    (file) => !file.includes("node_modules"),
+  );
+
+  it("are there", () => expect(files.length).toBeGreaterThan(1));
+
+  it.each(files)("%s is right by the schema, and when it is read", (file) => {
+    expect(
+      validate(readYaml(readFileSync(join(ROOT, file), "utf8"), file).value),
+      JSON.stringify(validate.errors),
+    ).toBe(true);
+    expect(inspectSettings(join(ROOT, file), { today: TODAY }).findings).toEqual([]);
+  });
+});
+
+const WHOLE = `version: 1
+include: []
+ownDomains: [acme.example]
+policy:
+  requireComment: [allow, deny, vips]
+  requireTicket: []
+  ticketPattern: "^(INC|CHG)-[0-9]+$"
+  requireOwner: [allow]
+  requireExpiry: [allow]
+  maxDays: 3650
+  requireTwoPeople: [allow]
+  refuseWholeDomains: false
+lists:
+  entries: { mode: exclusive, protect: ["*.partner.example"], ignore: ["*.legacy.example"], maxRemovals: 20, adopt: true }
+  vips: { onDelete: keep, mode: additive, maxRemovalFraction: 0.5, confirmRemovals: 3 }
+remove: { allow: [], deny: [], vips: [] }
+vips:
+  - ceo@acme.example
+  - { email: cfo@acme.example, comment: Signs payments, owner: Dana Reyes, ticket: INC-1, expires: never }
+allow:
+  - value: mail.partner.example
+    type: domain
+    comment: Contract 2026-114
+    ticket: CHG-12
+    owner: Dana Reyes
+    approvedBy: Tomas Lindqvist
+    expires: 2027-03-31
+    scope: graymail
+    acceptRisk: It is what they have
+  - 192.0.2.7
+deny:
+  - evil.example
+`;
+
+it("a file with all that there is is right by both", () => {
+  expect(isBySchema(WHOLE), JSON.stringify(validate.errors)).toBe(true);
+  expect(codesOf(WHOLE)).toEqual([]);
+});
+
+/** Each a mistake; `schema: false` where only reading the file can tell. */
+const MISTAKES: readonly [what: string, content: string, schema?: false][] = [
+  ["no version", "deny: []"],
+  ["another version", "version: 2"],
+  ["a version as text", 'version: "1"'],
+  ["an unknown key", "version: 1\nblock: []"],
+  ["an unknown key of an entry", "version: 1\ndeny:\n  - { value: evil.example, verdictScope: global }"],
+  ["an unknown key of a VIP", "version: 1\nvips:\n  - { email: ceo@acme.example, scope: global }"],
+  ["an unknown key of the policy", "version: 1\npolicy: { maxdays: 3 }"],
+  ["an unknown option", "version: 1\nlists: { entries: { onDelete: keep } }"],
+  ["an unknown list", "version: 1\nlists: { allow: {} }"],
+  ["an entry without a value", "version: 1\ndeny:\n  - { comment: x }"],
+  ["a VIP without a mailbox", "version: 1\nvips:\n  - { comment: x }"],
+  ["a list that is none", "version: 1\ndeny: evil.example"],
+  ["an empty key", "version: 1\ndeny:"],
+  ["a number for a value", "version: 1\ndeny: [1.10]"],
+  ["a number for a ticket", "version: 1\ndeny:\n  - { value: evil.example, ticket: 42 }"],
+  ["a list for an element", "version: 1\ndeny: [[evil.example]]"],
+  ["another type", "version: 1\ndeny:\n  - { value: evil.example, type: host }"],
+  ["another mode", "version: 1\nlists: { entries: { mode: replace } }"],
+  ["another onDelete", "version: 1\nlists: { vips: { onDelete: remove } }"],
+  ["a share above 1", "version: 1\nlists: { vips: { maxRemovalFraction: 30 } }"],
+  ["a negative number", "version: 1\nlists: { entries: { maxRemovals: -1 } }"],
+  ["half an entry", "version: 1\nlists: { entries: { maxRemovals: 1.5 } }"],
+  ["another subject", "version: 1\npolicy: { requireOwner: [denies] }"],
+  ["no days", "version: 1\npolicy: { maxDays: 0 }"],
+  ["a flag as text", 'version: 1\npolicy: { refuseWholeDomains: "true" }'],
+  ["a date in another form", "version: 1\ndeny:\n  - { value: evil.example, expires: 31.3.2027 }"],
+  ["an empty path", 'version: 1\ninclude: [""]'],
+  ["a path that is none", "version: 1\ninclude: baseline.yaml"],
+  ["a day that there is not", "version: 1\ndeny:\n  - { value: evil.example, expires: 2027-02-30 }", false],
+  ["a value that is none", "version: 1\ndeny: [https://evil.example/]", false],
+  ["a mailbox that is none", "version: 1\nvips: [ceo]", false],
+  ["a type that is not the value's", "version: 1\ndeny:\n  - { value: evil.example, type: ip }", false],
+  ["a scope in capitals", "version: 1\ndeny:\n  - { value: evil.example, scope: Global }", false],
+  [
+    "a comment that does something",
+    'version: 1\ndeny:\n  - { value: evil.example, comment: "::error::x" }',
+    false,
+  ],
+  ["an invisible comment", 'version: 1\ndeny:\n  - { value: evil.example, comment: "\\u200b" }', false],
+  ["an owner of two lines", 'version: 1\ndeny:\n  - { value: evil.example, owner: "a\\nb" }', false],
+  ["a pattern that is none", 'version: 1\nlists: { entries: { protect: ["a*b*c d"] } }', false],
+  ["an expression that is none", 'version: 1\npolicy: { ticketPattern: "(" }', false],
+  ["an own domain that is none", "version: 1\nownDomains: [acme]", false],
+  ["an own domain that is everybody's", "version: 1\nownDomains: [co.uk]", false],
+  ["a removal that is no value", "version: 1\nremove: { deny: ['*'] }", false],
+  ["the same twice", "version: 1\ndeny: [evil.example, Evil.example]", false],
+  ["both lists", "version: 1\ndeny: [evil.example]\nallow: [evil.example]", false],
+  ["what is risky", "version: 1\nallow: [gmail.com]", false],
+  ["a file that is not there", "version: 1\ninclude: [none.yaml]", false],
+  ["an address", "version: 1\ninclude: [https://example.com/baseline.yaml]", false],
+];
+
+describe("a mistake", () => {
+  it.each(MISTAKES)("%s is refused", (_what, content, schema) => {
+    expect(codesOf(content), "when it is read").not.toEqual([]);
+    expect(isBySchema(content), "by the schema").toBe(schema === false);
+  });
+});
+
+describe("the schema", () => {
+  it("is the one that is published, with a word on every key for editors to show", () => {
+    expect(publishedSchemas()["settings.schema.json"]).toEqual(settingsJsonSchema());
+    const undescribed: string[] = [];
+    const look = (schema: unknown, path: string): void => {
+      if (typeof schema !== "object" || schema === null) return;
+      for (const [key, value] of Object.entries(schema)) {
+        if (key === "properties") {
+          for (const [name, property] of Object.entries(value as Record<string, { description?: string }>)) {
+            if ((property.description ?? "") === "") undescribed.push(`${path}.${name}`);
+            look(property, `${path}.${name}`);
+          }
+        } else look(value, path);
+      }
+    };
+    look(settingsJsonSchema(), "");
+    expect(undescribed).toEqual([]);
+  });
+});

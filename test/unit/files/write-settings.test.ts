@@ -1,0 +1,92 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { writeFolder, writeSettings } from "../../../provider/files/write-settings";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "write-settings-"));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+describe("writeSettings", () => {
+  it("writes a file in the place of another, and keeps its mode", () => {
+    const path = join(folder, "acme.yaml");
+    writeFileSync(path, "old");
+    chmodSync(path, 0o640);
+    writeSettings(path, "new ü");
+    expect(readFileSync(path, "utf8")).toBe("new ü");
+    expect(statSync(path).mode & 0o777).toBe(0o640);
+    expect(readdirSync(folder)).toEqual(["acme.yaml"]);
+  });
+
+  it("writes what a link points to", () => {
+    const [path, link] = [join(folder, "acme.yaml"), join(folder, "link.yaml")];
+    writeFileSync(path, "old");
+    symlinkSync("acme.yaml", link);
+    writeSettings(link, "new");
+    expect(readFileSync(path, "utf8")).toBe("new");
+    expect(readdirSync(folder)).toEqual(["acme.yaml", "link.yaml"]);
+  });
+
+  it("leaves nothing behind where it can't write", () => {
+    const path = join(folder, "acme.yaml");
+    mkdirSync(path);
+    expect(() => writeSettings(path, "new")).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
+    expect(readdirSync(folder)).toEqual(["acme.yaml"]);
+    expect(() => writeSettings(join(folder, "none", "acme.yaml"), "new")).toThrow(
+      /none\/acme.yaml" can't be written/,
+    );
+  });
+});
+
+describe("writeFolder", () => {
+  it("makes the folder, and writes over what is there", () => {
+    const path = join(folder, "a", "b");
+    writeFolder(path, new Map([["one.yaml", "1"]]));
+    writeFolder(
+      path,
+      new Map([
+        ["one.yaml", "11"],
+        ["two.yaml", "2"],
+      ]),
+    );
+    expect(readdirSync(path)).toEqual(["one.yaml", "two.yaml"]);
+    expect(readFileSync(join(path, "one.yaml"), "utf8")).toBe("11");
+  });
+
+  it("leaves all as it was where one file can't be written", () => {
+    writeFileSync(join(folder, "one.yaml"), "old");
+    mkdirSync(join(folder, "two.yaml"));
+    const files = new Map([
+      ["new.yaml", "0"],
+      ["one.yaml", "1"],
+      ["two.yaml", "2"],
+    ]);
+    expect(() => writeFolder(folder, files)).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
+    expect(readdirSync(folder)).toEqual(["one.yaml", "two.yaml"]);
+    expect(readFileSync(join(folder, "one.yaml"), "utf8")).toBe("old");
+  });
+
+  it("takes away a folder that it made for nothing", () => {
+    const files = new Map([
+      ["one.yaml", "1"],
+      ["none/two.yaml", "2"],
+    ]);
+    expect(() => writeFolder(join(folder, "a", "b"), files)).toThrow(/can't be written/);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});

@@ -1,0 +1,305 @@
+import { describe, expect, it } from "vitest";
+import { inspectSettings } from "../../../provider/files/read-settings";
+import { LintedFolder } from "../../support/linted-folder";
+
+/** What is told of a file: `line:column code: message`. */
+function told(content: string | Uint8Array): string[] {
+  using folder = new LintedFolder({ "a.yaml": content });
+  const { findings, settings } = inspectSettings(folder.path("a.yaml"), { today: "2026-11-21" });
+  expect(settings === undefined).toBe(findings.some(({ level }) => level === "error"));
+  return findings.map(({ place, code, message }) => {
+    const text = message.replaceAll(`${folder.folder}/`, "");
+    return `${place?.line}:${place?.column} ${code}: ${text}`;
+  });
+}
+
+/** The same below `version: 1`, so that lines count from 2. */
+const below = (content: string): string[] => told(`version: 1\n${content}`);
+
+describe("what is read as no text", () => {
+  it.each([
+    [
+      "deny:\n  - 010\n",
+      '3:5 yaml-not-text: value: 010 is read as 10 by YAML, and not as a text; write "010" in quotes',
+    ],
+    [
+      "deny:\n  - 1.10\n",
+      '3:5 yaml-not-text: value: 1.10 is read as 1.1 by YAML, and not as a text; write "1.10" in quotes',
+    ],
+    [
+      "deny:\n  - 0x1F\n",
+      '3:5 yaml-not-text: value: 0x1F is read as 31 by YAML, and not as a text; write "0x1F" in quotes',
+    ],
+    [
+      "deny:\n  - 1e3\n",
+      '3:5 yaml-not-text: value: 1e3 is read as 1000 by YAML, and not as a text; write "1e3" in quotes',
+    ],
+    [
+      "deny:\n  - true\n",
+      '3:5 yaml-not-text: value: true is read as true by YAML, and not as a text; write "true" in quotes',
+    ],
+    [
+      "deny:\n  - value: evil.example\n    ticket: 0042\n",
+      '4:13 yaml-not-text: ticket: 0042 is read as 42 by YAML, and not as a text; write "0042" in quotes',
+    ],
+    [
+      "deny:\n  - { value: evil.example, comment: 2026 }\n",
+      '3:37 yaml-not-text: comment: 2026 is read as 2026 by YAML, and not as a text; write "2026" in quotes',
+    ],
+    [
+      "deny:\n  - { value: evil.example, expires: 2027 }\n",
+      '3:37 yaml-not-text: expires: 2027 is read as 2027 by YAML, and not as a text; write "2027" in quotes',
+    ],
+    [
+      "include:\n  - 7\n",
+      '3:5 yaml-not-text: 7 is read as 7 by YAML, and not as a text; write "7" in quotes',
+    ],
+  ])("%j", (content, message) => {
+    expect(below(content)).toEqual([message]);
+  });
+});
+
+describe("what some tools read as true or false", () => {
+  it.each(["no", "NO", "yes", "on", "Off", "y", "N"])("%s", (word) => {
+    const meant = /^[yo]n?(es)?$/i.test(word) && !/^off$/i.test(word) ? "true" : "false";
+    expect(below(`deny:\n  - value: evil.example\n    owner: ${word}\n`)).toEqual([
+      `4:12 yaml-boolean: ${word} is read as a text by some tools and as ${meant} by others; write "${word}" in quotes for the text, or ${meant}`,
+    ]);
+    expect(below(`deny:\n  - value: evil.example\n    owner: "${word}"\n`)).toEqual([]);
+  });
+
+  it("as a key, and where true or false is asked for", () => {
+    expect(below("policy:\n  refuseWholeDomains: yes\n")).toEqual([
+      '3:23 yaml-boolean: yes is read as a text by some tools and as true by others; write "yes" in quotes for the text, or true',
+    ]);
+    expect(below("on: []\n")).toEqual([
+      '2:1 yaml-boolean: on is read as a text by some tools and as true by others; write "on" in quotes for the text, or true',
+    ]);
+  });
+});
+
+describe("what is valid YAML for some, and none for us", () => {
+  it.each([
+    [
+      "deny: [a.example]\nallow: []\ndeny: [b.example]\n",
+      '4:1 yaml-duplicate-key: "deny" is written twice here, first in line 2, and only one could count; keep one',
+    ],
+    [
+      "deny:\n  - value: a.example\n    comment: one\n    comment: two\n",
+      '5:5 yaml-duplicate-key: "comment" is written twice here, first in line 4, and only one could count; keep one',
+    ],
+    [
+      'deny:\n  - { value: a.example, "value": b.example }\n',
+      '3:25 yaml-duplicate-key: "value" is written twice here, first in line 3, and only one could count; keep one',
+    ],
+    [
+      "deny:\n  - { value: a.example, 010: b }\n",
+      '3:25 yaml-not-text: 010 is read as 10 by YAML, and not as a text; write "010" in quotes',
+    ],
+    [
+      "deny:\n  - &one evil.example\n",
+      "3:10 yaml-anchor: &one is an anchor; take it away and write out what refers to it",
+    ],
+    [
+      "deny:\n  - !!str evil.example\n",
+      '3:11 yaml-tag: has the tag "tag:yaml.org,2002:str"; take it away, and write a text in quotes',
+    ],
+    ["deny:\n  - !evil evil.example\n", "3:5 yaml-syntax: is no valid YAML: Unresolved tag: !evil"],
+    [
+      "deny:\n  - evil.example\n---\nversion: 1\n",
+      "4:1 yaml-documents: holds more than one document (`---`); write one file for each",
+    ],
+    ["? [a, b]\n: c\n", "2:3 yaml-syntax: is no simple key; write a word and a colon"],
+    [
+      "deny:\n\t- evil.example\n",
+      "3:1 yaml-tab: is indented with a tab, which YAML doesn't allow; indent with spaces",
+    ],
+    [
+      "deny:\n  - value: a.example\n\t  comment: b\n",
+      "4:1 yaml-tab: is indented with a tab, which YAML doesn't allow; indent with spaces",
+    ],
+    [
+      "deny: [a.example\n",
+      "3:1 yaml-syntax: is no valid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]",
+    ],
+    [
+      "deny:\n  - value: a.example\n    scope:graymail\n",
+      '4:5 yaml-syntax: has no space after the colon; write "scope: graymail"',
+    ],
+    [
+      "deny:\n  - value: a.example\n    scope:graymail\n    comment: b\n",
+      '4:5 yaml-syntax: has no space after the colon; write "scope: graymail"',
+    ],
+    [
+      "ownDomains:[a.example]\n",
+      '2:1 yaml-syntax: has no space after the colon; write "ownDomains: [a.example]"',
+    ],
+    [
+      "deny:\n  - value:a.example\n",
+      '3:5 invalid-value: has no space after the colon; write "value: a.example"',
+    ],
+    [
+      "deny:\n  - value: a.example\n    https://a.example\n    comment: b\n",
+      "4:5 yaml-syntax: is no valid YAML: Implicit keys need to be on a single line",
+    ],
+    ['deny: ["a.example]\n', '3:1 yaml-syntax: is no valid YAML: Missing closing "quote'],
+  ])("%j", (content, message) => {
+    const [first, ...rest] = below(content);
+    expect(first).toBe(message);
+    expect(rest).toEqual([]);
+  });
+
+  it.each([
+    ["vaule: a.example", '3:5 unknown-key: "vaule" is no key here; did you mean value?'],
+    ["{ value: a.example, coment: b }", '3:25 unknown-key: "coment" is no key here; did you mean comment?'],
+    [
+      "{ value: a.example, expiry: never }",
+      '3:25 unknown-key: "expiry" is no key here; did you mean expires?',
+    ],
+    [
+      "{ value: a.example, colour: red }",
+      '3:25 unknown-key: "colour" is no key here; there are value, comment, ticket, owner, approvedBy, expires, scope, type, acceptRisk',
+    ],
+  ])("a key with a slip, which is not missing too: %s", (element, message) => {
+    expect(below(`deny:\n  - ${element}\n`)).toEqual([message]);
+  });
+
+  it("a slip beside a value that is wrong, both", () => {
+    expect(below("deny:\n  - { value: com, vaule: a.example }\n")).toHaveLength(2);
+  });
+
+  it("an alias and a merge key, each at its place", () => {
+    expect(below("deny:\n  - &one { value: a.example }\n  - *one\n  - { <<: *one, comment: b }\n")).toEqual(
+      expect.arrayContaining([
+        "3:10 yaml-anchor: &one is an anchor; take it away and write out what refers to it",
+        "4:5 yaml-anchor: *one stands for what is written elsewhere; write it out, so that a review sees it in this line",
+        "5:7 yaml-anchor: << merges what is written elsewhere; write it out, so that a review sees it here",
+        "5:11 yaml-anchor: *one stands for what is written elsewhere; write it out, so that a review sees it in this line",
+      ]),
+    );
+  });
+
+  it("a billion laughs are an error and not a billion", () => {
+    const levels = Array.from({ length: 30 }, (_one, at) => {
+      const items = Array.from({ length: 10 }, () => (at === 0 ? "lol" : `*l${at - 1}`)).join(", ");
+      return `x${at}: &l${at} [${items}]\n`;
+    });
+    const findings = below(levels.join(""));
+    expect(findings).toContain(
+      "2:9 yaml-anchor: &l0 is an anchor; take it away and write out what refers to it",
+    );
+    expect(findings.length).toBeLessThan(1_000);
+  });
+
+  it.each([40, 5_000, 200_000])("a nesting of %d", (depth) => {
+    const findings = below(`deny: ${"[".repeat(depth)}${"]".repeat(depth)}\n`);
+    expect(findings.join("\n")).toMatch(/^2:\d+ yaml-syntax: is nested more than 32 deep$/m);
+  });
+});
+
+describe("bytes", () => {
+  it("a byte of 0, at its place", () => {
+    expect(below("deny:\n  - evil\0.example\n")).toEqual([
+      "3:9 yaml-syntax: holds a byte of 0, as a file of another encoding does; save it as UTF-8",
+    ]);
+  });
+
+  it("another encoding, at the first byte that is wrong", () => {
+    const latin1 = Buffer.from(
+      "version: 1\ndeny:\n  - value: evil.example\n    comment: Für uns\n",
+      "latin1",
+    );
+    expect(told(latin1)).toEqual([
+      "4:15 file-encoding: holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8",
+    ]);
+    const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from("version: 1\n", "utf16le")]);
+    expect(told(utf16)).toEqual([
+      "1:1 file-encoding: holds bytes that are no UTF-8, as a file of another encoding does; save it as UTF-8",
+    ]);
+    const last = Buffer.concat([Buffer.from("version: 1\n# "), Buffer.from([0xc3])]);
+    expect(told(last)[0]).toMatch(/^2:3 file-encoding: /);
+  });
+
+  it("a byte order mark and Windows' line ends are no matter", () => {
+    expect(told("\uFEFFversion: 1\r\ndeny:\r\n  - evil.example\r\n")).toEqual([]);
+    expect(told("\uFEFFversion: 1\r\ndeny:\r\n  - 010\r\n")[0]).toMatch(/^3:5 yaml-not-text/);
+    expect(told("\uFEFFversio: 1\n")[0]).toMatch(/^1:1 /);
+  });
+
+  it("a carriage return alone, and what is not seen", () => {
+    expect(told("version: 1\rdeny: []\r")).toEqual([
+      "1:11 yaml-syntax: ends a line with a carriage return alone; save the file with the line ends of Unix or Windows",
+    ]);
+    expect(below("deny: # \u202eexample.evil\u202c\n  - evil.example\n")).toEqual([
+      "2:9 yaml-hidden: holds an invisible character, \\u{202e}, which can make a line look like another; take it out",
+    ]);
+    expect(below('deny:\n  - "evil.example\u001b[31m"\n')[0]).toMatch(/^3:18 yaml-hidden: .*\\u\{1b\}/);
+  });
+
+  it("columns are counted as editors do, in UTF-16", () => {
+    expect(below("deny:\n  - { comment: 😀é, value: 7 }\n")).toEqual([
+      '3:28 yaml-not-text: value: 7 is read as 7 by YAML, and not as a text; write "7" in quotes',
+    ]);
+  });
+});
+
+describe("what is empty", () => {
+  it.each([
+    ["", "1:1 invalid-value: is empty; write a mapping of keys and values, or take the line away"],
+    ["# nothing\n", "1:1 invalid-value: is empty; write a mapping of keys and values, or take the line away"],
+    ["- evil.example\n", '1:1 invalid-value: must be a mapping of keys and values, not ["evil.example"]'],
+    ["evil.example\n", '1:1 invalid-value: must be a mapping of keys and values, not "evil.example"'],
+    ["deny: []\n", "1:1 invalid-value: version is missing; write `version: 1` as the first line"],
+    [
+      "version: 1\ndeny:\n",
+      "2:6 invalid-value: deny is empty; write a list, [] for none, or take the line away",
+    ],
+    [
+      "version: 1\ndeny:\nallow: []\n",
+      "2:6 invalid-value: deny is empty; write a list, [] for none, or take the line away",
+    ],
+    [
+      "version: 1\ndeny: evil.example\n",
+      '2:7 invalid-value: deny must be a list, [] for none, not "evil.example"',
+    ],
+    [
+      "version: 1\ndeny:\n  -\n",
+      "3:4 invalid-value: value is empty; write a domain, an IP address or a mailbox, or take the line away",
+    ],
+    [
+      "version: 1\npolicy:\n",
+      "2:8 invalid-value: policy is empty; write a mapping of keys and values, or take the line away",
+    ],
+    [
+      "version: 1\ndeny:\n  - [evil.example]\n",
+      '3:5 invalid-value: must be a domain, an IP address or a mailbox, or a mapping of keys and values, not ["evil.example"]',
+    ],
+    [
+      "version: 1\nvips:\n  - []\n",
+      "3:5 invalid-value: must be a mailbox address, or a mapping of keys and values, not []",
+    ],
+    [
+      "version: 1\ndeny:\n  - value: evil.example\n    comment:\n",
+      "4:13 invalid-value: comment is empty; write a text, or take the line away",
+    ],
+  ])("%j", (content, message) => {
+    expect(told(content)).toEqual([message]);
+  });
+});
+
+describe("many mistakes", () => {
+  it("are told all at once, each once", () => {
+    expect(
+      below("deny:\n  - 010\n  - no\n  - { value: evil.example, coment: x }\nblock: []\n").map((one) =>
+        one.slice(0, one.indexOf(":", one.indexOf(":") + 1)),
+      ),
+    ).toEqual(["3:5 yaml-not-text", "4:5 yaml-boolean", "5:28 unknown-key", "6:1 unknown-key"]);
+  });
+
+  it("of 20,000 lines are told in a moment", { timeout: 60_000 }, () => {
+    expect(below(`deny:\n${"  - no\n".repeat(20_000)}`)).toHaveLength(20_000);
+    expect(below(Array.from({ length: 20_000 }, (_one, at) => `key${at}: 1\n`).join(""))).toHaveLength(
+      20_000,
+    );
+  });
+});

@@ -1,0 +1,142 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { backtest, type ProposedEntry } from "../../../provider/plan/backtest";
+import { evidenceOf } from "../../../provider/plan/evidence";
+import { keyOfEntry } from "../../../provider/settings/keyed-list";
+import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
+
+/** Few labels, so that mail and entries meet. */
+const domain = fc
+  .array(fc.constantFrom("a", "b", "mail", "evil"), { minLength: 1, maxLength: 3 })
+  .map((labels) => [...labels, "example"].join("."));
+const mailbox = fc.tuple(fc.constantFrom("ann", "bob"), domain).map(([local, at]) => `${local}@${at}`);
+const vip = "ceo@own.example";
+const verdict = fc.constantFrom("malicious", "spam", "graymail", "safe", "allowed", "simulation", "denied");
+const action = fc.constantFrom(
+  "moved_to_trash",
+  "moved_to_graymail",
+  "quarantined",
+  "released_from_quarantine",
+  "restored",
+  "none",
+  "deleted_some_day",
+);
+
+const threat: fc.Arbitrary<ThreatFields> = fc
+  .record({
+    sender: fc.option(mailbox, { nil: undefined }),
+    // Most often the sender's own; at times what the service made of it.
+    otherDomain: fc.option(domain, { nil: undefined, freq: 3 }),
+    recipient_email: fc.constantFrom(vip, "jo@own.example", "kim@own.example"),
+    verdict,
+    action_taken: action,
+  })
+  .map(({ sender, otherDomain, ...rest }) => ({
+    ...rest,
+    sender_email: sender,
+    sender_domain: otherDomain ?? sender?.split("@")[1],
+  }));
+
+const entries = fc
+  .uniqueArray(
+    fc.record({
+      list: fc.constantFrom("allow" as const, "deny" as const),
+      value: fc.oneof(domain, mailbox),
+      verdictScope: fc.constantFrom("global", "global", "graymail"),
+      isNew: fc.boolean(),
+    }),
+    { selector: ({ list, value, verdictScope }) => `${list} ${value} ${verdictScope}`, maxLength: 12 },
+  )
+  .map((all) =>
+    all.map(({ list, value, verdictScope, isNew }) => {
+      const entryType = value.includes("@") ? ("email_address" as const) : ("domain" as const);
+      const key = `${list} ${keyOfEntry({ value, entryType, verdictScope })}`;
+      return { key, list, value, entryType, verdictScope, isNew };
+    }),
+  );
+
+/** Whether an entry is about a threat, said in the plainest way. */
+function isAbout(
+  entry: ProposedEntry,
+  { sender_email, sender_domain, verdict: said }: ThreatFields,
+): boolean {
+  if (entry.verdictScope !== "global" && said !== "graymail") return false;
+  if (entry.value.includes("@")) return sender_email === entry.value;
+  return [sender_email?.split("@")[1], sender_domain].some((from) => `.${from}`.endsWith(`.${entry.value}`));
+}
+
+function decider(all: readonly (ProposedEntry & { isNew: boolean })[], one: ThreatFields) {
+  const place = (entry: ProposedEntry & { isNew: boolean }): string =>
+    [
+      entry.value.includes("@") ? "0" : `${1000 - entry.value.split(".").length}`.padStart(5, "1"),
+      entry.list === "deny" ? "0" : "1",
+      entry.isNew ? "1" : "0",
+      entry.key,
+    ].join(" ");
+  return all
+    .filter((entry) => isAbout(entry, one))
+    .reduce<(typeof all)[number] | undefined>(
+      (best, entry) => (best === undefined || place(entry) < place(best) ? entry : best),
+      undefined,
+    );
+}
+
+const isStopped = ({ action_taken = "" }: ThreatFields): boolean => /^(moved|quarantined)/.test(action_taken);
+const isThere = ({ action_taken = "" }: ThreatFields): boolean =>
+  ["none", "restored", "released_from_quarantine"].includes(action_taken);
+const isHarmless = ({ verdict: said = "" }: ThreatFields): boolean =>
+  ["safe", "allowed", "simulation"].includes(said);
+
+it("says of each new entry what it would let through or stop, as one that looks at every pair does", () => {
+  fc.assert(
+    fc.property(entries, fc.array(threat, { maxLength: 15 }), (all, threats) => {
+      const base = evidenceBaseOf({ threats, vips: [vip] });
+      const changed = all.filter(({ isNew }) => isNew);
+      const result = backtest(base, { entries: all, changed: changed.map(({ key }) => key) });
+
+      const allows = changed.filter(({ list }) => list === "allow");
+      expect(result.allows.map(({ key }) => key).sort()).toEqual(allows.map(({ key }) => key).sort());
+      for (const { key, letThrough, recipientCount, vipCount, verdicts, examples } of result.allows) {
+        const decided = threats.filter((one) => isStopped(one) && decider(all, one)?.key === key);
+        const through = decided.filter((one) => !isHarmless(one));
+        const people = new Set(through.map(({ recipient_email }) => recipient_email));
+        expect({ letThrough, recipientCount, vipCount }).toEqual({
+          letThrough: through.length,
+          recipientCount: people.size,
+          vipCount: Number(people.has(vip)),
+        });
+        expect(verdicts.reduce((sum, { count }) => sum + count, 0)).toBe(decided.length);
+        expect(examples).toHaveLength(Math.min(3, through.length));
+      }
+
+      const denies = changed.filter(({ list }) => list === "deny");
+      expect(result.denies.map(({ key }) => key).sort()).toEqual(denies.map(({ key }) => key).sort());
+      for (const { key, matched, stopped } of result.denies) {
+        const entry = denies.find((one) => one.key === key) as ProposedEntry;
+        expect({ matched, stopped }).toEqual({
+          matched: threats.filter((one) => isAbout(entry, one)).length,
+          stopped: threats.filter((one) => isThere(one) && decider(all, one)?.key === key).length,
+        });
+      }
+
+      const allDenies = all.filter(({ list }) => list === "deny");
+      expect(result.denyCount).toBe(allDenies.length);
+      const unmatched = allDenies.filter((entry) => !threats.some((one) => isAbout(entry, one)));
+      expect(result.unmatchedDenies).toEqual(unmatched.map(({ key }) => key).sort());
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it("finds the threats of a domain or a mailbox, as one that looks at every threat does", () => {
+  fc.assert(
+    fc.property(fc.oneof(domain, mailbox), fc.array(threat, { maxLength: 15 }), (value, threats) => {
+      const base = evidenceBaseOf({ threats, vips: [vip] });
+      const of = { key: "", list: "deny", value, verdictScope: "global", entryType: "domain" } as const;
+      const found = evidenceOf(base, { kind: "entry", value });
+      expect(found?.threats).toBe(threats.filter((one) => isAbout(of, one)).length);
+      expect(found?.verdicts.reduce((sum, { count }) => sum + count, 0)).toBe(found?.threats);
+    }),
+    { numRuns: 500 },
+  );
+});

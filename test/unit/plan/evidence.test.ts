@@ -1,0 +1,139 @@
+import { describe, expect, it } from "vitest";
+import { evidenceOf } from "../../../provider/plan/evidence";
+import { evidenceBaseOf } from "../../support/evidence-base";
+
+describe("evidence", () => {
+  const base = evidenceBaseOf({
+    threats: [
+      {
+        sender_email: "Ann@Mail.Evil.example",
+        recipient_email: "CEO@own.example",
+        verdict: "malicious",
+        action_taken: "quarantined",
+        detection_time: "2026-11-20T10:00:05Z",
+        time: "2026-11-20T10:00:00Z",
+      },
+      {
+        sender_email: "bob@evil.example.",
+        recipient_email: "jo@own.example",
+        verdict: "spam",
+        action_taken: "none",
+        detection_time: "2026-11-19T10:00:00Z",
+      },
+      { sender_domain: "evil.example", recipient_email: "jo@own.example", detection_time: "yesterday" },
+      { sender_email: "x@notevil.example", verdict: "malicious" },
+      { sender_email: "not a mailbox" },
+    ],
+    reports: [
+      { sender: '"ceo@own.example" <bob@evil.example>', reporter: "jo@own.example", verdict: "malicious" },
+      { sender: "evil.example", report_date: "2026-11-18", verdict: "unknown" },
+    ],
+    vips: ["ceo@own.example"],
+  });
+
+  it("of a domain is what came from it and from below it", () => {
+    expect(evidenceOf(base, { kind: "entry", value: "evil.example", entryType: "domain" })).toEqual({
+      applies: true,
+      threats: 3,
+      verdicts: [
+        { name: "malicious", count: 1 },
+        { name: "spam", count: 1 },
+        { name: "unknown", count: 1 },
+      ],
+      actions: [
+        { name: "none", count: 1 },
+        { name: "quarantined", count: 1 },
+        { name: "unknown", count: 1 },
+      ],
+      last: "2026-11-20T10:00:05Z",
+      recipients: [
+        { email: "ceo@own.example", isVip: true, count: 1 },
+        { email: "jo@own.example", isVip: false, count: 2 },
+      ],
+      recipientCount: 2,
+      vipCount: 1,
+      reports: 2,
+      reportVerdicts: [
+        { name: "malicious", count: 1 },
+        { name: "unknown", count: 1 },
+      ],
+      lastReport: "2026-11-18",
+      senders: [
+        { name: "ann@mail.evil.example", count: 1 },
+        { name: "bob@evil.example", count: 1 },
+        { name: "evil.example", count: 1 },
+      ],
+      senderCount: 3,
+    });
+    expect(evidenceOf(base, { kind: "entry", value: "mail.evil.example" })?.threats).toBe(1);
+    expect(evidenceOf(base, { kind: "entry", value: "l.example" })?.threats).toBe(0);
+  });
+
+  it("of a mailbox is what came from it, not from what its name tells", () => {
+    const of = (value: string) => evidenceOf(base, { kind: "entry", value, entryType: "email_address" });
+    expect(of("bob@evil.example")).toMatchObject({ threats: 1, reports: 1 });
+    expect(of("ceo@own.example")).toMatchObject({ threats: 0, reports: 0 });
+  });
+
+  it("of a VIP is what was sent to them and what they reported", () => {
+    expect(evidenceOf(base, { kind: "vip", value: "ceo@own.example" })).toMatchObject({
+      threats: 1,
+      reports: 0,
+    });
+    expect(evidenceOf(base, { kind: "vip", value: "jo@own.example" })).toMatchObject({
+      threats: 2,
+      reports: 1,
+    });
+  });
+
+  it("of an address says that it can't tell", () => {
+    const of = evidenceOf(base, { kind: "entry", value: "192.0.2.1", entryType: "ip" });
+    expect(of).toMatchObject({ applies: false, threats: 0 });
+  });
+
+  it("names the senders only where they are few", () => {
+    const threats = Array.from({ length: 6 }, (_, at) => ({ sender_email: `s${at}@many.example` }));
+    const of = evidenceOf(evidenceBaseOf({ threats }), { kind: "entry", value: "many.example" });
+    expect(of).toMatchObject({ senders: [], senderCount: 6 });
+  });
+
+  it("is none where nothing could be read", () => {
+    const nothing = { ...evidenceBaseOf({}), threats: undefined, reports: undefined };
+    expect(evidenceOf(nothing, { kind: "entry", value: "evil.example" })).toBeUndefined();
+  });
+
+  it("keeps little of what a stranger wrote, however long it is", () => {
+    const long = "x".repeat(100_000);
+    const { threats = [] } = evidenceBaseOf({
+      threats: [
+        {
+          id: long,
+          subject: `${"y".repeat(199)}\u{1f600}${long}`,
+          sender_email: `${long}@${long}.example`,
+          sender_domain: long,
+          recipient_email: long,
+          verdict: long,
+          action_taken: long,
+          time: long,
+          sender_registry_date: long,
+        },
+      ],
+    });
+    expect(JSON.stringify(threats).length).toBeLessThan(3_000);
+    expect(threats[0]?.subject).toBe(`${"y".repeat(199)}\ufffd`);
+  });
+
+  it("answers for 5,000 subjects over 10,000 threats, be their senders' domains as deep as can be", () => {
+    const deep = Array.from({ length: 100 }, (_, at) => `l${at % 10}`).join(".");
+    const threats = Array.from({ length: 10_000 }, (_, at) => ({
+      sender_email: `s@${at % 5_000}.${deep.slice(0, 200)}.evil${at % 5_000}.example`,
+      recipient_email: "jo@own.example",
+    }));
+    const many = evidenceBaseOf({ threats });
+    const found = Array.from(
+      { length: 5_000 },
+      (_, at) => evidenceOf(many, { kind: "entry", value: `evil${at}.example` })?.threats,
+    );
+    expect(new Set(found)).toEqual(new Set([2]));
+  });
+});

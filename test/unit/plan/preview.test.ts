@@ -1,0 +1,185 @@
+import { describe, expect, it } from "vitest";
+import { readPreview } from "../../../provider/plan/preview";
+
+/*
+ * The JSON of `pulumi preview --json --show-sames`, as the engine was seen to write it. That a real one is read is held by
+ * test/engine/tenant-settings.slow.test.ts.
+ */
+
+const TYPE = "pulumi-nodejs:dynamic/email-security:";
+const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
+const DEFAULT = "urn:pulumi:dev::p::pulumi:providers:pulumi-nodejs::default::82e844a1";
+const urn = (kind: string, name: string): string => `urn:pulumi:dev::p::${TYPE}${kind}::${name}`;
+
+interface StepOptions {
+  readonly kind?: string;
+  readonly name?: string;
+  readonly op?: string;
+  readonly inputs?: object;
+  readonly old?: object;
+  readonly provider?: string;
+}
+
+function step({
+  kind = "AllowDenyList",
+  name = "list",
+  op = "update",
+  inputs,
+  old,
+  provider = DEFAULT,
+}: StepOptions) {
+  const type = `${TYPE}${kind}`;
+  return {
+    op,
+    urn: urn(kind, name),
+    ...(inputs === undefined
+      ? {}
+      : {
+          newState: {
+            type,
+            provider,
+            inputs: { __provider: "code", ...inputs },
+            sourcePosition: "project:///index.ts#7,3",
+          },
+        }),
+    ...(old === undefined
+      ? {}
+      : { oldState: { type, provider, inputs: old, outputs: { ...old, tenant: "host" } } }),
+  };
+}
+
+const read = (steps: readonly object[], diagnostics: readonly object[] = [], provider?: string) =>
+  readPreview(JSON.stringify({ steps, diagnostics, changeSummary: {}, duration: 1 }), [], provider);
+
+describe("a preview", () => {
+  it("is read alike where the native plugin's resources are in it", () => {
+    const inputs = { entries: { "a.example": "deny: INC-1" } };
+    const steps = [step({ inputs, old: { entries: {} } })];
+    const native = JSON.parse(
+      JSON.stringify(steps)
+        .replaceAll(TYPE, "email-security:index:")
+        .replaceAll("pulumi-nodejs::default", "email-security::default_0_1_0"),
+    ) as object[];
+    expect(read(native)).toEqual(read(steps));
+    expect(read(native).desired.lists).toHaveLength(1);
+  });
+
+  it("tells what lists and single resources declare, and what the state holds of them", () => {
+    const { desired, guards } = read([
+      step({
+        inputs: { entries: { "a.example": "deny: INC-1" }, mode: "exclusive" },
+        old: { entries: { "b.example": "deny" } },
+      }),
+      step({
+        kind: "VipList",
+        name: "board",
+        op: "same",
+        inputs: { members: { "x@a.example": "" } },
+        old: { members: { "x@a.example": "" } },
+      }),
+      step({
+        kind: "AllowDenyEntry",
+        name: "one",
+        op: "create",
+        inputs: { list: "allow", value: "Bücher.example", comment: "c" },
+      }),
+      step({
+        kind: "VipEmployee",
+        name: "ceo",
+        op: "delete",
+        old: { email: "ceo@a.example", onDelete: "keep" },
+      }),
+    ]);
+    expect(guards).toEqual([]);
+    expect(
+      desired.lists.map(({ kind, isWhole, declared, known, options }) => ({
+        kind,
+        isWhole,
+        declared,
+        known,
+        options,
+      })),
+    ).toEqual([
+      {
+        kind: "entry",
+        isWhole: true,
+        declared: { "a.example": "deny: INC-1" },
+        known: { "b.example": "deny" },
+        options: { mode: "exclusive" },
+      },
+      {
+        kind: "vip",
+        isWhole: true,
+        declared: { "x@a.example": "" },
+        known: { "x@a.example": "" },
+        options: {},
+      },
+      {
+        kind: "entry",
+        isWhole: false,
+        declared: { "xn--bcher-kva.example": "allow: c" },
+        known: {},
+        options: {},
+      },
+      {
+        kind: "vip",
+        isWhole: false,
+        declared: {},
+        known: { "ceo@a.example": "" },
+        options: { onDelete: "keep" },
+      },
+    ]);
+    expect(desired.lists[0]?.place).toEqual({ file: "index.ts", line: 7, column: 3 });
+  });
+
+  it("takes the last step of a resource: a refresh's comes before what follows from it", () => {
+    const { desired } = read([
+      step({ op: "refresh", inputs: { entries: { "old.example": "deny" } } }),
+      step({ inputs: { entries: { "new.example": "deny" } }, old: { entries: {} } }),
+    ]);
+    expect(desired.lists.map(({ declared }) => declared)).toEqual([{ "new.example": "deny" }]);
+  });
+
+  it("is of one tenant: that of the environment, or of the Provider that is named", () => {
+    const other = "urn:pulumi:dev::p::pulumi:providers:pulumi-nodejs::globex::1234";
+    const steps = [
+      step({ name: "mine", inputs: { entries: { "a.example": "deny" } } }),
+      step({ name: "theirs", inputs: { entries: { "b.example": "deny" } }, provider: other }),
+    ];
+    expect(read(steps).desired.lists.map(({ resource }) => resource)).toEqual(["mine"]);
+    expect(read(steps, [], "globex").desired.lists.map(({ resource }) => resource)).toEqual(["theirs"]);
+    expect(() => read(steps, [], "initech")).toThrow(
+      'No resource of the preview belongs to the Provider "initech"',
+    );
+  });
+
+  it("says why the engine refuses a resource, without what colours it", () => {
+    const message = "error: \u001b[31mentries would lose 9 of 10 entries\u001b[0m\n";
+    const { guards } = read([], [{ urn: urn("AllowDenyList", "list"), severity: "error", message }]);
+    expect(guards).toEqual([{ code: "preview", message: "entries would lose 9 of 10 entries" }]);
+  });
+
+  it.each([
+    ["is a stream of events", '{"sequence":0}\n{"sequence":1}', "PULUMI_ENABLE_STREAMING_JSON_PREVIEW"],
+    ["is no JSON", "error: no stack", "is no JSON"],
+    ["is another document", "[]", "has another form than is known"],
+  ])("is an error when it %s", (_what, text, message) => {
+    expect(() => readPreview(text, [])).toThrow(message);
+  });
+
+  it("is an error when the program failed", () => {
+    const diagnostics = [{ severity: "error", message: "error: Running program failed: TSError" }];
+    expect(() => read([], diagnostics)).toThrow("The preview failed: Running program failed: TSError");
+  });
+
+  it.each([
+    ["all of a list is secret", "AllowDenyList", { entries: "[secret]" }],
+    ["a comment of a list is secret", "VipList", { members: { "a@a.example": "[secret]" } }],
+    ["a list is not known yet", "AllowDenyList", { entries: UNKNOWN }],
+    ["a value is not known yet", "AllowDenyEntry", { list: "deny", value: UNKNOWN }],
+    ["a comment is secret", "AllowDenyEntry", { list: "deny", value: "a.example", comment: "[secret]" }],
+    ["a mailbox is not known yet", "VipEmployee", { email: UNKNOWN }],
+  ])("can't be reviewed where %s", (_what, kind, inputs) => {
+    expect(() => read([step({ kind, inputs })])).toThrow("the preview does not tell it");
+  });
+});

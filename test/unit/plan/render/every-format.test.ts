@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import type { Change, Plan } from "../../../../provider/plan/plan";
+import { planHtml } from "../../../../provider/plan/render/html";
+import { planJson } from "../../../../provider/plan/render/json";
+import { planMarkdown } from "../../../../provider/plan/render/markdown";
+import { planText } from "../../../../provider/plan/render/text";
+import { emptyPlan, realisticPlan } from "../../../support/plans";
+
+/* What every format tells. */
+
+const FORMATS = { text: planText, markdown: planMarkdown, html: planHtml, json: planJson } as const;
+
+const [first] = realisticPlan.changes as [Change];
+
+function inEveryFormat(plan: Plan): [name: string, text: string][] {
+  return Object.entries(FORMATS).map(([name, render]) => [
+    name,
+    render(plan)
+      .replace(/<style>.*?<\/style>/s, "")
+      .replace(/<[^>]*>/g, "")
+      .replace(/\s+/g, " "),
+  ]);
+}
+
+describe.each(Object.keys(FORMATS))("a plan as %s", (name) => {
+  const rendered = (plan: Plan): string => inEveryFormat(plan).find(([one]) => one === name)?.[1] ?? "";
+
+  it("tells a domain in punycode in its own script too", () => {
+    const change: Change = { ...first, value: "xn--mnchen-3ya.example", unicode: "münchen.example" };
+    const text = rendered({ ...emptyPlan, changes: [change] });
+    expect(text).toContain("xn--mnchen-3ya.example");
+    expect(text).toContain("münchen.example");
+  });
+
+  it("tells an accepted risk as one, with its reason", () => {
+    const change: Change = { ...first, alarm: "accepted", accepted: "Their incident is over" };
+    const text = rendered({ ...emptyPlan, changes: [change] });
+    expect(text).toMatch(name === "json" ? /"alarm": "accepted"/ : /risk accepted/i);
+    expect(text).toContain("Their incident is over");
+  });
+
+  it("tells what is loosened, before what changes", () => {
+    const finding = {
+      code: "loosened",
+      level: "note",
+      message: "`policy.maxDays` is 90 here, which is looser than 30",
+      place: { file: "settings/acme.yaml", line: 4, column: 3 },
+    } as const;
+    const text = rendered({ ...emptyPlan, changes: [first], findings: [finding] });
+    expect(text).toMatch(/policy\.maxDays.? is 90 here/);
+    if (name !== "json") expect(text.indexOf("is 90 here")).toBeLessThan(text.indexOf(first.value));
+  });
+
+  it("tells what an addition may take the place of", () => {
+    const mayReplace = [
+      { key: "partner.example (graymail)", before: { list: "allow", by: "Dana Reyes" } },
+    ] as const;
+    const text = rendered({ ...emptyPlan, changes: [{ ...first, alarm: "none", findings: [], mayReplace }] });
+    expect(text).toContain("partner.example (graymail)");
+    expect(text).toContain("Dana Reyes");
+  });
+
+  it("says nothing of denies that matched no threat where no threat was read", () => {
+    const backtest = { threats: 0, allows: [], denies: [], unmatchedDenies: ["evil.example"], denyCount: 19 };
+    const text = rendered({ ...emptyPlan, backtest });
+    expect(text).not.toContain("matched no threat");
+  });
+});
