@@ -1,0 +1,41 @@
+import { quote } from "./text";
+
+const DAYS: Readonly<Record<string, number>> = { d: 1, w: 7 };
+const DAY_MS = 24 * 60 * 60 * 1_000;
+/** Nobody means more: a slip would otherwise stand for a lifetime. */
+const MOST_DAYS = 3_660;
+
+/** The last day of a term, `2026-12-23` or `never`; or what is wrong with it, in words that end a sentence. */
+export type Term =
+  | { readonly ok: true; readonly value: string }
+  | { readonly ok: false; readonly reason: string };
+
+/**
+ * Reads for how long something is to stand, as a person says it: `30d`, `6w`, a day as `2026-12-31`, or `never`. Settings files
+ * know days alone, so that what they say does not hang on when they are read.
+ *
+ * @param today the day (UTC) that a number of days is counted from: `2026-11-23`.
+ */
+export function parseTerm(text: string, today: string): Term {
+  if (text === "never") return { ok: true, value: text };
+  const [, count, unit = ""] = /^([1-9]\d{0,4})([dw])$/i.exec(text) ?? [];
+  if (count !== undefined) {
+    const days = Number(count) * (DAYS[unit.toLowerCase()] ?? 1);
+    if (days > MOST_DAYS)
+      return { ok: false, reason: `${quote(text)} is more than ten years; write \`never\`` };
+    return { ok: true, value: dayOf(Date.parse(`${today}T00:00:00Z`) + days * DAY_MS) };
+  }
+  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(time) || dayOf(time) !== text) {
+    return {
+      ok: false,
+      reason: `${quote(text)} is no term; write days as 30d, weeks as 6w, or a day as 2026-12-31`,
+    };
+  }
+  if (text < today) return { ok: false, reason: `${text} is past` };
+  return { ok: true, value: text };
+}
+
+function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
