@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Place } from "../files/finding";
 import { isDefaultProvider } from "../resources/configuration";
-import { type ResourceKind, resourceKind } from "../resources/resource-type";
+import { nameInUrn, type ResourceKind, resourceKind, typeInUrn } from "../resources/resource-type";
 import { completeAllowDenyEntry } from "../settings/arguments";
 import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
 import { type KeyedList, keyOfEntry, keyOfVip, textOfEntry, textOfVip } from "../settings/keyed-list";
@@ -10,7 +10,7 @@ import { withoutUndefined } from "../settings/without-undefined";
 import type { Desired, DesiredList } from "./desired";
 import type { Guard } from "./plan";
 import { jsonOf, PulumiError, withoutColour } from "./pulumi";
-import { isKeyed, nameIn } from "./stack-state";
+import { isKeyed } from "./stack-state";
 
 const properties = z.record(z.string(), z.unknown());
 
@@ -69,7 +69,7 @@ export function readPreview(
     const told = harmless(withoutColour(message))
       .replace(/^error: /, "")
       .trim();
-    if (urn === undefined || resourceKind(typeIn(urn)) === undefined)
+    if (urn === undefined || resourceKind(typeInUrn(urn)) === undefined)
       throw new PulumiError(`The preview failed: ${told}`);
     guards.push({ code: "preview", message: told });
   }
@@ -78,7 +78,7 @@ export function readPreview(
   const lists = [...last.values()].flatMap(({ urn, oldState, newState }) => {
     const kind = resourceKind((newState ?? oldState)?.type ?? "");
     const isMeant = providerOf(newState ?? oldState) === (provider ?? "default");
-    return kind === undefined || !isMeant ? [] : [desiredList(kind, nameIn(urn), newState, oldState)];
+    return kind === undefined || !isMeant ? [] : [desiredList(kind, nameInUrn(urn), newState, oldState)];
   });
   const withDeclared = lists.filter(({ declared }) => Object.keys(declared).length > 0);
   if (guards.length === 0 && withDeclared.length === 0 && lists.length === 0 && steps.length > 0) {
@@ -178,12 +178,10 @@ function placeOf(position: string | undefined): Place | undefined {
     : { file: decodeURI(file), line: Number(line), column: Number(column) };
 }
 
-function typeIn(urn: string): string {
-  return urn.split("::").at(-2)?.split("$").at(-1) ?? "";
-}
-
 /** The name of the provider instance that a resource belongs to. */
 function providerOf(one: State | undefined): string {
-  const name = one?.provider?.split("::").at(-2) ?? "default";
+  // A reference is its URN and its id.
+  const [, reference] = /^(.*)::[^:]*$/s.exec(one?.provider ?? "") ?? [];
+  const name = reference === undefined ? "default" : nameInUrn(reference);
   return isDefaultProvider(name) ? "default" : name;
 }

@@ -1,14 +1,13 @@
 import { allowDenyList } from "../resources/lifecycle/allow-deny-list";
 import type { Lifecycle } from "../resources/lifecycle/lifecycle";
 import { vipList } from "../resources/lifecycle/vip-list";
-import { FRONTS, type FrontName, typeOf } from "../resources/resource-type";
+import { FRONTS, type FrontName, nameInUrn, typeOf, typesInUrn } from "../resources/resource-type";
 import type { RawArguments } from "../settings/arguments";
 import { textOfEntry } from "../settings/keyed-list";
 import { ignoring } from "../settings/list-arguments";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { type Desired, type DesiredList, kindOf } from "./desired";
 import type { Plan } from "./plan";
-import { nameIn } from "./stack-state";
 
 /** A resource of a stack's state, as far as it is looked at. */
 interface StackResource {
@@ -71,8 +70,8 @@ export function foreignResources(state: unknown, resource: string): readonly str
   const isOurs = ({ type, urn }: StackResource): boolean =>
     FRAME.test(type) ||
     ((type === TENANT_SETTINGS_TYPE ||
-      (urn.includes(`${TENANT_SETTINGS_TYPE}$`) && listFront(type) !== undefined)) &&
-      nameIn(urn) === resource);
+      (typesInUrn(urn).at(-2) === TENANT_SETTINGS_TYPE && listFront(type) !== undefined)) &&
+      nameInUrn(urn) === resource);
   return resources.filter((one) => !isOurs(one)).map(({ urn }) => urn);
 }
 
@@ -90,7 +89,7 @@ function listFront(type: string): FrontName | undefined {
 export function onlySettings(state: unknown): string | undefined {
   const resources = (state as StackState).deployment?.resources ?? [];
   const [first, ...rest] = resources.filter(({ type }) => type === TENANT_SETTINGS_TYPE);
-  return first === undefined || rest.length > 0 ? undefined : nameIn(first.urn);
+  return first === undefined || rest.length > 0 ? undefined : nameInUrn(first.urn);
 }
 
 /** An exclusive list would show at a refresh what else the tenant holds, and remove it. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { withoutKeys } from "../machine/child-environment";
-import { resourceKind } from "../resources/resource-type";
+import { nameInUrn, resourceKind, typesInUrn } from "../resources/resource-type";
 import type { KeyedList } from "../settings/keyed-list";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
 import { quote } from "../settings/text";
@@ -73,7 +73,7 @@ export function knownLists(state: unknown, stack: string, resource: string | und
   const resources = (parsed.data.deployment?.resources ?? []).filter((one) => one.delete !== true);
   const components = resources
     .filter(({ type }) => type === TENANT_SETTINGS_TYPE)
-    .map(({ urn }) => nameIn(urn));
+    .map(({ urn }) => nameInUrn(urn));
   const name = resource ?? components[0];
   if (resource === undefined && components.length > 1) {
     throw new PulumiError(
@@ -83,7 +83,9 @@ export function knownLists(state: unknown, stack: string, resource: string | und
   const listOf = (kind: "AllowDenyList" | "VipList", property: string): KnownList => {
     const found = resources.find(
       ({ urn, type }) =>
-        resourceKind(type) === kind && urn.includes(`${TENANT_SETTINGS_TYPE}$`) && nameIn(urn) === name,
+        resourceKind(type) === kind &&
+        typesInUrn(urn).at(-2) === TENANT_SETTINGS_TYPE &&
+        nameInUrn(urn) === name,
     );
     const { [property]: content = {}, people: fingerprint, ...options } = found?.outputs ?? {};
     const confirmed = found?.inputs?.["confirmRemovals"];
@@ -96,11 +98,6 @@ export function knownLists(state: unknown, stack: string, resource: string | und
     };
   };
   return { entries: listOf("AllowDenyList", "entries"), vips: listOf("VipList", "members") };
-}
-
-/** The name of a resource, which its URN ends in. */
-export function nameIn(urn: string): string {
-  return urn.slice(urn.lastIndexOf("::") + 2);
 }
 
 /** Whether a property is a keyed list, and not a secret or a value that is not known yet. */

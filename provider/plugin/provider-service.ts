@@ -11,7 +11,7 @@ import { type Front, frontOf, type Properties } from "../resources/front";
 import { definitions } from "../resources/functions/definitions";
 import { refuseUnheardIgnores } from "../resources/ignored-changes";
 import { NAMESPACE } from "../resources/known-names";
-import { nameInUrn, nativeType, RESOURCE_KINDS, resourceKind } from "../resources/resource-type";
+import { nameInUrn, nativeType, RESOURCE_KINDS, resourceKind, typeInUrn } from "../resources/resource-type";
 import { ProviderSession } from "../resources/session";
 import type { ArgumentFailure } from "../settings/arguments";
 import { TENANT_SETTINGS_TYPE } from "../settings/tenant-settings-type";
@@ -137,7 +137,7 @@ export class ProviderService {
   }
 
   diff(request: Request<"DiffRequest">): unknown {
-    const kind = resourceKind(typeOf(request.getUrn()));
+    const kind = resourceKind(typeInUrn(request.getUrn()));
     if (kind !== undefined) refuseUnheardIgnores(kind, request.getIgnorechangesList());
     const changes = this.#frontOf(request).diff(
       request.getId(),
@@ -306,7 +306,7 @@ export class ProviderService {
   }
 
   #frontOf(request: { getUrn(): string }): Front {
-    return this.#frontOfType(typeOf(request.getUrn()));
+    return this.#frontOfType(typeInUrn(request.getUrn()));
   }
 
   #frontOfType(type: string): Front {
@@ -350,12 +350,7 @@ function checked(
 
 /** The core keeps an entry's id only where it is not the resource's own; programs read it in any case. */
 function withEntryId(id: string, request: { getUrn(): string }, outputs: Properties): Properties {
-  return typeOf(request.getUrn()) === nativeType("AllowDenyEntry") ? { entryId: id, ...outputs } : outputs;
-}
-
-/** The resource's own type out of a URN, which holds those of its parents before it. */
-function typeOf(urn: string): string {
-  return urn.split("::")[2]?.split("$").at(-1) ?? "";
+  return typeInUrn(request.getUrn()) === nativeType("AllowDenyEntry") ? { entryId: id, ...outputs } : outputs;
 }
 
 /** One that doesn't say which Provider it configures would have the environment's key used for none, or for any. */

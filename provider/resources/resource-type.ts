@@ -30,6 +30,16 @@ export function resourceKind(type: string): ResourceKind | undefined {
   return RESOURCE_KINDS.find((kind) => type === dynamicType(kind) || type === nativeType(kind));
 }
 
+/** The resource's own type out of a URN, which holds those of its parents before it. */
+export function typeInUrn(urn: string): string {
+  return typesInUrn(urn).at(-1) ?? "";
+}
+
+/** The types out of a URN: those of the parents, the outermost first, and the resource's own. */
+export function typesInUrn(urn: string): readonly string[] {
+  return urn.split("::")[2]?.split("$") ?? [];
+}
+
 /** The name out of a URN; it may hold any text, colons too. */
 export function nameInUrn(urn: string): string {
   return urn.split("::").slice(3).join("::");

@@ -1,4 +1,4 @@
-import { resourceKind } from "../../resources/resource-type";
+import { resourceKind, typesInUrn } from "../../resources/resource-type";
 import { DEFAULT_VERDICT_SCOPE, LISTS } from "../../settings/assumptions";
 import { parseEntryValue } from "../../settings/entry-value";
 import {
@@ -60,7 +60,7 @@ export function declaredBy({ type, props }: PolicyResource): (EntryInProgram | V
  * files alone, where `email-security lint` holds them to the team's policy.
  */
 export function isFromSettingsFiles({ urn }: Pick<PolicyResource, "urn">): boolean {
-  return urn.split("::")[2]?.split("$").at(-2) === TENANT_SETTINGS_TYPE;
+  return typesInUrn(urn).at(-2) === TENANT_SETTINGS_TYPE;
 }
 
 function singleEntry(props: PolicyResource["props"]): EntryInProgram[] {

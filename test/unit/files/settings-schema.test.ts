@@ -8,7 +8,7 @@ import { readYaml } from "../../../provider/files/yaml-source";
 import { publishedSchemas } from "../../../provider/rollout/schemas";
 import { LintedFolder } from "../../support/linted-folder";
 
-const ROOT = join(__dirname, "../../../..");
+const ROOT = join(__dirname, "../../..");
 const TODAY = "2026-11-21";
 
 const validate = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(settingsJsonSchema());

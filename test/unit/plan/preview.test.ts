@@ -153,6 +153,15 @@ describe("a preview", () => {
     );
   });
 
+  it("knows names that hold what parts a URN", () => {
+    const other = "urn:pulumi:dev::p::pulumi:providers:pulumi-nodejs::of::globex::1234";
+    const steps = [step({ name: "my::list", inputs: { entries: { "a.example": "deny" } }, provider: other })];
+    const { lists } = read(steps, [], "of::globex").desired;
+    expect(lists.map(({ resource, declared }) => [resource, declared])).toEqual([
+      ["my::list", { "a.example": "deny" }],
+    ]);
+  });
+
   it("says why the engine refuses a resource, without what colours it", () => {
     const message = "error: \u001b[31mentries would lose 9 of 10 entries\u001b[0m\n";
     const { guards } = read([], [{ urn: urn("AllowDenyList", "list"), severity: "error", message }]);

@@ -13,8 +13,7 @@ const NEXT = {
 };
 
 /** The rooms whose errors can come to be a tenant's failure. */
-const ROOMS =
-  "provider/{client,tenant,settings,engine,resources,rollout}/**/*.ts provider/gitops/{pulumi.ts,files/*.ts,plan/*.ts}";
+const ROOMS = "provider/{client,tenant,settings,engine,resources,rollout}/**/*.ts provider/{files,plan}/*.ts";
 
 /** What is thrown there and never at a tenant: before any is looked at, or by another verb. */
 const ELSEWHERE: readonly string[] = [
