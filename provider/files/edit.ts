@@ -1,61 +1,36 @@
-import { isDeepStrictEqual } from "node:util";
 import { isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap, type YAMLSeq } from "yaml";
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
-import { EmailSecurityError } from "../settings/email-security-error";
-import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
 import { quote } from "../settings/text";
+import { checkEdited } from "./edit-check";
 import {
   blockElement,
   columnOf,
-  commaAfter,
   type ElementStyle,
   endOf,
-  type FIELDS,
-  flowElement,
   keyName,
   lineEndAfter,
   rangeOf,
   setInElement,
-  splice,
   styleOf,
-  withoutFlowItem,
 } from "./edit-element";
-import { findingText } from "./finding";
-import { sortKey } from "./sort-key";
-import { readYaml, type YamlSource } from "./yaml-source";
-import { yamlComment } from "./yaml-text";
+import { EditError } from "./edit-error";
+import { FlowSection } from "./edit-flow";
+import {
+  identityOf,
+  identityOfElement,
+  indexOf,
+  neighbourStyle,
+  orderOf,
+  placeFor,
+  refuseTwice,
+  type SortedBy,
+  subjectKeyOf,
+} from "./edit-identity";
+import type { Edit, Element, Section, SectionText } from "./edit-section";
+import { aboveComments, behindComments, lineStartOf, readForEdit } from "./edit-text";
+import type { YamlSource } from "./yaml-source";
 
-/** The sections of a settings file that declare something. */
-export type Section = "vips" | "allow" | "deny";
-
-/** What an element of a section says: `value`, or `email` of a VIP, and what else is said of it. */
-export type Element = Readonly<Record<string, string>>;
-
-/** One change of a settings file. An element is named by its value, as somebody wrote it or in canonical form. */
-export type Edit =
-  | {
-      readonly do: "add";
-      readonly section: Section;
-      readonly element: Element;
-      /** A comment of YAML above it. Not written where there is no place for one, as within JSON. */
-      readonly note?: string;
-    }
-  | {
-      readonly do: "remove";
-      readonly section: Section;
-      readonly value: string;
-      /** The verdict scope, where the section has the value in several. */
-      readonly scope?: string;
-    }
-  | {
-      readonly do: "set";
-      readonly section: Section;
-      readonly value: string;
-      readonly scope?: string;
-      readonly key: (typeof FIELDS)[number];
-      /** Undefined takes the key away. */
-      readonly to: string | undefined;
-    };
+export type { Edit, Element, Section };
 
 /** Where a section that is missing is put, among those that are there. */
 const SECTIONS: readonly Section[] = ["vips", "allow", "deny"];
@@ -77,25 +52,12 @@ export function editSettings(text: string, edits: readonly Edit[]): string {
   const lineEnd = body.includes("\r\n") ? "\r\n" : "\n";
   // Within, every line has an end, so that another one can follow it.
   const isOpen = body !== "" && !body.endsWith("\n");
-  const before = read(isOpen ? body + lineEnd : body);
+  const before = readForEdit(isOpen ? body + lineEnd : body);
   const file = new EditedFile(before, lineEnd);
   for (const edit of edits) file.apply(edit);
   const edited = isOpen ? file.text().replace(/\r?\n$/, "") : file.text();
-  check(isOpen ? read(body) : before, edits, edited);
+  checkEdited(isOpen ? readForEdit(body) : before, edits, edited);
   return mark + edited;
-}
-
-function read(text: string): YamlSource {
-  const source = readYaml(text, "the file");
-  const mistake = source.findings.find(({ level }) => level === "error");
-  if (mistake !== undefined) throw new EditError(`it can't be read: ${findingText(mistake)}`);
-  return source;
-}
-
-class EditError extends EmailSecurityError {
-  constructor(reason: string) {
-    super("ERR_SETTINGS_EDIT", `The settings file can't be edited, and nothing was written: ${reason}.`);
-  }
 }
 
 /** A settings file in pieces: sections that can be edited, and the text between them. */
@@ -150,7 +112,7 @@ class EditedFile {
   /** Behind the sections that come before it, else before those that come after, else at the end. */
   #newSection(name: Section): SectionText {
     const text = this.text();
-    const root: unknown = read(text).document.contents;
+    const root: unknown = readForEdit(text).document.contents;
     const pairs = isMap(root) ? (root.items as Pair[]) : [];
     const { lineEnd, isJson } = this.#style;
     if (this.#isFlow) {
@@ -219,18 +181,6 @@ function baseStyle(text: string, map: YAMLMap | undefined, lineEnd: string): Ele
     isJson,
     lineEnd,
   };
-}
-
-/** One section, as it is edited. */
-interface SectionText {
-  readonly name: Section;
-  /** What of the file it takes the place of. */
-  readonly start: number;
-  readonly end: number;
-  add(element: Element, note: string | undefined): void;
-  remove(value: string, scope: string | undefined): void;
-  set(value: string, scope: string | undefined, key: string, to: string | undefined): void;
-  text(): string;
 }
 
 function sectionOf(
@@ -379,7 +329,7 @@ class BlockSection implements SectionText {
     const at = indexOf(this.#elements, value, scope, this.#style, this.name);
     const element = this.#elements[at];
     if (element === undefined) return;
-    const sequence: unknown = read(element.text).document.contents;
+    const sequence: unknown = readForEdit(element.text).document.contents;
     if (!isSeq(sequence)) throw new EditError(`${quote(value)} is written in a way that can't be changed`);
     element.text = setInElement(element.text, sequence.items[0] as Node, key, to, this.#style);
     if (key === "scope") element.scope = to ?? DEFAULT_VERDICT_SCOPE;
@@ -394,248 +344,8 @@ class BlockSection implements SectionText {
   }
 }
 
-class FlowSection implements SectionText {
-  readonly name: Section;
-  readonly start: number;
-  readonly end: number;
-  readonly #lead: string;
-  readonly #mayHaveNotes: boolean;
-  readonly #style: ElementStyle;
-  #notes = "";
-  #text: string;
-
-  /**
-   * @param lead what stands before the bracket, from `start` on.
-   * @param text from bracket to bracket.
-   */
-  constructor(
-    name: Section,
-    start: number,
-    end: number,
-    lead: string,
-    text: string,
-    mayHaveNotes: boolean,
-    style: ElementStyle,
-  ) {
-    this.name = name;
-    this.start = start;
-    this.end = end;
-    this.#lead = lead;
-    this.#text = text;
-    this.#mayHaveNotes = mayHaveNotes;
-    this.#style = { ...style, isFlow: true };
-  }
-
-  add(element: Element, note: string | undefined): void {
-    const items = this.#items();
-    const known = items.map((node) => ({
-      ...identityOf(node, this.#style),
-      style: styleOf(node, this.#text, this.#style),
-    }));
-    const identity = identityOfElement(element, this.#style);
-    refuseTwice(known, identity, this.name);
-    const at = placeFor(identity.subject, known, orderOf(known));
-    const style = neighbourStyle(element, known, at, this.#style);
-    const text = flowElement(element, { ...style, isFlow: true });
-    const neighbour = items[at - 1] ?? items[at];
-    if (neighbour === undefined) {
-      this.#note(note);
-      this.#text = `[${text}${this.#text.slice(1)}`;
-    } else {
-      this.#insert(text, note, items[at - 1], neighbour);
-    }
-  }
-
-  remove(value: string, scope: string | undefined): void {
-    const items = this.#items();
-    const identities = items.map((node) => identityOf(node, this.#style));
-    const at = indexOf(identities, value, scope, this.#style, this.name);
-    const node = items[at];
-    if (node === undefined) return;
-    const previous = items[at - 1];
-    this.#text = withoutFlowItem(this.#text, rangeOf(node)[0], endOf(node), previous && endOf(previous));
-  }
-
-  set(value: string, scope: string | undefined, key: string, to: string | undefined): void {
-    const items = this.#items();
-    const identities = items.map((node) => identityOf(node, this.#style));
-    const node = items[indexOf(identities, value, scope, this.#style, this.name)];
-    if (node !== undefined) this.#text = setInElement(this.#text, node, key, to, this.#style);
-  }
-
-  text(): string {
-    return this.#notes + this.#lead + this.#text;
-  }
-
-  #items(): Node[] {
-    const sequence: unknown = read(this.#text).document.contents;
-    if (!isSeq(sequence)) throw new EditError(`its ${this.name} is written in a way that can't be changed`);
-    return sequence.items as Node[];
-  }
-
-  /** Above the section, where a line of its own has no place in it. */
-  #note(note: string | undefined): void {
-    if (note !== undefined && this.#mayHaveNotes) this.#notes += yamlComment(note, 0, this.#style.lineEnd);
-  }
-
-  #insert(item: string, note: string | undefined, previous: Node | undefined, neighbour: Node): void {
-    const text = this.#text;
-    const { lineEnd } = this.#style;
-    const start = rangeOf(neighbour)[0];
-    const lineStart = lineStartOf(text, start);
-    const pad = text.slice(lineStart, start);
-    const hasOwnLine = lineStart > 0 && pad.trim() === "";
-    const above = note === undefined ? "" : yamlComment(note, pad.length, lineEnd);
-    if (previous === undefined) {
-      if (hasOwnLine) {
-        const at = aboveComments(text, lineStart, pad.length, text.indexOf("\n") + 1);
-        this.#text = splice(text, at, at, `${above}${pad}${item},${lineEnd}`);
-      } else {
-        this.#note(note);
-        this.#text = splice(text, start, start, `${item}, `);
-      }
-      return;
-    }
-    const end = endOf(previous);
-    const comma = commaAfter(text, end);
-    const lineUntil = lineEndAfter(text, end);
-    const behind = comma !== undefined && comma < lineUntil ? comma + 1 : end;
-    const isLastOfLine = /^\s*(?:#.*)?\r?\n$/.test(text.slice(behind, lineUntil));
-    if (hasOwnLine && isLastOfLine && (comma === undefined || comma < lineUntil)) {
-      const line = `${above}${pad}${item}${comma === undefined ? "" : ","}${lineEnd}`;
-      const longer = splice(text, lineUntil, lineUntil, line);
-      this.#text = comma === undefined ? splice(longer, end, end, ",") : longer;
-    } else {
-      this.#note(note);
-      this.#text = splice(text, end, end, `, ${item}`);
-    }
-  }
-}
-
-/** What an element declares, as edits name it. */
-interface Identity {
-  readonly subject: string;
-  readonly scope: string;
-}
-
-function identityOf(node: Node, style: ElementStyle): Identity {
-  const text = (value: unknown): string | undefined =>
-    isScalar(value) && value.value !== null ? String(value.value) : undefined;
-  const [subject, scope] = isMap(node)
-    ? [text(node.get(style.subjectKey, true)), text(node.get("scope", true))]
-    : [text(node), undefined];
-  return { subject: canonical(subject ?? "", style), scope: scope ?? DEFAULT_VERDICT_SCOPE };
-}
-
-function identityOfElement(element: Element, style: ElementStyle): Identity {
-  const subject = element[style.subjectKey];
-  if (subject === undefined) throw new EditError(`what is to be added has no ${style.subjectKey}`);
-  return { subject: canonical(subject, style), scope: element["scope"] ?? DEFAULT_VERDICT_SCOPE };
-}
-
-function canonical(value: string, { subjectKey }: ElementStyle): string {
-  return subjectKey === "email" ? canonicalMailbox(value) : canonicalValue(value);
-}
-
-function subjectKeyOf(section: Section): "value" | "email" {
-  return section === "vips" ? "email" : "value";
-}
-
-function refuseTwice(elements: readonly Identity[], { subject, scope }: Identity, section: Section): void {
-  if (elements.some((one) => one.subject === subject && one.scope === scope)) {
-    throw new EditError(`${quote(subject)} is in its ${section} already`);
-  }
-}
-
-function indexOf(
-  elements: readonly Identity[],
-  value: string,
-  scope: string | undefined,
-  style: ElementStyle,
-  section: Section,
-): number {
-  const subject = canonical(value, style);
-  const isMeant = (one: Identity): boolean =>
-    one.subject === subject && (scope === undefined || one.scope === scope);
-  const at = elements.findIndex(isMeant);
-  if (at < 0) throw new EditError(`${quote(value)} is not in its ${section}`);
-  if (elements.findIndex((one, index) => index > at && isMeant(one)) >= 0) {
-    throw new EditError(
-      `${quote(value)} is in its ${section} more than once, and it was not said which is meant`,
-    );
-  }
-  return at;
-}
-
-type SortedBy = (subject: string) => string;
-
-/** What a section is sorted by, if it is. */
-function orderOf(elements: readonly Identity[]): SortedBy | undefined {
-  if (elements.length < 2) return undefined;
-  return [sortKey, (subject: string) => subject].find((keyOf) => {
-    const keys = elements.map(({ subject }) => keyOf(subject));
-    return keys.every((key, at) => at === 0 || (keys[at - 1] ?? "") <= key);
-  });
-}
-
-function placeFor(subject: string, elements: readonly Identity[], keyOf: SortedBy | undefined): number {
-  if (keyOf === undefined) return elements.length;
-  const key = keyOf(subject);
-  let [low, high] = [0, elements.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (keyOf(elements[middle]?.subject ?? "") <= key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** A new element is written as the one above it, or below; one that says more, as the nearest that does. */
-function neighbourStyle(
-  element: Element,
-  elements: readonly { readonly style: ElementStyle }[],
-  at: number,
-  base: ElementStyle,
-): ElementStyle {
-  const neighbour = (elements[at - 1] ?? elements[at])?.style ?? base;
-  if (Object.keys(element).length === 1) {
-    return { ...neighbour, isShort: elements.length === 0 || elements.some(({ style }) => style.isShort) };
-  }
-  if (!neighbour.isShort) return neighbour;
-  const long = [...elements.slice(0, at).reverse(), ...elements.slice(at)].find(
-    ({ style }) => !style.isShort,
-  );
-  return long === undefined ? neighbour : { ...long.style, column: neighbour.column };
-}
-
 function isBlank(gap: string | undefined): boolean {
   return gap === "\n" || gap === "\r\n";
-}
-
-function lineStartOf(text: string, at: number): number {
-  return text.lastIndexOf("\n", at - 1) + 1;
-}
-
-/** Where the comment lines directly above a line begin that stand at its column, none of them before `first`. */
-function aboveComments(text: string, line: number, column: number, first: number): number {
-  let at = line;
-  while (at > first) {
-    const above = lineStartOf(text, at - 1);
-    if (above < first || text[above + column] !== "#" || text.slice(above, above + column).trim() !== "")
-      break;
-    at = above;
-  }
-  return at;
-}
-
-/** Behind the comment lines directly below that stand further in than a column. */
-function behindComments(text: string, line: number, column: number): number {
-  let at = line;
-  for (;;) {
-    const [indent = "", sign] = /^([ \t]*)(#?)/.exec(text.slice(at, at + 1_000))?.slice(1) ?? [];
-    if (sign !== "#" || indent.length <= column) return at;
-    at = lineEndAfter(text, at);
-  }
 }
 
 function behindPair(text: string, { key, value }: Pair): number {
@@ -648,77 +358,4 @@ function leadOf(text: string, keyStart: number, lineEnd: string): string {
   const lineStart = lineStartOf(text, keyStart);
   const pad = text.slice(lineStart, keyStart);
   return lineStart > 0 && pad.trim() === "" ? lineEnd + pad : " ";
-}
-
-/** Reads the result, and compares it with what the edits ask for. */
-function check(before: YamlSource, edits: readonly Edit[], text: string): void {
-  const after = readYaml(text, "the file");
-  const mistake = after.findings.find(({ level }) => level === "error");
-  if (mistake !== undefined) {
-    throw new EditError(
-      `it is written in a way that can't be changed piece by piece (${findingText(mistake)})`,
-    );
-  }
-  const wanted = contentOf(before.value);
-  const sections = new Set(edits.map(({ section }) => section));
-  for (const section of sections) {
-    const style = { subjectKey: subjectKeyOf(section) } as ElementStyle;
-    const elements = elementsOf(wanted[section], style);
-    for (const edit of edits) if (edit.section === section) applyTo(elements, edit, style);
-    wanted[section] = inAnyOrder(elements.map(({ data }) => data));
-  }
-  const got = contentOf(after.value);
-  for (const section of sections) {
-    const style = { subjectKey: subjectKeyOf(section) } as ElementStyle;
-    got[section] = inAnyOrder(elementsOf(got[section], style).map(({ data }) => data));
-  }
-  if (!isDeepStrictEqual(got, wanted)) {
-    throw new EditError("it is written in a way that can't be changed piece by piece; change it by hand");
-  }
-}
-
-interface PlainElement extends Identity {
-  readonly data: Record<string, unknown>;
-}
-
-function contentOf(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
-}
-
-function elementsOf(value: unknown, style: ElementStyle): PlainElement[] {
-  return (Array.isArray(value) ? value : []).map((one: unknown) => {
-    const isData = typeof one === "object" && one !== null && !Array.isArray(one);
-    return plainElement(isData ? { ...one } : { [style.subjectKey]: one }, style);
-  });
-}
-
-function plainElement(data: Record<string, unknown>, style: ElementStyle): PlainElement {
-  const { [style.subjectKey]: subject, scope } = data;
-  return {
-    subject: canonical(String(subject ?? ""), style),
-    scope: String(scope ?? DEFAULT_VERDICT_SCOPE),
-    data,
-  };
-}
-
-function applyTo(elements: PlainElement[], edit: Edit, style: ElementStyle): void {
-  if (edit.do === "add") {
-    elements.push(plainElement({ ...edit.element }, style));
-    return;
-  }
-  const at = indexOf(elements, edit.value, edit.scope, style, edit.section);
-  const element = elements[at];
-  if (element === undefined) return;
-  if (edit.do === "remove") {
-    elements.splice(at, 1);
-    return;
-  }
-  const { [edit.key]: _before, ...rest } = element.data;
-  elements[at] = plainElement(edit.to === undefined ? rest : { ...rest, [edit.key]: edit.to }, style);
-}
-
-function inAnyOrder(elements: readonly Record<string, unknown>[]): string[] {
-  return elements
-    .map((data) => JSON.stringify(Object.entries(data).sort(([one], [other]) => (one < other ? -1 : 1))))
-    .sort();
 }

@@ -1,0 +1,124 @@
+import { isMap, isScalar, type Node } from "yaml";
+import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
+import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
+import { quote } from "../settings/text";
+import type { ElementStyle } from "./edit-element";
+import { EditError } from "./edit-error";
+import type { Element, Section } from "./edit-section";
+import { sortKey } from "./sort-key";
+
+/** What an element declares, as edits name it. */
+export interface Identity {
+  readonly subject: string;
+  readonly scope: string;
+}
+
+/** What an element that is written declares. */
+export function identityOf(node: Node, style: ElementStyle): Identity {
+  const text = (value: unknown): string | undefined =>
+    isScalar(value) && value.value !== null ? String(value.value) : undefined;
+  const [subject, scope] = isMap(node)
+    ? [text(node.get(style.subjectKey, true)), text(node.get("scope", true))]
+    : [text(node), undefined];
+  return { subject: canonical(subject ?? "", style), scope: scope ?? DEFAULT_VERDICT_SCOPE };
+}
+
+/** What an element declares that is to be written. */
+export function identityOfElement(element: Element, style: ElementStyle): Identity {
+  const subject = element[style.subjectKey];
+  if (subject === undefined) throw new EditError(`what is to be added has no ${style.subjectKey}`);
+  return { subject: canonical(subject, style), scope: element["scope"] ?? DEFAULT_VERDICT_SCOPE };
+}
+
+/** A value or mailbox in canonical form. */
+export function canonical(value: string, { subjectKey }: ElementStyle): string {
+  return subjectKey === "email" ? canonicalMailbox(value) : canonicalValue(value);
+}
+
+/** Under which key a section names what it declares. */
+export function subjectKeyOf(section: Section): "value" | "email" {
+  return section === "vips" ? "email" : "value";
+}
+
+/** @throws {EditError} when the section has it already. */
+export function refuseTwice(
+  elements: readonly Identity[],
+  { subject, scope }: Identity,
+  section: Section,
+): void {
+  if (elements.some((one) => one.subject === subject && one.scope === scope)) {
+    throw new EditError(`${quote(subject)} is in its ${section} already`);
+  }
+}
+
+/**
+ * Where an element is among those of its section.
+ *
+ * @throws {EditError} when it is not there, or more than once.
+ */
+export function indexOf(
+  elements: readonly Identity[],
+  value: string,
+  scope: string | undefined,
+  style: ElementStyle,
+  section: Section,
+): number {
+  const subject = canonical(value, style);
+  const isMeant = (one: Identity): boolean =>
+    one.subject === subject && (scope === undefined || one.scope === scope);
+  const at = elements.findIndex(isMeant);
+  if (at < 0) throw new EditError(`${quote(value)} is not in its ${section}`);
+  if (elements.findIndex((one, index) => index > at && isMeant(one)) >= 0) {
+    throw new EditError(
+      `${quote(value)} is in its ${section} more than once, and it was not said which is meant`,
+    );
+  }
+  return at;
+}
+
+/** The key by which a section is sorted. */
+export type SortedBy = (subject: string) => string;
+
+/** What a section is sorted by, if it is. */
+export function orderOf(elements: readonly Identity[]): SortedBy | undefined {
+  if (elements.length < 2) return undefined;
+  return [sortKey, (subject: string) => subject].find((keyOf) => {
+    const keys = elements.map(({ subject }) => keyOf(subject));
+    return keys.every((key, at) => at === 0 || (keys[at - 1] ?? "") <= key);
+  });
+}
+
+/** Where a new element goes: to its place where the section is sorted, else to the end. */
+export function placeFor(
+  subject: string,
+  elements: readonly Identity[],
+  keyOf: SortedBy | undefined,
+): number {
+  if (keyOf === undefined) return elements.length;
+  const key = keyOf(subject);
+  let [low, high] = [0, elements.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (keyOf(elements[middle]?.subject ?? "") <= key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** A new element is written as the one above it, or below; one that says more, as the nearest that does. */
+export function neighbourStyle(
+  element: Element,
+  elements: readonly { readonly style: ElementStyle }[],
+  at: number,
+  base: ElementStyle,
+): ElementStyle {
+  const neighbour = (elements[at - 1] ?? elements[at])?.style ?? base;
+  if (Object.keys(element).length === 1) {
+    return { ...neighbour, isShort: elements.length === 0 || elements.some(({ style }) => style.isShort) };
+  }
+  if (!neighbour.isShort) return neighbour;
+  const long = [...elements.slice(0, at).reverse(), ...elements.slice(at)].find(
+    ({ style }) => !style.isShort,
+  );
+  return long === undefined ? neighbour : { ...long.style, column: neighbour.column };
+}

@@ -1,0 +1,45 @@
+import type { FIELDS } from "./edit-element";
+
+/** The sections of a settings file that declare something. */
+export type Section = "vips" | "allow" | "deny";
+
+/** What an element of a section says: `value`, or `email` of a VIP, and what else is said of it. */
+export type Element = Readonly<Record<string, string>>;
+
+/** One change of a settings file. An element is named by its value, as somebody wrote it or in canonical form. */
+export type Edit =
+  | {
+      readonly do: "add";
+      readonly section: Section;
+      readonly element: Element;
+      /** A comment of YAML above it. Not written where there is no place for one, as within JSON. */
+      readonly note?: string;
+    }
+  | {
+      readonly do: "remove";
+      readonly section: Section;
+      readonly value: string;
+      /** The verdict scope, where the section has the value in several. */
+      readonly scope?: string;
+    }
+  | {
+      readonly do: "set";
+      readonly section: Section;
+      readonly value: string;
+      readonly scope?: string;
+      readonly key: (typeof FIELDS)[number];
+      /** Undefined takes the key away. */
+      readonly to: string | undefined;
+    };
+
+/** One section, as it is edited. */
+export interface SectionText {
+  readonly name: Section;
+  /** What of the file it takes the place of. */
+  readonly start: number;
+  readonly end: number;
+  add(element: Element, note: string | undefined): void;
+  remove(value: string, scope: string | undefined): void;
+  set(value: string, scope: string | undefined, key: string, to: string | undefined): void;
+  text(): string;
+}

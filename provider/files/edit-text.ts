@@ -1,0 +1,43 @@
+import { lineEndAfter } from "./edit-element";
+import { EditError } from "./edit-error";
+import { findingText } from "./finding";
+import { readYaml, type YamlSource } from "./yaml-source";
+
+/**
+ * Reads what is to be edited.
+ *
+ * @throws {EditError} when it is no YAML.
+ */
+export function readForEdit(text: string): YamlSource {
+  const source = readYaml(text, "the file");
+  const mistake = source.findings.find(({ level }) => level === "error");
+  if (mistake !== undefined) throw new EditError(`it can't be read: ${findingText(mistake)}`);
+  return source;
+}
+
+/** Where the line of a place begins. */
+export function lineStartOf(text: string, at: number): number {
+  return text.lastIndexOf("\n", at - 1) + 1;
+}
+
+/** Where the comment lines directly above a line begin that stand at its column, none of them before `first`. */
+export function aboveComments(text: string, line: number, column: number, first: number): number {
+  let at = line;
+  while (at > first) {
+    const above = lineStartOf(text, at - 1);
+    if (above < first || text[above + column] !== "#" || text.slice(above, above + column).trim() !== "")
+      break;
+    at = above;
+  }
+  return at;
+}
+
+/** Behind the comment lines directly below that stand further in than a column. */
+export function behindComments(text: string, line: number, column: number): number {
+  let at = line;
+  for (;;) {
+    const [indent = "", sign] = /^([ \t]*)(#?)/.exec(text.slice(at, at + 1_000))?.slice(1) ?? [];
+    if (sign !== "#" || indent.length <= column) return at;
+    at = lineEndAfter(text, at);
+  }
+}
