@@ -1,0 +1,130 @@
+import { allowDenyEntryArguments, checkEntryArguments } from "../settings/arguments";
+import { nameOfKey } from "../settings/keyed-list";
+import { quote } from "../settings/text";
+import { canonical, declaredEntry, declaredVip, mailbox } from "./declared";
+import { type Finding, lineText, type Place } from "./finding";
+import type { ParsedFile } from "./parse-settings";
+import type { DeclaredEntry, DeclaredVip } from "./settings";
+import { POLICY_SUBJECTS, type SettingsFile } from "./settings-schema";
+import type { YamlSource } from "./yaml-source";
+
+/** What a file declares itself. */
+interface DeclaredInFile {
+  readonly own: readonly (DeclaredEntry | DeclaredVip)[];
+  readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
+  readonly findings: readonly Finding[];
+}
+
+/** What a file takes out of those that it includes, by {@link removalKey}. */
+interface Removals {
+  readonly removals: ReadonlyMap<string, Removal>;
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Reads what a file declares itself; what is declared twice in it is a mistake.
+ *
+ * @param today the day (UTC) by which `expires` is judged.
+ */
+export function declaredIn(
+  { source, kept = {} }: ParsedFile,
+  content: SettingsFile,
+  today: string,
+): DeclaredInFile {
+  const findings: Finding[] = [];
+  const refuse = (code: string, message: string, place: Place): void => {
+    findings.push({ code, level: "error", message, place });
+  };
+  const own: (DeclaredEntry | DeclaredVip)[] = [];
+  const expired: (DeclaredEntry | DeclaredVip)[] = [];
+  const bySubject = new Map<string, DeclaredEntry | DeclaredVip>();
+  const take = (one: DeclaredEntry | DeclaredVip): void => {
+    // A value that is on both lists, be it in different scopes, is told with all files together.
+    const subject = subjectOf(one);
+    const other = bySubject.get(subject);
+    bySubject.set(subject, one);
+    if (other !== undefined) {
+      const lists = one.kind === "entry" && (other as DeclaredEntry).list !== one.list;
+      const what = lists ? "on both lists" : "declared twice";
+      refuse(
+        "declared-twice",
+        `${quote(one.written)} is ${what}, here and at ${lineText(other.place)}; keep one of the two`,
+        one.place,
+      );
+      return;
+    }
+    const isPast = one.expires !== undefined && one.expires !== "never" && one.expires < today;
+    (isPast ? expired : own).push(one);
+  };
+  const isShort = (section: string, index: number): true | undefined =>
+    typeof (source.value as Record<string, unknown[]>)[section]?.[index] === "string" ? true : undefined;
+  for (const list of ["allow", "deny"] as const) {
+    for (const [at, raw] of (content[list] ?? []).entries()) {
+      const index = kept[list]?.[at] ?? at;
+      const place = source.placeOf([list, index, "value"]);
+      // The schema has judged the value by itself, and not whether it is what it is said to be.
+      const { failures } =
+        raw.type === undefined
+          ? NO_FAILURES
+          : checkEntryArguments({ list, value: raw.value, entryType: raw.type }, allowDenyEntryArguments);
+      for (const { reason } of failures) {
+        refuse("invalid-value", `type ${reason}`, source.placeOf([list, index, "type"]));
+      }
+      if (failures.length === 0) take(declaredEntry(list, raw, place, isShort(list, index)));
+    }
+  }
+  for (const [at, raw] of (content.vips ?? []).entries()) {
+    const index = kept.vips?.[at] ?? at;
+    take(declaredVip(raw, source.placeOf(["vips", index, "email"]), isShort("vips", index)));
+  }
+  return { own, expired, findings };
+}
+
+/** Reads by section and value what each line takes out. */
+export function removalsIn(source: YamlSource, { remove = {} }: SettingsFile): Removals {
+  const findings: Finding[] = [];
+  const removals = new Map<string, Removal>();
+  for (const section of POLICY_SUBJECTS) {
+    for (const [index, written] of (remove[section] ?? []).entries()) {
+      const key = removalKey(section, section === "vips" ? mailbox(written) : canonical(written));
+      const place = source.placeOf(["remove", section, index]);
+      const other = removals.get(key);
+      if (other === undefined) removals.set(key, { section, written, place, count: 0 });
+      else {
+        const message = `${quote(written)} is removed twice, here and at ${lineText(other.place)}; keep one of the two`;
+        findings.push({ code: "removed-twice", level: "warning", message, place });
+      }
+    }
+  }
+  return { removals, findings };
+}
+
+/** A line under `remove`, and how much it took out. */
+export interface Removal {
+  readonly section: "allow" | "deny" | "vips";
+  readonly written: string;
+  readonly place: Place;
+  count: number;
+}
+
+/** By what removals are looked up. */
+export function removalKey(section: Removal["section"], value: string): string {
+  return `${section} ${value}`;
+}
+
+/** What a list holds of it. */
+export function nameIn(one: DeclaredEntry | DeclaredVip): string {
+  return one.kind === "vip" ? one.email : one.value;
+}
+
+/** What can be declared once in a file. */
+export function subjectOf({ kind, key }: DeclaredEntry | DeclaredVip): string {
+  return `${kind} ${key}`;
+}
+
+/** A declared thing as it is told. */
+export function nameOf(one: DeclaredEntry | DeclaredVip): string {
+  return one.kind === "vip" ? one.email : nameOfKey(one.key);
+}
+
+const NO_FAILURES = { failures: [] } as const;

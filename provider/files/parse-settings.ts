@@ -1,0 +1,83 @@
+import type { z } from "zod";
+import type { Finding } from "./finding";
+import { type FileFormat, schemaFindings } from "./schema-findings";
+import { POLICY_SUBJECTS, type PolicySubject, type SettingsFile, settingsFile } from "./settings-schema";
+import type { YamlSource } from "./yaml-source";
+
+/** A file that was read by itself, whoever includes it. */
+export interface ParsedFile {
+  readonly source: YamlSource;
+  /** Undefined when there is a mistake in it, but for one in elements of the lists: those are left out. */
+  readonly content: SettingsFile | undefined;
+  /** Where the elements that are not left out stand in the file, for the lists that have others. Default: as in the content. */
+  readonly kept?: Kept;
+  readonly findings: readonly Finding[];
+}
+
+/** Reads a file by itself, with what is wrong in it. */
+export function parsedFile(source: YamlSource): ParsedFile {
+  if (source.value === undefined) return { source, content: undefined, findings: source.findings };
+  const result = settingsFile.safeParse(writtenOut(source.value));
+  if (result.success) {
+    const content = source.findings.length > 0 ? undefined : (result.data as SettingsFile);
+    return { source, content, findings: source.findings };
+  }
+  const findings = [...source.findings, ...schemaFindings(result.error, source, FORMAT)];
+  return { source, content: undefined, ...withoutRefused(source, result.error), findings };
+}
+
+type Kept = { readonly [Section in PolicySubject]?: readonly number[] };
+
+/** A file without the elements that are refused, so that lint finds more than one kind of mistake at once. */
+function withoutRefused(
+  source: YamlSource,
+  { issues }: z.ZodError,
+): Pick<ParsedFile, "content" | "kept"> | undefined {
+  if (source.findings.length > 0) return undefined;
+  const value = writtenOut(source.value) as Readonly<Record<string, unknown>> | null;
+  if (value === null) return undefined;
+  const content = { ...value };
+  const kept: { -readonly [Section in keyof Kept]: Kept[Section] } = {};
+  for (const section of POLICY_SUBJECTS) {
+    const refused = new Set(issues.filter(({ path }) => path[0] === section).map(({ path }) => path[1]));
+    const list = value[section];
+    if (refused.size === 0 || !Array.isArray(list)) continue;
+    const left = [...list.keys()].filter((index) => !refused.has(index));
+    kept[section] = left;
+    content[section] = left.map((index) => list[index] as unknown);
+  }
+  const result = settingsFile.safeParse(content);
+  return result.success ? { content: result.data as SettingsFile, kept } : undefined;
+}
+
+const FORMAT: FileFormat = {
+  schema: settingsFile,
+  aliases: {
+    verdictscope: "scope",
+    entrytype: "type",
+    includes: "include",
+    expiry: "expires",
+    expiresat: "expires",
+    reason: "comment",
+    vip: "vips",
+    allowlist: "allow",
+    denylist: "deny",
+    block: "deny",
+  },
+};
+
+/** Elements that are a text alone, as the mapping that they stand for. */
+function writtenOut(value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const elements = (list: unknown, key: string): unknown =>
+    Array.isArray(list)
+      ? list.map((one: unknown) => (typeof one === "object" && one !== null ? one : { [key]: one }))
+      : list;
+  const keys: Record<string, string> = { allow: "value", deny: "value", vips: "email" };
+  return Object.fromEntries(
+    Object.entries(value).map(([name, list]) => {
+      const key = Object.hasOwn(keys, name) ? keys[name] : undefined;
+      return [name, key === undefined ? list : elements(list, key)];
+    }),
+  );
+}
