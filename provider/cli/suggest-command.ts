@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { repositoryOf } from "../files/repository";
-import type { Suggestion, SuggestionKind } from "../gitops/suggest";
+import type { Suggestion, SuggestionKind } from "../gitops/suggestion";
 import type { EvidenceSummary } from "../plan/plan";
 import { harmless, printable } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";

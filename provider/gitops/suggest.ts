@@ -1,66 +1,23 @@
 import type { FileEdit } from "../files/change-files";
-import type { Section } from "../files/edit";
-import { lineText, type Place } from "../files/finding";
-import { ownFileFor } from "../files/own-file";
+import { lineText } from "../files/finding";
 import type { DeclaredEntry, Settings } from "../files/settings";
 import { type EvidenceBase, evidenceOf } from "../plan/evidence";
 import { mailEvidence } from "../plan/mail-evidence";
 import type { Observed } from "../plan/observed";
-import type { Count, Evidence } from "../plan/plan";
 import { refuseStrangers } from "../plan/same-tenant";
-import { domainsUp, fateOf, instantOf, type SeenReport, type SeenThreat } from "../plan/seen-mail";
-import { Tally } from "../plan/tally";
-import { DEFAULT_VERDICT_SCOPE, type EntryType, LISTS, type List } from "../settings/assumptions";
-import { canonicalValue, parseMailbox } from "../settings/entry-value";
+import { domainsUp, instantOf, type SeenReport, type SeenThreat } from "../plan/seen-mail";
+import { DEFAULT_VERDICT_SCOPE, type EntryType } from "../settings/assumptions";
+import { parseMailbox } from "../settings/entry-value";
 import { isFreeMail } from "../settings/free-mail";
-import { isPublicSuffix, OwnDomains } from "../settings/own-domains";
-import { type Pattern, parsePattern } from "../settings/pattern";
+import { isPublicSuffix } from "../settings/own-domains";
 import { risksOf } from "../settings/risk";
 import { excerpt, printable } from "../settings/text";
+import { Context, DAY_MS, domainOf } from "./suggest-context";
+import { counted, detectedTold, mailTold, sentences, verdictsOf, were } from "./suggest-words";
+import type { Suggestion, SuggestOptions } from "./suggestion";
 
-/** What is suggested. */
-export const SUGGESTION_KINDS = [
-  "vip",
-  "deny",
-  "malicious-allow",
-  "expiring-allow",
-  "unused-allow",
-  "shadowed",
-] as const;
-
-/** What a suggestion is about: one of {@link SUGGESTION_KINDS}. */
-export type SuggestionKind = (typeof SUGGESTION_KINDS)[number];
-
-/** One thing to do to the settings files, and why. Its texts are printable. */
-export interface Suggestion {
-  readonly kind: SuggestionKind;
-  /** The canonical value or mailbox. */
-  readonly value: string;
-  /** What to do: `Deny evil.example`. */
-  readonly what: string;
-  /** Sentences: what was seen, and what is not known. */
-  readonly evidence: string;
-  /** What stands there already, of those about what is declared. */
-  readonly place?: Place;
-  /** How the files say it; none where only a person can decide. */
-  readonly edits: readonly FileEdit[];
-}
-
-/** How readily something is suggested. */
-export interface SuggestOptions {
-  /** The fewest threats to a person for whom VIP is suggested. Default: 5. */
-  readonly minThreats?: number;
-  /** The most VIPs that are suggested. Default: 10. */
-  readonly maxVips?: number;
-  /** How many days before its last day an allow is told. Default: 30. */
-  readonly expiringDays?: number;
-}
-
-/** How long an allow is suggested to go on, in days; no longer than the policy lets it. */
-const GOES_ON_DAYS = 90;
 /** A domain that was registered so few days before its mail was hardly made for anything else. */
 const NEW_DOMAIN_DAYS = 180;
-const DAY_MS = 24 * 60 * 60 * 1_000;
 
 /**
  * What a tenant's mail suggests for its settings files: VIPs among the most targeted people, denies of confirmed phishing and of
@@ -93,107 +50,6 @@ export function suggest(
     ...unusedAllows(context, others, options.expiringDays ?? 30),
     ...shadowed.map(({ suggestion }) => suggestion),
   ];
-}
-
-/** What every kind of suggestion looks things up in. */
-class Context {
-  readonly settings: Settings;
-  readonly observed: Observed;
-  readonly base: EvidenceBase;
-  readonly own: OwnDomains;
-  /** On which list a value is, in a file or at the tenant. */
-  readonly #lists: Record<List, Set<string>> = { allow: new Set(), deny: new Set() };
-  /** The same of denies that are about all mail. */
-  readonly #denied = new Set<string>();
-  /** Each domain at or above what is allowed. */
-  readonly #aboveAllows = new Set<string>();
-  readonly #takenOut: ReadonlySet<string>;
-  readonly #protected: readonly Pattern[];
-
-  constructor(settings: Settings, observed: Observed, base: EvidenceBase) {
-    this.settings = settings;
-    this.observed = observed;
-    this.base = base;
-    this.own = new OwnDomains(ownDomainsOf(settings, observed, base));
-    const { entries, expired, excluded, lists } = settings;
-    for (const { list, value, verdictScope } of entries) this.#know(list, value, verdictScope);
-    for (const { list, value, verdict_scope } of [...observed.entries.values()].flat()) {
-      const known = LISTS.find((one) => one === list);
-      if (known === undefined) continue;
-      this.#know(known, canonicalValue(value), verdict_scope ?? DEFAULT_VERDICT_SCOPE);
-    }
-    const out = [...expired, ...excluded.map(({ declared }) => declared)];
-    this.#takenOut = new Set(out.map((one) => `${one.kind} ${one.kind === "vip" ? one.email : one.value}`));
-    this.#protected = (lists.entries?.protect ?? []).flatMap((text) => {
-      const pattern = parsePattern(text);
-      return pattern.ok ? [pattern.value] : [];
-    });
-  }
-
-  #know(list: List, value: string, scope: string): void {
-    this.#lists[list].add(value);
-    if (list === "deny" && scope === DEFAULT_VERDICT_SCOPE) this.#denied.add(value);
-    if (list === "allow") for (const above of domainsUp(domainOf(value))) this.#aboveAllows.add(above);
-  }
-
-  isOn(list: List, value: string): boolean {
-    return this.#lists[list].has(value);
-  }
-
-  /** Whether it is denied, or its domain, or one above. */
-  isDenied(value: string): boolean {
-    return [value, ...domainsUp(domainOf(value))].some((name) => this.#denied.has(name));
-  }
-
-  /** Whether something of a domain is allowed: itself, what is above it, or what is below. */
-  hasAllowAround(domain: string): boolean {
-    return this.#aboveAllows.has(domain) || domainsUp(domain).some((name) => this.isOn("allow", name));
-  }
-
-  /** Whether the files took it out, or let it end: somebody has decided. */
-  isTakenOut(kind: "entry" | "vip", value: string): boolean {
-    return this.#takenOut.has(`${kind} ${value}`);
-  }
-
-  isProtected({ list, value }: DeclaredEntry): boolean {
-    return this.#protected.some((pattern) => pattern.matches({ list, value }));
-  }
-
-  /** The file that an addition goes into. */
-  homeOf(section: Section): string {
-    const { entries, vips } = this.settings;
-    const declared = section === "vips" ? vips : entries.filter(({ list }) => list === section);
-    const homes = new Set(declared.map(({ place }) => place.file));
-    return ownFileFor(section, this.settings, (file) => homes.has(file));
-  }
-
-  /** "in the last 30 days", or what of them could be read. */
-  get window(): string {
-    const { days, from, complete } = this.base.summary;
-    if (complete) return days === 1 ? "in the last day" : `in the last ${days} days`;
-    const since = from === undefined ? "" : `, since ${printable(from.slice(0, 10))}`;
-    return `in what could be read of the last ${days} days${since}`;
-  }
-
-  /** Said of what is not in the tenant's own file. */
-  includedNote({ file }: Place): string {
-    if (file === this.settings.files[0]) return "";
-    return `${printable(file)} is included; other tenants may include it too.`;
-  }
-
-  evidenceOf({ value, entryType }: DeclaredEntry): Evidence | undefined {
-    return evidenceOf(this.base, { kind: "entry", value, entryType });
-  }
-
-  /** A day, so many after today. */
-  dayIn(days: number): string {
-    return new Date(Date.parse(this.settings.today) + days * DAY_MS).toISOString().slice(0, 10);
-  }
-
-  /** Until when an allow may go on. */
-  get goesOnUntil(): string {
-    return this.dayIn(Math.min(GOES_ON_DAYS, this.settings.policy.maxDays ?? GOES_ON_DAYS));
-  }
 }
 
 /** Verdicts of mail that is unwanted at most: it makes nobody a target. */
@@ -528,28 +384,6 @@ function lastsAsLong(one: DeclaredEntry, other: DeclaredEntry): boolean {
   return isDate(other.expires) && other.expires <= one.expires;
 }
 
-/** What was detected and reported, in sentences. */
-function mailTold(context: Context, evidence: Evidence | undefined): string {
-  const { reports = 0, reportVerdicts = [] } = evidence ?? {};
-  const reported = `Users reported mail from it ${counted(reports, "time")}${listed(reportVerdicts)}.`;
-  return sentences(detectedTold(context, evidence), reports === 0 ? "" : reported);
-}
-
-function detectedTold({ base, window }: Context, evidence: Evidence | undefined): string {
-  if (evidence === undefined || base.threats === undefined) {
-    return "What the service detected could not be read.";
-  }
-  if (!evidence.applies) return "Of an address, the service does not tell what mail came from it.";
-  const { threats, verdicts, actions } = evidence;
-  if (threats === 0) {
-    return `No mail that the service detected came from it ${window}; whether other mail did is not told.`;
-  }
-  const stayed = actions
-    .filter(({ name }) => fateOf({ action: name }) === "delivered")
-    .reduce((sum, { count }) => sum + count, 0);
-  return `The service detected something in ${counted(threats, "message")} from it ${window}${listed(verdicts)}; ${stayed === 0 ? "none" : stayed} of them stayed in a mailbox.`;
-}
-
 /** Takes an entry out of all files that declare it: else one that is included would come up again. */
 function removalOf({ list, value, verdictScope: scope, place, overrides }: DeclaredEntry): FileEdit[] {
   const files = new Set([place, ...overrides].map(({ file }) => file));
@@ -560,43 +394,6 @@ function expiryOf({ list, value, verdictScope: scope, place }: DeclaredEntry, to
   return { file: place.file, edit: { do: "set", section: list, value, scope, key: "expires", to } };
 }
 
-/** The tenant's own domains; where the files name none, those of its VIPs and of those who got threats. */
-function ownDomainsOf({ ownDomains }: Settings, observed: Observed, base: EvidenceBase): readonly string[] {
-  if (ownDomains.length > 0) return ownDomains;
-  const people = [...observed.vips.keys(), ...(base.threats ?? []).map(({ recipient }) => recipient ?? "")];
-  const domains = new Set(people.filter((one) => parseMailbox(one).ok).map(domainOf));
-  return [...domains].filter((domain) => !isPublicSuffix(domain));
-}
-
-/** A mailbox's domain; a domain is its own. */
-function domainOf(value: string): string {
-  return value.slice(value.lastIndexOf("@") + 1);
-}
-
 function isDate(expires: string | undefined): expires is string {
   return expires !== undefined && expires !== "never";
-}
-
-function verdictsOf(threats: readonly SeenThreat[]): string {
-  const tally = new Tally();
-  for (const { verdict } of threats) tally.add(verdict);
-  return listed(tally.counts());
-}
-
-/** ": 9 malicious, 5 unknown" */
-function listed(counts: readonly Count[]): string {
-  if (counts.length === 0) return "";
-  return `: ${counts.map(({ name, count }) => `${count} ${printable(name)}`).join(", ")}`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? "" : "s"}`;
-}
-
-function were(count: number): string {
-  return count === 1 ? "was" : "were";
-}
-
-function sentences(...texts: readonly (string | undefined)[]): string {
-  return texts.filter((text) => text !== undefined && text !== "").join(" ");
 }
