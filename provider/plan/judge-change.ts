@@ -1,0 +1,47 @@
+import type { Finding } from "../files/finding";
+import type { EntryType } from "../settings/assumptions";
+import { OwnDomains } from "../settings/own-domains";
+import { RISKS, risksOf } from "../settings/risk";
+import { quote } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
+import { alarmOf, type BareChange } from "./alarm";
+import type { Desired } from "./desired";
+import type { Backtest, Change, Evidence } from "./plan";
+
+/** Tells what speaks for and against a change; what it is told by is sorted once for all of them. */
+export function judgeOf(
+  { findings, ownDomains }: Desired,
+  backtest: Backtest | undefined,
+): (change: BareChange, evidence: Evidence | undefined) => Change {
+  const own = new OwnDomains(ownDomains);
+  const bySubject = Map.groupBy(
+    // A risk that was accepted is told by itself.
+    findings.filter(({ code }) => !ACCEPTED.has(code)),
+    ({ subject }) => `${subject?.kind} ${subject?.key}`,
+  );
+  const through = new Map((backtest?.allows ?? []).map((allow) => [allow.key, allow]));
+  return (change, evidence) => {
+    const all = [...(bySubject.get(`${change.kind} ${change.key}`) ?? []), ...acceptedRisks(change, own)];
+    return {
+      ...change,
+      findings: all,
+      ...withoutUndefined({ evidence }),
+      ...alarmOf(change, all, evidence, through.get(change.key)),
+    };
+  };
+}
+
+/** What lint says of an `acceptRisk`. */
+const ACCEPTED: ReadonlySet<string> = new Set(["accepted-risk", "accepted-mail"]);
+
+function acceptedRisks(change: BareChange, own: OwnDomains): Finding[] {
+  const { after, entryType, value, place } = change;
+  if (after?.list === undefined || entryType === undefined) return [];
+  const because = after.acceptRisk === undefined ? "" : ` Accepted, because: ${quote(after.acceptRisk, 500)}`;
+  return risksOf({ list: after.list, value, entryType: entryType as EntryType }, own).map(({ code }) => ({
+    code,
+    level: after.acceptRisk === undefined ? "warning" : "note",
+    message: `${RISKS[code].title}. ${RISKS[code].why}${because}`,
+    ...withoutUndefined({ place }),
+  }));
+}

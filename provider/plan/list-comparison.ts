@@ -1,0 +1,408 @@
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import type { Finding } from "../files/finding";
+import type { DeclaredEntry, DeclaredVip } from "../files/settings";
+import { sameComment } from "../resources/lifecycle/comparable";
+import { EntryMatch, keyOfRow } from "../resources/lifecycle/entry-match";
+import { naturalKey } from "../settings/entry-value";
+import {
+  asUnmanaged,
+  isUnmanaged,
+  type KeyedList,
+  type ListedEntry,
+  readEntry,
+  readVip,
+  textOfEntry,
+  textOfVip,
+} from "../settings/keyed-list";
+import { ignoring, judge, removals } from "../settings/list-arguments";
+import { printable } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
+import { isStored } from "../tenant";
+import type { BareChange } from "./alarm";
+import { type Desired, type DesiredList, kindOf } from "./desired";
+import type { Observed } from "./observed";
+import type { Guard, Unmanaged } from "./plan";
+import { isEntryRow, isList, standingOfEntry, standingOfVip, subjectOf } from "./rows";
+
+/** What a list holds before a run, and the rows of it. */
+interface Before<Row> {
+  readonly content: KeyedList;
+  readonly rows: ReadonlyMap<string, Row>;
+}
+
+type Going = readonly (readonly [key: string, row: AllowDenyEntryRow | VipEmployeeRow])[];
+
+/** What an entry that is declared is held against. */
+interface EntriesAround {
+  readonly match: EntryMatch;
+  readonly before: Before<AllowDenyEntryRow>;
+  /** The rows that are removed. */
+  readonly gone: ReadonlySet<AllowDenyEntryRow | VipEmployeeRow>;
+}
+
+/** The comparison of all lists with one reading of the tenant. */
+export class Comparison {
+  readonly bare: BareChange[] = [];
+  readonly guards: Guard[] = [];
+  readonly findings: Finding[] = [];
+  unchanged = 0;
+  readonly #desired: Desired;
+  readonly #observed: Observed;
+  /** The rows of one value, whatever their lists and scopes. */
+  readonly #byValue: ReadonlyMap<string, readonly AllowDenyEntryRow[]>;
+  /** The rows that are declared, or go. */
+  readonly #accounted = new Set<AllowDenyEntryRow | VipEmployeeRow>();
+  /** Those that an exclusive list would remove, once a refresh has shown them. */
+  readonly #later = new Set<AllowDenyEntryRow | VipEmployeeRow>();
+
+  constructor(desired: Desired, observed: Observed) {
+    this.#desired = desired;
+    this.#observed = observed;
+    this.#byValue = Map.groupBy(observed.rows, (row) => naturalKey(row.entry_type, row.value));
+  }
+
+  compare(list: DesiredList): void {
+    if (list.kind === "entry") {
+      const before = this.#entriesBefore(list);
+      const going = this.#going(list, before);
+      const gone = new Set(going.map(([, row]) => row));
+      const match = new EntryMatch(list.declared, this.#observed.rows);
+      for (const [key, text] of Object.entries(list.declared)) {
+        this.#entry(list, key, text, { match, before, gone });
+      }
+      this.#removals(list, before, going);
+    } else {
+      const before = this.#vipsBefore(list);
+      for (const [key, text] of Object.entries(list.declared)) this.#vip(list, key, text);
+      this.#removals(list, before, this.#going(list, before));
+    }
+    this.#sayLater(list);
+  }
+
+  #entry(list: DesiredList, key: string, text: string, { match, before: there, gone }: EntriesAround): void {
+    const entry = readEntry(key, text);
+    if (entry === undefined) return;
+    const row = match.found.get(key);
+    if (row !== undefined) for (const one of match.alike(row)) this.#accounted.add(one);
+    const after = withoutUndefined({
+      list: entry.list,
+      comment: entry.comment,
+      acceptRisk: entry.acceptRisk,
+    });
+    const subject = subjectOf(entry, key);
+    if (row !== undefined && row.list === entry.list && sameComment(row.comment, entry.comment)) {
+      this.unchanged += 1;
+      return;
+    }
+    const before = row === undefined ? undefined : standingOfEntry(row);
+    const sign = row === undefined ? "add" : "change";
+    const doesAdopt = list.options["adopt"] === true;
+    const others = row === undefined ? this.#otherScopes(entry, key, gone) : [];
+    const mayReplace =
+      doesAdopt && others.length > 0
+        ? others.map((other) => ({ key: keyOfRow(other), before: standingOfEntry(other) }))
+        : undefined;
+    this.bare.push({
+      ...subject,
+      sign,
+      ...withoutUndefined({ before, mayReplace }),
+      after,
+      ...this.#said(list, key),
+    });
+    if (!doesAdopt) for (const other of others) this.#sayOtherScope(other, key);
+    // What the state does not know is taken over only when the files say so.
+    if (row !== undefined && !doesAdopt && list.known !== undefined && !Object.hasOwn(there.content, key)) {
+      const differs = row.list === entry.list ? "with another comment" : `on the ${row.list} list`;
+      this.guards.push({
+        code: "exists",
+        message: `${entry.list} ${entry.value} is at the tenant already, ${differs}, and this stack has not declared it before. To take it over and change it, set \`adopt: true\` for the entries; or declare it as it stands.`,
+      });
+      return;
+    }
+    if (row?.list === entry.list) return;
+    const isTaken = row !== undefined && !Object.hasOwn(there.content, key);
+    const inTheWay = this.#inTheWay(entry, key, { before: there, gone, isTaken });
+    const [first] = inTheWay;
+    if (first === undefined) return;
+    if (row === undefined && doesAdopt && inTheWay.length === 1) {
+      this.#removal(list, keyOfRow(first), first, `gives way to ${entry.list} ${key}, which takes it over`);
+      return;
+    }
+    const adopt = row === undefined ? "set `adopt: true` for the entries to take it over, or " : "";
+    this.guards.push({
+      code: "exists",
+      message: `${first.list} ${printable(keyOfRow(first))} is at the tenant, and this stack has not declared it before; a value can't be on both lists, whatever its scopes, so ${entry.list} ${key} can't be there: ${adopt}remove it in the console.`,
+    });
+  }
+
+  /** What stands on the same list in another scope, and nobody declares: a service may hold one of the two only. */
+  #otherScopes(entry: ListedEntry, key: string, gone: EntriesAround["gone"]): readonly AllowDenyEntryRow[] {
+    return (this.#byValue.get(naturalKey(entry.entryType, entry.value)) ?? []).filter(
+      (row) =>
+        row.list === entry.list &&
+        keyOfRow(row) !== key &&
+        !gone.has(row) &&
+        !this.#isDeclared(keyOfRow(row)),
+    );
+  }
+
+  #isDeclared(key: string): boolean {
+    return this.#desired.lists.some(({ kind, declared }) => kind === "entry" && Object.hasOwn(declared, key));
+  }
+
+  #sayOtherScope(row: AllowDenyEntryRow, key: string): void {
+    this.findings.push({
+      code: "other-scope",
+      level: "note",
+      message: `${row.list} ${printable(keyOfRow(row))} is at the tenant, and nobody declares it. Where the service holds one entry of a value only, the run is refused: set \`adopt: true\` for the entries to take it over, or remove it in the console.`,
+      subject: { kind: "entry", key },
+    });
+  }
+
+  /** What stands on the other list with the same value in another scope, and keeps an entry off its list. */
+  #inTheWay(
+    entry: ListedEntry,
+    key: string,
+    { before, gone, isTaken }: Omit<EntriesAround, "match"> & { readonly isTaken: boolean },
+  ): AllowDenyEntryRow[] {
+    const natural = naturalKey(entry.entryType, entry.value);
+    // What is declared leaves its place first, but for two that the state does not know: each waits for the other.
+    const leaves = (other: string): boolean =>
+      this.#isDeclared(other) && (!isTaken || Object.hasOwn(before.content, other));
+    return (this.#byValue.get(natural) ?? []).filter(
+      (row) =>
+        isList(row.list) &&
+        row.list !== entry.list &&
+        keyOfRow(row) !== key &&
+        !gone.has(row) &&
+        !leaves(keyOfRow(row)),
+    );
+  }
+
+  #vip(list: DesiredList, key: string, text: string): void {
+    const vip = readVip(key, text);
+    const row = this.#observed.vips.get(key);
+    if (row !== undefined) this.#accounted.add(row);
+    if (row !== undefined && sameComment(row.comment, vip.comment)) {
+      this.unchanged += 1;
+      return;
+    }
+    this.bare.push({
+      kind: "vip",
+      key,
+      value: vip.email,
+      sign: row === undefined ? "add" : "change",
+      ...(row === undefined ? {} : { before: standingOfVip(row) }),
+      after: withoutUndefined({ comment: vip.comment }),
+      ...this.#said(list, key),
+    });
+  }
+
+  /** What the files, or the program, say of a key that is declared. */
+  #said(list: DesiredList, key: string): Partial<BareChange> {
+    const about = list.about.get(key);
+    if (about === undefined) return withoutUndefined({ resource: list.resource, place: list.place });
+    const { ticket, owner, approvedBy, expires, place, overrides } = about;
+    return {
+      ...withoutUndefined({ ticket, owner, approvedBy, expires }),
+      place,
+      ...(overrides.length === 0 ? {} : { overrides }),
+    };
+  }
+
+  #removals(list: DesiredList, { content }: Pick<Before<unknown>, "content">, going: Going): void {
+    const kind = kindOf(list);
+    const inputs = { ...list.options, [kind.property]: list.declared };
+    const confirmRemovals = list.confirmedBefore;
+    if (list.isWhole) {
+      const before = { [kind.property]: content, ...withoutUndefined({ confirmRemovals }) };
+      for (const { property, reason } of judge(kind, inputs, list.declared, before)) {
+        const isContent = property === kind.property;
+        const whole = list.kind === "vip" ? "The VIP list" : "The allow/deny list";
+        const told = isContent ? `${whole} ${reason}` : `${whole}: ${property} ${reason}`;
+        const message =
+          isContent && list.section !== undefined
+            ? `${told}\nIn the settings file that is under \`lists: { ${list.section}: { … } }\`.`
+            : told;
+        this.guards.push({ code: isContent ? "removal-guard" : property, message });
+      }
+    }
+    this.#kept(list, content);
+    for (const [key, row] of going) {
+      const expired = this.#desired.expired.find((one) => one.kind === list.kind && one.key === key);
+      const why =
+        expired !== undefined
+          ? `expired on ${expired.expires}`
+          : Object.hasOwn(list.known ?? {}, key) && !isUnmanaged(list.known?.[key] ?? "")
+            ? "no longer declared"
+            : "not declared, and the list is exclusive";
+      this.#removal(list, key, row, why, expired);
+    }
+  }
+
+  /** What is removed because nobody declares it any more. */
+  #going(list: DesiredList, { content, rows }: Before<AllowDenyEntryRow | VipEmployeeRow>): Going {
+    return removals(kindOf(list), content, list.declared, list.options).flatMap(([key]) => {
+      const row = rows.get(key);
+      return row === undefined || this.#isDeclaredElsewhere(list, key) ? [] : [[key, row] as const];
+    });
+  }
+
+  /** What an exclusive list leaves for now. */
+  #sayLater(list: DesiredList): void {
+    const left = [...this.#later].filter((row) => !this.#accounted.has(row));
+    this.#later.clear();
+    if (left.length === 0) return;
+    const what = left.length === 1 ? "1 is" : `${left.length} are`;
+    this.findings.push({
+      code: "exclusive-later",
+      level: "warning",
+      message: `The ${list.kind === "vip" ? "VIP" : "allow/deny"} list is exclusive, and ${what} at the tenant that nobody declares. The first run that holds it to that removes none of them; the plan after it will show them as removed.`,
+    });
+  }
+
+  #removal(
+    list: DesiredList,
+    key: string,
+    row: AllowDenyEntryRow | VipEmployeeRow,
+    why: string,
+    expired?: DeclaredEntry | DeclaredVip,
+  ): void {
+    const accepted = expired?.kind === "entry" ? expired.acceptRisk : undefined;
+    const said = { why, ...withoutUndefined({ place: expired?.place ?? list.place, accepted }) };
+    if (!isEntryRow(row)) {
+      this.#accounted.add(row);
+      this.bare.push({ kind: "vip", key, value: key, sign: "remove", before: standingOfVip(row), ...said });
+      return;
+    }
+    for (const one of this.#observed.entries.get(keyOfRow(row)) ?? []) {
+      if (one.list === row.list) this.#accounted.add(one);
+    }
+    const entry = readEntry(key, textOfEntry(row));
+    if (entry === undefined) return;
+    this.bare.push({ ...subjectOf(entry, key), sign: "remove", before: standingOfEntry(row), ...said });
+  }
+
+  #isDeclaredElsewhere(list: DesiredList, key: string): boolean {
+    return this.#desired.lists.some(
+      (other) => other !== list && other.kind === list.kind && Object.hasOwn(other.declared, key),
+    );
+  }
+
+  /** VIPs that are declared no more, and stay all the same. */
+  #kept(list: DesiredList, content: KeyedList): void {
+    if (list.options["onDelete"] !== "keep") return;
+    for (const [key, text] of Object.entries(content)) {
+      if (Object.hasOwn(list.declared, key) || isUnmanaged(text)) continue;
+      this.findings.push({
+        code: "vip-kept",
+        level: "note",
+        message: `${printable(key)} is no longer declared, and stays a VIP at the tenant (onDelete: keep): only the stack forgets it. To end it, remove it in the console; until then drift tells it as added.`,
+        subject: { kind: "vip", key },
+      });
+    }
+  }
+
+  /** What the list's state would hold after a refresh, which is what a run goes by, and the rows of it. */
+  #entriesBefore(list: DesiredList): Before<AllowDenyEntryRow> {
+    const known = list.known ?? {};
+    const match = new EntryMatch(known, this.#observed.rows);
+    const rows = new Map(match.found);
+    const content: Record<string, string> = {};
+    for (const [key, row] of match.found) {
+      const text = textOfEntry(row);
+      content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(text) : text;
+    }
+    for (const [key, row] of this.#unmanagedOf(list, match.others(), textOfEntry)) {
+      content[key] = asUnmanaged(textOfEntry(row));
+      rows.set(key, row);
+    }
+    return { content, rows };
+  }
+
+  #vipsBefore(list: DesiredList): Before<VipEmployeeRow> {
+    const known = list.known ?? {};
+    const rows = new Map<string, VipEmployeeRow>();
+    const content: Record<string, string> = {};
+    const others = new Map<string, VipEmployeeRow>();
+    for (const [key, row] of this.#observed.vips) {
+      if (!Object.hasOwn(known, key)) {
+        others.set(key, row);
+        continue;
+      }
+      content[key] = isUnmanaged(known[key] ?? "") ? asUnmanaged(textOfVip(row)) : textOfVip(row);
+      rows.set(key, row);
+    }
+    for (const [key, row] of this.#unmanagedOf(list, others, textOfVip)) {
+      content[key] = asUnmanaged(textOfVip(row));
+      rows.set(key, row);
+    }
+    return { content, rows };
+  }
+
+  /** What an exclusive list takes for its own, though it never declared it: from its second run on. */
+  #unmanagedOf<Row extends AllowDenyEntryRow | VipEmployeeRow>(
+    list: DesiredList,
+    others: ReadonlyMap<string, Row>,
+    textOf: (row: Row) => string,
+  ): (readonly [key: string, row: Row])[] {
+    const own = (options: DesiredList["options"]): [key: string, row: Row][] => {
+      if (options["mode"] !== "exclusive") return [];
+      const isIgnored = ignoring(kindOf(list), options);
+      return [...others].filter(([key, row]) => !isIgnored(key, textOf(row)));
+    };
+    // A run removes what a refresh has shown, and that goes by what the state says of the list.
+    const shown = list.isNew ? [] : own(list.optionsBefore ?? list.options);
+    const isShown = new Set(shown.map(([key]) => key));
+    for (const [key, row] of own(list.options)) if (!isShown.has(key)) this.#later.add(row);
+    return shown;
+  }
+
+  /** The allow/deny list as it would be. */
+  listedAfter(): ListedEntry[] {
+    const listed = new Map<string, ListedEntry>();
+    const gone = new Set(
+      this.bare.filter(({ sign }) => sign === "remove").map(({ kind, key }) => `${kind} ${key}`),
+    );
+    for (const [key, [row]] of this.#observed.entries) {
+      const entry = row === undefined ? undefined : readEntry(key, textOfEntry(row));
+      if (entry !== undefined && !gone.has(`entry ${key}`)) listed.set(key, entry);
+    }
+    for (const list of this.#desired.lists) {
+      if (list.kind !== "entry") continue;
+      for (const [key, text] of Object.entries(list.declared)) {
+        const entry = readEntry(key, text);
+        if (entry !== undefined) listed.set(key, entry);
+      }
+    }
+    return [...listed.values()];
+  }
+
+  /** What is there and nobody declares; not what is ignored, nor VIPs that only automatic detection holds. */
+  unmanaged(): Unmanaged[] {
+    const ignored = this.#desired.lists.map(
+      (list) => [list.kind, ignoring(kindOf(list), list.options)] as const,
+    );
+    const isIgnored = (kind: "entry" | "vip", key: string, text: string): boolean =>
+      ignored.some(([one, isIgnoredBy]) => one === kind && isIgnoredBy(key, text));
+    const found: Unmanaged[] = [];
+    const left = this.#observed.rows.filter((row) => !this.#accounted.has(row));
+    const declared = Object.assign({}, ...this.#desired.lists.map((list) => list.declared)) as KeyedList;
+    const match = new EntryMatch(declared, this.#observed.rows);
+    const keys = new Map([...match.others()].map(([key, row]) => [row, key]));
+    for (const row of left) {
+      const text = textOfEntry(row);
+      const key = keys.get(row) ?? keyOfRow(row);
+      if (isIgnored("entry", key, text)) continue;
+      const entry = readEntry(key, text);
+      const subject =
+        entry === undefined ? { kind: "entry" as const, key, value: key } : subjectOf(entry, key);
+      found.push({ ...subject, before: standingOfEntry(row) });
+    }
+    for (const [key, row] of this.#observed.vips) {
+      if (this.#accounted.has(row) || !isStored(row) || isIgnored("vip", key, textOfVip(row))) continue;
+      found.push({ kind: "vip", key, value: key, before: standingOfVip(row) });
+    }
+    return found.sort((one, other) => (`${one.kind} ${one.key}` < `${other.kind} ${other.key}` ? -1 : 1));
+  }
+}

@@ -1,0 +1,45 @@
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import { LISTS, type List } from "../settings/assumptions";
+import type { ListedEntry } from "../settings/keyed-list";
+import { canonicalComment } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
+import type { Change, Standing } from "./plan";
+
+/** What an entry is about, as plans name it. */
+export function subjectOf(
+  { value, entryType, verdictScope }: ListedEntry,
+  key: string,
+): Pick<Change, "key" | "value" | "entryType" | "verdictScope"> & { kind: "entry" } {
+  return { kind: "entry", key, value, entryType, verdictScope };
+}
+
+/** What a plan tells of an entry that is there. */
+export function standingOfEntry({ list, comment, created_by, created_at }: AllowDenyEntryRow): Standing {
+  const text = canonicalComment(comment);
+  return withoutUndefined({
+    list: isList(list) ? list : undefined,
+    comment: text === "" ? undefined : text,
+    by: created_by,
+    at: created_at,
+  });
+}
+
+/** The same of a VIP. */
+export function standingOfVip({ comment, added_by, date_added }: VipEmployeeRow): Standing {
+  const text = canonicalComment(comment);
+  return withoutUndefined({
+    comment: text === "" ? undefined : text,
+    by: added_by || undefined,
+    at: date_added || undefined,
+  });
+}
+
+/** Whether a row is of the allow/deny list. */
+export function isEntryRow(row: AllowDenyEntryRow | VipEmployeeRow): row is AllowDenyEntryRow {
+  return "entry_type" in row;
+}
+
+/** Whether it is a list that this release knows. */
+export function isList(list: string): list is List {
+  return LISTS.some((one) => one === list);
+}
