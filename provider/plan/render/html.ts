@@ -1,24 +1,21 @@
 import { excerpt } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import type { Count, Evidence, Plan, Recipient } from "../plan";
+import type { Fact } from "./change-facts";
 import { htmlPage, htmlVerdict } from "./html-page";
 import { PLAN_STYLE } from "./html-style";
 import { given, Html, html, htmlWords } from "./html-text";
 import {
-  type Card,
   expiredWords,
-  type Fact,
   findingWords,
-  kindsOf,
   LOOSENED,
   lineOf,
   loosenedWords,
   nameWords,
-  type Report,
-  reportOf,
   unmanagedWords,
   valueWords,
-} from "./report";
+} from "./plan-words";
+import { type Card, kindsOf, type Report, reportOf } from "./report";
 import { filled } from "./room";
 import { counted, day, number, onOneLine, say, given as told, type Words } from "./words";
 

@@ -1,20 +1,16 @@
 import type { Plan } from "../plan";
+import type { Fact } from "./change-facts";
 import { markdownBlock, markdownCode, markdownRow, markdownWords, wrap } from "./markdown-text";
 import {
-  type Card,
   expiredWords,
-  type Fact,
   findingWords,
-  kindsOf,
   LOOSENED,
   lineOf,
   loosenedWords,
-  type Mood,
-  type Report,
-  reportOf,
   unmanagedWords,
   valueWords,
-} from "./report";
+} from "./plan-words";
+import { type Card, kindsOf, type Mood, type Report, reportOf } from "./report";
 import { bytesOf, filled } from "./room";
 import { day, given, join, number, say, type Words } from "./words";
 

@@ -1,19 +1,16 @@
 import type { Plan } from "../plan";
 import { Paper, type Style } from "./paper";
 import {
-  type Card,
   exampleWords,
   expiredWords,
   findingWords,
-  kindsOf,
   LOOSENED,
   lineOf,
   loosenedWords,
-  type Mood,
-  reportOf,
   unmanagedWords,
   valueWords,
-} from "./report";
+} from "./plan-words";
+import { type Card, kindsOf, type Mood, reportOf } from "./report";
 import { given, join, number, say, type Words } from "./words";
 
 export interface PlanTextOptions {

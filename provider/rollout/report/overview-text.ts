@@ -1,6 +1,6 @@
 import { columnsOf, fitTo } from "../../plan/render/columns";
 import { Paper } from "../../plan/render/paper";
-import { LOOSENED, valueWords } from "../../plan/render/report";
+import { LOOSENED, valueWords } from "../../plan/render/plan-words";
 import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { printable } from "../../settings/text";
 import type { RolloutCommands } from "../commands";

@@ -1,5 +1,5 @@
 import { markdownBlock, markdownCode, markdownRow, markdownWords } from "../../plan/render/markdown-text";
-import { LOOSENED, valueWords } from "../../plan/render/report";
+import { LOOSENED, valueWords } from "../../plan/render/plan-words";
 import { bytesOf, filled } from "../../plan/render/room";
 import { counted, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import { duration } from "./duration";

@@ -1,0 +1,242 @@
+import type { Place } from "../../files/finding";
+import type { BacktestAllow, BacktestDeny, Change, Count, Evidence, Plan, Recipient } from "../plan";
+import { findingWords, heldWords, lineOf, nameWords, valueWords } from "./plan-words";
+import { counted, day, enumerate, given, join, number, say, sentence, type Words } from "./words";
+
+/** What is to be known of a change; first what makes it alarming. */
+export function factsOf(plan: Plan, change: Change, allows?: BacktestAllow, denies?: BacktestDeny): Fact[] {
+  const isAlarming = change.alarm !== "none";
+  const facts: Fact[] = [
+    { label: "accepted", words: acceptedWords(change), isAlarming },
+    { label: "comment", words: commentWords(change) },
+    { label: "why", words: change.why === undefined ? [] : [sentence(change.why)] },
+    { label: "replaces", words: replacedWords(change) },
+    ...mailFacts(plan, change, allows),
+    ...(change.evidence?.applies === false ? [] : backtestFacts(plan, allows, denies)),
+    ...change.findings.map(
+      (finding): Fact => ({
+        label: "finding",
+        words: findingWords(finding),
+        isAlarming: isAlarming && (finding.level !== "note" || change.alarm === "accepted"),
+      }),
+    ),
+    { label: "asked for", words: requestWords(change) },
+    { label: "declared", words: declaredWords(change) },
+    { label: "held", words: heldWords(change.before) },
+  ];
+  const told = facts.filter(({ words }) => words.length > 0);
+  return [
+    ...told.filter((fact) => fact.isAlarming === true),
+    ...told.filter((fact) => fact.isAlarming !== true),
+  ];
+}
+
+/** Something to know of a change, under a label of at most ten letters. */
+export interface Fact {
+  readonly label:
+    | "mail"
+    | "details"
+    | "reports"
+    | "backtest"
+    | "finding"
+    | "accepted"
+    | "comment"
+    | "why"
+    | "replaces"
+    | "asked for"
+    | "declared"
+    | "held";
+  readonly words: Words;
+  /** Whether it is what makes the change alarming. */
+  readonly isAlarming?: boolean;
+}
+
+function mailFacts(plan: Plan, change: Change, allows: BacktestAllow | undefined): Fact[] {
+  const { evidence } = change;
+  if (evidence === undefined) return [];
+  if (!evidence.applies) {
+    return [
+      {
+        label: "mail",
+        words: ["Nothing can be said of it: the service does not tell a threat's IP address."],
+      },
+    ];
+  }
+  const isAlarming = change.alarm !== "none" && (evidence.threats > 0 || evidence.reports > 0);
+  return [
+    { label: "mail", words: threatWords(plan, change, evidence, allows), isAlarming },
+    { label: "details", words: detailWords(change, evidence), isAlarming },
+    { label: "reports", words: reportWords(evidence), isAlarming },
+  ];
+}
+
+/** `37 threats in 30 days, 35 malicious, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.` */
+function threatWords(
+  plan: Plan,
+  { kind }: Change,
+  evidence: Evidence,
+  allows: BacktestAllow | undefined,
+): Words {
+  const window = `in ${counted(plan.evidence.days, "day")}`;
+  const direction = kind === "vip" ? "to it" : "from it";
+  if (evidence.threats === 0) return say`No threat ${direction} ${window}.`;
+  const verdicts = countsWords(evidence.verdicts, evidence.threats);
+  const last = evidence.last === undefined ? [] : say`, last ${day(evidence.last)}`;
+  const isTo = kind === "entry" && evidence.recipientCount > 0;
+  const to = isTo ? `; to ${peopleWords(evidence.recipientCount, evidence.vipCount)}` : "";
+  const through =
+    allows === undefined || allows.letThrough === 0
+      ? []
+      : say`; it would have let ${allows.letThrough} through`;
+  return say`${counted(evidence.threats, "threat")} ${kind === "vip" ? "to it " : ""}${window}${
+    verdicts.length > 0 ? say`, ${verdicts}` : []
+  }${last}${to}${through}.`;
+}
+
+/** What was done with the threats, and who sent them. */
+function detailWords({ kind }: Change, evidence: Evidence): Words {
+  const actions = countsWords(evidence.actions, evidence.threats);
+  const senders = sendersWords(evidence, kind);
+  const parts = [actions, senders].filter(({ length }) => length > 0);
+  return parts.length === 0 ? [] : say`${join(parts, "; ")}.`;
+}
+
+function sendersWords({ senders, senderCount }: Evidence, kind: Change["kind"]): Words {
+  if (senderCount < 2 || kind === "vip") return [];
+  if (senders.length < senderCount) return say`from ${senderCount} senders`;
+  return say`from ${join(
+    senders.map(({ name, count }) => say`${valueWords(name)} (${count})`),
+    ", ",
+  )}`;
+}
+
+function reportWords({ reports, reportVerdicts, lastReport }: Evidence): Words {
+  if (reports === 0) return [];
+  const verdicts = countsWords(reportVerdicts, reports);
+  const last = lastReport === undefined ? [] : say`, last ${day(lastReport)}`;
+  return say`Users reported it ${reports === 1 ? "once" : counted(reports, "time")}${last}${
+    verdicts.length > 0 ? say`; the analysis said: ${verdicts}` : []
+  }.`;
+}
+
+function peopleWords(people: number, vips: number): string {
+  const who = counted(people, "person", "people");
+  if (vips === 0) return who;
+  if (vips === people) return people === 1 ? "1 person, a VIP" : `${who}, all VIPs`;
+  return `${who}, ${number(vips)} of them ${vips === 1 ? "a VIP" : "VIPs"}`;
+}
+
+/** `35 malicious, 2 spam`; `all malicious` where there is nothing else. */
+function countsWords(counts: readonly Count[], total: number): Words {
+  const shown = counts.slice(0, MOST_COUNTS);
+  const more = counts.length - shown.length;
+  const all = shown.map(({ name, count }) =>
+    count === total && total > 1 && counts.length === 1
+      ? say`all ${nameWords(name)}`
+      : say`${count} ${nameWords(name)}`,
+  );
+  return join(more > 0 ? [...all, [`${more} more kinds`]] : all, ", ");
+}
+
+const MOST_COUNTS = 6;
+
+function backtestFacts({ evidence }: Plan, allows?: BacktestAllow, denies?: BacktestDeny): Fact[] {
+  const window = `in ${counted(evidence.days, "day")}`;
+  if (allows !== undefined) {
+    const { letThrough, verdicts } = allows;
+    if (letThrough === 0)
+      return [{ label: "backtest", words: [`By estimate, it would have let nothing through ${window}.`] }];
+    const kinds = countsWords(verdicts, letThrough);
+    return [
+      {
+        label: "backtest",
+        words: say`By estimate, ${counted(letThrough, "threat")} that ${letThrough === 1 ? "was" : "were"} stopped would have come through${
+          kinds.length > 0 ? say` (${kinds})` : []
+        }${recipientWords(allows)}.`,
+        isAlarming: true,
+      },
+    ];
+  }
+  if (denies === undefined) return [];
+  const { matched, stopped } = denies;
+  if (matched === 0)
+    return [{ label: "backtest", words: [`By estimate, nothing would have come under it ${window}.`] }];
+  const words =
+    stopped === 0
+      ? say`By estimate, ${counted(matched, "threat")} came under it ${window}, all stopped without it.`
+      : say`By estimate, of ${counted(matched, "threat")} it would have stopped the ${stopped} that reached a mailbox${recipientWords(denies)}.`;
+  return [{ label: "backtest", words }];
+}
+
+function recipientWords(to: {
+  readonly recipients: readonly Recipient[];
+  readonly recipientCount: number;
+  readonly vipCount: number;
+}): Words {
+  if (to.recipientCount === 0) return [];
+  const shown = to.recipients
+    .slice(0, MOST_RECIPIENTS)
+    .map(({ email, isVip, count }) =>
+      isVip ? say`${given(email)} (VIP, ${count})` : say`${given(email)} (${count})`,
+    );
+  const more = to.recipientCount - shown.length;
+  const names = more > 0 ? [...shown, [`${number(more)} more`]] : shown;
+  return say`, to ${peopleWords(to.recipientCount, to.vipCount)}: ${join(names, ", ")}`;
+}
+
+const MOST_RECIPIENTS = 4;
+
+function acceptedWords({ accepted, after }: Change): Words {
+  const because = accepted ?? after?.acceptRisk;
+  return because === undefined ? [] : say`The risk, because: ${given(because)}`;
+}
+
+function replacedWords({ mayReplace = [], after }: Change): Words {
+  if (mayReplace.length === 0) return [];
+  const all = mayReplace.map(({ key, before }) => {
+    const made = heldWords(before);
+    const comment = before.comment === undefined ? [] : say`: ${given(before.comment)}`;
+    return say`${after?.list ?? "entry"} ${given(key)}${made.length > 0 ? say` (${made})` : []}${comment}`;
+  });
+  return say`Where the service holds one entry of a value only, it takes the place of ${enumerate(all)}.`;
+}
+
+function commentWords({ before, after }: Change): Words {
+  const [old, now] = [before?.comment, after?.comment];
+  if (before === undefined || after === undefined) {
+    const only = old ?? now;
+    return only === undefined ? [] : [given(only)];
+  }
+  if (old === now) return now === undefined ? [] : say`${given(now)} (as it was)`;
+  const shown = (comment: string | undefined): Words =>
+    comment === undefined ? ["(none)"] : [given(comment)];
+  return say`${shown(old)} → ${shown(now)}`;
+}
+
+function requestWords({ ticket, owner, approvedBy, expires }: Change): Words {
+  const parts: Words[] = [];
+  if (ticket !== undefined) parts.push(say`ticket ${given(ticket)}`);
+  if (owner !== undefined) parts.push(say`owner ${given(owner)}`);
+  if (approvedBy !== undefined) parts.push(say`approved by ${given(approvedBy)}`);
+  if (expires !== undefined) parts.push(expires === "never" ? ["never expires"] : say`until ${day(expires)}`);
+  return join(parts, ", ");
+}
+
+function declaredWords({ place, overrides, resource }: Change): Words {
+  const parts: Words[] = [];
+  if (place !== undefined) parts.push(lineOf(place));
+  if (resource !== undefined) parts.push(say`resource ${given(resource)}`);
+  if (overrides !== undefined && overrides.length > 0) {
+    parts.push(say`in place of ${placesWords(overrides)}`);
+  }
+  return join(parts, ", ");
+}
+
+function placesWords(places: readonly Place[]): Words {
+  const shown = places.slice(0, MOST_PLACES).map(lineOf);
+  return enumerate(
+    places.length > MOST_PLACES ? [...shown, [`${number(places.length - MOST_PLACES)} more`]] : shown,
+  );
+}
+
+const MOST_PLACES = 3;

@@ -1,0 +1,101 @@
+import type { Finding, Place } from "../../files/finding";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { unicodeOf } from "../../settings/unicode-value";
+import type { BacktestExample, Change, Expired, Standing, Unmanaged } from "../plan";
+import { day, given, join, say, sentence, type Words } from "./words";
+
+/**
+ * A name of the service as words: `moved_to_trash` as "moved to trash". What is no such name is shown as it came; nor is
+ * one that a link would begin with, together with the full stop after it.
+ */
+export function nameWords(name: string): Words {
+  if (name === "none") return ["not acted on"];
+  return /^(?!.*www$)[a-z]{1,20}(?:_[a-z]{1,20}){0,4}$/.test(name)
+    ? [name.replaceAll("_", " ")]
+    : [given(name)];
+}
+
+/** A threat that would have come through. */
+export function exampleWords({ time, sender, recipient, subject, verdict }: BacktestExample): Words {
+  const parts: Words[] = [];
+  if (time !== undefined) parts.push(day(time));
+  if (sender !== undefined) parts.push(say`from ${valueWords(sender)}`);
+  if (recipient !== undefined) parts.push(say`to ${given(recipient)}`);
+  if (subject !== undefined) parts.push(say`subject ${given(subject)}`);
+  if (verdict !== undefined) parts.push(nameWords(verdict));
+  return join(parts, ", ");
+}
+
+/** A domain or mailbox; one in punycode also in its own script. */
+export function valueWords(value: string): Words {
+  const unicode = unicodeOf(value);
+  return unicode === undefined ? [given(value)] : say`${given(value)} (${given(unicode)})`;
+}
+
+/** What the tenant holds and nobody declares: `allow clicked.example (domain, made by … on 2026-11-02): by hand`. */
+export function unmanagedWords(one: Unmanaged): Words {
+  const about = join(
+    [kindOf(one), heldWords(one.before)].filter(({ length }) => length > 0),
+    ", ",
+  );
+  const comment = one.before.comment === undefined ? [] : say`: ${given(one.before.comment)}`;
+  const list = one.kind === "vip" ? "VIP" : (one.before.list ?? "entry");
+  return say`${list} ${valueWords(one.value)}${about.length > 0 ? say` (${about})` : []}${comment}`;
+}
+
+/** `allow old.example: until 2026-10-31, the tenant still holds it, settings/acme.yaml:18`. */
+export function expiredWords({ kind, list, value, expires, place, isThere, stays }: Expired): Words {
+  const at = place === undefined ? [] : say`, ${lineOf(place)}`;
+  const there = !isThere
+    ? "the tenant does not hold it"
+    : stays === true
+      ? "the tenant still holds it, and the next run leaves it"
+      : "the tenant still holds it";
+  return say`${kind === "vip" ? "VIP" : (list ?? "entry")} ${valueWords(value)}: until ${day(expires)}, ${there}${at}`;
+}
+
+/** `settings/acme.yaml:12`; nothing where there is no place. */
+export function lineOf(place: Place | undefined): Words {
+  return place === undefined ? [] : [given(`${place.file}:${place.line}`)];
+}
+
+/** The title of what is loosened. */
+export const LOOSENED = "Looser here than what is included";
+
+/** A loosening with its line. */
+export function loosenedWords({ place, message }: Finding): Words {
+  return say`${lineOf(place)}${place === undefined ? "" : ": "}${sentence(message)}`;
+}
+
+/** A finding in a sentence: `error allow-free-mail: …`. */
+export function findingWords({ level, code, message }: Finding): Words {
+  return say`${level} ${given(code)}: ${sentence(message)}`;
+}
+
+/** What kind of value it is, and the scope where it is not the usual one. */
+export function kindOf({ entryType, verdictScope }: Pick<Change, "entryType" | "verdictScope">): Words {
+  const type =
+    entryType === undefined
+      ? undefined
+      : isKnownType(entryType)
+        ? [TYPES[entryType]]
+        : say`type ${given(entryType)}`;
+  const scope =
+    verdictScope === undefined || verdictScope === DEFAULT_VERDICT_SCOPE
+      ? undefined
+      : say`scope ${given(verdictScope)}`;
+  return join([...(type === undefined ? [] : [type]), ...(scope === undefined ? [] : [scope])], ", ");
+}
+
+function isKnownType(entryType: string): entryType is keyof typeof TYPES {
+  return Object.hasOwn(TYPES, entryType);
+}
+
+const TYPES = { domain: "domain", ip: "IP address", email_address: "mailbox" } as const;
+
+/** Who made what the tenant holds, and when. */
+export function heldWords(before: Standing | undefined): Words {
+  const by = before?.by === undefined ? [] : say` by ${given(before.by)}`;
+  const at = before?.at === undefined ? [] : say` on ${day(before.at)}`;
+  return by.length + at.length > 0 ? say`made${by}${at}` : [];
+}
