@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../plan/render/words";
 import { PlanningEndedError } from "../rollout/errors";
-import type { RolloutRecord } from "../rollout/journal/journal";
+import type { RolloutRecord } from "../rollout/journal/rollout-record";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";

@@ -2,7 +2,7 @@ import { closeSync, openSync } from "node:fs";
 import { ConfigurationError } from "../client";
 import type { RolloutCommands } from "../rollout/commands";
 import type { RolloutTally } from "../rollout/journal/across-rollouts";
-import type { RolloutRecord } from "../rollout/journal/journal";
+import type { RolloutRecord } from "../rollout/journal/rollout-record";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import { eventJson } from "../rollout/progress/event-json";
 import { LiveProgress } from "../rollout/progress/live-progress";

@@ -18,7 +18,7 @@ export function thisMachine(): string {
   return machine;
 }
 
-/** When a process of this machine began, by its own count; undefined where there is none, or this can't be seen. */
+/** When a process of this machine began, in hundredths of a second since the boot; undefined where this can't be seen. */
 export function startOf(pid: number): number | undefined {
   // The name, in parentheses, may hold anything; the start is the 20th field after it.
   const stat = quietly(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
@@ -36,7 +36,7 @@ export function isRunning(pid: number, start?: number): boolean {
     process.kill(pid, 0);
   } catch (error) {
     // One of another user runs, and may not be asked.
-    if ((error as NodeJS.ErrnoException).code !== "EPERM") return false;
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
   const now = start === undefined ? undefined : startOf(pid);
   return now === undefined || now === start;

@@ -9,7 +9,7 @@ import { readPlainFile } from "../machine/plain-file";
 import { scratchFolder } from "../machine/scratch-folder";
 import { sdkUnfit } from "../settings/sdk-requirement";
 import { quote } from "../settings/text";
-import type { PackedFiles } from "./journal/journal";
+import type { PackedFiles } from "./journal/rollout-record";
 import { NotAllowedError } from "./targets/not-allowed";
 import { inTemporaryFolder } from "./temporary-folder";
 

@@ -8,7 +8,7 @@ import { leanEnvironment } from "../machine/child-environment";
 import { scratchFolder } from "../machine/scratch-folder";
 import { printable, quote } from "../settings/text";
 import { packFiles } from "./file-bundle";
-import type { PackedFiles } from "./journal/journal";
+import type { PackedFiles } from "./journal/rollout-record";
 import { inTemporaryFolder } from "./temporary-folder";
 
 const run = promisify(execFile);

@@ -4,7 +4,7 @@ import { eachAtOnce } from "../settings/at-once";
 import { withCode } from "../settings/email-security-error";
 import { printable, quote } from "../settings/text";
 import type { AddressHealth, Asking } from "./address-health";
-import type { TenantRecord } from "./journal/journal";
+import type { TenantRecord } from "./journal/rollout-record";
 import { type Reach, withTargetClient } from "./target-client";
 import { commandEnvironment } from "./targets/allowed";
 import { refuseNotAllowed } from "./targets/not-allowed";

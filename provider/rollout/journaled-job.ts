@@ -1,8 +1,9 @@
 import { secretsIn } from "../settings/secrets";
 import type { NextCommands } from "./advice";
 import { DatabaseError } from "./journal/database-error";
-import type { ClaimedTenant, Journal } from "./journal/journal";
+import type { Journal } from "./journal/journal";
 import { JournalError } from "./journal/journal-error";
+import type { ClaimedTenant } from "./journal/rollout-record";
 import { type DoJob, type Job, UnwrittenError } from "./lanes/lane";
 import type { TenantError } from "./report/rollout-report";
 import { tenantError } from "./tenant-error";

@@ -26,7 +26,7 @@ import { excerpt, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { Asking } from "./address-health";
 import { RolloutError } from "./errors";
-import type { PlannedTenant, TenantSummary } from "./journal/journal";
+import type { PlannedTenant, TenantSummary } from "./journal/rollout-record";
 import type { AtPlace } from "./plan-each";
 import type { TenantChange } from "./report/rollout-report";
 import { type Reach, withTargetClient } from "./target-client";

@@ -1,6 +1,7 @@
 import type { RolloutCommands } from "./commands";
 import { PlanningEndedError } from "./errors";
-import type { Journal, PlannedTenant } from "./journal/journal";
+import type { Journal } from "./journal/journal";
+import type { PlannedTenant } from "./journal/rollout-record";
 import { reportOf } from "./report/report-of";
 import type { Advice, RolloutReport, TenantError } from "./report/rollout-report";
 import { named } from "./targets/placeholders";

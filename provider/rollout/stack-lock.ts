@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { hostname } from "node:os";
+import { isRunning, startOf } from "../machine/processes";
 
 /** Who holds a stack, as the engine tells it. */
 export interface LockOwner {
@@ -63,26 +64,16 @@ export function isLeftBehind({ host, pid, sinceMs }: LockOwner, processes: Proce
 /** The processes of this machine. */
 const MACHINE: Processes = {
   host: hostname(),
-  isThere(pid) {
-    try {
-      process.kill(pid, 0);
-      return true;
-    } catch (error) {
-      return (error as NodeJS.ErrnoException).code !== "ESRCH";
-    }
-  },
+  isThere: isRunning,
   nameOf(pid) {
     const command = proc(`${pid}/cmdline`)?.split("\0")[0];
     // Of another user's process, and of one that has just ended, there may be nothing to read.
     return command === undefined || command === "" ? undefined : `${command} ${proc(`${pid}/comm`) ?? ""}`;
   },
   startedAtMs(pid) {
-    // The name, in parentheses, may hold anything; the start is the 20th field after it, in hundredths of a second.
-    const ticks = proc(`${pid}/stat`)?.split(") ").at(-1)?.split(" ")[19];
+    const ticks = startOf(pid);
     const bootedAt = /^btime (\d+)$/m.exec(proc("stat") ?? "")?.[1];
-    return ticks === undefined || bootedAt === undefined
-      ? undefined
-      : Number(bootedAt) * 1_000 + Number(ticks) * 10;
+    return ticks === undefined || bootedAt === undefined ? undefined : Number(bootedAt) * 1_000 + ticks * 10;
   },
 };
 

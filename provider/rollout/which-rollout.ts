@@ -1,7 +1,8 @@
 import type { RolloutCommands } from "./commands";
 import { RolloutError } from "./errors";
 import { retriable, talliesOf } from "./journal/across-rollouts";
-import type { Journal, RolloutRecord } from "./journal/journal";
+import type { Journal } from "./journal/journal";
+import type { RolloutRecord } from "./journal/rollout-record";
 import { takenBackSoFar } from "./rollback/taken-back";
 import type { RolloutState } from "./wave";
 

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Database } from "../../provider/rollout/journal/database";
-import {
-  type ClaimedTenant,
-  Journal,
-  type PlannedTenant,
-  type RolloutSpec,
-} from "../../provider/rollout/journal/journal";
+import { Journal } from "../../provider/rollout/journal/journal";
+import type {
+  ClaimedTenant,
+  PlannedTenant,
+  RolloutSpec,
+} from "../../provider/rollout/journal/rollout-record";
 import type { Job, Lane } from "../../provider/rollout/lanes/lane";
 import { nextStep, type RolloutView } from "../../provider/rollout/next-step";
 import type { TenantError } from "../../provider/rollout/report/rollout-report";

@@ -1,6 +1,6 @@
 import type { TenantState } from "../wave";
 import type { Database } from "./database";
-import type { RolloutRecord } from "./journal";
+import type { RolloutRecord } from "./rollout-record";
 
 /** What became of a rollout's tenants. */
 export interface RolloutTally {

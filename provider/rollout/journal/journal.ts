@@ -1,179 +1,28 @@
 import { randomBytes } from "node:crypto";
-import { gunzipSync, gzipSync } from "node:zlib";
-import type { FrontName } from "../../resources/resource-type";
-import { withoutUndefined } from "../../settings/without-undefined";
-import { RolloutError } from "../errors";
+import { gzipSync } from "node:zlib";
 import type { Job, Lane } from "../lanes/lane";
-import type { PendingTenant, RolloutView, WaveView } from "../next-step";
-import type { RolloutEvent, RolloutHappening } from "../report/rollout-event";
-import type { TenantChange, TenantError } from "../report/rollout-report";
-import type { ServiceLimit, Target } from "../targets/target";
-import type { RolloutState, TenantState, Wave, WaveState } from "../wave";
-import type { Database, Queryable, Row, SqlValue } from "./database";
+import type { WaveView } from "../next-step";
+import type { RolloutHappening } from "../report/rollout-event";
+import type { TenantError } from "../report/rollout-report";
+import type { Target } from "../targets/target";
+import type { WaveState } from "../wave";
+import type { Database, Queryable } from "./database";
 import { JournalError } from "./journal-error";
+import { JournalReader, recordOf } from "./journal-reader";
+import type { ClaimedTenant, PackedFiles, PlannedTenant, RolloutSpec, TenantSummary } from "./rollout-record";
+import { countsOf, NO_COUNTS, placesIn, roomAt, sum } from "./rollout-view";
+import { json, parsed, unpacked } from "./stored-values";
 import { makeTables, VERSION, versionOf } from "./tables";
-
-/** What a rollout is to do; it does not change once it is written. */
-export interface RolloutSpec {
-  /** The targets file, as it was named. */
-  readonly source: string;
-  /** The Pulumi project of all stacks. */
-  readonly project: string;
-  /** As of {@link PackedFiles}; known once the planning is through. */
-  readonly folder?: string;
-  /** The day (UTC) by which `expires` is judged. */
-  readonly today: string;
-  readonly waves: readonly Wave[];
-  /** How many tenants may fail in the whole rollout. */
-  readonly tolerated?: number;
-  /** The limits of service addresses. */
-  readonly services: readonly (readonly [address: string, limit: ServiceLimit])[];
-  /** The environment's variables that hold keys, of tenants too that the rollout leaves out: no child process gets them. */
-  readonly keyVariables?: readonly string[];
-  /** Tells one state backend from another, so that no worker takes a tenant to another one. */
-  readonly backend: string;
-  /** The rollout that this one takes back. */
-  readonly rollsBack?: string;
-  /** What it goes back to: what each tenant held, or the files of a revision of git. */
-  readonly rollsBackTo?: string;
-}
-
-/** What a plan said of a tenant, as far as reports need it. */
-export interface TenantSummary {
-  readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };
-  readonly changes: readonly TenantChange[];
-  /** `accepted` is absent in what an earlier release planned. */
-  readonly alarms: { readonly danger: number; readonly accepted?: number; readonly warning: number };
-  /** The name of the `TenantSettings` in the stack, and whether the stack was there when this was planned. */
-  readonly resource: string;
-  readonly isStackThere: boolean;
-  /** What its lists are to be made over. Default: dynamic resources. */
-  readonly front?: FrontName;
-  /** Whether an engine was killed in the middle of it. Default: false. */
-  readonly isStackPending?: boolean;
-  /** A salted fingerprint of the domains of the tenant's people, as the planning saw them. */
-  readonly fingerprint?: string;
-  /** Whether the person said that the tenant may be empty, or its people have other domains. Default: false. */
-  readonly acceptsEmptyTenant?: boolean;
-  /** A settings file that is declared first, which writes nothing: what the stack is to know before it can remove it. */
-  readonly first?: string;
-  /** What a rollback leaves as it is, since somebody changed it after the rollout: `allow partner.example`. */
-  readonly left?: readonly string[];
-  /** What its settings files loosen of what those that they include ask for, with file and line; the first few. Absent: nothing. */
-  readonly loosened?: readonly string[];
-}
-
-/** How planning went for one tenant. */
-export interface PlannedTenant {
-  readonly name: string;
-  readonly state: "pending" | "unchanged" | "failed";
-  /** The digest of its plan; empty where there is none. */
-  readonly digest: string;
-  readonly summary?: TenantSummary;
-  /** The plan as JSON; only of tenants that are to be changed. */
-  readonly plan?: string;
-  readonly error?: TenantError;
-}
-
-/** A tenant that somebody has begun. */
-export interface ClaimedTenant {
-  readonly job: Job;
-  readonly spec: RolloutSpec;
-  readonly target: Target;
-  /** Counts how often it was begun, from 1; who finishes it must name it. */
-  readonly attempt: number;
-  /** Who was at it before, when it was taken over from one that died. */
-  readonly takenOverFrom: string | undefined;
-  /** The plan as JSON. */
-  readonly plan: string;
-  readonly digest: string;
-  readonly summary: TenantSummary;
-}
-
-/** A rollout as the journal holds it. */
-export interface RolloutRecord {
-  readonly id: string;
-  readonly state: RolloutState;
-  readonly spec: RolloutSpec;
-  /** Empty while the planning is under way, or was interrupted. */
-  readonly digest: string;
-  readonly reason: string | undefined;
-  readonly until: string | undefined;
-  /** Whether a person asked to begin nothing more. */
-  readonly isStopping: boolean;
-  readonly createdAtMs: number;
-  readonly startedAtMs: number | undefined;
-  readonly finishedAtMs: number | undefined;
-}
-
-/** A rollout that is not through, and has the same stacks as another. */
-export interface Rival extends Pick<RolloutRecord, "id" | "state" | "reason"> {
-  readonly stacks: readonly string[];
-}
-
-/** What a later rollout did to a stack. */
-export interface LaterChange {
-  readonly rollout: string;
-  readonly stack: string;
-  readonly state: TenantState;
-  /** The rollout that it took back. */
-  readonly rollsBack?: string;
-}
-
-/** A wave as the journal holds it. */
-export interface WaveRecord {
-  readonly state: WaveState;
-  readonly startedAtMs: number | undefined;
-  readonly finishedAtMs: number | undefined;
-  readonly soakUntilMs: number | undefined;
-  readonly approvedAtMs: number | undefined;
-  readonly health: { readonly isWell: boolean; readonly message: string } | undefined;
-}
-
-/** A tenant as the journal holds it. */
-export interface TenantRecord {
-  readonly name: string;
-  readonly wave: number;
-  readonly state: TenantState;
-  readonly target: Target;
-  readonly digest: string;
-  readonly summary: TenantSummary | undefined;
-  readonly attempt: number;
-  readonly worker: string | undefined;
-  readonly error: TenantError | undefined;
-  readonly startedAtMs: number | undefined;
-  readonly finishedAtMs: number | undefined;
-}
-
-/** Files by their path, with slashes, relative to the bundle's root. */
-export type FileBundle = ReadonlyMap<string, Uint8Array>;
-
-/** The files of a rollout as they were when it was planned, and where among them it works. */
-export interface PackedFiles {
-  readonly bundle: FileBundle;
-  /** The working folder, relative to the bundle's root: `.`, or `customers`. */
-  readonly folder: string;
-}
-
-const NO_COUNTS: Readonly<Record<TenantState, number>> = {
-  pending: 0,
-  released: 0,
-  running: 0,
-  unchanged: 0,
-  done: 0,
-  failed: 0,
-};
 
 /**
  * The durable memory of rollouts: what each is to do, and how far it is. Every change of it is one transaction with the
  * event that tells it, so that a process may die anywhere. One piece of code over SQLite and PostgreSQL.
  */
-export class Journal {
-  readonly database: Database;
+export class Journal extends JournalReader {
   readonly #now: () => number;
 
   private constructor(database: Database, now: () => number) {
-    this.database = database;
+    super(database);
     this.#now = now;
   }
 
@@ -305,11 +154,6 @@ export class Journal {
     );
   }
 
-  /** All that {@link nextStep} looks at. */
-  async view(id: string, capacity: number): Promise<RolloutView> {
-    return await viewOf(this.database, await this.record(id), capacity);
-  }
-
   /**
    * Marks tenants as released and hands their jobs out; fewer where places were taken meanwhile, by other rollouts or by
    * another coordinator of this one, and none once a person asked to begin nothing more.
@@ -408,15 +252,6 @@ export class Journal {
     });
   }
 
-  /** Whether an attempt is still the last one, and goes on. */
-  async isCurrent({ job, attempt }: ClaimedTenant): Promise<boolean> {
-    const rows = await this.database.query(
-      "SELECT 1 AS one FROM rollout_tenants WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running'",
-      [job.rollout, job.tenant, attempt],
-    );
-    return rows.length > 0;
-  }
-
   /**
    * Writes how it went with a tenant.
    *
@@ -442,15 +277,6 @@ export class Journal {
       });
       return true;
     });
-  }
-
-  /** What may be said of a job's tenant now. */
-  async stateOf({ rollout, tenant }: Job): Promise<TenantState> {
-    const [row] = await this.database.query(
-      "SELECT state FROM rollout_tenants WHERE rollout = $1 AND name = $2",
-      [rollout, tenant],
-    );
-    return String(row?.["state"]) as TenantState;
   }
 
   /** Writes a word about a tenant that is under way. */
@@ -574,153 +400,6 @@ export class Journal {
     });
   }
 
-  /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
-  async record(id: string): Promise<RolloutRecord> {
-    return await recordOf(this.database, id);
-  }
-
-  /** All rollouts that were begun, the newest first. */
-  async records(): Promise<readonly RolloutRecord[]> {
-    const rows = await this.database.query(
-      `SELECT ${RECORD} FROM rollouts WHERE started_at IS NOT NULL ORDER BY created_at DESC, id DESC`,
-    );
-    return rows.map(asRecord);
-  }
-
-  async waves(id: string): Promise<readonly WaveRecord[]> {
-    const rows = await this.database.query(
-      "SELECT state, started_at, finished_at, soak_until, approved_at, health FROM rollout_waves WHERE rollout = $1 ORDER BY position",
-      [id],
-    );
-    return rows.map((row) => ({
-      state: String(row["state"]) as WaveState,
-      startedAtMs: time(row["started_at"]),
-      finishedAtMs: time(row["finished_at"]),
-      soakUntilMs: time(row["soak_until"]),
-      approvedAtMs: time(row["approved_at"]),
-      health: row["health"] == null ? undefined : parsed(row["health"]),
-    }));
-  }
-
-  /** The tenants in the order of waves; without their plans. */
-  async tenants(id: string): Promise<readonly TenantRecord[]> {
-    const rows = await this.database.query(
-      `SELECT name, wave, state, target, digest, summary, attempt, worker, error, started_at, finished_at
-       FROM rollout_tenants WHERE rollout = $1 ORDER BY wave, position`,
-      [id],
-    );
-    return rows.map((row) => ({
-      name: String(row["name"]),
-      wave: Number(row["wave"]),
-      state: String(row["state"]) as TenantState,
-      target: parsed<Target>(row["target"]),
-      digest: String(row["digest"]),
-      summary: row["summary"] == null ? undefined : parsed<TenantSummary>(row["summary"]),
-      attempt: Number(row["attempt"]),
-      worker: row["worker"] == null ? undefined : String(row["worker"]),
-      error: row["error"] == null ? undefined : parsed<TenantError>(row["error"]),
-      startedAtMs: time(row["started_at"]),
-      finishedAtMs: time(row["finished_at"]),
-    }));
-  }
-
-  /** The settings files as they were when the rollout was planned. */
-  async files(id: string): Promise<PackedFiles> {
-    const { spec } = await this.record(id);
-    const rows = await this.database.query(
-      "SELECT path, content FROM rollout_files WHERE rollout = $1 ORDER BY path",
-      [id],
-    );
-    const bundle = new Map(rows.map((row) => [String(row["path"]), unpacked(row["content"])] as const));
-    return { bundle, folder: spec.folder ?? "." };
-  }
-
-  /** The event before the last run of the coordinator began. */
-  async lastStart(id: string): Promise<number> {
-    const [row] = await this.database.query(
-      `SELECT COALESCE(MAX(seq), 1) AS seq FROM rollout_events WHERE rollout = $1 AND happening LIKE '{"kind":"started"%'`,
-      [id],
-    );
-    return Number(row?.["seq"] ?? 1) - 1;
-  }
-
-  /** The plan of a tenant, as JSON; undefined where it has none. */
-  async plan(id: string, name: string): Promise<string | undefined> {
-    const [row] = await this.database.query(
-      "SELECT plan FROM rollout_tenants WHERE rollout = $1 AND name = $2",
-      [id, name],
-    );
-    return row?.["plan"] == null ? undefined : gunzipSync(row["plan"] as Uint8Array).toString("utf8");
-  }
-
-  /** What later rollouts of the same project and state backend did to the stacks of one, in the order in which they began. */
-  async since(id: string): Promise<readonly LaterChange[]> {
-    const { spec, startedAtMs = 0 } = await this.record(id);
-    const rows = await this.database.query(
-      `SELECT other.rollout AS rollout, other.stack AS stack, other.state AS state, other.attempt AS attempt
-       FROM rollout_tenants own
-       JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
-       JOIN rollouts r ON r.id = other.rollout AND r.started_at >= $2
-       WHERE own.rollout = $1 ORDER BY r.started_at, r.id`,
-      [id, startedAtMs],
-    );
-    const found: LaterChange[] = [];
-    for (const [rollout, ofOne] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
-      const { project, backend, rollsBack } = (await this.record(rollout)).spec;
-      if (project !== spec.project || backend !== spec.backend) continue;
-      for (const row of ofOne) {
-        const state = String(row["state"]) as TenantState;
-        // What held already what it was to hold was not changed; but a rollback has seen there that nothing is left to do.
-        if (Number(row["attempt"]) === 0 && !(rollsBack !== undefined && state === "unchanged")) continue;
-        found.push({ rollout, stack: String(row["stack"]), state, ...withoutUndefined({ rollsBack }) });
-      }
-    }
-    return found;
-  }
-
-  /** The number of the last event of a rollout; undefined where the journal has no such rollout. */
-  async lastEvent(id: string): Promise<number | undefined> {
-    const [row] = await this.database.query("SELECT events FROM rollouts WHERE id = $1", [id]);
-    return row === undefined ? undefined : Number(row["events"]);
-  }
-
-  /** What happened since an event, at most 1,000. */
-  async eventsSince(id: string, seq: number): Promise<readonly RolloutEvent[]> {
-    const rows = await this.database.query(
-      "SELECT seq, at, happening FROM rollout_events WHERE rollout = $1 AND seq > $2 ORDER BY seq LIMIT 1000",
-      [id, seq],
-    );
-    return rows.map((row) => ({
-      seq: Number(row["seq"]),
-      at: new Date(Number(row["at"])).toISOString(),
-      rollout: id,
-      ...parsed<RolloutHappening>(row["happening"]),
-    }));
-  }
-
-  /**
-   * Other rollouts that are not through, and the stacks of this one that they have not come to yet. What this one takes back
-   * is none of them.
-   */
-  async rivals(id: string): Promise<readonly Rival[]> {
-    const rows = await this.database.query(
-      `SELECT other.rollout AS id, other.stack AS stack FROM rollout_tenants own
-       JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
-       JOIN rollouts r ON r.id = other.rollout AND r.state IN ('running', 'waiting', 'stopped')
-       WHERE own.rollout = $1 AND other.state IN ('pending', 'released', 'running') ORDER BY other.rollout, other.stack`,
-      [id],
-    );
-    const { project, backend, rollsBack } = (await this.record(id)).spec;
-    const found: Rival[] = [];
-    for (const [other, stacks] of Map.groupBy(rows, (row) => String(row["id"]))) {
-      // Stacks of one name in two projects, or in two backends, are two stacks.
-      const { spec, state, reason } = await this.record(other);
-      if (spec.project !== project || spec.backend !== backend || other === rollsBack) continue;
-      found.push({ id: other, state, reason, stacks: stacks.map((row) => String(row["stack"])) });
-    }
-    return found;
-  }
-
   async #tell(transaction: Queryable, id: string, happening: RolloutHappening): Promise<void> {
     const [row] = await transaction.query(
       "UPDATE rollouts SET events = events + 1 WHERE id = $1 RETURNING events",
@@ -735,15 +414,6 @@ export class Journal {
 
 function noWave(name: string): never {
   throw new JournalError(`The tenant "${name}" is in no wave of the rollout.`);
-}
-
-const RECORD =
-  "id, state, spec, digest, reason, until_wave, stop_requested, created_at, started_at, finished_at";
-
-async function recordOf(database: Queryable, id: string): Promise<RolloutRecord> {
-  const [row] = await database.query(`SELECT ${RECORD} FROM rollouts WHERE id = $1`, [id]);
-  if (row !== undefined) return asRecord(row);
-  throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `The journal has no rollout "${id}".`);
 }
 
 async function retryFailed(transaction: Queryable, id: string): Promise<void> {
@@ -779,150 +449,4 @@ async function waveHealth(
     position: Number(position),
     health: health == null ? undefined : parsed(health),
   }));
-}
-
-function asRecord(row: Row): RolloutRecord {
-  return {
-    id: String(row["id"]),
-    state: String(row["state"]) as RolloutState,
-    spec: parsed<RolloutSpec>(row["spec"]),
-    digest: String(row["digest"]),
-    reason: row["reason"] == null ? undefined : String(row["reason"]),
-    until: row["until_wave"] == null ? undefined : String(row["until_wave"]),
-    isStopping: Number(row["stop_requested"]) === 1,
-    createdAtMs: Number(row["created_at"]),
-    startedAtMs: time(row["started_at"]),
-    finishedAtMs: time(row["finished_at"]),
-  };
-}
-
-async function viewOf(database: Queryable, record: RolloutRecord, capacity: number): Promise<RolloutView> {
-  const { id, spec, state, until, isStopping } = record;
-  const counts = await countsOf(database, id);
-  const rows = await database.query(
-    "SELECT state, soak_until, approved_at, health FROM rollout_waves WHERE rollout = $1 ORDER BY position",
-    [id],
-  );
-  const waves = rows.map((row, position): WaveView => {
-    const wave = spec.waves[position];
-    if (wave === undefined) throw new JournalError(`The rollout ${id} lacks a wave.`);
-    return {
-      wave,
-      state: String(row["state"]) as WaveState,
-      counts: counts.get(position) ?? NO_COUNTS,
-      soakUntilMs: time(row["soak_until"]),
-      isApproved: row["approved_at"] != null,
-      health: row["health"] == null ? undefined : parsed(row["health"]),
-    };
-  });
-  const running = waves.findIndex((wave) => wave.state === "running");
-  const wave = waves[running]?.wave;
-  const room = await roomAt(database, spec);
-  return {
-    state,
-    waves,
-    tolerated: spec.tolerated,
-    until,
-    isStopping,
-    pending: wave === undefined ? [] : await pendingOf(database, id, running, wave, room),
-    roomAt: room,
-    capacity,
-  };
-}
-
-/** How many tenants one transaction begins at most; the next one begins more. */
-const MOST_BEGUN_AT_ONCE = 1_000;
-
-/** How many more tenants of a wave may be begun, by what the journal holds now. */
-async function placesIn(database: Queryable, { id, spec }: RolloutRecord, wave: number): Promise<number> {
-  const [row] = await database.query(
-    `SELECT state, stop_requested, (SELECT COUNT(*) FROM rollout_tenants
-       WHERE rollout = $1 AND state IN ('released', 'running')) AS busy FROM rollouts WHERE id = $1`,
-    [id],
-  );
-  if (row?.["state"] !== "running" || Number(row["stop_requested"]) === 1) return 0;
-  return (spec.waves[wave]?.maxConcurrent ?? 0) - Number(row["busy"]);
-}
-
-/** The first of those whose service has room, as many as the wave could begin at once. */
-async function pendingOf(
-  database: Queryable,
-  id: string,
-  position: number,
-  wave: Wave,
-  roomAt: ReadonlyMap<string, number>,
-): Promise<readonly PendingTenant[]> {
-  const full = [...roomAt].filter(([, room]) => room <= 0).map(([address]) => address);
-  const except =
-    full.length === 0 ? "" : `AND address NOT IN (${full.map((_, index) => `$${index + 4}`).join(", ")})`;
-  const rows = await database.query(
-    `SELECT name, address FROM rollout_tenants WHERE rollout = $1 AND state = 'pending' AND wave = $2 ${except}
-     ORDER BY position LIMIT $3`,
-    [id, position, Math.min(wave.maxConcurrent, MOST_BEGUN_AT_ONCE), ...full],
-  );
-  return rows.map((row) => ({ name: String(row["name"]), address: String(row["address"]) }));
-}
-
-async function roomAt(database: Queryable, { services }: RolloutSpec): Promise<ReadonlyMap<string, number>> {
-  const room = new Map<string, number>();
-  for (const [address, { maxConcurrent }] of services) {
-    if (maxConcurrent === undefined) continue;
-    const [row] = await database.query(
-      `SELECT COUNT(*) AS busy FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.state = 'running'
-       WHERE t.address = $1 AND t.state IN ('released', 'running')`,
-      [address],
-    );
-    room.set(address, maxConcurrent - Number(row?.["busy"] ?? 0));
-  }
-  return room;
-}
-
-async function countsOf(database: Queryable, id: string): Promise<Map<number, Record<TenantState, number>>> {
-  const rows = await database.query(
-    "SELECT wave, state, COUNT(*) AS count FROM rollout_tenants WHERE rollout = $1 GROUP BY wave, state",
-    [id],
-  );
-  const counts = new Map<number, Record<TenantState, number>>();
-  for (const row of rows) {
-    const wave = Number(row["wave"]);
-    const ofWave = counts.get(wave) ?? { ...NO_COUNTS };
-    ofWave[String(row["state"]) as TenantState] = Number(row["count"]);
-    counts.set(wave, ofWave);
-  }
-  return counts;
-}
-
-function sum(all: Iterable<Record<TenantState, number>>): Record<TenantState, number> {
-  const total = { ...NO_COUNTS };
-  for (const counts of all) {
-    for (const [state, count] of Object.entries(counts)) total[state as TenantState] += count;
-  }
-  return total;
-}
-
-function json(value: unknown): SqlValue {
-  return value === undefined ? null : JSON.stringify(value);
-}
-
-function parsed<T>(text: SqlValue | undefined): T {
-  return readable(() => JSON.parse(String(text)) as T);
-}
-
-function unpacked(bytes: SqlValue | undefined): Buffer {
-  return readable(() => gunzipSync(bytes as Uint8Array));
-}
-
-function readable<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    throw new JournalError(
-      "What the rollout's journal holds can't be read: it was damaged, or somebody changed it. Bring back a copy of it, or begin a new rollout with another journal.",
-      { cause },
-    );
-  }
-}
-
-function time(value: SqlValue | undefined): number | undefined {
-  return value == null ? undefined : Number(value);
 }

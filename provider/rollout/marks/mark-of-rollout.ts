@@ -1,4 +1,5 @@
-import type { Journal, RolloutRecord, TenantRecord, WaveRecord } from "../journal/journal";
+import type { Journal } from "../journal/journal";
+import type { RolloutRecord, TenantRecord, WaveRecord } from "../journal/rollout-record";
 import type { RolloutState, UnseenTenant, Wave } from "../wave";
 import { signaturesIn } from "./change-signature";
 import type { Mark, TakenBack } from "./mark";

@@ -1,6 +1,7 @@
 import type { RolloutCommands } from "../commands";
 import { retriable, talliesOf, waitingSince } from "../journal/across-rollouts";
-import type { Journal, RolloutRecord, TenantRecord } from "../journal/journal";
+import type { Journal } from "../journal/journal";
+import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
 import { takenBackSoFar } from "../rollback/taken-back";
 import { nameOf } from "../targets/read-key";
 import type { RolloutState, TenantState } from "../wave";

@@ -1,6 +1,7 @@
 import { quote } from "../../settings/text";
 import type { RolloutCommands } from "../commands";
-import type { Journal, TenantRecord } from "../journal/journal";
+import type { Journal } from "../journal/journal";
+import type { TenantRecord } from "../journal/rollout-record";
 import type { Advice } from "../report/rollout-report";
 
 /**

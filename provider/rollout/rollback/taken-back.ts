@@ -1,5 +1,6 @@
 import { quote } from "../../settings/text";
-import type { Journal, TenantRecord } from "../journal/journal";
+import type { Journal } from "../journal/journal";
+import type { TenantRecord } from "../journal/rollout-record";
 
 /** How far a rollout was taken back. */
 export interface TakenBackSoFar {

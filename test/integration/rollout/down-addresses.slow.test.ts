@@ -8,7 +8,7 @@ import { ensureEngine } from "../../../provider/engine";
 import { AddressHealth } from "../../../provider/rollout/address-health";
 import { PlanningEndedError } from "../../../provider/rollout/errors";
 import { checkHealth } from "../../../provider/rollout/health";
-import type { TenantRecord } from "../../../provider/rollout/journal/journal";
+import type { TenantRecord } from "../../../provider/rollout/journal/rollout-record";
 import { Rollouts } from "../../../provider/rollout/rollouts";
 import { lookWith, type Reach } from "../../../provider/rollout/target-client";
 import type { Target } from "../../../provider/rollout/targets/target";

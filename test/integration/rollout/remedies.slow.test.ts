@@ -3,7 +3,8 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ClaimedTenant, Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
+import { Journal } from "../../../provider/rollout/journal/journal";
+import type { ClaimedTenant, RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
 import { Marks } from "../../../provider/rollout/marks/marks";
 import { RolloutMarks } from "../../../provider/rollout/marks/rollout-marks";

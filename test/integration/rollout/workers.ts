@@ -1,7 +1,8 @@
 import { AddressHealth } from "../../../provider/rollout/address-health";
 import { conduct } from "../../../provider/rollout/coordinator";
-import { Journal, type RolloutSpec } from "../../../provider/rollout/journal/journal";
+import { Journal } from "../../../provider/rollout/journal/journal";
 import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import type { RolloutSpec } from "../../../provider/rollout/journal/rollout-record";
 import { openPgBossLane } from "../../../provider/rollout/lanes/pg-boss-lane";
 import type { RolloutEvent } from "../../../provider/rollout/report/rollout-event";
 import type { Target } from "../../../provider/rollout/targets/target";

@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { Journal, type RolloutSpec } from "../../../../provider/rollout/journal/journal";
+import { Journal } from "../../../../provider/rollout/journal/journal";
 import { openDatabase } from "../../../../provider/rollout/journal/open-database";
+import type { RolloutSpec } from "../../../../provider/rollout/journal/rollout-record";
 import type { Target } from "../../../../provider/rollout/targets/target";
 
 const target: Target = {

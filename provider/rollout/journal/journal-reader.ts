@@ -1,0 +1,226 @@
+import { gunzipSync } from "node:zlib";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { RolloutError } from "../errors";
+import type { Job } from "../lanes/lane";
+import type { RolloutView } from "../next-step";
+import type { RolloutEvent, RolloutHappening } from "../report/rollout-event";
+import type { TenantError } from "../report/rollout-report";
+import type { Target } from "../targets/target";
+import type { RolloutState, TenantState, WaveState } from "../wave";
+import type { Database, Queryable, Row } from "./database";
+import type {
+  ClaimedTenant,
+  LaterChange,
+  PackedFiles,
+  Rival,
+  RolloutRecord,
+  RolloutSpec,
+  TenantRecord,
+  TenantSummary,
+  WaveRecord,
+} from "./rollout-record";
+import { viewOf } from "./rollout-view";
+import { parsed, time, unpacked } from "./stored-values";
+
+/** What the durable memory of rollouts holds: each way to look into it. */
+export class JournalReader {
+  readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  /** @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) */
+  async record(id: string): Promise<RolloutRecord> {
+    return await recordOf(this.database, id);
+  }
+
+  /** All rollouts that were begun, the newest first. */
+  async records(): Promise<readonly RolloutRecord[]> {
+    const rows = await this.database.query(
+      `SELECT ${RECORD} FROM rollouts WHERE started_at IS NOT NULL ORDER BY created_at DESC, id DESC`,
+    );
+    return rows.map(asRecord);
+  }
+
+  async waves(id: string): Promise<readonly WaveRecord[]> {
+    const rows = await this.database.query(
+      "SELECT state, started_at, finished_at, soak_until, approved_at, health FROM rollout_waves WHERE rollout = $1 ORDER BY position",
+      [id],
+    );
+    return rows.map((row) => ({
+      state: String(row["state"]) as WaveState,
+      startedAtMs: time(row["started_at"]),
+      finishedAtMs: time(row["finished_at"]),
+      soakUntilMs: time(row["soak_until"]),
+      approvedAtMs: time(row["approved_at"]),
+      health: row["health"] == null ? undefined : parsed(row["health"]),
+    }));
+  }
+
+  /** The tenants in the order of waves; without their plans. */
+  async tenants(id: string): Promise<readonly TenantRecord[]> {
+    const rows = await this.database.query(
+      `SELECT name, wave, state, target, digest, summary, attempt, worker, error, started_at, finished_at
+       FROM rollout_tenants WHERE rollout = $1 ORDER BY wave, position`,
+      [id],
+    );
+    return rows.map((row) => ({
+      name: String(row["name"]),
+      wave: Number(row["wave"]),
+      state: String(row["state"]) as TenantState,
+      target: parsed<Target>(row["target"]),
+      digest: String(row["digest"]),
+      summary: row["summary"] == null ? undefined : parsed<TenantSummary>(row["summary"]),
+      attempt: Number(row["attempt"]),
+      worker: row["worker"] == null ? undefined : String(row["worker"]),
+      error: row["error"] == null ? undefined : parsed<TenantError>(row["error"]),
+      startedAtMs: time(row["started_at"]),
+      finishedAtMs: time(row["finished_at"]),
+    }));
+  }
+
+  /** The settings files as they were when the rollout was planned. */
+  async files(id: string): Promise<PackedFiles> {
+    const { spec } = await this.record(id);
+    const rows = await this.database.query(
+      "SELECT path, content FROM rollout_files WHERE rollout = $1 ORDER BY path",
+      [id],
+    );
+    const bundle = new Map(rows.map((row) => [String(row["path"]), unpacked(row["content"])] as const));
+    return { bundle, folder: spec.folder ?? "." };
+  }
+
+  /** The event before the last run of the coordinator began. */
+  async lastStart(id: string): Promise<number> {
+    const [row] = await this.database.query(
+      `SELECT COALESCE(MAX(seq), 1) AS seq FROM rollout_events WHERE rollout = $1 AND happening LIKE '{"kind":"started"%'`,
+      [id],
+    );
+    return Number(row?.["seq"] ?? 1) - 1;
+  }
+
+  /** The plan of a tenant, as JSON; undefined where it has none. */
+  async plan(id: string, name: string): Promise<string | undefined> {
+    const [row] = await this.database.query(
+      "SELECT plan FROM rollout_tenants WHERE rollout = $1 AND name = $2",
+      [id, name],
+    );
+    return row?.["plan"] == null ? undefined : gunzipSync(row["plan"] as Uint8Array).toString("utf8");
+  }
+
+  /** What later rollouts of the same project and state backend did to the stacks of one, in the order in which they began. */
+  async since(id: string): Promise<readonly LaterChange[]> {
+    const { spec, startedAtMs = 0 } = await this.record(id);
+    const rows = await this.database.query(
+      `SELECT other.rollout AS rollout, other.stack AS stack, other.state AS state, other.attempt AS attempt
+       FROM rollout_tenants own
+       JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
+       JOIN rollouts r ON r.id = other.rollout AND r.started_at >= $2
+       WHERE own.rollout = $1 ORDER BY r.started_at, r.id`,
+      [id, startedAtMs],
+    );
+    const found: LaterChange[] = [];
+    for (const [rollout, ofOne] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
+      const { project, backend, rollsBack } = (await this.record(rollout)).spec;
+      if (project !== spec.project || backend !== spec.backend) continue;
+      for (const row of ofOne) {
+        const state = String(row["state"]) as TenantState;
+        // What held already what it was to hold was not changed; but a rollback has seen there that nothing is left to do.
+        if (Number(row["attempt"]) === 0 && !(rollsBack !== undefined && state === "unchanged")) continue;
+        found.push({ rollout, stack: String(row["stack"]), state, ...withoutUndefined({ rollsBack }) });
+      }
+    }
+    return found;
+  }
+
+  /** The number of the last event of a rollout; undefined where the journal has no such rollout. */
+  async lastEvent(id: string): Promise<number | undefined> {
+    const [row] = await this.database.query("SELECT events FROM rollouts WHERE id = $1", [id]);
+    return row === undefined ? undefined : Number(row["events"]);
+  }
+
+  /** What happened since an event, at most 1,000. */
+  async eventsSince(id: string, seq: number): Promise<readonly RolloutEvent[]> {
+    const rows = await this.database.query(
+      "SELECT seq, at, happening FROM rollout_events WHERE rollout = $1 AND seq > $2 ORDER BY seq LIMIT 1000",
+      [id, seq],
+    );
+    return rows.map((row) => ({
+      seq: Number(row["seq"]),
+      at: new Date(Number(row["at"])).toISOString(),
+      rollout: id,
+      ...parsed<RolloutHappening>(row["happening"]),
+    }));
+  }
+
+  /**
+   * Other rollouts that are not through, and the stacks of this one that they have not come to yet. What this one takes back
+   * is none of them.
+   */
+  async rivals(id: string): Promise<readonly Rival[]> {
+    const rows = await this.database.query(
+      `SELECT other.rollout AS id, other.stack AS stack FROM rollout_tenants own
+       JOIN rollout_tenants other ON other.stack = own.stack AND other.rollout <> own.rollout
+       JOIN rollouts r ON r.id = other.rollout AND r.state IN ('running', 'waiting', 'stopped')
+       WHERE own.rollout = $1 AND other.state IN ('pending', 'released', 'running') ORDER BY other.rollout, other.stack`,
+      [id],
+    );
+    const { project, backend, rollsBack } = (await this.record(id)).spec;
+    const found: Rival[] = [];
+    for (const [other, stacks] of Map.groupBy(rows, (row) => String(row["id"]))) {
+      // Stacks of one name in two projects, or in two backends, are two stacks.
+      const { spec, state, reason } = await this.record(other);
+      if (spec.project !== project || spec.backend !== backend || other === rollsBack) continue;
+      found.push({ id: other, state, reason, stacks: stacks.map((row) => String(row["stack"])) });
+    }
+    return found;
+  }
+
+  /** All that {@link nextStep} looks at. */
+  async view(id: string, capacity: number): Promise<RolloutView> {
+    return await viewOf(this.database, await this.record(id), capacity);
+  }
+
+  /** Whether an attempt is still the last one, and goes on. */
+  async isCurrent({ job, attempt }: ClaimedTenant): Promise<boolean> {
+    const rows = await this.database.query(
+      "SELECT 1 AS one FROM rollout_tenants WHERE rollout = $1 AND name = $2 AND attempt = $3 AND state = 'running'",
+      [job.rollout, job.tenant, attempt],
+    );
+    return rows.length > 0;
+  }
+
+  /** What may be said of a job's tenant now. */
+  async stateOf({ rollout, tenant }: Job): Promise<TenantState> {
+    const [row] = await this.database.query(
+      "SELECT state FROM rollout_tenants WHERE rollout = $1 AND name = $2",
+      [rollout, tenant],
+    );
+    return String(row?.["state"]) as TenantState;
+  }
+}
+
+const RECORD =
+  "id, state, spec, digest, reason, until_wave, stop_requested, created_at, started_at, finished_at";
+
+export async function recordOf(database: Queryable, id: string): Promise<RolloutRecord> {
+  const [row] = await database.query(`SELECT ${RECORD} FROM rollouts WHERE id = $1`, [id]);
+  if (row !== undefined) return asRecord(row);
+  throw new RolloutError("ERR_ROLLOUT_NOT_FOUND", `The journal has no rollout "${id}".`);
+}
+
+function asRecord(row: Row): RolloutRecord {
+  return {
+    id: String(row["id"]),
+    state: String(row["state"]) as RolloutState,
+    spec: parsed<RolloutSpec>(row["spec"]),
+    digest: String(row["digest"]),
+    reason: row["reason"] == null ? undefined : String(row["reason"]),
+    until: row["until_wave"] == null ? undefined : String(row["until_wave"]),
+    isStopping: Number(row["stop_requested"]) === 1,
+    createdAtMs: Number(row["created_at"]),
+    startedAtMs: time(row["started_at"]),
+    finishedAtMs: time(row["finished_at"]),
+  };
+}
