@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { ensureEngine } from "../../provider/engine";
 import { type Sandbox, type ScenarioTenant, startSandbox } from "../../provider/sandbox";
 import { COMMAND } from "../support/command-line";
+import { compiled } from "../support/compile-cache";
 import { type HostedLanguage, installPython, languageHost, pulumiPython } from "../support/language-hosts";
 import { linkPackages } from "../support/program-packages";
 import type { LocalRegistry } from "./local-registry";
@@ -46,6 +47,8 @@ export class PageFolder implements AsyncDisposable {
     const environment = {
       ...engine.environment({ PATH }),
       ...hosts.environment,
+      // Its home is new, so that nothing would be compiled yet.
+      ...compiled(),
       HOME: home,
       // Pulumi asks the system for the home folder, and not HOME.
       PULUMI_HOME: join(home, ".pulumi"),
