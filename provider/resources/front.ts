@@ -19,6 +19,7 @@ import {
 import { lifecycleOf } from "./lifecycle/lifecycles";
 import type { Owner } from "./program";
 import type { ResourceKind } from "./resource-type";
+import type { OnlyRemoves } from "./reviewed-plan";
 import type { SameTenant } from "./same-tenant";
 
 /** Arguments, inputs or outputs of a resource as plain data; what is not known yet in a preview is `UNKNOWN`. */
@@ -117,6 +118,8 @@ export interface Session {
   ownDomains(): OwnDomains;
   /** What tells the tenant of this process from another; undefined while it is not known. */
   tenant(): string | undefined;
+  /** Where the run is held to a plan that only removes: what. Throws when that can't be read. */
+  onlyRemoves(): OnlyRemoves | undefined;
   /** Says one sentence to the person at the terminal. */
   say(sentence: string): void;
 }
@@ -209,7 +212,12 @@ export function frontOf(kind: ResourceKind, session: Session): Front {
   return {
     check(args, olds, { id, name }) {
       isChecked = true;
-      const { inputs, failures } = lifecycle.check(args, olds, () => session.ownDomains());
+      const onlyRemoves = session.onlyRemoves();
+      const isLimited = onlyRemoves !== undefined && Object.keys(olds).length > 0;
+      const { inputs, failures } =
+        isLimited && lifecycle.checkRemoval !== undefined
+          ? lifecycle.checkRemoval(olds, onlyRemoves)
+          : lifecycle.check(args, olds, () => session.ownDomains());
       if (failures.length > 0 || Object.values(inputs).includes(UNKNOWN)) {
         return { inputs, failures: told(failures, args) };
       }

@@ -24,7 +24,12 @@ export interface Intent {
 export interface ReviewedPlan {
   /** Why something may not be done, in a sentence; undefined when it was reviewed just so. */
   readonly refusal: (intent: Intent) => string | undefined;
+  /** Where the run only removes: whether it removes this one. What else differs from what is declared, it leaves. */
+  readonly onlyRemoves?: OnlyRemoves;
 }
+
+/** Whether a run that only removes removes one, by its kind in a plan and its key in a list. */
+export type OnlyRemoves = (kind: string, key: string) => boolean;
 
 const standing = z.object({
   list: z.string().exactOptional(),
@@ -50,6 +55,12 @@ const planFile = z.object({
       mayReplace: z.array(z.object({ key: z.string(), before: standing })).exactOptional(),
     }),
   ),
+  only: z
+    .object({
+      what: z.literal("expired"),
+      removes: z.array(z.object({ kind: z.string(), key: z.string() })),
+    })
+    .exactOptional(),
 });
 
 /** A plan's file, as far as a run is held to it. */
@@ -104,7 +115,16 @@ export function readPlanFile(environment: NodeJS.ProcessEnv): PlanFile | undefin
   return plan;
 }
 
-function reviewedPlan({ changes }: PlanFile): ReviewedPlan {
+/** What the plan's run only removes; undefined where it does all that is declared. */
+export function onlyRemovesOf({ only }: Pick<PlanFile, "only">): OnlyRemoves | undefined {
+  if (only === undefined) return undefined;
+  const going = new Set(only.removes.map(({ kind, key }) => `${kind} ${key}`));
+  return (kind, key) => going.has(`${kind} ${key}`);
+}
+
+function reviewedPlan(plan: PlanFile): ReviewedPlan {
+  const { changes } = plan;
+  const onlyRemoves = onlyRemovesOf(plan);
   // What is taken over is no more under its own key.
   const replaced = changes.flatMap(({ kind, mayReplace = [] }) =>
     mayReplace.map((one) => ({ kind, ...one })),
@@ -112,6 +132,7 @@ function reviewedPlan({ changes }: PlanFile): ReviewedPlan {
   const all: readonly Omit<PlanFile["changes"][number], "mayReplace">[] = [...replaced, ...changes];
   const reviewed = new Map(all.map((change) => [`${change.kind} ${change.key}`, change]));
   return {
+    ...(onlyRemoves === undefined ? {} : { onlyRemoves }),
     refusal({ kind, key, before, after }) {
       const change = reviewed.get(`${kind} ${key}`);
       if (change === undefined)

@@ -20,7 +20,13 @@ import type { Session } from "./front";
 import type { Context, Declaration } from "./lifecycle/lifecycle";
 import { type Owner, Program } from "./program";
 import type { ResourceKind } from "./resource-type";
-import { type ReviewedPlan, readReviewedPlan } from "./reviewed-plan";
+import {
+  type OnlyRemoves,
+  onlyRemovesOf,
+  type ReviewedPlan,
+  readPlanFile,
+  readReviewedPlan,
+} from "./reviewed-plan";
 import { SameTenant } from "./same-tenant";
 
 /**
@@ -43,6 +49,7 @@ export class ProviderSession implements Session {
   #config: ConfigSource = () => undefined;
   #ownDomains: OwnDomains | undefined;
   #reviewed: { readonly host: string; readonly plan: ReviewedPlan | undefined } | undefined;
+  #limit: { readonly onlyRemoves: OnlyRemoves | undefined } | undefined;
   #current: Connected | undefined;
 
   /**
@@ -125,6 +132,11 @@ export class ProviderSession implements Session {
 
   tenant(): string | undefined {
     return tenantIdentity(this.#config, process.env);
+  }
+
+  onlyRemoves(): OnlyRemoves | undefined {
+    this.#limit ??= { onlyRemoves: onlyRemovesOf(readPlanFile(process.env) ?? {}) };
+    return this.#limit.onlyRemoves;
   }
 
   say(sentence: string): void {

@@ -4,7 +4,7 @@ import { type EmailSecurityError, withCode } from "../../settings/email-security
 import type { OwnDomains } from "../../settings/own-domains";
 import type { PatternTarget } from "../../settings/pattern";
 import type { Tenant } from "../../tenant";
-import type { ReviewedPlan } from "../reviewed-plan";
+import type { OnlyRemoves, ReviewedPlan } from "../reviewed-plan";
 
 /**
  * What every resource does, over plain data and without a word of Pulumi, so that more than one front (dynamic
@@ -18,6 +18,12 @@ export interface Lifecycle<Inputs, State> {
    * @param ownDomains the tenant's own domains. Throws when their configuration can't be read.
    */
   check(raw: RawArguments, previous?: RawArguments, ownDomains?: () => OwnDomains): CheckResult;
+  /**
+   * Of a whole list, in the place of check where the run only removes: the arguments of the run before, without what goes.
+   *
+   * @param previous the checked arguments of the run before, or what a refresh has put in their place since.
+   */
+  checkRemoval?(previous: RawArguments, onlyRemoves: OnlyRemoves): CheckResult;
   /** Checked arguments with what was left out; every other method takes them so. */
   complete(inputs: RawArguments): Inputs;
   /** What is declared, so that the same thing declared twice is found. */

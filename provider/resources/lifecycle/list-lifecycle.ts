@@ -15,6 +15,7 @@ import type { PatternTarget } from "../../settings/pattern";
 import { keyPath } from "../../settings/property-path";
 import { printable, quote } from "../../settings/text";
 import { UNKNOWN } from "../../settings/unknown";
+import type { OnlyRemoves } from "../reviewed-plan";
 import { NotTriedError } from "./attempt-all";
 import { GuardError, ListNotAppliedError, NotImportableError } from "./errors";
 import { holdToPlan, isHeld } from "./held-to-plan";
@@ -115,6 +116,14 @@ export function listLifecycle<Inputs extends ListInputs>(
   return {
     check: (raw, previous, ownDomains) =>
       checkList(kind, raw, previous, kind.refusal === undefined ? undefined : ownDomains?.()),
+
+    checkRemoval(previous, onlyRemoves) {
+      const content = without(contentOf(previous), onlyRemoves);
+      return {
+        inputs: { ...previous, [kind.property]: content },
+        failures: judge(kind, previous, content, previous),
+      };
+    },
 
     complete: (inputs) => inputs as unknown as Inputs,
 
@@ -224,6 +233,8 @@ export function listLifecycle<Inputs extends ListInputs>(
     },
 
     async update(_id, before, inputs, context) {
+      const onlyRemoves = context.reviewed?.()?.onlyRemoves;
+      if (onlyRemoves !== undefined) return await removeOnly(before, inputs, onlyRemoves, context);
       refuseByState(before, inputs);
       const changes = contentChanges(kind, contentOf(before), contentOf(inputs));
       if (changes.length === 0 && !before[INCOMPLETE]) return stateOf(inputs, contentOf(inputs));
@@ -256,6 +267,47 @@ export function listLifecycle<Inputs extends ListInputs>(
       throw new ListNotAppliedError(`${error.message}\n${reasonsOf(failures).join("\n")}`);
     },
   };
+
+  /** What of a content a run leaves that only removes; what nobody declared, it never removes. */
+  function without(content: KeyedList, onlyRemoves: OnlyRemoves): KeyedList {
+    const kept = Object.entries(content).filter(
+      ([key, text]) => isUnmanaged(text) || !onlyRemoves(kind.subjectKind, key),
+    );
+    return Object.fromEntries(kept);
+  }
+
+  /** A run that only removes: whatever else differs from what is declared stays as it is, in state too. */
+  async function removeOnly(
+    before: State,
+    inputs: Inputs,
+    onlyRemoves: OnlyRemoves,
+    context: Context,
+  ): Promise<State> {
+    const known = contentOf(before);
+    const kept = without(known, onlyRemoves);
+    const refusals = judge(kind, before, kept, before).map(({ property, reason }) => `${property} ${reason}`);
+    if (refusals.length > 0) throw new GuardError(refusals.join("\n"));
+    const removed = removals(kind, known, kept, inputs);
+    const there = await refuseUnreviewed({ declared: {}, known, removed }, inputs, context);
+    await context.confirmTenant(resource.list, { removes: true });
+    // The plan told how each is at the tenant, which may be otherwise than the state has it.
+    const plan = { declared: {}, known: { ...known, ...there }, removed: fromThere(removed, there) };
+    const failures = await resource.apply(plan, inputs, context);
+    const content = { ...kept };
+    for (const failure of failures) if (failure.there !== undefined) content[failure.key] = failure.there;
+    const { [INCOMPLETE]: _incomplete, ...rest } = before;
+    const state: State = { ...rest, [kind.property]: sortedByKey(content) };
+    if (failures.length === 0) {
+      // An earlier run may have left more undone than this one does.
+      const isWhole = contentChanges(kind, content, contentOf(inputs)).length === 0;
+      return isWhole || !before[INCOMPLETE] ? state : { ...state, [INCOMPLETE]: true };
+    }
+    const error = notApplied(kind, failures, removed.length);
+    throw new PartialFailure(id, { ...state, [INCOMPLETE]: true }, error, [
+      withCode(error),
+      ...reasonsOf(failures),
+    ]);
+  }
 
   /**
    * Check judges what a run removes by the arguments of the run before. After one that did only a part, the engine holds
@@ -312,8 +364,12 @@ export function listLifecycle<Inputs extends ListInputs>(
     return { state: failures.length === 0 ? state : { ...state, [INCOMPLETE]: true }, failures };
   }
 
-  /** Where the run is held to a plan that was reviewed, nothing is written unless all of this list was in it just so. */
-  async function refuseUnreviewed(plan: ListPlan, inputs: Inputs, context: Context): Promise<void> {
+  /**
+   * Where the run is held to a plan that was reviewed, nothing is written unless all of this list was in it just so.
+   *
+   * @returns what is there of it.
+   */
+  async function refuseUnreviewed(plan: ListPlan, inputs: Inputs, context: Context): Promise<KeyedList> {
     const { declared, removed } = plan;
     const going = Object.fromEntries(removed);
     const observed = await resource.observe({ ...going, ...declared }, context, { sure: true });
@@ -327,6 +383,7 @@ export function listLifecycle<Inputs extends ListInputs>(
       ],
       context,
     );
+    return observed.known;
   }
 
   function sayKept(known: KeyedList, declared: KeyedList, { say }: Context): void {
@@ -371,6 +428,11 @@ export function listLifecycle<Inputs extends ListInputs>(
   function stateOf(inputs: Inputs, content: KeyedList): State {
     return { ...inputs, [kind.property]: content };
   }
+}
+
+/** What goes, as it is at the tenant where it is there. */
+function fromThere(removed: ListPlan["removed"], there: KeyedList): ListPlan["removed"] {
+  return removed.map(([key, text]) => [key, there[key] ?? text]);
 }
 
 /** The changes of a list's content, key by key. */

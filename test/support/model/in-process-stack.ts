@@ -300,6 +300,7 @@ export class Provider implements AsyncDisposable {
       },
       sameTenant,
       tenant: () => new URL(url).host,
+      onlyRemoves: () => reviewed?.onlyRemoves,
       say: () => {},
     };
     this.#fronts = {
