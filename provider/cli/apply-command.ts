@@ -21,6 +21,7 @@ import { withHelp } from "./verb-help";
 interface Options extends PlannedOptions {
   readonly plan?: string;
   readonly planDigest?: string;
+  readonly onlyExpired?: boolean;
   readonly yes?: boolean;
   readonly failOn?: FailOn;
 }
@@ -44,6 +45,10 @@ export function applyCommand(): Command {
         "--plan <file>",
         "the JSON of that plan: tells which entries moved, and lets an interrupted run go on",
       )
+      .option(
+        "--only-expired",
+        "remove what has expired, and nothing else: other changes, of files and console, stay pending",
+      )
       .addOption(failOnOption())
       .option("--yes", "apply it; without it, the plan is only shown and compared")
       .action(verb(run)),
@@ -52,6 +57,10 @@ export function applyCommand(): Command {
         {
           does: "just the plan that was reviewed, or nothing",
           line: "apply settings/acme.yaml --stack acme --plan plan.json --yes",
+        },
+        {
+          does: "take away what has expired, as a nightly job does",
+          line: "apply settings/acme.yaml --stack acme --only-expired --yes",
         },
         {
           does: "only look: what would be done, and whether it is what was reviewed",
@@ -69,6 +78,10 @@ export function applyCommand(): Command {
 }
 
 async function run(file: string | undefined, options: Options): Promise<ExitCode> {
+  if (options.onlyExpired === true) {
+    const { applyExpired } = await import("./apply-expired.js");
+    return await applyExpired(file, options);
+  }
   if (options.stack === undefined && options.fromPreview === undefined) {
     throw new ConfigurationError(
       "Say with --stack which stack applies the settings: what it declared before tells what is removed.",

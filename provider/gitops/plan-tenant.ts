@@ -56,7 +56,7 @@ export async function planFiles(file: string, options: PlanOptions): Promise<Pla
     files: settings.files,
     ...withoutUndefined({ stack, resource }),
   };
-  return await planOf(desiredOf(settings, known, findings), source, tenantName(settings), options);
+  return await planDesired(desiredOf(settings, known, findings), source, tenantName(settings), options);
 }
 
 /**
@@ -77,10 +77,11 @@ export async function planPreview(
   const { desired, guards } = readPreview(text, ownDomains, options.provider);
   const { stack } = options;
   const source: PlanSource = { kind: "preview", files: [from], ...(stack === undefined ? {} : { stack }) };
-  return await planOf(desired, source, options.provider ?? stack ?? from, options, guards);
+  return await planDesired(desired, source, options.provider ?? stack ?? from, options, guards);
 }
 
-async function planOf(
+/** The plan of what is declared, by one reading of the tenant and its mail. */
+export async function planDesired(
   desired: Desired,
   source: PlanSource,
   defaultName: string,

@@ -51,6 +51,8 @@ export interface KnownLists {
 
 export interface KnownList {
   readonly content: KeyedList;
+  /** What the stack calls it; undefined where it has no such list. */
+  readonly urn?: string;
   /** Whether the stack has the list at all. Default: true. */
   readonly isThere?: boolean;
   readonly confirmedBefore?: number;

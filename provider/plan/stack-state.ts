@@ -92,6 +92,7 @@ export function knownLists(state: unknown, stack: string, resource: string | und
     return {
       content: isKeyed(content) ? content : {},
       isThere: found !== undefined,
+      ...(found === undefined ? {} : { urn: found.urn }),
       ...(typeof confirmed === "number" ? { confirmedBefore: confirmed } : {}),
       ...(found === undefined ? {} : { options }),
       ...(typeof fingerprint === "string" ? { fingerprint } : {}),

@@ -41,10 +41,14 @@ export class SettingsProject implements AsyncDisposable {
     this.cli = commandLine(project.folder, project.environment);
   }
 
-  static async create(options: SandboxOptions = {}): Promise<SettingsProject> {
+  static async create(options: SandboxOptions = {}, { native = false } = {}): Promise<SettingsProject> {
     const sandbox = await startSandbox({ scenario: "empty", ...options });
     const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
-    const project = await EngineProject.create({ program: PROGRAM, environment });
+    const project = await EngineProject.create({
+      program: native ? PROGRAM.replace("pulumi-email-security", "pulumi-email-security/native") : PROGRAM,
+      plugin: native,
+      environment,
+    });
     await mkdir(join(project.folder, "settings"));
     await project.writeFile("settings/baseline.yaml", BASELINE);
     const made = new SettingsProject(sandbox, project);

@@ -1,0 +1,195 @@
+import { SettingsFileError } from "../files/finding";
+import { lintSettings } from "../files/lint";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
+import { type DesiredList, desiredOf, type KnownList, type KnownLists, kindOf } from "../plan/desired";
+import type { Change, Guard, Plan } from "../plan/plan";
+import { PulumiError } from "../plan/pulumi";
+import { OTHER_TENANT } from "../plan/same-tenant";
+import { exportStack, knownLists } from "../plan/stack-state";
+import type { PlanFile } from "../resources/reviewed-plan";
+import { isUnmanaged, type KeyedList, readEntry } from "../settings/keyed-list";
+import { judge } from "../settings/list-arguments";
+import { digestOf, hashOfTouched, partsOfDigest } from "../settings/plan-digest";
+import { quote } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
+import { type PlanOptions, planDesired, tenantName } from "./plan-tenant";
+
+/** What a run does that only takes away what has lapsed. Plain data. */
+export interface OnlyExpired {
+  /** The plan of just that; its digest is of just that, too. */
+  readonly plan: Plan;
+  /** What the run is held to, beside the plan. */
+  readonly only: NonNullable<PlanFile["only"]>;
+  /** The resources that the run may change: their URNs. Empty where there is nothing to do, in the state neither. */
+  readonly targets: readonly string[];
+  /** What has lapsed and stays all the same, with why, in a few words. */
+  readonly kept: readonly { readonly key: string; readonly kind: "entry" | "vip"; readonly why: string }[];
+  /** How many other changes a whole run would make: they stay pending. */
+  readonly pending: number;
+}
+
+/** What a plan of only what has lapsed is made with. */
+export interface OnlyExpiredOptions extends PlanOptions {
+  readonly stack: string;
+}
+
+/**
+ * What of a stack has lapsed by its settings files. Reads the files, the stack's state and the tenant; writes nothing.
+ *
+ * @throws {SettingsFileError} with every mistake in the files; the tenant was not asked.
+ * @throws {PulumiError} when the state can't be read, or is not that of a `TenantSettings` that has run.
+ * @throws {ServiceError} when the tenant's lists can't be read.
+ */
+export async function planOnlyExpired(file: string, options: OnlyExpiredOptions): Promise<OnlyExpired> {
+  const { stack, resource, today } = options;
+  const { settings, findings } = lintSettings(file, today === undefined ? {} : { today });
+  if (settings === undefined) throw new SettingsFileError(file, findings);
+  const known = await readLists(stack, resource);
+  const source = { kind: "files" as const, files: settings.files, ...withoutUndefined({ stack, resource }) };
+  const desired = desiredOf(settings, known, findings);
+  const whole = await planDesired(desired, source, tenantName(settings), options);
+  return onlyExpired(whole, settings, known);
+}
+
+/**
+ * What of a stack's lists still holds what was to be gone: their kinds and keys. Empty when the run did what it was for.
+ *
+ * @throws {PulumiError} when the state can't be read.
+ */
+export async function leftOf(
+  { only }: Pick<OnlyExpired, "only">,
+  stack: string,
+  resource: string | undefined,
+): Promise<readonly { readonly kind: string; readonly key: string }[]> {
+  const known = await readLists(stack, resource);
+  return only.removes.filter(({ kind, key }) =>
+    Object.hasOwn(kind === "vip" ? known.vips.content : known.entries.content, key),
+  );
+}
+
+async function readLists(stack: string, resource: string | undefined): Promise<KnownLists> {
+  const state = await exportStack(stack);
+  if (state === undefined) {
+    throw new PulumiError(
+      `There is no stack ${quote(stack)} here; \`pulumi stack ls --all\` shows those there are. Name one with --stack.`,
+    );
+  }
+  const known = knownLists(state, stack, resource);
+  if (known.entries.urn === undefined && known.vips.urn === undefined) {
+    const named = resource === undefined ? "" : ` ${quote(resource)}`;
+    throw new PulumiError(
+      `The stack ${quote(stack)} holds no TenantSettings${named}, so that nothing tells what it has declared. Nothing was changed. --only-expired goes on from a run of the settings files: \`email-security apply --stack ${stack} --yes\`.`,
+    );
+  }
+  return known;
+}
+
+/** The same of a plan of all. Pure. */
+export function onlyExpired(whole: Plan, settings: Settings, known: KnownLists): OnlyExpired {
+  const kept: OnlyExpired["kept"][number][] = [];
+  const going: (DeclaredEntry | DeclaredVip)[] = [];
+  for (const one of lapsed(settings)) {
+    const why = whyKept(one, whole, known);
+    if (why === undefined) going.push(one);
+    else if (isKnown(one, known)) kept.push({ key: one.key, kind: one.kind, why });
+  }
+  const names = new Set(going.map(nameOf));
+  const changes = whole.changes.filter((change) => change.sign === "remove" && names.has(nameOf(change)));
+  const refused = whole.guards.filter(({ code }) => code === OTHER_TENANT);
+  const guards = [...refused, ...guardsOf(going, settings, known)];
+  const targets = (["entry", "vip"] as const).flatMap((kind) => {
+    const list = kind === "entry" ? known.entries : known.vips;
+    return list.urn !== undefined && going.some((one) => one.kind === kind && isKnown(one, known))
+      ? [list.urn]
+      : [];
+  });
+  const parts = partsOfDigest(whole.digest);
+  const { backtest: _backtest, ...rest } = whole;
+  return {
+    plan: {
+      ...rest,
+      digest: parts === undefined ? whole.digest : digestOf({ ...parts, observed: hashOfTouched(changes) }),
+      changes,
+      guards,
+      findings: [],
+      unmanaged: [],
+      expired: whole.expired.filter((one) => names.has(nameOf(one))),
+      counts: { ...whole.counts, added: 0, changed: 0, removed: changes.length, unmanaged: 0 },
+    },
+    only: { what: "expired", removes: going.map(({ kind, key }) => ({ kind, key })) },
+    targets,
+    kept,
+    pending: whole.changes.length - changes.length,
+  };
+}
+
+/** What has lapsed, and is not declared again beside it. */
+function lapsed({ expired, entries, vips }: Settings): (DeclaredEntry | DeclaredVip)[] {
+  const declared = new Set([...entries, ...vips].map(nameOf));
+  return expired.filter((one) => !declared.has(nameOf(one)));
+}
+
+function nameOf({ kind, key }: Pick<Change, "kind" | "key">): string {
+  return `${kind} ${key}`;
+}
+
+function listOf(kind: "entry" | "vip", known: KnownLists): KnownList {
+  return kind === "entry" ? known.entries : known.vips;
+}
+
+function isKnown({ kind, key }: Pick<Change, "kind" | "key">, known: KnownLists): boolean {
+  const { content } = listOf(kind, known);
+  return Object.hasOwn(content, key) && !isUnmanaged(content[key] ?? "");
+}
+
+/** Why one that has lapsed is not what a run takes away; undefined where it is. */
+function whyKept(one: DeclaredEntry | DeclaredVip, whole: Plan, known: KnownLists): string | undefined {
+  const { content, options } = listOf(one.kind, known);
+  if (!isKnown(one, known)) return "this stack has never declared it";
+  const there = whole.changes.find((change) => change.sign === "remove" && nameOf(change) === nameOf(one));
+  if (one.kind === "vip") return options?.["onDelete"] === "keep" ? "lists.vips.onDelete is keep" : undefined;
+  const before = readEntry(one.key, content[one.key] ?? "");
+  if (before?.list !== one.list) return `the stack has it on the ${before?.list ?? "other"} list`;
+  const now = there?.before?.list;
+  return now === undefined || now === one.list ? undefined : `it was put on the ${now} list in the console`;
+}
+
+/** The lists' guards against removals, by their options as they were last applied, and as the files have them now. */
+function guardsOf(
+  going: readonly (DeclaredEntry | DeclaredVip)[],
+  settings: Settings,
+  known: KnownLists,
+): Guard[] {
+  const names = new Set(going.map(nameOf));
+  return desiredOf(settings, known).lists.flatMap((list): Guard[] => {
+    const { content, options = {}, confirmedBefore } = listOf(list.kind, known);
+    const kind = kindOf(list);
+    const kept: KeyedList = Object.fromEntries(
+      Object.entries(content).filter(
+        ([key, text]) => isUnmanaged(text) || !names.has(nameOf({ kind: list.kind, key })),
+      ),
+    );
+    const before = { [kind.property]: content, ...withoutUndefined({ confirmRemovals: confirmedBefore }) };
+    if (Object.keys(kept).length === Object.keys(content).length) return [];
+    const judged = [
+      ...judge(kind, options, kept, before),
+      // What the files declare anew is no removal, and may be what a new pattern is to protect.
+      ...judge(kind, limitsOf(list.options), { ...list.declared, ...kept }, before),
+    ];
+    const reasons = new Set(judged.map(({ property, reason }) => `${property} ${reason}`));
+    return [...reasons].map((reason) => ({
+      code: "removal-guard",
+      message: `${list.kind === "vip" ? "The VIP list" : "The allow/deny list"}: ${reason}\nWhere it is meant, a whole \`email-security apply\` does it, with what the guard asks for in the files.`,
+    }));
+  });
+}
+
+/** What of a list's options keeps removals back. */
+function limitsOf({
+  protect,
+  maxRemovals,
+  maxRemovalFraction,
+  confirmRemovals,
+}: DesiredList["options"]): Record<string, unknown> {
+  return withoutUndefined({ protect, maxRemovals, maxRemovalFraction, confirmRemovals });
+}

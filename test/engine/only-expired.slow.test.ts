@@ -1,0 +1,20 @@
+import { it } from "vitest";
+import { endsByItself, isGuarded } from "./only-expired";
+import { SettingsProject } from "./tenant-settings";
+
+/* `apply --only-expired`, through the real engine and both fronts. */
+
+it("takes away just what has lapsed, over dynamic resources", async () => {
+  await using its = await SettingsProject.create();
+  await endsByItself(its);
+});
+
+it("takes away just what has lapsed, over the native plugin", async () => {
+  await using its = await SettingsProject.create({}, { native: true });
+  await endsByItself(its);
+});
+
+it("is refused where a list would be emptied", async () => {
+  await using its = await SettingsProject.create();
+  await isGuarded(its);
+});

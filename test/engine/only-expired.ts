@@ -1,0 +1,95 @@
+import { expect } from "vitest";
+import { click } from "../support/console";
+import { writesOf } from "../support/writes-of";
+import type { SettingsProject } from "./tenant-settings";
+
+const TODAY = new Date().toISOString().slice(0, 10);
+
+const settings = (expires: string): string => `version: 1
+vips:
+  - email: lena.hartmann@acme.example
+    comment: Releases payments
+allow:
+  - value: partner.example
+    comment: Contract 2026-114
+    expires: never
+deny:
+  - value: evil.example
+    comment: INC-7
+  - value: flood.example
+    comment: Newsletter flood
+    expires: ${expires}
+`;
+
+/** A file with an entry that has lapsed, beside what is pending in the files and what the console changed. */
+export async function endsByItself(its: SettingsProject): Promise<void> {
+  const onlyExpired = async (...more: string[]) => await its.apply("--only-expired", ...more);
+  const comments = () =>
+    Object.fromEntries(its.sandbox.allowDenyEntries("acme").map((one) => [one.value, one.comment]));
+
+  // A stack that has never run has declared nothing.
+  await its.declare(settings(TODAY));
+  const early = await onlyExpired();
+  expect(early.output).toContain('The stack "dev" holds no TenantSettings');
+  expect(early.code).toBe(1);
+  expect((await its.apply()).code).toBe(0);
+  const none = await onlyExpired();
+  expect(none.output).toContain("Nothing has expired that the tenant still holds.");
+  expect(none.code).toBe(0);
+
+  // It lapses; the files want more, and the console has changed an entry, and the lapsed one.
+  const pending = settings("2026-01-02")
+    .replace("Contract 2026-114", "Contract 2027-001")
+    .concat("  - value: pending.example\n");
+  await its.declare(pending);
+  const rows = new Map(its.sandbox.allowDenyEntries("acme").map((one) => [one.value, one]));
+  await click(its.sandbox, "PATCH", `/allow_deny_entries/${rows.get("evil.example")?.id}`, {
+    comment: "mine",
+  });
+  await click(its.sandbox, "PATCH", `/allow_deny_entries/${rows.get("flood.example")?.id}`, { comment: "?" });
+  its.sandbox.clearRequests();
+  const shown = await its.cli(
+    "apply",
+    "settings/acme.yaml",
+    "--stack",
+    "dev",
+    "--only-expired",
+    "--no-evidence",
+  );
+  expect(shown.code, shown.output).toBe(2);
+  expect(shown.output).toContain("-1 remove");
+  expect(writesOf(its.sandbox)).toEqual([]);
+  const done = await onlyExpired();
+  expect(done.code, done.output).toBe(0);
+  expect(done.output).toContain("deny flood.example (until 2026-01-02, settings/acme.yaml:");
+  expect(done.output).toContain("3 other changes that are pending");
+  expect(writesOf(its.sandbox)).toEqual([`DELETE /allow_deny_entries/${rows.get("flood.example")?.id}`]);
+  expect(comments()).toEqual({ "evil.example": "mine", "partner.example": "Contract 2026-114" });
+
+  // What was pending is pending still, and no more is said of what has lapsed; then nothing is done again.
+  const plan = await its.plan();
+  expect(plan.output).toContain("+1 add  ~2 change  -0 remove");
+  expect(plan.output).not.toContain("remove deny flood.example");
+  its.sandbox.clearRequests();
+  expect((await onlyExpired()).output).toContain("Nothing has expired that the tenant still holds.");
+  expect(writesOf(its.sandbox)).toEqual([]);
+  expect((await its.apply()).code).toBe(0);
+  expect(comments()).toEqual({
+    "evil.example": "INC-7",
+    "partner.example": "Contract 2027-001",
+    "pending.example": "",
+  });
+  expect((await its.plan()).code).toBe(0);
+}
+
+/** A guard keeps a run from it as from any removal. */
+export async function isGuarded(its: SettingsProject): Promise<void> {
+  await its.declare("version: 1\ndeny: [{ value: only.example, expires: 2999-01-01 }]\n");
+  expect((await its.apply()).code).toBe(0);
+  await its.declare("version: 1\ndeny: [{ value: only.example, expires: 2026-01-02 }]\n");
+  its.sandbox.clearRequests();
+  const refused = await its.apply("--only-expired");
+  expect(refused.code, refused.output).toBe(3);
+  expect(refused.output).toContain("A list is never emptied without being told so.");
+  expect(writesOf(its.sandbox)).toEqual([]);
+}
