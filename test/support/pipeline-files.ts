@@ -38,7 +38,7 @@ export interface Workflow {
   readonly jobs: Readonly<Record<string, Job>>;
 }
 
-export const WORKFLOWS = ["pull-request", "merge", "drift"] as const;
+export const WORKFLOWS = ["pull-request", "merge", "drift", "expire"] as const;
 
 export function workflow(name: (typeof WORKFLOWS)[number], folder = GITOPS): Workflow {
   return read(folder, `.github/workflows/${name}.yml`) as Workflow;

@@ -148,7 +148,7 @@ describe("the pipeline for GitLab", () => {
 
   it("gives the key to jobs that need it, of merge requests of this project alone", () => {
     const withKey = Object.entries(gitLabJobs()).filter(([, job]) => job.extends === ".tenant");
-    expect(withKey.map(([name]) => name)).toEqual(["plan", "apply", "approve", "drift"]);
+    expect(withKey.map(([name]) => name)).toEqual(["plan", "apply", "approve", "expire", "drift"]);
     expect(gitLabJobs()["plan"]?.rules?.map((rule) => rule.if)).toEqual([
       '$CI_PIPELINE_SOURCE == "merge_request_event" && $CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_MERGE_REQUEST_PROJECT_ID',
     ]);

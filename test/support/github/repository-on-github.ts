@@ -73,7 +73,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
   }
 
   /** A job of another workflow, on main: of a push or by the clock, or as the contexts have it. */
-  async onMain(name: "merge" | "drift", job: string, contexts: Contexts = {}): Promise<JobRun> {
+  async onMain(name: "merge" | "drift" | "expire", job: string, contexts: Contexts = {}): Promise<JobRun> {
     const github = {
       event_name: name === "merge" ? "push" : "schedule",
       ...(contexts["github"] as object | undefined),
