@@ -1,5 +1,6 @@
 import { lineText } from "../files/finding";
 import { escapeMarkdown, markdownCode } from "../plan/render/markdown-text";
+import { CHANGER_UNTOLD } from "../plan/rows";
 import { excerpt, printable, quote } from "../settings/text";
 import { unicodeOf } from "../settings/unicode-value";
 import type { Drift, DriftItem, DriftWhat } from "./drift";
@@ -86,11 +87,8 @@ function factsOf({ what, there, declared, place, why, kind }: DriftItem): string
   if (there?.by !== undefined || there?.at !== undefined) {
     const by = there.by === undefined ? "" : ` by ${excerpt(there.by)}`;
     const at = there.at === undefined ? "" : ` on ${excerpt(there.at)}`;
-    // The service keeps who made an entry, and not who changed it.
     const made = kind === "vip" ? "added" : "made";
-    facts.push(
-      `${made}${by}${at}${what === "changed" ? "; who changed it since, the service does not tell" : ""}`,
-    );
+    facts.push(`${made}${by}${at}${what === "changed" ? `; ${CHANGER_UNTOLD}` : ""}`);
   }
   if (why !== undefined) facts.push(why);
   if (place !== undefined) facts.push(`declared at ${lineText(place)}`);

@@ -2,6 +2,7 @@ import { standingText } from "../resources/reviewed-plan";
 import { hashOfTouched, isOldDigest, partsOfDigest } from "../settings/plan-digest";
 import { printable } from "../settings/text";
 import type { Change, Plan, Standing } from "./plan";
+import { CHANGER_UNTOLD } from "./rows";
 
 /** What is told of the digest of an earlier release. */
 export const OLD_DIGEST =
@@ -142,7 +143,10 @@ function differences(reviewed: Plan, now: Plan): string[] {
       return [`  ${called}: may take the place of ${printable(key)}, which is ${told(there)} now; ${was_}`];
     }
     if (told(was.before) !== told(change.before)) {
-      const by = change.before?.by === undefined ? "" : `, made by ${printable(change.before.by)}`;
+      // One that was made anew since has its changer told by that.
+      const isSame = was.before !== undefined && madeBy(was.before) === madeBy(change.before);
+      const maker = change.before?.by === undefined ? "" : `, made by ${printable(change.before.by)}`;
+      const by = change.before !== undefined && isSame ? `${maker}; ${CHANGER_UNTOLD}` : maker;
       return [`  ${called}: was ${told(was.before)} at the review, is ${told(change.before)} now${by}`];
     }
     if (madeBy(was.before) !== madeBy(change.before)) {

@@ -86,7 +86,7 @@ export function describeEntry(entry: AllowDenyEntryRow): string {
     entry.comment === undefined || entry.comment === ""
       ? ", no comment"
       : `, comment ${quote(entry.comment)}`;
-  const maker = entry.created_by === undefined ? "" : `, made by ${excerpt(entry.created_by)}`;
-  const time = entry.created_at === undefined ? "" : ` at ${excerpt(entry.created_at)}`;
+  const maker = !entry.created_by ? "" : `, made by ${excerpt(entry.created_by)}`;
+  const time = !entry.created_at ? "" : ` at ${excerpt(entry.created_at)}`;
   return `${excerpt(entry.value, 300)} on the ${excerpt(entry.list)} list (id ${excerpt(entry.id)}${scope}${comment}${maker}${time})`;
 }

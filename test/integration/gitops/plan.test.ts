@@ -346,7 +346,7 @@ describe("the digest of a plan", () => {
     const moved = movedSince(digest, await acme.plan(TEXT, known, "prod"), reviewed);
     expect(moved?.what).toBe("observed");
     expect(moved?.details).toEqual([
-      '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, made by Dana Reyes (console)',
+      '  deny one.example: was deny: "old" at the review, is allow: "let it in" now, made by Dana Reyes (console); who changed it since, the service does not tell',
     ]);
   });
 

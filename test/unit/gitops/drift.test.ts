@@ -61,6 +61,12 @@ describe("drift", () => {
     ).toEqual([]);
   });
 
+  it("names nobody where the service tells none", () => {
+    const nobody = { ...row("deny", "clicked.example"), created_by: "", created_at: "" };
+    const [item] = drift([...asDeclared, nobody], [vip("ceo@acme.example")]).items;
+    expect(item?.there).toEqual({ list: "deny" });
+  });
+
   it("tells what was added, changed and is missing, by whom and when", () => {
     const { items } = drift(
       [
