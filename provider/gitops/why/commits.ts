@@ -1,0 +1,127 @@
+import type { Git } from "./git";
+
+/** Files that a commit changed, each with its versions: of a merge, only what differs from all that it brings together. */
+export interface CommitFiles {
+  readonly commit: string;
+  readonly files: readonly {
+    readonly path: string;
+    /** Ids of the text before, one for each parent; undefined where the file was not there. */
+    readonly before: readonly (string | undefined)[];
+    readonly after: string | undefined;
+  }[];
+}
+
+/** A commit's own words. All are from outside. */
+export interface CommitText {
+  readonly id: string;
+  readonly parents: readonly string[];
+  readonly author: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly subject: string;
+  readonly message: string;
+}
+
+/** All commits that changed a file whose name is that of a settings file, newest first. */
+export async function commitsOfSettings(git: Git): Promise<readonly CommitFiles[]> {
+  const told = await git.text(
+    "log",
+    "--date-order",
+    "--full-history",
+    "-c",
+    "--raw",
+    "-z",
+    "--no-abbrev",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-follow",
+    "--no-show-signature",
+    "--no-color",
+    "--format=%H",
+    "HEAD",
+    "--",
+    "*.yaml",
+    "*.yml",
+    "*.json",
+  );
+  const commits: { commit: string; files: CommitFiles["files"][number][] }[] = [];
+  const tokens = told.split("\0");
+  for (let at = 0; at < tokens.length; at += 1) {
+    const token = (tokens[at] ?? "").replace(/^\n/, "");
+    if (/^[\da-f]{40,64}$/.test(token)) commits.push({ commit: token, files: [] });
+    const [, colons = "", rest = ""] = /^(:+)(.*)$/.exec(token) ?? [];
+    if (colons === "") continue;
+    at += 1;
+    // `::100644 100644 100644 <id> <id> <id> MM`: as many as there are parents, and its own.
+    const ids = rest.split(" ").slice(colons.length + 1, 2 * colons.length + 2);
+    const versions = ids.map((id) => (/^0+$/.test(id) ? undefined : id));
+    commits.at(-1)?.files.push({
+      path: tokens[at] ?? "",
+      before: versions.slice(0, -1),
+      after: versions.at(-1),
+    });
+  }
+  return commits.filter(({ files }) => files.length > 0);
+}
+
+/** What commits say of themselves, by id. */
+export async function textsOf(git: Git, ids: readonly string[]): Promise<ReadonlyMap<string, CommitText>> {
+  const found = new Map<string, CommitText>();
+  for await (const { id, content } of git.objects([...new Set(ids)])) {
+    const text = content.toString("utf8");
+    const end = text.indexOf("\n\n");
+    const head = end < 0 ? text : text.slice(0, end);
+    const message = end < 0 ? "" : text.slice(end + 2).trim();
+    const [, author = "", seconds = "0"] = /^author (.*) (\d+) [+-]\d{4}$/m.exec(head) ?? [];
+    const at = new Date(Number(seconds) * 1_000);
+    found.set(id, {
+      id,
+      parents: [...head.matchAll(/^parent ([\da-f]+)$/gm)].map(([, parent = ""]) => parent),
+      author,
+      at: Number.isNaN(at.getTime()) ? "" : at.toISOString(),
+      subject: message.split("\n", 1)[0] ?? "",
+      message,
+    });
+  }
+  return found;
+}
+
+/** How commits follow each other. */
+export class CommitGraph {
+  readonly #parents: ReadonlyMap<string, readonly string[]>;
+  /** Parents come after their children. */
+  readonly #order: readonly string[];
+  readonly #head: string;
+
+  private constructor(lines: readonly string[]) {
+    const rows = lines.map((line) => line.split(" "));
+    this.#order = rows.map(([id = ""]) => id);
+    this.#parents = new Map(rows.map(([id = "", ...parents]) => [id, parents]));
+    this.#head = this.#order[0] ?? "";
+  }
+
+  static async read(git: Git): Promise<CommitGraph> {
+    const told = await git.text("rev-list", "--topo-order", "--parents", "HEAD");
+    return new CommitGraph(told.split("\n").filter((line) => line !== ""));
+  }
+
+  /** The merges that brought a commit to where history is now, the innermost first; none where it was committed there. */
+  mergesOf(commit: string): readonly string[] {
+    const after = new Set([commit]);
+    for (const id of this.#order.toReversed()) {
+      if (this.#parents.get(id)?.some((parent) => after.has(parent))) after.add(id);
+    }
+    const merges: string[] = [];
+    let at = this.#head;
+    while (at !== commit && after.has(at)) {
+      const [first, ...others] = this.#parents.get(at) ?? [];
+      if (first !== undefined && after.has(first)) at = first;
+      else {
+        merges.unshift(at);
+        at = others.find((other) => after.has(other)) ?? commit;
+      }
+    }
+    return merges;
+  }
+}
