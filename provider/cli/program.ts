@@ -16,6 +16,7 @@ import { rolloutCommand } from "./rollout-command";
 import { sandboxCommand } from "./sandbox-command";
 import { suggestCommand } from "./suggest-command";
 import { exampleLines } from "./verb-help";
+import { whyCommand } from "./why-command";
 import { workerCommand } from "./worker-command";
 
 /** One of each group of verbs. */
@@ -56,6 +57,7 @@ function bare(): Command {
       .addCommand(driftCommand())
       .addCommand(exportCommand())
       .addCommand(suggestCommand())
+      .addCommand(whyCommand())
       .commandsGroup("Many tenants:")
       .addCommand(rolloutCommand())
       .addCommand(workerCommand())

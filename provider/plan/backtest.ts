@@ -81,7 +81,7 @@ export function backtest(base: EvidenceBase, { entries, changed }: Proposal): Ba
 }
 
 /** Which entries a threat comes under. */
-class Matching {
+export class Matching {
   readonly #byValue: ReadonlyMap<string, readonly ProposedEntry[]>;
   readonly #rank: ReadonlyMap<ProposedEntry, number>;
 

@@ -32,9 +32,9 @@ export class Git {
   readonly #environment: NodeJS.ProcessEnv;
 
   /** @param folder the repository's top folder. */
-  constructor(folder: string, environment: NodeJS.ProcessEnv = process.env) {
+  constructor(folder: string) {
     this.#folder = folder;
-    const own = leanEnvironment(environment, "git");
+    const own = leanEnvironment(process.env, "git");
     // Paths mean what is said here; and objects that a partial clone lacks are not fetched one by one.
     for (const name of ["GIT_LITERAL_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_NOGLOB_PATHSPECS"])
       delete own[name];

@@ -54,10 +54,7 @@ const MOST_BYTES = 6 * 1024 ** 3;
 export async function historyOf(
   files: readonly string[],
   value: string,
-  {
-    environment = process.env,
-    mostBytes = MOST_BYTES,
-  }: { environment?: NodeJS.ProcessEnv; mostBytes?: number } = {},
+  { mostBytes = MOST_BYTES }: { mostBytes?: number } = {},
 ): Promise<ValueHistory> {
   const nothing = { events: [], isOfOtherFiles: false };
   const top = repositoryOf(realPath(resolve(".")));
@@ -69,7 +66,7 @@ export async function historyOf(
   const outside = files.filter((file) => isOutside(realPath(top), realPath(resolve(file))));
   const paths = files.filter((file) => !outside.includes(file)).map((file) => inRepository(top, file));
   try {
-    const reading = new Reading(new Git(top, environment), value, mostBytes);
+    const reading = new Reading(new Git(top), value, mostBytes);
     const history = await reading.history(new Map(paths.map((path, index) => [path, files[index] ?? ""])));
     const beyond = outside.map(
       (file) => `${printable(file)} is not in this repository, so its history is not told.`,

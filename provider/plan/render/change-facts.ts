@@ -51,7 +51,12 @@ export interface Fact {
   readonly isAlarming?: boolean;
 }
 
-function mailFacts(plan: Plan, change: Change, allows: BacktestAllow | undefined): Fact[] {
+/** What the mail says of an entry or a VIP. */
+export function mailFacts(
+  plan: Pick<Plan, "evidence">,
+  change: Pick<Change, "kind" | "evidence" | "alarm">,
+  allows?: BacktestAllow,
+): Fact[] {
   const { evidence } = change;
   if (evidence === undefined) return [];
   if (!evidence.applies) {
@@ -72,8 +77,8 @@ function mailFacts(plan: Plan, change: Change, allows: BacktestAllow | undefined
 
 /** `37 threats in 30 days, 35 malicious, last 2026-11-19; to 4 people, 2 of them VIPs; it would have let 31 through.` */
 function threatWords(
-  plan: Plan,
-  { kind }: Change,
+  plan: Pick<Plan, "evidence">,
+  { kind }: Pick<Change, "kind">,
   evidence: Evidence,
   allows: BacktestAllow | undefined,
 ): Words {
@@ -94,7 +99,7 @@ function threatWords(
 }
 
 /** What was done with the threats, and who sent them. */
-function detailWords({ kind }: Change, evidence: Evidence): Words {
+function detailWords({ kind }: Pick<Change, "kind">, evidence: Evidence): Words {
   const actions = countsWords(evidence.actions, evidence.threats);
   const senders = sendersWords(evidence, kind);
   const parts = [actions, senders].filter(({ length }) => length > 0);
@@ -168,7 +173,7 @@ function backtestFacts({ evidence }: Plan, allows?: BacktestAllow, denies?: Back
   return [{ label: "backtest", words }];
 }
 
-function recipientWords(to: {
+export function recipientWords(to: {
   readonly recipients: readonly Recipient[];
   readonly recipientCount: number;
   readonly vipCount: number;

@@ -1,0 +1,218 @@
+import { existsSync } from "node:fs";
+import { normalize } from "node:path";
+import { Command } from "commander";
+import { ConfigurationError, type SettingsClient } from "../client";
+import type { ToldByFiles, WhyStory } from "../gitops/why/story";
+import type { Target } from "../rollout/targets/target";
+import { withCode } from "../settings/email-security-error";
+import { withoutUndefined } from "../settings/without-undefined";
+import { connect, EXIT, type ExitCode, isColoured, verb } from "./command-line";
+import { DATABASE_DEFAULT, journalPlace } from "./journal-place";
+import { date, defaultFile, wholeNumber } from "./plan-options";
+import { withHelp } from "./verb-help";
+
+interface Options {
+  readonly tenant?: string;
+  readonly tenants: string;
+  readonly database?: string;
+  readonly today?: string;
+  readonly days: number;
+  readonly evidence: boolean;
+  readonly maxPages?: number;
+  readonly markdown?: boolean;
+  readonly json?: boolean;
+}
+
+const DEFAULT_TENANTS = "tenants.yaml";
+
+/**
+ * `email-security why`: all that is known of one value: files, git, rollouts, the tenant and its mail. Reads only. Exit codes: 0 all is
+ * told, 2 something could not be asked, 1 error.
+ */
+export function whyCommand(): Command {
+  return withHelp(
+    new Command("why")
+      .description(
+        "tell one entry's or VIP's whole story: who brought it, when, on what ticket, and what for",
+      )
+      .argument("<value>", "a domain, an IP address or a mailbox")
+      .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
+      .option("--tenant <name>", "a tenant of the targets file: with its settings file, address and key")
+      .option("--tenants <file>", "the targets file", DEFAULT_TENANTS)
+      .option(
+        "--database <place>",
+        `the rollouts' journal (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
+      )
+      .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
+      .option("--no-evidence", "don't look at the tenant's mail")
+      .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
+      .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
+      .option("--markdown", "as Markdown, for a ticket or an auditor")
+      .option("--json", "as JSON")
+      .action(verb(run)),
+    {
+      examples: [
+        { does: "who allowed this, when, and why", line: "why partner.example settings/acme.yaml" },
+        { does: "of one tenant of many", line: "why partner.example --tenant acme" },
+        { does: "for a ticket", line: "why partner.example settings/acme.yaml --markdown" },
+      ],
+      exits: {
+        0: "all is told",
+        1: "an error; nothing is told",
+        2: "something could not be asked or is not whole, and the story says what",
+      },
+    },
+  );
+}
+
+async function run(written: string, given: string | undefined, options: Options): Promise<ExitCode> {
+  const { parseEntryValue } = await import("../settings/entry-value.js");
+  const parsed = parseEntryValue(written);
+  if (!parsed.ok) throw new ConfigurationError(`The value ${parsed.reason}.`);
+  if (given !== undefined && options.tenant !== undefined)
+    throw new ConfigurationError(
+      "Give a settings file or --tenant, not both: the targets file names the tenant's.",
+    );
+  if (options.markdown && options.json) throw new ConfigurationError("Give --markdown or --json, not both.");
+  const target = await targetOf(options, given);
+  const file = target?.settings ?? given ?? (await defaultFile());
+  const story = await storyOf(parsed.value.canonical, file, target, options);
+  const { whyJson, whyMarkdown, whyText } = await import("../gitops/why/why-output.js");
+  const { stdout } = process;
+  if (options.json) stdout.write(whyJson(story));
+  else if (options.markdown) stdout.write(whyMarkdown(story));
+  else stdout.write(whyText(story, { color: isColoured(stdout), width: stdout.columns ?? 80 }));
+  return story.missing.length > 0 ? EXIT.changes : EXIT.clean;
+}
+
+async function storyOf(
+  value: string,
+  file: string,
+  target: Target | undefined,
+  options: Options,
+): Promise<WhyStory> {
+  const { readSettings } = await import("../files/read-settings.js");
+  const { toldByFiles } = await import("../gitops/why/told-by-files.js");
+  const { historyOf } = await import("../gitops/why/history.js");
+  const { WHY_FORMAT } = await import("../gitops/why/story.js");
+  const { unicodeOf } = await import("../settings/unicode-value.js");
+  const now = new Date();
+  const ofTarget = options.tenant === undefined ? {} : { ownDomains: [] };
+  const settings = readSettings(file, { ...withoutUndefined({ today: options.today }), ...ofTarget });
+  const told = toldByFiles(settings, value);
+  const [history, tenant, journal] = await Promise.all([
+    historyOf(settings.files, value),
+    askTenant(value, told.files, target, now, options),
+    rolloutsOf(value, target, options),
+  ]);
+  const declared = new Set(
+    told.above.map(({ list, value: own, verdictScope }) => `${list} ${own} ${verdictScope}`),
+  );
+  const held = tenant.above.filter((one) => !declared.has(`${one.list} ${one.value} ${one.verdictScope}`));
+  const story = withoutUndefined({
+    value,
+    unicode: unicodeOf(value),
+    file,
+    tenant:
+      tenant.host === undefined ? undefined : withoutUndefined({ host: tenant.host, name: target?.name }),
+    at: now.toISOString(),
+    files: told.files,
+    above: [...told.above, ...held],
+    held: tenant.held,
+    history: history.events,
+    isHistoryOfOtherFiles: history.isOfOtherFiles,
+    rollouts: journal.rollouts,
+    mail: tenant.mail,
+    missing: [...history.missing, ...journal.missing, ...tenant.missing],
+  });
+  return { format: WHY_FORMAT, ...story };
+}
+
+/** The tenant that is meant by name; else, where there is a targets file, the one that has this settings file. */
+async function targetOf(options: Options, file: string | undefined): Promise<Target | undefined> {
+  if (options.tenant === undefined && (file === undefined || !existsSync(options.tenants))) return undefined;
+  const { readTargets } = await import("../rollout/targets/read-targets.js");
+  const { selectTargets } = await import("../rollout/targets/select-targets.js");
+  const { targets } = readTargets(options.tenants);
+  if (options.tenant === undefined) {
+    const own = targets.filter(({ settings }) => normalize(settings) === normalize(file ?? ""));
+    return own.length === 1 ? own[0] : undefined;
+  }
+  const [target, second] = selectTargets(targets, { only: [options.tenant] });
+  if (target === undefined || second !== undefined)
+    throw new ConfigurationError("--tenant means several tenants; give the name of one.");
+  return target;
+}
+
+type Asked = Awaited<ReturnType<typeof import("../gitops/why/told-by-tenant").toldByTenant>> & {
+  readonly host?: string;
+};
+
+async function askTenant(
+  value: string,
+  files: readonly ToldByFiles[],
+  target: Target | undefined,
+  now: Date,
+  options: Options,
+): Promise<Asked> {
+  const { toldByTenant } = await import("../gitops/why/told-by-tenant.js");
+  const { hostOf } = await import("../gitops/plan-tenant.js");
+  const { days, evidence, maxPages } = options;
+  const asking = { days: evidence ? days : 0, now, ...withoutUndefined({ maxPages }) };
+  const ask = async (client: SettingsClient): Promise<Asked> => ({
+    ...(await toldByTenant(client, value, files, asking)),
+    host: hostOf(client),
+  });
+  try {
+    if (target !== undefined && options.tenant !== undefined) {
+      const { readKey } = await import("../rollout/targets/read-key.js");
+      const { withTargetClient } = await import("../rollout/target-client.js");
+      const environment = process.env;
+      const permits = () => ({ take: async () => {}, refused: () => {} });
+      return await withTargetClient(
+        target,
+        await readKey(target, { environment }),
+        { environment, permits },
+        ask,
+      );
+    }
+    const client = connect();
+    try {
+      return await ask(client);
+    } finally {
+      await client.close();
+    }
+  } catch (error) {
+    return { above: [], missing: [`The tenant was not asked: ${withCode(error)}`] };
+  }
+}
+
+/** What rollouts did, where there are any: with a targets file, and a journal. */
+async function rolloutsOf(
+  value: string,
+  target: Target | undefined,
+  { database }: Options,
+): Promise<Pick<WhyStory, "rollouts" | "missing">> {
+  if (target === undefined) return { missing: [] };
+  const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
+  const { isPostgres } = await import("../settings/postgres-address.js");
+  const place = journalPlace(database) ?? DEFAULT_JOURNAL;
+  // To open a journal that is not there would make one.
+  if (!isPostgres(place) && !existsSync(place))
+    return {
+      missing: [
+        "There is no rollouts' journal here, so which rollout brought it is not known; --database names another.",
+      ],
+    };
+  try {
+    const { broughtBy } = await import("../rollout/journal/brought-by.js");
+    const opened = await openDatabase(place);
+    try {
+      return { rollouts: await broughtBy(opened, target.name, value), missing: [] };
+    } finally {
+      await opened.close();
+    }
+  } catch (error) {
+    return { missing: [`The rollouts' journal can't be read: ${withCode(error)}`] };
+  }
+}

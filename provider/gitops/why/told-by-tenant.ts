@@ -1,0 +1,124 @@
+import type { SettingsClient } from "../../client";
+import type { ProposedEntry } from "../../plan/backtest";
+import { evidenceOf, gatherEvidence } from "../../plan/evidence";
+import { type Observed, observe } from "../../plan/observed";
+import { withoutEntry } from "../../plan/without-entry";
+import { keyOfRow } from "../../resources/lifecycle/entry-match";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { withCode } from "../../settings/email-security-error";
+import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Above, ToldByFiles, ToldByMail, ToldByTenant, WhyStory } from "./story";
+import { aboveOf } from "./told-by-files";
+
+/** How the tenant is asked. */
+export interface AskingTenant {
+  /** Days of mail; 0: none is asked for. */
+  readonly days: number;
+  readonly maxPages?: number;
+  readonly now: Date;
+}
+
+/**
+ * What the tenant holds of a value and what its mail says: reads its lists, and threats and reports of some days. Never throws: what the
+ * service does not answer is told.
+ */
+export async function toldByTenant(
+  client: SettingsClient,
+  value: string,
+  files: readonly ToldByFiles[],
+  { days, maxPages, now }: AskingTenant,
+): Promise<Pick<WhyStory, "held" | "mail" | "missing"> & { readonly above: readonly Above[] }> {
+  let observed: Observed;
+  try {
+    observed = await observe(client, () => now);
+  } catch (error) {
+    return { above: [], missing: [`The tenant could not be asked: ${withCode(error)}`] };
+  }
+  const declared = new Set(
+    files.filter(({ state }) => state === "declared").map(({ kind, key }) => `${kind} ${key}`),
+  );
+  const held = heldOf(observed, value, declared);
+  const names = new Set(aboveOf(value));
+  const above = observed.rows
+    .filter((row) => names.has(canonicalValue(row.value)))
+    .map(({ list, value: own, verdict_scope }) => ({
+      list,
+      value: canonicalValue(own),
+      verdictScope: verdict_scope ?? DEFAULT_VERDICT_SCOPE,
+    }));
+  if (days === 0) return { held, above, missing: ["The tenant's mail was not looked at (--no-evidence)."] };
+  const base = await gatherEvidence({
+    client,
+    days,
+    now,
+    vips: observed.vips.keys(),
+    ...withoutUndefined({ maxPages }),
+  });
+  const list = observed.rows.map(
+    (row) =>
+      ({
+        key: `${row.list} ${keyOfRow(row)}`,
+        list: row.list,
+        value: canonicalValue(row.value),
+        entryType: row.entry_type,
+        verdictScope: row.verdict_scope,
+      }) as ProposedEntry,
+  );
+  const subjects = new Map(
+    [...held, ...files].map(({ kind, key, list: on }) => [
+      `${kind} ${on ?? ""} ${key}`,
+      withoutUndefined({ kind, key, list: on }),
+    ]),
+  );
+  // Of what is nowhere, the mail may still say why it once was.
+  const asked: readonly Pick<ToldByMail, "kind" | "key" | "list">[] =
+    subjects.size > 0 ? [...subjects.values()] : [{ kind: "entry", key: value }];
+  const of = asked.flatMap(({ kind, key, list: on }): ToldByMail[] => {
+    const evidence = evidenceOf(base, { kind, value });
+    if (evidence === undefined) return [];
+    const without =
+      kind === "entry" && on !== undefined ? withoutEntry(base, list, `${on} ${key}`) : undefined;
+    return [withoutUndefined({ kind, key, list: on, evidence, without })];
+  });
+  const { summary } = base;
+  return { held, above, mail: { summary, of }, missing: summary.missing };
+}
+
+function heldOf(
+  { rows, vips }: Observed,
+  value: string,
+  declared: ReadonlySet<string>,
+): readonly ToldByTenant[] {
+  const entries = rows
+    .filter((row) => canonicalValue(row.value) === value)
+    .map((row): ToldByTenant => {
+      const key = keyOfRow(row);
+      return withoutUndefined({
+        kind: "entry" as const,
+        key,
+        list: row.list,
+        verdictScope: row.verdict_scope,
+        comment: row.comment,
+        by: row.created_by,
+        at: row.created_at,
+        isDeclared: declared.has(`entry ${key}`),
+      });
+    });
+  const vip = [...vips].filter(([, { email = "" }]) => canonicalMailbox(email) === value);
+  return [
+    ...entries,
+    ...vip.map(
+      ([key, { comment, added_by, date_added, source }]): ToldByTenant =>
+        withoutUndefined({
+          kind: "vip" as const,
+          key,
+          comment,
+          by: added_by,
+          at: date_added,
+          source,
+          isDeclared: declared.has(`vip ${key}`),
+        }),
+    ),
+  ];
+}

@@ -1,0 +1,50 @@
+import { Matching, type ProposedEntry } from "./backtest";
+import type { EvidenceBase } from "./evidence";
+import type { Recipient } from "./plan";
+import { fateOf, isHarmful } from "./seen-mail";
+import { recipientsOf, Tally } from "./tally";
+
+/** What would have become of the window's threats without one entry. An estimate, as a backtest is. */
+export interface WithoutEntry {
+  /** Threats that this entry decides. */
+  readonly decided: number;
+  /** Of a deny: what another entry would have let through. Of an allow: what another one would have stopped. */
+  readonly otherwise: number;
+  /** What no other entry decides: the service's own judgement would, and that is not known. */
+  readonly notKnown: number;
+  /** To whom those two went. */
+  readonly recipients: readonly Recipient[];
+  readonly recipientCount: number;
+  readonly vipCount: number;
+}
+
+/**
+ * Replays the threats without an entry, by the assumptions of `backtest`.
+ *
+ * @param entries the whole list, that entry among them.
+ * @param key of the entry, as in a keyed list.
+ * @returns undefined where nothing can be said: of IP addresses, or where no threats could be read.
+ */
+export function withoutEntry(
+  base: EvidenceBase,
+  entries: readonly ProposedEntry[],
+  key: string,
+): WithoutEntry | undefined {
+  const own = entries.find((entry) => entry.key === key);
+  if (base.threats === undefined || own === undefined || own.entryType === "ip") return undefined;
+  const matching = new Matching(entries, new Set());
+  const recipients = new Tally();
+  let [decided, otherwise, notKnown] = [0, 0, 0];
+  for (const threat of base.threats) {
+    const [decider, next] = matching.of(threat);
+    if (decider !== own) continue;
+    decided += 1;
+    // What this entry did not do would not change without it.
+    if (fateOf(threat) !== (own.list === "deny" ? "stopped" : "delivered")) continue;
+    if (next?.list === own.list || (own.list === "deny" && !isHarmful(threat))) continue;
+    if (next === undefined) notKnown += 1;
+    else otherwise += 1;
+    recipients.add(threat.recipient);
+  }
+  return { decided, otherwise, notKnown, ...recipientsOf(recipients, base.vips) };
+}

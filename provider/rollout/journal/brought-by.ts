@@ -1,0 +1,46 @@
+import type { ToldByRollout } from "../../gitops/why/story";
+import type { Plan } from "../../plan/plan";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Database } from "./database";
+import type { RolloutSpec } from "./rollout-record";
+import { parsed, time, unpacked } from "./stored-values";
+
+/**
+ * The rollouts that changed a value at a tenant, or tried to, the newest first: those whose plan of it had a change of it, and that
+ * began it.
+ *
+ * @param name the tenant's, as in the targets file.
+ * @param value in canonical form.
+ */
+export async function broughtBy(
+  database: Database,
+  name: string,
+  value: string,
+): Promise<readonly ToldByRollout[]> {
+  const rows = await database.query(
+    `SELECT t.rollout AS rollout, t.wave AS wave, t.state AS state, t.digest AS plan_digest, t.finished_at AS finished_at,
+       t.plan AS plan, r.digest AS digest, r.spec AS spec
+     FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout
+     WHERE t.name = $1 AND t.attempt > 0 AND t.plan IS NOT NULL ORDER BY r.started_at DESC, r.id DESC`,
+    [name],
+  );
+  return rows.flatMap((row) => {
+    const { changes = [] } = JSON.parse(unpacked(row["plan"]).toString("utf8")) as Partial<Plan>;
+    const { waves, rollsBack } = parsed<RolloutSpec>(row["spec"]);
+    const finished = time(row["finished_at"]);
+    return changes
+      .filter((change) => change.value === value)
+      .map(({ sign }) =>
+        withoutUndefined({
+          rollout: String(row["rollout"]),
+          wave: waves[Number(row["wave"])]?.name ?? "",
+          did: sign,
+          state: String(row["state"]),
+          digest: String(row["digest"]),
+          planDigest: String(row["plan_digest"]),
+          rollsBack,
+          at: finished === undefined ? undefined : new Date(finished).toISOString(),
+        }),
+      );
+  });
+}

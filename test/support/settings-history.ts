@@ -1,0 +1,55 @@
+import { execFileSync } from "node:child_process";
+import { devNull } from "node:os";
+import { type SettingsFolder, settingsFolder } from "./settings-folder";
+
+/** Settings files with a past: a git repository that nobody's own settings of git reach. */
+export interface SettingsHistory extends SettingsFolder {
+  readonly git: (...args: string[]) => string;
+  /** Writes files and commits all; undefined removes one. Answers the commit's id. */
+  readonly commit: (message: string, files: Readonly<Record<string, string | undefined>>) => string;
+}
+
+/** The environment of git in tests. */
+export const GIT_ENVIRONMENT = {
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: devNull,
+  GIT_AUTHOR_NAME: "Dana Reyes",
+  GIT_AUTHOR_EMAIL: "dana@acme.example",
+  GIT_COMMITTER_NAME: "Dana Reyes",
+  GIT_COMMITTER_EMAIL: "dana@acme.example",
+};
+
+export function settingsHistory(): SettingsHistory {
+  const folder = settingsFolder({});
+  let minutes = 0;
+  const git = (...args: string[]): string => {
+    const at = new Date(Date.UTC(2026, 9, 1, 8, minutes)).toISOString();
+    const env = {
+      PATH: process.env["PATH"],
+      ...GIT_ENVIRONMENT,
+      GIT_AUTHOR_DATE: at,
+      GIT_COMMITTER_DATE: at,
+    };
+    return execFileSync("git", args, {
+      cwd: folder.path,
+      env,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+  };
+  git("init", "--quiet", "--initial-branch=main");
+  return {
+    ...folder,
+    git,
+    commit(message, files) {
+      minutes += 1;
+      for (const [name, text] of Object.entries(files)) {
+        if (text === undefined) git("rm", "--quiet", name);
+        else folder.write(name, text);
+      }
+      git("add", "--all");
+      git("commit", "--quiet", "--message", message);
+      return git("rev-parse", "HEAD").trim();
+    },
+  };
+}

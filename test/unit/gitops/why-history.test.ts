@@ -1,0 +1,135 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { type HistoryEvent, historyOf } from "../../../provider/gitops/why/history";
+import { settingsFolder } from "../../support/settings-folder";
+import { GIT_ENVIRONMENT, type SettingsHistory, settingsHistory } from "../../support/settings-history";
+
+const before = process.cwd();
+let folder: SettingsHistory;
+
+beforeEach(() => {
+  for (const [name, value] of Object.entries(GIT_ENVIRONMENT)) vi.stubEnv(name, value);
+  folder = settingsHistory();
+  process.chdir(folder.path);
+});
+afterEach(() => {
+  process.chdir(before);
+  vi.unstubAllEnvs();
+  folder[Symbol.dispose]();
+});
+
+/** `+ deny a.yaml`, `deny a.yaml → allow b.yaml`, `- deny a.yaml`, with the subject. */
+function told({ commit, before: old, after }: HistoryEvent): string {
+  const shown = (one: typeof old): string =>
+    one === undefined ? "" : `${one.section} ${one.path} ${JSON.stringify(one.fields)}`;
+  return `${commit?.subject ?? "(not committed)"}: ${shown(old)} → ${shown(after)}`;
+}
+
+it("follows an element that is written otherwise, moved to another file, renamed, put on the other list, and taken out", async () => {
+  folder.commit("add", {
+    "a.yaml":
+      "version: 1\ndeny:\n  - value: MÜNCHEN.example\n    comment: |\n      - value: no\n    owner: x\n",
+  });
+  folder.commit("elsewhere", {
+    "a.yaml":
+      "version: 1\ndeny:\n  - other.example\n  - value: München.example\n    comment: |\n      - value: no\n    owner: x\n",
+  });
+  folder.commit("owner", { "a.yaml": "version: 1\ndeny: [{ value: xn--mnchen-3ya.example, owner: y }]\n" });
+  folder.commit("move", {
+    "a.yaml": "version: 1\n",
+    "b.yaml": 'version: 1\nallow:\n- value: "m\\u00fcnchen.example"\n  owner: y\n',
+  });
+  folder.git("mv", "b.yaml", "c.yaml");
+  folder.commit("rename", {});
+  folder.commit("go", { "c.yaml": "version: 1\n" });
+  const { events, missing, isOfOtherFiles } = await historyOf(["c.yaml"], "xn--mnchen-3ya.example");
+  expect(events.map(told)).toEqual([
+    'go: allow c.yaml {"owner":"y"} → ',
+    'rename: allow b.yaml {"owner":"y"} → allow c.yaml {"owner":"y"}',
+    'move: deny a.yaml {"owner":"y"} → allow b.yaml {"owner":"y"}',
+    'owner: deny a.yaml {"comment":"- value: no\\n","owner":"x"} → deny a.yaml {"owner":"y"}',
+    'add:  → deny a.yaml {"comment":"- value: no\\n","owner":"x"}',
+  ]);
+  expect(missing).toEqual([]);
+  expect(isOfOtherFiles).toBe(false);
+});
+
+it("tells the merge and the pull request that brought a commit, and what is not committed yet", async () => {
+  folder.git("remote", "add", "origin", "https://user:hunter2@github.com/acme/mail.git");
+  folder.commit("begin", { "a.yaml": "version: 1\n" });
+  folder.git("checkout", "--quiet", "-b", "topic");
+  const id = folder.commit("deny", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
+  folder.git("checkout", "--quiet", "main");
+  folder.commit("beside", { "b.yaml": "version: 1\n" });
+  folder.git("merge", "--quiet", "--no-ff", "-m", "Merge pull request #12 from acme/topic", "topic");
+  const merge = folder.git("rev-parse", "HEAD").trim();
+  writeFileSync("a.yaml", "version: 1\nallow: [evil.example]\n");
+  const { events } = await historyOf(["a.yaml"], "evil.example");
+  expect(events.map(told)).toEqual([
+    "(not committed): deny a.yaml {} → allow a.yaml {}",
+    "deny:  → deny a.yaml {}",
+  ]);
+  expect(events[1]).toMatchObject({
+    commit: { id },
+    merges: [{ id: merge }],
+    requests: [{ name: "#12", url: "https://github.com/acme/mail/pull/12" }],
+  });
+});
+
+it("says where a shallow clone's history ends", async () => {
+  folder.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
+  folder.commit("next", { "b.yaml": "version: 1\n" });
+  using other = settingsFolder({});
+  folder.git("clone", "--quiet", "--depth=1", `file://${folder.path}`, other.at("clone"));
+  process.chdir(other.at("clone"));
+  const { events, missing } = await historyOf(["a.yaml"], "evil.example");
+  expect(events).toMatchObject([{ commit: { subject: "next" }, isCutHere: true }]);
+  expect(missing).toEqual([expect.stringContaining("`git fetch --unshallow`")]);
+  process.chdir(folder.path);
+});
+
+it("says what was not read of a history that is too long, and that there is no git", async () => {
+  folder.commit("add", { "a.yaml": "version: 1\ndeny: [evil.example]\n" });
+  folder.commit("one", { "a.yaml": "version: 1\ndeny: [evil.example, b.example]\n" });
+  folder.commit("two", { "a.yaml": "version: 1\ndeny: [evil.example, c.example]\n" });
+  const { missing } = await historyOf(["a.yaml"], "evil.example", { mostBytes: 1 });
+  expect(missing).toEqual([expect.stringMatching(/^The history is long: \d older versions/)]);
+  vi.stubEnv("PATH", folder.path);
+  expect((await historyOf(["a.yaml"], "evil.example")).missing).toEqual([
+    expect.stringContaining("Git is not installed"),
+  ]);
+});
+
+it("tells the past of a value that these files never had, and says that", async () => {
+  folder.commit("add", {
+    "a.yaml": "version: 1\n",
+    "old.yaml": "version: 1\nremove:\n  deny:\n    - EVIL.example\n",
+  });
+  const { events, isOfOtherFiles } = await historyOf(["a.yaml"], "evil.example");
+  expect(events.map(told)).toEqual(["add:  → remove deny old.yaml {}"]);
+  expect(isOfOtherFiles).toBe(true);
+});
+
+it("runs nothing that a repository names", async () => {
+  const ran = folder.at("ran");
+  const program = folder.at("program");
+  writeFileSync(program, `#!/bin/sh\ntouch '${ran}'\ncat\n`, { mode: 0o755 });
+  folder.commit("add", {
+    ".gitattributes": "*.yaml diff=hostile\n",
+    "a.yaml": "version: 1\ndeny: [evil.example]\n",
+  });
+  for (const [name, value] of [
+    ["core.fsmonitor", program],
+    ["core.pager", program],
+    ["diff.external", program],
+    ["diff.hostile.textconv", program],
+    ["diff.hostile.command", program],
+    ["gpg.program", program],
+    ["log.showSignature", "true"],
+  ] as const)
+    folder.git("config", name, value);
+  const { events, missing } = await historyOf(["a.yaml"], "evil.example");
+  expect(events).toHaveLength(1);
+  expect(missing).toEqual([]);
+  expect(existsSync(ran)).toBe(false);
+});
