@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { nearestName } from "../settings/nearest-name";
 import { harmless } from "../settings/text";
 import { applyCommand } from "./apply-command";
+import { addCommand, extendCommand, moveCommand, removeCommand } from "./change-commands";
 import { completeCommand, completionCommand } from "./completion-command";
 import { csvCommand } from "./csv-command";
 import { doctorCommand } from "./doctor-command";
@@ -51,6 +52,10 @@ function bare(): Command {
       .addCommand(initCommand())
       .addCommand(lintCommand())
       .addCommand(csvCommand())
+      .addCommand(addCommand())
+      .addCommand(removeCommand())
+      .addCommand(moveCommand())
+      .addCommand(extendCommand())
       .commandsGroup("A tenant:")
       .addCommand(planCommand())
       .addCommand(applyCommand())

@@ -18,3 +18,9 @@ export function ownFileFor(
     dirname(one) === dirname(top) && new RegExp(`^${section}\\b`).test(basename(one));
   return [top, ...files.slice(1).filter(isPart)].find(has) ?? top;
 }
+
+/** Whether a file is the tenant's own: the one that was asked for, or a part of it that stands beside it. */
+export function isOwnFile(one: string, { file, files }: Pick<Settings, "file" | "files">): boolean {
+  const top = files[0] ?? file;
+  return one === top || (dirname(one) === dirname(top) && /^(?:vips|allow|deny)\b/.test(basename(one)));
+}

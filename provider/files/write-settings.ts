@@ -45,11 +45,35 @@ export function writeSettings(path: string, text: string): void {
  */
 export function writeFolder(folder: string, files: ReadonlyMap<string, string>): void {
   let made: string | undefined;
-  const steps: Step[] = [];
   try {
     made = mkdirSync(folder, { recursive: true });
-    for (const [name, text] of files) {
-      const target = realPath(join(folder, name));
+    writeEach(new Map([...files].map(([name, text]) => [join(folder, name), text])));
+  } catch (error) {
+    if (made !== undefined) rmSync(made, { recursive: true, force: true });
+    throw notWritten(folder, error);
+  }
+}
+
+/**
+ * Writes several files, wherever they are: all of them, or none. Each keeps its mode, and a link stays a link.
+ *
+ * @param files the text of each by its path.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when one can't be written; all are as they were.
+ */
+export function writeAll(files: ReadonlyMap<string, string>): void {
+  try {
+    writeEach(files);
+  } catch (error) {
+    throw notWritten([...files.keys()].join(", "), error);
+  }
+}
+
+/** @throws {Error} when one can't be written; all are as they were. */
+function writeEach(files: ReadonlyMap<string, string>): void {
+  const steps: Step[] = [];
+  try {
+    for (const [path, text] of files) {
+      const target = realPath(path);
       const step: Step = { target, temporary: beside(target), backup: beside(target), isDone: false };
       steps.push(step);
       writeNew(step.temporary, text, modeOf(target));
@@ -65,11 +89,10 @@ export function writeFolder(folder: string, files: ReadonlyMap<string, string>):
       if (existsSync(backup)) renameSync(backup, target);
       else rmSync(target, { force: true });
     }
+    throw error;
+  } finally {
     cleanUp(steps);
-    if (made !== undefined) rmSync(made, { recursive: true, force: true });
-    throw notWritten(folder, error);
   }
-  cleanUp(steps);
 }
 
 interface Step {

@@ -4,15 +4,18 @@ import { Tally } from "../plan/tally";
 import { printable } from "../settings/text";
 import type { Context } from "./suggest-context";
 
+/** The mail that was looked at, and when it came: "in the last 30 days". */
+export type MailContext = Pick<Context, "base" | "window">;
+
 /** What was detected and reported, in sentences. */
-export function mailTold(context: Context, evidence: Evidence | undefined): string {
+export function mailTold(context: MailContext, evidence: Evidence | undefined): string {
   const { reports = 0, reportVerdicts = [] } = evidence ?? {};
   const reported = `Users reported mail from it ${counted(reports, "time")}${listed(reportVerdicts)}.`;
   return sentences(detectedTold(context, evidence), reports === 0 ? "" : reported);
 }
 
 /** What the service detected, in a sentence. */
-export function detectedTold({ base, window }: Context, evidence: Evidence | undefined): string {
+export function detectedTold({ base, window }: MailContext, evidence: Evidence | undefined): string {
   if (evidence === undefined || base.threats === undefined) {
     return "What the service detected could not be read.";
   }

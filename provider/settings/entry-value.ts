@@ -26,7 +26,7 @@ export type Parsed<T> =
 export function parseEntryValue(text: string): Parsed<EntryValue> {
   const parsed = parseExactly(text);
   if (parsed.ok) return parsed;
-  const suggestion = suggest(text);
+  const suggestion = probableValue(text);
   return suggestion === undefined ? parsed : refuse(`${parsed.reason}; write ${inFull(suggestion)}`);
 }
 
@@ -34,7 +34,7 @@ export function parseEntryValue(text: string): Parsed<EntryValue> {
 export function parseMailbox(text: string): Parsed<string> {
   const parsed = parseMailboxExactly(text);
   if (parsed.ok) return parsed;
-  const suggestion = suggest(text);
+  const suggestion = probableValue(text);
   const useful = suggestion !== undefined && parseMailboxExactly(suggestion).ok;
   return useful ? refuse(`${parsed.reason}; write ${inFull(suggestion)}`) : parsed;
 }
@@ -197,7 +197,7 @@ function parseDomain(text: string): Parsed<string> {
 const LONGEST_EXPLAINED = 4000;
 
 /** The value that was probably meant, if a well-known slip explains what was written. */
-function suggest(text: string): string | undefined {
+export function probableValue(text: string): string | undefined {
   if (text.trim().length > LONGEST_EXPLAINED) return undefined;
   const candidates = new Set<string>();
   const cleaned = text

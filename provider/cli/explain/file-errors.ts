@@ -28,6 +28,37 @@ export const FILE_ERRORS = {
     remedies: ["Change by hand what the message names."],
     next: "email-security lint",
   },
+  ERR_CHANGE_REFUSED: {
+    means:
+      "What `add`, `remove`, `move` or `extend` was asked for is refused, of all values together. Nothing was written.",
+    example: [
+      "Nothing was written:",
+      '  settings.yaml:5:14 error: "evil.example" names no ticket; write `ticket: …`. The team\'s policy asks for it (policy-ticket)',
+      "    Give --ticket.",
+    ].join("\n"),
+    causes: [
+      "a rule of the team's policy, or a risky entry, which wants a reason",
+      "a value that is on the other list, in an included file, or in several scopes",
+      "a value that is to be changed and is nowhere",
+    ],
+    remedies: ["Give the option that the message names, or the file in which the value stands."],
+    next: "email-security lint",
+  },
+  ERR_GIT: {
+    means:
+      "What `--commit` or `--pr` asks for could not be done by git. Unless the message says otherwise, files and branch are as they were.",
+    example:
+      '"settings.yaml" is in no git repository, so nothing can be committed. Leave --commit and --pr away to write the file alone.',
+    causes: [
+      "the file has uncommitted changes, or a rebase or merge is under way",
+      "a hook refuses the commit, or it can't be signed",
+      "there is no remote, or it refuses the push",
+    ],
+    remedies: [
+      "Mend what git says, and run it again; of a commit that is there already, `git push` is enough.",
+    ],
+    next: "email-security lint",
+  },
   ERR_SETTINGS_WRITE: {
     means: "A file could not be written, and is as it was.",
     example:

@@ -245,6 +245,17 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     write("settings.yaml", "version: 1\ndeny:\n  - https://evil.example/login\nvip:\n  - ceo@acme.example\n");
     return await told("plan");
   },
+  ERR_CHANGE_REFUSED: async () => {
+    write(
+      "settings.yaml",
+      "version: 1\npolicy: { requireTicket: [deny] }\ndeny:\n  - { value: a.example, ticket: INC-1 }\n",
+    );
+    return await told("add", "deny", "evil.example");
+  },
+  ERR_GIT: async () => {
+    write("settings.yaml", "version: 1\n");
+    return await told("add", "deny", "evil.example", "--commit");
+  },
   ERR_SETTINGS_WRITE: async () => {
     write("settings.yaml/file", "");
     write("table.csv", "list,value\ndeny,evil.example\n");

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { leanEnvironment } from "../../../provider/machine/child-environment";
 
-const NEEDS = [undefined, "git", "go", "state backend"] as const;
+const NEEDS = [undefined, "git", "pull request", "go", "state backend"] as const;
 
 it("passes on nothing that a team may call a tenant's key", () => {
   const word = fc.stringMatching(/^[A-Z][A-Z0-9]{0,8}$/);
@@ -18,7 +18,11 @@ it("passes on nothing that a team may call a tenant's key", () => {
   fc.assert(
     fc.property(name, fc.constantFrom(...NEEDS), (variable, need) => {
       // What opens git's remotes and Pulumi's state is called by their own names.
-      fc.pre(!/^(GIT|SSH|GO|CGO|PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)/.test(variable));
+      fc.pre(
+        !/^(GIT|SSH|GH_|GITHUB_|GITLAB_|GO|CGO|PULUMI|AWS|AZURE|ARM|GOOGLE|GCLOUD|CLOUDSDK|PG)/.test(
+          variable,
+        ),
+      );
       expect(leanEnvironment({ [variable]: "canary" }, need)).toEqual({});
     }),
   );
@@ -27,11 +31,21 @@ it("passes on nothing that a team may call a tenant's key", () => {
 it("passes on what a program needs to run, and what it needs besides to that one alone", () => {
   const all = { PATH: "/bin", HOME: "/home/me", LC_ALL: "C", https_proxy: "http://proxy", TMPDIR: "/tmp" };
   const git = { GIT_DIR: "/repository/.git", SSH_AUTH_SOCK: "/agent" };
+  const host = { GPG_TTY: "/dev/pts/1", GH_TOKEN: "gh-1", GITLAB_TOKEN: "glab-1" };
   const go = { GOPROXY: "https://proxy.example", CGO_ENABLED: "0" };
   const backend = { PULUMI_ACCESS_TOKEN: "pul-1", AWS_SECRET_ACCESS_KEY: "aws", PGPASSWORD: "pg" };
-  const environment = { ...all, ...git, ...go, ...backend, ACME: "key", GOOGLE_CREDENTIALS: "google" };
+  const environment = {
+    ...all,
+    ...git,
+    ...host,
+    ...go,
+    ...backend,
+    ACME: "key",
+    GOOGLE_CREDENTIALS: "google",
+  };
   expect(leanEnvironment(environment)).toEqual(all);
   expect(leanEnvironment(environment, "git")).toEqual({ ...all, ...git });
+  expect(leanEnvironment(environment, "pull request")).toEqual({ ...all, ...git, ...host });
   expect(leanEnvironment(environment, "go")).toEqual({ ...all, ...git, ...go });
   expect(leanEnvironment(environment, "state backend")).toEqual({
     ...all,
@@ -56,6 +70,7 @@ const STARTED: Readonly<Record<string, string>> = {
   "provider/gitops/why/git.ts": "lean",
   "provider/rollout/files-at-revision.ts": "lean",
   "provider/rollout/rollback/revert-in-git.ts": "lean",
+  "provider/gitops/git.ts": "lean",
 };
 
 it("is thought of wherever a child is started", () => {
@@ -76,6 +91,7 @@ it("is thought of wherever a child is started", () => {
     "provider/engine/path-way.ts",
     "provider/gitops/doctor/local-checks.ts",
     "provider/gitops/doctor/plugin-check.ts",
+    "provider/gitops/git.ts",
   ]);
   for (const file of running) expect([file, source(file).includes("leanEnvironment(")]).toEqual([file, true]);
   const pools = files.filter((file) => source(file).includes("new EnginePool("));

@@ -1,0 +1,68 @@
+import { findingText } from "../files/finding";
+import { changeMessage } from "../gitops/list-change/change-message";
+import type { ListChange, Step } from "../gitops/list-change/list-change";
+import type { TenantTold } from "../gitops/list-change/mail-of-values";
+import { makeListChange } from "../gitops/list-change/make-list-change";
+import { excerpt, harmless } from "../settings/text";
+import { type ChangeOptions, chosenFile } from "./change-options";
+import { connect, EXIT, type ExitCode } from "./command-line";
+import { showAndWrite } from "./write-options";
+
+/**
+ * Says what is there and what a change comes to, and makes it as far as the options ask for.
+ *
+ * @param confirm asked once all is shown, where a person is to say yes first.
+ */
+export async function changeLists(
+  change: ListChange,
+  options: ChangeOptions,
+  confirm?: () => Promise<boolean>,
+): Promise<ExitCode> {
+  const place = await chosenFile(options);
+  const { steps, files, findings } = makeListChange(place, change);
+  const tenant = await tellOf(steps, options);
+  for (const line of lines(steps, tenant)) console.log(harmless(line));
+  for (const finding of findings) console.log(harmless(findingText(finding)));
+  if (files.length === 0) console.log("There is nothing to change.");
+  const code = await showAndWrite(files, changeMessage(change, steps), options, confirm);
+  return code === EXIT.clean && steps.some(({ isLeft }) => isLeft) ? EXIT.changes : code;
+}
+
+/** More of these nobody reads; the diff has them all. */
+const SHOWN = 20;
+
+function lines(steps: readonly Step[], { of, missing }: TenantTold): string[] {
+  // First what a person has to look at.
+  const told = steps.toSorted((one, other) => Number(other.isLeft) - Number(one.isLeft));
+  const shown = told.slice(0, SHOWN).flatMap((step) => {
+    const { value, what } = step;
+    const read = value.isMended ? `  Read from ${excerpt(value.written, 200)}.` : undefined;
+    const about = [...step.told, ...(of.get(value.canonical) ?? [])].map((text) => `  ${text}`);
+    return [what, ...(read === undefined ? [] : [read]), ...about];
+  });
+  const more = steps.length > SHOWN ? [`… and ${steps.length - SHOWN} more`] : [];
+  return [...shown, ...more, ...missing];
+}
+
+async function tellOf(steps: readonly Step[], { evidence, tenant }: ChangeOptions): Promise<TenantTold> {
+  const nothing = (why: string): TenantTold => ({ of: new Map(), missing: [why] });
+  const asked = steps.filter(({ isDone }) => !isDone);
+  if (!evidence || asked.length === 0) return { of: new Map(), missing: [] };
+  // The environment's key may be another tenant's.
+  if (tenant !== undefined) return nothing("Did not look at the mail: with --tenant, no key is read.");
+  const { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: key } = process.env;
+  if (!url || !key) return nothing("Did not look at the mail: no connection is configured.");
+  try {
+    const { tenantTold } = await import("../gitops/list-change/mail-of-values.js");
+    const client = connect();
+    try {
+      return await tenantTold(client, asked);
+    } finally {
+      await client.close();
+    }
+  } catch (error) {
+    return nothing(
+      `Did not look at the mail: ${excerpt((error as Error).message.split("\n")[0] ?? "", 300)}`,
+    );
+  }
+}

@@ -1,0 +1,140 @@
+import { readFileSync } from "node:fs";
+import { type Command, InvalidArgumentError } from "commander";
+import { ConfigurationError } from "../client";
+import type { Facts } from "../gitops/list-change/list-change";
+import { type Refanged, refang } from "../settings/refang";
+import { parseTerm } from "../settings/term";
+import { withoutUndefined } from "../settings/without-undefined";
+import { defaultFile } from "./plan-options";
+import { type WriteOptions, withWriteOptions } from "./write-options";
+
+/** The lists as the command line calls them. */
+export const LISTS = ["allow", "deny", "vip"] as const;
+
+/** A list as the command line calls it. */
+export type ListWord = (typeof LISTS)[number];
+
+/** What the verbs that change lists have in common. */
+export interface ChangeOptions extends WriteOptions {
+  readonly for?: string;
+  readonly comment?: string;
+  readonly ticket?: string;
+  readonly owner?: string;
+  readonly approvedBy?: string;
+  readonly acceptRisk?: string;
+  readonly scope?: string;
+  readonly list?: ListWord;
+  readonly to?: "allow" | "deny";
+  readonly file?: string;
+  readonly tenant?: string;
+  readonly baseline?: true;
+  readonly targets: string;
+  readonly evidence: boolean;
+}
+
+/** Adds the options by which a file is chosen, and what is done with it. */
+export function withPlace(command: Command): Command {
+  return withWriteOptions(
+    command
+      .option("--scope <scope>", "the verdict scope of the entry: global or graymail")
+      .option("--file <file>", "the settings file (default: settings.yaml, or the only one in settings)")
+      .option("--tenant <name>", "the settings file of a tenant of tenants.yaml")
+      .option("--targets <file>", "the file of tenants that --tenant looks in", "tenants.yaml")
+      .option("--baseline", "the file that it includes: for all tenants that include that one")
+      .option("--no-evidence", "ask the service nothing"),
+  );
+}
+
+/** Adds the options that say why, who and until when. */
+export function withFacts(command: Command): Command {
+  return command
+    .option("--for <term>", "for how long: 30d, 6w, until 2026-12-31, or never", term)
+    .option("--ticket <text>", "where it was asked for and decided: INC-1042")
+    .option("--comment <text>", "why it is there; the service keeps it")
+    .option("--owner <name>", "who answers for it")
+    .option("--approved-by <name>", "who else looked at it and agreed");
+}
+
+/** Reads a term to its last day. */
+export function term(text: string): string {
+  const parsed = parseTerm(text, new Date().toISOString().slice(0, 10));
+  if (parsed.ok) return parsed.value;
+  throw new InvalidArgumentError(`${parsed.reason}.`);
+}
+
+/** The facts among the options. */
+export function factsOf(options: Partial<ChangeOptions>): Facts {
+  const { comment, ticket, owner, approvedBy, acceptRisk } = options;
+  return withoutUndefined({ comment, ticket, owner, approvedBy, expires: options.for, acceptRisk });
+}
+
+/** More than any report of indicators has. */
+const MOST_VALUES = 50_000;
+const MOST_CHARACTERS = 16 * 1024 * 1024;
+
+/**
+ * Reads all values, or none.
+ *
+ * @param given as on the command line; `-` alone is a list on standard input.
+ * @throws {ConfigurationError} that names each that can't be read.
+ */
+export function readValues(given: readonly string[]): Refanged[] {
+  if (given.includes("-") && given.length > 1) {
+    throw new ConfigurationError("Give values, or - alone for a list on standard input.");
+  }
+  const texts = given[0] === "-" ? linesOf(standardInput()) : given;
+  if (texts.length === 0) throw new ConfigurationError("There is no value.");
+  if (texts.length > MOST_VALUES) throw new ConfigurationError(`There are more than ${MOST_VALUES} values.`);
+  const read = texts.map(refang);
+  const refused = read.flatMap((one) => (one.ok ? [] : [one.reason]));
+  if (refused.length > 0) {
+    const shown = refused.slice(0, 50).map((reason) => `  ${reason}`);
+    const more = refused.length > shown.length ? [`  … and ${refused.length - shown.length} more`] : [];
+    throw new ConfigurationError(
+      ["Not every value can be read, so nothing was written:", ...shown, ...more].join("\n"),
+    );
+  }
+  return read.flatMap((one) => (one.ok ? [one.value] : []));
+}
+
+function linesOf(text: string): string[] {
+  return text
+    .split(/\r?\n/)
+    .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
+    .filter((line) => line !== "");
+}
+
+function standardInput(): string {
+  const text = readFileSync(0, "utf8");
+  if (text.length <= MOST_CHARACTERS) return text.replace(/^\uFEFF/, "");
+  throw new ConfigurationError("What stands on standard input is too long.");
+}
+
+/** The file that is changed, and the one that includes it where it is a baseline. */
+export interface ChosenFile {
+  readonly file: string;
+  readonly includedBy?: string;
+}
+
+/**
+ * Which file the options mean.
+ *
+ * @throws {ConfigurationError} when they contradict each other, or more than one is meant.
+ */
+export async function chosenFile({ file, tenant, baseline, targets }: ChangeOptions): Promise<ChosenFile> {
+  if (file !== undefined && tenant !== undefined) {
+    throw new ConfigurationError("Give --file or --tenant, not both.");
+  }
+  const top = file ?? (tenant === undefined ? await defaultFile() : await tenantFile(tenant, targets));
+  if (baseline === undefined) return { file: top };
+  const { baselineOf } = await import("../gitops/list-change/which-file.js");
+  return { file: baselineOf(top), includedBy: top };
+}
+
+async function tenantFile(name: string, targets: string): Promise<string> {
+  const { readTargets } = await import("../rollout/targets/read-targets.js");
+  const { selectTargets } = await import("../rollout/targets/select-targets.js");
+  const [only, another] = selectTargets(readTargets(targets).targets, { only: [name] });
+  if (only !== undefined && another === undefined) return only.settings;
+  throw new ConfigurationError("--tenant takes one tenant; --baseline is for all that include it.");
+}

@@ -1,0 +1,201 @@
+import { existsSync } from "node:fs";
+import { dirname, relative, resolve, sep } from "node:path";
+import type { ChangedFile } from "../files/change-files";
+import { realPath, repositoryOf } from "../files/repository";
+import { writeAll } from "../files/write-settings";
+import { excerpt, quote } from "../settings/text";
+import { GitError, type Programs, programsIn } from "./git";
+
+/** How a change is told in git's history, and to those who review it. */
+export interface ChangeMessage {
+  /** One line: `Deny evil.example until 2026-12-23 (INC-1042)`. */
+  readonly title: string;
+  /** What else there is to say: one or several lines, or none. */
+  readonly body: string;
+  /** What the branch is called, behind `email-security/`; what no branch's name can hold is left out. */
+  readonly branch: string;
+}
+
+/** A commit that was made. */
+export interface Commit {
+  /** The top folder of the repository. */
+  readonly repository: string;
+  /** The new branch, which is now the one that is worked on. */
+  readonly branch: string;
+  /** The one that was worked on before; undefined where there was none (a detached HEAD). */
+  readonly before: string | undefined;
+  readonly hash: string;
+}
+
+/**
+ * Writes the files and commits them on a new branch of git, from where the working tree is: these files and nothing else,
+ * whatever else is changed or staged. The new branch is then the one that is worked on. Hooks run, and a commit is signed, as with
+ * any other. Where it fails, or is interrupted, branch and files are as they were.
+ *
+ * @throws {GitError} (`ERR_GIT`) when the files are in no repository or have uncommitted changes, when a merge or rebase is under
+ * way, and when git fails.
+ */
+export async function commitChange(files: readonly ChangedFile[], message: ChangeMessage): Promise<Commit> {
+  const repository = repositoryOfAll(files);
+  const programs = programsIn(repository);
+  const paths = files.map(({ file }) =>
+    relative(repository, realPath(resolve(file)))
+      .split(sep)
+      .join("/"),
+  );
+  await refuseUnfinished(programs, repository);
+  await refuseUncommitted(programs, paths);
+  const before = await headOf(programs);
+  const branch = await freeBranch(programs, message.branch);
+  return await uninterrupted(async (isInterrupted) => {
+    const taken = async (args: readonly string[], what: string, input?: string): Promise<string> => {
+      const { code, stdout, why } = await programs.git(args, input);
+      if (code !== 0) throw new GitError(`${what}; files and branch are as they were:\n${why}`);
+      if (isInterrupted()) throw new GitError("It was interrupted; files and branch are as they were.");
+      return stdout.trim();
+    };
+    let isWritten = false;
+    try {
+      await taken(["switch", "--quiet", "--no-track", "--create", branch], `No branch ${branch} can be made`);
+      writeAll(new Map(files.map(({ file, after }) => [file, after])));
+      isWritten = true;
+      const text = message.body === "" ? message.title : `${message.title}\n\n${message.body}`;
+      const args = [
+        "commit",
+        "--quiet",
+        "--only",
+        "--cleanup=whitespace",
+        "--file=-",
+        "--",
+        ...literal(paths),
+      ];
+      await taken(args, "git made no commit", `${text}\n`);
+      const hash = await taken(["rev-parse", "--short", "HEAD"], "git does not tell the commit");
+      return { repository, branch, before: before.branch, hash };
+    } catch (error) {
+      if (isWritten) writeAll(new Map(files.map(({ file, before: text }) => [file, text])));
+      await takeBack(programs, before, branch, paths);
+      throw error;
+    }
+  });
+}
+
+/** Names of files, not patterns: one may begin with a colon or hold a star. */
+function literal(paths: readonly string[]): string[] {
+  return paths.map((path) => `:(top,literal)${path}`);
+}
+
+function repositoryOfAll(files: readonly ChangedFile[]): string {
+  const repositories = new Set(files.map(({ file }) => repositoryOf(dirname(realPath(resolve(file)))) ?? ""));
+  const [repository = "", another] = repositories;
+  if (another !== undefined)
+    throw new GitError("The files are in several git repositories; commit them by hand.");
+  if (repository !== "") return repository;
+  const [{ file } = { file: "" }] = files;
+  throw new GitError(
+    `${quote(file, 300)} is in no git repository, so nothing can be committed. Leave --commit and --pr away to write the file alone.`,
+  );
+}
+
+/** What git keeps while something is under way, and what that is called. */
+const UNFINISHED = {
+  "rebase-merge": "rebase",
+  "rebase-apply": "rebase",
+  MERGE_HEAD: "merge",
+  CHERRY_PICK_HEAD: "cherry-pick",
+  REVERT_HEAD: "revert",
+  BISECT_LOG: "bisection",
+} as const;
+
+async function refuseUnfinished({ git }: Programs, repository: string): Promise<void> {
+  for (const [name, what] of Object.entries(UNFINISHED)) {
+    const { code, stdout } = await git(["rev-parse", "--git-path", name]);
+    if (code !== 0 || !existsSync(resolve(repository, stdout.trim()))) continue;
+    throw new GitError(`A ${what} is under way in this repository. End it first; nothing was written.`);
+  }
+}
+
+async function refuseUncommitted({ git }: Programs, paths: readonly string[]): Promise<void> {
+  const { code, stdout, why } = await git([
+    "status",
+    "--porcelain=v1",
+    "-z",
+    "--ignored",
+    "--",
+    ...literal(paths),
+  ]);
+  if (code !== 0)
+    throw new GitError(`git can't tell whether there are uncommitted changes; nothing was written:\n${why}`);
+  const [first] = stdout.split("\0");
+  if (first === undefined || first === "") return;
+  const [sign, name] = [first.slice(0, 2), excerpt(first.slice(3), 200)];
+  throw new GitError(
+    /[?!]/.test(sign)
+      ? `${name} is not in git yet. Add and commit it first; nothing was written.`
+      : `${name} has uncommitted changes. Commit or stash them first; nothing was written.`,
+  );
+}
+
+interface Head {
+  readonly branch: string | undefined;
+  readonly hash: string;
+}
+
+async function headOf({ git }: Programs): Promise<Head> {
+  const hash = await git(["rev-parse", "--verify", "HEAD"]);
+  if (hash.code !== 0)
+    throw new GitError("This repository has no commit yet; make the first one by hand. Nothing was written.");
+  const name = await git(["symbolic-ref", "--quiet", "--short", "HEAD"]);
+  return { branch: name.code === 0 ? name.stdout.trim() : undefined, hash: hash.stdout.trim() };
+}
+
+const LONGEST_BRANCH = 60;
+
+/** A name that no branch has, here or at a remote as far as is known. */
+async function freeBranch({ git }: Programs, wanted: string): Promise<string> {
+  const name = wanted
+    .toLowerCase()
+    .replace(/[^a-z0-9.@-]+/g, "-")
+    .replace(/@/g, "-at-")
+    .replace(/\.{2,}|-{2,}/g, (one) => one.slice(0, 1))
+    .slice(0, LONGEST_BRANCH)
+    .replace(/^[.-]+|[.-]+$/g, "")
+    .replace(/\.lock$/, "-lock");
+  const { stdout } = await git(["for-each-ref", "--format=%(refname)", "refs/heads", "refs/remotes"]);
+  const taken = new Set(
+    stdout.split("\n").map((ref) => ref.replace(/^refs\/(?:heads|remotes\/[^/]+)\//, "")),
+  );
+  for (let count = 1; ; count += 1) {
+    const branch = `email-security/${name || "change"}${count === 1 ? "" : `-${count}`}`;
+    if (!taken.has(branch)) return branch;
+  }
+}
+
+/** Back to where it was, as far as that goes: what else is changed stays. */
+async function takeBack(
+  { git }: Programs,
+  { branch: before, hash }: Head,
+  branch: string,
+  paths: readonly string[],
+): Promise<void> {
+  // What a hook staged of these files.
+  await git(["reset", "--quiet", hash, "--", ...literal(paths)]);
+  const back = before === undefined ? ["--detach", hash] : [before];
+  await git(["switch", "--quiet", ...back]);
+  await git(["branch", "--quiet", "--delete", "--force", "--", branch]);
+}
+
+/** Does something that Ctrl-C must not leave half done; whoever does it asks whether it was pressed. */
+async function uninterrupted<T>(work: (isInterrupted: () => boolean) => Promise<T>): Promise<T> {
+  let isInterrupted = false;
+  const note = (): void => {
+    isInterrupted = true;
+  };
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, note);
+  try {
+    return await work(() => isInterrupted);
+  } finally {
+    for (const signal of signals) process.off(signal, note);
+  }
+}

@@ -1,0 +1,41 @@
+import { excerpt } from "../../settings/text";
+import type { ChangeMessage } from "../commit-change";
+import type { Facts, ListChange, Step } from "./list-change";
+
+/** How a change of lists is told in git, on one line and below it: what, on what ticket, who answers for it. */
+export function changeMessage(change: ListChange, steps: readonly Step[]): ChangeMessage {
+  const done = steps.filter(({ isDone }) => !isDone);
+  const [first] = done;
+  const { ticket, owner, approvedBy, comment, expires }: Facts = change.facts;
+  const verb = change.do === "add" && first !== undefined ? first.what.split(" ")[0] : change.do;
+  const what =
+    done.length === 1 && first !== undefined
+      ? first.what
+      : `${verb} ${done.length} values${expires === undefined ? "" : expires === "never" ? " without end" : ` until ${expires}`}`;
+  const behind = ticket === undefined ? "" : ` (${excerpt(ticket, 200)})`;
+  const lines = [
+    ...(done.length > 1 ? [...done.slice(0, SHOWN).map((step) => `- ${step.what}`)] : []),
+    ...(done.length > SHOWN ? [`- and ${done.length - SHOWN} more`] : []),
+    ...about("Why", comment),
+    ...about("Ticket", ticket),
+    ...about("Owner", owner),
+    ...about("Approved by", approvedBy),
+  ];
+  const branch = [
+    verb,
+    first?.value.canonical ?? "",
+    done.length > 1 ? `and-${done.length - 1}-more` : "",
+    ticket ?? "",
+  ];
+  return {
+    title: `${what.charAt(0).toUpperCase()}${what.slice(1)}${behind}`,
+    body: lines.join("\n"),
+    branch: branch.filter((one) => one !== "").join("-"),
+  };
+}
+
+const SHOWN = 100;
+
+function about(label: string, text: string | undefined): string[] {
+  return text === undefined ? [] : [`${label}: ${excerpt(text, 1_000)}`];
+}

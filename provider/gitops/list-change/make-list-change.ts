@@ -1,0 +1,129 @@
+import type { ChangedFile, FileEdit } from "../../files/change-files";
+import { editSettings, type Section } from "../../files/edit";
+import { type Finding, findingText } from "../../files/finding";
+import { judgeSettings } from "../../files/lint";
+import { inspectSettings, readSettings } from "../../files/read-settings";
+import { readerFrom } from "../../files/read-source";
+import type { Settings } from "../../files/settings";
+import { readYaml } from "../../files/yaml-source";
+import { ChangeRefusedError, type ListChange, type Step } from "./list-change";
+import { planListChange } from "./plan-list-change";
+
+/** The files that a change is made in. */
+export interface ChangePlace {
+  /** The file that is changed; what it declares in parts of its own may be, too. */
+  readonly file: string;
+  /** Another file that includes it, and must be good afterwards too. */
+  readonly includedBy?: string;
+  /** The day (UTC) by which ends are judged. */
+  readonly today?: string;
+}
+
+/** A change as it would be; nothing is written. */
+export interface MadeChange {
+  readonly steps: readonly Step[];
+  readonly files: readonly ChangedFile[];
+  /** What is to be known of what is added or changed, of risk and of the team's policy. */
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * Works out a change of settings files, and reads the files as they would be.
+ *
+ * @throws {ChangeRefusedError} (`ERR_CHANGE_REFUSED`) with all that speaks against it.
+ * @throws {SettingsFileError} when the files can't be used as they are.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
+ */
+export function makeListChange({ file, includedBy, today }: ChangePlace, change: ListChange): MadeChange {
+  const readFile = remembering(readerFrom(includedBy ?? file));
+  const options = { readFile, ...(today === undefined ? {} : { today }) };
+  const settings = readSettings(file, options);
+  const content = new Map<string, unknown>();
+  const has = (one: string, section: Section): boolean => hasSection(one, section, readFile, content);
+  const { steps, edits, refusals } = planListChange(settings, change, has);
+  if (refusals.length > 0) throw new ChangeRefusedError(refusals);
+  const files = changed(edits, readFile);
+  if (files.length === 0) return { steps, files, findings: [] };
+  const texts = new Map(files.map((one) => [one.file, one.after]));
+  const after = { ...options, readFile: (path: string) => texts.get(path) ?? readFile(path) };
+  const tops = includedBy === undefined ? [file] : [file, includedBy];
+  const findings = tops.flatMap((top) => newFindings(top, settings, steps, after));
+  const errors = findings.filter(({ level }) => level === "error");
+  if (errors.length > 0) throw new ChangeRefusedError(errors.map(refusalOf));
+  return { steps, files, findings };
+}
+
+/** What is found in the files as they would be, of what is changed; and all mistakes. */
+function newFindings(
+  top: string,
+  { today }: Settings,
+  steps: readonly Step[],
+  options: { readonly readFile: (path: string) => string },
+): Finding[] {
+  const { draft, findings } = inspectSettings(top, { ...options, today });
+  const values = new Set(steps.filter(({ isDone }) => !isDone).map(({ value }) => value.canonical));
+  const isChanged = ({ subject }: Finding): boolean =>
+    subject !== undefined && values.has(subject.key.replace(/ \(.*\)$/, ""));
+  // What the policy has against others is no reason against this one.
+  const judged = draft === undefined ? [] : judgeSettings(draft);
+  return [
+    ...findings.filter((finding) => finding.level === "error" || isChanged(finding)),
+    // When it ends was just said.
+    ...judged.filter((finding) => isChanged(finding) && finding.code !== "expires-soon"),
+  ];
+}
+
+function changed(edits: readonly FileEdit[], readFile: (path: string) => string): ChangedFile[] {
+  return [...Map.groupBy(edits, ({ file }) => file)]
+    .map(([file, some]): ChangedFile => {
+      const before = readFile(file);
+      const after = editSettings(
+        before,
+        some.map(({ edit }) => edit),
+      );
+      return { file, before, after };
+    })
+    .filter(({ before, after }) => before !== after);
+}
+
+/** The flag by which what is missing is given. */
+const FLAGS: Readonly<Record<string, string>> = {
+  "policy-comment": "--comment",
+  "policy-ticket": "--ticket",
+  "policy-owner": "--owner",
+  "policy-expiry": "--for, as 30d",
+  "policy-max-days": "--for, with fewer days",
+  "policy-two-people": "--owner and --approved-by, with two people",
+  "policy-whole-domain": "--accept-risk, with the reason",
+};
+
+function refusalOf(finding: Finding): string {
+  const isRisk = /^(?:allow|deny)-/.test(finding.code);
+  const flag = isRisk ? "--accept-risk, with the reason, if it is meant" : FLAGS[finding.code];
+  return findingText(finding) + (flag === undefined ? "" : `\n  Give ${flag}.`);
+}
+
+function hasSection(
+  file: string,
+  section: Section,
+  readFile: (path: string) => string,
+  contents: Map<string, unknown>,
+): boolean {
+  const text = readFile(file);
+  // Most files tell it by a line of their own, and a long one takes a while to be read.
+  if (new RegExp(`^${section}:`, "m").test(text)) return true;
+  if (!text.includes(section)) return false;
+  if (!contents.has(file)) contents.set(file, readYaml(text, file).value);
+  const content = contents.get(file);
+  return typeof content === "object" && content !== null && Object.hasOwn(content, section);
+}
+
+/** What is worked out rests on one reading of each file. */
+function remembering(readFile: (path: string) => string): (path: string) => string {
+  const texts = new Map<string, string>();
+  return (path) => {
+    const text = texts.get(path) ?? readFile(path);
+    texts.set(path, text);
+    return text;
+  };
+}

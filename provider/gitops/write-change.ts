@@ -1,0 +1,83 @@
+import { resolve } from "node:path";
+import { type ChangedFile, patchOf } from "../files/change-files";
+import { readerFrom } from "../files/read-source";
+import { repositoryOf } from "../files/repository";
+import { writeAll } from "../files/write-settings";
+import { EmailSecurityError } from "../settings/email-security-error";
+import { printable, quote } from "../settings/text";
+import { type ChangeMessage, type Commit, commitChange } from "./commit-change";
+import { openPullRequest, type PullRequest } from "./pull-request";
+
+/** How far a change of settings files is taken. */
+export interface WriteWay {
+  /** On a new branch, in a commit. */
+  readonly commit?: boolean | undefined;
+  /** The same, pushed, with a pull or merge request. */
+  readonly pr?: boolean | undefined;
+}
+
+/** What was done. */
+export interface WrittenChange {
+  readonly files: readonly string[];
+  readonly commit?: Commit;
+  readonly pullRequest?: PullRequest;
+}
+
+/**
+ * Writes changed settings files, all or none; and commits them on a branch of their own, and has that reviewed, where it is asked
+ * for. What was changed by somebody else since it was read is left alone.
+ *
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when a file can't be written, or is not as it was read.
+ * @throws {GitError} (`ERR_GIT`) as {@link commitChange} and {@link openPullRequest} do.
+ */
+export async function writeChange(
+  files: readonly ChangedFile[],
+  message: ChangeMessage,
+  { commit = false, pr = false }: WriteWay = {},
+): Promise<WrittenChange> {
+  const names = files.map(({ file }) => file);
+  if (files.length === 0) return { files: names };
+  for (const { file, before } of files) {
+    if (readerFrom(file)(file) === before) continue;
+    throw new EmailSecurityError(
+      "ERR_SETTINGS_WRITE",
+      `${quote(file, 300)} was changed by somebody else meanwhile, and was left alone; run it again`,
+    );
+  }
+  if (!commit && !pr) {
+    writeAll(new Map(files.map(({ file, after }) => [file, after])));
+    return { files: names };
+  }
+  const made = await commitChange(files, message);
+  if (!pr) return { files: names, commit: made };
+  return { files: names, commit: made, pullRequest: await openPullRequest(made, message) };
+}
+
+/** The change as a unified diff, by the names that files have in their repository. */
+export function diffOf(files: readonly ChangedFile[]): string {
+  const here = process.cwd();
+  const root = repositoryOf(here) ?? repositoryOf(resolve(files[0]?.file ?? here, "..")) ?? here;
+  return patchOf(files, root);
+}
+
+/** What was done, in lines for people. */
+export function writtenLines({ files, commit, pullRequest }: WrittenChange): string[] {
+  const names = files.map(printable).join(", ");
+  if (commit === undefined) return files.length === 0 ? [] : [`Wrote ${names}.`];
+  const { branch, before, hash } = commit;
+  const back = before === undefined ? "" : `; \`git switch ${printable(before)}\` goes back`;
+  const lines = [`Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${back}.`];
+  if (pullRequest === undefined) return lines;
+  const { remote, opened, toOpen, why } = pullRequest;
+  lines.push(`Pushed to ${printable(remote)}.`);
+  if (opened !== undefined) lines.push(`Opened ${printable(opened)}`);
+  if (why !== undefined) lines.push(`It could not be opened for review from here: ${why}`);
+  if (toOpen !== undefined) lines.push(`Open it for review: ${toOpen}`);
+  else if (opened === undefined) lines.push("Open it for review on the page of your repository.");
+  return lines;
+}
+
+/** Whether all that was asked for is done: a review that a person still has to open is not. */
+export function isAllDone({ pullRequest }: WrittenChange): boolean {
+  return pullRequest === undefined || pullRequest.opened !== undefined;
+}

@@ -1,0 +1,32 @@
+import { type EntryValue, type Parsed, parseEntryValue, probableValue } from "./entry-value";
+
+/** A value as somebody passed it on, and what it was read as. */
+export interface Refanged extends EntryValue {
+  /** As it came. */
+  readonly written: string;
+  /** Whether something was taken off or put right beyond white space and case: a URL's path, brackets around a dot. */
+  readonly isMended: boolean;
+}
+
+/**
+ * Reads a domain, an IP address or a mailbox in the forms in which people pass on what is dangerous: `hxxps://evil[.]example/path`,
+ * `evil(.)example`, `user[@]evil[.]example`, `"Name" <user@evil.example>`, a URL with a port. What could as well be meant otherwise is
+ * refused with the reason: a range of addresses, a mailbox with a path behind it.
+ */
+export function refang(written: string): Parsed<Refanged> {
+  const text = written.trim();
+  const exact = parseEntryValue(text);
+  if (exact.ok) return { ok: true, value: { ...exact.value, written, isMended: false } };
+  const meant = probableValue(text);
+  if (meant === undefined) return exact;
+  const read = parseEntryValue(meant);
+  // Of one mailbox there must not come all of its domain.
+  if (!read.ok || (read.value.entryType !== "email_address" && namesMailbox(text))) return exact;
+  return { ok: true, value: { ...read.value, written, isMended: true } };
+}
+
+/** Whether a person stands before the @, and it is not the name in a URL, which is there to deceive. */
+function namesMailbox(text: string): boolean {
+  if (/^[^\s/]{1,20}:\/\//.test(text)) return false;
+  return /[^\s*][[({]?\s?(?:@|\bat\b)/i.test(text);
+}

@@ -1,0 +1,111 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
+import { commandLine } from "../../support/command-line";
+import { commandsIn } from "../../support/hostile-text";
+import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
+
+const SETTINGS =
+  "version: 1\npolicy:\n  requireTicket: [deny]\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
+
+function repository(): SettingsFolder {
+  const folder = settingsFolder({ "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" });
+  git(folder, "init", "--quiet", "--initial-branch=main");
+  git(folder, "config", "user.name", "Dana");
+  git(folder, "config", "user.email", "dana@acme.example");
+  git(folder, "add", "--all");
+  git(folder, "commit", "--quiet", "--message=first");
+  return folder;
+}
+
+function git(folder: SettingsFolder, ...args: string[]): string {
+  return execFileSync("git", args, { cwd: folder.path, encoding: "utf8" });
+}
+
+const PATH = { PATH: process.env["PATH"] };
+
+it("commits the file alone on a branch of its own, pushes it, and tells the page without what opens the remote", async () => {
+  using folder = repository();
+  using remote = settingsFolder({});
+  git(remote, "init", "--quiet", "--bare");
+  const url = "https://dana:secret@github.example/acme/settings.git";
+  git(folder, "remote", "add", "origin", url);
+  git(folder, "config", `url.${remote.path}.insteadOf`, url);
+  folder.write("notes.md", "two\n");
+  folder.write("staged.md", "two\n");
+  git(folder, "add", "staged.md");
+  const email = commandLine(folder.path, PATH);
+
+  const run = await email("add", "deny", "hxxps://evil[.]example/x", "--ticket=--pr $(id)", "--commit");
+  expect(run.stderr).toMatch(
+    /^Committed settings\.yaml as \w+ on the new branch email-security\/deny-evil\.example-pr-id, which you are on now; `git switch main` goes back\.\n$/,
+  );
+  expect(run.code).toBe(0);
+  expect(git(folder, "show", "--format=%s%n%b", "--name-only", "HEAD")).toBe(
+    "Deny evil.example (--pr $(id))\nTicket: --pr $(id)\n\n\nsettings.yaml\n",
+  );
+  expect(git(folder, "status", "--porcelain")).toBe(" M notes.md\nM  staged.md\n");
+
+  const pushed = await email("remove", "bad.example", "--pr");
+  expect(pushed.output).not.toContain("secret");
+  expect(pushed.stderr).toContain("Pushed to origin.\n");
+  expect(pushed.code).toBe(2);
+  expect(git(remote, "branch", "--list")).toContain("email-security/remove-bad.example");
+});
+
+it("leaves all as it was where git can't do it", async () => {
+  using folder = repository();
+  const email = commandLine(folder.path, PATH);
+  folder.write(".git/hooks/pre-commit", "#!/bin/sh\necho no; exit 1\n");
+  execFileSync("chmod", ["+x", folder.at(".git/hooks/pre-commit")]);
+  const refused = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain("git made no commit; files and branch are as they were: [ERR_GIT]\nno\n");
+  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS);
+  expect(git(folder, "branch")).toBe("* main\n");
+
+  folder.write("settings.yaml", `${SETTINGS}# mine\n`);
+  const dirty = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
+  expect(dirty.stderr).toContain("settings.yaml has uncommitted changes. Commit or stash them first");
+  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(`${SETTINGS}# mine\n`);
+});
+
+it("says what the policy wants, and writes nothing of many values when one can't be read", async () => {
+  using folder = repository();
+  const email = commandLine(folder.path, PATH);
+  const policy = await email("add", "deny", "evil.example");
+  expect(policy.stderr).toContain('"evil.example" names no ticket');
+  expect(policy.stderr).toContain("Give --ticket.");
+  const unread = await email(
+    "add",
+    "deny",
+    "evil.example",
+    "\u001b[31mred",
+    "192.0.2.0/24",
+    "--ticket",
+    "INC-2",
+  );
+  expect(unread.stderr).toContain('"192.0.2.0/24" is a range of addresses');
+  expect(commandsIn(unread.output)).toEqual([]);
+  const nothing = await email("add");
+  expect(nothing.stderr).toContain("only in a terminal does it ask");
+  expect([policy.code, unread.code, nothing.code]).toEqual([1, 1, 1]);
+  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS);
+});
+
+it("shows the tenant's mail, and goes on where the service fails", async () => {
+  using folder = repository();
+  const args = ["add", "deny", "evil.example", "--ticket", "INC-2", "--dry-run"] as const;
+  await using sandbox = await startSandbox({ scenario: "acme" });
+  const asked = { ...PATH, EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  const looked = await commandLine(folder.path, asked)(...args);
+  expect(looked.stdout).toMatch(
+    /No mail that the service detected came from it in the last 30 days|The service detected something/,
+  );
+  const refused = { ...asked, EMAIL_SECURITY_API_KEY: "no-such-key" };
+  const failed = await commandLine(folder.path, refused)(...args);
+  expect(failed.stdout).toContain("Did not look at the tenant: ");
+  expect([looked.code, failed.code]).toEqual([0, 0]);
+  expect(failed.stdout).toContain("+  - value: evil.example");
+});

@@ -1,0 +1,172 @@
+import { expect, it } from "vitest";
+import { editSettings } from "../../../../provider/files/edit";
+import { readSettings } from "../../../../provider/files/read-settings";
+import type { ListChange } from "../../../../provider/gitops/list-change/list-change";
+import { type PlannedChange, planListChange } from "../../../../provider/gitops/list-change/plan-list-change";
+import { type Refanged, refang } from "../../../../provider/settings/refang";
+
+const FILES: Readonly<Record<string, string>> = {
+  "acme.yaml": `version: 1
+include: [baseline.yaml]
+deny:
+  # a kit
+  - value: bad.example
+    ticket: INC-1
+    expires: 2027-01-01
+  - value: old.example
+    expires: 2026-01-01
+  - value: two.example
+    scope: graymail
+  - two.example
+allow:
+  - value: partner.example
+    comment: they pay
+    owner: Dana
+    approvedBy: Ruth
+    expires: 2027-02-02
+vips: [ceo@acme.example]
+`,
+  "baseline.yaml": "version: 1\ndeny:\n  - base.example\n",
+};
+
+const readFile = (path: string): string => FILES[path] ?? "";
+const settings = readSettings("acme.yaml", { readFile, today: "2026-11-23" });
+
+function values(...texts: string[]): Refanged[] {
+  return texts.map((text) => {
+    const read = refang(text);
+    if (!read.ok) throw new Error(read.reason);
+    return read.value;
+  });
+}
+
+function plan(change: ListChange): PlannedChange {
+  return planListChange(settings, change, (file, section) => readFile(file).includes(`\n${section}:`));
+}
+
+/** The lines that are new in the tenant's file, and those that are gone. */
+function difference({ edits }: PlannedChange): { added: string[]; gone: string[] } {
+  expect(new Set(edits.map(({ file }) => file))).toEqual(new Set(["acme.yaml"]));
+  const before = readFile("acme.yaml");
+  const after = editSettings(
+    before,
+    edits.map(({ edit }) => edit),
+  );
+  const [old, now] = [before.split("\n"), after.split("\n")];
+  const added = now.filter((line) => !old.includes(line));
+  return { added, gone: old.filter((line) => !now.includes(line)) };
+}
+
+it("adds what is new, once, and says what stands above it", () => {
+  const facts = { ticket: "INC-2", expires: "2026-12-23" };
+  const planned = plan({
+    do: "add",
+    section: "deny",
+    values: values("www.bad[.]example", "www.bad.example"),
+    facts,
+  });
+  expect(planned.refusals).toEqual([]);
+  expect(planned.steps.map(({ what, told }) => ({ what, told }))).toEqual([
+    {
+      what: "deny www.bad.example until 2026-12-23",
+      told: ["The deny of bad.example (acme.yaml:5, INC-1, until 2027-01-01) covers it already."],
+    },
+  ]);
+  expect(difference(planned)).toEqual({
+    added: ["  - value: www.bad.example", "    ticket: INC-2", "    expires: 2026-12-23"],
+    gone: [],
+  });
+});
+
+it("leaves what is there, in an included file too, and says when it ends sooner", () => {
+  const given = values("bad.example", "base.example");
+  const planned = plan({ do: "add", section: "deny", values: given, facts: { expires: "never" } });
+  expect(planned.edits).toEqual([]);
+  expect(planned.steps.map(({ isDone, isLeft }) => [isDone, isLeft])).toEqual([
+    [true, true],
+    [true, false],
+  ]);
+});
+
+it("replaces what ended", () => {
+  const facts = { ticket: "INC-3", expires: "2027-03-03" };
+  const planned = plan({ do: "add", section: "deny", values: values("old.example"), facts });
+  expect(difference(planned)).toEqual({
+    added: ["    ticket: INC-3", "    expires: 2027-03-03"],
+    gone: ["    expires: 2026-01-01"],
+  });
+});
+
+it("moves with owner and end, and leaves what was said of the old place", () => {
+  const facts = { ticket: "INC-4" };
+  const planned = plan({ do: "move", to: "deny", values: values("partner.example"), facts });
+  expect(difference(planned)).toEqual({
+    added: ["    ticket: INC-4", "allow: []"],
+    gone: ["allow:", "    comment: they pay", "    approvedBy: Ruth"],
+  });
+  expect(planned.steps[0]?.told[1]).toBe("Said of its old place, and left behind: comment, approvedBy.");
+});
+
+it("sets an end, and says when that is earlier", () => {
+  const planned = plan({ do: "extend", values: values("bad.example"), facts: { expires: "2026-12-01" } });
+  expect(difference(planned)).toEqual({
+    added: ["    expires: 2026-12-01"],
+    gone: ["    expires: 2027-01-01"],
+  });
+  expect(planned.steps[0]?.told[1]).toBe("Its new end is earlier than it was.");
+});
+
+it("removes an element with its comment, and one that ended", () => {
+  const planned = plan({ do: "remove", values: values("bad.example", "old.example"), facts: {} });
+  expect(difference(planned)).toEqual({
+    added: [],
+    gone: [
+      "  # a kit",
+      "  - value: bad.example",
+      "    ticket: INC-1",
+      "    expires: 2027-01-01",
+      "  - value: old.example",
+      "    expires: 2026-01-01",
+    ],
+  });
+});
+
+it.each<[string, ListChange, RegExp]>([
+  [
+    "what is on the other list",
+    { do: "add", section: "allow", values: values("bad.example"), facts: {} },
+    /^there is a deny of bad\.example .*`email-security move bad\.example --to allow` moves it$/,
+  ],
+  [
+    "no mailbox as a VIP",
+    { do: "add", section: "vips", values: values("bad.example"), facts: {} },
+    /is no mailbox/,
+  ],
+  [
+    "what an included file declares",
+    { do: "remove", values: values("base.example"), facts: {} },
+    /baseline\.yaml:3.*either give --baseline .* or write `remove: \{deny: \[base\.example\]\}` in "acme\.yaml"/,
+  ],
+  [
+    "what is in several scopes",
+    { do: "remove", values: values("two.example"), facts: {} },
+    /is there more than once: the deny of two\.example .* and the deny of two\.example .*; say which by --scope$/,
+  ],
+  [
+    "what is nowhere, with what stands above it",
+    { do: "remove", values: values("x.bad.example"), facts: {} },
+    /^x\.bad\.example is not in these files; above it is the deny of bad\.example/,
+  ],
+])("refuses %s", (_what, change, reason) => {
+  const planned = plan(change);
+  expect(planned.refusals).toEqual([expect.stringMatching(reason)]);
+  expect(planned.edits).toEqual([]);
+});
+
+it("takes the one of several that is said", () => {
+  const planned = plan({ do: "remove", scope: "graymail", values: values("two.example"), facts: {} });
+  expect(difference(planned)).toEqual({
+    added: [],
+    gone: ["  - value: two.example", "    scope: graymail"],
+  });
+});

@@ -1,0 +1,34 @@
+import { expect, it } from "vitest";
+import { refang } from "../../../provider/settings/refang";
+
+it.each([
+  ["evil.example", "evil.example", false],
+  ["  EVIL.example ", "evil.example", false],
+  ["hxxps://evil[.]example/path", "evil.example", true],
+  ["hXXp://www[.]evil[.]example", "www.evil.example", true],
+  ["evil(.)example", "evil.example", true],
+  ["evil[dot]example", "evil.example", true],
+  ["user[@]evil[.]example", "user@evil.example", true],
+  ["user[at]evil[dot]example", "user@evil.example", true],
+  ["https://evil.example:8443/x", "evil.example", true],
+  ['"Name" <User@evil.example>', "user@evil.example", true],
+  ["mailto:user@evil.example?subject=x", "user@evil.example", true],
+  ["https://your-bank.example@evil.example/login", "evil.example", true],
+  ["@evil.example", "evil.example", true],
+  ["192.0.2[.]7", "192.0.2.7", true],
+  ["evil.example,", "evil.example", true],
+])("reads %s", (written, canonical, isMended) => {
+  expect(refang(written)).toMatchObject({ ok: true, value: { canonical, isMended, written } });
+});
+
+it.each([
+  "",
+  "no value",
+  "192.0.2.0/24",
+  "user@evil.example/path",
+  "user[@]evil.example/path",
+  "http://",
+  "--pr",
+])("refuses %o", (written) => {
+  expect(refang(written).ok).toBe(false);
+});
