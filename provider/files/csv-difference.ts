@@ -1,6 +1,6 @@
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { canonicalComment } from "../settings/text";
-import type { CsvRow, CsvTable } from "./csv";
+import { type CsvRow, type CsvTable, reviewCells } from "./csv";
 import type { Place } from "./finding";
 import type { DeclaredEntry, DeclaredVip } from "./settings";
 
@@ -25,7 +25,7 @@ export interface CsvDifference {
  * of; an empty cell says that there is nothing.
  */
 export function differencesOf(
-  { row, element }: CsvRow,
+  { row, element, ...said }: CsvRow,
   declared: DeclaredEntry | DeclaredVip,
   columns: CsvTable["columns"],
 ): CsvDifference[] {
@@ -35,12 +35,14 @@ export function differencesOf(
     owner: declared.owner,
     approvedBy: declared.approvedBy,
     expires: declared.expires,
+    ...reviewCells(declared),
     ...(declared.kind === "vip" ? {} : { acceptRisk: declared.acceptRisk, scope: scopeText(declared) }),
   };
+  const cells: Readonly<Record<string, string | undefined>> = { ...element, ...reviewCells(said) };
   return Object.entries(isDeclared).flatMap(([field, text]): CsvDifference[] => {
     const column = columns.get(field);
     if (column === undefined) return [];
-    const [has, given] = [canonicalComment(text), canonicalComment(element[field])];
+    const [has, given] = [canonicalComment(text), canonicalComment(cells[field])];
     if (has === given) return [];
     return [{ row, column, written: declared.written, place: declared.place, declared: has, given }];
   });

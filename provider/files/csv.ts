@@ -7,7 +7,7 @@ import { excerpt, printable, quote } from "../settings/text";
 import type { Element, Section } from "./edit";
 import { FIELDS } from "./edit-element";
 import type { Settings } from "./settings";
-import { settingsFile } from "./settings-schema";
+import { type Reviewed, settingsFile } from "./settings-schema";
 
 /** How a table is read. */
 export interface CsvOptions {
@@ -23,6 +23,8 @@ export interface CsvRow {
   readonly row: number;
   readonly section: Section;
   readonly element: Element;
+  /** The decision that it stays. */
+  readonly reviewed?: Reviewed;
 }
 
 /** A table that was read. */
@@ -93,14 +95,18 @@ export function readCsv(bytes: Uint8Array, { list, delimiter }: CsvOptions = {})
  */
 export function writeCsv({ entries, vips }: Pick<Settings, "entries" | "vips">, delimiter = ","): string {
   const rows = [
-    ...vips.map((vip) => ({ ...vip, list: "vip", value: vip.email })),
+    ...vips.map((vip) => ({ ...vip, ...reviewCells(vip), list: "vip", value: vip.email })),
     ...entries.map(({ verdictScope, ...entry }) => ({
       ...entry,
+      ...reviewCells(entry),
       scope: verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope,
     })),
   ].map((one): Readonly<Record<string, unknown>> => one);
+  const isReviewed = rows.some((row) => row[REVIEW.on] !== undefined);
+  const columns = isReviewed ? [...WRITTEN, ...Object.values(REVIEW)] : WRITTEN;
   return tableText(
-    rows.map((row) => WRITTEN.map((field) => String(row[field] ?? ""))),
+    columns,
+    rows.map((row) => columns.map((field) => String(row[field] ?? ""))),
     delimiter,
   );
 }
@@ -117,8 +123,24 @@ const WRITTEN = [
   "acceptRisk",
 ] as const;
 
-function tableText(rows: readonly (readonly string[])[], delimiter: string): string {
-  const titles = WRITTEN.map((field) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
+/** The columns of a decision, by its keys in a settings file; a table has them where there is one. */
+const REVIEW = { on: "reviewedOn", by: "reviewedBy", reason: "reviewReason" } as const;
+
+/** What the cells of a decision hold. */
+export function reviewCells({
+  reviewed,
+}: {
+  readonly reviewed?: Reviewed;
+}): Readonly<Record<(typeof REVIEW)[keyof Reviewed], string | undefined>> {
+  return { reviewedOn: reviewed?.on, reviewedBy: reviewed?.by, reviewReason: reviewed?.reason };
+}
+
+function tableText(
+  columns: readonly string[],
+  rows: readonly (readonly string[])[],
+  delimiter: string,
+): string {
+  const titles = columns.map((field) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
   const data = [titles, ...rows].map((row) => row.map(defused));
   return `\uFEFF${Papa.unparse(data, { delimiter, quotes: true, newline: "\r\n" })}\r\n`;
 }
@@ -195,6 +217,9 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   ],
   scope: ["scope", "verdictscope"],
   acceptRisk: ["acceptrisk", "acceptedrisk", "riskaccepted", "riskacceptance"],
+  reviewedOn: ["reviewedon", "lastreviewed", "lastreview", "reviewdate"],
+  reviewedBy: ["reviewedby", "reviewer"],
+  reviewReason: ["reviewreason"],
   vip: ["vip", "isvip"],
 };
 
@@ -315,7 +340,14 @@ function rowOf(
       element[field] = field === "scope" ? text.toLowerCase() : text;
     }
   }
-  return mistakes.length > 0 ? mistakes : { row, section, element };
+  if (mistakes.length > 0) return mistakes;
+  const reviewed = Object.entries(REVIEW).flatMap(([key, field]) => {
+    const text = given.get(field)?.text;
+    return text === undefined ? [] : [[key, key === "on" ? dayOf(text) : text] as const];
+  });
+  if (reviewed.length === 0) return { row, section, element };
+  // What is missing of it is told with what else the settings files' own schema refuses.
+  return { row, section, element, reviewed: Object.fromEntries(reviewed) as unknown as Reviewed };
 }
 
 /** What a row is for: its own word for it, in whichever column, or the option's. */
@@ -396,13 +428,17 @@ function typeOf(text: string): string {
 function refusedBySchema(rows: readonly CsvRow[], titles: ReadonlyMap<string, string>): CsvMistake[] {
   const bySection = Map.groupBy(rows, ({ section }) => section);
   const file = Object.fromEntries(
-    [...bySection].map(([section, all]) => [section, all.map(({ element }) => element)]),
+    [...bySection].map(([section, all]) => [
+      section,
+      all.map(({ element, reviewed }) => (reviewed === undefined ? element : { ...element, reviewed })),
+    ]),
   );
   const result = settingsFile.safeParse({ version: 1, ...file });
   const issues = result.success ? [] : result.error.issues;
-  const refused = issues.map(({ path: [section, index, key], message }): CsvMistake => {
+  const refused = issues.map(({ path: [section, index, key, part], message }): CsvMistake => {
     const row = bySection.get(section as Section)?.[Number(index)]?.row;
-    const field = key === "email" ? "value" : String(key);
+    const field =
+      key === "reviewed" ? REVIEW[part as keyof Reviewed] : key === "email" ? "value" : String(key);
     return { ...(row === undefined ? {} : { row }), column: titles.get(field) ?? field, message };
   });
   const mistyped = rows.flatMap(({ row, element }): CsvMistake[] => {

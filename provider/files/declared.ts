@@ -58,9 +58,9 @@ export function declaredVip(raw: RawVip, place: Place, isShort: true | undefined
   });
 }
 
-function aboutOf({ comment, ticket, owner, approvedBy, expires }: Omit<RawVip, "email">) {
+function aboutOf({ comment, ticket, owner, approvedBy, expires, reviewed }: Omit<RawVip, "email">) {
   const text = canonicalComment(comment);
-  return { comment: text === "" ? undefined : text, ticket, owner, approvedBy, expires };
+  return { comment: text === "" ? undefined : text, ticket, owner, approvedBy, expires, reviewed };
 }
 
 /** An entry as an element of `AllowDenyList`. */

@@ -3,7 +3,7 @@ import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import type { ElementStyle } from "./edit-element";
 import { EditError } from "./edit-error";
 import { canonical, type Identity, indexOf, subjectKeyOf } from "./edit-identity";
-import type { Edit } from "./edit-section";
+import { type Edit, elementOf } from "./edit-section";
 import { findingText } from "./finding";
 import { readYaml, type YamlSource } from "./yaml-source";
 
@@ -64,7 +64,7 @@ function plainElement(data: Record<string, unknown>, style: ElementStyle): Plain
 
 function applyTo(elements: PlainElement[], edit: Edit, style: ElementStyle): void {
   if (edit.do === "add") {
-    elements.push(plainElement({ ...edit.element }, style));
+    elements.push(plainElement(elementOf(edit), style));
     return;
   }
   const at = indexOf(elements, edit.value, edit.scope, style, edit.section);

@@ -1,4 +1,5 @@
 import { isMap, isScalar, isSeq, type Node, type Pair, type Scalar, type YAMLMap } from "yaml";
+import type { Reviewed } from "./settings-schema";
 import { type TextStyle, yamlComment, yamlText } from "./yaml-text";
 
 /** How an element of a section is written. */
@@ -22,7 +23,10 @@ export interface ElementStyle {
 
 type Quotes = NonNullable<TextStyle["quotes"]>;
 
-/** What an element says beside its value or mailbox, in the order in which it is written. */
+/** What stands under a key of an element: a text, or the decision that it stays. */
+export type Said = string | Reviewed;
+
+/** What an element says in texts beside its value or mailbox, in the order in which it is written. */
 export const FIELDS = [
   "comment",
   "ticket",
@@ -35,7 +39,7 @@ export const FIELDS = [
 ] as const;
 
 /** The order of keys in an element. */
-const KEYS: readonly string[] = ["value", "email", ...FIELDS];
+const KEYS: readonly string[] = ["value", "email", ...FIELDS, "reviewed"];
 
 /** The style of an element that is there. */
 export function styleOf(node: unknown, source: string, base: ElementStyle): ElementStyle {
@@ -64,7 +68,7 @@ export function styleOf(node: unknown, source: string, base: ElementStyle): Elem
 
 /** An element as lines of a block, its note above. */
 export function blockElement(
-  element: Readonly<Record<string, string>>,
+  element: Readonly<Record<string, Said>>,
   note: string | undefined,
   style: ElementStyle,
 ): string {
@@ -75,7 +79,7 @@ export function blockElement(
   const above = note === undefined ? "" : yamlComment(note, column, lineEnd);
   const [first] = entries;
   if (entries.length === 1 && isShort && first?.[0] === subjectKey) {
-    return `${above}${dash}${yamlText(first[1], { quotes: quotes[subjectKey] ?? "plain" })}${lineEnd}`;
+    return `${above}${dash}${yamlText(String(first[1]), { quotes: quotes[subjectKey] ?? "plain" })}${lineEnd}`;
   }
   if (isFlow) return `${above}${dash}${flowElement(element, style)}${lineEnd}`;
   const inner = column + dashWidth;
@@ -87,12 +91,12 @@ export function blockElement(
 }
 
 /** An element as it stands between brackets. */
-export function flowElement(element: Readonly<Record<string, string>>, style: ElementStyle): string {
+export function flowElement(element: Readonly<Record<string, Said>>, style: ElementStyle): string {
   const { subjectKey, quotes, isShort, isJson } = style;
   const entries = inKeyOrder(element);
   const [first] = entries;
   if (entries.length === 1 && isShort && first?.[0] === subjectKey) {
-    return yamlText(first[1], { quotes: quotes[subjectKey] ?? "plain", inFlow: true });
+    return yamlText(String(first[1]), { quotes: quotes[subjectKey] ?? "plain", inFlow: true });
   }
   const pairs = entries.map(([key, text]) => flowPair(key, text, style));
   return isJson ? `{${pairs.join(", ")}}` : `{ ${pairs.join(", ")} }`;
@@ -108,7 +112,7 @@ export function setInElement(
   source: string,
   node: Node,
   key: string,
-  to: string | undefined,
+  to: Said | undefined,
   base: ElementStyle,
 ): string {
   const style = styleOf(node, source, base);
@@ -128,7 +132,7 @@ export function setInElement(
       : written;
   if (key === style.subjectKey) {
     if (to === undefined) return source;
-    const text = yamlText(to, { quotes: style.quotes[key] ?? "plain", inFlow });
+    const text = yamlText(String(to), { quotes: style.quotes[key] ?? "plain", inFlow });
     return splice(source, start, end, text + (isBlock ? style.lineEnd : ""));
   }
   if (to === undefined) return source;
@@ -152,7 +156,7 @@ function setInBlockMap(
   source: string,
   map: YAMLMap,
   key: string,
-  to: string | undefined,
+  to: Said | undefined,
   style: ElementStyle,
 ): string {
   const at = map.items.findIndex((pair) => keyName(pair.key) === key);
@@ -171,6 +175,7 @@ function setInBlockMap(
   }
   const end = endOfPair(pair);
   if (to !== undefined) {
+    if (typeof to !== "string") return withMark(source, pair, to, style);
     if (!isScalar(pair.value) || pair.value.range == null) return source;
     const [start] = pair.value.range;
     const wasBlock = end > start && source[end - 1] === "\n";
@@ -197,11 +202,18 @@ function setInBlockMap(
   return splice(source, behindDash, after, style.lineEnd);
 }
 
+/** With another decision in the place of one that is there, whose trailing comment stays. */
+function withMark(source: string, pair: Pair, to: Reviewed, style: ElementStyle): string {
+  const [, keyEnd] = rangeOf(pair.key as Node);
+  const colon = source.indexOf(":", keyEnd) + 1;
+  return splice(source, colon, Math.max(colon, endOfPair(pair)), ` ${markText(to, style)}`);
+}
+
 function setInFlowMap(
   source: string,
   map: YAMLMap,
   key: string,
-  to: string | undefined,
+  to: Said | undefined,
   style: ElementStyle,
 ): string {
   const at = map.items.findIndex((pair) => keyName(pair.key) === key);
@@ -215,6 +227,7 @@ function setInFlowMap(
   const [start] = rangeOf(pair.key as Node);
   const end = endOfPair(pair);
   if (to !== undefined) {
+    if (typeof to !== "string") return withMark(source, pair, to, style);
     const [valueStart] = rangeOf(pair.value as Node);
     const quotes = quotesOf(pair.value);
     const text = yamlText(to, { quotes: style.isJson ? "double" : quotes, inFlow: true });
@@ -281,22 +294,32 @@ export function commaAfter(source: string, at: number): number | undefined {
   return source[place] === "," ? place : undefined;
 }
 
-function pairText(key: string, text: string, style: ElementStyle): string {
+function pairText(key: string, text: Said, style: ElementStyle): string {
   const quotes = style.quotes[key] ?? "plain";
   const name = style.isJson ? JSON.stringify(key) : key;
+  if (typeof text !== "string") return `${name}: ${markText(text, style)}`;
   return `${name}: ${yamlText(text, { quotes, indent: style.column + 2, lineEnd: style.lineEnd })}`;
 }
 
-function flowPair(key: string, text: string, { quotes, isJson }: ElementStyle): string {
+function flowPair(key: string, text: Said, style: ElementStyle): string {
+  const { quotes, isJson } = style;
   const name = isJson ? JSON.stringify(key) : key;
+  if (typeof text !== "string") return `${name}: ${markText(text, style)}`;
   return `${name}: ${yamlText(text, { quotes: isJson ? "double" : (quotes[key] ?? "plain"), inFlow: true })}`;
+}
+
+/** A decision on one line: `{ on: 2026-11-23, by: lena@acme.example }`. */
+function markText({ on, by, reason }: Reviewed, style: ElementStyle): string {
+  const said = reason === undefined ? { on, by } : { on, by, reason };
+  const pairs = Object.entries(said).map(([key, text]) => flowPair(key, text, { ...style, quotes: {} }));
+  return style.isJson ? `{${pairs.join(", ")}}` : `{ ${pairs.join(", ")} }`;
 }
 
 function jsonQuotes(): Record<string, Quotes> {
   return Object.fromEntries(KEYS.map((key) => [key, "double" as const]));
 }
 
-function inKeyOrder(element: Readonly<Record<string, string>>): [key: string, text: string][] {
+function inKeyOrder(element: Readonly<Record<string, Said>>): [key: string, text: Said][] {
   return Object.entries(element).sort(([one], [other]) => rank(one) - rank(other));
 }
 

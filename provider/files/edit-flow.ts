@@ -6,6 +6,7 @@ import {
   flowElement,
   lineEndAfter,
   rangeOf,
+  type Said,
   setInElement,
   splice,
   styleOf,
@@ -21,7 +22,7 @@ import {
   placeFor,
   refuseTwice,
 } from "./edit-identity";
-import type { Element, Section, SectionText } from "./edit-section";
+import type { Section, SectionText } from "./edit-section";
 import { aboveComments, lineStartOf, readForEdit } from "./edit-text";
 import { yamlComment } from "./yaml-text";
 
@@ -58,7 +59,7 @@ export class FlowSection implements SectionText {
     this.#style = { ...style, isFlow: true };
   }
 
-  add(element: Element, note: string | undefined): void {
+  add(element: Readonly<Record<string, Said>>, note: string | undefined): void {
     const items = this.#items();
     const known = items.map((node) => ({
       ...identityOf(node, this.#style),
@@ -88,7 +89,7 @@ export class FlowSection implements SectionText {
     this.#text = withoutFlowItem(this.#text, rangeOf(node)[0], endOf(node), previous && endOf(previous));
   }
 
-  set(value: string, scope: string | undefined, key: string, to: string | undefined): void {
+  set(value: string, scope: string | undefined, key: string, to: Said | undefined): void {
     const items = this.#items();
     const identities = items.map((node) => identityOf(node, this.#style));
     const node = items[indexOf(identities, value, scope, this.#style, this.name)];

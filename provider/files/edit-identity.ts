@@ -2,9 +2,9 @@ import { isMap, isScalar, type Node } from "yaml";
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { canonicalMailbox, canonicalValue } from "../settings/entry-value";
 import { quote } from "../settings/text";
-import type { ElementStyle } from "./edit-element";
+import type { ElementStyle, Said } from "./edit-element";
 import { EditError } from "./edit-error";
-import type { Element, Section } from "./edit-section";
+import type { Section } from "./edit-section";
 import { sortKey } from "./sort-key";
 
 /** What an element declares, as edits name it. */
@@ -24,10 +24,10 @@ export function identityOf(node: Node, style: ElementStyle): Identity {
 }
 
 /** What an element declares that is to be written. */
-export function identityOfElement(element: Element, style: ElementStyle): Identity {
-  const subject = element[style.subjectKey];
+export function identityOfElement(element: Readonly<Record<string, Said>>, style: ElementStyle): Identity {
+  const { [style.subjectKey]: subject, scope = DEFAULT_VERDICT_SCOPE } = element;
   if (subject === undefined) throw new EditError(`what is to be added has no ${style.subjectKey}`);
-  return { subject: canonical(subject, style), scope: element["scope"] ?? DEFAULT_VERDICT_SCOPE };
+  return { subject: canonical(String(subject), style), scope: String(scope) };
 }
 
 /** A value or mailbox in canonical form. */
@@ -107,7 +107,7 @@ export function placeFor(
 
 /** A new element is written as the one above it, or below; one that says more, as the nearest that does. */
 export function neighbourStyle(
-  element: Element,
+  element: Readonly<Record<string, Said>>,
   elements: readonly { readonly style: ElementStyle }[],
   at: number,
   base: ElementStyle,

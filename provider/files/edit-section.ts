@@ -1,4 +1,5 @@
-import type { FIELDS } from "./edit-element";
+import type { FIELDS, Said } from "./edit-element";
+import type { Reviewed } from "./settings-schema";
 
 /** The sections of a settings file that declare something. */
 export type Section = "vips" | "allow" | "deny";
@@ -14,6 +15,8 @@ export type Edit =
       readonly element: Element;
       /** A comment of YAML above it. Not written where there is no place for one, as within JSON. */
       readonly note?: string;
+      /** The decision that it stays, which stands within it. */
+      readonly reviewed?: Reviewed;
     }
   | {
       readonly do: "remove";
@@ -30,6 +33,14 @@ export type Edit =
       readonly key: (typeof FIELDS)[number];
       /** Undefined takes the key away. */
       readonly to: string | undefined;
+    }
+  | {
+      readonly do: "set";
+      readonly section: Section;
+      readonly value: string;
+      readonly scope?: string;
+      readonly key: "reviewed";
+      readonly to: Reviewed | undefined;
     };
 
 /** One section, as it is edited. */
@@ -38,8 +49,16 @@ export interface SectionText {
   /** What of the file it takes the place of. */
   readonly start: number;
   readonly end: number;
-  add(element: Element, note: string | undefined): void;
+  add(element: Readonly<Record<string, Said>>, note: string | undefined): void;
   remove(value: string, scope: string | undefined): void;
-  set(value: string, scope: string | undefined, key: string, to: string | undefined): void;
+  set(value: string, scope: string | undefined, key: string, to: Said | undefined): void;
   text(): string;
+}
+
+/** All that an element which is added says. */
+export function elementOf({
+  element,
+  reviewed,
+}: Extract<Edit, { readonly do: "add" }>): Readonly<Record<string, Said>> {
+  return reviewed === undefined ? { ...element } : { ...element, reviewed };
 }

@@ -10,6 +10,7 @@ import {
   keyName,
   lineEndAfter,
   rangeOf,
+  type Said,
   setInElement,
   styleOf,
 } from "./edit-element";
@@ -26,7 +27,7 @@ import {
   type SortedBy,
   subjectKeyOf,
 } from "./edit-identity";
-import type { Edit, Element, Section, SectionText } from "./edit-section";
+import { type Edit, type Element, elementOf, type Section, type SectionText } from "./edit-section";
 import { aboveComments, behindComments, lineStartOf, readForEdit } from "./edit-text";
 import type { YamlSource } from "./yaml-source";
 
@@ -88,7 +89,7 @@ class EditedFile {
   apply(edit: Edit): void {
     const section = this.#section(edit.section);
     if (edit.do === "add") {
-      (section ?? this.#newSection(edit.section)).add(edit.element, edit.note);
+      (section ?? this.#newSection(edit.section)).add(elementOf(edit), edit.note);
       return;
     }
     if (section === undefined) throw new EditError(`${quote(edit.value)} is not in its ${edit.section}`);
@@ -291,7 +292,7 @@ class BlockSection implements SectionText {
     this.#style = style;
   }
 
-  add(element: Element, note: string | undefined): void {
+  add(element: Readonly<Record<string, Said>>, note: string | undefined): void {
     const elements = this.#elements;
     const identity = identityOfElement(element, this.#style);
     refuseTwice(elements, identity, this.name);
@@ -325,14 +326,14 @@ class BlockSection implements SectionText {
     this.#isTouched = true;
   }
 
-  set(value: string, scope: string | undefined, key: string, to: string | undefined): void {
+  set(value: string, scope: string | undefined, key: string, to: Said | undefined): void {
     const at = indexOf(this.#elements, value, scope, this.#style, this.name);
     const element = this.#elements[at];
     if (element === undefined) return;
     const sequence: unknown = readForEdit(element.text).document.contents;
     if (!isSeq(sequence)) throw new EditError(`${quote(value)} is written in a way that can't be changed`);
     element.text = setInElement(element.text, sequence.items[0] as Node, key, to, this.#style);
-    if (key === "scope") element.scope = to ?? DEFAULT_VERDICT_SCOPE;
+    if (key === "scope") element.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
     this.#isTouched = true;
   }
 

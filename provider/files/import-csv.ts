@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { canonicalValue } from "../settings/entry-value";
+import { withoutUndefined } from "../settings/without-undefined";
 import {
   CsvError,
   type CsvMistake,
@@ -54,7 +55,12 @@ export function importCsv(bytes: Uint8Array, file: string, options: ImportOption
   const { added, present, different } = sorted(table, before.settings);
   const text = editSettings(
     before.text,
-    added.map(({ section, element }) => ({ do: "add", section, element })),
+    added.map(({ section, element, reviewed }) => ({
+      do: "add",
+      section,
+      element,
+      ...withoutUndefined({ reviewed }),
+    })),
   );
   refuseUnusable(file, text, added, when);
   if (!dryRun && added.length > 0) writeSettings(file, text);

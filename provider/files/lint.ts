@@ -6,6 +6,7 @@ import { quote } from "../settings/text";
 import { type Finding, inOrder, lineText } from "./finding";
 import { policyFindings } from "./policy";
 import { inspectSettings, type ReadOptions } from "./read-settings";
+import { reviewFindings } from "./reviews";
 import type { Declared, DeclaredEntry, DeclaredVip, Settings } from "./settings";
 
 /** What lint found, and the settings where the files can be used. */
@@ -46,6 +47,7 @@ export function judgeSettings(settings: Settings): Finding[] {
     ...policyFindings(settings),
     ...coveredFindings(settings),
     ...endFindings(settings),
+    ...reviewFindings(settings),
     ...riskFindings(settings),
     ...scopeFindings(settings),
   ];

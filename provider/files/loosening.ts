@@ -1,3 +1,4 @@
+import { daysOfTerm } from "../settings/term";
 import { quote } from "../settings/text";
 import { type Finding, lineText, type Place } from "./finding";
 import { OPTION_PATHS, type OptionPath, type SettingsFile } from "./settings-schema";
@@ -28,6 +29,11 @@ const few: Direction<number> = {
   isLooser: (value = Number.POSITIVE_INFINITY, than = Number.POSITIVE_INFINITY) => value > than,
 };
 
+/** The sooner, the tighter. */
+const soon: Direction<string> = {
+  isLooser: (value = "", than = "") => few.isLooser(daysOfTerm(value), daysOfTerm(than)),
+};
+
 /** One of two words is a guard. */
 function stays<Word>(tight: Word): Direction<Word> {
   return { isLooser: (value, than) => than === tight && value !== tight };
@@ -56,6 +62,7 @@ const DIRECTIONS = {
   "policy.requireExpiry": all,
   "policy.maxDays": few,
   "policy.requireTwoPeople": all,
+  "policy.reviewEvery": soon,
   "policy.refuseWholeDomains": stays(true),
   // In exclusive mode nothing is there but what was reviewed.
   "lists.entries.mode": stays("exclusive"),

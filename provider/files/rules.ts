@@ -177,6 +177,16 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
       "What ends within 30 days",
       "After that day it is declared no longer, and the next run takes it away. Write a later date if it is still needed.",
     ),
+    warning(
+      "review-overdue",
+      "What is due for a review again",
+      "The team looks at all that stands from time to time (`policy.reviewEvery`), and the last decision is past that. Look at it anew, and write the day and who decided in its `reviewed`, or take it away.",
+    ),
+    note(
+      "never-reviewed",
+      "What says nothing of a review",
+      "Files alone do not tell since when it stands, so it is counted and not called due. Nothing is wrong with what is new; once somebody has looked at it, write the day and who in its `reviewed`.",
+    ),
     note(
       "accepted-risk",
       "A risk that somebody accepted",

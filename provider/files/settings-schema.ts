@@ -6,6 +6,7 @@ import { parseEntryValue, parseMailbox } from "../settings/entry-value";
 import { LIST_MODES } from "../settings/list-arguments";
 import { isPublicSuffix, parseOwnDomains } from "../settings/own-domains";
 import { parsePattern } from "../settings/pattern";
+import { daysOfTerm } from "../settings/term";
 import { isPrintable, quote } from "../settings/text";
 
 /** The version of the format of settings files. */
@@ -50,6 +51,23 @@ const expires = plainText('a date such as 2027-03-31, or "never"')
   })
   .describe("The last day (UTC) on which it is declared, as 2027-03-31; or never.");
 
+/** When somebody last decided that it stays, and who. */
+export const reviewedMark = z.strictObject(
+  {
+    on: plainText("a date such as 2026-11-23")
+      .refine((text) => /^\d{4}-\d{2}-\d{2}$/.test(text) && isDate(text), {
+        error: (issue) => `is ${quote(issue.input)}; write a day as 2026-11-23`,
+      })
+      .describe("The day (UTC) of the decision, as 2026-11-23."),
+    by: shortText("a text").describe("Who decided."),
+    reason: shortText("a text").describe("Why it stays.").optional(),
+  },
+  { error: (issue) => mapping(issue.input) },
+);
+
+/** A decision that something stays, as a settings file has it. */
+export type Reviewed = Readonly<z.infer<typeof reviewedMark>>;
+
 /** What people write beside an entry or a VIP. Only the comment is sent to the service. */
 const about = {
   // One that stands at the service already may say as little as "---".
@@ -65,6 +83,9 @@ const about = {
     .describe("Who else looked at it and agreed. Not sent to the service.")
     .optional(),
   expires: expires.optional(),
+  reviewed: reviewedMark
+    .describe("When it was last looked at and kept, and by whom: { on, by }. Not sent to the service.")
+    .optional(),
 };
 
 const scope = shortText("a text")
@@ -191,6 +212,12 @@ export const policyRules = z.strictObject(
       .describe("How many days ahead an allow's `expires` may lie; `never` is then refused too.")
       .optional(),
     requireTwoPeople: subjects("What must name an owner and somebody else who agreed (approvedBy)."),
+    reviewEvery: plainText("a term such as 90d")
+      .refine((text) => daysOfTerm(text) !== undefined, {
+        error: (issue) => `is ${quote(issue.input)}; write days as 90d, or weeks as 12w, at most ten years`,
+      })
+      .describe("How often all that is declared is looked at anew, as 90d or 12w; what is due is a warning.")
+      .optional(),
     refuseWholeDomains: flag
       .describe("Whether an allow of a whole domain needs acceptRisk, as one sender is often enough.")
       .optional(),

@@ -1,6 +1,6 @@
 import type { EntryType, List } from "../settings/assumptions";
 import type { Finding, Place } from "./finding";
-import type { ListsOptions, Policy } from "./settings-schema";
+import type { ListsOptions, Policy, Reviewed } from "./settings-schema";
 
 /** What is declared of an entry or a VIP beside what it is, and where. */
 export interface Declared {
@@ -15,6 +15,8 @@ export interface Declared {
   readonly approvedBy?: string;
   /** The last day (UTC) on which it is declared, `2027-03-31`, or `never`; undefined when nothing is said. */
   readonly expires?: string;
+  /** The last decision that it stays. */
+  readonly reviewed?: Reviewed;
   /** Where it is declared: the value itself. */
   readonly place: Place;
   /** Whether it is written as a text alone, and not as a mapping. */

@@ -18,9 +18,8 @@ export type Term =
  */
 export function parseTerm(text: string, today: string): Term {
   if (text === "never") return { ok: true, value: text };
-  const [, count, unit = ""] = /^([1-9]\d{0,4})([dw])$/i.exec(text) ?? [];
-  if (count !== undefined) {
-    const days = Number(count) * (DAYS[unit.toLowerCase()] ?? 1);
+  const days = daysIn(text);
+  if (days !== undefined) {
     if (days > MOST_DAYS)
       return { ok: false, reason: `${quote(text)} is more than ten years; write \`never\`` };
     return { ok: true, value: dayOf(Date.parse(`${today}T00:00:00Z`) + days * DAY_MS) };
@@ -34,6 +33,17 @@ export function parseTerm(text: string, today: string): Term {
   }
   if (text < today) return { ok: false, reason: `${text} is past` };
   return { ok: true, value: text };
+}
+
+/** How many days `90d` or `12w` are; undefined for anything else, and for more than ten years. */
+export function daysOfTerm(text: string): number | undefined {
+  const days = daysIn(text);
+  return days === undefined || days > MOST_DAYS ? undefined : days;
+}
+
+function daysIn(text: string): number | undefined {
+  const [, count, unit = ""] = /^([1-9]\d{0,4})([dw])$/i.exec(text) ?? [];
+  return count === undefined ? undefined : Number(count) * (DAYS[unit.toLowerCase()] ?? 1);
 }
 
 function dayOf(time: number): string {

@@ -42,6 +42,7 @@ const CASES: Readonly<
   "policy.requireExpiry": ["[allow]", ["[]"], ["[allow]"]],
   "policy.maxDays": ["90", ["91"], ["90", "30"]],
   "policy.requireTwoPeople": ["[allow]", ["[]"], ["[allow]"]],
+  "policy.reviewEvery": ["90d", ["91d", "13w"], ["89d", "12w"]],
   "policy.refuseWholeDomains": ["true", ["false"], ["true"]],
   "lists.entries.mode": ["exclusive", ["additive"], ["exclusive"]],
   "lists.entries.ignore": ["[i.example]", ["[]", '["*"]', "[i.example, j.example]"], ["[i.example]"]],

@@ -1,0 +1,131 @@
+import { describe, expect, it } from "vitest";
+import { readCsv, writeCsv } from "../../../provider/files/csv";
+import { type Edit, editSettings } from "../../../provider/files/edit";
+import { lintSettings } from "../../../provider/files/lint";
+import { readSettings } from "../../../provider/files/read-settings";
+import { dueFrom, holds } from "../../../provider/files/reviews";
+import { desiredOf, hashOfDesired } from "../../../provider/plan/desired";
+import { LintedFolder } from "../../support/linted-folder";
+
+const TODAY = "2026-11-23";
+const MARK = { on: TODAY, by: "lena@acme.example" };
+
+const marked = (value: string, to: typeof MARK | (typeof MARK & { reason: string }) | undefined): Edit => ({
+  do: "set",
+  section: "deny",
+  value,
+  key: "reviewed",
+  to,
+});
+
+describe("a decision that is written into a settings file", () => {
+  it.each([
+    ["- evil.example", "- value: evil.example\n    reviewed: { on: 2026-11-23, by: lena@acme.example }"],
+    [
+      "- value: evil.example # why\n    owner: Dana # who",
+      "- value: evil.example # why\n    owner: Dana # who\n    reviewed: { on: 2026-11-23, by: lena@acme.example }",
+    ],
+    [
+      "- value: evil.example\n    reviewed: { on: 2026-01-01, by: Dana } # once\n    owner: Dana",
+      "- value: evil.example\n    reviewed: { on: 2026-11-23, by: lena@acme.example } # once\n    owner: Dana",
+    ],
+    [
+      "- value: evil.example\n    reviewed:\n      on: 2026-01-01\n      by: Dana\n    owner: Dana",
+      "- value: evil.example\n    reviewed: { on: 2026-11-23, by: lena@acme.example }\n    owner: Dana",
+    ],
+    [
+      "- { value: evil.example, reviewed: {on: 2026-01-01, by: Dana}, owner: Dana }",
+      "- { value: evil.example, reviewed: { on: 2026-11-23, by: lena@acme.example }, owner: Dana }",
+    ],
+  ])("leaves all else as it is: %j", (before, after) => {
+    const around = (element: string) =>
+      `version: 1\n\n# ours\ndeny:\n  - a.example\n  ${element}\n  - z.example # last\n`;
+    const written = editSettings(around(before), [marked("EVIL.example", MARK)]);
+    expect(written).toBe(around(after));
+    expect(editSettings(written, [marked("evil.example", undefined)])).not.toContain("reviewed");
+  });
+
+  it("stands in JSON as JSON, and in a list between brackets", () => {
+    const json = '{"version": 1, "deny": [{"value": "evil.example"}]}\n';
+    expect(editSettings(json, [marked("evil.example", { ...MARK, reason: 'a "b", c: d' })])).toBe(
+      '{"version": 1, "deny": [{"value": "evil.example", "reviewed": {"on": "2026-11-23", "by": "lena@acme.example", "reason": "a \\"b\\", c: d"}}]}\n',
+    );
+    expect(editSettings("version: 1\ndeny: [evil.example]\n", [marked("evil.example", MARK)])).toBe(
+      "version: 1\ndeny: [{ value: evil.example, reviewed: { on: 2026-11-23, by: lena@acme.example } }]\n",
+    );
+  });
+
+  it("comes back out of a table as it was, formulas defused", () => {
+    const reviewed = { ...MARK, reason: "=1+1" };
+    using folder = new LintedFolder({
+      "a.yaml": editSettings("version: 1\ndeny: [a.example, evil.example]\n", [
+        marked("evil.example", reviewed),
+      ]),
+    });
+    const text = writeCsv(readSettings(folder.path("a.yaml")));
+    expect(text).toContain(`"'=1+1"`);
+    expect(readCsv(Buffer.from(text)).rows.map((row) => row.reviewed)).toEqual([undefined, reviewed]);
+    const torn = text.replace('"lena@acme.example"', '""');
+    expect(() => readCsv(Buffer.from(torn))).toThrow(/row 3, column "reviewed by": is missing/);
+  });
+
+  it("is told where it can't be read", () => {
+    using folder = new LintedFolder({
+      "a.yaml":
+        'version: 1\ndeny: [{ value: a.example, reviewed: { on: 2026-02-30, by: "", when: x } }]\nvips: [{ email: a@b.example, reviewed: yes-it-was }]\n',
+    });
+    expect(folder.spots(lintSettings(folder.path("a.yaml")).findings)).toHaveLength(4);
+  });
+});
+
+describe("when a decision holds", () => {
+  const on = (reviewed: string | undefined, reviewEvery?: string): boolean =>
+    holds(reviewed === undefined ? undefined : { on: reviewed, by: "Dana" }, {
+      today: TODAY,
+      policy: reviewEvery === undefined ? {} : { reviewEvery },
+    });
+
+  it("it does until its time is over, and not when it is dated ahead", () => {
+    expect([on("2026-11-14", "10d"), on("2026-11-13", "10d")]).toEqual([true, false]);
+    expect([on("2026-08-26"), on("2026-08-25")]).toEqual([true, false]);
+    expect([on("2026-11-24"), on("2026-11-25"), on("9999-12-31"), on(undefined)]).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(dueFrom("9999-12-31", "52w")).toBe("9999-12-31");
+  });
+});
+
+describe("what the files alone tell of reviews", () => {
+  const file = (policy: string): string =>
+    `version: 1\n${policy}deny:\n  - a.example\n  - { value: b.example, reviewed: { on: 2026-05-01, by: Dana } }\n  - { value: c.example, reviewed: { on: 2026-11-01, by: Dana } }\nvips: [lena@acme.example]\n`;
+  const found = (text: string): string[] => {
+    using folder = new LintedFolder({ "a.yaml": text });
+    return lintSettings(folder.path("a.yaml"), { today: TODAY }).findings.map(
+      ({ code, level, place, message }) => `${place?.line} ${level} ${code}: ${message}`,
+    );
+  };
+
+  it("is nothing where nobody asks for reviews", () => {
+    expect(found(file(""))).toEqual([]);
+  });
+
+  it("is each decision that is past its time, and how much has none", () => {
+    expect(found(file("policy: { reviewEvery: 90d }\n"))).toEqual([
+      expect.stringMatching(/^4 note never-reviewed: 1 entry and 1 VIP of this file say nothing of a review/),
+      '5 warning review-overdue: "b.example" was reviewed on 2026-05-01 by "Dana", and is due again since 2026-07-30 (reviewEvery: 90d); look at it anew, and write when and who in its `reviewed`, or take it away',
+    ]);
+  });
+
+  it("changes no digest", () => {
+    using folder = new LintedFolder({
+      "a.yaml": "version: 1\ndeny: [evil.example]\n",
+      "b.yaml": editSettings("version: 1\ndeny: [evil.example]\n", [marked("evil.example", MARK)]),
+    });
+    const digest = (name: string): string =>
+      hashOfDesired(desiredOf(readSettings(folder.path(name)), undefined));
+    expect(digest("b.yaml")).toBe(digest("a.yaml"));
+  });
+});
