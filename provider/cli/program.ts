@@ -13,6 +13,7 @@ import { initCommand } from "./init-command";
 import { lintCommand } from "./lint-command";
 import { packageVersion } from "./package-version";
 import { planCommand } from "./plan-command";
+import { reviewCommand } from "./review-command";
 import { rolloutCommand } from "./rollout-command";
 import { sandboxCommand } from "./sandbox-command";
 import { suggestCommand } from "./suggest-command";
@@ -63,6 +64,7 @@ function bare(): Command {
       .addCommand(exportCommand())
       .addCommand(suggestCommand())
       .addCommand(whyCommand())
+      .addCommand(reviewCommand())
       .commandsGroup("Many tenants:")
       .addCommand(rolloutCommand())
       .addCommand(workerCommand())

@@ -110,17 +110,27 @@ export interface EvidenceSubject {
 export function evidenceOf(base: EvidenceBase, subject: EvidenceSubject): Evidence | undefined {
   if (base.threats === undefined && base.reports === undefined) return undefined;
   if (subject.entryType === "ip") return { ...evidence(base, [], []), applies: false };
+  const { threats, reports } = mailOf(base, subject);
+  return evidence(base, threats, reports);
+}
+
+/** The mail itself that speaks of one entry or VIP; none of an address, of which the service does not tell what came from it. */
+export function mailOf(
+  base: EvidenceBase,
+  subject: EvidenceSubject,
+): { readonly threats: readonly SeenThreat[]; readonly reports: readonly SeenReport[] } {
+  if (subject.entryType === "ip") return { threats: [], reports: [] };
   const { threats, reports } = indexOf(base);
   if (subject.kind === "vip") {
     const mailbox = canonicalMailbox(subject.value);
-    return evidence(base, threats.byPerson.get(mailbox) ?? [], reports.byPerson.get(mailbox) ?? []);
+    return { threats: threats.byPerson.get(mailbox) ?? [], reports: reports.byPerson.get(mailbox) ?? [] };
   }
   const { entryType } = subject;
   const isMailbox = entryType === undefined ? subject.value.includes("@") : entryType === "email_address";
   const value = isMailbox ? canonicalMailbox(subject.value) : canonicalValue(subject.value);
   const from = <Seen extends FromSomebody>({ byMailbox, byDomain }: SeenIndex<Seen>): readonly Seen[] =>
     isMailbox ? (byMailbox.get(value) ?? []) : byDomain.at(value);
-  return evidence(base, from(threats), from(reports));
+  return { threats: from(threats), reports: from(reports) };
 }
 
 function evidence(

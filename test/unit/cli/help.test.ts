@@ -26,8 +26,12 @@ async function parsed(words: readonly string[]): Promise<{ verb?: string; told: 
       },
       ...(outputError && { outputError }),
     });
-    // Those that have verbs do nothing but `rollout`, which tells a slip of one from a file by itself.
-    if (verb.commands.length > 0 && (verb.name() !== "rollout" || words.includes("statsu"))) return;
+    // Those that have verbs do nothing but `review` and `rollout`, which tells a slip of one from a file by itself.
+    if (
+      verb.commands.length > 0 &&
+      (!["review", "rollout"].includes(verb.name()) || words.includes("statsu"))
+    )
+      return;
     verb.action(() => {
       outcome.verb = pathOf(verb);
     });

@@ -15,6 +15,9 @@ const SETTINGS: Readonly<Record<string, Told>> = {
   remove: ["settings-file", "What is removed"],
   "vips[]": ["settings-file", "A VIP"],
   "allow[]": ["settings-file", "An entry of `allow` or `deny`"],
+  "allow[].reviewed": ["settings-file", "`reviewed`"],
+  "deny[].reviewed": ["settings-file", "`reviewed`"],
+  "vips[].reviewed": ["settings-file", "`reviewed`"],
   "deny[]": ["settings-file", "An entry of `allow` or `deny`"],
 };
 
