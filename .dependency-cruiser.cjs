@@ -1,13 +1,15 @@
 /**
  * Which room may import which. Imports point one way:
  *
- *   cli → rollout → gitops → plan → files → resources → tenant → client
+ *   cli → fleet → rollout → gitops → plan → files → resources → tenant → client
+ *
+ * Of rollout, fleet has only what says who many tenants are, and asks them: it reads them over time, and changes none.
  *
  * settings is everyone's vocabulary and machine what everyone does with files and processes: they import none of ours; engine and
  * sandbox stand beside the line.
  */
 
-const line = ["cli", "rollout", "gitops", "plan", "files", "resources", "tenant", "client"];
+const line = ["cli", "fleet", "rollout", "gitops", "plan", "files", "resources", "tenant", "client"];
 
 /** @param {string[]} rooms */
 const inside = (rooms) => `^provider/(${rooms.join("|")})/`;
@@ -32,6 +34,14 @@ const withOptional = `^provider/rollout/(${[
 module.exports = {
   forbidden: [
     ...oneWay,
+    {
+      name: "fleet-reads-tenants",
+      comment:
+        "Who they are, the limits of their addresses, and how they are asked; rollouts themselves are none of its business",
+      severity: "error",
+      from: { path: inside(["fleet"]) },
+      to: { path: inside(["rollout"]), pathNot: "^provider/rollout/(targets|permits|asking)/" },
+    },
     {
       name: "no-cycles",
       comment: "Two files that need each other are one thing, or lack a third",
@@ -85,7 +95,7 @@ module.exports = {
       severity: "error",
       from: { path: inside(["plugin"]) },
       to: {
-        path: inside(["cli", "rollout", "gitops", "plan", "files", "sandbox"]),
+        path: inside(["cli", "fleet", "rollout", "gitops", "plan", "files", "sandbox"]),
         // What settings files declare, for either front.
         pathNot: "^provider/plan/declared-lists[.]ts$",
       },

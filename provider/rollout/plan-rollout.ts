@@ -6,7 +6,9 @@ import { eachAtOnce } from "../settings/at-once";
 import { hashOf } from "../settings/plan-digest";
 import { secretsIn } from "../settings/secrets";
 import { withoutUndefined } from "../settings/without-undefined";
-import { AddressHealth, isOfAddress } from "./address-health";
+import { AddressHealth, isOfAddress } from "./asking/address-health";
+import { planEach } from "./asking/plan-each";
+import { checkReach, lookWith, type Reach } from "./asking/target-client";
 import type { RolloutCommands } from "./commands";
 import { RolloutError } from "./errors";
 import { layOut, packFiles, withFiles } from "./file-bundle";
@@ -14,7 +16,6 @@ import type { Journal } from "./journal/journal";
 import type { PackedFiles, PlannedTenant, RolloutSpec } from "./journal/rollout-record";
 import type { AgainTakenBack } from "./marks/rollout-marks";
 import type { PermitOffice } from "./permits/permit-office";
-import { planEach } from "./plan-each";
 import {
   failedPlan,
   type PlanningContext,
@@ -25,12 +26,11 @@ import {
 import { endedEarly, type PlanFailure } from "./planning-ended";
 import { ChangeTally, type SharedChange } from "./report/change-tally";
 import { projectFolder, type StateBackend } from "./state-backend";
-import { checkReach, lookWith, type Reach } from "./target-client";
 import { readKey } from "./targets/read-key";
 import { findSameKeys, SameKeyError } from "./targets/same-key";
+import { limitOf } from "./targets/service-limit";
 import type { Target } from "./targets/target";
 import { FailureTally } from "./targets/tolerance";
-import { limitOf } from "./tenant-job";
 
 /** What a rollout is planned with. */
 export interface PlanRolloutOptions {

@@ -11,8 +11,9 @@ import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../resources/reviewed-plan";
 import { PLANNED_FINGERPRINT } from "../resources/same-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { quote } from "../settings/text";
-import type { AddressHealth } from "./address-health";
 import type { NextCommands } from "./advice";
+import type { AddressHealth } from "./asking/address-health";
+import type { Reach } from "./asking/target-client";
 import { RolloutCommands } from "./commands";
 import type { EnginePool } from "./engine/engine-pool";
 import type { UpResult } from "./engine/up-request";
@@ -25,9 +26,9 @@ import type { PermitOffice } from "./permits/permit-office";
 import { notAsPlanned } from "./plan-target";
 import { stackCommand } from "./stack-command";
 import { isLeftBehind, stackLocks } from "./stack-lock";
-import type { Reach } from "./target-client";
 import { readKey } from "./targets/read-key";
-import type { ServiceLimit, Target } from "./targets/target";
+import { limitOf } from "./targets/service-limit";
+import type { Target } from "./targets/target";
 import { inTemporaryFolder } from "./temporary-folder";
 import { ofTenant } from "./tenant-environment";
 import { codeIn } from "./tenant-error";
@@ -270,14 +271,6 @@ function notAsDeclared({ name }: Target, left: readonly string[]): RolloutError 
       ...more,
     ].join("\n"),
   );
-}
-
-/** The limit of a tenant's service address. */
-export function limitOf(
-  services: readonly (readonly [address: string, limit: ServiceLimit])[],
-  { baseUrl }: Target,
-): ServiceLimit | undefined {
-  return services.find(([address]) => address === baseUrl)?.[1];
 }
 
 /** Options of Node.js, with what ends a provider process whose engine is gone. */

@@ -1,7 +1,8 @@
 import { hostname } from "node:os";
 import { leanEnvironment } from "../machine/child-environment";
 import { quote } from "../settings/text";
-import { AddressHealth } from "./address-health";
+import { AddressHealth } from "./asking/address-health";
+import { checkReach, lookWith, type Reach } from "./asking/target-client";
 import { engineCapacity } from "./capacity";
 import { EnginePool } from "./engine/engine-pool";
 import { Journal } from "./journal/journal";
@@ -9,7 +10,6 @@ import { openDatabase } from "./journal/open-database";
 import { isOfStorage } from "./journaled-job";
 import type { DoJob } from "./lanes/lane";
 import { PermitOffice } from "./permits/permit-office";
-import { checkReach, lookWith, type Reach } from "./target-client";
 import type { ServiceLimit } from "./targets/target";
 import { tenantJob } from "./tenant-job";
 import type { TenantState } from "./wave";

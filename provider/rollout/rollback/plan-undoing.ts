@@ -7,9 +7,9 @@ import { seenFingerprint } from "../../plan/same-tenant";
 import { isUnmanaged, type KeyedList } from "../../settings/keyed-list";
 import { printable, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Asking } from "../address-health";
+import type { Asking } from "../asking/address-health";
+import type { AtPlace } from "../asking/plan-each";
 import { RolloutError } from "../errors";
-import type { AtPlace } from "../plan-each";
 import {
   type PlanningContext,
   planOf,

@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ensureEngine } from "../../../provider/engine";
-import { AddressHealth } from "../../../provider/rollout/address-health";
+import { AddressHealth } from "../../../provider/rollout/asking/address-health";
+import { lookWith, type Reach } from "../../../provider/rollout/asking/target-client";
 import { PlanningEndedError } from "../../../provider/rollout/errors";
 import { checkHealth } from "../../../provider/rollout/health";
 import type { TenantRecord } from "../../../provider/rollout/journal/rollout-record";
 import { Rollouts } from "../../../provider/rollout/rollouts";
-import { lookWith, type Reach } from "../../../provider/rollout/target-client";
 import type { Target } from "../../../provider/rollout/targets/target";
 import { target } from "../../support/rollout-target";
 

@@ -1,4 +1,4 @@
-import { AddressHealth } from "../../../provider/rollout/address-health";
+import { AddressHealth } from "../../../provider/rollout/asking/address-health";
 import { conduct } from "../../../provider/rollout/coordinator";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { openPostgres } from "../../../provider/rollout/journal/postgres-database";

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { backtest, type ProposedEntry } from "../../../provider/plan/backtest";
+import { backtest } from "../../../provider/plan/backtest";
+import type { ProposedEntry } from "../../../provider/plan/deciders";
 import { evidenceOf } from "../../../provider/plan/evidence";
 import { keyOfEntry } from "../../../provider/settings/keyed-list";
 import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";

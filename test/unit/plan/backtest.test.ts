@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { backtest, type ProposedEntry } from "../../../provider/plan/backtest";
+import { backtest } from "../../../provider/plan/backtest";
+import type { ProposedEntry } from "../../../provider/plan/deciders";
 import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
 
 describe("backtest", () => {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { AddressHealth } from "../../../provider/rollout/address-health";
+import { AddressHealth } from "../../../provider/rollout/asking/address-health";
 import { checkHealth, type HealthContext } from "../../../provider/rollout/health";
 import type { Wave } from "../../../provider/rollout/wave";
 import { LintedFolder } from "../../support/linted-folder";

@@ -1,8 +1,8 @@
-import { ServiceError } from "../client";
-import { CIRCUIT_OPEN_MS } from "../client/retry-policy";
-import { EmailSecurityError } from "../settings/email-security-error";
-import { quote } from "../settings/text";
-import type { Target } from "./targets/target";
+import { ServiceError } from "../../client";
+import { CIRCUIT_OPEN_MS } from "../../client/retry-policy";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { quote } from "../../settings/text";
+import type { Target } from "../targets/target";
 
 /** How a tenant is asked something. */
 export interface Asking {

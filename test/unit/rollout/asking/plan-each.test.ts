@@ -6,14 +6,18 @@ import {
   RateLimitedError,
   ServerError,
   TimeoutError,
-} from "../../../provider/client";
-import { AddressHealth, type Asking, NotAskedError } from "../../../provider/rollout/address-health";
-import { type AtPlace, planEach } from "../../../provider/rollout/plan-each";
-import type { Target } from "../../../provider/rollout/targets/target";
-import { FailureTally } from "../../../provider/rollout/targets/tolerance";
-import { target } from "../../support/rollout-target";
-import { stories, timeLimit } from "../../support/scale";
-import { ScheduledTime } from "../../support/scheduled-time";
+} from "../../../../provider/client";
+import {
+  AddressHealth,
+  type Asking,
+  NotAskedError,
+} from "../../../../provider/rollout/asking/address-health";
+import { type AtPlace, planEach } from "../../../../provider/rollout/asking/plan-each";
+import type { Target } from "../../../../provider/rollout/targets/target";
+import { FailureTally } from "../../../../provider/rollout/targets/tolerance";
+import { target } from "../../../support/rollout-target";
+import { stories, timeLimit } from "../../../support/scale";
+import { ScheduledTime } from "../../../support/scheduled-time";
 
 const SEED = { seed: 20_261_121 };
 const TIMEOUT_MS = 30_000;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { EmailSecurityError, TimeoutError } from "../../../provider/client";
-import { AddressHealth, NotAskedError } from "../../../provider/rollout/address-health";
-import { eachAtOnce } from "../../../provider/settings/at-once";
-import { target } from "../../support/rollout-target";
-import { ScheduledTime } from "../../support/scheduled-time";
+import { EmailSecurityError, TimeoutError } from "../../../../provider/client";
+import { AddressHealth, NotAskedError } from "../../../../provider/rollout/asking/address-health";
+import { eachAtOnce } from "../../../../provider/settings/at-once";
+import { target } from "../../../support/rollout-target";
+import { ScheduledTime } from "../../../support/scheduled-time";
 
 const TIMEOUT_MS = 30_000;
 /** What an engine takes at a service that answers, and at one that is silent: four tries. */

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { SettingsClient } from "../client";
-import { checkProxies } from "../client/address";
-import type { Permits } from "../client/permits";
-import { realTime } from "../client/time";
-import { DEFAULT_TIMEOUT_MS, type TransportOptions } from "../client/transport";
-import { NO_STACK, readTimeoutMs } from "../resources/configuration";
+import { SettingsClient } from "../../client";
+import { checkProxies } from "../../client/address";
+import type { Permits } from "../../client/permits";
+import { realTime } from "../../client/time";
+import { DEFAULT_TIMEOUT_MS, type TransportOptions } from "../../client/transport";
+import { NO_STACK, readTimeoutMs } from "../../resources/configuration";
+import { readKey } from "../targets/read-key";
+import type { Target } from "../targets/target";
 import type { Asking, Look } from "./address-health";
-import { readKey } from "./targets/read-key";
-import type { Target } from "./targets/target";
 
 /** How the services of tenants are asked from this process. */
 export interface Reach {

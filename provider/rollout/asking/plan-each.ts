@@ -1,8 +1,8 @@
 import PQueue from "p-queue";
-import { eachAtOnce } from "../settings/at-once";
+import { eachAtOnce } from "../../settings/at-once";
+import type { Target } from "../targets/target";
+import type { FailureTally } from "../targets/tolerance";
 import type { AddressHealth, Asking } from "./address-health";
-import type { Target } from "./targets/target";
-import type { FailureTally } from "./targets/tolerance";
 
 /** How planning went for one tenant: a plan, or why there is none. */
 export type Outcome<Plan> =

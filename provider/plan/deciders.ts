@@ -1,0 +1,70 @@
+import { DEFAULT_VERDICT_SCOPE, type EntryType, type List } from "../settings/assumptions";
+import { domainsUp, type SeenThreat } from "./seen-mail";
+
+/** An entry of the allow/deny list as it would be. */
+export interface ProposedEntry {
+  /** As in a keyed list. */
+  readonly key: string;
+  readonly list: List;
+  /** In canonical form. */
+  readonly value: string;
+  readonly entryType: EntryType;
+  readonly verdictScope: string;
+}
+
+/**
+ * Which entries a sender comes under, and which of them decides. The reference tells neither, so this rests on what is assumed
+ * (docs/reference/assumptions.md, "Mail"):
+ *
+ * - An entry of a domain stands for mail from it and from below it, one of a mailbox for mail from it. Nothing is known of a
+ *   message's IP address, so entries of addresses match nothing.
+ * - The entry that says most about a sender decides: the mailbox, else the domain with the most labels. Where two say as
+ *   much, deny decides before allow, and what was there before decides before what is new.
+ * - Scope `global` concerns all mail, any other scope that whose verdict has its name (`graymail`).
+ */
+export class Deciders {
+  readonly #byValue: ReadonlyMap<string, readonly ProposedEntry[]>;
+  readonly #rank: ReadonlyMap<ProposedEntry, number>;
+
+  /** @param isNew the keys of those that are new. Default: all were there before. */
+  constructor(entries: readonly ProposedEntry[], isNew: ReadonlySet<string> = new Set()) {
+    const able = entries.filter(({ entryType }) => entryType !== "ip");
+    const weight = ({ list, key }: ProposedEntry): number =>
+      (list === "deny" ? 0 : 2) + Number(isNew.has(key));
+    able.sort((one, other) => weight(one) - weight(other) || (one.key < other.key ? -1 : 1));
+    this.#rank = new Map(able.map((entry, rank) => [entry, rank]));
+    this.#byValue = Map.groupBy(able, ({ entryType, value }) => nameOf(entryType, value));
+  }
+
+  /** The one that decides first. */
+  of({
+    sender: { mailbox, domains },
+    verdict,
+  }: Pick<SeenThreat, "sender" | "verdict">): readonly ProposedEntry[] {
+    const names = mailbox === undefined ? [] : [nameOf("email_address", mailbox)];
+    for (const domain of new Set(domains.flatMap(domainsUp))) names.push(nameOf("domain", domain));
+    const entries = names.flatMap((name) =>
+      (this.#byValue.get(name) ?? []).filter((entry) => concerns(entry, verdict)),
+    );
+    // The names of one domain are in order already.
+    return domains.length < 2 ? entries : entries.sort((one, other) => this.#before(one, other));
+  }
+
+  #before(one: ProposedEntry, other: ProposedEntry): number {
+    const rank = (entry: ProposedEntry): number => this.#rank.get(entry) ?? 0;
+    return precisionOf(other) - precisionOf(one) || rank(one) - rank(other);
+  }
+}
+
+/** How much an entry says about a sender: a mailbox most, else a domain by its labels. */
+export function precisionOf({ entryType, value }: Pick<ProposedEntry, "entryType" | "value">): number {
+  return entryType === "email_address" ? Number.MAX_SAFE_INTEGER : value.split(".").length;
+}
+
+function nameOf(entryType: string, value: string): string {
+  return `${entryType} ${value}`;
+}
+
+function concerns({ verdictScope }: ProposedEntry, verdict: string): boolean {
+  return verdictScope === DEFAULT_VERDICT_SCOPE || verdictScope === verdict;
+}
