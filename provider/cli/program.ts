@@ -9,6 +9,7 @@ import { doctorCommand } from "./doctor-command";
 import { driftCommand } from "./drift-command";
 import { explainCommand } from "./explain-command";
 import { exportCommand } from "./export-command";
+import { findCommand } from "./find-command";
 import { initCommand } from "./init-command";
 import { lintCommand } from "./lint-command";
 import { packageVersion } from "./package-version";
@@ -61,6 +62,7 @@ function bare(): Command {
       .addCommand(planCommand())
       .addCommand(applyCommand())
       .addCommand(driftCommand())
+      .addCommand(findCommand())
       .addCommand(exportCommand())
       .addCommand(suggestCommand())
       .addCommand(whyCommand())

@@ -141,7 +141,12 @@ function tableText(
   delimiter: string,
 ): string {
   const titles = columns.map((field) => field.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
-  const data = [titles, ...rows].map((row) => row.map(defused));
+  return csvText([titles, ...rows], delimiter);
+}
+
+/** Rows, the titles first, as a table that spreadsheets open: of the form that {@link writeCsv} writes. */
+export function csvText(rows: readonly (readonly string[])[], delimiter = ","): string {
+  const data = rows.map((row) => row.map(defused));
   return `\uFEFF${Papa.unparse(data, { delimiter, quotes: true, newline: "\r\n" })}\r\n`;
 }
 

@@ -37,6 +37,8 @@ export interface ReadResult {
   readonly findings: readonly Finding[];
   /** All files that were read or should have been, the one asked for first, as in {@link Place.file}. */
   readonly files: readonly string[];
+  /** Where each of them but the first is included: the first such line. */
+  readonly includedAt: ReadonlyMap<string, Place>;
 }
 
 /** More files than any tenant's settings have. */
@@ -68,8 +70,9 @@ export function inspectSettings(
   const read = reading.file(file);
   const top = read && { ...read, ownDomains: new Set([...read.ownDomains, ...ownDomains]) };
   const files = [...reading.files];
+  const { includedAt } = reading;
   if (top === undefined || !reading.isWhole) {
-    return { settings: undefined, draft: undefined, findings: inOrder(reading.findings), files };
+    return { settings: undefined, draft: undefined, findings: inOrder(reading.findings), files, includedAt };
   }
   const entries = sorted(top.entries.values());
   const vips = sorted(top.vips.values());
@@ -97,7 +100,7 @@ export function inspectSettings(
     excluded: reading.excluded,
     findings,
   };
-  return { settings: hasErrors(findings) ? undefined : draft, draft, findings, files };
+  return { settings: hasErrors(findings) ? undefined : draft, draft, findings, files, includedAt };
 }
 
 /** What one file comes to, with what it includes. */
@@ -115,6 +118,7 @@ interface Effective {
 class Reading {
   readonly findings: Finding[] = [];
   readonly files = new Set<string>();
+  readonly includedAt = new Map<string, Place>();
   readonly expired: (DeclaredEntry | DeclaredVip)[] = [];
   readonly excluded: Excluded[] = [];
   /** Whether every file could be read: what one of them says could be undone by another. */
@@ -157,6 +161,7 @@ class Reading {
       return undefined;
     }
     this.files.add(name);
+    if (from !== undefined) this.includedAt.set(name, from);
     this.#open.push(identity);
     const effective = this.#effective(name, from);
     if (effective === undefined) this.isWhole = false;

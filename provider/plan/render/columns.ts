@@ -29,6 +29,25 @@ export function fitTo(text: string, columns: number): string {
   return cut + " ".repeat(columns - columnsOf(cut));
 }
 
+/** A text in lines of so many columns. Breaks at spaces only, so that every value can be found and copied. */
+export function wrapTo(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  let used = 0;
+  for (const word of text.split(" ")) {
+    const columns = columnsOf(word);
+    if (used > 0 && used + 1 + columns > width) {
+      lines.push(line);
+      line = word;
+      used = columns;
+    } else {
+      line = used > 0 ? `${line} ${word}` : word;
+      used += (used > 0 ? 1 : 0) + columns;
+    }
+  }
+  return [...lines, line];
+}
+
 /** It makes the sign before it an emoji, which is wide. */
 const EMOJI_SIGN = "\ufe0f";
 

@@ -1,6 +1,6 @@
 import { styleText } from "node:util";
 import { excerpt, harmless, printable } from "../../settings/text";
-import { columnsOf } from "./columns";
+import { wrapTo } from "./columns";
 import { onOneLine, type Words } from "./words";
 
 export type Style = Parameters<typeof styleText>[0];
@@ -26,7 +26,7 @@ export class Paper {
 
   /** Words over as many lines as they need. */
   text(words: Words, { indent = 0, style }: { readonly indent?: number; readonly style?: Style } = {}): void {
-    for (const line of wrap(plain(words), this.#width - indent)) {
+    for (const line of wrapTo(plain(words), this.#width - indent)) {
       const shown = printable(line);
       this.#lines.push(`${" ".repeat(indent)}${style === undefined ? shown : this.#styled(style, shown)}`);
     }
@@ -45,7 +45,7 @@ export class Paper {
     { indent = 0, labelWidth = label.length, style = [] }: Labelling = {},
   ): void {
     const column = indent + labelWidth + 2;
-    const [first = "", ...rest] = wrap(plain(words), this.#width - column);
+    const [first = "", ...rest] = wrapTo(plain(words), this.#width - column);
     const before = `${" ".repeat(indent)}${this.#styled(style, label.padEnd(labelWidth))}  `;
     this.#lines.push(`${before}${printable(first)}`);
     for (const line of rest) this.#lines.push(`${" ".repeat(column)}${printable(line)}`);
@@ -92,23 +92,4 @@ function plain(words: Words): string {
   return words
     .map((word) => (typeof word === "string" ? word : excerpt(onOneLine(word.given), MAX_GIVEN)))
     .join("");
-}
-
-/** Breaks at spaces only, so that every value can be found and copied. */
-function wrap(text: string, width: number): string[] {
-  const lines: string[] = [];
-  let line = "";
-  let used = 0;
-  for (const word of text.split(" ")) {
-    const columns = columnsOf(word);
-    if (used > 0 && used + 1 + columns > width) {
-      lines.push(line);
-      line = word;
-      used = columns;
-    } else {
-      line = used > 0 ? `${line} ${word}` : word;
-      used += (used > 0 ? 1 : 0) + columns;
-    }
-  }
-  return [...lines, line];
 }

@@ -1,0 +1,235 @@
+import { existsSync, readFileSync } from "node:fs";
+import { Command, Option } from "commander";
+import { ConfigurationError } from "../client";
+import type { TenantFound } from "../gitops/find/found";
+import type { Matcher } from "../gitops/find/matcher";
+import type { Reach } from "../rollout/asking/target-client";
+import type { Targets } from "../rollout/targets/target";
+import { harmless } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
+import { connect, EXIT, type ExitCode, verb } from "./command-line";
+import { DATABASE_DEFAULT, journalPlace } from "./journal-place";
+import { date, defaultFile, wholeNumber } from "./plan-options";
+import { withHelp } from "./verb-help";
+
+interface Options {
+  readonly sender: readonly string[];
+  readonly below?: boolean;
+  readonly file?: string;
+  readonly filesOnly?: boolean;
+  readonly stack?: string;
+  readonly all?: boolean;
+  readonly targets?: string;
+  readonly only: readonly string[];
+  readonly label: readonly string[];
+  readonly maxConcurrent: number;
+  readonly database?: string;
+  readonly today?: string;
+  readonly json?: boolean;
+  readonly csv?: boolean;
+}
+
+/**
+ * `email-security find`: where a value is allowed or denied, in files and at tenants. Exit codes: 0 nowhere, 2 somewhere,
+ * 1 an error, or not all could be read.
+ */
+export function findCommand(): Command {
+  return withHelp(
+    new Command("find")
+      .description("find where a domain, address or mailbox is allowed or denied, in files and at tenants")
+      .argument("[values...]", "what to look for; - reads values from standard input, a line each")
+      .option(
+        "--sender <address>",
+        "also tell which entry decides for mail from it; again for more",
+        several,
+        [],
+      )
+      .option("--below", "also find what stands below a domain: its subdomains and mailboxes")
+      .option(
+        "--file <file>",
+        "the tenant's settings file (default: settings.yaml, or the only one in settings)",
+      )
+      .option("--files-only", "read files alone, and ask no tenant")
+      .option("--stack <name>", "also look into the state of the tenant's stack")
+      .option("--all", "look in all tenants of the targets file")
+      .option("--targets <file>", "the targets file, for --all (default: tenants.yaml)")
+      .option(
+        "--only <names>",
+        "with --all: only these tenants, with commas; * stands for any characters",
+        several,
+        [],
+      )
+      .option(
+        "--label <condition>",
+        "with --all: only tenants with ring=canary, ring=canary,beta, or !ring=canary; again for more",
+        several,
+        [],
+      )
+      .option("--max-concurrent <number>", "with --all: how many tenants are read at once", wholeNumber, 16)
+      .option(
+        "--database <place>",
+        `with --all: the journal, by which rollouts share the limits of addresses (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
+      )
+      .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
+      .addOption(new Option("--json", "print it as JSON").conflicts("csv"))
+      .option("--csv", "print it as a table for spreadsheets")
+      .action(verb(run)),
+    {
+      examples: [
+        { does: "in the files and at the tenant of the environment", line: "find evil.example" },
+        { does: "in all tenants, as a table", line: "find evil.example 192.0.2.7 --all --csv" },
+        {
+          does: "which entry decides for a sender, in some tenants",
+          line: "find --sender ceo@partner.example --all --only 'acme,t0*'",
+        },
+      ],
+      exits: {
+        0: "it is nowhere, and all was read",
+        1: "an error, or not all could be read: there may be more than is told",
+        2: "it was found, or was once declared; all was read",
+      },
+    },
+  );
+}
+
+function several(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
+async function run(values: readonly string[], options: Options): Promise<ExitCode> {
+  const { wantedOf } = await import("../gitops/find/wanted.js");
+  const { Matcher } = await import("../gitops/find/matcher.js");
+  const { FIND_FORMAT } = await import("../gitops/find/found.js");
+  const wanted = wantedOf(values.flatMap(valuesOf), options.sender);
+  const matcher = new Matcher(wanted, { below: options.below === true });
+  const at = new Date().toISOString();
+  const tenants = isForAll(options) ? await inAll(matcher, options) : [await inOne(matcher, options)];
+  const isComplete = tenants.every(({ unread }) => unread.length === 0);
+  const report = { format: FIND_FORMAT, at, wanted, tenants, isComplete } as const;
+  if (options.json) {
+    const { findJson } = await import("../gitops/find/find-schema.js");
+    process.stdout.write(findJson(report));
+  } else if (options.csv) {
+    const { findCsv } = await import("../gitops/find/find-csv.js");
+    process.stdout.write(findCsv(report));
+  } else {
+    const { findText } = await import("../gitops/find/find-text.js");
+    process.stdout.write(findText(report, process.stdout.columns));
+  }
+  if (!isComplete) {
+    const some = tenants.filter(({ unread }) => unread.length > 0).length;
+    if (options.json || options.csv || tenants.length > 1)
+      console.error(
+        `warning: of ${tenants.length}, ${some} could not be read as a whole; there may be more.`,
+      );
+    return EXIT.error;
+  }
+  return tenants.some(({ found }) => found.length > 0) ? EXIT.changes : EXIT.clean;
+}
+
+function valuesOf(value: string): readonly string[] {
+  if (value !== "-") return [value];
+  return readFileSync(0, "utf8")
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+}
+
+function isForAll({ all, targets, only, label, file, stack }: Options): boolean {
+  const isAll = all === true || targets !== undefined || only.length > 0 || label.length > 0;
+  if (isAll && (file !== undefined || stack !== undefined)) {
+    throw new ConfigurationError(
+      "--file and --stack are of one tenant; leave them out to look in all tenants of the targets file.",
+    );
+  }
+  return isAll;
+}
+
+async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
+  const { findTenant, readMatching } = await import("../gitops/find/find-tenant.js");
+  const { hostOf } = await import("../gitops/plan-tenant.js");
+  const { filesOnly, stack, today } = options;
+  const file = options.file ?? (await fileIfAny(filesOnly === true));
+  const client = filesOnly ? undefined : connect();
+  try {
+    const [tenant, state] = await Promise.all([
+      client &&
+        readMatching(client, matcher).then(
+          (rows) => ({ rows }),
+          (error: unknown) => ({ error }),
+        ),
+      stack === undefined ? undefined : stateOf(stack),
+    ]);
+    const host = client && hostOf(client);
+    const name = file ?? host ?? "";
+    return findTenant(matcher, {
+      name,
+      ...withoutUndefined({ host, file, tenant, stack: state }),
+      reading: { today },
+    });
+  } finally {
+    await client?.close();
+  }
+}
+
+/** The settings file; where there is none, the tenant is looked at alone, which is told. */
+async function fileIfAny(isNeeded: boolean): Promise<string | undefined> {
+  try {
+    return await defaultFile();
+  } catch (error) {
+    if (isNeeded || (error as { code?: unknown }).code !== "ERR_NO_SETTINGS") throw error;
+    console.error("note: there are no settings files here; only the tenant is looked at.");
+    return undefined;
+  }
+}
+
+async function stateOf(name: string) {
+  const { readStackState } = await import("../plan/stack-state.js");
+  return await readStackState(name, undefined).then(
+    (known) => ({ name, known }),
+    (error: unknown) => ({ name, error }),
+  );
+}
+
+async function inAll(matcher: Matcher, options: Options): Promise<readonly TenantFound[]> {
+  const { readTargets } = await import("../rollout/targets/read-targets.js");
+  const { selectTargets } = await import("../rollout/targets/select-targets.js");
+  const { findInFleet } = await import("../fleet/find-in-fleet.js");
+  const { filesOnly, maxConcurrent: concurrency, today } = options;
+  const { targets, services } = readTargets(options.targets ?? "tenants.yaml");
+  const only = options.only.flatMap((some) => some.split(",")).filter((name) => name !== "");
+  const selected = selectTargets(targets, {
+    ...(only.length === 0 ? {} : { only }),
+    ...(options.label.length === 0 ? {} : { labels: options.label }),
+  });
+  const permits = filesOnly ? undefined : await permitsFor(options.database, services);
+  try {
+    const reach = permits && { environment: process.env, permits: permits.of };
+    return await findInFleet(matcher, selected, { reach, concurrency, ...withoutUndefined({ today }) });
+  } finally {
+    await permits?.close();
+  }
+}
+
+/** Permits of the addresses: those that rollouts share, where there is a limit or a journal; else there is nothing to keep to. */
+async function permitsFor(
+  database: string | undefined,
+  services: Targets["services"],
+): Promise<{ readonly of: Reach["permits"]; readonly close: () => Promise<void> }> {
+  const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
+  const named = journalPlace(database);
+  if (named === undefined && services.size === 0 && !existsSync(DEFAULT_JOURNAL)) {
+    return { of: () => ({ take: async () => {}, refused: () => {} }), close: async () => {} };
+  }
+  const { PermitOffice } = await import("../rollout/permits/permit-office.js");
+  const log = (line: string): void => console.error(harmless(line));
+  const opened = await openDatabase(named ?? DEFAULT_JOURNAL, { log });
+  const office = new PermitOffice(opened);
+  return {
+    of: (target, isAllowed) => office.permits(target.baseUrl, services.get(target.baseUrl), isAllowed),
+    close: async () => {
+      await office.close();
+      await opened.close();
+    },
+  };
+}

@@ -1,0 +1,61 @@
+import type { ReadCache } from "../files/read-settings";
+import { findTenant, readMatching, type TenantPlaces, unreadOf } from "../gitops/find/find-tenant";
+import type { TenantFound } from "../gitops/find/found";
+import type { Matcher } from "../gitops/find/matcher";
+import type { Reach } from "../rollout/asking/target-client";
+import { refuseNotAllowed } from "../rollout/targets/not-allowed";
+import type { Target } from "../rollout/targets/target";
+import { readEach } from "./read-each";
+
+/** Where a fleet is looked through. */
+export interface FindInFleetOptions {
+  /** How tenants are asked; undefined: they are not, and files alone are read. */
+  readonly reach: Reach | undefined;
+  /** How many tenants are read at once. */
+  readonly concurrency: number;
+  /** The day (UTC) by which `expires` is judged. Default: today. */
+  readonly today?: string;
+}
+
+/**
+ * Looks through the settings files and the lists of many tenants. Of a list that was read, only what concerns the values is
+ * kept; ⌈N/200⌉ requests a list.
+ *
+ * @throws {NotAllowedError} when the targets ask for what the run does not allow: nothing was asked then.
+ * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
+ */
+export async function findInFleet(
+  matcher: Matcher,
+  targets: readonly Target[],
+  { reach, concurrency, today }: FindInFleetOptions,
+): Promise<readonly TenantFound[]> {
+  const [first] = targets;
+  if (reach !== undefined && first !== undefined) {
+    refuseNotAllowed(first.place.file, targets, [], reach.environment);
+  }
+  const cache: ReadCache = new Map();
+  const results = new Map<Target, TenantFound>();
+  const look = (target: Target, tenant: TenantPlaces["tenant"]): void => {
+    const { name, baseUrl, settings: file } = target;
+    const about = { name, host: URL.parse(baseUrl)?.host ?? baseUrl };
+    results.set(target, findTenant(matcher, { ...about, file, tenant, reading: { today, cache } }));
+  };
+  if (reach === undefined) for (const target of targets) look(target, undefined);
+  else {
+    await readEach(targets, {
+      reach,
+      concurrency,
+      read: async (client, _target, { answered }) => await readMatching(client, matcher, answered),
+      settled: (target, { read, error }) => look(target, read === undefined ? { error } : { rows: read }),
+    });
+  }
+  return targets.map(
+    (target) =>
+      results.get(target) ?? {
+        name: target.name,
+        found: [],
+        decisions: [],
+        unread: [unreadOf("tenant", new Error("it was not read"))],
+      },
+  );
+}

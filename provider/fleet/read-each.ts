@@ -1,0 +1,71 @@
+import type { SettingsClient } from "../client";
+import { AddressHealth, type Asking } from "../rollout/asking/address-health";
+import { planEach } from "../rollout/asking/plan-each";
+import { checkReach, lookWith, type Reach, withTargetClient } from "../rollout/asking/target-client";
+import { readKey } from "../rollout/targets/read-key";
+import type { Target } from "../rollout/targets/target";
+import { FailureTally } from "../rollout/targets/tolerance";
+import { eachAtOnce } from "../settings/at-once";
+
+/** How the tenants of a fleet are read. */
+export interface ReadEachOptions<T> {
+  readonly reach: Reach;
+  /** How many tenants are read at once, of those whose address answers. */
+  readonly concurrency: number;
+  /** Reads one; what it answers is all that is kept of the tenant. */
+  readonly read: (client: SettingsClient, target: Target, asking: Asking) => Promise<T>;
+  /** Told of each tenant once: what was read of it, or why that could not be. */
+  readonly settled: (target: Target, outcome: Reading<T>) => void;
+}
+
+/** What was read of a tenant, or why nothing was. */
+export type Reading<T> =
+  | { readonly read: T; readonly error?: undefined }
+  | { readonly read?: undefined; readonly error: unknown };
+
+/**
+ * Reads something of each of many tenants, each with its own key, within the permits of its address. One that can't be read
+ * is told and hides no other; the tenants of an address that is down cost its time-out together, and are not asked.
+ *
+ * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
+ */
+export async function readEach<T>(
+  targets: readonly Target[],
+  { reach, concurrency, read, settled }: ReadEachOptions<T>,
+): Promise<void> {
+  checkReach(reach.environment, targets);
+  const keys = new Map<Target, string>();
+  await eachAtOnce(targets, concurrency, async (target) => {
+    try {
+      keys.set(target, await readKey(target, reach));
+    } catch (error) {
+      settled(target, { error });
+    }
+  });
+  const asked = [...keys.keys()];
+  const keyOf = (target: Target): string => keys.get(target) ?? "";
+  await planEach<{ readonly read: T }>(asked, {
+    addresses: new AddressHealth({
+      look: lookWith(reach, (target) => Promise.resolve(keyOf(target))),
+      targets: asked,
+    }),
+    concurrency,
+    // However many fail, the others are read.
+    tally: new FailureTally({ waves: [] }),
+    signal: reach.signal ?? new AbortController().signal,
+    end: () => {},
+    plan: async (target, asking) => ({
+      read: await withTargetClient(
+        target,
+        keyOf(target),
+        reach,
+        async (client) => await read(client, target, asking),
+        asking,
+      ),
+    }),
+    settled: (target, { plan, error }) => {
+      settled(target, plan ?? { error });
+      return Promise.resolve();
+    },
+  });
+}

@@ -1,0 +1,101 @@
+import { Deciders, type ProposedEntry } from "../../plan/deciders";
+import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, LISTS } from "../../settings/assumptions";
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Found } from "./found";
+import type { Wanted } from "./wanted";
+
+/** Which entry decides for mail from a sender. */
+export interface Decision {
+  /** In canonical form. */
+  readonly sender: string;
+  /** `global` for all mail; else for mail of the verdict of this name, where another entry decides for it. */
+  readonly scope: string;
+  /** Where it is looked at: what the tenant holds, or, where that was not read, what its files declare. */
+  readonly of: "tenant" | "files";
+  /** Absent where no entry concerns the sender: the service's own analysis decides. */
+  readonly decides?: Deciding;
+  /** How many entries concern the sender beside that one. */
+  readonly others: number;
+  /**
+   * Whether it follows from the entries alone: all that concern the sender are on one list, and one of them is of the sender itself or its own domain.
+   * Else it rests on what is assumed about the service, whose reference says neither which of several decides nor whether a domain stands for those below it.
+   */
+  readonly isKnown: boolean;
+}
+
+/** The entry that decides. */
+export interface Deciding {
+  readonly list: string;
+  readonly key: string;
+  /** In canonical form. */
+  readonly value: string;
+  readonly verdictScope: string;
+}
+
+/**
+ * Which entries decide for the senders among what was looked for, of one tenant.
+ *
+ * @param of what is judged: what the tenant holds, or what its files declare.
+ */
+export function decisionsOf(
+  wanted: readonly Wanted[],
+  found: readonly Found[],
+  of: "tenant" | "files",
+): readonly Decision[] {
+  return wanted
+    .filter(({ isSender }) => isSender)
+    .flatMap((one) => {
+      const concerning = found.filter(({ wanted: asked, how }) => asked === one.value && how !== "below");
+      const entries = concerning.flatMap((entry) => proposed(entry, of));
+      const exact = new Set(concerning.filter(({ how }) => how !== "parent").map(({ key }) => key));
+      const deciders = new Deciders(entries);
+      const scopes = new Set([DEFAULT_VERDICT_SCOPE, ...entries.map(({ verdictScope }) => verdictScope)]);
+      return [...scopes].map((scope) => decision(one, scope, of, deciders, exact));
+    });
+}
+
+function decision(
+  { value: sender, entryType }: Wanted,
+  scope: string,
+  of: "tenant" | "files",
+  deciders: Deciders,
+  exact: ReadonlySet<string>,
+): Decision {
+  const isMailbox = entryType === "email_address";
+  const all = deciders.of({
+    sender: {
+      ...(isMailbox ? { mailbox: sender } : {}),
+      domains: [sender.slice(sender.lastIndexOf("@") + 1)],
+    },
+    verdict: scope,
+  });
+  const [first] = all;
+  const decides =
+    first === undefined
+      ? undefined
+      : { list: first.list, key: first.key, value: first.value, verdictScope: first.verdictScope };
+  return withoutUndefined({
+    sender,
+    scope,
+    of,
+    decides,
+    others: Math.max(0, all.length - 1),
+    isKnown:
+      first === undefined ||
+      (all.every(({ list }) => list === first.list) && all.some(({ key }) => exact.has(key))),
+  });
+}
+
+function proposed(
+  { key, value, entryType, verdictScope, there, declared }: Found,
+  of: string,
+): ProposedEntry[] {
+  const type = ENTRY_TYPES.find((one) => one === entryType);
+  if (type === undefined) return [];
+  const lists =
+    of === "tenant" ? there.map(({ list }) => list) : declared === undefined ? [] : [declared.list];
+  return [...new Set(lists)].flatMap((told) => {
+    const list = LISTS.find((one) => one === told);
+    return list === undefined ? [] : [{ key, list, value, entryType: type, verdictScope }];
+  });
+}

@@ -1,0 +1,95 @@
+import { csvText } from "../../files/csv";
+import { harmless } from "../../settings/text";
+import type { FindReport, Found, Line, TenantFound } from "./found";
+
+const TITLES = [
+  "looked for",
+  "how",
+  "tenant",
+  "host",
+  "list",
+  "value",
+  "scope",
+  "state",
+  "file",
+  "included at",
+  "comment",
+  "ticket",
+  "owner",
+  "approved by",
+  "expires",
+  "ended",
+  "list at the tenant",
+  "comment at the tenant",
+  "created by",
+  "created at",
+  "stack",
+  "decides for",
+  "not read",
+];
+
+/**
+ * What was found as a table: a row for each entry of a tenant, one for each row of the service where it holds several, and one for
+ * what could not be read. No cell is a formula to a spreadsheet, or does anything in a terminal.
+ */
+export function findCsv({ tenants }: FindReport): string {
+  const rows = tenants.flatMap((tenant) => [
+    ...tenant.found.flatMap((found) => rowsOf(tenant, found)),
+    ...tenant.unread.map(({ where, code, message }) =>
+      row({
+        tenant: tenant.name,
+        host: tenant.host,
+        state: "not read",
+        file: where === "file" ? tenant.file : undefined,
+        "not read": `${where}: ${message} (${code})`,
+      }),
+    ),
+  ]);
+  return csvText([TITLES, ...rows]);
+}
+
+function rowsOf({ name, host, decisions }: TenantFound, found: Found): string[][] {
+  const { wanted, how, key, value, verdictScope, state, declared, ended, there, stack } = found;
+  const [late] = ended;
+  const about = declared ?? late;
+  const decides = decisions
+    .filter(({ sender, decides: one }) => sender === wanted && one?.key === key)
+    .map(
+      ({ sender, scope, isKnown }) =>
+        `${sender}${scope === "global" ? "" : ` (${scope})`}${isKnown ? "" : ", as is assumed"}`,
+    );
+  return (there.length === 0 ? [undefined] : there).map((one) =>
+    row({
+      "looked for": wanted,
+      how,
+      tenant: name,
+      host,
+      list: about?.list ?? one?.list ?? stack?.list,
+      value,
+      scope: verdictScope,
+      state,
+      file: about && lineOf(about),
+      "included at": about?.includedAt.map(lineOf).join(" < "),
+      comment: about?.comment,
+      ticket: about?.ticket,
+      owner: about?.owner,
+      "approved by": about?.approvedBy,
+      expires: about?.expires,
+      ended: late && (late.removedAt === undefined ? late.why : `${late.why} at ${lineOf(late.removedAt)}`),
+      "list at the tenant": one?.list,
+      "comment at the tenant": one?.comment,
+      "created by": one?.by,
+      "created at": one?.at,
+      stack: stack?.stack,
+      "decides for": decides.join("; "),
+    }),
+  );
+}
+
+function row(cells: Readonly<Record<string, string | undefined>>): string[] {
+  return TITLES.map((title) => harmless(cells[title] ?? ""));
+}
+
+function lineOf({ file, line }: Line): string {
+  return `${file}:${line}`;
+}

@@ -1,0 +1,166 @@
+import { z } from "zod";
+import type { IsSame } from "../../settings/is-same";
+import { printableJson } from "../../settings/text";
+import { FIND_FORMAT, type FindReport } from "./found";
+
+/**
+ * What was found as JSON (format {@link FIND_FORMAT}, which {@link findJsonSchema} describes), ended by a line end. It reads back
+ * as it was; and printed, nothing from outside does anything in it: control characters are escaped.
+ */
+export function findJson(report: FindReport): string {
+  return `${printableJson(JSON.stringify(report, null, 2))}\n`;
+}
+
+/** The JSON Schema (draft 2020-12) of what was found as JSON. */
+export function findJsonSchema(): Record<string, unknown> {
+  return {
+    $id: `urn:pulumi-email-security:find:${FIND_FORMAT}`,
+    title: "Email security find",
+    description: "Where a value is allowed or denied, as `email-security find --json` prints it.",
+    ...(z.toJSONSchema(findSchema) as Record<string, unknown>),
+  };
+}
+
+const text = (what: string) => z.string().describe(what);
+
+const line = { file: text("As it was named."), line: z.int().min(1) };
+const lines = z.array(z.strictObject(line).readonly()).readonly();
+
+const declaredShape = {
+  list: text("allow or deny."),
+  ...line,
+  comment: z.string().exactOptional(),
+  ticket: z.string().exactOptional(),
+  owner: z.string().exactOptional(),
+  approvedBy: z.string().exactOptional(),
+  expires: text("The last day (UTC), or never.").exactOptional(),
+  acceptRisk: text("Why its risk is accepted.").exactOptional(),
+  includedAt: lines.describe("The lines by which its file is included, the nearest first."),
+  overrides: lines.describe("The lines of included files that it takes the place of, the nearest first."),
+};
+
+const found = z
+  .strictObject({
+    wanted: text("What was looked for, in canonical form."),
+    how: z
+      .enum(["exact", "domain", "parent", "below"])
+      .describe(
+        "exact: the same. domain: of the mailbox's own domain. parent: of a domain above it. below: below it.",
+      ),
+    key: text("What tells it from other entries of the tenant."),
+    value: text("In canonical form."),
+    entryType: text("domain, ip, email_address, or what else the service holds."),
+    verdictScope: z.string(),
+    state: z
+      .enum(["agrees", "differs", "missing", "undeclared", "lingers", "ended", "declared", "there", "stack"])
+      .describe(
+        "agrees: file and tenant say the same. differs: another list or comment. missing: declared, and not at the tenant. undeclared: at the tenant, and not in the file. lingers: at the tenant still, and declared no more. ended: declared no more. declared, there: only the file, or only the tenant, was read. stack: only in the stack's state.",
+      ),
+    declared: z.strictObject(declaredShape).readonly().exactOptional(),
+    ended: z
+      .array(
+        z
+          .strictObject({
+            ...declaredShape,
+            why: z.enum(["expired", "removed"]),
+            removedAt: z.strictObject(line).readonly().exactOptional(),
+          })
+          .readonly(),
+      )
+      .readonly()
+      .describe("What files declare no more."),
+    there: z
+      .array(
+        z
+          .strictObject({
+            id: text("The service's id."),
+            list: z.string(),
+            comment: z.string().exactOptional(),
+            by: text("Who made it, as the service tells it.").exactOptional(),
+            at: text("When it was made, as the service tells it.").exactOptional(),
+          })
+          .readonly(),
+      )
+      .readonly()
+      .describe("As the service holds it; several where it stands on both lists, or twice on one."),
+    stack: z
+      .strictObject({
+        stack: z.string(),
+        resource: text("The resource in the stack, within its TenantSettings."),
+        list: z.string(),
+        comment: z.string().exactOptional(),
+      })
+      .readonly()
+      .describe("As the state of the stack holds it.")
+      .exactOptional(),
+  })
+  .readonly()
+  .meta({ id: "Found", description: "An entry, in all places of one tenant." });
+
+const decision = z
+  .strictObject({
+    sender: text("In canonical form."),
+    scope: text("global: all mail; else mail of the verdict of this name."),
+    of: z.enum(["tenant", "files"]).describe("What it was judged by."),
+    decides: z
+      .strictObject({ list: z.string(), key: z.string(), value: z.string(), verdictScope: z.string() })
+      .readonly()
+      .describe("Absent where no entry concerns the sender.")
+      .exactOptional(),
+    others: z.int().min(0).describe("How many entries concern the sender beside that one."),
+    isKnown: z
+      .boolean()
+      .describe(
+        "Whether it follows from the entries alone; else it rests on what is assumed about the service.",
+      ),
+  })
+  .readonly()
+  .meta({ id: "Decision", description: "Which entry decides for mail from a sender." });
+
+const schema = z
+  .strictObject({
+    format: z.literal(FIND_FORMAT).describe("The version of this format."),
+    at: text("When it was looked for (ISO 8601, UTC)."),
+    wanted: z
+      .array(
+        z
+          .strictObject({
+            value: text("In canonical form."),
+            entryType: z.enum(["domain", "ip", "email_address"]),
+            isSender: z.boolean().describe("Whether it is asked which entry decides for mail from it."),
+          })
+          .readonly(),
+      )
+      .readonly(),
+    tenants: z
+      .array(
+        z
+          .strictObject({
+            name: z.string(),
+            host: text("The service's.").exactOptional(),
+            file: text("Its settings file.").exactOptional(),
+            found: z.array(found).readonly(),
+            decisions: z.array(decision).readonly(),
+            unread: z
+              .array(
+                z
+                  .strictObject({
+                    where: z.enum(["file", "tenant", "stack"]),
+                    code: text("The code of the error."),
+                    message: z.string(),
+                  })
+                  .readonly(),
+              )
+              .readonly()
+              .describe("What could not be read, so that something may be missing."),
+          })
+          .readonly(),
+      )
+      .readonly(),
+    isComplete: z.boolean().describe("Whether all was read: what is not found is nowhere then."),
+  })
+  .readonly();
+
+/** A {@link FindReport} as JSON holds it. Compiles only when both are the same. */
+export const findSchema: IsSame<z.output<typeof schema>, FindReport> extends true ? typeof schema : never =
+  schema;

@@ -1,0 +1,98 @@
+import type { AllowDenyEntryRow, SettingsClient } from "../../client";
+import { mistakesText } from "../../files/finding";
+import { inspectSettings, type ReadCache, type ReadResult } from "../../files/read-settings";
+import type { KnownLists } from "../../plan/desired";
+import { LISTS } from "../../settings/assumptions";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { decisionsOf } from "./decisions";
+import { findIn, matchingRows } from "./find-in";
+import type { TenantFound, Unread } from "./found";
+import type { Matcher } from "./matcher";
+
+/** Where one tenant is looked through; what is absent is not read. */
+export interface TenantPlaces {
+  readonly name: string;
+  readonly host?: string | undefined;
+  /** Its settings file. */
+  readonly file?: string | undefined;
+  /** What {@link readMatching} answered, or failed with. */
+  readonly tenant?: ReadingOf<"rows", readonly AllowDenyEntryRow[]>;
+  readonly stack?: ReadingOf<"known", KnownLists> & { readonly name: string };
+  /** How files are read. */
+  readonly reading?: { readonly today?: string | undefined; readonly cache?: ReadCache };
+}
+
+type ReadingOf<Name extends string, T> =
+  | ({ readonly [_ in Name]: T } & { readonly error?: undefined })
+  | ({ readonly [_ in Name]?: undefined } & { readonly error: unknown })
+  | undefined;
+
+/**
+ * Reads both lists of a tenant, ⌈N/200⌉ requests each, and keeps what concerns the values.
+ *
+ * @param answered told as soon as the service has answered anything.
+ * @throws {ServiceError} when one of them can't be read.
+ */
+export async function readMatching(
+  client: SettingsClient,
+  matcher: Matcher,
+  answered: () => void = () => {},
+): Promise<readonly AllowDenyEntryRow[]> {
+  const readings = LISTS.map(async (list) => {
+    let pages = 0;
+    const onPage = (): void => {
+      pages += 1;
+      if (pages > 1) answered();
+    };
+    return matchingRows(matcher, await client.allowDenyEntries.readAll(list, { onPage }));
+  });
+  return (await Promise.all(readings)).flat();
+}
+
+/** What is found of one tenant, in its files, at the service and in its stack. It does not throw: what can't be read is told. */
+export function findTenant(
+  matcher: Matcher,
+  { name, host, file, tenant, stack, reading = {} }: TenantPlaces,
+): TenantFound {
+  const unread: Unread[] = [];
+  const read = file === undefined ? undefined : readFiles(file, reading, unread);
+  if (tenant?.error !== undefined) unread.push(unreadOf("tenant", tenant.error));
+  if (stack?.error !== undefined) unread.push(unreadOf("stack", stack.error));
+  const rows = tenant?.rows;
+  const known = stack?.known;
+  const found = findIn(
+    matcher,
+    withoutUndefined({
+      files: read,
+      rows,
+      stack: stack === undefined || known === undefined ? undefined : { name: stack.name, known },
+    }),
+  );
+  // A tenant that could not be read has not what its files declare, as far as anybody knows.
+  const isJudged = rows !== undefined || (tenant === undefined && read !== undefined);
+  const decisions = isJudged
+    ? decisionsOf(matcher.wanted, found, rows === undefined ? "files" : "tenant")
+    : [];
+  return { ...withoutUndefined({ name, host, file }), found, decisions, unread };
+}
+
+/** Why something could not be read. */
+export function unreadOf(where: Unread["where"], error: unknown): Unread {
+  const [message = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
+  return { where, code: error instanceof EmailSecurityError ? error.code : "ERR_UNEXPECTED", message };
+}
+
+/** What files declare as far as they go: a mistake in one does not hide what stands beside it. */
+function readFiles(
+  file: string,
+  { today, cache }: NonNullable<TenantPlaces["reading"]>,
+  unread: Unread[],
+): ReadResult | undefined {
+  const read = inspectSettings(file, { ownDomains: [], ...withoutUndefined({ today, cache }) });
+  if (read.settings === undefined) {
+    const message = mistakesText(file, read.findings).replaceAll(/\n\s*/g, " ");
+    unread.push({ where: "file", code: "ERR_SETTINGS_FILE", message });
+  }
+  return read.draft === undefined ? undefined : read;
+}

@@ -1,0 +1,46 @@
+import { ConfigurationError } from "../../client";
+import type { EntryType } from "../../settings/assumptions";
+import { type EntryValue, parseEntryValue } from "../../settings/entry-value";
+import { excerpt } from "../../settings/text";
+
+/** What somebody looks for. */
+export interface Wanted {
+  /** In canonical form. */
+  readonly value: string;
+  readonly entryType: EntryType;
+  /** Whether it is also asked which entry decides for mail from it. */
+  readonly isSender: boolean;
+}
+
+/**
+ * Reads what somebody looks for, and which senders are asked about; what is named twice is looked for once.
+ *
+ * @throws {ConfigurationError} when there is nothing, one is no domain, address or mailbox, or a sender is an IP address.
+ */
+export function wantedOf(values: readonly string[], senders: readonly string[] = []): readonly Wanted[] {
+  const wanted = new Map<string, Wanted>();
+  for (const [texts, isSender] of [
+    [senders, true],
+    [values, false],
+  ] as const) {
+    for (const text of texts) {
+      const { canonical: value, entryType } = readValue(text);
+      if (isSender && entryType === "ip") {
+        throw new ConfigurationError(
+          `The sender ${excerpt(value)} is an IP address; give a mailbox or a domain, and the address as a value.`,
+        );
+      }
+      if (!wanted.has(value)) wanted.set(value, { value, entryType, isSender });
+    }
+  }
+  if (wanted.size === 0)
+    throw new ConfigurationError("Give a domain, an IP address or a mailbox to look for.");
+  return [...wanted.values()];
+}
+
+/** The one place where what a person typed is read. */
+function readValue(text: string): EntryValue {
+  const parsed = parseEntryValue(text);
+  if (parsed.ok) return parsed.value;
+  throw new ConfigurationError(`This can't be looked for: ${parsed.reason}.`);
+}

@@ -1,0 +1,289 @@
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, createServer as createSilent } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { findSchema } from "../../../provider/gitops/find/find-schema";
+import type { FindReport } from "../../../provider/gitops/find/found";
+import { type Sandbox, type ScenarioTenant, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { LintedFolder } from "../../support/linted-folder";
+
+/*
+ * `email-security find` through the real command, over the sandbox and servers that answer nobody.
+ */
+
+const entry = (list: "allow" | "deny", value: string, comment = "") => ({
+  list,
+  entryType: value.includes("@") ? ("email_address" as const) : ("domain" as const),
+  value,
+  verdictScope: "global",
+  comment,
+  createdBy: "Dana Reyes (console)",
+  createdAt: "2026-11-02T09:00:00Z",
+});
+
+const tenant = (name: string, entries: ReturnType<typeof entry>[]): ScenarioTenant => ({
+  name,
+  keyLabels: { ci: "ci", console: "console" },
+  detectedAt: "2026-01-01T00:00:00Z",
+  employees: [],
+  manualVips: [],
+  exclusions: [],
+  entries,
+  threats: 0,
+});
+
+const many = Array.from({ length: 401 }, (_, at) => entry("deny", `other${at}.example`));
+
+const BASELINE = `version: 1
+deny:
+  - { value: evil.example, comment: Phishing, ticket: INC-7, owner: Dana Reyes }
+  - gone.example
+  - { value: old.example, expires: 2026-01-31 }
+allow:
+  - partner.example
+`;
+
+let sandbox: Sandbox;
+let folder: LintedFolder;
+let refusing: Server;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: {
+      name: "fleet",
+      tenants: [
+        tenant("acme", [
+          entry("deny", "evil.example", "Phishing"),
+          entry("allow", "partner.example"),
+          entry("deny", "ceo@partner.example", "=cmd()"),
+          ...many,
+        ]),
+        tenant("globex", [entry("deny", "evil.example", "Phishing"), entry("allow", "partner.example")]),
+        tenant("hooli", [
+          entry("allow", "evil.example", "By hand\u001b[2J\n::error::x"),
+          entry("deny", "old.example"),
+        ]),
+      ],
+    },
+  });
+  refusing = createServer((_request, response) => response.writeHead(401).end('{"error":"no"}'));
+  await new Promise<void>((done) => refusing.listen(0, "127.0.0.1", done));
+  folder = new LintedFolder({
+    "tenants.yaml": `version: 1
+project: p
+defaults:
+  baseUrl: ${sandbox.url}
+  key: { environment: "{NAME}_KEY" }
+  settings: settings/{name}.yaml
+tenants:
+  acme: {}
+  globex: { labels: { ring: canary } }
+  hooli: {}
+  refused: { baseUrl: "http://127.0.0.1:${(refusing.address() as AddressInfo).port}" }
+  keyless: {}
+waves: [{ name: all }]
+`,
+    "settings/baseline.yaml": BASELINE,
+    "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\nremove: { deny: [gone.example] }\n",
+    "settings/globex.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+    "settings/hooli.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+    "settings/refused.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+    "settings/keyless.yaml": "version: 1\n",
+  });
+});
+
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  refusing.close();
+  await sandbox.close();
+});
+
+const keys = (): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(
+    sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
+  ),
+  REFUSED_KEY: "key-of-refused",
+  EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,REFUSED_KEY,KEYLESS_KEY",
+  EMAIL_SECURITY_BASE_URL: sandbox.url,
+  EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+});
+
+const find = async (...args: string[]): Promise<CommandOutcome> =>
+  await emailSecurity(folder.folder, ["find", "--today", "2026-11-20", ...args], keys());
+
+const reportOf = ({ stdout }: CommandOutcome): FindReport => findSchema.parse(JSON.parse(stdout));
+
+it("tells it once where files and tenants agree, and by name what could not be read", async () => {
+  const { code, stdout, stderr } = await find("evil.example", "--all");
+  expect(stdout.replace(/http:\S+/, "URL")).toBe(`evil.example: found in 4 of 5 tenants
+  deny evil.example: file and tenant agree, 2 tenants
+      in acme, globex
+      declared at settings/baseline.yaml:3
+      ticket INC-7, owner Dana Reyes
+      comment "Phishing"
+      made by Dana Reyes (console) on 2026-11-02T09:00:00Z
+  allow evil.example: file and tenant differ, 1 tenant
+      in hooli
+      declared at settings/baseline.yaml:3, included at settings/hooli.yaml:2
+        on the deny list
+      ticket INC-7, owner Dana Reyes
+      comment "Phishing"
+      at the tenant: allow, comment "By hand\\u{1b}[2J ⏎ \\u{3a}:error::x"
+      made by Dana Reyes (console) on 2026-11-02T09:00:00Z
+  deny evil.example: declared, 1 tenant
+      in refused
+      declared at settings/baseline.yaml:3, included at
+        settings/refused.yaml:2
+      ticket INC-7, owner Dana Reyes
+      comment "Phishing"
+
+Not all could be read, so there may be more:
+  refused, the tenant: GET /api/v1/settings/allow_deny_entries at
+    URL answered 401: no. The service does not accept this
+    API key here; check the key, and that it belongs to this address and tenant.
+    [ERR_AUTH]
+  keyless, the tenant: tenants.yaml:12: the key of "keyless" can't be used:
+    the environment variable KEYLESS_KEY is not set. Set it to the tenant's API
+    key, or name another source under \`key\`. [ERR_ROLLOUT_KEY]
+`);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: "warning: of 5, 2 could not be read as a whole; there may be more.\n",
+  });
+});
+
+it("makes ⌈N/200⌉ requests a list", async () => {
+  sandbox.clearRequests();
+  expect((await find("evil.example", "--only", "acme,globex", "--json")).code).toBe(2);
+  const asked = sandbox.requests.map(({ query }) => `${new URLSearchParams(query)}`).sort();
+  // acme denies 403 and allows 1.
+  const first = (list: string) => `list=${list}&page=1&page_size=200`;
+  expect(asked).toEqual([
+    first("allow"),
+    first("allow"),
+    first("deny"),
+    first("deny"),
+    "list=deny&page=2&page_size=200",
+    "list=deny&page=3&page_size=200",
+  ]);
+});
+
+it("decides for a sender by the one rule, and says where that is assumed", async () => {
+  const outcome = await find("--sender", "ceo@partner.example", "--only", "acme,globex", "--json");
+  const { tenants } = reportOf(outcome);
+  expect(tenants.map(({ decisions }) => decisions)).toEqual([
+    [
+      {
+        sender: "ceo@partner.example",
+        scope: "global",
+        of: "tenant",
+        decides: {
+          list: "deny",
+          key: "ceo@partner.example",
+          value: "ceo@partner.example",
+          verdictScope: "global",
+        },
+        others: 1,
+        isKnown: false,
+      },
+    ],
+    [
+      {
+        sender: "ceo@partner.example",
+        scope: "global",
+        of: "tenant",
+        decides: {
+          list: "allow",
+          key: "partner.example",
+          value: "partner.example",
+          verdictScope: "global",
+        },
+        others: 0,
+        isKnown: true,
+      },
+    ],
+  ]);
+});
+
+it("tells what was declared once, by a date or a remove, and whether it is there still", async () => {
+  const outcome = await find("old.example", "gone.example", "--only", "acme,hooli", "--json");
+  const told = reportOf(outcome).tenants.map(({ name, found }) => [
+    name,
+    found.map(({ value, state, ended }) => [
+      value,
+      state,
+      ended.map(({ why, line, removedAt }) => [why, line, removedAt?.file, removedAt?.line]),
+    ]),
+  ]);
+  expect(told).toEqual([
+    [
+      "acme",
+      [
+        ["old.example", "ended", [["expired", 5, undefined, undefined]]],
+        ["gone.example", "ended", [["removed", 4, "settings/acme.yaml", 3]]],
+      ],
+    ],
+    [
+      "hooli",
+      [
+        ["old.example", "lingers", [["expired", 5, undefined, undefined]]],
+        ["gone.example", "missing", []],
+      ],
+    ],
+  ]);
+});
+
+it("writes a table in which nothing is a formula", async () => {
+  const { code, stdout } = await find("partner.example", "--below", "--only", "acme", "--csv");
+  expect(code).toBe(2);
+  const rows = stdout.trim().split("\r\n");
+  expect(rows).toHaveLength(3);
+  expect(rows[2]).toContain(`"'=cmd()"`);
+});
+
+it("ends with 0 where it is nowhere, over one tenant too, and asks nobody for files alone", async () => {
+  expect(await find("nowhere.example", "--file", "settings/acme.yaml")).toEqual({
+    code: 0,
+    stdout: "nowhere.example: nothing found.\n",
+    stderr: "",
+  });
+  sandbox.clearRequests();
+  expect((await find("evil.example", "--all", "--files-only")).code).toBe(2);
+  expect(sandbox.requests).toEqual([]);
+});
+
+it("has a silent address cost one time-out, and reads the others", async () => {
+  const connections: unknown[] = [];
+  const silent = createSilent((socket) => void connections.push(socket.on("error", () => {})));
+  await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
+  const { port } = silent.address() as AddressInfo;
+  const names = Array.from({ length: 30 }, (_, at) => `s${at}`);
+  folder.write(
+    "down.yaml",
+    `version: 1
+project: p
+defaults: { baseUrl: "http://127.0.0.1:${port}", key: { environment: ACME_KEY }, settings: settings/keyless.yaml }
+tenants:
+${names.map((name) => `  ${name}: { key: { environment: "KEY_${name.toUpperCase()}" } }\n`).join("")}  acme: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY } }
+waves: [{ name: all }]
+`,
+  );
+  const variables = Object.fromEntries(names.map((name) => [`KEY_${name.toUpperCase()}`, name]));
+  const outcome = await emailSecurity(
+    folder.folder,
+    ["find", "evil.example", "--targets", "down.yaml", "--json"],
+    {
+      ...keys(),
+      ...variables,
+      EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", ...Object.keys(variables)].join(","),
+      EMAIL_SECURITY_TIMEOUT_MS: "300",
+    },
+  );
+  silent.close();
+  const { tenants, isComplete } = reportOf(outcome);
+  expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
+  expect(tenants.filter(({ unread }) => unread.length > 0)).toHaveLength(30);
+  expect(tenants.at(-1)?.found.map(({ state }) => state)).toEqual(["undeclared"]);
+  // Both lists of the first, and three others that are looked at once.
+  expect(connections).toHaveLength(5);
+});
