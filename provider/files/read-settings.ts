@@ -23,6 +23,8 @@ export interface ReadOptions {
   readonly readFile?: (path: string) => string;
   /** Keeps what is included by several, where more than one tenant's files are read: a file is read once. */
   readonly cache?: ReadCache;
+  /** Whether what is wrong with all files together is looked for too, such as what is risky. Default: true. */
+  readonly together?: boolean;
 }
 
 /** Included files that were read, by their absolute paths. Make one with `new Map()`. */
@@ -64,6 +66,7 @@ export function inspectSettings(
     readFile = readerFrom(file),
     ownDomains = readOwnDomainNames(NO_STACK, process.env),
     cache,
+    together: isJudged = true,
   }: ReadOptions = {},
 ): ReadResult {
   const reading = new Reading(today, readFile, cache);
@@ -76,7 +79,7 @@ export function inspectSettings(
   }
   const entries = sorted(top.entries.values());
   const vips = sorted(top.vips.values());
-  const together = wrongTogether(entries, vips, top);
+  const together = isJudged ? wrongTogether(entries, vips, top) : [];
   // Options that name what is declared can be judged only when all of it was understood.
   const judged = hasErrors(reading.findings)
     ? together.filter(({ code }) => code !== "list-options")

@@ -8,6 +8,8 @@
  *   npm run bench -- --entries 100 --growth 100,500  with other sizes, only printed
  *   npm run bench -- fronts                          dynamic resources and the native plugin alone, some 10 minutes; writes the
  *                                                    docs' table of the two
+ *   npm run bench -- find                            `find` over 300 tenants of 500 entries beside the reading of their lists alone,
+ *                                                    in a minute; only printed
  *   npm run bench -- rollout-simulation              rollouts of up to 10,000 tenants in virtual time, in seconds; only printed
  */
 import { parseArgs } from "node:util";
@@ -31,14 +33,19 @@ const { values, positionals } = parseArgs({
   },
 });
 const [part, ...others] = positionals;
-if ((part !== undefined && part !== "fronts" && part !== "rollout-simulation") || others.length > 0) {
+if ((part !== undefined && !["fronts", "find", "rollout-simulation"].includes(part)) || others.length > 0) {
   throw new Error(
-    `The parts by name are fronts and rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
+    `The parts by name are fronts, find and rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
   );
 }
 if (part === "rollout-simulation") {
   const { simulationReport } = await import("#bench/simulation-report");
   console.log(await simulationReport());
+  process.exit();
+}
+if (part === "find") {
+  const { findReport } = await import("#bench/find");
+  console.log(await findReport());
   process.exit();
 }
 const runs = wholeNumber(values.runs, 3);

@@ -11,9 +11,14 @@ import {
   type ServiceResponse,
   startSandbox,
 } from "pulumi-email-security/sandbox";
-import { mailboxOf, type ServiceOptions, TENANT, tenantName } from "#bench/service";
+import { deniedDomain, mailboxOf, type ServiceOptions, TENANT, tenantName } from "#bench/service";
 
-const { employees = 0, readOne = false, tenants } = JSON.parse(process.argv[2] ?? "{}") as ServiceOptions;
+const {
+  employees = 0,
+  readOne = false,
+  tenants,
+  entries = 0,
+} = JSON.parse(process.argv[2] ?? "{}") as ServiceOptions;
 
 const scenario: Scenario = {
   name: "bench",
@@ -33,7 +38,14 @@ const scenario: Scenario = {
     })),
     manualVips: [],
     exclusions: [],
-    entries: [],
+    entries: Array.from({ length: entries }, (_, index) => ({
+      list: "deny",
+      entryType: "domain",
+      value: deniedDomain(index),
+      comment: "",
+      createdBy: "bench",
+      createdAt: "2026-01-01T06:00:00.000Z",
+    })),
     threats: 0,
   })),
 };

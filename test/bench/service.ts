@@ -13,6 +13,8 @@ export interface ServiceOptions {
   readonly readOne?: boolean;
   /** How many tenants there are, called t000, t001, …. Default: one, acme. */
   readonly tenants?: number;
+  /** How many domains each tenant denies. Default 0. */
+  readonly entries?: number;
 }
 
 /** What the service was asked. */
@@ -24,6 +26,11 @@ export interface Requests {
 /** The mailbox of the directory's so manieth person, counted from 0. */
 export function mailboxOf(index: number): string {
   return `person-${String(index).padStart(5, "0")}@acme.example`;
+}
+
+/** The domain of a tenant's so manieth entry, counted from 0. */
+export function deniedDomain(index: number): string {
+  return `evil${index}.example`;
 }
 
 /** The so manieth tenant, counted from 0. */

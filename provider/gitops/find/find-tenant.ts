@@ -89,7 +89,11 @@ function readFiles(
   { today, cache }: NonNullable<TenantPlaces["reading"]>,
   unread: Unread[],
 ): ReadResult | undefined {
-  const read = inspectSettings(file, { ownDomains: [], ...withoutUndefined({ today, cache }) });
+  const read = inspectSettings(file, {
+    ownDomains: [],
+    together: false,
+    ...withoutUndefined({ today, cache }),
+  });
   if (read.settings === undefined) {
     const message = mistakesText(file, read.findings).replaceAll(/\n\s*/g, " ");
     unread.push({ where: "file", code: "ERR_SETTINGS_FILE", message });
