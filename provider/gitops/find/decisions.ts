@@ -1,36 +1,8 @@
 import { Deciders, type ProposedEntry } from "../../plan/deciders";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, LISTS } from "../../settings/assumptions";
 import { withoutUndefined } from "../../settings/without-undefined";
-import type { Found } from "./found";
+import type { Decision, Found } from "./found";
 import type { Wanted } from "./wanted";
-
-/** Which entry decides for mail from a sender. */
-export interface Decision {
-  /** In canonical form. */
-  readonly sender: string;
-  /** `global` for all mail; else for mail of the verdict of this name, where another entry decides for it. */
-  readonly scope: string;
-  /** Where it is looked at: what the tenant holds, or, where that was not read, what its files declare. */
-  readonly of: "tenant" | "files";
-  /** Absent where no entry concerns the sender: the service's own analysis decides. */
-  readonly decides?: Deciding;
-  /** How many entries concern the sender beside that one. */
-  readonly others: number;
-  /**
-   * Whether it follows from the entries alone: all that concern the sender are on one list, and one of them is of the sender itself or its own domain.
-   * Else it rests on what is assumed about the service, whose reference says neither which of several decides nor whether a domain stands for those below it.
-   */
-  readonly isKnown: boolean;
-}
-
-/** The entry that decides. */
-export interface Deciding {
-  readonly list: string;
-  readonly key: string;
-  /** In canonical form. */
-  readonly value: string;
-  readonly verdictScope: string;
-}
 
 /**
  * Which entries decide for the senders among what was looked for, of one tenant.

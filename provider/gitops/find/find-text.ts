@@ -3,8 +3,8 @@ import { counted, onOneLine } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { excerpt, harmless, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
-import type { Decision } from "./decisions";
 import type {
+  Decision,
   DeclaredThere,
   EndedThere,
   FindReport,

@@ -15,7 +15,7 @@ const entry = (list: "allow" | "deny", value: string, comment = "") => ({
   list,
   entryType: value.includes("@") ? ("email_address" as const) : ("domain" as const),
   value,
-  verdictScope: "global",
+  verdictScope: "global" as const,
   comment,
   createdBy: "Dana Reyes (console)",
   createdAt: "2026-11-02T09:00:00Z",
