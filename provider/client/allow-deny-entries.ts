@@ -105,7 +105,7 @@ export class AllowDenyEntries {
    * @throws {ListUnstableError} when the list keeps changing underneath.
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
-  async readAll(list: List, options?: ReadAllOptions): Promise<AllowDenyEntryRow[]> {
+  async readAll(list: List, options?: ReadAllOptions<AllowDenyEntryRow>): Promise<AllowDenyEntryRow[]> {
     checkOneOf("list", LISTS, list);
     return await readWholeList(this.#paged({ list }), options);
   }

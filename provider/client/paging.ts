@@ -3,9 +3,11 @@ import { ListUnstableError } from "./errors";
 import type { Page } from "./schemas";
 
 /** How a whole list is read. */
-export interface ReadAllOptions {
+export interface ReadAllOptions<Item = unknown> {
   /** Called before each page is asked for, those of a reading that is begun anew included. Default: nothing. */
   readonly onPage?: () => void;
+  /** Which items are kept; of the others nothing is held once their page is read. Default: all. */
+  readonly keep?: (item: Item) => boolean;
 }
 
 /** How long the requests of a reading took so far, in milliseconds; neither waits for permits nor what is done with the items count. */
@@ -54,7 +56,7 @@ const DEFAULT_ATTEMPTS = 5;
  */
 export async function readWholeList<Item>(
   list: PagedList<Item>,
-  { onPage = () => {} }: ReadAllOptions = {},
+  { onPage = () => {}, keep }: ReadAllOptions<Item> = {},
 ): Promise<Item[]> {
   const counted: PagedList<Item> = {
     ...list,
@@ -64,10 +66,13 @@ export async function readWholeList<Item>(
     },
   };
   const stopwatch: Stopwatch = { spentMs: 0 };
+  // Of an item that is not kept, only its name is held.
+  const charactersHeld = (item: Item): number =>
+    keep === undefined || keep(item) ? charactersOf(item) : (list.identity(item)?.length ?? 0);
   const reading = untilConsistent(list, async function* () {
     const items: Item[] = [];
-    for await (const page of readPages(counted, stopwatch, charactersOf)) {
-      for (const item of page.items) items.push(item);
+    for await (const page of readPages(counted, stopwatch, charactersHeld)) {
+      for (const item of page.items) if (keep === undefined || keep(item)) items.push(item);
     }
     yield items;
   });

@@ -84,7 +84,7 @@ export class VipEmployees {
    * @throws {ListUnstableError} when the list keeps changing underneath.
    * @throws {ServiceError} when the service refuses, can't be reached, or answers something else.
    */
-  async readAll(options?: ReadAllOptions): Promise<VipEmployeeRow[]> {
+  async readAll(options?: ReadAllOptions<VipEmployeeRow>): Promise<VipEmployeeRow[]> {
     return await readWholeList(this.#paged({}), options);
   }
 

@@ -60,3 +60,35 @@ test("a total that nothing reaches is no endless loop either", async () => {
   });
   expect(pages).toBe(11_000);
 });
+
+test("of a list that is searched, only what is kept is answered, out of the same requests and as one reading", async () => {
+  const asked: number[] = [];
+  let total = 401;
+  const reading = (keep: (item: string) => boolean) =>
+    readWholeList(
+      {
+        name: "deny list",
+        fetchPage: async (page) => {
+          asked.push(page);
+          // It moves once, before its third page.
+          if (asked.length === 3) total = 402;
+          const items = Array.from(
+            { length: Math.max(0, Math.min(200, total - (page - 1) * 200)) },
+            (_, at) => `item-${(page - 1) * 200 + at}`,
+          );
+          return { items, page, page_size: 200, total };
+        },
+        identity: (item) => item,
+      },
+      { keep },
+    );
+  expect(await reading((item) => item.endsWith("99"))).toEqual([
+    "item-99",
+    "item-199",
+    "item-299",
+    "item-399",
+  ]);
+  expect(asked).toEqual([1, 2, 3, 1, 2, 3]);
+  asked.length = 0;
+  expect(await reading(() => false)).toEqual([]);
+});
