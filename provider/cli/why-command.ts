@@ -66,8 +66,8 @@ export function whyCommand(): Command {
 }
 
 async function run(written: string, given: string | undefined, options: Options): Promise<ExitCode> {
-  const { parseEntryValue } = await import("../settings/entry-value.js");
-  const parsed = parseEntryValue(written);
+  const { refang } = await import("../settings/refang.js");
+  const parsed = refang(written);
   if (!parsed.ok) throw new ConfigurationError(`The value ${parsed.reason}.`);
   if (given !== undefined && options.tenant !== undefined)
     throw new ConfigurationError(
@@ -166,7 +166,7 @@ async function askTenant(
   try {
     if (target !== undefined && options.tenant !== undefined) {
       const { readKey } = await import("../rollout/targets/read-key.js");
-      const { withTargetClient } = await import("../rollout/target-client.js");
+      const { withTargetClient } = await import("../rollout/asking/target-client.js");
       const environment = process.env;
       const permits = () => ({ take: async () => {}, refused: () => {} });
       return await withTargetClient(

@@ -50,8 +50,8 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
   return await uninterrupted(async (isInterrupted) => {
     const taken = async (args: readonly string[], what: string, input?: string): Promise<string> => {
       const { code, stdout, why } = await programs.git(args, input);
-      if (code !== 0) throw new GitError(`${what}; files and branch are as they were:\n${why}`);
-      if (isInterrupted()) throw new GitError("It was interrupted; files and branch are as they were.");
+      if (code !== 0) throw new NotTaken(what, why);
+      if (isInterrupted()) throw new NotTaken("It was interrupted", "");
       return stdout.trim();
     };
     let isWritten = false;
@@ -73,9 +73,14 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
       const hash = await taken(["rev-parse", "--short", "HEAD"], "git does not tell the commit");
       return { repository, branch, before: before.branch, hash };
     } catch (error) {
-      if (isWritten) writeAll(new Map(files.map(({ file, before: text }) => [file, text])));
-      await takeBack(programs, before, branch, paths);
-      throw error;
+      const originals = isWritten ? files : [];
+      const left = await takeBack(programs, { before, branch, paths, originals });
+      const [what, why] = error instanceof NotTaken ? [error.message, error.why] : [messageOf(error), ""];
+      const state =
+        left.length === 0
+          ? "files and branch are as they were"
+          : `not all could be taken back (${left.join("; ")}): \`git status\` shows what is left, on the branch ${branch}`;
+      throw new GitError(`${what}; ${state}${why === "" ? "." : `:\n${why}`}`, { cause: error });
     }
   });
 }
@@ -171,18 +176,57 @@ async function freeBranch({ git }: Programs, wanted: string): Promise<string> {
   }
 }
 
-/** Back to where it was, as far as that goes: what else is changed stays. */
+/** A step that git did not take. */
+class NotTaken extends Error {
+  readonly why: string;
+
+  constructor(what: string, why: string) {
+    super(what);
+    this.why = why;
+  }
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
+}
+
+/** Back to where it was, as far as that goes: what else is changed stays. Answers what could not be taken back. */
 async function takeBack(
   { git }: Programs,
-  { branch: before, hash }: Head,
-  branch: string,
-  paths: readonly string[],
-): Promise<void> {
-  // What a hook staged of these files.
-  await git(["reset", "--quiet", hash, "--", ...literal(paths)]);
-  const back = before === undefined ? ["--detach", hash] : [before];
-  await git(["switch", "--quiet", ...back]);
-  await git(["branch", "--quiet", "--delete", "--force", "--", branch]);
+  {
+    before,
+    branch,
+    paths,
+    originals,
+  }: {
+    readonly before: Head;
+    readonly branch: string;
+    readonly paths: readonly string[];
+    readonly originals: readonly ChangedFile[];
+  },
+): Promise<string[]> {
+  const left: string[] = [];
+  try {
+    writeAll(new Map(originals.map(({ file, before: text }) => [file, text])));
+  } catch (error) {
+    left.push(messageOf(error));
+  }
+  const isThere = await git(["rev-parse", "--quiet", "--verify", `refs/heads/${branch}`]);
+  const back = before.branch === undefined ? ["--detach", before.hash] : [before.branch];
+  const steps =
+    isThere.code === 0
+      ? [
+          // What a hook staged of these files.
+          ["reset", "--quiet", before.hash, "--", ...literal(paths)],
+          ["switch", "--quiet", ...back],
+          ["branch", "--quiet", "--delete", "--force", "--", branch],
+        ]
+      : [];
+  for (const step of steps) {
+    const { code, why } = await git(step);
+    if (code !== 0) left.push(`git ${step[0]}: ${why.split("\n", 1)[0] ?? ""}`);
+  }
+  return left;
 }
 
 /** Does something that Ctrl-C must not leave half done; whoever does it asks whether it was pressed. */

@@ -1,4 +1,4 @@
-import { Matching, type ProposedEntry } from "./backtest";
+import { Deciders, type ProposedEntry } from "./deciders";
 import type { EvidenceBase } from "./evidence";
 import type { Recipient } from "./plan";
 import { fateOf, isHarmful } from "./seen-mail";
@@ -32,11 +32,11 @@ export function withoutEntry(
 ): WithoutEntry | undefined {
   const own = entries.find((entry) => entry.key === key);
   if (base.threats === undefined || own === undefined || own.entryType === "ip") return undefined;
-  const matching = new Matching(entries, new Set());
+  const deciders = new Deciders(entries);
   const recipients = new Tally();
   let [decided, otherwise, notKnown] = [0, 0, 0];
   for (const threat of base.threats) {
-    const [decider, next] = matching.of(threat);
+    const [decider, next] = deciders.of(threat);
     if (decider !== own) continue;
     decided += 1;
     // What this entry did not do would not change without it.

@@ -16,17 +16,17 @@ import type { Match, Matcher } from "./matcher";
 /** What of one tenant is looked through; what is absent was not read. */
 export interface Looked {
   readonly files?: Pick<ReadResult, "draft" | "includedAt">;
-  /** Those that {@link matchingRows} left. */
+  /** Those that {@link isMatching} leaves. */
   readonly rows?: readonly AllowDenyEntryRow[];
   readonly stack?: { readonly name: string; readonly known: KnownLists };
 }
 
-/** The rows that concern what is looked for: all that needs to be kept of a list. */
-export function matchingRows(
+/** Whether a row concerns what is looked for: of a list, no others need to be kept. */
+export function isMatching(
   matcher: Matcher,
-  rows: readonly AllowDenyEntryRow[],
-): readonly AllowDenyEntryRow[] {
-  return rows.filter(({ entry_type, value }) => matcher.of(entry_type, canonicalValue(value)).length > 0);
+  { entry_type, value }: Pick<AllowDenyEntryRow, "entry_type" | "value">,
+): boolean {
+  return matcher.of(entry_type, canonicalValue(value)).length > 0;
 }
 
 /** All that concerns what is looked for, an entry with all its places; in the order of what is looked for, the nearest first. */

@@ -6,7 +6,7 @@ import { LISTS } from "../../settings/assumptions";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { decisionsOf } from "./decisions";
-import { findIn, matchingRows } from "./find-in";
+import { findIn, isMatching } from "./find-in";
 import type { TenantFound, Unread } from "./found";
 import type { Matcher } from "./matcher";
 
@@ -45,7 +45,7 @@ export async function readMatching(
       pages += 1;
       if (pages > 1) answered();
     };
-    return matchingRows(matcher, await client.allowDenyEntries.readAll(list, { onPage }));
+    return await client.allowDenyEntries.readAll(list, { onPage, keep: (row) => isMatching(matcher, row) });
   });
   return (await Promise.all(readings)).flat();
 }

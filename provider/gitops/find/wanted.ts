@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../../client";
 import type { EntryType } from "../../settings/assumptions";
-import { type EntryValue, parseEntryValue } from "../../settings/entry-value";
+import type { EntryValue } from "../../settings/entry-value";
+import { refang } from "../../settings/refang";
 import { excerpt } from "../../settings/text";
 
 /** What somebody looks for. */
@@ -40,7 +41,7 @@ export function wantedOf(values: readonly string[], senders: readonly string[] =
 
 /** The one place where what a person typed is read. */
 function readValue(text: string): EntryValue {
-  const parsed = parseEntryValue(text);
+  const parsed = refang(text);
   if (parsed.ok) return parsed.value;
   throw new ConfigurationError(`This can't be looked for: ${parsed.reason}.`);
 }

@@ -1,5 +1,5 @@
 import type { SettingsClient } from "../../client";
-import type { ProposedEntry } from "../../plan/backtest";
+import type { ProposedEntry } from "../../plan/deciders";
 import { evidenceOf, gatherEvidence } from "../../plan/evidence";
 import { type Observed, observe } from "../../plan/observed";
 import { withoutEntry } from "../../plan/without-entry";

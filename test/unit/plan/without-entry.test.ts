@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { ProposedEntry } from "../../../provider/plan/backtest";
+import type { ProposedEntry } from "../../../provider/plan/deciders";
 import { withoutEntry } from "../../../provider/plan/without-entry";
 import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
 
