@@ -7,7 +7,7 @@ import { sharedPackage } from "../support/packed-package";
 /* What is packed; packed-package.slow.test.ts installs it. */
 
 /** Half of it is the plugin, which holds all that it needs, for settings files too. */
-const MAX_UNPACKED_BYTES = 7_300_000;
+const MAX_UNPACKED_BYTES = 7_800_000;
 
 const packed = sharedPackage();
 
@@ -37,6 +37,7 @@ it("holds all of the repository that `email-security init` writes, and nothing o
   expect(template.map((file) => file.replace("dist/gitops/template/", "")).sort()).toEqual([
     ".github/actions/prepare/action.yml",
     ".github/workflows/drift.yml",
+    ".github/workflows/expire.yml",
     ".github/workflows/merge.yml",
     ".github/workflows/pull-request.yml",
     ".gitlab-ci.yml",

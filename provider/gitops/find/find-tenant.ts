@@ -80,7 +80,7 @@ export function findTenant(
 /** Why something could not be read. */
 export function unreadOf(where: Unread["where"], error: unknown): Unread {
   const [message = ""] = (error instanceof Error ? error.message : String(error)).split("\n");
-  return { where, code: error instanceof EmailSecurityError ? error.code : "ERR_UNEXPECTED", message };
+  return { where, code: error instanceof EmailSecurityError ? error.code : "Error", message };
 }
 
 /** What files declare as far as they go: a mistake in one does not hide what stands beside it. */
