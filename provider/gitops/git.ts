@@ -1,7 +1,7 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { leanEnvironment } from "../machine/child-environment";
 import { EmailSecurityError } from "../settings/email-security-error";
-import { printable } from "../settings/text";
+import { excerpt, printable } from "../settings/text";
 
 /** What git can't do, or what keeps it from being asked; the working tree is as it was, unless the message says otherwise. */
 export class GitError extends EmailSecurityError {
@@ -72,4 +72,110 @@ function whyOf(stderr: string, stdout: string): string {
 /** A text without what stands before the host of an address in it: that opens the remote. */
 export function withoutCredentials(text: string): string {
   return text.replace(/\b([a-z][a-z+.-]*:\/\/)[^\s/?#]*@/gi, "$1");
+}
+
+/** An object of a repository: a file's text, or a commit as git holds it. */
+export interface GitObject {
+  readonly id: string;
+  readonly content: Buffer;
+}
+
+/**
+ * What makes git read and nothing else, whatever the repository's own settings say: it starts no other program, shows signatures to
+ * none, fetches nothing, and takes no object for another.
+ */
+const READS_ONLY = [
+  "--no-pager",
+  "--no-replace-objects",
+  "-c",
+  "core.fsmonitor=false",
+  "-c",
+  "log.showSignature=false",
+  "-c",
+  "protocol.allow=never",
+];
+
+/** Asks git something over one repository, and changes nothing there. */
+export class GitReader {
+  readonly #folder: string;
+  readonly #environment: NodeJS.ProcessEnv;
+
+  /** @param folder the repository's top folder. */
+  constructor(folder: string) {
+    this.#folder = folder;
+    const own = leanEnvironment(process.env, "git");
+    // Paths mean what is said here; and objects that a partial clone lacks are not fetched one by one.
+    for (const name of ["GIT_LITERAL_PATHSPECS", "GIT_ICASE_PATHSPECS", "GIT_NOGLOB_PATHSPECS"])
+      delete own[name];
+    this.#environment = { ...own, GIT_NO_LAZY_FETCH: "1", GIT_OPTIONAL_LOCKS: "0", LC_ALL: "C" };
+  }
+
+  /**
+   * What a command prints. Arguments are ours alone, or ids of objects.
+   *
+   * @throws {GitError} when git is not there, or says no.
+   */
+  async text(...args: string[]): Promise<string> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of this.#run(args)) chunks.push(chunk);
+    return Buffer.concat(chunks).toString("utf8");
+  }
+
+  /** The objects of some ids, in their order; those that are not there are left out. */
+  async *objects(ids: readonly string[]): AsyncGenerator<GitObject> {
+    if (ids.length === 0) return;
+    let chunks: Buffer[] = [];
+    let have = 0;
+    let head: { id: string; size: number } | undefined;
+    for await (const chunk of this.#run(["cat-file", "--batch"], `${ids.join("\n")}\n`)) {
+      chunks.push(chunk);
+      have += chunk.length;
+      // An object of many pieces is put together once.
+      while (head === undefined || have > head.size) {
+        const all = Buffer.concat(chunks);
+        if (head === undefined) {
+          const end = all.indexOf("\n");
+          const [id = "", , size] = all.toString("latin1", 0, Math.max(0, end)).split(" ");
+          chunks = [end < 0 ? all : all.subarray(end + 1)];
+          have = chunks[0]?.length ?? 0;
+          if (end < 0) break;
+          // `<id> missing` has no size.
+          if (size !== undefined) head = { id, size: Number(size) };
+        } else {
+          yield { id: head.id, content: all.subarray(0, head.size) };
+          chunks = [all.subarray(head.size + 1)];
+          have = chunks[0]?.length ?? 0;
+          head = undefined;
+        }
+      }
+    }
+  }
+
+  async *#run(args: readonly string[], input = ""): AsyncGenerator<Buffer> {
+    const child = spawn("git", ["-C", this.#folder, ...READS_ONLY, ...args], { env: this.#environment });
+    let said = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said = (said + text).slice(0, 2_000);
+    });
+    // Who ends early wants no more of it.
+    child.stdin.on("error", () => {});
+    child.stdin.end(input);
+    const ended = new Promise<number | null>((done, fail) => {
+      child.once("error", fail);
+      child.once("close", done);
+    });
+    ended.catch(() => {});
+    try {
+      yield* child.stdout as AsyncIterable<Buffer>;
+      const code = await ended;
+      if (code !== 0)
+        throw new GitError(`Git can't be asked: ${excerpt(said.trim().split("\n")[0] ?? "", 300)}`);
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === "ENOENT")
+        throw new GitError("Git is not installed, or not on PATH.", { cause });
+      throw cause;
+    } finally {
+      child.kill();
+    }
+  }
 }

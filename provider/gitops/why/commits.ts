@@ -1,4 +1,4 @@
-import type { Git } from "./git";
+import type { GitReader } from "../git";
 
 /** Files that a commit changed, each with its versions: of a merge, only what differs from all that it brings together. */
 export interface CommitFiles {
@@ -23,7 +23,7 @@ export interface CommitText {
 }
 
 /** All commits that changed a file whose name is that of a settings file, newest first. */
-export async function commitsOfSettings(git: Git): Promise<readonly CommitFiles[]> {
+export async function commitsOfSettings(git: GitReader): Promise<readonly CommitFiles[]> {
   const told = await git.text(
     "log",
     "--date-order",
@@ -66,7 +66,10 @@ export async function commitsOfSettings(git: Git): Promise<readonly CommitFiles[
 }
 
 /** What commits say of themselves, by id. */
-export async function textsOf(git: Git, ids: readonly string[]): Promise<ReadonlyMap<string, CommitText>> {
+export async function textsOf(
+  git: GitReader,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, CommitText>> {
   const found = new Map<string, CommitText>();
   for await (const { id, content } of git.objects([...new Set(ids)])) {
     const text = content.toString("utf8");
@@ -101,7 +104,7 @@ export class CommitGraph {
     this.#head = this.#order[0] ?? "";
   }
 
-  static async read(git: Git): Promise<CommitGraph> {
+  static async read(git: GitReader): Promise<CommitGraph> {
     const told = await git.text("rev-list", "--topo-order", "--parents", "HEAD");
     return new CommitGraph(told.split("\n").filter((line) => line !== ""));
   }

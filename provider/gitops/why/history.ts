@@ -2,9 +2,9 @@ import { readFileSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 import { isOutside, realPath, repositoryOf } from "../../files/repository";
 import { printable } from "../../settings/text";
+import { GitError, GitReader } from "../git";
 import { type CommitFiles, CommitGraph, type CommitText, commitsOfSettings, textsOf } from "./commits";
 import { type Element, ElementFinder } from "./elements";
-import { Git, GitError } from "./git";
 import { type ChangeRequest, requestOf } from "./request";
 
 /** An element in a file, at some time. */
@@ -66,7 +66,7 @@ export async function historyOf(
   const outside = files.filter((file) => isOutside(realPath(top), realPath(resolve(file))));
   const paths = files.filter((file) => !outside.includes(file)).map((file) => inRepository(top, file));
   try {
-    const reading = new Reading(new Git(top), value, mostBytes);
+    const reading = new Reading(new GitReader(top), value, mostBytes);
     const history = await reading.history(new Map(paths.map((path, index) => [path, files[index] ?? ""])));
     const beyond = outside.map(
       (file) => `${printable(file)} is not in this repository, so its history is not told.`,
@@ -85,13 +85,13 @@ function inRepository(top: string, file: string): string {
 }
 
 class Reading {
-  readonly #git: Git;
+  readonly #git: GitReader;
   readonly #finder: ElementFinder;
   readonly #found = new Map<string, readonly Element[]>();
   #bytesLeft: number;
   #notRead = 0;
 
-  constructor(git: Git, value: string, mostBytes: number) {
+  constructor(git: GitReader, value: string, mostBytes: number) {
     this.#git = git;
     this.#finder = new ElementFinder(value);
     this.#bytesLeft = mostBytes;

@@ -67,7 +67,6 @@ const STARTED: Readonly<Record<string, string>> = {
   // One that reads a key, and one that is a team's own: without the tenants' keys.
   "provider/rollout/targets/read-key.ts": "own",
   "provider/rollout/health.ts": "without keys",
-  "provider/gitops/why/git.ts": "lean",
   "provider/rollout/files-at-revision.ts": "lean",
   "provider/rollout/rollback/revert-in-git.ts": "lean",
   "provider/gitops/git.ts": "lean",
