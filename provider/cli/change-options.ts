@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { type Command, InvalidArgumentError } from "commander";
 import { ConfigurationError } from "../client";
 import type { Facts } from "../gitops/list-change/list-change";
@@ -6,6 +5,8 @@ import { type Refanged, refang } from "../settings/refang";
 import { parseTerm } from "../settings/term";
 import { withoutUndefined } from "../settings/without-undefined";
 import { defaultFile } from "./plan-options";
+import { MOST_VALUES, valuesOnStandardInput } from "./standard-input";
+import { TARGETS_FILE, tenantNamed } from "./tenant-options";
 import { type WriteOptions, withWriteOptions } from "./write-options";
 
 /** The lists as the command line calls them. */
@@ -39,7 +40,7 @@ export function withPlace(command: Command): Command {
       .option("--scope <scope>", "the verdict scope of the entry: global or graymail")
       .option("--file <file>", "the settings file (default: settings.yaml, or the only one in settings)")
       .option("--tenant <name>", "the settings file of a tenant of tenants.yaml")
-      .option("--targets <file>", "the file of tenants that --tenant looks in", "tenants.yaml")
+      .option("--targets <file>", "the file of tenants that --tenant looks in", TARGETS_FILE)
       .option("--baseline", "the file that it includes: for all tenants that include that one")
       .option("--no-evidence", "ask the service nothing"),
   );
@@ -68,10 +69,6 @@ export function factsOf(options: Partial<ChangeOptions>): Facts {
   return withoutUndefined({ comment, ticket, owner, approvedBy, expires: options.for, acceptRisk });
 }
 
-/** More than any report of indicators has. */
-const MOST_VALUES = 50_000;
-const MOST_CHARACTERS = 16 * 1024 * 1024;
-
 /**
  * Reads all values, or none.
  *
@@ -82,7 +79,7 @@ export function readValues(given: readonly string[]): Refanged[] {
   if (given.includes("-") && given.length > 1) {
     throw new ConfigurationError("Give values, or - alone for a list on standard input.");
   }
-  const texts = given[0] === "-" ? linesOf(standardInput()) : given;
+  const texts = given[0] === "-" ? valuesOnStandardInput() : given;
   if (texts.length === 0) throw new ConfigurationError("There is no value.");
   if (texts.length > MOST_VALUES) throw new ConfigurationError(`There are more than ${MOST_VALUES} values.`);
   const read = texts.map(refang);
@@ -95,19 +92,6 @@ export function readValues(given: readonly string[]): Refanged[] {
     );
   }
   return read.flatMap((one) => (one.ok ? [one.value] : []));
-}
-
-function linesOf(text: string): string[] {
-  return text
-    .split(/\r?\n/)
-    .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
-    .filter((line) => line !== "");
-}
-
-function standardInput(): string {
-  const text = readFileSync(0, "utf8");
-  if (text.length <= MOST_CHARACTERS) return text.replace(/^\uFEFF/, "");
-  throw new ConfigurationError("What stands on standard input is too long.");
 }
 
 /** The file that is changed, and the one that includes it where it is a baseline. */
@@ -125,16 +109,10 @@ export async function chosenFile({ file, tenant, baseline, targets }: ChangeOpti
   if (file !== undefined && tenant !== undefined) {
     throw new ConfigurationError("Give --file or --tenant, not both.");
   }
-  const top = file ?? (tenant === undefined ? await defaultFile() : await tenantFile(tenant, targets));
+  const top =
+    file ??
+    (tenant === undefined ? await defaultFile() : (await tenantNamed(tenant, targets)).target.settings);
   if (baseline === undefined) return { file: top };
   const { baselineOf } = await import("../gitops/list-change/which-file.js");
   return { file: baselineOf(top), includedBy: top };
-}
-
-async function tenantFile(name: string, targets: string): Promise<string> {
-  const { readTargets } = await import("../rollout/targets/read-targets.js");
-  const { selectTargets } = await import("../rollout/targets/select-targets.js");
-  const [only, another] = selectTargets(readTargets(targets).targets, { only: [name] });
-  if (only !== undefined && another === undefined) return only.settings;
-  throw new ConfigurationError("--tenant takes one tenant; --baseline is for all that include it.");
 }

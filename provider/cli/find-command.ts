@@ -1,29 +1,31 @@
-import { existsSync, readFileSync } from "node:fs";
 import { Command, Option } from "commander";
 import { ConfigurationError } from "../client";
 import type { TenantFound } from "../gitops/find/found";
 import type { Matcher } from "../gitops/find/matcher";
-import type { Reach } from "../rollout/asking/target-client";
-import type { Targets } from "../rollout/targets/target";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
-import { DATABASE_DEFAULT, journalPlace } from "./journal-place";
+import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
 import { date, defaultFile, wholeNumber } from "./plan-options";
+import { valuesOnStandardInput } from "./standard-input";
+import {
+  type Selecting,
+  selectionOf,
+  several,
+  TARGETS_FILE,
+  withSelectionBesideValues,
+} from "./tenant-options";
 import { withHelp } from "./verb-help";
 
-interface Options {
-  readonly sender: readonly string[];
+interface Options extends Selecting, JournalOptions {
+  readonly sender?: readonly string[];
   readonly below?: boolean;
   readonly file?: string;
   readonly filesOnly?: boolean;
   readonly stack?: string;
   readonly all?: boolean;
   readonly targets?: string;
-  readonly only: readonly string[];
-  readonly label: readonly string[];
   readonly maxConcurrent: number;
-  readonly database?: string;
   readonly today?: string;
   readonly json?: boolean;
   readonly csv?: boolean;
@@ -34,67 +36,48 @@ interface Options {
  * 1 an error, or not all could be read.
  */
 export function findCommand(): Command {
-  return withHelp(
-    new Command("find")
-      .description("find where a domain, address or mailbox is allowed or denied, in files and at tenants")
-      .argument("[values...]", "what to look for; - reads values from standard input, a line each")
-      .option(
-        "--sender <address>",
-        "also tell which entry decides for mail from it; again for more",
-        several,
-        [],
-      )
-      .option("--below", "also find what stands below a domain: its subdomains and mailboxes")
-      .option(
-        "--file <file>",
-        "the tenant's settings file (default: settings.yaml, or the only one in settings)",
-      )
-      .option("--files-only", "read files alone, and ask no tenant")
-      .option("--stack <name>", "also look into the state of the tenant's stack")
-      .option("--all", "look in all tenants of the targets file")
-      .option("--targets <file>", "the targets file, for --all (default: tenants.yaml)")
-      .option(
-        "--only <names>",
-        "with --all: only these tenants, with commas; * stands for any characters",
-        several,
-        [],
-      )
-      .option(
-        "--label <condition>",
-        "with --all: only tenants with ring=canary, ring=canary,beta, or !ring=canary; again for more",
-        several,
-        [],
-      )
-      .option("--max-concurrent <number>", "with --all: how many tenants are read at once", wholeNumber, 16)
-      .option(
-        "--database <place>",
-        `with --all: the journal, by which rollouts share the limits of addresses (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
-      )
-      .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
-      .addOption(new Option("--json", "print it as JSON").conflicts("csv"))
-      .option("--csv", "print it as a table for spreadsheets")
-      .action(verb(run)),
-    {
-      examples: [
-        { does: "in the files and at the tenant of the environment", line: "find evil.example" },
-        { does: "in all tenants, as a table", line: "find evil.example 192.0.2.7 --all --csv" },
-        {
-          does: "which entry decides for a sender, in some tenants",
-          line: "find --sender ceo@partner.example --all --only 'acme,t0*'",
-        },
-      ],
-      exits: {
-        0: "it is nowhere, and all was read",
-        1: "an error, or not all could be read: there may be more than is told",
-        2: "it was found, or was once declared; all was read",
-      },
-    },
+  const command = new Command("find")
+    .description("find where a domain, address or mailbox is allowed or denied, in files and at tenants")
+    .argument("[values...]", "what to look for; - reads values from standard input, a line each")
+    .option("--sender <address>", "also tell which entry decides for mail from it; again for more", several)
+    .option("--below", "also find what stands below a domain: its subdomains and mailboxes")
+    .option(
+      "--file <file>",
+      "the tenant's settings file (default: settings.yaml, or the only one in settings)",
+    )
+    .option("--files-only", "read files alone, and ask no tenant")
+    .option("--stack <name>", "also look into the state of the tenant's stack")
+    .option("--all", "look in all tenants of the targets file")
+    .option("--targets <file>", `the targets file, for --all (default: ${TARGETS_FILE})`);
+  withSelectionBesideValues(command, WITH_ALL).option(
+    "--max-concurrent <number>",
+    `${WITH_ALL}how many tenants are read at once`,
+    wholeNumber,
+    16,
   );
+  withJournal(command, `${WITH_ALL}the journal, by which rollouts share the limits of addresses`)
+    .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
+    .addOption(new Option("--json", "print it as JSON").conflicts("csv"))
+    .option("--csv", "print it as a table for spreadsheets")
+    .action(verb(run));
+  return withHelp(command, {
+    examples: [
+      { does: "in the files and at the tenant of the environment", line: "find evil.example" },
+      { does: "in all tenants, as a table", line: "find evil.example 192.0.2.7 --all --csv" },
+      {
+        does: "which entry decides for a sender, in some tenants",
+        line: "find --sender ceo@partner.example --all --only 'acme,t0*'",
+      },
+    ],
+    exits: {
+      0: "it is nowhere, and all was read",
+      1: "an error, or not all could be read: there may be more than is told",
+      2: "it was found, or was once declared; all was read",
+    },
+  });
 }
 
-function several(value: string, before: readonly string[]): readonly string[] {
-  return [...before, value];
-}
+const WITH_ALL = "with --all: ";
 
 async function run(values: readonly string[], options: Options): Promise<ExitCode> {
   const { wantedOf } = await import("../gitops/find/wanted.js");
@@ -128,15 +111,11 @@ async function run(values: readonly string[], options: Options): Promise<ExitCod
 }
 
 function valuesOf(value: string): readonly string[] {
-  if (value !== "-") return [value];
-  return readFileSync(0, "utf8")
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
+  return value === "-" ? valuesOnStandardInput() : [value];
 }
 
 function isForAll({ all, targets, only, label, file, stack }: Options): boolean {
-  const isAll = all === true || targets !== undefined || only.length > 0 || label.length > 0;
+  const isAll = all === true || targets !== undefined || only !== undefined || label !== undefined;
   if (isAll && (file !== undefined || stack !== undefined)) {
     throw new ConfigurationError(
       "--file and --stack are of one tenant; leave them out to look in all tenants of the targets file.",
@@ -196,40 +175,17 @@ async function inAll(matcher: Matcher, options: Options): Promise<readonly Tenan
   const { selectTargets } = await import("../rollout/targets/select-targets.js");
   const { findInFleet } = await import("../fleet/find-in-fleet.js");
   const { filesOnly, maxConcurrent: concurrency, today } = options;
-  const { targets, services } = readTargets(options.targets ?? "tenants.yaml");
-  const only = options.only.flatMap((some) => some.split(",")).filter((name) => name !== "");
-  const selected = selectTargets(targets, {
-    ...(only.length === 0 ? {} : { only }),
-    ...(options.label.length === 0 ? {} : { labels: options.label }),
-  });
-  const permits = filesOnly ? undefined : await permitsFor(options.database, services);
+  const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
+  const { targets, services } = readTargets(options.targets ?? TARGETS_FILE);
+  const selected = selectTargets(targets, selectionOf(options));
+  const log = (line: string): void => console.error(harmless(line));
+  const permits = filesOnly
+    ? undefined
+    : await permitsForReading(journalPlace(options.database), services, log);
   try {
     const reach = permits && { environment: process.env, permits: permits.of };
     return await findInFleet(matcher, selected, { reach, concurrency, ...withoutUndefined({ today }) });
   } finally {
     await permits?.close();
   }
-}
-
-/** Permits of the addresses: those that rollouts share, where there is a limit or a journal; else there is nothing to keep to. */
-async function permitsFor(
-  database: string | undefined,
-  services: Targets["services"],
-): Promise<{ readonly of: Reach["permits"]; readonly close: () => Promise<void> }> {
-  const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
-  const named = journalPlace(database);
-  if (named === undefined && services.size === 0 && !existsSync(DEFAULT_JOURNAL)) {
-    return { of: () => ({ take: async () => {}, refused: () => {} }), close: async () => {} };
-  }
-  const { PermitOffice } = await import("../rollout/permits/permit-office.js");
-  const log = (line: string): void => console.error(harmless(line));
-  const opened = await openDatabase(named ?? DEFAULT_JOURNAL, { log });
-  const office = new PermitOffice(opened);
-  return {
-    of: (target, isAllowed) => office.permits(target.baseUrl, services.get(target.baseUrl), isAllowed),
-    close: async () => {
-      await office.close();
-      await opened.close();
-    },
-  };
 }

@@ -1,8 +1,26 @@
+import type { Command } from "commander";
 import { hasPassword } from "../settings/secrets";
 
 /** Of the option `--database`, what its help ends with. */
 export const DATABASE_DEFAULT =
   "default: EMAIL_SECURITY_DATABASE, which no list of processes shows; the password may be in PGPASSWORD or ~/.pgpass too";
+
+/** Where the journal is. */
+export interface JournalOptions {
+  readonly database?: string;
+}
+
+/**
+ * Adds the option by which the journal is found.
+ *
+ * @param what the journal is to the verb.
+ */
+export function withJournal(command: Command, what: string): Command {
+  return command.option(
+    "--database <place>",
+    `${what} (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
+  );
+}
 
 /**
  * Where the journal is: as `--database` names it, else as the environment does.

@@ -7,7 +7,6 @@ import type { RolloutRecord } from "../rollout/journal/rollout-record";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
-import type { Selection } from "../rollout/targets/select-targets";
 import { overTolerance } from "../rollout/targets/tolerance";
 import type { Purpose } from "../rollout/which-rollout";
 import { withCode } from "../settings/email-security-error";
@@ -16,15 +15,11 @@ import { missing, OPTIONAL_PARTS } from "../settings/optional-parts";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, programName, verb } from "./command-line";
-import { DATABASE_DEFAULT, journalPlace } from "./journal-place";
+import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
 import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
 import type { RolloutOutput } from "./rollout-output";
+import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
 import { withHelp } from "./verb-help";
-
-/** Where the journal is, for every verb. */
-interface JournalOptions {
-  readonly database?: string;
-}
 
 interface RunOptions extends JournalOptions, RolloutOutput {
   readonly until?: string;
@@ -42,12 +37,6 @@ interface RollbackOptions extends RunOptions, Consent, Selecting {
   readonly to?: string;
 }
 
-/** Which tenants are meant. */
-interface Selecting {
-  readonly only?: readonly string[];
-  readonly label?: readonly string[];
-}
-
 /** What a person said of a plan beforehand. */
 interface Consent {
   readonly yes?: boolean;
@@ -55,7 +44,8 @@ interface Consent {
   readonly failOn?: FailOn;
 }
 
-const DEFAULT_FILE = "tenants.yaml";
+/** What the journal is to all verbs of rollouts. */
+const JOURNAL = "the journal: a SQLite file, or postgres://… for many machines";
 
 /** How what changes tenants ends. */
 const EXITS = {
@@ -83,7 +73,7 @@ export function rolloutCommand(): Command {
     // What stands after a verb is the verb's: it has options of the same names.
     .enablePositionalOptions()
     .description("plan a change for all tenants, and apply it in waves that stop by themselves")
-    .argument("[file]", "the targets file", DEFAULT_FILE)
+    .argument("[file]", "the targets file", TARGETS_FILE)
     .option("--yes", "apply it; without it, the plan is only shown")
     .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
     .addOption(failOnOption())
@@ -117,7 +107,7 @@ export function rolloutCommand(): Command {
   );
   command.addCommand(
     withHelp(
-      withJournal(new Command("status"))
+      withJournal(new Command("status"), JOURNAL)
         .description("show how far a rollout is, and what became of each tenant")
         .argument("[id]", "the rollout, or the beginning of its id (default: the newest)")
         .option("--list", "list all rollouts, a line each")
@@ -169,7 +159,7 @@ export function rolloutCommand(): Command {
   );
   command.addCommand(
     withHelp(
-      withJournal(new Command("stop"))
+      withJournal(new Command("stop"), JOURNAL)
         .description(
           "have a rollout begin nothing more; one that waits, was stopped or was interrupted is given up",
         )
@@ -200,28 +190,8 @@ export function rolloutCommand(): Command {
   });
 }
 
-function withJournal(command: Command): Command {
-  return command.option(
-    "--database <place>",
-    `the journal: a SQLite file, or postgres://… for many machines (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
-  );
-}
-
-function withSelection(command: Command): Command {
-  return command
-    .option("--only <name...>", "only these tenants; * stands for any characters")
-    .option("--label <condition...>", "only tenants with ring=canary, ring=canary,beta, or !ring=canary");
-}
-
-/** Which tenants the options select. */
-function selectionOf({ only, label: labels }: Selecting): Selection {
-  // No name has a comma in it.
-  const names = only?.flatMap((some) => some.split(",")).filter((name) => name !== "");
-  return withoutUndefined({ only: names, labels });
-}
-
 function withRunOptions(command: Command): Command {
-  return withJournal(command)
+  return withJournal(command, JOURNAL)
     .option("--until <wave>", "wait for a person after this wave")
     .option("--max-concurrent <number>", "how many tenants at once, in each wave", wholeNumber)
     .option(
@@ -598,7 +568,7 @@ async function find(rollouts: Rollouts, id: string | undefined, purpose: Purpose
   try {
     return await rollouts.find(id, purpose);
   } catch (error) {
-    const elsewhere = await rollouts.elsewhere(DEFAULT_FILE).catch(() => []);
+    const elsewhere = await rollouts.elsewhere(TARGETS_FILE).catch(() => []);
     const { markText } = await import("../rollout/marks/mark-text.js");
     for (const mark of elsewhere) {
       if (id === undefined || mark.rollout.startsWith(id))
@@ -611,7 +581,7 @@ async function find(rollouts: Rollouts, id: string | undefined, purpose: Purpose
 /** Gives up a rollout that this journal has not, where it is named in full. */
 async function stopElsewhere(rollouts: Rollouts, id: string): Promise<boolean> {
   if ((await rollouts.journal.lastEvent(id)) !== undefined) return false;
-  const unknown = await rollouts.giveUpElsewhere(id, DEFAULT_FILE);
+  const unknown = await rollouts.giveUpElsewhere(id, TARGETS_FILE);
   if (unknown === undefined) return false;
   const left =
     unknown === 0

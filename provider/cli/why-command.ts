@@ -3,18 +3,18 @@ import { normalize } from "node:path";
 import { Command } from "commander";
 import { ConfigurationError, type SettingsClient } from "../client";
 import type { ToldByFiles, WhyStory } from "../gitops/why/story";
-import type { Target } from "../rollout/targets/target";
 import { withCode } from "../settings/email-security-error";
+import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode, isColoured, verb } from "./command-line";
-import { DATABASE_DEFAULT, journalPlace } from "./journal-place";
+import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
 import { date, defaultFile, wholeNumber } from "./plan-options";
+import { TARGETS_FILE, type TenantNamed, tenantNamed } from "./tenant-options";
 import { withHelp } from "./verb-help";
 
-interface Options {
+interface Options extends JournalOptions {
   readonly tenant?: string;
-  readonly tenants: string;
-  readonly database?: string;
+  readonly targets: string;
   readonly today?: string;
   readonly days: number;
   readonly evidence: boolean;
@@ -23,46 +23,37 @@ interface Options {
   readonly json?: boolean;
 }
 
-const DEFAULT_TENANTS = "tenants.yaml";
-
 /**
  * `email-security why`: all that is known of one value: files, git, rollouts, the tenant and its mail. Reads only. Exit codes: 0 all is
  * told, 2 something could not be asked, 1 error.
  */
 export function whyCommand(): Command {
-  return withHelp(
-    new Command("why")
-      .description(
-        "tell one entry's or VIP's whole story: who brought it, when, on what ticket, and what for",
-      )
-      .argument("<value>", "a domain, an IP address or a mailbox")
-      .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
-      .option("--tenant <name>", "a tenant of the targets file: with its settings file, address and key")
-      .option("--tenants <file>", "the targets file", DEFAULT_TENANTS)
-      .option(
-        "--database <place>",
-        `the rollouts' journal (${DATABASE_DEFAULT}; else .email-security/rollouts.db)`,
-      )
-      .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
-      .option("--no-evidence", "don't look at the tenant's mail")
-      .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
-      .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
-      .option("--markdown", "as Markdown, for a ticket or an auditor")
-      .option("--json", "as JSON")
-      .action(verb(run)),
-    {
-      examples: [
-        { does: "who allowed this, when, and why", line: "why partner.example settings/acme.yaml" },
-        { does: "of one tenant of many", line: "why partner.example --tenant acme" },
-        { does: "for a ticket", line: "why partner.example settings/acme.yaml --markdown" },
-      ],
-      exits: {
-        0: "all is told",
-        1: "an error; nothing is told",
-        2: "something could not be asked or is not whole, and the story says what",
-      },
+  const command = new Command("why")
+    .description("tell one entry's or VIP's whole story: who brought it, when, on what ticket, and what for")
+    .argument("<value>", "a domain, an IP address or a mailbox")
+    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
+    .option("--tenant <name>", "a tenant of the targets file: with its settings file, address and key")
+    .option("--targets <file>", "the targets file", TARGETS_FILE);
+  withJournal(command, "the rollouts' journal")
+    .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
+    .option("--no-evidence", "don't look at the tenant's mail")
+    .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
+    .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
+    .option("--markdown", "as Markdown, for a ticket or an auditor")
+    .option("--json", "as JSON")
+    .action(verb(run));
+  return withHelp(command, {
+    examples: [
+      { does: "who allowed this, when, and why", line: "why partner.example settings/acme.yaml" },
+      { does: "of one tenant of many", line: "why partner.example --tenant acme" },
+      { does: "for a ticket", line: "why partner.example settings/acme.yaml --markdown" },
+    ],
+    exits: {
+      0: "all is told",
+      1: "an error; nothing is told",
+      2: "something could not be asked or is not whole, and the story says what",
     },
-  );
+  });
 }
 
 async function run(written: string, given: string | undefined, options: Options): Promise<ExitCode> {
@@ -74,9 +65,9 @@ async function run(written: string, given: string | undefined, options: Options)
       "Give a settings file or --tenant, not both: the targets file names the tenant's.",
     );
   if (options.markdown && options.json) throw new ConfigurationError("Give --markdown or --json, not both.");
-  const target = await targetOf(options, given);
-  const file = target?.settings ?? given ?? (await defaultFile());
-  const story = await storyOf(parsed.value.canonical, file, target, options);
+  const named = await targetOf(options, given);
+  const file = named?.target.settings ?? given ?? (await defaultFile());
+  const story = await storyOf(parsed.value.canonical, file, named, options);
   const { whyJson, whyMarkdown, whyText } = await import("../gitops/why/why-output.js");
   const { stdout } = process;
   if (options.json) stdout.write(whyJson(story));
@@ -88,7 +79,7 @@ async function run(written: string, given: string | undefined, options: Options)
 async function storyOf(
   value: string,
   file: string,
-  target: Target | undefined,
+  named: TenantNamed | undefined,
   options: Options,
 ): Promise<WhyStory> {
   const { readSettings } = await import("../files/read-settings.js");
@@ -100,10 +91,12 @@ async function storyOf(
   const ofTarget = options.tenant === undefined ? {} : { ownDomains: [] };
   const settings = readSettings(file, { ...withoutUndefined({ today: options.today }), ...ofTarget });
   const told = toldByFiles(settings, value);
-  const [history, tenant, journal] = await Promise.all([
+  const place = journalPlace(options.database);
+  // Before the tenant is asked: a limit to keep to would make a journal.
+  const journal = await rolloutsOf(value, named, place);
+  const [history, tenant] = await Promise.all([
     historyOf(settings.files, value),
-    askTenant(value, told.files, target, now, options),
-    rolloutsOf(value, target, options),
+    askTenant(value, told.files, named, place, now, options),
   ]);
   const declared = new Set(
     told.above.map(({ list, value: own, verdictScope }) => `${list} ${own} ${verdictScope}`),
@@ -114,7 +107,9 @@ async function storyOf(
     unicode: unicodeOf(value),
     file,
     tenant:
-      tenant.host === undefined ? undefined : withoutUndefined({ host: tenant.host, name: target?.name }),
+      tenant.host === undefined
+        ? undefined
+        : withoutUndefined({ host: tenant.host, name: named?.target.name }),
     at: now.toISOString(),
     files: told.files,
     above: [...told.above, ...held],
@@ -129,19 +124,16 @@ async function storyOf(
 }
 
 /** The tenant that is meant by name; else, where there is a targets file, the one that has this settings file. */
-async function targetOf(options: Options, file: string | undefined): Promise<Target | undefined> {
-  if (options.tenant === undefined && (file === undefined || !existsSync(options.tenants))) return undefined;
+async function targetOf(
+  { tenant, targets: from }: Options,
+  file: string | undefined,
+): Promise<TenantNamed | undefined> {
+  if (tenant !== undefined) return await tenantNamed(tenant, from);
+  if (file === undefined || !existsSync(from)) return undefined;
   const { readTargets } = await import("../rollout/targets/read-targets.js");
-  const { selectTargets } = await import("../rollout/targets/select-targets.js");
-  const { targets } = readTargets(options.tenants);
-  if (options.tenant === undefined) {
-    const own = targets.filter(({ settings }) => normalize(settings) === normalize(file ?? ""));
-    return own.length === 1 ? own[0] : undefined;
-  }
-  const [target, second] = selectTargets(targets, { only: [options.tenant] });
-  if (target === undefined || second !== undefined)
-    throw new ConfigurationError("--tenant means several tenants; give the name of one.");
-  return target;
+  const { targets, services } = readTargets(from);
+  const [target, another] = targets.filter(({ settings }) => normalize(settings) === normalize(file));
+  return target === undefined || another !== undefined ? undefined : { target, services };
 }
 
 type Asked = Awaited<ReturnType<typeof import("../gitops/why/told-by-tenant").toldByTenant>> & {
@@ -151,7 +143,8 @@ type Asked = Awaited<ReturnType<typeof import("../gitops/why/told-by-tenant").to
 async function askTenant(
   value: string,
   files: readonly ToldByFiles[],
-  target: Target | undefined,
+  named: TenantNamed | undefined,
+  place: string | undefined,
   now: Date,
   options: Options,
 ): Promise<Asked> {
@@ -164,18 +157,7 @@ async function askTenant(
     host: hostOf(client),
   });
   try {
-    if (target !== undefined && options.tenant !== undefined) {
-      const { readKey } = await import("../rollout/targets/read-key.js");
-      const { withTargetClient } = await import("../rollout/asking/target-client.js");
-      const environment = process.env;
-      const permits = () => ({ take: async () => {}, refused: () => {} });
-      return await withTargetClient(
-        target,
-        await readKey(target, { environment }),
-        { environment, permits },
-        ask,
-      );
-    }
+    if (named !== undefined && options.tenant !== undefined) return await askNamed(named, place, ask);
     const client = connect();
     try {
       return await ask(client);
@@ -187,16 +169,35 @@ async function askTenant(
   }
 }
 
+/** Asks a tenant of the targets file, with its own key and within its address's limit. */
+async function askNamed(
+  { target, services }: TenantNamed,
+  place: string | undefined,
+  ask: (client: SettingsClient) => Promise<Asked>,
+): Promise<Asked> {
+  const { readKey } = await import("../rollout/targets/read-key.js");
+  const { withTargetClient } = await import("../rollout/asking/target-client.js");
+  const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
+  const log = (line: string): void => console.error(harmless(line));
+  const key = await readKey(target, { environment: process.env });
+  const permits = await permitsForReading(place, services, log);
+  try {
+    return await withTargetClient(target, key, { environment: process.env, permits: permits.of }, ask);
+  } finally {
+    await permits.close();
+  }
+}
+
 /** What rollouts did, where there are any: with a targets file, and a journal. */
 async function rolloutsOf(
   value: string,
-  target: Target | undefined,
-  { database }: Options,
+  named: TenantNamed | undefined,
+  given: string | undefined,
 ): Promise<Pick<WhyStory, "rollouts" | "missing">> {
-  if (target === undefined) return { missing: [] };
+  if (named === undefined) return { missing: [] };
   const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
   const { isPostgres } = await import("../settings/postgres-address.js");
-  const place = journalPlace(database) ?? DEFAULT_JOURNAL;
+  const place = given ?? DEFAULT_JOURNAL;
   // To open a journal that is not there would make one.
   if (!isPostgres(place) && !existsSync(place))
     return {
@@ -208,7 +209,7 @@ async function rolloutsOf(
     const { broughtBy } = await import("../rollout/journal/brought-by.js");
     const opened = await openDatabase(place);
     try {
-      return { rollouts: await broughtBy(opened, target.name, value), missing: [] };
+      return { rollouts: await broughtBy(opened, named.target.name, value), missing: [] };
     } finally {
       await opened.close();
     }

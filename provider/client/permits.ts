@@ -16,3 +16,6 @@ export interface Permits {
 
 /** What {@link Permits.take} fails with from when on a run is cancelled: the call then fails with `ERR_CANCELLED`. */
 export class RunCancelled extends Error {}
+
+/** Permits of who has no limit to keep to. */
+export const FREE_PERMITS: Permits = { take: () => Promise.resolve(), refused: () => {} };

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deniedDomain, Service, tenantName } from "#bench/service";
 import { table } from "#bench/table";
+import { FREE_PERMITS } from "../../provider/dist/client/permits.js";
 import { findInFleet } from "../../provider/dist/fleet/find-in-fleet.js";
 import { readEach } from "../../provider/dist/fleet/read-each.js";
 import { Matcher } from "../../provider/dist/gitops/find/matcher.js";
@@ -34,7 +35,7 @@ export async function findReport(): Promise<string> {
       EMAIL_SECURITY_KEY_VARIABLES: variables.map(([variable]) => variable).join(","),
     };
     const { targets } = readTargets("tenants.yaml");
-    const reach = { environment, permits: () => ({ take: async () => {}, refused: () => {} }) };
+    const reach = { environment, permits: () => FREE_PERMITS };
     const matcher = new Matcher(wantedOf([deniedDomain(7)]));
     const ways: Readonly<Record<string, () => Promise<number>>> = {
       "reading the lists alone": async () => {

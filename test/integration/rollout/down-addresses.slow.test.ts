@@ -4,6 +4,7 @@ import { createServer as createPlainServer, type Server as PlainServer, type Soc
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FREE_PERMITS } from "../../../provider/client/permits";
 import { ensureEngine } from "../../../provider/engine";
 import { AddressHealth } from "../../../provider/rollout/asking/address-health";
 import { lookWith, type Reach } from "../../../provider/rollout/asking/target-client";
@@ -306,7 +307,7 @@ describe("a health check of threats", () => {
         EMAIL_SECURITY_KEY_VARIABLES: [...named("s", 40), "l"].map((name) => `${name}_KEY`).join(","),
         EMAIL_SECURITY_TIMEOUT_MS: `${TIMEOUT_MS}`,
       },
-      permits: () => ({ take: async () => {}, refused: () => {} }),
+      permits: () => FREE_PERMITS,
     };
     const changed = (one: Target) => ({ name: one.name, target: one, finishedAtMs: 0 }) as TenantRecord;
     const tenants = [

@@ -1,3 +1,4 @@
+import { FREE_PERMITS } from "../../../provider/client/permits";
 import { AddressHealth } from "../../../provider/rollout/asking/address-health";
 import { conduct } from "../../../provider/rollout/coordinator";
 import { Journal } from "../../../provider/rollout/journal/journal";
@@ -58,7 +59,7 @@ export async function begun(
         lane,
         health: {
           rollout: id,
-          reach: { environment: {}, permits: () => ({ take: async () => {}, refused: () => {} }) },
+          reach: { environment: {}, permits: () => FREE_PERMITS },
           addresses: new AddressHealth({ look: async () => {} }),
           now: Date.now,
         },

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
+import { FREE_PERMITS } from "../../../provider/client/permits";
 import { AddressHealth } from "../../../provider/rollout/asking/address-health";
 import { checkHealth, type HealthContext } from "../../../provider/rollout/health";
 import type { Wave } from "../../../provider/rollout/wave";
@@ -29,7 +30,7 @@ const allowing = (...commands: readonly (readonly string[])[]): HealthContext =>
 
 const context: HealthContext = {
   rollout: "r",
-  reach: { environment: {}, permits: () => ({ take: async () => {}, refused: () => {} }) },
+  reach: { environment: {}, permits: () => FREE_PERMITS },
   addresses: new AddressHealth({ look: async () => {} }),
   now: () => 0,
 };

@@ -1,0 +1,45 @@
+import { readSync } from "node:fs";
+import { ConfigurationError } from "../client";
+
+/** More than any report of indicators has. */
+export const MOST_VALUES = 50_000;
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The values of a list on standard input, a line each; blank lines and what stands behind `#` are left out. No more is read than a list
+ * can have.
+ *
+ * @throws {ConfigurationError} when it is longer.
+ */
+export function valuesOnStandardInput(): string[] {
+  const values = boundedInput()
+    .replace(/^\uFEFF/, "")
+    .split(/\r?\n/)
+    .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
+    .filter((line) => line !== "");
+  if (values.length > MOST_VALUES) throw new ConfigurationError(`There are more than ${MOST_VALUES} values.`);
+  return values;
+}
+
+function boundedInput(): string {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for (;;) {
+    const chunk = Buffer.allocUnsafe(64 * 1024);
+    const read = readSome(chunk);
+    if (read === 0) return Buffer.concat(chunks).toString("utf8");
+    chunks.push(chunk.subarray(0, read));
+    length += read;
+    if (length > MOST_BYTES) throw new ConfigurationError("What stands on standard input is too long.");
+  }
+}
+
+function readSome(chunk: Buffer): number {
+  try {
+    return readSync(0, chunk);
+  } catch (error) {
+    // So Windows tells that a pipe has ended.
+    if ((error as NodeJS.ErrnoException).code === "EOF") return 0;
+    throw error;
+  }
+}

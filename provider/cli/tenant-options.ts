@@ -1,0 +1,76 @@
+import type { Command } from "commander";
+import { ConfigurationError } from "../client";
+import type { Selection } from "../rollout/targets/select-targets";
+import type { Target, Targets } from "../rollout/targets/target";
+import { withoutUndefined } from "../settings/without-undefined";
+
+/** The targets file where none is named. */
+export const TARGETS_FILE = "tenants.yaml";
+
+/** Which tenants of the targets file are meant. */
+export interface Selecting {
+  readonly only?: readonly string[];
+  readonly label?: readonly string[];
+}
+
+/** Adds the options that select tenants; each takes all words up to the next option. */
+export function withSelection(command: Command): Command {
+  return command
+    .option("--only <name...>", `only these tenants; ${ANY}`)
+    .option("--label <condition...>", `only tenants with ${CONDITIONS}`);
+}
+
+/**
+ * The same for a verb whose values stand beside its options: each takes one word, and is given again for more.
+ *
+ * @param when what the help says before: "with --all: ".
+ */
+export function withSelectionBesideValues(command: Command, when: string): Command {
+  return command
+    .option("--only <names>", `${when}only these tenants, with commas; ${ANY}`, several)
+    .option("--label <condition>", `${when}only tenants with ${CONDITIONS}; again for more`, several);
+}
+
+const ANY = "* stands for any characters";
+const CONDITIONS = "ring=canary, ring=canary,beta, or !ring=canary";
+
+/** Gathers what an option is given again and again. */
+export function several(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
+}
+
+/**
+ * Which tenants the options select.
+ *
+ * @throws {ConfigurationError} when `--only` is given and names nobody, as by a variable that is not set: that would be all.
+ */
+export function selectionOf({ only, label: labels }: Selecting): Selection {
+  // No name has a comma in it.
+  const names = only?.flatMap((some) => some.split(",")).filter((name) => name !== "");
+  if (names?.length === 0) {
+    throw new ConfigurationError("--only names no tenant. Give a name, or leave it out to mean all.");
+  }
+  return withoutUndefined({ only: names, labels });
+}
+
+/** A tenant, and what all tenants of the file share. */
+export interface TenantNamed {
+  readonly target: Target;
+  readonly services: Targets["services"];
+}
+
+/**
+ * The one tenant that `--tenant` names.
+ *
+ * @param file the targets file.
+ * @throws {ConfigurationError} when the name, with `*` in it, means several.
+ * @throws {SelectionError} (`ERR_ROLLOUT_SELECTION`) when there is none of it.
+ */
+export async function tenantNamed(name: string, file: string): Promise<TenantNamed> {
+  const { readTargets } = await import("../rollout/targets/read-targets.js");
+  const { selectTargets } = await import("../rollout/targets/select-targets.js");
+  const { targets, services } = readTargets(file);
+  const [target, another] = selectTargets(targets, { only: [name] });
+  if (target !== undefined && another === undefined) return { target, services };
+  throw new ConfigurationError("--tenant means several tenants; give the name of one.");
+}
