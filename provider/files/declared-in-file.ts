@@ -9,7 +9,7 @@ import { POLICY_SUBJECTS, type SettingsFile } from "./settings-schema";
 import type { YamlSource } from "./yaml-source";
 
 /** What a file declares itself. */
-interface DeclaredInFile {
+export interface DeclaredInFile {
   readonly own: readonly (DeclaredEntry | DeclaredVip)[];
   readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
   readonly findings: readonly Finding[];
@@ -22,11 +22,24 @@ interface Removals {
 }
 
 /**
- * Reads what a file declares itself; what is declared twice in it is a mistake.
+ * What a file declares itself; what is declared twice in it is a mistake. A file that is kept for many tenants is read once a day.
  *
  * @param today the day (UTC) by which `expires` is judged.
  */
-export function declaredIn(
+export function declaredIn(file: ParsedFile, content: SettingsFile, today: string): DeclaredInFile {
+  const before = KNOWN.get(file);
+  if (before?.today === today && before.content === content) return before.declared;
+  const declared = readDeclared(file, content, today);
+  KNOWN.set(file, { content, today, declared });
+  return declared;
+}
+
+const KNOWN = new WeakMap<
+  ParsedFile,
+  { readonly content: SettingsFile; readonly today: string; readonly declared: DeclaredInFile }
+>();
+
+function readDeclared(
   { source, kept = {} }: ParsedFile,
   content: SettingsFile,
   today: string,

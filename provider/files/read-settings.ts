@@ -2,7 +2,15 @@ import { dirname, join, normalize, resolve } from "node:path";
 import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { quote } from "../settings/text";
 import { canonical } from "./declared";
-import { declaredIn, nameIn, nameOf, removalKey, removalsIn, subjectOf } from "./declared-in-file";
+import {
+  type DeclaredInFile,
+  declaredIn,
+  nameIn,
+  nameOf,
+  removalKey,
+  removalsIn,
+  subjectOf,
+} from "./declared-in-file";
 import { type Finding, hasErrors, inOrder, lineText, type Place, SettingsFileError } from "./finding";
 import { endLoosened, overrideLoosened } from "./loosened-declaration";
 import { type Demand, demandsOf, impliedBy, loosenings, Options } from "./loosening";
@@ -216,6 +224,7 @@ class Reading {
     const { own, expired, findings } = declaredIn(parsed, content, this.#today);
     for (const one of findings) this.findings.push(one);
     for (const one of expired) this.expired.push(one);
+    if (below.length === 0 && content.remove === undefined) return this.#alone(parsed, content, own);
     const ownSubjects = new Set(own.map(subjectOf));
     // What a file says anew with an end has that end, whatever is said of it below.
     const ended = new Map(
@@ -226,14 +235,18 @@ class Reading {
     const { removals, findings: twice } = removalsIn(source, content);
     for (const one of twice) this.findings.push(one);
     const takeIn = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, one: One): void => {
-      const removal = removals.get(removalKey(one.kind === "vip" ? "vips" : one.list, nameIn(one)));
+      // Of most files nothing is taken out, and lists are long.
+      const removal =
+        removals.size === 0
+          ? undefined
+          : removals.get(removalKey(one.kind === "vip" ? "vips" : one.list, nameIn(one)));
       if (removal !== undefined) {
         removal.count += 1;
         this.findings.push(...endLoosened(one, removal.place, asked));
         this.excluded.push({ declared: one, place: removal.place });
         return;
       }
-      const end = ended.get(subjectOf(one));
+      const end = ended.size === 0 ? undefined : ended.get(subjectOf(one));
       if (end !== undefined) {
         this.findings.push(...endLoosened(one, end.place, asked));
         this.excluded.push({ declared: one, place: end.place });
@@ -293,6 +306,21 @@ class Reading {
     };
   }
 
+  /** What a file comes to that includes none: where it is kept for many tenants, the same for all. */
+  #alone(parsed: ParsedFile, content: SettingsFile, own: DeclaredInFile["own"]): Effective {
+    const known = ALONE.get(own);
+    if (known !== undefined) return known;
+    const effective = {
+      file: parsed.source.file,
+      entries: new Map(own.flatMap((one) => (one.kind === "entry" ? [[one.key, one]] : []))),
+      vips: new Map(own.flatMap((one) => (one.kind === "vip" ? [[one.key, one]] : []))),
+      ownDomains: new Set((content.ownDomains ?? []).map(canonical)),
+      ...this.#options(parsed.source, content, []),
+    };
+    ALONE.set(own, effective);
+    return effective;
+  }
+
   /** The options, and all that is asked for; what loosens what an included file asks for is told, or refused. */
   #options(
     source: YamlSource,
@@ -329,6 +357,8 @@ class Reading {
     this.findings.push({ code, level: "error", message, ...(place === undefined ? {} : { place }) });
   }
 }
+
+const ALONE = new WeakMap<DeclaredInFile["own"], Effective>();
 
 /** What all these files ask for, each once, on however many ways it is included. */
 function demandsBelow(below: readonly Effective[]): readonly Demand[] {

@@ -16,21 +16,26 @@ export interface Match {
 /** Finds in lists of any length what concerns a few values: each entry costs a look into a map. */
 export class Matcher {
   readonly wanted: readonly Wanted[];
-  readonly #above = new Map<string, Match[]>();
+  /** Whether a mailbox can be meant: else no list of people needs to be read. */
+  readonly meansMailboxes: boolean;
+  /** By type, then by value. */
+  readonly #above = new Map<string, Map<string, Match[]>>();
   readonly #below: ReadonlyMap<string, Wanted>;
 
   /** @param below whether entries of what stands below a domain are found too. */
   constructor(wanted: readonly Wanted[], { below = false }: { readonly below?: boolean } = {}) {
     this.wanted = wanted;
     for (const one of wanted)
-      for (const [name, how] of namesAbove(one)) this.#add(name, { wanted: one, how });
+      for (const [entryType, value, how] of namesAbove(one))
+        this.#add(entryType, value, { wanted: one, how });
     const domains = below ? wanted.filter(({ entryType }) => entryType === "domain") : [];
     this.#below = new Map(domains.map((one) => [one.value, one]));
+    this.meansMailboxes = domains.length > 0 || wanted.some(({ entryType }) => entryType === "email_address");
   }
 
   /** @param value in canonical form. */
   of(entryType: string, value: string): readonly Match[] {
-    const above = this.#above.get(nameOf(entryType, value)) ?? [];
+    const above = this.#above.get(entryType)?.get(value) ?? NONE;
     if (this.#below.size === 0 || entryType === "ip") return above;
     const at = value.lastIndexOf("@");
     const [own = "", ...higher] = domainsUp(value.slice(at + 1));
@@ -41,23 +46,21 @@ export class Matcher {
     return [...above, ...below];
   }
 
-  #add(name: string, match: Match): void {
-    const there = this.#above.get(name);
-    if (there === undefined) this.#above.set(name, [match]);
+  #add(entryType: string, value: string, match: Match): void {
+    const ofType = this.#above.get(entryType) ?? new Map<string, Match[]>();
+    this.#above.set(entryType, ofType);
+    const there = ofType.get(value);
+    if (there === undefined) ofType.set(value, [match]);
     else there.push(match);
   }
 }
 
-function namesAbove({ value, entryType }: Wanted): [name: string, how: How][] {
-  const exact: [string, How] = [nameOf(entryType, value), "exact"];
+const NONE: readonly Match[] = [];
+
+function namesAbove({ value, entryType }: Wanted): [entryType: string, value: string, how: How][] {
+  const exact: [string, string, How] = [entryType, value, "exact"];
   if (entryType === "ip") return [exact];
   const [own = "", ...higher] = domainsUp(value.slice(value.lastIndexOf("@") + 1));
-  const parents = higher.map((domain): [string, How] => [nameOf("domain", domain), "parent"]);
-  return entryType === "domain"
-    ? [exact, ...parents]
-    : [exact, [nameOf("domain", own), "domain"], ...parents];
-}
-
-function nameOf(entryType: string, value: string): string {
-  return `${entryType} ${value}`;
+  const parents = higher.map((domain): [string, string, How] => ["domain", domain, "parent"]);
+  return entryType === "domain" ? [exact, ...parents] : [exact, ["domain", own, "domain"], ...parents];
 }

@@ -1,0 +1,74 @@
+import { expect, it } from "vitest";
+import { decisionsOf } from "../../../../provider/gitops/find/decisions";
+import { findIn } from "../../../../provider/gitops/find/find-in";
+import { Matcher } from "../../../../provider/gitops/find/matcher";
+import { wantedOf } from "../../../../provider/gitops/find/wanted";
+
+interface Row {
+  readonly list: "allow" | "deny";
+  readonly value: string;
+  readonly scope?: "graymail";
+}
+
+/** Each decision as `scope: list value, others, whether it is known`. */
+const decided = (sender: string, rows: readonly Row[]): string[] => {
+  const wanted = wantedOf([], [sender]);
+  const found = findIn(new Matcher(wanted), {
+    rows: rows.map(({ list, value, scope }, at) => ({
+      id: `${at}`,
+      list,
+      value,
+      entry_type: value.includes("@") ? ("email_address" as const) : ("domain" as const),
+      verdict_scope: scope ?? "global",
+      comment: undefined,
+      created_at: undefined,
+      created_by: undefined,
+    })),
+  });
+  return decisionsOf(wanted, found, "tenant").map(
+    ({ scope, decides, others, isKnown }) =>
+      `${scope}: ${decides === undefined ? "none" : `${decides.list} ${decides.value}`}, ${others}, ${isKnown ? "known" : "assumed"}`,
+  );
+};
+
+const allow = (value: string, scope?: "graymail"): Row => ({ list: "allow", value, ...(scope && { scope }) });
+const deny = (value: string, scope?: "graymail"): Row => ({ list: "deny", value, ...(scope && { scope }) });
+
+it.each([
+  ["nothing concerns it", [], ["global: none, 0, known"]],
+  [
+    "its own entry",
+    [allow("ceo@mail.partner.example")],
+    ["global: allow ceo@mail.partner.example, 0, known"],
+  ],
+  ["its domain's", [deny("mail.partner.example")], ["global: deny mail.partner.example, 0, known"]],
+  ["one of a domain above alone", [deny("partner.example")], ["global: deny partner.example, 0, assumed"]],
+  [
+    "the mailbox before its domain",
+    [deny("mail.partner.example"), allow("ceo@mail.partner.example")],
+    ["global: allow ceo@mail.partner.example, 1, assumed"],
+  ],
+  [
+    "the domain with more labels",
+    [allow("partner.example"), deny("mail.partner.example")],
+    ["global: deny mail.partner.example, 1, assumed"],
+  ],
+  [
+    "deny, of one value on both lists",
+    [allow("mail.partner.example"), deny("mail.partner.example")],
+    ["global: deny mail.partner.example, 1, assumed"],
+  ],
+  [
+    "two of one list",
+    [deny("partner.example"), deny("mail.partner.example")],
+    ["global: deny mail.partner.example, 1, known"],
+  ],
+  [
+    "another for mail of one verdict",
+    [deny("partner.example"), allow("mail.partner.example", "graymail")],
+    ["global: deny partner.example, 0, assumed", "graymail: allow mail.partner.example, 1, assumed"],
+  ],
+  ["none of another mailbox of the domain", [deny("cfo@mail.partner.example")], ["global: none, 0, known"]],
+] as const)("decides: %s", (_what, rows, decisions) => {
+  expect(decided("ceo@mail.partner.example", rows)).toEqual(decisions);
+});

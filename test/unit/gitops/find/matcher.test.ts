@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import { Matcher } from "../../../../provider/gitops/find/matcher";
+import { wantedOf } from "../../../../provider/gitops/find/wanted";
+
+const matching = (values: readonly string[], options?: { below: boolean }) => {
+  const matcher = new Matcher(wantedOf(values), options);
+  return (entryType: string, value: string): string[] =>
+    matcher.of(entryType, value).map(({ wanted, how }) => `${how} ${wanted.value}`);
+};
+
+it("finds a value itself, what stands above it, and nothing that only looks alike", () => {
+  const of = matching(["ceo@mail.partner.example", "partner.example", "192.0.2.7"]);
+  expect(of("email_address", "ceo@mail.partner.example")).toEqual(["exact ceo@mail.partner.example"]);
+  expect(of("domain", "mail.partner.example")).toEqual(["domain ceo@mail.partner.example"]);
+  expect(of("domain", "partner.example")).toEqual([
+    "parent ceo@mail.partner.example",
+    "exact partner.example",
+  ]);
+  expect(of("ip", "192.0.2.7")).toEqual(["exact 192.0.2.7"]);
+  for (const [entryType, value] of [
+    ["domain", "notpartner.example"],
+    ["domain", "x.partner.example"],
+    ["email_address", "cfo@mail.partner.example"],
+    ["domain", "192.0.2.7"],
+    ["ip", "partner.example"],
+    ["url", "partner.example"],
+    ["constructor", "__proto__"],
+  ] as const)
+    expect([value, of(entryType, value)]).toEqual([value, []]);
+});
+
+it("finds what stands below a domain where that is asked for, and nothing below a mailbox or an address", () => {
+  const of = matching(["partner.example", "10.0.0.1", "a@other.example"], { below: true });
+  expect(of("domain", "partner.example")).toEqual(["exact partner.example"]);
+  expect(of("domain", "a.b.partner.example")).toEqual(["below partner.example"]);
+  expect(of("email_address", "ceo@partner.example")).toEqual(["below partner.example"]);
+  expect(of("email_address", "ceo@x.partner.example")).toEqual(["below partner.example"]);
+  expect(of("domain", "evilpartner.example")).toEqual([]);
+  expect(of("domain", "x.other.example")).toEqual([]);
+  expect(of("ip", "10.0.0.1")).toEqual(["exact 10.0.0.1"]);
+});
+
+it("knows whether a mailbox can be meant, so that no list of people is read for nothing", () => {
+  const means = (values: readonly string[], below = false) =>
+    new Matcher(wantedOf(values), { below }).meansMailboxes;
+  expect(means(["partner.example", "192.0.2.7"])).toBe(false);
+  expect(means(["192.0.2.7"], true)).toBe(false);
+  expect(means(["partner.example"], true)).toBe(true);
+  expect(means(["ceo@partner.example"])).toBe(true);
+  expect(new Matcher(wantedOf([], ["ceo@partner.example"])).meansMailboxes).toBe(true);
+});
