@@ -37,7 +37,9 @@ interface Options extends Selecting, JournalOptions {
  */
 export function findCommand(): Command {
   const command = new Command("find")
-    .description("find where a domain, address or mailbox is allowed or denied, in files and at tenants")
+    .description(
+      "find where a domain, address or mailbox is allowed or denied, or is a VIP, in files and at tenants",
+    )
     .argument("[values...]", "what to look for; - reads values from standard input, a line each")
     .option("--sender <address>", "also tell which entry decides for mail from it; again for more", several)
     .option("--below", "also find what stands below a domain: its subdomains and mailboxes")

@@ -17,7 +17,9 @@ export function decisionsOf(
   return wanted
     .filter(({ isSender }) => isSender)
     .flatMap((one) => {
-      const concerning = found.filter(({ wanted: asked, how }) => asked === one.value && how !== "below");
+      const concerning = found.filter(
+        ({ kind, wanted: asked, how }) => kind === "entry" && asked === one.value && how !== "below",
+      );
       const entries = concerning.flatMap((entry) => proposed(entry, of));
       const exact = new Set(concerning.filter(({ how }) => how !== "parent").map(({ key }) => key));
       const deciders = new Deciders(entries);
@@ -59,7 +61,7 @@ function decision(
 }
 
 function proposed(
-  { key, value, entryType, verdictScope, there, declared }: Found,
+  { key, value, entryType, verdictScope = DEFAULT_VERDICT_SCOPE, there, declared }: Found,
   of: string,
 ): ProposedEntry[] {
   const type = ENTRY_TYPES.find((one) => one === entryType);

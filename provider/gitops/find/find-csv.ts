@@ -23,6 +23,7 @@ const TITLES = [
   "comment at the tenant",
   "created by",
   "created at",
+  "source",
   "stack",
   "decides for",
   "not read",
@@ -49,11 +50,11 @@ export function findCsv({ tenants }: FindReport): string {
 }
 
 function rowsOf({ name, host, decisions }: TenantFound, found: Found): string[][] {
-  const { wanted, how, key, value, verdictScope, state, declared, ended, there, stack } = found;
+  const { kind, wanted, how, key, value, verdictScope, state, declared, ended, there, stack } = found;
   const [late] = ended;
   const about = declared ?? late;
   const decides = decisions
-    .filter(({ sender, decides: one }) => sender === wanted && one?.key === key)
+    .filter(({ sender, decides: one }) => kind === "entry" && sender === wanted && one?.key === key)
     .map(
       ({ sender, scope, isKnown }) =>
         `${sender}${scope === "global" ? "" : ` (${scope})`}${isKnown ? "" : ", as is assumed"}`,
@@ -80,6 +81,7 @@ function rowsOf({ name, host, decisions }: TenantFound, found: Found): string[][
       "comment at the tenant": one?.comment,
       "created by": one?.by,
       "created at": one?.at,
+      source: one?.source,
       stack: stack?.stack,
       "decides for": decides.join("; "),
     }),

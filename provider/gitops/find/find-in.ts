@@ -1,4 +1,4 @@
-import type { AllowDenyEntryRow } from "../../client";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../client";
 import type { Place } from "../../files/finding";
 import type { ReadResult } from "../../files/read-settings";
 import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
@@ -6,8 +6,8 @@ import type { KnownLists } from "../../plan/desired";
 import { sameComment } from "../../resources/lifecycle/comparable";
 import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { canonicalValue } from "../../settings/entry-value";
-import { readEntry } from "../../settings/keyed-list";
+import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
+import { keyOfVip, readEntry, readVip } from "../../settings/keyed-list";
 import { canonicalComment } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { DeclaredThere, EndedThere, Found, FoundState, Line, RowThere, StackThere } from "./found";
@@ -18,6 +18,8 @@ export interface Looked {
   readonly files?: Pick<ReadResult, "draft" | "includedAt">;
   /** Those that {@link isMatching} leaves. */
   readonly rows?: readonly AllowDenyEntryRow[];
+  /** The same of VIPs; left out where no mailbox is looked for. */
+  readonly vips?: readonly VipEmployeeRow[];
   readonly stack?: { readonly name: string; readonly known: KnownLists };
 }
 
@@ -29,35 +31,46 @@ export function isMatching(
   return matcher.of(entry_type, canonicalValue(value)).length > 0;
 }
 
+/** The same of a VIP; one without a mailbox is nobody that could be looked for. */
+export function isMatchingVip(matcher: Matcher, { email }: Pick<VipEmployeeRow, "email">): boolean {
+  return email !== undefined && matcher.of("email_address", canonicalMailbox(email)).length > 0;
+}
+
 /** All that concerns what is looked for, an entry with all its places; in the order of what is looked for, the nearest first. */
-export function findIn(matcher: Matcher, { files, rows, stack }: Looked): readonly Found[] {
+export function findIn(matcher: Matcher, { files, rows, vips = [], stack }: Looked): readonly Found[] {
   const subjects = new Map<string, Subject>();
   const subjectOf = (
-    about: Pick<Subject, "key" | "value" | "entryType" | "verdictScope">,
+    about: Pick<Subject, "kind" | "key" | "value" | "entryType" | "verdictScope">,
   ): Subject | undefined => {
     const matches = matcher.of(about.entryType, about.value);
     if (matches.length === 0) return undefined;
-    const { key, value, entryType, verdictScope } = about;
-    const one = subjects.get(key) ?? { key, value, entryType, verdictScope, matches, ended: [], there: [] };
-    subjects.set(key, one);
+    const { kind, key, value, entryType, verdictScope } = about;
+    const id = `${kind} ${key}`;
+    const named = { kind, key, value, entryType, ...(verdictScope === undefined ? {} : { verdictScope }) };
+    const one = subjects.get(id) ?? { ...named, matches, ended: [], there: [] };
+    subjects.set(id, one);
     return one;
   };
   for (const row of rows ?? []) {
     subjectOf({
+      kind: "entry",
       key: keyOfRow(row),
       value: canonicalValue(row.value),
       entryType: row.entry_type,
       verdictScope: row.verdict_scope ?? DEFAULT_VERDICT_SCOPE,
     })?.there.push(rowThere(row));
   }
+  for (const row of vips)
+    if (row.email !== undefined) subjectOf(aboutVip(row.email))?.there.push(vipThere(row));
   const includedAt = files?.includedAt ?? new Map<string, Place>();
-  for (const entry of files?.draft?.entries ?? []) {
-    const subject = subjectOf(entry);
-    if (subject !== undefined) subject.declared = declaredThere(entry, includedAt);
+  const subjectOfDeclared = (one: DeclaredEntry | DeclaredVip): Subject | undefined =>
+    subjectOf(one.kind === "entry" ? one : aboutVip(one.email));
+  for (const one of [...(files?.draft?.entries ?? []), ...(files?.draft?.vips ?? [])]) {
+    const subject = subjectOfDeclared(one);
+    if (subject !== undefined) subject.declared = declaredThere(one, includedAt);
   }
   const end = (entry: DeclaredEntry | DeclaredVip, how: Pick<EndedThere, "why" | "removedAt">): void => {
-    if (entry.kind !== "entry") return;
-    subjectOf(entry)?.ended.push({ ...declaredThere(entry, includedAt), ...how });
+    subjectOfDeclared(entry)?.ended.push({ ...declaredThere(entry, includedAt), ...how });
   };
   for (const entry of files?.draft?.expired ?? []) end(entry, { why: "expired" });
   for (const { declared, place } of files?.draft?.excluded ?? []) {
@@ -65,10 +78,16 @@ export function findIn(matcher: Matcher, { files, rows, stack }: Looked): readon
   }
   for (const [key, text] of Object.entries(stack?.known.entries.content ?? {})) {
     const entry = readEntry(key, text);
-    const subject = entry === undefined ? undefined : subjectOf({ key, ...entry });
+    const subject = entry === undefined ? undefined : subjectOf({ kind: "entry", key, ...entry });
     if (subject === undefined || entry === undefined || stack === undefined) continue;
     const { list, comment } = entry;
     subject.stack = withoutUndefined({ stack: stack.name, resource: "entries", list, comment });
+  }
+  for (const [key, text] of Object.entries(stack?.known.vips.content ?? {})) {
+    const subject = subjectOf(aboutVip(key));
+    if (subject === undefined || stack === undefined) continue;
+    const { comment } = readVip(key, text);
+    subject.stack = withoutUndefined({ stack: stack.name, resource: "vips", list: VIP, comment });
   }
   const order = new Map(matcher.wanted.map(({ value }, at) => [value, at]));
   return [...subjects.values()]
@@ -80,13 +99,20 @@ export function findIn(matcher: Matcher, { files, rows, stack }: Looked): readon
         (order.get(one.wanted) ?? 0) - (order.get(other.wanted) ?? 0) ||
         NEAREST.indexOf(one.how) - NEAREST.indexOf(other.how) ||
         other.value.length - one.value.length ||
-        (one.key < other.key ? -1 : 1),
+        (`${one.key} ${one.kind}` < `${other.key} ${other.kind}` ? -1 : 1),
     );
 }
 
 const NEAREST = ["exact", "domain", "parent", "below"];
 
-interface Subject extends Pick<Found, "key" | "value" | "entryType" | "verdictScope"> {
+/** What stands for a list of VIPs where entries have theirs. */
+const VIP = "vip";
+
+function aboutVip(email: string): Pick<Subject, "kind" | "key" | "value" | "entryType"> {
+  return { kind: "vip", key: keyOfVip(email), value: canonicalMailbox(email), entryType: "email_address" };
+}
+
+interface Subject extends Pick<Found, "kind" | "key" | "value" | "entryType" | "verdictScope"> {
   readonly matches: readonly Match[];
   readonly ended: EndedThere[];
   readonly there: RowThere[];
@@ -122,8 +148,23 @@ function rowThere({ id, list, comment, created_by, created_at }: AllowDenyEntryR
   });
 }
 
-function declaredThere(entry: DeclaredEntry, includedAt: ReadonlyMap<string, Place>): DeclaredThere {
-  const { list, comment, ticket, owner, approvedBy, expires, acceptRisk, place, overrides } = entry;
+function vipThere({ comment, added_by, date_added, source }: VipEmployeeRow): RowThere {
+  const text = canonicalComment(comment);
+  return withoutUndefined({
+    list: VIP,
+    comment: text === "" ? undefined : text,
+    by: added_by,
+    at: date_added,
+    source,
+  });
+}
+
+function declaredThere(
+  one: DeclaredEntry | DeclaredVip,
+  includedAt: ReadonlyMap<string, Place>,
+): DeclaredThere {
+  const { comment, ticket, owner, approvedBy, expires, place, overrides } = one;
+  const { list, acceptRisk } = one.kind === "entry" ? one : { list: VIP, acceptRisk: undefined };
   return withoutUndefined({
     list,
     ...lineOf(place),

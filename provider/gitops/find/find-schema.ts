@@ -16,7 +16,8 @@ export function findJsonSchema(): Record<string, unknown> {
   return {
     $id: `urn:pulumi-email-security:find:${FIND_FORMAT}`,
     title: "Email security find",
-    description: "Where a value is allowed or denied, as `email-security find --json` prints it.",
+    description:
+      "Where a value is allowed or denied, or a mailbox is a VIP, as `email-security find --json` prints it.",
     ...(z.toJSONSchema(findSchema) as Record<string, unknown>),
   };
 }
@@ -27,7 +28,7 @@ const line = { file: text("As it was named."), line: z.int().min(1) };
 const lines = z.array(z.strictObject(line).readonly()).readonly();
 
 const declaredShape = {
-  list: text("allow or deny."),
+  list: text("allow, deny or vip."),
   ...line,
   comment: z.string().exactOptional(),
   ticket: z.string().exactOptional(),
@@ -41,6 +42,7 @@ const declaredShape = {
 
 const found = z
   .strictObject({
+    kind: z.enum(["entry", "vip"]),
     wanted: text("What was looked for, in canonical form."),
     how: z
       .enum(["exact", "domain", "parent", "below"])
@@ -50,7 +52,7 @@ const found = z
     key: text("What tells it from other entries of the tenant."),
     value: text("In canonical form."),
     entryType: text("domain, ip, email_address, or what else the service holds."),
-    verdictScope: z.string(),
+    verdictScope: text("Of entries.").exactOptional(),
     state: z
       .enum(["agrees", "differs", "missing", "undeclared", "lingers", "ended", "declared", "there", "stack"])
       .describe(
@@ -73,11 +75,12 @@ const found = z
       .array(
         z
           .strictObject({
-            id: text("The service's id."),
+            id: text("The service's id; VIPs have none.").exactOptional(),
             list: z.string(),
             comment: z.string().exactOptional(),
             by: text("Who made it, as the service tells it.").exactOptional(),
             at: text("When it was made, as the service tells it.").exactOptional(),
+            source: text("Of a VIP: how it came to be one, in the service's words.").exactOptional(),
           })
           .readonly(),
       )
@@ -95,7 +98,7 @@ const found = z
       .exactOptional(),
   })
   .readonly()
-  .meta({ id: "Found", description: "An entry, in all places of one tenant." });
+  .meta({ id: "Found", description: "An entry or VIP, in all places of one tenant." });
 
 const decision = z
   .strictObject({

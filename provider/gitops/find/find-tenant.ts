@@ -1,4 +1,4 @@
-import type { AllowDenyEntryRow, SettingsClient } from "../../client";
+import type { AllowDenyEntryRow, SettingsClient, VipEmployeeRow } from "../../client";
 import { mistakesText } from "../../files/finding";
 import { inspectSettings, type ReadCache, type ReadResult } from "../../files/read-settings";
 import type { KnownLists } from "../../plan/desired";
@@ -6,7 +6,7 @@ import { LISTS } from "../../settings/assumptions";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { decisionsOf } from "./decisions";
-import { findIn, isMatching } from "./find-in";
+import { findIn, isMatching, isMatchingVip } from "./find-in";
 import type { TenantFound, Unread } from "./found";
 import type { Matcher } from "./matcher";
 
@@ -17,10 +17,16 @@ export interface TenantPlaces {
   /** Its settings file. */
   readonly file?: string | undefined;
   /** What {@link readMatching} answered, or failed with. */
-  readonly tenant?: ReadingOf<"rows", readonly AllowDenyEntryRow[]>;
+  readonly tenant?: ReadingOf<"rows", MatchingRows>;
   readonly stack?: ReadingOf<"known", KnownLists> & { readonly name: string };
   /** How files are read. */
   readonly reading?: { readonly today?: string | undefined; readonly cache?: ReadCache };
+}
+
+/** Of a tenant's lists, what concerns what is looked for. */
+export interface MatchingRows {
+  readonly entries: readonly AllowDenyEntryRow[];
+  readonly vips: readonly VipEmployeeRow[];
 }
 
 type ReadingOf<Name extends string, T> =
@@ -29,7 +35,7 @@ type ReadingOf<Name extends string, T> =
   | undefined;
 
 /**
- * Reads both lists of a tenant, ⌈N/200⌉ requests each, and keeps what concerns the values.
+ * Reads both lists of a tenant, and its VIPs where a mailbox may be meant, ⌈N/200⌉ requests each, and keeps what concerns the values.
  *
  * @param answered told as soon as the service has answered anything.
  * @throws {ServiceError} when one of them can't be read.
@@ -38,16 +44,22 @@ export async function readMatching(
   client: SettingsClient,
   matcher: Matcher,
   answered: () => void = () => {},
-): Promise<readonly AllowDenyEntryRow[]> {
-  const readings = LISTS.map(async (list) => {
+): Promise<MatchingRows> {
+  const onPage = (): (() => void) => {
     let pages = 0;
-    const onPage = (): void => {
+    return () => {
       pages += 1;
       if (pages > 1) answered();
     };
-    return await client.allowDenyEntries.readAll(list, { onPage, keep: (row) => isMatching(matcher, row) });
-  });
-  return (await Promise.all(readings)).flat();
+  };
+  const entries = LISTS.map((list) =>
+    client.allowDenyEntries.readAll(list, { onPage: onPage(), keep: (row) => isMatching(matcher, row) }),
+  );
+  const vips = matcher.meansMailboxes
+    ? client.vipEmployees.readAll({ onPage: onPage(), keep: (row) => isMatchingVip(matcher, row) })
+    : [];
+  const [rows, people] = await Promise.all([Promise.all(entries), vips]);
+  return { entries: rows.flat(), vips: people };
 }
 
 /** What is found of one tenant, in its files, at the service and in its stack. It does not throw: what can't be read is told. */
@@ -65,7 +77,8 @@ export function findTenant(
     matcher,
     withoutUndefined({
       files: read,
-      rows,
+      rows: rows?.entries,
+      vips: rows?.vips,
       stack: stack === undefined || known === undefined ? undefined : { name: stack.name, known },
     }),
   );

@@ -79,14 +79,15 @@ interface Member {
 }
 
 function tellGroup(found: Found, members: readonly Member[], isMany: boolean, say: Say): void {
-  const { declared, ended, there, stack, value, how, verdictScope, state } = found;
+  const { declared, ended, there, stack, value, how, state } = found;
+  const { verdictScope = DEFAULT_VERDICT_SCOPE } = found;
   const lists = [...new Set([...there.map(({ list }) => list), declared?.list, ended[0]?.list, stack?.list])];
   const list = (
     there.length > 0
       ? [...new Set(there.map((one) => one.list))]
       : lists.filter((one) => one !== undefined).slice(0, 1)
   )
-    .map((one) => excerpt(one))
+    .map(listWord)
     .join(" and ");
   const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? "" : ` (${excerpt(verdictScope)})`;
   say(
@@ -97,7 +98,7 @@ function tellGroup(found: Found, members: readonly Member[], isMany: boolean, sa
   if (declared !== undefined) {
     say(
       6,
-      `declared at ${linesOf(declared, members.length > 1)}${state === "differs" ? ` on the ${declared.list} list` : ""}`,
+      `declared at ${linesOf(declared, members.length > 1)}${state === "differs" && declared.list !== "vip" ? ` on the ${declared.list} list` : ""}`,
     );
     if (declared.overrides.length > 0) say(6, `in the place of ${declared.overrides.map(lineOf).join(", ")}`);
     for (const fact of factsOf(declared)) say(6, fact);
@@ -108,7 +109,7 @@ function tellGroup(found: Found, members: readonly Member[], isMany: boolean, sa
     const comment = stack.comment === undefined ? "" : `, comment ${quote(onOneLine(stack.comment), 300)}`;
     say(
       6,
-      `in the stack ${quote(stack.stack)}, ${stack.resource} ${quote(found.key)}: ${stack.list}${comment}`,
+      `in the stack ${quote(stack.stack)}, ${stack.resource} ${quote(found.key)}: ${listWord(stack.list)}${comment}`,
     );
   }
 }
@@ -119,7 +120,7 @@ function tellEnded(one: EndedThere, isAll: boolean, isShared: boolean, say: Say)
     why === "expired"
       ? `expired on ${excerpt(expires ?? "")}`
       : `taken out at ${removedAt === undefined ? "" : lineOf(removedAt)}`;
-  say(6, `${list} declared at ${linesOf(one, isShared)}, ${how}`);
+  say(6, `${listWord(list)} declared at ${linesOf(one, isShared)}, ${how}`);
   if (isAll) for (const fact of factsOf(one, why === "expired")) say(6, fact);
 }
 
@@ -129,8 +130,8 @@ function tellRows({ state, declared, there }: Found, members: readonly Member[],
     if (!isPlain) {
       const comment =
         row.comment === undefined ? "no comment" : `comment ${quote(onOneLine(row.comment), 300)}`;
-      say(6, `at the tenant: ${excerpt(row.list)}, ${comment}`);
-    } else if (state === "differs" || there.length > 1) say(6, `at the tenant: ${excerpt(row.list)}`);
+      say(6, `at the tenant: ${listWord(row.list)}, ${comment}`);
+    } else if (state === "differs" || there.length > 1) say(6, `at the tenant: ${listWord(row.list)}`);
     const makers = [...new Set(members.map(({ found }) => madeBy(found.there[at])))];
     const [only = ""] = makers;
     if (makers.length === 1) say(6, only);
@@ -139,9 +140,11 @@ function tellRows({ state, declared, there }: Found, members: readonly Member[],
 }
 
 function madeBy(row: RowThere | undefined): string {
-  const { by, at } = row ?? {};
-  if (by === undefined && at === undefined) return "who made it, the service does not tell";
-  return `made${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}`;
+  const { list, by, at, source } = row ?? {};
+  const how = source === undefined ? "" : `, source ${excerpt(source)}`;
+  if (by === undefined && at === undefined) return `who made it, the service does not tell${how}`;
+  const made = list === "vip" ? "added" : "made";
+  return `${made}${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}${how}`;
 }
 
 function factsOf(
@@ -232,17 +235,21 @@ const STATES: Readonly<Record<FoundState, string>> = {
 };
 
 /** What is the same of all tenants of a group: all but the tenant's own line of inclusion, ids, and who made it when. */
-function identityOf({ wanted, how, key, state, declared, ended, there, stack }: Found): string {
+function identityOf({ kind, wanted, how, key, state, declared, ended, there, stack }: Found): string {
   const shared = (one: DeclaredThere | undefined) =>
     one && { ...one, includedAt: one.includedAt.slice(0, -1) };
-  const rows = there.map(({ list, comment }) => [list, comment]);
-  return JSON.stringify([wanted, how, key, state, shared(declared), ended.map(shared), rows, stack]);
+  const rows = there.map(({ list, comment, source }) => [list, comment, source]);
+  return JSON.stringify([kind, wanted, how, key, state, shared(declared), ended.map(shared), rows, stack]);
 }
 
 function namesOf(tenants: readonly TenantFound[]): string {
   const names = tenants.slice(0, NAMED).map(({ name }) => excerpt(name));
   const more = tenants.length - names.length;
   return `${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function listWord(list: string): string {
+  return list === "vip" ? "VIP" : excerpt(list);
 }
 
 function named(value: string): string {

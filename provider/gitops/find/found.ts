@@ -12,6 +12,7 @@ export interface Line {
 
 /** An entry as a file declares it, or declared it once. */
 export interface DeclaredThere extends Line {
+  /** Of a VIP: `vip`. */
   readonly list: string;
   readonly comment?: string;
   readonly ticket?: string;
@@ -32,14 +33,17 @@ export interface EndedThere extends DeclaredThere {
   readonly removedAt?: Line;
 }
 
-/** An entry as the service holds it. */
+/** An entry or VIP as the service holds it. */
 export interface RowThere {
-  readonly id: string;
+  /** VIPs have none. */
+  readonly id?: string;
   readonly list: string;
   readonly comment?: string;
   /** Who made it and when, as the service tells it. */
   readonly by?: string;
   readonly at?: string;
+  /** Of a VIP: how it came to be one, in the service's words. */
+  readonly source?: string;
 }
 
 /**
@@ -59,8 +63,9 @@ export type FoundState =
   | "there"
   | "stack";
 
-/** An entry that concerns what was looked for, in all places of one tenant. */
+/** An entry or VIP that concerns what was looked for, in all places of one tenant. */
 export interface Found {
+  readonly kind: "entry" | "vip";
   /** What was looked for, in canonical form. */
   readonly wanted: string;
   readonly how: How;
@@ -69,7 +74,8 @@ export interface Found {
   /** In canonical form. */
   readonly value: string;
   readonly entryType: string;
-  readonly verdictScope: string;
+  /** Of entries. */
+  readonly verdictScope?: string;
   readonly state: FoundState;
   readonly declared?: DeclaredThere;
   readonly ended: readonly EndedThere[];
@@ -78,7 +84,7 @@ export interface Found {
   readonly stack?: StackThere;
 }
 
-/** An entry as the state of a stack holds it. */
+/** An entry or VIP as the state of a stack holds it. */
 export interface StackThere {
   readonly stack: string;
   /** The resource in the stack, within its `TenantSettings`. */

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
+import { findTenant, readMatching } from "../../../provider/gitops/find/find-tenant";
+import type { TenantFound } from "../../../provider/gitops/find/found";
+import { Matcher } from "../../../provider/gitops/find/matcher";
+import { wantedOf } from "../../../provider/gitops/find/wanted";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { LintedFolder } from "../../support/linted-folder";
+
+let sandbox: Sandbox;
+let client: SettingsClient;
+let folder: LintedFolder;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ scenario: "acme" });
+  client = new SettingsClient({ baseUrl: sandbox.url, apiKey: "sandbox-acme-ci", allowInsecureHttp: true });
+  folder = new LintedFolder({
+    "acme.yaml": `version: 1
+include: [people.yaml]
+vips:
+  - email: Philippa.Grant@acme.example
+    ticket: HR-7
+    owner: Dana Reyes
+  - { email: gone@acme.example, expires: 2026-01-31 }
+remove: { vips: [left@acme.example] }
+deny:
+  - philippa.grant@acme.example
+`,
+    "people.yaml": "version: 1\nvips: [left@acme.example, nobody@acme.example]\n",
+  });
+});
+
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  await client.close();
+  await sandbox.close();
+});
+
+const find = async (values: readonly string[], options?: { below: boolean }): Promise<TenantFound> => {
+  const matcher = new Matcher(wantedOf(values), options);
+  sandbox.clearRequests();
+  return findTenant(matcher, {
+    name: "acme",
+    file: folder.path("acme.yaml"),
+    tenant: { rows: await readMatching(client, matcher) },
+    reading: { today: "2026-11-20" },
+  });
+};
+
+const told = ({ found }: TenantFound): unknown[] =>
+  found.map(({ kind, how, value, state, there }) => [kind, how, value, state, there.map(({ by }) => by)]);
+
+it("finds a mailbox among VIPs, in files and at the tenant, beside its entries", async () => {
+  const person = await find(["philippa.grant@acme.example"]);
+  expect(told(person)).toEqual([
+    ["entry", "exact", "philippa.grant@acme.example", "missing", []],
+    ["vip", "exact", "philippa.grant@acme.example", "differs", ["Dana Reyes (console)"]],
+  ]);
+  expect(person.found[1]?.declared).toMatchObject({
+    list: "vip",
+    line: 4,
+    ticket: "HR-7",
+    owner: "Dana Reyes",
+  });
+  expect(person.found[1]).not.toHaveProperty("verdictScope");
+  expect(person.found[1]?.there).toMatchObject([
+    { list: "vip", comment: expect.stringContaining("impersonated") },
+  ]);
+  expect(sandbox.requests.map(({ path }) => path.replace(/.*\//, "")).sort()).toEqual([
+    "allow_deny_entries",
+    "allow_deny_entries",
+    "vip_employees",
+  ]);
+});
+
+it("tells one that automatic detection made with its source, and what was once declared", async () => {
+  const { found } = await find([
+    "ruth.castellan@acme.example",
+    "gone@acme.example",
+    "left@acme.example",
+    "nobody@acme.example",
+  ]);
+  expect(found.map(({ value, state, ended }) => [value, state, ended.map(({ why }) => why)])).toEqual([
+    ["ruth.castellan@acme.example", "undeclared", []],
+    ["gone@acme.example", "ended", ["expired"]],
+    ["left@acme.example", "ended", ["removed"]],
+    ["nobody@acme.example", "missing", []],
+  ]);
+  expect(found[0]?.there).toMatchObject([{ list: "vip", source: expect.any(String) }]);
+});
+
+it("reads no list of people where no mailbox is meant, and finds those of a domain where what is below is asked for", async () => {
+  expect(told(await find(["acme.example"]))).toEqual([]);
+  expect(sandbox.requests).toHaveLength(2);
+  const below = await find(["acme.example"], { below: true });
+  const people = below.found.filter(({ kind, how }) => kind === "vip" && how === "below");
+  expect(people.length).toBeGreaterThan(10);
+  expect(sandbox.requests).toHaveLength(3);
+});
