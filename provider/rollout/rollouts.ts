@@ -28,6 +28,8 @@ import type { Mark, UnreadableMark } from "./marks/mark";
 import { Marks } from "./marks/marks";
 import { type AgainTakenBack, type Minded, RolloutMarks } from "./marks/rollout-marks";
 import { withUnseen } from "./marks/with-unseen";
+import { receiversOf } from "./notify/receivers";
+import { RolloutNotices } from "./notify/rollout-notices";
 import { PermitOffice } from "./permits/permit-office";
 import {
   engineEnvironment,
@@ -167,14 +169,17 @@ export class Rollouts {
    * @throws {TargetsFileError} with every mistake in the file.
    * @throws {UnassignedTargetsError} when a tenant is in no wave.
    * @throws {NotAllowedError} when the targets ask for what the run does not allow.
+   * @throws {ConfigurationError} when an address to send notices to is none.
    * @throws {SameKeyError} when two are the same tenant of the service.
    */
   async plan(request: PlanRequest): Promise<PlannedRequest> {
     const { file, maxConcurrent, today = new Date().toISOString().slice(0, 10) } = request;
     const targets = readTargets(file);
     const selected = selectTargets(targets.targets, request);
+    // What can't be sent is known before anything is begun.
+    receiversOf(targets.notify, this.#options.environment);
     const { waves, findings } = assignWaves(targets.waves, selected);
-    const { project, services, failureTolerance } = targets;
+    const { project, services, failureTolerance, notify } = targets;
     const spec: Omit<RolloutSpec, "backend"> = {
       source: file,
       project,
@@ -184,6 +189,7 @@ export class Rollouts {
         ? {}
         : { tolerated: toleratedOf(failureTolerance, selected.length) }),
       services: [...services],
+      ...(notify === undefined ? {} : { notify }),
       keyVariables: keyVariablesOf(targets.targets),
     };
     const planned = await this.#plan(spec, selected, request);
@@ -277,12 +283,25 @@ export class Rollouts {
       // Whoever can write into the journal decides no more than who can write the targets file.
       refuseNotAllowed(record.spec.source, targets, record.spec.waves, environment);
       checkReach(environment, targets);
+      const notices = new RolloutNotices(
+        record.spec.notify,
+        environment,
+        async () => await reportOf(journal, id, false, this.commands),
+      );
       const isMinded = await this.#begin(record, request).catch((error: unknown) => {
         throw beforeAnything(error);
       });
       await request.onBegun?.(await reportOf(journal, id, true, this.commands));
       const aborted = AbortSignal.any([request.aborted, lost.signal]);
-      state = await this.#conduct(record, { ...request, aborted }, isMinded);
+      const onEvent = (event: RolloutEvent): void => {
+        request.onEvent(event);
+        notices.happened(event);
+      };
+      try {
+        state = await this.#conduct(record, { ...request, aborted, onEvent }, isMinded);
+      } finally {
+        for (const problem of await notices.end(aborted)) this.#told.log(problem);
+      }
       if (lost.signal.aborted) throw holdLost(id, lost.signal.reason, this.commands);
       if (isMinded) await this.#mark(record);
     } finally {

@@ -1,4 +1,5 @@
 import { gitopsSchemas } from "../gitops/schemas";
+import { noticeJsonSchema } from "./notify/notice";
 import { reportJsonSchema } from "./report/report-json";
 import { tenantsJsonSchema } from "./targets/targets-schema";
 
@@ -10,6 +11,7 @@ export function publishedSchemas(): Readonly<Record<string, Readonly<Record<stri
   return {
     ...gitopsSchemas(),
     "tenants.schema.json": tenantsJsonSchema(),
+    "notice.schema.json": noticeJsonSchema(),
     "rollout.schema.json": reportJsonSchema(),
   };
 }

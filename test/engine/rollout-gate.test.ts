@@ -1,7 +1,9 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { NOTICE } from "../../provider/rollout/notify/notice";
 import { Fleet, told } from "../support/fleet";
+import { startHook } from "../support/hook";
 
 /*
  * A gate keeps what it is to keep, however somebody goes round it, through the real command and the real engine.
@@ -21,9 +23,15 @@ afterAll(async () => {
 });
 
 it("lets nothing past a gate that nobody opened: run again, in another clone, with another journal or none", async () => {
-  const first = await fleet.rollout("--yes");
+  await using hook = await startHook();
+  const notified = { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url };
+  const first = await fleet.begin(notified, "rollout", "--yes").ended;
   expect(told(first)).toEqual([2, ["t0"]]);
   const { id } = first.report();
+  const [waits, ...more] = hook.received.map(({ body }) => NOTICE.parse(JSON.parse(body)));
+  expect(more).toEqual([]);
+  expect(waits).toMatchObject({ kind: "waiting", rollout: { id, wave: "canary", done: 1, left: 1 } });
+  expect(waits?.next[0]?.command).toContain(`rollout continue ${id}`);
   // For whoever runs it again, the first wave has nothing to wait for any more.
   const again = await fleet.rollout("--yes");
   expect(told(again)).toEqual([1, []]);

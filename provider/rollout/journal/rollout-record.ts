@@ -1,6 +1,7 @@
 import type { FrontName } from "../../resources/resource-type";
 import type { Job } from "../lanes/lane";
 import type { TenantChange, TenantError } from "../report/rollout-report";
+import type { Notify } from "../targets/notify";
 import type { ServiceLimit, Target } from "../targets/target";
 import type { RolloutState, TenantState, Wave, WaveState } from "../wave";
 
@@ -19,6 +20,8 @@ export interface RolloutSpec {
   readonly tolerated?: number;
   /** The limits of service addresses. */
   readonly services: readonly (readonly [address: string, limit: ServiceLimit])[];
+  /** Who is told of what. Absent: whom the environment has an address for, of everything. */
+  readonly notify?: Notify;
   /** The environment's variables that hold keys, of tenants too that the rollout leaves out: no child process gets them. */
   readonly keyVariables?: readonly string[];
   /** Tells one state backend from another, so that no worker takes a tenant to another one. */

@@ -59,6 +59,7 @@ export function readTargets(file: string): Targets {
     waves,
     failureTolerance: top.content.failureTolerance,
     services: reading.servicesOf(top, targets),
+    notify: top.content.notify,
   });
   const findings = inOrder(reading.findings);
   if (hasErrors(findings)) throw new TargetsFileError(file, findings);

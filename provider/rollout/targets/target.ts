@@ -1,6 +1,7 @@
 import type { Finding, Place } from "../../files/finding";
 import type { FrontName } from "../../resources/resource-type";
 import type { HealthCheck } from "../wave";
+import type { Notify } from "./notify";
 
 /** A tenant of a rollout: where it is, whose key opens it, what it is to hold, and the stack that remembers it. */
 export interface Target {
@@ -48,6 +49,8 @@ export interface Targets {
   readonly failureTolerance?: Tolerance;
   /** The limits of service addresses, by address without a slash at its end; those not named have none. */
   readonly services: ReadonlyMap<string, ServiceLimit>;
+  /** Who is told of what. Default: whom the environment has an address for, of everything. */
+  readonly notify?: Notify;
   readonly findings: readonly Finding[];
 }
 

@@ -4,6 +4,7 @@ import type { FileFormat } from "../../files/schema-findings";
 import { FRONTS } from "../../resources/resource-type";
 import { isPrintable, quote } from "../../settings/text";
 import type { ThreatLimit } from "../wave";
+import { NOTICE_KINDS, type Notify, RECEIVERS, type ReceiverName } from "./notify";
 import type { ServiceLimit, Tolerance } from "./target";
 
 /** The version of the format of targets files. */
@@ -297,6 +298,38 @@ const service = z.strictObject(
   mapping(),
 );
 
+const hearing = z.strictObject(
+  {
+    events: z
+      .array(
+        z.enum(NOTICE_KINDS, { error: ({ input }) => missingOr(input, `one of ${NOTICE_KINDS.join(", ")}`) }),
+        { error: ({ input }) => missingOr(input, `a list of ${NOTICE_KINDS.join(", ")}`) },
+      )
+      .min(1, "is an empty list, and nothing would be told; write what of, or take the line away for all")
+      .describe("What it is told of. Everything, when left out.")
+      .optional(),
+    changes: flag
+      .describe("Whether it is told what changes, and not just how much. false when left out.")
+      .optional(),
+  },
+  mapping(
+    "what is told: {}, or { events: [waiting, stopped] }; where to send stands in the environment alone",
+  ),
+);
+
+const notify = z
+  .strictObject(
+    { webhook: hearing, slack: hearing, teams: hearing, mail: hearing } satisfies Record<
+      ReceiverName,
+      unknown
+    >,
+    mapping(`who is told: ${RECEIVERS.join(", ")}`),
+  )
+  .partial()
+  .describe(
+    "Who is told of what becomes of rollouts and of drift, and of what of it. Where to send comes from the environment alone.",
+  );
+
 const version = z
   .literal(TARGETS_VERSION, {
     error: ({ input }) =>
@@ -334,6 +367,7 @@ const fileOf = (element: z.ZodType) =>
         .record(z.string(), service, mapping("limits by the service's address"))
         .describe("What all tenants of one service address share, by the address.")
         .optional(),
+      notify: notify.optional(),
       failureTolerance: part(0)
         .describe("How many tenants may fail in the whole rollout: a count, or a percentage.")
         .optional(),
@@ -381,6 +415,7 @@ export interface TargetsFile {
   readonly tenants?: Readonly<Record<string, RawTenant>>;
   readonly services?: Readonly<Record<string, ServiceLimit>>;
   readonly failureTolerance?: Tolerance;
+  readonly notify?: Notify;
   readonly waves?: readonly RawWave[];
 }
 

@@ -262,7 +262,7 @@ describe("mistakes in one place", () => {
     ["tenant: { acme: {} }", '6:1 "tenant" is no key here; did you mean tenants?'],
     [
       "owner: me\ntenants: { acme: { colour: red } }",
-      '6:1 "owner" is no key here; there are version, project, include, defaults, tenants, services, failureTolerance, waves',
+      '6:1 "owner" is no key here; there are version, project, include, defaults, tenants, services, notify, failureTolerance, waves',
       '7:20 "colour" is no key here; there are baseUrl, key, settings, labels, front, allowInsecureHttp, stack, resource',
     ],
     ["tenants: { acme: { front: both } }", '6:27 front must be dynamic or native, not "both"'],

@@ -1,0 +1,97 @@
+import type { NoticeKind, ReceiverName } from "../targets/notify";
+import type { Notice } from "./notice";
+
+/** What a receiver is sent, as JSON. */
+export function bodyFor(receiver: ReceiverName, notice: Notice): string {
+  return JSON.stringify(BODIES[receiver](notice));
+}
+
+const BODIES: Readonly<Record<ReceiverName, (notice: Notice) => unknown>> = {
+  webhook: (notice) => notice,
+  slack: (notice) => ({
+    text: [
+      `*${slack(titleOf(notice))}*`,
+      ...linesOf(notice).map(({ text, command }) => slack(text) + inCode(command)),
+    ].join("\n"),
+    // Nothing that is named is looked up, and nobody is called by a name.
+    unfurl_links: false,
+    unfurl_media: false,
+    link_names: false,
+  }),
+  teams: (notice) => ({
+    type: "message",
+    attachments: [
+      {
+        contentType: "application/vnd.microsoft.card.adaptive",
+        content: {
+          $schema: "http://adaptivecards.io/schemas/adaptive-card.json",
+          type: "AdaptiveCard",
+          version: "1.4",
+          body: [
+            teams(titleOf(notice), { weight: "Bolder", size: "Medium" }),
+            ...linesOf(notice).flatMap(({ text, command }) => [
+              teams(text),
+              ...(command === undefined ? [] : [teams(command, { fontType: "Monospace" })]),
+            ]),
+          ],
+        },
+      },
+    ],
+  }),
+  mail: (notice) => ({
+    subject: titleOf(notice),
+    text: `${linesOf(notice)
+      .map(({ text, command }) => (command === undefined ? text : `${text}\n    ${command}`))
+      .join("\n")}\n`,
+  }),
+};
+
+const TITLES: Readonly<Record<NoticeKind, string>> = {
+  waiting: "waits for a person",
+  stopped: "stopped",
+  unwell: "stopped: a wave is not well",
+  done: "is through",
+  drift: "tenants drifted",
+  ends: "entries end soon",
+};
+
+/** `tenants.yaml: rollout 20261121-0800-7f3a91 waits for a person`. */
+function titleOf({ kind, source, rollout }: Notice): string {
+  return `${source}: ${rollout === undefined ? "" : `rollout ${rollout.id} `}${TITLES[kind]}`;
+}
+
+interface Line {
+  readonly text: string;
+  readonly command?: string;
+}
+
+function linesOf({ summary, tenants, changes = [], next }: Notice): readonly Line[] {
+  return [
+    { text: summary },
+    ...(tenants.length === 0 ? [] : [{ text: `Tenants: ${tenants.join(", ")}` }]),
+    ...changes.map(({ tenant, sign, list, value }) => ({
+      text: `${{ add: "+", change: "~", remove: "-" }[sign]} ${list ?? "VIP"} ${value} (${tenant})`,
+    })),
+    ...next.map(({ why, command }) => (command === undefined ? { text: why } : { text: why, command })),
+  ];
+}
+
+/** Text of which Slack makes no link, no mention and no heading. */
+function slack(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replace(/[*_~`]/g, "\u200b$&");
+}
+
+function inCode(command: string | undefined): string {
+  if (command === undefined) return "";
+  const escaped = command.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  return ` \`${escaped.replaceAll("`", "'")}\``;
+}
+
+/** A block of text of which Teams makes no Markdown. */
+function teams(text: string, look: Readonly<Record<string, string>> = {}): unknown {
+  return { type: "TextBlock", text: text.replace(/[\\*_[\]()#>`~!<|-]/g, "\\$&"), wrap: true, ...look };
+}

@@ -1,0 +1,57 @@
+import { z } from "zod";
+import { NOTICE_KINDS } from "../targets/notify";
+
+/** The version of the format of a notice. */
+export const NOTICE_FORMAT = 1;
+
+/** The body that a webhook is sent. All texts are printable, on one line each. */
+export const NOTICE = z
+  .strictObject({
+    format: z.literal(NOTICE_FORMAT).describe("The version of this format."),
+    kind: z.enum(NOTICE_KINDS).describe("What it tells of."),
+    at: z.string().describe("When it happened: ISO 8601, UTC."),
+    summary: z.string().describe("All of it in a sentence or two."),
+    source: z.string().describe("The targets file, as it was named."),
+    rollout: z
+      .strictObject({
+        id: z.string(),
+        digest: z.string().describe("What was reviewed."),
+        wave: z.string().describe("The wave that it is about; absent where it is about all.").optional(),
+        done: z.number().describe("How many tenants were changed."),
+        failed: z.number().describe("How many tenants failed."),
+        left: z.number().describe("How many are still to be changed."),
+      })
+      .describe("The rollout; absent where it is about none.")
+      .optional(),
+    tenants: z
+      .array(z.string())
+      .describe("The tenants that it is about: those that failed, that drifted; the first 20."),
+    next: z
+      .array(z.strictObject({ why: z.string(), command: z.string().optional() }))
+      .describe("What to do about it: a sentence, and a command for the shell."),
+    changes: z
+      .array(
+        z.strictObject({
+          tenant: z.string(),
+          sign: z.enum(["add", "change", "remove"]),
+          list: z.string().describe("`deny`, or `allow → deny` where it moves; absent for VIPs.").optional(),
+          value: z.string(),
+        }),
+      )
+      .describe("What changes, the first 20 changes; only where the receiver asks for them.")
+      .optional(),
+  })
+  .readonly();
+
+/** What a receiver is told. */
+export type Notice = z.output<typeof NOTICE>;
+
+/** The JSON Schema (draft 2020-12) of what a webhook is sent. */
+export function noticeJsonSchema(): Record<string, unknown> {
+  return {
+    $id: `urn:pulumi-email-security:notice:${NOTICE_FORMAT}`,
+    title: "Email security notice",
+    description: "What a webhook of `notify` in `tenants.yaml` is sent.",
+    ...(z.toJSONSchema(NOTICE) as Record<string, unknown>),
+  };
+}

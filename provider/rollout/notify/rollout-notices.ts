@@ -1,0 +1,125 @@
+import { counted } from "../../plan/render/words";
+import { excerpt } from "../../settings/text";
+import type { RolloutEvent } from "../report/rollout-event";
+import type { RolloutReport } from "../report/rollout-report";
+import type { NoticeKind, Notify } from "../targets/notify";
+import { NOTICE_FORMAT, type Notice } from "./notice";
+import { Notifier } from "./notifier";
+import { receiversOf, unaddressed } from "./receivers";
+
+/** Tells whoever wants to know it what a rollout comes to. Nothing that fails here fails the rollout. */
+export class RolloutNotices {
+  readonly #notifier: Notifier;
+  readonly #report: () => Promise<RolloutReport>;
+  readonly #unaddressed: readonly string[];
+  /** The wave whose check said so, until the rollout stops for it. */
+  #unwell: string | undefined;
+
+  /**
+   * @param notify what the targets file says.
+   * @param report how the rollout is now, asked for where somebody is told.
+   * @throws {ConfigurationError} when an address to send to is none.
+   */
+  constructor(
+    notify: Notify | undefined,
+    environment: Readonly<Record<string, string | undefined>>,
+    report: () => Promise<RolloutReport>,
+  ) {
+    this.#notifier = new Notifier(receiversOf(notify, environment));
+    this.#unaddressed = unaddressed(notify, environment);
+    this.#report = report;
+  }
+
+  /** In the order of events. */
+  happened(event: RolloutEvent): void {
+    if (event.kind === "wave-health") this.#unwell = event.isWell ? undefined : event.wave;
+    const told = toldOf(event, this.#unwell);
+    if (told === undefined) return;
+    this.#notifier.tell(told.kind, `${event.rollout}-${event.seq}`, async () =>
+      noticeOf(told, event, await this.#report()),
+    );
+  }
+
+  /**
+   * Waits until all is sent, 30 seconds at most; 5, once whoever runs it wants to end at once.
+   *
+   * @returns what was not told and why, a sentence each.
+   */
+  async end(aborted: AbortSignal): Promise<readonly string[]> {
+    const problem = await this.#notifier.end(aborted.aborted ? 5_000 : 30_000);
+    return [
+      ...(problem === undefined ? [] : [problem]),
+      ...this.#unaddressed.map(
+        (variable) =>
+          `\`notify\` names somebody to tell, and ${variable} is not set: nothing was sent there.`,
+      ),
+    ];
+  }
+}
+
+interface Told {
+  readonly kind: NoticeKind;
+  readonly reason: string;
+  readonly wave?: string;
+}
+
+function toldOf(event: RolloutEvent, unwell: string | undefined): Told | undefined {
+  switch (event.kind) {
+    case "waiting":
+      return { kind: "waiting", reason: event.reason, wave: event.wave };
+    case "stopped":
+      return unwell === undefined
+        ? { kind: "stopped", reason: event.reason }
+        : { kind: "unwell", reason: event.reason, wave: unwell };
+    case "interrupted":
+      return { kind: "stopped", reason: event.reason };
+    case "finished": {
+      const { done, unchanged, failed } = event;
+      // A nightly run that finds all as it should be wakes nobody.
+      if (done + failed === 0) return undefined;
+      const reason = `${counted(done, "tenant")} changed, ${unchanged} as declared before, ${failed} failed.`;
+      return { kind: "done", reason };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** How many names and changes are told. */
+const SHOWN = 20;
+
+function noticeOf({ kind, reason, wave }: Told, event: RolloutEvent, report: RolloutReport): Notice {
+  const { counts, tenants, source, id, digest, advice } = report;
+  const failed = tenants.filter(({ state }) => state === "failed");
+  const changed = tenants.filter(({ state }) => state === "done" || state === "failed");
+  return {
+    format: NOTICE_FORMAT,
+    kind,
+    at: event.at,
+    summary: excerpt(reason, 1_000),
+    source: excerpt(source, 300),
+    rollout: {
+      id: excerpt(id),
+      digest: excerpt(digest),
+      ...(wave === undefined ? {} : { wave: excerpt(wave) }),
+      done: counts.done,
+      failed: counts.failed,
+      left: counts.pending + counts.released + counts.running,
+    },
+    tenants: failed.slice(0, SHOWN).map(({ name }) => excerpt(name)),
+    next: advice.map(({ why, command }) => ({
+      why: excerpt(why, 300),
+      ...(command === undefined ? {} : { command: excerpt(command, 500) }),
+    })),
+    changes: changed
+      .flatMap(({ name, changes }) =>
+        changes.map(({ sign, list, value }) => ({
+          tenant: excerpt(name),
+          sign,
+          ...(list === undefined ? {} : { list }),
+          value: excerpt(value, 320),
+        })),
+      )
+      .slice(0, SHOWN),
+  };
+}

@@ -1,0 +1,201 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { bodyFor } from "../../../../provider/rollout/notify/bodies";
+import { deliver } from "../../../../provider/rollout/notify/deliver";
+import { NOTICE } from "../../../../provider/rollout/notify/notice";
+import { Notifier } from "../../../../provider/rollout/notify/notifier";
+import { ADDRESSES, receiversOf } from "../../../../provider/rollout/notify/receivers";
+import { RolloutNotices } from "../../../../provider/rollout/notify/rollout-notices";
+import type { RolloutEvent } from "../../../../provider/rollout/report/rollout-event";
+import { RECEIVERS } from "../../../../provider/rollout/targets/notify";
+import { startHook } from "../../../support/hook";
+import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { playRollout } from "../../../support/rollouts";
+
+const never = new AbortController().signal;
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** What each receiver is told of a rollout's events. */
+async function told(
+  events: readonly RolloutEvent[],
+  notify?: ConstructorParameters<typeof RolloutNotices>[0],
+  { text = "", secret }: { readonly text?: string; readonly secret?: string } = {},
+) {
+  await using hook = await startHook();
+  const environment = Object.fromEntries(
+    RECEIVERS.map((name) => [ADDRESSES[name], `${hook.url}/${name}?s3cret`]),
+  );
+  const { after } = playRollout({ tenants: 6, failing: [1], changes: 30, text });
+  const notices = new RolloutNotices(
+    notify,
+    { ...environment, ...(secret === undefined ? {} : { EMAIL_SECURITY_NOTIFY_SECRET: secret }) },
+    async () => after,
+  );
+  for (const event of events) notices.happened(event);
+  expect(await notices.end(never)).toEqual([]);
+  return hook.received.map(({ path, headers, body }) => ({
+    to: path.slice(1).replace("?s3cret", ""),
+    headers,
+    body: JSON.parse(body) as Record<string, unknown>,
+  }));
+}
+
+function event(seq: number, happening: Partial<RolloutEvent>): RolloutEvent {
+  return {
+    seq,
+    at: "2026-11-21T08:00:00.000Z",
+    rollout: "20261121-0800-7f3a91",
+    ...happening,
+  } as RolloutEvent;
+}
+
+const WAITING = event(7, { kind: "waiting", wave: "canary", reason: "Its gate waits for a person." });
+const STOPPED = event(9, { kind: "stopped", reason: "2 tenants failed." });
+const FINISHED = event(9, { kind: "finished", done: 4, unchanged: 1, failed: 1 });
+
+describe("notices of a rollout", () => {
+  it("tell each receiver of all that matters, and of nothing else, where no file says otherwise", async () => {
+    const { events } = playRollout({ tenants: 6 });
+    const bystanders = events.filter(({ kind }) => !/waiting|stopped|finished|interrupted/.test(kind));
+    expect(await told(bystanders)).toEqual([]);
+    const sent = await told([WAITING, STOPPED]);
+    expect(sent.map(({ to }) => to).toSorted()).toEqual(
+      ["mail", "slack", "teams", "webhook"].flatMap((name) => [name, name]),
+    );
+    const webhook = sent.filter(({ to }) => to === "webhook").map(({ body }) => NOTICE.parse(body));
+    expect(webhook.map(({ kind, summary }) => [kind, summary])).toEqual([
+      ["waiting", "Its gate waits for a person."],
+      ["stopped", "2 tenants failed."],
+    ]);
+    expect(webhook[0]?.rollout).toMatchObject({ wave: "canary", failed: 1 });
+    expect(sent[0]?.headers["webhook-id"]).toBe("20261121-0800-7f3a91-7");
+  });
+
+  it("hold what changes only where a receiver asks for it, and then some of it", async () => {
+    const sent = await told([FINISHED], { webhook: { changes: true } });
+    const holding = sent.filter(({ body }) => /"value"|\.example/.test(JSON.stringify(body)));
+    expect(holding.map(({ to }) => to)).toEqual(["webhook"]);
+    expect(NOTICE.parse(holding[0]?.body).changes).toHaveLength(20);
+  });
+
+  it("go to whom the file says, of what it says; what stopped for a health check is told to who hears of stops", async () => {
+    const unwell = event(8, { kind: "wave-health", wave: "canary", isWell: false, message: "no mail" });
+    const of = {
+      slack: { events: ["stopped"] },
+      teams: { events: ["done"] },
+      mail: { events: ["unwell"] },
+    } as const;
+    const sent = await told([WAITING, unwell, STOPPED], { ...of, webhook: { events: ["waiting"] } });
+    expect(sent.map(({ to }) => to).toSorted()).toEqual(["mail", "slack", "webhook"]);
+    expect(JSON.stringify(sent)).toContain("a wave is not well");
+  });
+
+  it("tell nobody of a rollout that found everything as declared", async () => {
+    expect(await told([event(3, { kind: "finished", done: 0, unchanged: 6, failed: 0 })])).toEqual([]);
+  });
+
+  it("are text, whatever tenants are called and wherever it is shown", async () => {
+    const text = Object.values(HOSTILE).join(" ");
+    const reason = `${text} <!channel> *b* [l](http://evil.example)`.slice(-900);
+    const all = await told([event(9, { kind: "stopped", reason })], { webhook: { changes: true } }, { text });
+    expect(all).toHaveLength(4);
+    const texts = all.map(({ body }) => textsIn(body).join("\n"));
+    expect(texts.flatMap(commandsIn)).toEqual([]);
+    const [slack, teams] = ["slack", "teams"].map((name) =>
+      textsIn(all.find(({ to }) => to === name)?.body).join("\n"),
+    );
+    expect(slack).toContain("&lt;!channel&gt;");
+    expect(slack).not.toContain("<!channel>");
+    expect(teams).toContain("\\[l\\]");
+  });
+});
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+describe("sending", () => {
+  const notice = JSON.stringify({ test: 2_432_232_314 });
+
+  it("signs as Standard Webhooks says", async () => {
+    await using hook = await startHook();
+    vi.useFakeTimers({ toFake: ["Date"], now: 1_614_265_330_000 });
+    const [receiver] = receiversOf(undefined, {
+      EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url,
+      EMAIL_SECURITY_NOTIFY_SECRET: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+    });
+    const sent =
+      receiver &&
+      (await deliver(receiver, "msg_p5jXN8AQM9LWM0D4loKWxJek", '{"test": 2432232314}', { signal: never }));
+    expect([receiver?.name, sent]).toEqual(["webhook", undefined]);
+    expect(hook.received[0]?.headers).toMatchObject({
+      "webhook-timestamp": "1614265330",
+      "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+    });
+  });
+
+  it.each([
+    ["a busy receiver", [503, 429, 0, 200], 4, undefined],
+    ["one that fails again and again", [500, 500, 500, 500, 500, 200], 5, "slack answered 500"],
+    ["one that refuses it", [404, 200], 1, "slack answered 404"],
+    ["one that sends it elsewhere", [302, 200], 1, "slack answered 302"],
+  ])("tries again where that may help: %s", async (_what, statuses, requests, problem) => {
+    await using hook = await startHook(statuses);
+    const [receiver] = receiversOf(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: `${hook.url}/T0/s3cret` });
+    expect(receiver && (await deliver(receiver, "1", notice, { signal: never, retryMs: 1 }))).toBe(problem);
+    expect(hook.received.map(({ headers }) => headers["webhook-id"])).toEqual(Array(requests).fill("1"));
+  });
+
+  it("gives up in time, says so without the address, and tells the others", async () => {
+    await using silent = await startHook([undefined, undefined]);
+    await using hook = await startHook();
+    const notifier = new Notifier(
+      receiversOf(undefined, {
+        EMAIL_SECURITY_NOTIFY_SLACK: `${silent.url}/s3cret`,
+        EMAIL_SECURITY_NOTIFY_TEAMS: hook.url,
+      }),
+    );
+    for (const id of ["1", "2"]) {
+      notifier.tell("drift", id, async () => ({
+        format: 1,
+        kind: "drift",
+        at: "2026-11-21T08:00:00.000Z",
+        summary: "1 tenant drifted.",
+        source: "tenants.yaml",
+        tenants: ["acme"],
+        next: [],
+      }));
+    }
+    expect(await notifier.end(50)).toBe("Not everybody could be told: slack took too long.");
+    expect(hook.received).toHaveLength(2);
+  });
+
+  it.each([
+    ["EMAIL_SECURITY_NOTIFY_SLACK", "http://hooks.example/s3cret", /SLACK holds no address to send to/],
+    ["EMAIL_SECURITY_NOTIFY_MAIL", "s3cret", /MAIL holds no address to send to/],
+    ["EMAIL_SECURITY_NOTIFY_SECRET", "s3cret", /SECRET holds no secret/],
+  ])("refuses what is no address or no secret, without showing it: %s", (variable, value, message) => {
+    const environment = { EMAIL_SECURITY_NOTIFY_WEBHOOK: "https://hooks.example", [variable]: value };
+    const read = () => receiversOf(undefined, environment);
+    expect(read).toThrow(message);
+    expect(read).not.toThrow(/s3cret/);
+  });
+
+  it("has a body for each receiver that says what to do next", () => {
+    const bodies = RECEIVERS.map((name) =>
+      bodyFor(name, {
+        format: 1,
+        kind: "waiting",
+        at: "2026-11-21T08:00:00.000Z",
+        summary: "The wave canary is through.",
+        source: "tenants.yaml",
+        tenants: [],
+        next: [{ why: "Go on:", command: "email-security rollout continue 20261121" }],
+      }),
+    );
+    for (const body of bodies) expect(body).toContain("rollout continue 20261121");
+  });
+});
