@@ -23,6 +23,7 @@ import { withHelp } from "./verb-help";
 
 interface RunOptions extends JournalOptions, RolloutOutput {
   readonly until?: string;
+  readonly anyTime?: boolean;
   readonly lockWait?: number;
   readonly maxConcurrent?: number;
 }
@@ -193,6 +194,7 @@ export function rolloutCommand(): Command {
 function withRunOptions(command: Command): Command {
   return withJournal(command, JOURNAL)
     .option("--until <wave>", "wait for a person after this wave")
+    .option("--any-time", "also in the hours that a wave's `not` leaves out")
     .option("--max-concurrent <number>", "how many tenants at once, in each wave", wholeNumber)
     .option(
       "--lock-wait <seconds>",
@@ -208,7 +210,7 @@ function withRunOptions(command: Command): Command {
 async function rollout(file: string, options: RolloutOptions, command: Command): Promise<ExitCode> {
   refuseMisspeltVerb(file, command);
   if (options.resume !== undefined) {
-    const given = ["only", "label", "planDigest", "today", "alwaysRunEngine"].filter(
+    const given = ["only", "except", "label", "planDigest", "today", "alwaysRunEngine"].filter(
       (name) => command.getOptionValueSource(name) === "cli",
     );
     if (given.length > 0 || command.args.length > 0) {
@@ -312,7 +314,7 @@ function verdictOn(
       wave === undefined ? [counts.failed, tenants.length] : [wave.counts.failed, wave.tenants];
     return `${failed} of ${of} in ${wave === undefined ? name : `the wave ${name}`}, which tolerates ${wave?.tolerated ?? tolerated}`;
   });
-  const mend = "Mend them, or leave them out with --only or --label.";
+  const mend = "Mend them, or leave them out with --except.";
   if (over.length > 0) {
     console.error(
       harmless(
@@ -393,7 +395,7 @@ async function goOn(
 }
 
 async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunOptions): Promise<ExitCode> {
-  const { until, maxConcurrent, lockWait } = options;
+  const { until, anyTime, maxConcurrent, lockWait } = options;
   const lockWaitMs = lockWait === undefined ? undefined : lockWait * 1_000;
   const { RolloutScreen, checkReportFiles, writeReportFiles, printedReport } = await import(
     "./rollout-output.js"
@@ -432,7 +434,7 @@ async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunO
       onEvent: (event) => screen?.happened(event),
       stopping: stopping.signal,
       aborted: aborted.signal,
-      ...withoutUndefined({ until, maxConcurrent, lockWaitMs }),
+      ...withoutUndefined({ until, anyTime, maxConcurrent, lockWaitMs }),
     });
     await screen?.end(report);
     writeReportFiles(report, options);

@@ -10,6 +10,7 @@ export const TARGETS_FILE = "tenants.yaml";
 /** Which tenants of the targets file are meant. */
 export interface Selecting {
   readonly only?: readonly string[];
+  readonly except?: readonly string[];
   readonly label?: readonly string[];
 }
 
@@ -17,6 +18,7 @@ export interface Selecting {
 export function withSelection(command: Command): Command {
   return command
     .option("--only <name...>", `only these tenants; ${ANY}`)
+    .option("--except <name...>", `all but these tenants; ${ANY}`)
     .option("--label <condition...>", `only tenants with ${CONDITIONS}`);
 }
 
@@ -28,6 +30,7 @@ export function withSelection(command: Command): Command {
 export function withSelectionBesideValues(command: Command, when: string): Command {
   return command
     .option("--only <names>", `${when}only these tenants, with commas; ${ANY}`, several)
+    .option("--except <names>", `${when}all but these tenants, with commas`, several)
     .option("--label <condition>", `${when}only tenants with ${CONDITIONS}; again for more`, several);
 }
 
@@ -42,15 +45,19 @@ export function several(value: string, before: readonly string[] = []): readonly
 /**
  * Which tenants the options select.
  *
- * @throws {ConfigurationError} when `--only` is given and names nobody, as by a variable that is not set: that would be all.
+ * @throws {ConfigurationError} when `--only` or `--except` is given and names nobody, as by a variable that is not set: that would be all.
  */
-export function selectionOf({ only, label: labels }: Selecting): Selection {
+export function selectionOf({ only, except, label: labels }: Selecting): Selection {
+  return withoutUndefined({ only: namesIn("--only", only), except: namesIn("--except", except), labels });
+}
+
+function namesIn(option: string, given: readonly string[] | undefined): readonly string[] | undefined {
   // No name has a comma in it.
-  const names = only?.flatMap((some) => some.split(",")).filter((name) => name !== "");
+  const names = given?.flatMap((some) => some.split(",")).filter((name) => name !== "");
   if (names?.length === 0) {
-    throw new ConfigurationError("--only names no tenant. Give a name, or leave it out to mean all.");
+    throw new ConfigurationError(`${option} names no tenant. Give a name, or leave it out to mean all.`);
   }
-  return withoutUndefined({ only: names, labels });
+  return names;
 }
 
 /** A tenant, and what all tenants of the file share. */

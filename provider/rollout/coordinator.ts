@@ -22,6 +22,8 @@ export interface CoordinatorOptions {
   readonly beforeWave?: () => Promise<string | undefined>;
   /** Told what happened, in order; by this process and by others. */
   readonly onEvent: (event: RolloutEvent) => void;
+  /** Whether hours in which waves are closed keep nothing. Default: false. */
+  readonly anyTime?: boolean | undefined;
   /** Asks to begin nothing more; what is under way is finished. */
   readonly stopping: AbortSignal;
   /** Asks to end at once. */
@@ -75,7 +77,7 @@ async function conducted(
   options: CoordinatorOptions,
   seen: (view: RolloutView) => void,
 ): Promise<RolloutState> {
-  const { journal, lane, capacity, stopping, aborted, pollMs = POLL_MS } = options;
+  const { journal, lane, capacity, anyTime = false, stopping, aborted, pollMs = POLL_MS } = options;
   const events = new EventTail(id, options);
   for (;;) {
     const view = await journal.view(id, 0);
@@ -98,16 +100,21 @@ async function conducted(
     // A tenant that nobody has begun, as where no worker can, is not waited for.
     if (stopping.aborted) await journal.takeBack(id);
     const left = stopping.aborted ? 0 : Math.max(0, capacity - busy);
-    const step = nextStep({ ...view, capacity: left }, Date.now());
+    const step = nextStep({ ...view, anyTime, capacity: left }, Date.now());
+    if (step.kind === "pause" && !stopping.aborted) {
+      await journal.interrupted(id, step.reason, step.untilMs);
+      await events.tell();
+      return view.state;
+    }
     // Ctrl-C begins no soak and no check: they are for who goes on.
-    if (step.kind === "wait" || stopping.aborted) await pause(pollMs, aborted);
+    if (step.kind === "wait" || step.kind === "pause" || stopping.aborted) await pause(pollMs, aborted);
     else await take(id, step, options);
   }
 }
 
 async function take(
   id: string,
-  step: Exclude<Step, { kind: "wait" }>,
+  step: Exclude<Step, { kind: "wait" | "pause" }>,
   options: CoordinatorOptions,
 ): Promise<void> {
   const { journal, lane, health, aborted } = options;

@@ -1,3 +1,4 @@
+import { closedUntil } from "./targets/closed-hours";
 import type { RolloutState, TenantState, Wave, WaveState } from "./wave";
 
 /** A rollout as its next step is chosen by it. */
@@ -14,6 +15,8 @@ export interface RolloutView {
   readonly pending: readonly PendingTenant[];
   /** The tenants of service addresses with a limit, over all rollouts: how many may be begun now. */
   readonly roomAt: ReadonlyMap<string, number>;
+  /** Whether a person wants it done in hours too that waves are closed. Default: false. */
+  readonly anyTime?: boolean;
   /** How many more tenants whoever does the work can begin now. */
   readonly capacity: number;
 }
@@ -41,6 +44,8 @@ export type Step =
   /** Nothing, until a tenant is through or this time has come. */
   | { readonly kind: "wait"; readonly untilMs?: number }
   | { readonly kind: "begin"; readonly wave: number }
+  /** It begins nothing until then, and is to be gone on with. */
+  | { readonly kind: "pause"; readonly wave: number; readonly untilMs: number; readonly reason: string }
   | { readonly kind: "release"; readonly wave: number; readonly tenants: readonly string[] }
   | { readonly kind: "soak"; readonly wave: number; readonly untilMs: number }
   | { readonly kind: "check"; readonly wave: number }
@@ -78,9 +83,9 @@ function stepOf(index: number, current: WaveView, view: RolloutView, nowMs: numb
   const { wave, counts } = current;
   switch (current.state) {
     case "pending":
-      return { kind: "begin", wave: index };
+      return pauseOf(index, current, view, nowMs) ?? { kind: "begin", wave: index };
     case "running": {
-      if (counts.pending > 0) return release(index, current, view);
+      if (counts.pending > 0) return pauseOf(index, current, view, nowMs) ?? release(index, current, view);
       if (counts.released + counts.running > 0) return { kind: "wait" };
       if (!isLookedFor(index, current, view.waves)) return afterLook(index, current, view);
       if (wave.soakMs > 0) return { kind: "soak", wave: index, untilMs: nowMs + wave.soakMs };
@@ -97,6 +102,26 @@ function stepOf(index: number, current: WaveView, view: RolloutView, nowMs: numb
     default:
       return { kind: "wait" };
   }
+}
+
+/** What keeps tenants of a wave from being begun now; those that were begun come to their end first. */
+function pauseOf(
+  index: number,
+  { wave, counts }: WaveView,
+  view: RolloutView,
+  nowMs: number,
+): Step | undefined {
+  if (wave.closed === undefined || view.anyTime === true || counts.pending === 0) return undefined;
+  const untilMs = closedUntil(wave.closed, nowMs);
+  if (untilMs === undefined) return undefined;
+  if (underWay(view.waves) > 0) return { kind: "wait" };
+  const reason = `The wave ${wave.name} begins nothing in these hours (${closedText(wave.closed)}), before ${new Date(untilMs).toISOString().slice(0, 16).replace("T", " ")} UTC.`;
+  return { kind: "pause", wave: index, untilMs, reason };
+}
+
+/** Closed hours as they were written. */
+export function closedText(closed: NonNullable<Wave["closed"]>): string {
+  return [...new Set(closed.map(({ text }) => text))].join(", ");
 }
 
 function release(

@@ -39,7 +39,7 @@ export async function endedEarly(
   const message = [
     ...causesOf(failures),
     `That is more than the tolerance of ${over.join(", ")} allows, so the planning ended there: ${unplanned.length} of ${report.tenants.length} tenants were not planned. Nothing was changed.`,
-    `Mend the cause, or leave these tenants out with --only or --label; then plan anew: \`${again}\``,
+    `Mend the cause, or leave these tenants out with --except; then plan anew: \`${again}\``,
   ];
   return new PlanningEndedError(message.join("\n"), { ...report, advice: [advice] });
 }

@@ -97,6 +97,8 @@ export interface RunRequest {
   readonly until?: string;
   /** Whether what failed is tried again. */
   readonly retry: boolean;
+  /** Whether hours in which waves are closed keep nothing. Default: false. */
+  readonly anyTime?: boolean;
   /** How many tenants this machine changes at once, whatever its cores and memory are. */
   readonly maxConcurrent?: number;
   /** How long to wait for a stack that another run holds, in milliseconds. Default: ten minutes. */

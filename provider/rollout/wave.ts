@@ -1,3 +1,5 @@
+import type { ClosedHours } from "./targets/closed-hours";
+
 /** A wave of a rollout, its tenants chosen. Plain data: it is kept in the journal. */
 export interface Wave {
   readonly name: string;
@@ -10,6 +12,8 @@ export interface Wave {
   /** Whether a person has to say `continue` before the next wave. */
   readonly gate: boolean;
   readonly health?: HealthCheck;
+  /** When none of its tenants is begun. Default: any time is well. */
+  readonly closed?: readonly ClosedHours[];
   /** The names of its tenants, in the order in which they are changed. */
   readonly tenants: readonly string[];
   /**

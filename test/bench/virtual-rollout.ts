@@ -332,7 +332,7 @@ export class VirtualRollout {
     this.changed();
     while (this.journal.state === "running") {
       const step = this.#next();
-      if (step.kind === "wait") this.#wait(step.untilMs);
+      if (step.kind === "wait" || step.kind === "pause") this.#wait(step.untilMs);
       else this.#do(step);
     }
     return this.journal.state;
@@ -369,7 +369,7 @@ export class VirtualRollout {
     }
   }
 
-  #do(step: Exclude<Step, { kind: "wait" }>): void {
+  #do(step: Exclude<Step, { kind: "wait" | "pause" }>): void {
     const { journal } = this;
     this.onStep(step);
     switch (step.kind) {

@@ -176,3 +176,17 @@ it("refuses a second rollout over the same stacks by name, and shares a service'
   for (const name of fleet.names) expect(fleet.holds(name)).toContain("deny shared.example");
   await fleet.quiet();
 });
+
+it("begins nothing in the hours that a wave leaves out, unless a person wants it then", async () => {
+  const hour = (ms: number): string => new Date(ms).toISOString().slice(11, 16);
+  const [from, to] = [hour(Date.now() - 3_600_000), hour(Date.now() + 7_200_000)];
+  await fleet.targets({ waves: `waves:\n  - { name: all, not: "${from}–${to}" }\n` });
+  await fleet.write("settings/t2.yaml", settingsOf("t2", "  - mended.example\n  - late.example\n"));
+  const paused = await fleet.rollout("--yes", "--only", "t2");
+  expect(told(paused)).toEqual([2, []]);
+  expect(paused.output).toContain(`begins nothing in these hours (${from}–${to})`);
+  expect(told(await fleet.rollout("--resume"))).toEqual([2, []]);
+  expect(fleet.holds("t2")).not.toContain("deny late.example");
+  expect(told(await fleet.rollout("--resume", "--any-time"))).toEqual([0, ["t2"]]);
+  expect(fleet.holds("t2")).toContain("deny late.example");
+});

@@ -254,6 +254,7 @@ export class JournalStory {
     const step = nextStep({ ...virtual.view(), capacity: 3 }, this.#nowMs);
     switch (step.kind) {
       case "wait":
+      case "pause":
         return virtual.state === "running" ? undefined : this.#choose(START, chosen);
       case "release":
         return this.#release(chosen, step.wave, step.tenants);

@@ -81,7 +81,7 @@ export const ROLLOUT_ERRORS = {
     example: [
       "1 tenant can't be planned (t0): GET /api/v1/settings/vip_employees at https://mail-security.example answered 401: the X-Api-Key header is missing or holds no valid API key. The service does not accept this API key here; check the key, and that it belongs to this address and tenant.",
       "That is more than the tolerance of all allows, so the planning ended there: 2 of 3 tenants were not planned. Nothing was changed.",
-      "Mend the cause, or leave these tenants out with --only or --label; then plan anew: `email-security rollout tenants.yaml`",
+      "Mend the cause, or leave these tenants out with --except; then plan anew: `email-security rollout tenants.yaml`",
     ].join("\n"),
     causes: ["the reasons that are told above it, each of one tenant and with a code of its own"],
     remedies: ["Mend these reasons; or leave the tenants out with `--only` or `--label`."],
@@ -93,7 +93,7 @@ export const ROLLOUT_ERRORS = {
       "this is not what was reviewed: the plan's digest is r2-5d3c0f6a now. The targets, the settings files or a tenant changed since. Nothing was changed.",
     causes: [
       "a settings file, the targets file or a tenant changed since",
-      "another `--only`, `--label` or `--max-concurrent` than at the review",
+      "another `--only`, `--except`, `--label` or `--max-concurrent` than at the review",
       "another day: an entry has expired",
     ],
     remedies: [
@@ -198,14 +198,14 @@ export const ROLLOUT_ERRORS = {
   ERR_ROLLOUT_NOT_KNOWN: {
     means: "What a tenant held before can't be known, or can't be declared. Nothing was changed.",
     example:
-      'The journal does not say what the rollout 20261121-0800-7f3a91 did to "acme". Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--only, --label).',
+      'The journal does not say what the rollout 20261121-0800-7f3a91 did to "acme". Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--except).',
     causes: [
       "a later rollout has changed the same tenants",
       "a tenant that failed before its change was written down",
       "what a tenant held can't be said in a settings file",
     ],
     remedies: [
-      "Take the later rollout back first; or name a revision to go back to (`--to`); or leave the tenant out (`--only`, `--label`).",
+      "Take the later rollout back first; or name a revision to go back to (`--to`); or leave the tenant out (`--except`).",
     ],
     next: "email-security rollout rollback --to REVISION",
   },

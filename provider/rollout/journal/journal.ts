@@ -381,10 +381,14 @@ export class Journal extends JournalReader {
   }
 
   /** A run of the coordinator ends before the rollout does. */
-  async interrupted(id: string, reason: string): Promise<void> {
+  async interrupted(id: string, reason: string, untilMs?: number): Promise<void> {
     await this.database.transaction(async (transaction) => {
       await transaction.query("UPDATE rollouts SET reason = $2 WHERE id = $1", [id, reason]);
-      await this.#tell(transaction, id, { kind: "interrupted", reason });
+      await this.#tell(transaction, id, {
+        kind: "interrupted",
+        reason,
+        ...(untilMs === undefined ? {} : { until: new Date(untilMs).toISOString() }),
+      });
     });
   }
 

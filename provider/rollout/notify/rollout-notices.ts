@@ -72,7 +72,7 @@ function toldOf(event: RolloutEvent, unwell: string | undefined): Told | undefin
         ? { kind: "stopped", reason: event.reason }
         : { kind: "unwell", reason: event.reason, wave: unwell };
     case "interrupted":
-      return { kind: "stopped", reason: event.reason };
+      return { kind: event.until === undefined ? "stopped" : "waiting", reason: event.reason };
     case "finished": {
       const { done, unchanged, failed } = event;
       // A nightly run that finds all as it should be wakes nobody.

@@ -217,7 +217,7 @@ function wavesOf(paper: Paper, { waves }: RolloutReport): void {
   paper.heading([`Waves (${number(waves.length)})`]);
   const width = Math.min(24, Math.max(...waves.map(({ name }) => columnsOf(printable(name)))));
   for (const [index, wave] of waves.entries()) {
-    const { name, tenants, counts, maxConcurrent, tolerated, after, unseen = [] } = wave;
+    const { name, tenants, counts, maxConcurrent, tolerated, after, unseen = [], closed = [] } = wave;
     // Where nothing changes, and nothing was left to be looked at, there is nothing to wait for.
     const isLookedAt = counts.pending > 0 || (unseen.length > 0 && left[index] === true);
     const then = [
@@ -225,7 +225,7 @@ function wavesOf(paper: Paper, { waves }: RolloutReport): void {
       ...(after.isChecked ? ["is checked"] : []),
       ...(after.isGated && left[index] === true ? ["waits for a person"] : []),
     ].filter(() => isLookedAt);
-    const facts = `${counted(tenants, "tenant")}, ${number(counts.pending)} to change, ${number(maxConcurrent)} at once, ${tolerated === 0 ? "none" : number(tolerated)} may fail${then.length === 0 ? "" : `; then ${then.join(", ")}`}`;
+    const facts = `${counted(tenants, "tenant")}, ${number(counts.pending)} to change, ${number(maxConcurrent)} at once, ${tolerated === 0 ? "none" : number(tolerated)} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${then.length === 0 ? "" : `; then ${then.join(", ")}`}`;
     paper.labelled(`· ${fitTo(printable(name), width)}`, [facts], { indent: INDENT });
     if (unseen.length > 0 && left[index] === true) {
       const names = join(

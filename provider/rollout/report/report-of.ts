@@ -56,6 +56,7 @@ export async function reportOf(
         gate = false,
         health,
         unseen = [],
+        closed = [],
       } = spec.waves[index] ?? {};
       const own = tenants.filter((tenant) => tenant.wave === index);
       return {
@@ -66,6 +67,7 @@ export async function reportOf(
         maxConcurrent,
         tolerated,
         after: { soakMs, isChecked: health !== undefined, isGated: gate },
+        ...(closed.length === 0 ? {} : { closed: [...new Set(closed.map(({ text }) => text))] }),
         ...(unseen.length === 0 ? {} : { unseen: unseen.map((one) => one.name) }),
         ...(wave.startedAtMs === undefined ? {} : { startedAt: iso(wave.startedAtMs) }),
         ...(wave.finishedAtMs === undefined ? {} : { finishedAt: iso(wave.finishedAtMs) }),

@@ -48,6 +48,11 @@ const wave = z
       })
       .readonly()
       .describe("What comes once it is through."),
+    closed: z
+      .array(z.string())
+      .readonly()
+      .exactOptional()
+      .describe("The hours in which none of its tenants is begun, as they were written."),
     unseen: z
       .array(z.string())
       .readonly()

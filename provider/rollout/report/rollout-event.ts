@@ -44,5 +44,6 @@ export type RolloutHappening =
   /** It waits for a person: at a gate, or after the wave that `--until` names. */
   | { readonly kind: "waiting"; readonly wave: string; readonly reason: string }
   | { readonly kind: "stopped"; readonly reason: string }
-  | { readonly kind: "interrupted"; readonly reason: string }
+  /** `until`: it begins nothing before this time (ISO 8601, UTC), since waves have closed hours. */
+  | { readonly kind: "interrupted"; readonly reason: string; readonly until?: string }
   | { readonly kind: "finished"; readonly done: number; readonly unchanged: number; readonly failed: number };

@@ -52,6 +52,8 @@ export interface WaveReport {
   readonly tolerated: number;
   /** What comes once it is through: how long it soaks, whether it is checked, whether it waits for a person. */
   readonly after: { readonly soakMs: number; readonly isChecked: boolean; readonly isGated: boolean };
+  /** The hours in which none of its tenants is begun, as they were written; absent: none. */
+  readonly closed?: readonly string[];
   /** The tenants in it whose last change, of an earlier rollout, was never let through; absent: none. */
   readonly unseen?: readonly string[];
   readonly startedAt?: string;

@@ -112,7 +112,7 @@ function readBack(
   if (settings !== undefined && lost === undefined) return settings;
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_KNOWN",
-    `What ${quote(name)} held before can't be declared: ${cause?.message ?? quote(lost?.join(": "))}. Leave it out (--only, --label), and take it back in the console.`,
+    `What ${quote(name)} held before can't be declared: ${cause?.message ?? quote(lost?.join(": "))}. Leave it out (--except), and take it back in the console.`,
     { cause },
   );
 }

@@ -2,6 +2,7 @@ import { join, posix } from "node:path";
 import type { Plan } from "../../plan/plan";
 import { parsePlan } from "../../plan/render/json";
 import { quote } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
 import type { RolloutCommands } from "../commands";
 import { RolloutError } from "../errors";
 import type { Journal } from "../journal/journal";
@@ -34,7 +35,7 @@ const FOLDER = ".email-security/taken-back";
 
 /**
  * What takes a rollout back: the tenants that it changed or tried to, each to what it held before. Their order stays, and how many
- * at once, and how many may fail; but nothing soaks, is checked or waits for a person: what they held was good enough before, and
+ * at once, and how many may fail; but nothing soaks, is checked, or waits for a person or an hour: what they held was good enough before, and
  * what they hold now is to go. With files of another time it is a change like any other, which the waves wait for.
  *
  * @param to files of another time. A tenant that they do not have is taken back to what it held before.
@@ -78,10 +79,10 @@ export async function rollbackOf(
       isUndone.has(name) ? { ...target, settings: `${FOLDER}/${name}.yaml` } : target,
     ),
     waves: spec.waves
-      .map(({ unseen: _unseen, health, ...wave }): Wave => {
+      .map(({ unseen: _unseen, health, closed, ...wave }): Wave => {
         const tenants = wave.tenants.filter((name) => names.has(name));
         if (to === undefined) return { ...wave, tenants, soakMs: 0, gate: false };
-        return { ...wave, tenants, ...(health === undefined ? {} : { health }) };
+        return { ...wave, tenants, ...withoutUndefined({ health, closed }) };
       })
       .filter(({ tenants }) => tenants.length > 0),
     to: to?.name ?? "what each tenant held before it",
@@ -105,7 +106,7 @@ async function planOf(journal: Journal, id: string, name: string): Promise<Plan>
   if (json !== undefined) return parsePlan(json, `the plan of ${name}`);
   throw new RolloutError(
     "ERR_ROLLOUT_NOT_KNOWN",
-    `The journal does not say what the rollout ${id} did to ${quote(name)}. Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--only, --label).`,
+    `The journal does not say what the rollout ${id} did to ${quote(name)}. Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--except).`,
   );
 }
 
@@ -137,7 +138,7 @@ async function stillStanding(
     const more = changed.length > 5 ? `, … and ${changed.length - 5} more` : "";
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
-      `The rollout ${first[1]} has changed ${names.join(", ")}${more} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Leave these tenants out (--only, --label), name a revision of git (--to REVISION), or take that one back first: \`${commands.rollback(first[1])}\``,
+      `The rollout ${first[1]} has changed ${names.join(", ")}${more} since ${id}, so that what was there before ${id} is no longer what to go back to. Nothing was changed. Leave these tenants out (--except), name a revision of git (--to REVISION), or take that one back first: \`${commands.rollback(first[1])}\``,
     );
   }
   if (standing.length === 0 && takenBackBy.size > 0) {

@@ -64,7 +64,7 @@ export function doesMatch(match: WaveRule["match"] = {}, labels: Target["labels"
 }
 
 function waveOf(rule: WaveRule, taken: readonly Target[]): Wave {
-  const { name, maxConcurrent, failureTolerance, soakMs, gate, health } = rule;
+  const { name, maxConcurrent, failureTolerance, soakMs, gate, health, closed } = rule;
   return withoutUndefined({
     name,
     maxConcurrent,
@@ -72,20 +72,23 @@ function waveOf(rule: WaveRule, taken: readonly Target[]): Wave {
     soakMs,
     gate,
     health,
+    closed,
     tenants: taken.map((target) => target.name),
   });
 }
 
-/** What a wave that is left out would have looked at before the next began: `its soak and its gate`; undefined for nothing. */
+/** What a wave that is left out would have kept to or looked at: `its soak and its gate`; undefined for nothing. */
 export function lostWith({
   soakMs,
   gate,
   health,
-}: Pick<WaveRule, "soakMs" | "gate" | "health">): string | undefined {
+  closed,
+}: Pick<WaveRule, "soakMs" | "gate" | "health" | "closed">): string | undefined {
   const lost = [
     ...(soakMs > 0 ? ["its soak"] : []),
     ...(gate ? ["its gate"] : []),
     ...(health === undefined ? [] : ["its health"]),
+    ...(closed === undefined ? [] : ["its closed hours"]),
   ];
   return lost.length === 0 ? undefined : lost.join(" and ");
 }

@@ -432,6 +432,7 @@ function waveRule(raw: RawWave): Omit<WaveRule, "place"> {
     soakMs: soak,
     gate,
     health: healthCheck(raw),
+    closed: raw.not,
   });
 }
 

@@ -7,6 +7,8 @@ import type { Target } from "./target";
 export interface Selection {
   /** Names, with `*` for any characters; one of them must match. */
   readonly only?: readonly string[];
+  /** Names of those that are left out, with `*` for any characters. */
+  readonly except?: readonly string[];
   /** `ring=canary`, `ring=canary,beta` (one of these), `!ring=canary` (none of these, or no such label); all must hold. */
   readonly labels?: readonly string[];
 }
@@ -26,17 +28,22 @@ export class SelectionError extends EmailSecurityError {
  */
 export function selectTargets(
   targets: readonly Target[],
-  { only = [], labels = [] }: Selection,
+  { only = [], except = [], labels = [] }: Selection,
 ): readonly Target[] {
   const names = only.map((pattern) => namePattern(pattern, targets));
+  const leftOut = except.map((pattern) => namePattern(pattern, targets));
   const conditions = labels.map((text) => labelCondition(text, targets));
   const selected = targets.filter(
     (target) =>
       (names.length === 0 || names.some((matches) => matches(target))) &&
+      !leftOut.some((matches) => matches(target)) &&
       conditions.every((holds) => holds(target)),
   );
   if (selected.length === 0) {
-    const asked = [...only, ...labels].map((one) => quote(one)).join(" and ");
+    const asked = [
+      ...[...only, ...labels].map((one) => quote(one)),
+      ...except.map((one) => `not ${quote(one)}`),
+    ].join(" and ");
     throw new SelectionError(
       asked === "" ? "There are no tenants." : `No tenant is selected: none is ${asked} at once.`,
     );

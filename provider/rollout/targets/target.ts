@@ -1,6 +1,7 @@
 import type { Finding, Place } from "../../files/finding";
 import type { FrontName } from "../../resources/resource-type";
 import type { HealthCheck } from "../wave";
+import type { ClosedHours } from "./closed-hours";
 import type { Notify } from "./notify";
 
 /** A tenant of a rollout: where it is, whose key opens it, what it is to hold, and the stack that remembers it. */
@@ -81,5 +82,7 @@ export interface WaveRule {
   /** Whether a person has to say `continue` before the next wave. Default: false. */
   readonly gate: boolean;
   readonly health?: HealthCheck;
+  /** When none of its tenants is begun. Default: any time is well. */
+  readonly closed?: readonly ClosedHours[];
   readonly place: Place;
 }

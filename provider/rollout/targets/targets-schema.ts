@@ -4,6 +4,7 @@ import type { FileFormat } from "../../files/schema-findings";
 import { FRONTS } from "../../resources/resource-type";
 import { isPrintable, quote } from "../../settings/text";
 import type { ThreatLimit } from "../wave";
+import { CLOSED_HOURS_FORM, type ClosedHours, isAlwaysClosed, readClosedHours } from "./closed-hours";
 import { NOTICE_KINDS, type Notify, RECEIVERS, type ReceiverName } from "./notify";
 import type { ServiceLimit, Tolerance } from "./target";
 
@@ -263,6 +264,28 @@ const health = z
     "checks nothing; write `command` or `threats`",
   );
 
+const hours = z.string({ error: ({ input }) => missingOr(input, CLOSED_HOURS_FORM) }).check((context) => {
+  const read = readClosedHours(context.value);
+  if (typeof read === "string") {
+    context.issues.push({ code: "custom", message: `${quote(context.value)} ${read}`, input: context.value });
+  }
+});
+
+const closedHours = z
+  .union([hours, z.array(hours).min(1, "is an empty list; write hours, or take the line away")], {
+    error: ({ input }) => missingOr(input, CLOSED_HOURS_FORM),
+  })
+  .transform((written) =>
+    [written].flat().flatMap((one): readonly ClosedHours[] => {
+      const read = readClosedHours(one);
+      return typeof read === "string" ? [] : read;
+    }),
+  )
+  .refine(
+    (closed) => closed.length === 0 || !isAlwaysClosed(closed),
+    "leaves no hour of the week in which the wave could begin",
+  );
+
 const wave = z.strictObject(
   {
     name: name("What the wave is called."),
@@ -281,6 +304,9 @@ const wave = z.strictObject(
     soak: duration(0, "30d").describe("How long to wait once it is through: 30s, 15m, 2h, 1d.").optional(),
     gate: flag.describe("Whether a person has to say `continue` before the next wave.").optional(),
     health: health.describe("What must be well before the next wave begins.").optional(),
+    not: closedHours
+      .describe("Hours of the week in which none of its tenants is begun: Fri 16:00–Mon 06:00 Europe/Zurich.")
+      .optional(),
   },
   mapping(),
 );

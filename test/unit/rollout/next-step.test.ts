@@ -34,6 +34,32 @@ describe("what a rollout does next", () => {
     expect(nextStep(view([running], { pending, capacity: 0 }), NOW)).toEqual({ kind: "wait" });
   });
 
+  it("pauses before a wave that is closed, and in its midst, once those under way are through", () => {
+    const closed = [{ text: "Mon 00:00–Tue 06:00", from: 0, to: 30 * 60, timeZone: "UTC" }];
+    const [openMs, closedMs] = [Date.UTC(2026, 10, 22, 23, 59), Date.UTC(2026, 10, 23)];
+    const pause = {
+      kind: "pause",
+      wave: 0,
+      untilMs: Date.UTC(2026, 10, 24, 6),
+      reason:
+        "The wave rest begins nothing in these hours (Mon 00:00–Tue 06:00), before 2026-11-24 06:00 UTC.",
+    };
+    const pending = tenants("a");
+    const toBegin = wave("rest", { pending: 2 }, { closed });
+    expect(nextStep(view([toBegin]), openMs)).toEqual({ kind: "begin", wave: 0 });
+    expect(nextStep(view([toBegin]), closedMs)).toEqual(pause);
+    expect(nextStep(view([toBegin], { anyTime: true }), closedMs)).toEqual({ kind: "begin", wave: 0 });
+    const midst = wave("rest", { pending: 2, done: 1 }, { closed, state: "running", maxConcurrent: 2 });
+    expect(nextStep(view([midst], { pending }), closedMs)).toEqual(pause);
+    const busy = wave("rest", { pending: 2, running: 1 }, { closed, state: "running", maxConcurrent: 2 });
+    expect(nextStep(view([busy], { pending }), closedMs)).toEqual({ kind: "wait" });
+    expect(nextStep(view([busy], { pending }), openMs)).toMatchObject({ kind: "release" });
+    // Where nothing is to be changed, no hour is a wrong one.
+    expect(nextStep(view([wave("rest", { unchanged: 2 }, { closed })]), closedMs)).toMatchObject({
+      kind: "begin",
+    });
+  });
+
   it("lets those of a service without room wait, and goes on with the others", () => {
     const running = wave("canary", { pending: 3 }, { state: "running", maxConcurrent: 3 });
     const pending = [...tenants("a", "b"), { name: "c", address: "https://other.example" }];

@@ -24,11 +24,18 @@ describe("selects, in their order", () => {
     [{ labels: ["!ring=canary,beta"] }, ["globex", "initech"]],
     [{ labels: ["region=eu", "!ring=canary"] }, ["globex"]],
     [{ only: ["acme*"], labels: ["region=us"] }, ["acme-labs"]],
+    [{ except: ["acme*"] }, ["globex", "initech"]],
+    [{ only: ["*e*"], except: ["globex", "acme"] }, ["acme-labs", "initech"]],
   ])("%j", (selection, expected) => expect(names(selection)).toEqual(expected));
 });
 
 describe("refuses", () => {
   it.each<[Selection, string]>([
+    [{ except: ["golbex"] }, 'No tenant is called "golbex"; did you mean "globex"?'],
+    [
+      { labels: ["region=eu"], except: ["acme", "globex"] },
+      'No tenant is selected: none is "region=eu" and not "acme" and not "globex" at once.',
+    ],
     [{ only: ["acme", "golbex"] }, 'No tenant is called "golbex"; did you mean "globex"?'],
     [{ only: ["Acme"] }, 'No tenant is called "Acme"; did you mean "acme", "acme-labs"?'],
     [
