@@ -10,11 +10,12 @@ import { exportStack } from "../plan/stack-state";
 import { PLAN_DIGEST, PLAN_FILE, PLAN_FIRST } from "../resources/reviewed-plan";
 import { PLANNED_FINGERPRINT } from "../resources/same-tenant";
 import { EmailSecurityError } from "../settings/email-security-error";
-import { quote } from "../settings/text";
+import { excerpt, quote } from "../settings/text";
 import type { NextCommands } from "./advice";
 import type { AddressHealth } from "./asking/address-health";
 import type { Reach } from "./asking/target-client";
 import { RolloutCommands } from "./commands";
+import { hasDied } from "./engine/engine-causes";
 import type { EnginePool } from "./engine/engine-pool";
 import type { UpResult } from "./engine/up-request";
 import { RolloutError } from "./errors";
@@ -137,9 +138,10 @@ async function apply(
     };
     const mended = [...removeTornAttributes(files), ...(await removeUnnamedLocks(files))];
     for (const one of mended) await options.journal.note(claimed, one);
-    const result = await whenUnlocked(claimed, place, signal, options, (isUnlocked) =>
-      pool.up({ ...request, mayBePending: request.mayBePending || isUnlocked }, signal),
+    const up = oneMoreTry(claimed, options.journal, signal, (mayBePending) =>
+      pool.up({ ...request, mayBePending: request.mayBePending || mayBePending }, signal),
     );
+    const result = await whenUnlocked(claimed, place, signal, options, up);
     if (!result.ok) throw failureOf(tornState(files) ?? result.message);
     const permits: Reach["permits"] = (_target, isAllowed) =>
       office.permits(target.baseUrl, limit, isAllowed);
@@ -159,6 +161,24 @@ function sameTenantAs({ fingerprint, acceptsEmptyTenant }: TenantSummary): Recor
   return {
     ...(fingerprint === undefined ? {} : { [PLANNED_FINGERPRINT]: fingerprint }),
     ...(acceptsEmptyTenant === true ? { EMAIL_SECURITY_ACCEPT_EMPTY_TENANT: "true" } : {}),
+  };
+}
+
+/** An engine that dies is begun once more, and that is told: it finds what the first has done. */
+function oneMoreTry(
+  claimed: ClaimedTenant,
+  journal: Journal,
+  signal: AbortSignal,
+  up: (mayBePending: boolean) => Promise<UpResult>,
+): (mayBePending: boolean) => Promise<UpResult> {
+  let isSecond = false;
+  return async (mayBePending) => {
+    const result = await up(mayBePending || isSecond);
+    if (result.ok || result.isLocked || isSecond || signal.aborted || !hasDied(result.message)) return result;
+    isSecond = true;
+    const [what] = result.message.split("\n");
+    await noted(journal, claimed, `${excerpt(what ?? "", 300)} Tried once more.`);
+    return await up(true);
   };
 }
 

@@ -311,6 +311,15 @@ it.each(matrix("rollout-kills", kills, [{ victim: "an engine", at: FIRST + drawn
       killed: expect.stringMatching(VICTIMS[victim] ?? ""),
     });
     const { state, counts } = await fleet.report();
+    // Whoever dies under a coordinator is begun once more by it.
+    if (victim !== "the coordinator") {
+      expect({ state, failed: counts.failed, output: run.output }).toMatchObject({
+        state: "done",
+        failed: 0,
+      });
+      const notes = run.events.flatMap((event) => (event.kind === "tenant-note" ? [event.message] : []));
+      expect(notes.filter((note) => note.endsWith("Tried once more."))).toHaveLength(1);
+    }
     const isLeft = state !== "done" || counts.failed > 0;
     if (isLeft) {
       const resumed = await fleet.rollout("--resume");

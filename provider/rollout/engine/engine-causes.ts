@@ -9,6 +9,10 @@ export interface EngineCause {
 const UNREACHABLE =
   /unable to open state (?:database|bucket|store)|failed to ping PostgreSQL|(?:read "\.pulumi\/meta\.yaml"|could not list bucket|failed to load checkpoint|IO error occurred).*(?:dial tcp|lookup|connection|timeout|no such host|credentials|StatusCode)/s;
 
+/** A process was ended from outside: nothing says that it would be again. */
+const DIED = /^The (?:Pulumi CLI|process that runs Pulumi) .*in the middle of/;
+const PROVIDER_DIED = /error reading from server: EOF|transport is closing|plugin .* exited/;
+
 const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
   [
     /no space left on device|disk quota exceeded/i,
@@ -18,7 +22,7 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
     },
   ],
   [
-    /^The (?:Pulumi CLI|process that runs Pulumi) .*in the middle of/,
+    DIED,
     {
       act: "See whether the machine was short of memory (`dmesg`, or the limits of the job); if so, give it more, or add `--max-concurrent 1` to what follows",
     },
@@ -37,7 +41,7 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
     },
   ],
   [
-    /error reading from server: EOF|transport is closing|plugin .* exited/,
+    PROVIDER_DIED,
     {
       lead: "The provider's process ended in the middle. What it had done is found again.",
       act: "See whether somebody killed it, or the machine was short of memory",
@@ -84,4 +88,9 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
 /** The cause of a failure of Pulumi, by its message; undefined where that says it well enough, or nobody knows. */
 export function engineCause(message: string): EngineCause | undefined {
   return CAUSES.find(([words]) => words.test(message))?.[1];
+}
+
+/** Whether a process died under a run of Pulumi, which the next run mends. */
+export function hasDied(message: string): boolean {
+  return DIED.test(message) || PROVIDER_DIED.test(message);
 }
