@@ -6,7 +6,9 @@ import {
   factsOf,
   LISTS,
   type ListWord,
+  listOption,
   readValues,
+  VALUES,
   withFacts,
   withPlace,
 } from "./change-options";
@@ -14,12 +16,11 @@ import { EXIT, type ExitCode, verb } from "./command-line";
 import { withHelp } from "./verb-help";
 import { WRITE_EXITS } from "./write-options";
 
-const EXITS = {
+/** How such verbs end. */
+export const EXITS = {
   ...WRITE_EXITS,
   2: "something is left to a person: an entry that is there already and ends earlier, or with --pr, a request to open",
 } as const;
-
-const VALUES = "domains, addresses or mailboxes, defanged ones too; - reads a list from standard input";
 
 /** `email-security add`: puts values on a list of the settings files. Without arguments, in a terminal, it asks. */
 export function addCommand(): Command {
@@ -56,7 +57,7 @@ export function removeCommand(): Command {
   const command = new Command("remove")
     .description("take senders or VIPs out of the settings files")
     .argument("<values...>", VALUES)
-    .addOption(new Option("--list <list>", "the list, where a value is on several").choices(LISTS))
+    .addOption(listOption())
     .option("--ticket <text>", "where it was decided, for the commit")
     .option("--comment <text>", "why, for the commit");
   return withHelp(
@@ -120,7 +121,7 @@ export function extendCommand(): Command {
   const command = new Command("extend")
     .description("set a new end of what stands in the settings files")
     .argument("<values...>", VALUES)
-    .addOption(new Option("--list <list>", "the list, where a value is on several").choices(LISTS));
+    .addOption(listOption());
   return withHelp(
     withPlace(withFacts(command)).action(
       verb(async (values: string[], options: ChangeOptions) => {
@@ -157,7 +158,12 @@ export function addOf(
   return { do: "add", section, values: readValues(values), facts: factsOf(options), ...(scope && { scope }) };
 }
 
-function standing(what: "remove" | "extend", values: readonly string[], options: ChangeOptions): ListChange {
+/** The change that a verb asks for of what stands already. */
+export function standing(
+  what: "remove" | "extend" | "keep",
+  values: readonly string[],
+  options: ChangeOptions,
+): Extract<ListChange, { do: "remove" | "extend" | "keep" }> {
   const { list, scope } = options;
   const section = list === "vip" ? "vips" : list;
   const facts = factsOf(options);

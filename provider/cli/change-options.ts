@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { ConfigurationError } from "../client";
 import type { Facts } from "../gitops/list-change/list-change";
 import { type Refanged, refang } from "../settings/refang";
@@ -14,6 +14,10 @@ export const LISTS = ["allow", "deny", "vip"] as const;
 
 /** A list as the command line calls it. */
 export type ListWord = (typeof LISTS)[number];
+
+/** What such verbs are given. */
+export const VALUES =
+  "domains, addresses or mailboxes, defanged ones too; - reads a list from standard input";
 
 /** What the verbs that change lists have in common. */
 export interface ChangeOptions extends WriteOptions {
@@ -48,12 +52,23 @@ export function withPlace(command: Command): Command {
 
 /** Adds the options that say why, who and until when. */
 export function withFacts(command: Command): Command {
+  return withAnswers(
+    command.option("--for <term>", "for how long: 30d, 6w, until 2026-12-31, or never", term),
+  );
+}
+
+/** Adds the options that say why and who. */
+export function withAnswers(command: Command): Command {
   return command
-    .option("--for <term>", "for how long: 30d, 6w, until 2026-12-31, or never", term)
     .option("--ticket <text>", "where it was asked for and decided: INC-1042")
     .option("--comment <text>", "why it is there; the service keeps it")
     .option("--owner <name>", "who answers for it")
     .option("--approved-by <name>", "who else looked at it and agreed");
+}
+
+/** The option that says which list is meant, where a value may be on several. */
+export function listOption(): Option {
+  return new Option("--list <list>", "the list, where a value is on several").choices(LISTS);
 }
 
 /** Reads a term to its last day. */

@@ -3,7 +3,7 @@ import { repositoryOf } from "../files/repository";
 import type { Suggestion, SuggestionKind } from "../gitops/suggestion";
 import type { EvidenceSummary } from "../plan/plan";
 import { harmless, printable } from "../settings/text";
-import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { defaultFile, wholeNumber } from "./plan-options";
 import { withHelp } from "./verb-help";
 
@@ -102,26 +102,16 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
   return suggestions.length === all.length ? EXIT.clean : EXIT.changes;
 }
 
-async function suggestFor(file: string, { days, maxPages, only }: SuggestCommandOptions) {
+async function suggestFor(file: string, options: SuggestCommandOptions) {
   const { readSettings } = await import("../files/read-settings.js");
-  const { gatherEvidence } = await import("../plan/evidence.js");
-  const { observe } = await import("../plan/observed.js");
   const { suggest } = await import("../gitops/suggest.js");
+  const { askTenant } = await import("./asked-tenant.js");
   const settings = readSettings(file);
-  const client = connect();
-  try {
-    const observed = await observe(client);
-    const base = await gatherEvidence({
-      client,
-      days,
-      vips: observed.vips.keys(),
-      ...(maxPages === undefined ? {} : { maxPages }),
-    });
-    const suggestions = suggest(settings, observed, base).filter(({ kind }) => only?.includes(kind) ?? true);
-    return { suggestions, summary: base.summary, settings };
-  } finally {
-    await client.close();
-  }
+  const { observed, base } = await askTenant(options);
+  const suggestions = suggest(settings, observed, base).filter(
+    ({ kind }) => options.only?.includes(kind) ?? true,
+  );
+  return { suggestions, summary: base.summary, settings };
 }
 
 function report(

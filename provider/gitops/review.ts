@@ -1,6 +1,6 @@
-import type { FileEdit } from "../files/change-files";
 import type { Place } from "../files/finding";
 import { judgeSettings } from "../files/lint";
+import { isOwnFile } from "../files/own-file";
 import { dueFrom, holds } from "../files/reviews";
 import type { DeclaredEntry, DeclaredVip, Settings } from "../files/settings";
 import { type EvidenceBase, evidenceOf, mailOf } from "../plan/evidence";
@@ -191,7 +191,7 @@ function hasMailSince(
   ];
   const { reviewed } = one;
   // Files that others share were decided upon for all of them.
-  const isOwn = one.place.file === settings.files[0];
+  const isOwn = isOwnFile(one.place.file, settings);
   if (!isOwn || !holds(reviewed, settings)) return times.length > 0;
   return times.some((time) => {
     const instant = instantOf(time);
@@ -244,22 +244,4 @@ function rank(kind: ReviewKind): number {
 
 function spot({ file, line, column }: Place): string {
   return `${line}:${column} ${file}`;
-}
-
-/** What a decision writes: to keep something as it is, or for longer. */
-export function decisionEdits(
-  one: One,
-  reviewed: { readonly on: string; readonly by: string; readonly reason: string },
-  expires?: string,
-): FileEdit[] {
-  const { file } = one.place;
-  const about =
-    one.kind === "vip"
-      ? ({ section: "vips", value: one.email } as const)
-      : ({ section: one.list, value: one.value, scope: one.verdictScope } as const);
-  const edits: FileEdit[] = [{ file, edit: { do: "set", ...about, key: "reviewed", to: reviewed } }];
-  if (expires !== undefined) {
-    edits.unshift({ file, edit: { do: "set", ...about, key: "expires", to: expires } });
-  }
-  return edits;
 }

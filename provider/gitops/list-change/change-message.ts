@@ -7,6 +7,7 @@ export function changeMessage(change: ListChange, steps: readonly Step[]): Chang
   const done = steps.filter(({ isDone }) => !isDone);
   const [first] = done;
   const { ticket, owner, approvedBy, comment, expires }: Facts = change.facts;
+  const decided = "reviewed" in change ? change.reviewed : undefined;
   const verb = change.do === "add" && first !== undefined ? first.what.split(" ")[0] : change.do;
   const what =
     done.length === 1 && first !== undefined
@@ -16,10 +17,11 @@ export function changeMessage(change: ListChange, steps: readonly Step[]): Chang
   const lines = [
     ...(done.length > 1 ? [...done.slice(0, SHOWN).map((step) => `- ${step.what}`)] : []),
     ...(done.length > SHOWN ? [`- and ${done.length - SHOWN} more`] : []),
-    ...about("Why", comment),
+    ...about("Why", comment ?? decided?.reason),
     ...about("Ticket", ticket),
     ...about("Owner", owner),
     ...about("Approved by", approvedBy),
+    ...about("Decided by", decided?.by),
   ];
   const branch = [
     verb,

@@ -1,6 +1,7 @@
 import type { Element, Section } from "../../files/edit";
 import type { Place } from "../../files/finding";
 import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
+import type { Reviewed } from "../../files/settings-schema";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import type { Refanged } from "../../settings/refang";
 
@@ -26,12 +27,14 @@ export type ListChange =
       readonly facts: Facts;
     }
   | {
-      readonly do: "remove" | "extend";
+      readonly do: "remove" | "extend" | "keep";
       readonly values: readonly Refanged[];
       /** Where the values are. Default: wherever each is, if that is one place. */
       readonly section?: Section;
       readonly scope?: string;
       readonly facts: Facts;
+      /** The decision, of who looked at it; what stays holds it from then on. */
+      readonly reviewed?: Reviewed;
     }
   | {
       readonly do: "move";

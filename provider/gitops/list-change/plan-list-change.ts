@@ -47,6 +47,7 @@ export function planListChange(
   return work;
 }
 
+type Staying = Extract<ListChange, { do: "remove" | "extend" | "keep" }>;
 type Move = Extract<ListChange, { do: "move" }>;
 
 class Planning implements PlannedChange {
@@ -111,12 +112,13 @@ class Planning implements PlannedChange {
       this.#remove(one);
       this.#step(value, section, `remove the ${listName(section)} of ${name}`, told);
     } else if (change.do === "move") this.#move(one as DeclaredEntry, value, change as Move, told);
-    else this.#extend(one, value, change.facts, told);
+    else this.#extend(one, value, change as Staying, told);
   }
 
-  #extend(one: Declaration, value: Refanged, facts: Facts, told: string[]): void {
+  #extend(one: Declaration, value: Refanged, change: Staying, told: string[]): void {
+    const { facts, reviewed } = change;
     const section = sectionOf(one);
-    if (endOf(facts.expires) < endOf(one.expires)) {
+    if (facts.expires !== undefined && endOf(facts.expires) < endOf(one.expires)) {
       told.push(`Its new end is earlier than it was${one.expires === undefined ? ": it had none" : ""}.`);
     }
     const named = { do: "set", section, value: nameOf(one), ...scopeNamed(one) } as const;
@@ -125,8 +127,13 @@ class Planning implements PlannedChange {
       const edit = { ...named, key: key as (typeof FIELDS)[number], to: to as string };
       this.edits.push({ file: one.place.file, edit });
     }
-    const what = `let the ${listName(section)} of ${excerpt(nameOf(one), 300)} stand${untilText(facts)}`;
-    this.#step(value, section, what, told, undefined, facts.expires === one.expires);
+    if (reviewed !== undefined) {
+      this.edits.push({ file: one.place.file, edit: { ...named, key: "reviewed", to: reviewed } });
+    }
+    const name = `the ${listName(section)} of ${excerpt(nameOf(one), 300)}`;
+    const what = change.do === "keep" ? `keep ${name}` : `let ${name} stand${untilText(facts)}`;
+    const isDone = reviewed === undefined && facts.expires === one.expires;
+    this.#step(value, section, what, told, undefined, isDone);
   }
 
   #move(one: DeclaredEntry, value: Refanged, { to, facts }: Move, told: string[]): void {
@@ -175,7 +182,7 @@ class Planning implements PlannedChange {
       return undefined;
     }
     const foreign = placesOf(one).find(({ file }) => !isOwnFile(file, this.#settings));
-    if (!this.#isOwn(one) || (foreign !== undefined && change.do !== "extend")) {
+    if (!this.#isOwn(one) || (foreign !== undefined && change.do !== "extend" && change.do !== "keep")) {
       this.refusals.push(this.#waysAround(change, one));
       return undefined;
     }
@@ -190,9 +197,11 @@ class Planning implements PlannedChange {
     const place = placesOf(one).find(({ file }) => !isOwnFile(file, this.#settings)) ?? one.place;
     const everywhere = `give --baseline (or --file ${quote(place.file, 300)}), for all that include it`;
     const here =
-      change.do === "extend"
-        ? `declare it in ${quote(top, 300)} too, with its own end: \`add ${listName(section)} ${name}\` can't, so write it by hand`
-        : `write \`remove: {${section}: [${name}]}\` in ${quote(top, 300)}, for this tenant alone${change.do === "move" ? `, and then \`add ${change.to} ${name}\`` : ""}`;
+      change.do === "keep"
+        ? `declare it in ${quote(top, 300)} too, with a \`reviewed\` of its own, for this tenant alone`
+        : change.do === "extend"
+          ? `declare it in ${quote(top, 300)} too, with its own end: \`add ${listName(section)} ${name}\` can't, so write it by hand`
+          : `write \`remove: {${section}: [${name}]}\` in ${quote(top, 300)}, for this tenant alone${change.do === "move" ? `, and then \`add ${change.to} ${name}\`` : ""}`;
     return `the ${standingText(one)} stands in an included file (${lineText(place)}); either ${everywhere}; or ${here}`;
   }
 

@@ -116,6 +116,19 @@ it("sets an end, and says when that is earlier", () => {
   expect(planned.steps[0]?.told[1]).toBe("Its new end is earlier than it was.");
 });
 
+it("keeps something as it is, with who decided and what else is said of it", () => {
+  const reviewed = { on: "2026-11-23", by: "lena@acme.example", reason: "in use" };
+  const facts = { owner: "Ruth" };
+  const planned = plan({ do: "keep", values: values("partner.example"), facts, reviewed });
+  expect(planned.steps.map(({ what, isDone }) => [what, isDone])).toEqual([
+    ["keep the allow of partner.example", false],
+  ]);
+  expect(difference(planned)).toEqual({
+    added: ["    owner: Ruth", "    reviewed: { on: 2026-11-23, by: lena@acme.example, reason: in use }"],
+    gone: ["    owner: Dana"],
+  });
+});
+
 it("removes an element with its comment, and one that ended", () => {
   const planned = plan({ do: "remove", values: values("bad.example", "old.example"), facts: {} });
   expect(difference(planned)).toEqual({
@@ -146,6 +159,11 @@ it.each<[string, ListChange, RegExp]>([
     "what an included file declares",
     { do: "remove", values: values("base.example"), facts: {} },
     /baseline\.yaml:3.*either give --baseline .* or write `remove: \{deny: \[base\.example\]\}` in "acme\.yaml"/,
+  ],
+  [
+    "to say of an included file that this tenant keeps it",
+    { do: "keep", values: values("base.example"), facts: {} },
+    /either give --baseline .* or declare it in "acme\.yaml" too, with a `reviewed` of its own/,
   ],
   [
     "what is in several scopes",

@@ -1,0 +1,84 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { commandLine } from "../../support/command-line";
+import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
+
+/*
+ * `email-security review keep`, `extend` and `drop` through the real command and git.
+ */
+
+const SETTINGS = `version: 1
+include: [base.yaml]
+policy: { requireOwner: [allow] }
+allow:
+  - value: partner.example # them
+    owner: Dana
+  - noowner.example
+deny:
+  - evil.example
+`;
+const TODAY = new Date().toISOString().slice(0, 10);
+
+function repository() {
+  const folder = settingsHistory();
+  folder.commit("Begin", {
+    "settings.yaml": SETTINGS,
+    "base.yaml": "version: 1\ndeny:\n  - base.example\n",
+  });
+  folder.git("config", "user.email", "lena@acme.example");
+  return folder;
+}
+
+it("records a decision as whom git commits, on a branch of its own where that is asked for", async () => {
+  using folder = repository();
+  const email = commandLine(folder.path, { PATH: process.env["PATH"], ...GIT_ENVIRONMENT });
+  const kept = await email("review", "keep", "hxxps://partner[.]example/x", "--reason", "in use", "--commit");
+  expect(kept.stderr).toMatch(/^Committed settings\.yaml as \w+ on the new branch email-security\/keep-/);
+  expect(kept.code).toBe(0);
+  expect(folder.git("show", "--format=%s%n%b", "--unified=0", "HEAD")).toContain(
+    `Keep the allow of partner.example\nWhy: in use\nDecided by: lena@acme.example\n`,
+  );
+  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(
+    SETTINGS.replace(
+      "    owner: Dana\n",
+      `    owner: Dana\n    reviewed: { on: ${TODAY}, by: lena@acme.example, reason: in use }\n`,
+    ),
+  );
+
+  const shown = await email("review", "drop", "evil.example", "--reason", "gone", "--dry-run");
+  expect(shown.stdout).toContain("-  - evil.example\n");
+  expect(shown.code).toBe(0);
+  const shared = await email("review", "keep", "base.example", "--reason", "x", "--baseline", "--by", "Dana");
+  expect(shared.stderr).toBe("Wrote base.yaml.\n");
+  expect(readFileSync(folder.at("base.yaml"), "utf8")).toContain(
+    `  - value: base.example\n    reviewed: { on: ${TODAY}, by: Dana, reason: x }\n`,
+  );
+});
+
+it("refuses what is no decision, and writes nothing", async () => {
+  using folder = repository();
+  const email = commandLine(folder.path, { PATH: process.env["PATH"], ...GIT_ENVIRONMENT });
+  const refusals: [readonly string[], string][] = [
+    [["keep", "noowner.example", "--reason", "x"], "Give --owner."],
+    [["keep", "base.example", "--reason", "x"], "stands in an included file (base.yaml:3); either give"],
+    [["drop", "base.example", "--reason", "x"], "write `remove: {deny: [base.example]}`"],
+    [["keep", "nowhere.example", "--reason", "x"], "nowhere.example is not in these files"],
+    [["extend", "evil.example", "--reason", "x"], "Give --for, as 90d"],
+    [["keep", "evil.example", "--reason", HOSTILE["a cleared screen"]], "--reason holds what a terminal"],
+    [["keep", "evil.example", "--reason", "x", "--by", " "], "--by says nothing"],
+  ];
+  for (const [args, why] of refusals) {
+    const run = await email("review", ...args);
+    expect({ args, code: run.code, commands: commandsIn(run.output) }).toEqual({
+      args,
+      code: 1,
+      commands: [],
+    });
+    expect(run.stderr).toContain(why);
+  }
+  folder.git("config", "--unset", "user.email");
+  const nobody = await email("review", "drop", "evil.example", "--reason", "x");
+  expect(nobody.stderr).toContain("Give --by, as lena@acme.example: who decides.");
+  expect(folder.git("status", "--porcelain")).toBe("");
+});
