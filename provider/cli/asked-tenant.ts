@@ -17,14 +17,18 @@ export interface AskedOptions {
 export async function askTenant({ days, maxPages }: AskedOptions): Promise<{
   readonly observed: Observed;
   readonly base: EvidenceBase;
+  /** The service's. */
+  readonly host: string;
 }> {
   const { gatherEvidence } = await import("../plan/evidence.js");
+  const { hostOf } = await import("../gitops/plan-tenant.js");
   const { observe } = await import("../plan/observed.js");
   const client = connect();
   try {
     const observed = await observe(client);
     const pages = maxPages === undefined ? {} : { maxPages };
-    return { observed, base: await gatherEvidence({ client, days, vips: observed.vips.keys(), ...pages }) };
+    const base = await gatherEvidence({ client, days, vips: observed.vips.keys(), ...pages });
+    return { observed, base, host: hostOf(client) };
   } finally {
     await client.close();
   }

@@ -1,12 +1,14 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { reviewHtml } from "../../provider/gitops/review/review-html";
 import { planHtml } from "../../provider/plan/render/html";
 import { reportHtml } from "../../provider/rollout/report/report-html";
 import { blindPlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan, hugePlan } from "../support/plans";
+import { emptyReview, hostileReview, mixedReview } from "../support/reviews";
 import { rollouts } from "../support/rollouts";
 import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
 
-/** What `plan --html` and `rollout status --html` write. */
+/** What `plan --html`, `review --html` and `rollout status --html` write. */
 const PAGES = {
   "a plan without changes": planHtml(emptyPlan),
   "a calm plan": planHtml(calmPlan),
@@ -14,6 +16,9 @@ const PAGES = {
   "a plan without evidence": planHtml(blindPlan),
   "a plan of 15 changes": planHtml(hugePlan(15)),
   "a plan of hostile texts": planHtml(hostilePlan),
+  "a review": reviewHtml(mixedReview),
+  "a review of nothing": reviewHtml(emptyReview),
+  "a review of hostile texts": reviewHtml(hostileReview),
   "a rollout before it begins": reportHtml(rollouts.middle.before),
   "a rollout of three tenants": reportHtml(rollouts.small.after),
   "a rollout with a failure": reportHtml(rollouts.middle.after),
@@ -47,5 +52,48 @@ describe.skipIf(missingBrowser)(`pages that commands write, in a browser ${missi
       expect(await tab.page.evaluate("document.scripts.length")).toBe(0);
       expect([...tab.fetched, ...tab.errors]).toEqual([]);
     }
+  });
+
+  it("a review is filtered and sorted by keys alone, and what is focused next stands next", async () => {
+    await using tab = await Tab.open(browser, { width: 800, scheme: "light", scripts: false });
+    await tab.page.setContent(reviewHtml(mixedReview));
+    const { keyboard } = tab.page;
+    const shown = async (): Promise<string[]> => {
+      const all = await tab.page.locator(".change").all();
+      const places = await Promise.all(
+        all.map(
+          async (one) =>
+            [(await one.boundingBox())?.y, await one.locator("code").first().textContent()] as const,
+        ),
+      );
+      return places
+        .filter(([y]) => y !== undefined)
+        .sort(([one = 0], [other = 0]) => one - other)
+        .map(([, value]) => value?.split(" ")[0] ?? "");
+    };
+    const worstFirst = mixedReview.items.map(({ value }) => value);
+    expect(await shown()).toEqual(worstFirst);
+
+    await keyboard.press("Tab");
+    await keyboard.press("ArrowRight");
+    expect(await shown()).toEqual(["supplier-portal.test"]);
+    await keyboard.press("ArrowLeft");
+    await keyboard.press("Tab");
+    await keyboard.press("ArrowRight");
+    expect(await shown()).toEqual(["supplier-portal.test", "billing@partner.example", "auditors.example"]);
+    await keyboard.press("ArrowLeft");
+    await keyboard.press("Tab");
+    await keyboard.press("ArrowRight");
+    const byValue = worstFirst.toSorted();
+    expect(await shown()).toEqual(byValue);
+
+    const focused: string[] = [];
+    for (const _ of byValue) {
+      await keyboard.press("Tab");
+      focused.push((await tab.page.locator("summary:focus code").textContent())?.split(" ")[0] ?? "");
+    }
+    expect(focused).toEqual(byValue);
+    await keyboard.press("Enter");
+    expect(await tab.page.locator("details[open] > summary:focus").count()).toBe(0);
   });
 });

@@ -1,4 +1,4 @@
-import { wrapTo } from "../../plan/render/columns";
+import { hanging } from "../../plan/render/columns";
 import { counted, onOneLine } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { excerpt, harmless, printable, quote } from "../../settings/text";
@@ -21,8 +21,6 @@ import type { Wanted } from "./wanted";
 const NAMED = 8;
 /** So many reasons why something could not be read are told. */
 const UNREAD = 20;
-const NARROWEST = 40;
-const WIDEST = 100;
 
 /**
  * What was found, for a terminal. What is the same in several tenants is told once. Nothing from outside does anything in it.
@@ -30,12 +28,9 @@ const WIDEST = 100;
  * @param columns of the terminal.
  */
 export function findText(report: FindReport, columns = 80): string {
-  const width = Math.min(WIDEST, Math.max(NARROWEST, columns));
   const lines: string[] = [];
   const say = (indent: number, text: string): void => {
-    const hanging = indent + 2;
-    const [first = "", ...rest] = wrapTo(printable(text), width - hanging);
-    lines.push(" ".repeat(indent) + first, ...rest.map((line) => " ".repeat(hanging) + line));
+    lines.push(...hanging(indent, text, columns));
   };
   for (const wanted of report.wanted) {
     if (lines.length > 0) lines.push("");

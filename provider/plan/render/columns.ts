@@ -1,3 +1,5 @@
+import { printable } from "../../settings/text";
+
 /** How many columns of a terminal a printable text takes, at most: what terminals disagree about counts as the wider. */
 export function columnsOf(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
@@ -46,6 +48,20 @@ export function wrapTo(text: string, width: number): string[] {
     }
   }
   return [...lines, line];
+}
+
+const NARROWEST = 40;
+const WIDEST = 100;
+
+/**
+ * A text behind an indentation, made printable; the lines that follow hang two columns deeper.
+ *
+ * @param columns of the terminal; no line is made longer than a person can read.
+ */
+export function hanging(indent: number, text: string, columns: number): string[] {
+  const width = Math.min(WIDEST, Math.max(NARROWEST, columns));
+  const [first = "", ...rest] = wrapTo(printable(text), width - indent - 2);
+  return [" ".repeat(indent) + first, ...rest.map((line) => " ".repeat(indent + 2) + line)];
 }
 
 /** It makes the sign before it an emoji, which is wide. */

@@ -2,6 +2,7 @@ import { excerpt } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import type { Count, Evidence, Plan, Recipient } from "../plan";
 import type { Fact } from "./change-facts";
+import { choices } from "./html-filters";
 import { htmlPage, htmlVerdict } from "./html-page";
 import { PLAN_STYLE } from "./html-style";
 import { given, Html, html, htmlWords } from "./html-text";
@@ -103,23 +104,13 @@ function filters(report: Report, all: readonly Card[]): Html {
   };
   const byList = { allow: 0, deny: 0, vip: 0 };
   for (const card of all) for (const list of listsOf(card)) byList[list] += 1;
-  const choice = (group: string, name: string, label: string, count: number, isFirst = false) =>
-    count === 0
-      ? undefined
-      : html`<label><input type="radio" name="${group}" id="only-${name}"${
-          isFirst ? new Html(" checked") : ""
-        }> ${label} ${number(count)}</label>`;
-  return html`<div class="filters"><fieldset><legend>Show</legend>${choice("alarm", "any-alarm", "All", all.length, true)}${keys(
-    ALARMS,
-  ).map((name) =>
-    choice("alarm", name, ALARMS[name], byAlarm[name]),
-  )}</fieldset><fieldset><legend>of</legend>${choice(
-    "list",
-    "any-list",
-    "All lists",
-    all.length,
-    true,
-  )}${keys(LISTS).map((name) => choice("list", name, LISTS[name], byList[name]))}</fieldset></div>`;
+  return html`<div class="filters">${choices("alarm", "Show", [
+    { id: "only-any-alarm", label: "All", count: all.length },
+    ...keys(ALARMS).map((name) => ({ id: `only-${name}`, label: ALARMS[name], count: byAlarm[name] })),
+  ])}${choices("list", "of", [
+    { id: "only-any-list", label: "All lists", count: all.length },
+    ...keys(LISTS).map((name) => ({ id: `only-${name}`, label: LISTS[name], count: byList[name] })),
+  ])}</div>`;
 }
 
 const FILTERS = [

@@ -18,7 +18,9 @@ allow:
 deny:
   - evil.example
 `;
-const TODAY = new Date().toISOString().slice(0, 10);
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const inDays = (days: number): string => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
+const TODAY = inDays(0);
 
 function repository() {
   const folder = settingsHistory();
@@ -54,6 +56,31 @@ it("records a decision as whom git commits, on a branch of its own where that is
   expect(readFileSync(folder.at("base.yaml"), "utf8")).toContain(
     `  - value: base.example\n    reviewed: { on: ${TODAY}, by: Dana, reason: x }\n`,
   );
+});
+
+it("leaves what was decided out until it is due again, and tells how it ends by its exit code", async () => {
+  using folder = repository();
+  const email = commandLine(folder.path, { PATH: process.env["PATH"], ...GIT_ENVIRONMENT });
+  const review = async (...args: string[]): Promise<[number, string]> => {
+    const { code, stdout } = await email("review", "--offline", ...args);
+    return [code, stdout.split("\n\n")[0] ?? ""];
+  };
+  const nothing = [0, expect.stringMatching(/^Nothing of settings\.yaml to look at\.$/m)];
+  folder.write("settings.yaml", `version: 1\ndeny:\n  - { value: evil.example, expires: ${inDays(5)} }\n`);
+  expect(await review()).toEqual([2, "1 to look at in settings.yaml: 1 deny."]);
+  expect(await review("--within", "3d")).toEqual(nothing);
+  expect((await email("review", "keep", "evil.example", "--reason", "ours")).code).toBe(0);
+  expect(await review()).toEqual(nothing);
+  folder.write(
+    "settings.yaml",
+    `version: 1\npolicy: { reviewEvery: 30d }\ndeny:\n  - { value: evil.example, reviewed: { on: ${inDays(-30)}, by: Dana } }\n`,
+  );
+  expect(await review()).toEqual([2, "1 to look at in settings.yaml: 1 deny."]);
+  expect((await email("review", "extend", "evil.example", "--reason", "ours", "--for", "90d")).code).toBe(0);
+  expect(await review()).toEqual(nothing);
+  const two = await email("review", "--offline", "--json", "-", "--csv", "-");
+  expect([two.code, two.stderr]).toEqual([1, expect.stringContaining("Only one of --markdown")]);
+  expect((await email("review")).code).toBe(1);
 });
 
 it("refuses what is no decision, and writes nothing", async () => {

@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { AllowDenyEntryRow } from "../../../provider/client";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import { readSettings } from "../../../provider/files/read-settings";
-import { reviewOf } from "../../../provider/gitops/review";
-import { reviewMarkdown, reviewText } from "../../../provider/gitops/review-report";
+import { type ReviewOptions, reviewOf } from "../../../provider/gitops/review";
 import { observedFrom } from "../../../provider/plan/observed";
 import { evidenceBaseOf, type ThreatFields } from "../../support/evidence-base";
-import { commandsIn, HOSTILE } from "../../support/hostile-text";
 
 const TODAY = "2026-11-21";
 const KEPT = "reviewed: { on: 2026-11-15, by: Dana }";
@@ -80,7 +78,7 @@ describe("what is to be looked at", () => {
     expect(review(files, []).told).toEqual([
       "allow a.example: policy",
       "allow c.example: ended",
-      "allow b.example: ending",
+      "allow b.example: ending unused",
       "deny old.example: unused",
     ]);
     expect(review(files, [], "2026-11-20").told).not.toContain("deny old.example: unused");
@@ -104,24 +102,129 @@ describe("what is to be looked at", () => {
   });
 });
 
-describe("the worklist", () => {
-  it("has a box each, is bounded, and holds nothing that does anything", () => {
-    const entries = Array.from(
-      { length: 2_000 },
-      (_, at) => `  - { value: d${at}.example, expires: 2026-11-25 }\n`,
+describe("what a review knows of people and of what no file declares", () => {
+  const settings = (about: string) =>
+    readSettings("acme.yaml", { today: TODAY, readFile: () => `version: 1\n${about}` });
+  const row = (over: Partial<AllowDenyEntryRow>): AllowDenyEntryRow => ({
+    id: `${over.value}`,
+    list: "allow",
+    entry_type: "domain",
+    value: "x.example",
+    verdict_scope: "global",
+    created_at: "2026-01-01T00:00:00Z",
+    comment: undefined,
+    created_by: undefined,
+    ...over,
+  });
+  const vipRow = (email: string, rest: Partial<VipEmployeeRow> = {}): VipEmployeeRow => ({
+    email,
+    full_name: undefined,
+    job_title: undefined,
+    department: undefined,
+    comment: undefined,
+    added_by: undefined,
+    date_added: "2026-11-20T00:00:00Z",
+    updated_at: undefined,
+    source: "manual",
+    ...rest,
+  });
+  const told = (
+    about: string,
+    rows: AllowDenyEntryRow[],
+    vips: VipEmployeeRow[] = [],
+    mail: Parameters<typeof evidenceBaseOf>[0] = {},
+    options: ReviewOptions = {},
+  ) => {
+    const observed = observedFrom(`${TODAY}T00:00:00Z`, rows, vips);
+    const found = reviewOf(settings(about), { observed, base: evidenceBaseOf(mail) }, options);
+    return found.items.map(({ list, value, scope, reasons }) =>
+      [`${list} ${value}`, scope === "global" ? [] : (scope ?? []), reasons.map(({ kind }) => kind)]
+        .flat()
+        .join(" "),
     );
-    const { found } = review({ "acme.yaml": `version: 1\ndeny:\n${entries.join("")}` }, undefined);
-    const markdown = reviewMarkdown(found, "acme.yaml");
-    expect(markdown.length).toBeLessThan(65_536);
-    expect(markdown).toMatch(/^<!-- email-security-review -->\n/);
-    expect(markdown).toContain("- [ ] deny `d0.example`");
-    expect(markdown).toMatch(/… and \d+ more/);
-    const [item] = found.items;
-    const hostile = {
-      ...found,
-      items: [{ ...item, list: "deny" as const, value: Object.values(HOSTILE).join(" "), reasons: [] }],
+  };
+
+  it("is an allow of the console's, with what its mail says; not what the files ignore, declare, or let end", () => {
+    const rows = [
+      row({ value: "Console.example" }),
+      row({ value: "bad.example", verdict_scope: "graymail" }),
+      row({ value: "left.example" }),
+      row({ value: "mine.example" }),
+      row({ value: "late.example" }),
+      row({ value: "turned.example" }),
+      row({ value: "no.example", list: "deny" }),
+    ];
+    const about =
+      "lists: { entries: { ignore: [left.*] } }\nallow:\n  - { value: late.example, expires: 2026-11-01 }\n  - mine.example\ndeny: [turned.example]\n";
+    const found = told(about, rows, [], {
+      threats: [malicious("10"), { sender_email: "x@mine.example", verdict: "spam" }],
+      reports: [{ sender: "a@bad.example", verdict: "unknown" }],
+    });
+    expect(found).toEqual([
+      "allow bad.example graymail malicious reported undeclared",
+      "allow console.example undeclared",
+      "allow turned.example undeclared",
+      "allow late.example ended",
+    ]);
+  });
+
+  it("is an owner or VIP outside the own domains, and a VIP of whom the service knows nothing as it does of others", () => {
+    const about =
+      "ownDomains: [acme.example]\nvips: [here@acme.example, gone@acme.example, kept@eu.acme.example, out@else.example]\ndeny:\n  - { value: a.example, owner: x@gone.example }\n  - { value: b.example, owner: x@eu.acme.example }\n  - { value: c.example, owner: The team }\n";
+    const rows = ["a", "b", "c"].map((name) =>
+      row({ value: `${name}.example`, list: "deny", created_at: `${TODAY}` }),
+    );
+    const vips = [
+      vipRow("here@acme.example", { department: "Legal" }),
+      vipRow("Gone@acme.example", { full_name: " " }),
+      vipRow("kept@eu.acme.example", { full_name: "Kept" }),
+    ];
+    expect(told(about, rows, vips)).toEqual([
+      "deny a.example owner",
+      "vip gone@acme.example left",
+      "vip out@else.example left",
+    ]);
+    const nobody = vips.map(({ email = "" }) => vipRow(email));
+    expect(told(about, rows, nobody)).toEqual(["deny a.example owner", "vip out@else.example left"]);
+    expect(told(about.replace("ownDomains: [acme.example]\n", ""), rows, nobody)).toEqual([]);
+  });
+
+  it("is a targeted person, but for those whom the files leave out", () => {
+    const threats = ["ceo", "cfo"].flatMap((name) =>
+      Array.from(
+        { length: 5 },
+        (): ThreatFields => ({ recipient_email: `${name}@acme.example`, verdict: "malicious" }),
+      ),
+    );
+    expect(told("", [], [], { threats })).toEqual([
+      "vip ceo@acme.example targeted",
+      "vip cfo@acme.example targeted",
+    ]);
+    expect(told("lists: { vips: { ignore: [ceo@*] } }\n", [], [], { threats })).toEqual([
+      "vip cfo@acme.example targeted",
+    ]);
+  });
+
+  it("tells of an allow without mail that it is unused, however soon it ends, of an address never, of half a window never", () => {
+    const about =
+      "allow:\n  - { value: quiet.example, expires: 2027-01-15 }\n  - 192.0.2.7\n  - new.example\n  - { value: soon.example, expires: 2026-12-05 }\n";
+    const rows = [
+      row({ value: "quiet.example" }),
+      row({ value: "192.0.2.7", entry_type: "ip" }),
+      row({ value: "new.example", created_at: "2026-11-01T00:00:00Z" }),
+      row({ value: "soon.example", created_at: "2026-11-01T00:00:00Z" }),
+    ];
+    expect(told(about, rows)).toEqual(["allow soon.example ending", "allow quiet.example unused"]);
+    expect(told(about, rows, [], {}, { withinDays: 13 })).toEqual(["allow quiet.example unused"]);
+    expect(told(about, rows, [], { missing: ["not all"] })).toEqual(["allow soon.example ending"]);
+  });
+
+  it("is settled by a decision in a part of the tenant's own file, for as long as it holds", () => {
+    const files: Readonly<Record<string, string>> = {
+      "acme.yaml": "version: 1\ninclude: [allow.yaml]\n",
+      "allow.yaml": `version: 1\nallow:\n  - { value: bad.example, ${KEPT} }\n`,
     };
-    expect(commandsIn(reviewText(hostile, Object.values(HOSTILE).join(" ")))).toEqual([]);
-    expect(commandsIn(reviewMarkdown(hostile, Object.values(HOSTILE).join(" ")))).toEqual([]);
+    expect(review(files, [malicious("10")]).told).toEqual([]);
+    expect(review(files, [malicious("16")]).told).toEqual(["allow bad.example: malicious"]);
   });
 });

@@ -1,0 +1,51 @@
+import { csvText } from "../../files/csv";
+import { harmless } from "../../settings/text";
+import { REVIEW_TITLES } from "./review-kinds";
+import type { ReviewItem, ReviewReport } from "./worklist";
+
+const TITLES = [
+  "list",
+  "value",
+  "scope",
+  "why",
+  "evidence",
+  "file",
+  "included",
+  "ticket",
+  "owner",
+  "expires",
+] as const;
+
+/**
+ * A review as a table: a row for each thing to look at, the worst first. No cell is a formula to a spreadsheet, or does anything in a
+ * terminal.
+ */
+export function reviewCsv({ items }: ReviewReport): string {
+  return csvText([TITLES, ...items.map(rowOf)]);
+}
+
+function rowOf({
+  list,
+  value,
+  scope,
+  place,
+  isShared,
+  ticket,
+  owner,
+  expires,
+  reasons,
+}: ReviewItem): string[] {
+  const cells: Readonly<Record<(typeof TITLES)[number], string | undefined>> = {
+    list,
+    value,
+    scope,
+    why: reasons.map(({ kind }) => REVIEW_TITLES[kind]).join("; "),
+    evidence: reasons.map(({ evidence }) => evidence).join(" "),
+    file: place === undefined ? undefined : `${place.file}:${place.line}`,
+    included: isShared === true ? "yes" : undefined,
+    ticket,
+    owner,
+    expires,
+  };
+  return TITLES.map((title) => harmless(cells[title] ?? ""));
+}

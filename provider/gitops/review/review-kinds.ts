@@ -1,0 +1,42 @@
+/** Why something is to be looked at, the worst first. */
+export const REVIEW_KINDS = [
+  "malicious",
+  "reported",
+  "policy",
+  "undeclared",
+  "ended",
+  "ending",
+  "due",
+  "contradicted",
+  "shadowed",
+  "owner",
+  "left",
+  "unused",
+  "targeted",
+] as const;
+
+/** Why something is to be looked at: one of {@link REVIEW_KINDS}. */
+export type ReviewKind = (typeof REVIEW_KINDS)[number];
+
+/** The kinds, for people. */
+export const REVIEW_TITLES: Readonly<Record<ReviewKind, string>> = {
+  malicious: "Found malicious",
+  reported: "Reported by users",
+  policy: "Breaks the policy",
+  undeclared: "In no file",
+  ended: "Ended",
+  ending: "Ends soon",
+  due: "Due for review",
+  contradicted: "Contradicted",
+  shadowed: "Needless",
+  owner: "Owner from outside",
+  left: "May have left",
+  unused: "Unused",
+  targeted: "Targeted, and no VIP",
+};
+
+/** A reason to look at something, in printable sentences. */
+export interface Reason {
+  readonly kind: ReviewKind;
+  readonly evidence: string;
+}

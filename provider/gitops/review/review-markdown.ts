@@ -1,0 +1,36 @@
+import { escapeMarkdown, markdownCode } from "../../plan/render/markdown-text";
+import { filled } from "../../plan/render/room";
+import { REVIEW_TITLES } from "./review-kinds";
+import { aboutOf, DECIDE, summaryOf } from "./review-words";
+import type { ReviewItem, ReviewReport } from "./worklist";
+
+/** How many bytes of an issue's text it may take; GitHub takes 65,536 characters in all. */
+const MARKDOWN_ROOM = 60_000;
+
+/** A review for an issue: a box each; what has no room is counted. */
+export function reviewMarkdown(report: ReviewReport): string {
+  const { items, notAsked } = report;
+  const head = [
+    "<!-- email-security-review -->",
+    `**${escapeMarkdown(summaryOf(report))}**`,
+    "",
+    ...notAsked.map((told) => `${escapeMarkdown(told)}\n`),
+    ...(items.length === 0 ? [] : [escapeMarkdown(DECIDE), ""]),
+  ].join("\n");
+  const brief = (item: ReviewItem): string =>
+    `- [ ] ${item.list} ${markdownCode(item.value)}: ${item.reasons.map(({ kind }) => REVIEW_TITLES[kind]).join(", ")}\n`;
+  const whole = (item: ReviewItem): string =>
+    [
+      `- [ ] ${item.list} ${markdownCode(item.value)}${escapeMarkdown(aboutOf(item))}`,
+      ...item.reasons.map(
+        ({ kind, evidence }) => `  - **${REVIEW_TITLES[kind]}.** ${escapeMarkdown(evidence)}`,
+      ),
+      "",
+    ].join("\n");
+  return filled(
+    `${head}\n`,
+    [items.map((item) => () => whole(item)), items.map((item) => () => brief(item))],
+    MARKDOWN_ROOM,
+    (rest) => `… and ${rest} more; \`email-security review\` tells all of them.\n`,
+  );
+}

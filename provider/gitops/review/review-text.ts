@@ -1,0 +1,38 @@
+import { hanging } from "../../plan/render/columns";
+import { excerpt, harmless } from "../../settings/text";
+import { unicodeOf } from "../../settings/unicode-value";
+import { REVIEW_TITLES } from "./review-kinds";
+import { aboutOf, DECIDE, summaryOf } from "./review-words";
+import type { ReviewReport } from "./worklist";
+
+/**
+ * A review for a terminal: the worst first. Nothing from outside does anything in it.
+ *
+ * @param columns of the terminal.
+ */
+export function reviewText(report: ReviewReport, columns = 80): string {
+  const lines: string[] = [];
+  const say = (indent: number, text: string): void => {
+    lines.push(...hanging(indent, text, columns));
+  };
+  say(0, summaryOf(report));
+  for (const item of report.items) {
+    const { list, value, reasons } = item;
+    const unicode = unicodeOf(value);
+    lines.push("");
+    say(
+      0,
+      `${list} ${excerpt(value, 330)}${unicode === undefined ? "" : ` (${excerpt(unicode, 330)})`}${aboutOf(item)}`,
+    );
+    for (const { kind, evidence } of reasons) say(2, `${REVIEW_TITLES[kind]}. ${evidence}`);
+  }
+  if (report.items.length > 0) {
+    lines.push("");
+    say(0, DECIDE);
+  }
+  if (report.notAsked.length > 0) {
+    lines.push("", "Not known:");
+    for (const told of report.notAsked) say(2, told);
+  }
+  return harmless(`${lines.join("\n")}\n`);
+}

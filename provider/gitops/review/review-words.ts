@@ -1,0 +1,42 @@
+import { lineText } from "../../files/finding";
+import { counted } from "../../plan/render/words";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { excerpt } from "../../settings/text";
+import type { ReviewItem, ReviewReport } from "./worklist";
+
+/** How decisions are made, and which there are. */
+export const DECIDE =
+  "Decide with `email-security review keep`, `extend` or `drop`; what is decided leaves this list. What is included is others' too: give `--baseline` to decide for all.";
+
+/** "3 to look at in settings.yaml: 1 allow, 2 denies." Printable. */
+export function summaryOf({ items, file }: Pick<ReviewReport, "items" | "file">): string {
+  const of = excerpt(file, 300);
+  if (items.length === 0) return `Nothing of ${of} to look at.`;
+  return `${items.length} to look at in ${of}: ${countsOf(items)}.`;
+}
+
+/** "1 allow, 2 denies" */
+export function countsOf(items: readonly ReviewItem[]): string {
+  const many = { allow: "allows", deny: "denies", vip: "VIPs" } as const;
+  return (["allow", "deny", "vip"] as const)
+    .map((list) => ({ list, count: items.filter((item) => item.list === list).length }))
+    .filter(({ count }) => count > 0)
+    .map(({ list, count }) => counted(count, list === "vip" ? "VIP" : list, many[list]))
+    .join(", ");
+}
+
+/** " (graymail, owner Dana, until 2027-03-31, settings.yaml:5)". Printable. */
+export function aboutOf({ scope, place, isShared, ticket, owner, expires }: ReviewItem): string {
+  const about = [
+    ...(scope === undefined || scope === DEFAULT_VERDICT_SCOPE ? [] : [excerpt(scope)]),
+    ...(ticket === undefined ? [] : [excerpt(ticket)]),
+    ...(owner === undefined ? [] : [`owner ${excerpt(owner)}`]),
+    ...(expires === undefined ? [] : [endOf(expires)]),
+    ...(place === undefined ? [] : [lineText(place) + (isShared === true ? ", included" : "")]),
+  ];
+  return about.length === 0 ? "" : ` (${about.join(", ")})`;
+}
+
+function endOf(expires: string): string {
+  return expires === "never" ? "never ends" : `until ${expires}`;
+}

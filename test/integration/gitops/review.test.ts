@@ -1,0 +1,45 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { reviewSchema } from "../../../provider/gitops/review/review-schema";
+import { startSandbox } from "../../../provider/sandbox";
+import { emailSecurity } from "../../support/command";
+import { settingsFolder } from "../../support/settings-folder";
+
+/*
+ * `email-security review` through the real command, over the sandbox.
+ */
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const soon = new Date(Date.now() + 5 * DAY_MS).toISOString().slice(0, 10);
+
+it("asks the lists and the mail once", async () => {
+  await using sandbox = await startSandbox({ scenario: "acme" });
+  const bad = sandbox
+    .threats("acme")
+    .find(({ verdict, sender_domain }) => verdict === "malicious" && sender_domain === "bulk.example.org");
+  const sender = bad?.sender_email ?? "";
+  using folder = settingsFolder({
+    "settings.yaml": `version: 1\nallow:\n  - { value: ${sender}, owner: Dana, expires: ${soon} }\n`,
+  });
+  const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  const files = ["--html", "r.html", "--csv", "r.csv", "--markdown", "r.md"] as const;
+  const first = await emailSecurity(folder.path, ["review", "--json", "-", ...files], environment);
+  expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 2, stderr: "" });
+  const report = reviewSchema.parse(JSON.parse(first.stdout));
+  const [worst] = report.items;
+  expect([worst?.value, worst?.reasons.map(({ kind }) => kind)]).toEqual([
+    sender,
+    expect.arrayContaining(["malicious", "ending"]),
+  ]);
+  const undeclared = report.items.filter(({ reasons }) => reasons.some(({ kind }) => kind === "undeclared"));
+  const rows = sandbox.allowDenyEntries("acme").filter(({ list }) => list === "allow");
+  expect(undeclared).toHaveLength(rows.length);
+  for (const name of ["r.html", "r.csv", "r.md"]) {
+    expect(readFileSync(folder.at(name), "utf8")).toContain(sender);
+  }
+  const asked = sandbox.requests.map(({ method, path }) => `${method} ${path.replace(/^.*\/v1/, "")}`);
+  const pages = Math.ceil(sandbox.threats("acme").length / 100);
+  expect(asked.filter((one) => one.startsWith("GET /settings"))).toHaveLength(3);
+  expect(asked.filter((one) => one.startsWith("GET /threats")).length).toBeLessThanOrEqual(pages);
+  expect(asked.filter((one) => !one.startsWith("GET "))).toEqual([]);
+});

@@ -1,0 +1,135 @@
+import type { ReviewItem, ReviewReport } from "../../provider/gitops/review/worklist";
+import { HOSTILE } from "./hostile-text";
+
+/** A review of these things. */
+export function reviewReport(items: readonly ReviewItem[], rest: Partial<ReviewReport> = {}): ReviewReport {
+  return {
+    format: 1,
+    file: "settings/acme.yaml",
+    host: "mail.example",
+    today: "2026-11-21",
+    items,
+    notAsked: [],
+    ...rest,
+  };
+}
+
+const place = { file: "settings/acme.yaml", line: 12, column: 5 };
+
+/** One of most kinds, the worst first. */
+export const mixedReview = reviewReport(
+  [
+    {
+      list: "allow",
+      value: "supplier-portal.test",
+      scope: "global",
+      place,
+      ticket: "INC-1042",
+      owner: "noah.keller@acme.example",
+      expires: "2026-12-02",
+      reasons: [
+        {
+          kind: "malicious",
+          evidence:
+            "The service detected something in 13 messages from it in the last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
+        },
+        { kind: "ending", evidence: "It ends on 2026-12-02, in 11 days. Without a change it ends." },
+      ],
+    },
+    {
+      list: "allow",
+      value: "billing@partner.example",
+      scope: "graymail",
+      place: { ...place, file: "settings/baseline.yaml", line: 4 },
+      isShared: true,
+      owner: "dana@elsewhere.example",
+      reasons: [
+        {
+          kind: "policy",
+          evidence:
+            '"billing@partner.example" names no ticket; write `ticket: …`. The team\'s policy asks for it.',
+        },
+        {
+          kind: "owner",
+          evidence:
+            "Its owner dana@elsewhere.example has a mailbox in none of the organization's own domains (acme.example).",
+        },
+      ],
+    },
+    {
+      list: "allow",
+      value: "auditors.example",
+      scope: "global",
+      reasons: [
+        {
+          kind: "undeclared",
+          evidence:
+            "It stands at the tenant, made by Dana Reyes (console) on 2025-08-04T09:27:00.000Z, and none of these files declares it.",
+        },
+      ],
+    },
+    {
+      list: "deny",
+      value: "xn--pypal-4ve.example",
+      scope: "global",
+      place: { ...place, line: 30 },
+      expires: "2026-11-01",
+      reasons: [
+        {
+          kind: "ended",
+          evidence: "It was declared until 2026-11-01, and its line does nothing any more.",
+        },
+      ],
+    },
+    {
+      list: "vip",
+      value: "greta.nilsen@acme.example",
+      reasons: [{ kind: "targeted", evidence: "6 threats were sent to it in the last 30 days." }],
+    },
+  ],
+  {
+    notAsked: [
+      "Whether owners and VIPs still have a mailbox is not told: the service has no directory that can be asked.",
+    ],
+  },
+);
+
+/** Nothing to look at. */
+export const emptyReview = reviewReport([]);
+
+/** So many things. */
+export function hugeReview(count: number): ReviewReport {
+  return reviewReport(
+    Array.from({ length: count }, (_, at) => ({
+      list: "deny",
+      value: `d${at}.example`,
+      scope: "global",
+      place: { ...place, line: at + 5 },
+      reasons: [{ kind: "unused", evidence: "No mail that the service detected came from it." }],
+    })),
+  );
+}
+
+/** A text in every place that takes one. */
+export function reviewOfText(text: string): ReviewReport {
+  const one: ReviewItem = {
+    list: "allow",
+    value: text,
+    scope: text,
+    place: { ...place, file: text },
+    ticket: text,
+    owner: text,
+    expires: "2026-12-02",
+    reasons: [{ kind: "malicious", evidence: text }],
+  };
+  return reviewReport([one, { list: "vip", value: text, reasons: [{ kind: "left", evidence: text }] }], {
+    file: text,
+    host: text,
+    notAsked: [text],
+  });
+}
+
+export const hostileReview = reviewReport(
+  Object.values(HOSTILE).flatMap((text) => reviewOfText(text).items),
+  { file: Object.values(HOSTILE).join(" ") },
+);
