@@ -44,8 +44,13 @@ export function reviewOf(
   const tell = (one: One, reason: Reason | undefined): void => {
     if (reason === undefined) return;
     const some = reasons.get(one) ?? [];
-    // The first that tells a kind knows most.
-    if (!some.some(({ kind }) => kind === reason.kind)) some.push(reason);
+    const at = some.findIndex(({ kind }) => kind === reason.kind);
+    const { [at]: told } = some;
+    if (told === undefined) some.push(reason);
+    // Several rules may be broken; else the first that tells a kind knows most.
+    else if (reason.kind === "policy") {
+      some[at] = { ...reason, evidence: `${told.evidence} ${reason.evidence}` };
+    }
     reasons.set(one, some);
   };
   const isSettled = (one: One): boolean => holds(one.reviewed, settings);

@@ -49,7 +49,7 @@ export function makeListChange({ file, includedBy, today }: ChangePlace, change:
   const tops = includedBy === undefined ? [file] : [file, includedBy];
   const findings = tops.flatMap((top) => newFindings(top, settings, steps, after));
   const errors = findings.filter(({ level }) => level === "error");
-  if (errors.length > 0) throw new ChangeRefusedError(errors.map(refusalOf));
+  if (errors.length > 0) throw new ChangeRefusedError(errors.map((error) => refusalOf(error, change)));
   return { steps, files, findings };
 }
 
@@ -97,9 +97,12 @@ const FLAGS: Readonly<Record<string, string>> = {
   "policy-whole-domain": "--accept-risk, with the reason",
 };
 
-function refusalOf(finding: Finding): string {
+function refusalOf(finding: Finding, change: ListChange): string {
   const isRisk = /^(?:allow|deny)-/.test(finding.code);
   const flag = isRisk ? "--accept-risk, with the reason, if it is meant" : FLAGS[finding.code];
+  if (change.do === "keep" && flag?.startsWith("--for") === true) {
+    return `${findingText(finding)}\n  Keep it by \`review extend\`, with ${flag}.`;
+  }
   return findingText(finding) + (flag === undefined ? "" : `\n  Give ${flag}.`);
 }
 

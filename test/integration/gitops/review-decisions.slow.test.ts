@@ -104,6 +104,10 @@ it("refuses what is no decision, and writes nothing", async () => {
     });
     expect(run.stderr).toContain(why);
   }
+  folder.write("settings.yaml", SETTINGS.replace("[allow]", "[allow], requireExpiry: [deny]"));
+  const endless = await email("review", "keep", "evil.example", "--reason", "x");
+  expect(endless.stderr).toContain("Keep it by `review extend`, with --for, as 30d.");
+  folder.write("settings.yaml", SETTINGS);
   folder.git("config", "--unset", "user.email");
   const nobody = await email("review", "drop", "evil.example", "--reason", "x");
   expect(nobody.stderr).toContain("Give --by, as lena@acme.example: who decides.");

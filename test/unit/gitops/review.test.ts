@@ -91,6 +91,19 @@ describe("what is to be looked at", () => {
     expect(offline.found.notAsked[0]).toContain("The tenant was not asked");
   });
 
+  it("tells every rule that is broken", () => {
+    const { found } = review(
+      {
+        "acme.yaml":
+          "version: 1\npolicy: { requireOwner: [deny], requireTicket: [deny] }\ndeny: [a.example]\n",
+      },
+      undefined,
+    );
+    expect(found.items.map(({ reasons }) => reasons)).toEqual([
+      [{ kind: "policy", evidence: expect.stringMatching(/names no ticket.* names nobody who answers/) }],
+    ]);
+  });
+
   it("is what is due: by its last decision, else by the day on which the service got it", () => {
     const files = {
       "acme.yaml":
