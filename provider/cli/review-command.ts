@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { ConfigurationError } from "../client/errors";
 import { daysOfTerm } from "../settings/term";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
@@ -29,7 +29,11 @@ export function reviewCommand(): Command {
       .argument("[file]", "settings file (default: settings.yaml, or the only one in settings)")
       .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
       .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
-      .option("--within <term>", "what ends within this time is told: 30d, 6w (default: 30d)", days, 30)
+      .addOption(
+        new Option("--within <term>", "what ends within this time is told: 30d, 6w")
+          .argParser(days)
+          .default(30, "30d"),
+      )
       .option("--today <date>", "the day (UTC) by which ends and reviews are judged", date)
       .option("--offline", "ask no tenant; tell what the files alone can")
       .option("--markdown <file>", "also write it as Markdown, for an issue, with a box each")
@@ -49,7 +53,11 @@ export function reviewCommand(): Command {
           line: "review --days 90 --html review.html",
         },
       ],
-      exits: { 0: "there is nothing to look at", 1: "an error", 2: "there is something to look at" },
+      exits: {
+        0: "there is nothing to look at",
+        1: "an error",
+        2: "there is something to look at, or not all of the mail could be read",
+      },
     },
   );
 }
@@ -82,7 +90,10 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
     const { reviewText } = await import("../gitops/review/review-text.js");
     process.stdout.write(reviewText(report, process.stdout.columns));
   }
-  return review.items.length === 0 ? EXIT.clean : EXIT.changes;
+  // Else a job would take for decided what nobody has looked at.
+  if (review.unread.length > 0)
+    console.error("warning: not all of the mail could be read; there may be more.");
+  return review.items.length === 0 && review.unread.length === 0 ? EXIT.clean : EXIT.changes;
 }
 
 type TextOf = (report: import("../gitops/review/worklist.js").ReviewReport) => string;

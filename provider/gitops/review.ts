@@ -101,7 +101,8 @@ export function reviewOf(
   const declared = [...reasons].map(([one, some]) => withReasons(itemOf(one, settings), some));
   return {
     items: [...declared, ...items, ...people].sort(byRank),
-    notAsked: notAskedOf(settings, asked),
+    unread: asked?.base.summary.missing.map((missing) => printable(missing)) ?? [],
+    notAsked: [...notAskedOf(settings, asked), ...(people.length < MOST_PEOPLE ? [] : [MORE_PEOPLE])],
   };
 }
 
@@ -110,6 +111,7 @@ const MAKE_VIP =
 
 /** Nobody looks at more people at once. */
 const MOST_PEOPLE = 20;
+const MORE_PEOPLE = `Of targeted people who are no VIPs, the ${MOST_PEOPLE} most targeted are told.`;
 
 const OF_SUGGESTION: Readonly<Record<string, ReviewKind>> = {
   "malicious-allow": "malicious",

@@ -9,6 +9,7 @@ export function reviewReport(items: readonly ReviewItem[], rest: Partial<ReviewR
     host: "mail.example",
     today: "2026-11-21",
     items,
+    unread: [],
     notAsked: [],
     ...rest,
   };
@@ -94,6 +95,9 @@ export const mixedReview = reviewReport(
   },
 );
 
+/** Nothing to look at in what could be read. */
+export const unreadReview = reviewReport([], { unread: ["Of the threats, none could be read: 500."] });
+
 /** Nothing to look at. */
 export const emptyReview = reviewReport([]);
 
@@ -125,6 +129,7 @@ export function reviewOfText(text: string): ReviewReport {
   return reviewReport([one, { list: "vip", value: text, reasons: [{ kind: "left", evidence: text }] }], {
     file: text,
     host: text,
+    unread: [text],
     notAsked: [text],
   });
 }

@@ -1,6 +1,5 @@
 import type { Settings } from "../../files/settings";
 import { parseMailbox } from "../../settings/entry-value";
-import { printable } from "../../settings/text";
 import type { Asked } from "./worklist";
 
 /** What a review can't tell, a sentence each: nobody was asked, or nobody knows. */
@@ -17,7 +16,7 @@ export function notAskedOf(settings: Settings, asked: Asked | undefined): string
       ? [
           "The tenant was not asked: what its mail says, what no mail came under, who is targeted, what stands in no file, and since when something stands, is not told.",
         ]
-      : asked.base.summary.missing.map(printable)),
+      : []),
     ...(asked !== undefined && entries.some(({ entryType }) => entryType === "ip")
       ? [
           "Of addresses, the service does not tell what mail came from them: whether these are used is not known.",

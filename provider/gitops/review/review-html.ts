@@ -7,7 +7,7 @@ import { filled } from "../../plan/render/room";
 import { number, sentence, given as told, type Words } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { REVIEW_KINDS, REVIEW_TITLES, type ReviewKind } from "./review-kinds";
-import { countsOf, DECIDE } from "./review-words";
+import { countsOf, DECIDE, UNREAD } from "./review-words";
 import type { ReviewItem, ReviewReport } from "./worklist";
 
 /**
@@ -15,8 +15,8 @@ import type { ReviewItem, ReviewReport } from "./worklist";
  * and sorts. For screens of any width, light and dark, and for paper.
  */
 export function reviewHtml(report: ReviewReport): string {
-  const { items, file, host, today, notAsked } = report;
-  const mood = moodOf(items);
+  const { items, file, host, today, notAsked, unread } = report;
+  const mood = moodOf(report);
   return htmlPage({
     title: `Review of ${file}: ${number(items.length)} to look at`,
     style: `${PLAN_STYLE}${REVIEW_STYLE}`,
@@ -26,11 +26,12 @@ export function reviewHtml(report: ReviewReport): string {
 <p class="source">As of ${today}</p>
 </header>
 <main>
-${htmlVerdict(mood, VERDICTS[mood], [items.length === 0 ? "Nothing to look at." : `To look at: ${countsOf(items)}.`])}
+${htmlVerdict(mood, VERDICTS[mood], [items.length === 0 ? "Nothing found to look at." : `To look at: ${countsOf(items)}.`])}
+${lines(UNREAD, unread)}
 ${items.length === 0 ? undefined : html`<p>${htmlWords([sentence(DECIDE)])}</p>`}
 ${items.length < 2 ? undefined : filters(items)}
 ${worklist(items)}
-${notAsked.length === 0 ? undefined : html`<details class="aside" open><summary><h2>Not known</h2></summary><div class="body"><ul>${notAsked.map((one) => html`<li>${htmlWords([sentence(one)])}</li>`)}</ul></div></details>`}
+${lines("Not known", notAsked)}
 </main>`,
   });
 }
@@ -46,9 +47,9 @@ const VERDICTS: Readonly<Record<Mood, string>> = {
   nothing: "All is decided",
 };
 
-function moodOf(items: readonly ReviewItem[]): Mood {
-  const [first] = items;
-  return first === undefined ? "nothing" : alarmOf(first);
+function moodOf({ items: [first], unread }: ReviewReport): Mood {
+  if (first !== undefined) return alarmOf(first);
+  return unread.length > 0 ? "warning" : "nothing";
 }
 
 function alarmOf({ reasons: [first] }: ReviewItem): "danger" | "warning" | "none" {
@@ -64,6 +65,13 @@ const ALARMS: Readonly<Partial<Record<ReviewKind, "danger" | "warning">>> = {
   ending: "warning",
   due: "warning",
 };
+
+function lines(title: string, all: readonly string[]): Html | undefined {
+  if (all.length === 0) return undefined;
+  return html`<details class="aside" open><summary><h2>${title}</h2></summary><div class="body"><ul>${all.map(
+    (one) => html`<li>${htmlWords([sentence(one)])}</li>`,
+  )}</ul></div></details>`;
+}
 
 const LISTS = { allow: "Allows", deny: "Denies", vip: "VIPs" } as const;
 const SORTS = { worst: "Worst", value: "Value", end: "End", owner: "Owner" } as const;

@@ -1,7 +1,7 @@
 import { escapeMarkdown, markdownCode } from "../../plan/render/markdown-text";
 import { filled } from "../../plan/render/room";
 import { REVIEW_TITLES } from "./review-kinds";
-import { aboutOf, DECIDE, summaryOf } from "./review-words";
+import { aboutOf, DECIDE, summaryOf, UNREAD } from "./review-words";
 import type { ReviewItem, ReviewReport } from "./worklist";
 
 /** How many bytes of an issue's text it may take; GitHub takes 65,536 characters in all. */
@@ -9,11 +9,14 @@ const MARKDOWN_ROOM = 60_000;
 
 /** A review for an issue: a box each; what has no room is counted. */
 export function reviewMarkdown(report: ReviewReport): string {
-  const { items, notAsked } = report;
+  const { items, notAsked, unread } = report;
   const head = [
     "<!-- email-security-review -->",
     `**${escapeMarkdown(summaryOf(report))}**`,
     "",
+    ...(unread.length === 0
+      ? []
+      : [`**${UNREAD}** ${unread.map((told) => escapeMarkdown(told)).join(" ")}\n`]),
     ...notAsked.map((told) => `${escapeMarkdown(told)}\n`),
     ...(items.length === 0 ? [] : [escapeMarkdown(DECIDE), ""]),
   ].join("\n");

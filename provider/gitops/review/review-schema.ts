@@ -71,6 +71,10 @@ const schema = z
     host: text("The service's. Absent where the tenant was not asked.").exactOptional(),
     today: text("The day (UTC) by which it was judged."),
     items: z.array(item).readonly().describe("The worst first."),
+    unread: z
+      .array(z.string())
+      .readonly()
+      .describe("What of the mail could not be read, so that there may be more to look at: a sentence each."),
     notAsked: z
       .array(z.string())
       .readonly()

@@ -2,7 +2,7 @@ import { hanging } from "../../plan/render/columns";
 import { excerpt, harmless } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import { REVIEW_TITLES } from "./review-kinds";
-import { aboutOf, DECIDE, summaryOf } from "./review-words";
+import { aboutOf, DECIDE, summaryOf, UNREAD } from "./review-words";
 import type { ReviewReport } from "./worklist";
 
 /**
@@ -30,9 +30,10 @@ export function reviewText(report: ReviewReport, columns = 80): string {
     lines.push("");
     say(0, DECIDE);
   }
-  if (report.notAsked.length > 0) {
-    lines.push("", "Not known:");
-    for (const told of report.notAsked) say(2, told);
+  for (const [lead, all] of [[UNREAD, report.unread] as const, ["Not known:", report.notAsked] as const]) {
+    if (all.length === 0) continue;
+    lines.push("", lead);
+    for (const told of all) say(2, told);
   }
   return harmless(`${lines.join("\n")}\n`);
 }

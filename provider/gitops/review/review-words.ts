@@ -8,9 +8,14 @@ import type { ReviewItem, ReviewReport } from "./worklist";
 export const DECIDE =
   "Decide with `email-security review keep`, `extend` or `drop`; what is decided leaves this list. What is included is others' too: give `--baseline` to decide for all.";
 
+/** Leads what could not be read. */
+export const UNREAD = "Not all could be read, so there may be more:";
+
 /** "3 to look at in settings.yaml: 1 allow, 2 denies." Printable. */
-export function summaryOf({ items, file }: Pick<ReviewReport, "items" | "file">): string {
+export function summaryOf({ items, file, unread }: Pick<ReviewReport, "items" | "file" | "unread">): string {
   const of = excerpt(file, 300);
+  if (items.length === 0 && unread.length > 0)
+    return `Nothing found of ${of} to look at, in what could be read.`;
   if (items.length === 0) return `Nothing of ${of} to look at.`;
   return `${items.length} to look at in ${of}: ${countsOf(items)}.`;
 }

@@ -25,6 +25,8 @@ export interface ReviewItem {
 export interface Review {
   /** The worst first. */
   readonly items: readonly ReviewItem[];
+  /** What of the mail could not be read, so that there may be more to look at: a printable sentence each. */
+  readonly unread: readonly string[];
   /** Sentences: what nobody was asked, or nobody tells. Printable. */
   readonly notAsked: readonly string[];
 }

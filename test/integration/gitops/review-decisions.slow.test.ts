@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { settingsFolder } from "../../support/settings-folder";
 import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
 
 /*
@@ -81,6 +83,30 @@ it("leaves what was decided out until it is due again, and tells how it ends by 
   const two = await email("review", "--offline", "--json", "-", "--csv", "-");
   expect([two.code, two.stderr]).toEqual([1, expect.stringContaining("Only one of --markdown")]);
   expect((await email("review")).code).toBe(1);
+});
+
+it("does not end as if all were decided where a part of the mail was not read", async () => {
+  await using sandbox = await startSandbox({ scenario: "acme" });
+  using folder = settingsFolder({
+    "settings.yaml": 'version: 1\nlists: { entries: { ignore: ["*"] }, vips: { ignore: ["*"] } }\n',
+  });
+  const email = commandLine(folder.path, {
+    PATH: process.env["PATH"],
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+  });
+  const whole = await email("review");
+  expect([whole.code, whole.stdout, whole.stderr]).toEqual([
+    0,
+    expect.stringMatching(/^Nothing of settings\.yaml to look at\.$/m),
+    "",
+  ]);
+  const part = await email("review", "--max-pages", "1");
+  expect([part.code, part.stdout, part.stderr]).toEqual([
+    2,
+    expect.stringContaining("Nothing found of settings.yaml to look at, in what could be read."),
+    "warning: not all of the mail could be read; there may be more.\n",
+  ]);
 });
 
 it("refuses what is no decision, and writes nothing", async () => {

@@ -5,7 +5,7 @@ import { reviewMarkdown } from "../../../provider/gitops/review/review-markdown"
 import { reviewJson, reviewSchema } from "../../../provider/gitops/review/review-schema";
 import { reviewText } from "../../../provider/gitops/review/review-text";
 import { commandsIn, HOSTILE } from "../../support/hostile-text";
-import { emptyReview, hugeReview, mixedReview, reviewOfText } from "../../support/reviews";
+import { emptyReview, hugeReview, mixedReview, reviewOfText, unreadReview } from "../../support/reviews";
 
 const ALL = { reviewCsv, reviewHtml, reviewJson, reviewMarkdown, reviewText };
 
@@ -77,5 +77,11 @@ describe("a review in a terminal", () => {
       "allow billing@partner.example (graymail, owner dana@elsewhere.example,",
     ]);
     expect(reviewText(emptyReview)).toBe("Nothing of settings/acme.yaml to look at.\n");
+    expect(reviewText(unreadReview)).toBe(
+      "Nothing found of settings/acme.yaml to look at, in what could be read.\n\nNot all could be read, so there may be more:\n  Of the threats, none could be read: 500.\n",
+    );
+    expect(reviewMarkdown(unreadReview)).toContain(
+      "**Not all could be read, so there may be more:** Of the threats",
+    );
   });
 });
