@@ -161,8 +161,10 @@ class Planning implements PlannedChange {
       (section === undefined || sectionOf(one) === section) &&
       (scope === undefined || (one.kind === "entry" && one.verdictScope === scope));
     const all = this.#values.of(canonical);
-    const ended = this.#values.expired(canonical).filter((one) => this.#isOwn(one));
-    const found = [...all, ...ended].filter(isMeant);
+    const ended = this.#values.expired(canonical);
+    const near = [...all, ...ended.filter((one) => this.#isOwn(one))].filter(isMeant);
+    // What ended in an included file is told as that, and stands in nobody's way.
+    const found = near.length > 0 ? near : ended.filter(isMeant);
     const [one, another] = found;
     if (one === undefined) {
       const other = all.map((each) => `there is a ${standingText(each)}`);
@@ -171,7 +173,11 @@ class Planning implements PlannedChange {
         .excluded(canonical)
         .map(({ place }) => `it is taken out at ${lineText(place)}`);
       const where = section === undefined ? "in these files" : `on the ${listName(section)} list`;
-      this.refusals.push([`${name} is not ${where}`, ...other, ...above, ...excluded].join("; "));
+      const way =
+        "reviewed" in change
+          ? ["what stands at the tenant alone is taken in by `email-security drift --adopt` first"]
+          : [];
+      this.refusals.push([`${name} is not ${where}`, ...other, ...above, ...excluded, ...way].join("; "));
       return undefined;
     }
     if (another !== undefined) {

@@ -116,7 +116,10 @@ it("refuses what is no decision, and writes nothing", async () => {
     [["keep", "noowner.example", "--reason", "x"], "Give --owner."],
     [["keep", "base.example", "--reason", "x"], "stands in an included file (base.yaml:3); either give"],
     [["drop", "base.example", "--reason", "x"], "write `remove: {deny: [base.example]}`"],
-    [["keep", "nowhere.example", "--reason", "x"], "nowhere.example is not in these files"],
+    [
+      ["keep", "nowhere.example", "--reason", "x"],
+      "nowhere.example is not in these files; what stands at the tenant alone is taken in by",
+    ],
     [["extend", "evil.example", "--reason", "x"], "Give --for, as 90d"],
     [["keep", "evil.example", "--reason", HOSTILE["a cleared screen"]], "--reason holds what a terminal"],
     [["keep", "evil.example", "--reason", "x", "--by", " "], "--by says nothing"],

@@ -26,7 +26,7 @@ allow:
     expires: 2027-02-02
 vips: [ceo@acme.example]
 `,
-  "baseline.yaml": "version: 1\ndeny:\n  - base.example\n",
+  "baseline.yaml": "version: 1\ndeny:\n  - base.example\n  - { value: past.example, expires: 2026-01-01 }\n",
 };
 
 const readFile = (path: string): string => FILES[path] ?? "";
@@ -159,6 +159,11 @@ it.each<[string, ListChange, RegExp]>([
     "what an included file declares",
     { do: "remove", values: values("base.example"), facts: {} },
     /baseline\.yaml:3.*either give --baseline .* or write `remove: \{deny: \[base\.example\]\}` in "acme\.yaml"/,
+  ],
+  [
+    "what ended in an included file",
+    { do: "remove", values: values("past.example"), facts: {} },
+    /the deny of past\.example \(baseline\.yaml:4, until 2026-01-01\) stands in an included file/,
   ],
   [
     "to say of an included file that this tenant keeps it",
