@@ -4,7 +4,7 @@ import { reviewHtml } from "../../provider/gitops/review/review-html";
 import { planHtml } from "../../provider/plan/render/html";
 import { reportHtml } from "../../provider/rollout/report/report-html";
 import { blindPlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan, hugePlan } from "../support/plans";
-import { emptyReview, hostileReview, mixedReview, unreadReview } from "../support/reviews";
+import { hostileReview, mixedReview, unreadReview } from "../support/reviews";
 import { rollouts } from "../support/rollouts";
 import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
 
@@ -18,7 +18,6 @@ const PAGES = {
   "a plan of hostile texts": planHtml(hostilePlan),
   "a review": reviewHtml(mixedReview),
   "a review of half the mail": reviewHtml(unreadReview),
-  "a review of nothing": reviewHtml(emptyReview),
   "a review of hostile texts": reviewHtml(hostileReview),
   "a rollout before it begins": reportHtml(rollouts.middle.before),
   "a rollout of three tenants": reportHtml(rollouts.small.after),

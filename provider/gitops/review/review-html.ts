@@ -7,7 +7,7 @@ import { filled } from "../../plan/render/room";
 import { number, sentence, given as told, type Words } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { REVIEW_KINDS, REVIEW_TITLES, type ReviewKind } from "./review-kinds";
-import { countsOf, DECIDE, UNREAD } from "./review-words";
+import { countsOf, DECIDE, UNREAD, whatOf } from "./review-words";
 import type { ReviewItem, ReviewReport } from "./worklist";
 
 /**
@@ -73,7 +73,7 @@ function lines(title: string, all: readonly string[]): Html | undefined {
   )}</ul></div></details>`;
 }
 
-const LISTS = { allow: "Allows", deny: "Denies", vip: "VIPs" } as const;
+const LISTS = { allow: "Allows", deny: "Denies", vip: "People" } as const;
 const SORTS = { worst: "Worst", value: "Value", end: "End", owner: "Owner" } as const;
 
 function filters(items: readonly ReviewItem[]): Html {
@@ -167,9 +167,10 @@ function lineHtml(item: ReviewItem, order: string): Html {
 `;
 }
 
-function headHtml({ list, value, scope, reasons }: ReviewItem): Html {
+function headHtml(item: ReviewItem): Html {
+  const { value, scope, reasons } = item;
   const [first, ...others] = reasons.map(({ kind }) => REVIEW_TITLES[kind]);
-  return html`<span class="sign">${first}</span><span class="list">${list === "vip" ? "VIP" : list}</span><span class="what"><code>${htmlWords(
+  return html`<span class="sign">${first}</span><span class="list">${whatOf(item)}</span><span class="what"><code>${htmlWords(
     valueWords(value),
   )}</code>${
     scope === undefined || scope === DEFAULT_VERDICT_SCOPE

@@ -1,7 +1,7 @@
 import { escapeMarkdown, markdownCode } from "../../plan/render/markdown-text";
 import { filled } from "../../plan/render/room";
 import { REVIEW_TITLES } from "./review-kinds";
-import { aboutOf, DECIDE, summaryOf, UNREAD } from "./review-words";
+import { aboutOf, DECIDE, summaryOf, UNREAD, whatOf } from "./review-words";
 import type { ReviewItem, ReviewReport } from "./worklist";
 
 /** How many bytes of an issue's text it may take; GitHub takes 65,536 characters in all. */
@@ -21,10 +21,10 @@ export function reviewMarkdown(report: ReviewReport): string {
     ...(items.length === 0 ? [] : [escapeMarkdown(DECIDE), ""]),
   ].join("\n");
   const brief = (item: ReviewItem): string =>
-    `- [ ] ${item.list} ${markdownCode(item.value)}: ${item.reasons.map(({ kind }) => REVIEW_TITLES[kind]).join(", ")}\n`;
+    `- [ ] ${whatOf(item)} ${markdownCode(item.value)}: ${item.reasons.map(({ kind }) => REVIEW_TITLES[kind]).join(", ")}\n`;
   const whole = (item: ReviewItem): string =>
     [
-      `- [ ] ${item.list} ${markdownCode(item.value)}${escapeMarkdown(aboutOf(item))}`,
+      `- [ ] ${whatOf(item)} ${markdownCode(item.value)}${escapeMarkdown(aboutOf(item))}`,
       ...item.reasons.map(
         ({ kind, evidence }) => `  - **${REVIEW_TITLES[kind]}.** ${escapeMarkdown(evidence)}`,
       ),

@@ -2,7 +2,7 @@ import { hanging } from "../../plan/render/columns";
 import { excerpt, harmless } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import { REVIEW_TITLES } from "./review-kinds";
-import { aboutOf, DECIDE, summaryOf, UNREAD } from "./review-words";
+import { aboutOf, DECIDE, summaryOf, UNREAD, whatOf } from "./review-words";
 import type { ReviewReport } from "./worklist";
 
 /**
@@ -17,12 +17,12 @@ export function reviewText(report: ReviewReport, columns = 80): string {
   };
   say(0, summaryOf(report));
   for (const item of report.items) {
-    const { list, value, reasons } = item;
+    const { value, reasons } = item;
     const unicode = unicodeOf(value);
     lines.push("");
     say(
       0,
-      `${list} ${excerpt(value, 330)}${unicode === undefined ? "" : ` (${excerpt(unicode, 330)})`}${aboutOf(item)}`,
+      `${whatOf(item)} ${excerpt(value, 330)}${unicode === undefined ? "" : ` (${excerpt(unicode, 330)})`}${aboutOf(item)}`,
     );
     for (const { kind, evidence } of reasons) say(2, `${REVIEW_TITLES[kind]}. ${evidence}`);
   }

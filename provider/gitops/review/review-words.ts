@@ -20,14 +20,29 @@ export function summaryOf({ items, file, unread }: Pick<ReviewReport, "items" | 
   return `${items.length} to look at in ${of}: ${countsOf(items)}.`;
 }
 
-/** "1 allow, 2 denies" */
+/** "1 allow, 2 denies, 1 person" */
 export function countsOf(items: readonly ReviewItem[]): string {
-  const many = { allow: "allows", deny: "denies", vip: "VIPs" } as const;
-  return (["allow", "deny", "vip"] as const)
-    .map((list) => ({ list, count: items.filter((item) => item.list === list).length }))
+  return WHAT.map(([one, many]) => ({
+    one,
+    many,
+    count: items.filter((item) => whatOf(item) === one).length,
+  }))
     .filter(({ count }) => count > 0)
-    .map(({ list, count }) => counted(count, list === "vip" ? "VIP" : list, many[list]))
+    .map(({ one, many, count }) => counted(count, one, many))
     .join(", ");
+}
+
+const WHAT = [
+  ["allow", "allows"],
+  ["deny", "denies"],
+  ["VIP", "VIPs"],
+  ["person", "people"],
+] as const;
+
+/** What it is, for people: who is targeted is no VIP yet. */
+export function whatOf({ list, reasons }: ReviewItem): (typeof WHAT)[number][0] {
+  if (list !== "vip") return list;
+  return reasons.some(({ kind }) => kind === "targeted") ? "person" : "VIP";
 }
 
 /** " (graymail, owner Dana, until 2027-03-31, settings.yaml:5)". Printable. */

@@ -66,7 +66,7 @@ describe("a review in a terminal", () => {
     const lines = reviewText(mixedReview, 80).split("\n");
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     expect(lines.slice(0, 9)).toEqual([
-      "5 to look at in settings/acme.yaml: 3 allows, 1 deny, 1 VIP.",
+      "5 to look at in settings/acme.yaml: 3 allows, 1 deny, 1 person.",
       "",
       "allow supplier-portal.test (INC-1042, owner noah.keller@acme.example, until",
       "  2026-12-02, settings/acme.yaml:12)",
