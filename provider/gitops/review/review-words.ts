@@ -6,7 +6,7 @@ import type { ReviewItem, ReviewReport } from "./worklist";
 
 /** How decisions are made, and which there are. */
 export const DECIDE =
-  "Decide with `email-security review keep`, `extend` or `drop`; what is decided leaves this list. What is included is others' too: give `--baseline` to decide for all.";
+  "Decide with `email-security review keep`, `extend` or `drop`; what is decided leaves this list. What is included is others' too: `--baseline` decides for all of them, though not about one tenant's mail.";
 
 /** Leads what could not be read. */
 export const UNREAD = "Not all could be read, so there may be more:";
