@@ -10,6 +10,7 @@ import type {
   Plan,
   Unmanaged,
 } from "../../provider/plan/plan";
+import { countsOf } from "./counts";
 import { HOSTILE, HOSTILE_ID, hostileText } from "./hostile-text";
 
 const FILE = "settings/acme.yaml";
@@ -98,15 +99,8 @@ const dangerousAllow: Change = {
   evidence: {
     applies: true,
     threats: 37,
-    verdicts: [
-      { name: "malicious", count: 35 },
-      { name: "spam", count: 2 },
-    ],
-    actions: [
-      { name: "quarantined", count: 29 },
-      { name: "none", count: 6 },
-      { name: "moved_to_spam", count: 2 },
-    ],
+    verdicts: countsOf({ malicious: 35, spam: 2 }),
+    actions: countsOf({ quarantined: 29, none: 6, moved_to_spam: 2 }),
     last: "2026-11-19T16:42:10Z",
     recipients: [
       { email: "samuel.okoro@acme.example", isVip: true, count: 14 },
@@ -117,15 +111,9 @@ const dangerousAllow: Change = {
     recipientCount: 4,
     vipCount: 2,
     reports: 3,
-    reportVerdicts: [
-      { name: "malicious", count: 2 },
-      { name: "safe", count: 1 },
-    ],
+    reportVerdicts: countsOf({ malicious: 2, safe: 1 }),
     lastReport: "2026-11-18T08:00:00Z",
-    senders: [
-      { name: "billing@supplier-portal.test", count: 30 },
-      { name: "no-reply@supplier-portal.test", count: 7 },
-    ],
+    senders: countsOf({ "billing@supplier-portal.test": 30, "no-reply@supplier-portal.test": 7 }),
     senderCount: 2,
   },
   alarm: "danger",
@@ -134,10 +122,7 @@ const dangerousAllow: Change = {
 const dangerousBacktest: BacktestAllow = {
   key: "supplier-portal.test",
   letThrough: 31,
-  verdicts: [
-    { name: "malicious", count: 29 },
-    { name: "spam", count: 2 },
-  ],
+  verdicts: countsOf({ malicious: 29, spam: 2 }),
   recipients: [
     { email: "samuel.okoro@acme.example", isVip: true, count: 12 },
     { email: "lena.hartmann@acme.example", isVip: true, count: 8 },
@@ -188,12 +173,12 @@ const warned: Change = {
   evidence: {
     ...quiet,
     threats: 12,
-    verdicts: [{ name: "graymail", count: 12 }],
-    actions: [{ name: "moved_to_graymail", count: 12 }],
+    verdicts: countsOf({ graymail: 12 }),
+    actions: countsOf({ moved_to_graymail: 12 }),
     last: "2026-11-20T06:00:00Z",
     recipients: [{ email: "olivia.park@acme.example", isVip: false, count: 12 }],
     recipientCount: 1,
-    senders: [{ name: "hello@news.example.com", count: 12 }],
+    senders: countsOf({ "hello@news.example.com": 12 }),
     senderCount: 1,
   },
   alarm: "warning",
@@ -216,11 +201,8 @@ const calmChanges: readonly Change[] = [
     evidence: {
       ...quiet,
       threats: 9,
-      verdicts: [{ name: "malicious", count: 9 }],
-      actions: [
-        { name: "quarantined", count: 5 },
-        { name: "none", count: 4 },
-      ],
+      verdicts: countsOf({ malicious: 9 }),
+      actions: countsOf({ quarantined: 5, none: 4 }),
       last: "2026-11-12T11:12:13Z",
       recipients: [
         { email: "ruth.castellan@acme.example", isVip: true, count: 3 },
@@ -228,7 +210,7 @@ const calmChanges: readonly Change[] = [
       ],
       recipientCount: 2,
       vipCount: 1,
-      senders: [{ name: "it-support@acme-login.example", count: 9 }],
+      senders: countsOf({ "it-support@acme-login.example": 9 }),
       senderCount: 1,
     },
     alarm: "none",
@@ -274,11 +256,8 @@ const calmChanges: readonly Change[] = [
     evidence: {
       ...quiet,
       threats: 21,
-      verdicts: [
-        { name: "malicious", count: 15 },
-        { name: "spam", count: 6 },
-      ],
-      actions: [{ name: "quarantined", count: 21 }],
+      verdicts: countsOf({ malicious: 15, spam: 6 }),
+      actions: countsOf({ quarantined: 21 }),
       last: "2026-11-20T18:00:00Z",
     },
     alarm: "none",

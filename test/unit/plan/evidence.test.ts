@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { evidenceOf } from "../../../provider/plan/evidence";
+import { countsOf } from "../../support/counts";
 import { evidenceBaseOf } from "../../support/evidence-base";
 
 describe("evidence", () => {
@@ -35,16 +36,8 @@ describe("evidence", () => {
     expect(evidenceOf(base, { kind: "entry", value: "evil.example", entryType: "domain" })).toEqual({
       applies: true,
       threats: 3,
-      verdicts: [
-        { name: "malicious", count: 1 },
-        { name: "spam", count: 1 },
-        { name: "unknown", count: 1 },
-      ],
-      actions: [
-        { name: "none", count: 1 },
-        { name: "quarantined", count: 1 },
-        { name: "unknown", count: 1 },
-      ],
+      verdicts: countsOf({ malicious: 1, spam: 1, unknown: 1 }),
+      actions: countsOf({ none: 1, quarantined: 1, unknown: 1 }),
       last: "2026-11-20T10:00:05Z",
       recipients: [
         { email: "ceo@own.example", isVip: true, count: 1 },
@@ -53,16 +46,9 @@ describe("evidence", () => {
       recipientCount: 2,
       vipCount: 1,
       reports: 2,
-      reportVerdicts: [
-        { name: "malicious", count: 1 },
-        { name: "unknown", count: 1 },
-      ],
+      reportVerdicts: countsOf({ malicious: 1, unknown: 1 }),
       lastReport: "2026-11-18",
-      senders: [
-        { name: "ann@mail.evil.example", count: 1 },
-        { name: "bob@evil.example", count: 1 },
-        { name: "evil.example", count: 1 },
-      ],
+      senders: countsOf({ "ann@mail.evil.example": 1, "bob@evil.example": 1, "evil.example": 1 }),
       senderCount: 3,
     });
     expect(evidenceOf(base, { kind: "entry", value: "mail.evil.example" })?.threats).toBe(1);
