@@ -61,7 +61,7 @@ export function driftCommand(): Command {
 async function run(given: string | undefined, options: Options): Promise<ExitCode> {
   const { readSettings } = await import("../files/read-settings.js");
   const { readerFrom } = await import("../files/read-source.js");
-  const { adopt, driftOf, revertCommands } = await import("../gitops/drift.js");
+  const { driftOf } = await import("../gitops/drift.js");
   const { observe } = await import("../plan/observed.js");
   const { hostOf } = await import("../gitops/plan-tenant.js");
   const { readStackState } = await import("../plan/stack-state.js");
@@ -86,11 +86,13 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   // What --revert shows can be piped on to a shell, so the report makes way for it.
   (options.revert ? process.stderr : process.stdout).write(printed[options.format](drift));
   if (options.revert) {
+    const { revertCommands } = await import("../gitops/drift-revert.js");
     const up = ["pulumi up --refresh", ...(options.stack === undefined ? [] : ["--stack", options.stack])];
     console.log(revertCommands(drift, up.join(" ")).join("\n"));
   }
   if (!options.adopt) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
 
+  const { adopt } = await import("../gitops/drift-adopt.js");
   const { files, adopted, left } = adopt(drift, settings, readerFrom(file));
   const { writeSettings } = await import("../files/write-settings.js");
   for (const one of files) writeSettings(one.file, one.after);

@@ -1,8 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import { readSettings } from "../../../provider/files/read-settings";
-import { adopt, type Drift, driftOf, revertCommands } from "../../../provider/gitops/drift";
+import { type Drift, driftOf } from "../../../provider/gitops/drift";
+import { adopt } from "../../../provider/gitops/drift-adopt";
 import { driftMarkdown, driftText } from "../../../provider/gitops/drift-report";
+import { revertCommands } from "../../../provider/gitops/drift-revert";
 import { exportSettings } from "../../../provider/gitops/export";
 import { importFile } from "../../../provider/gitops/export-import-file";
 import { suggest } from "../../../provider/gitops/suggest";
