@@ -20,6 +20,7 @@ import { withoutUndefined } from "../settings/without-undefined";
 import { isStored } from "../tenant";
 import type { BareChange } from "./alarm";
 import { type Desired, type DesiredList, kindOf } from "./desired";
+import { doneSince } from "./left-by-run";
 import type { Observed } from "./observed";
 import type { Guard, Unmanaged } from "./plan";
 import { isEntryRow, isList, standingOfEntry, standingOfVip, subjectOf } from "./rows";
@@ -105,7 +106,7 @@ export class Comparison {
     this.bare.push({
       ...subject,
       sign,
-      ...withoutUndefined({ before, mayReplace }),
+      ...withoutUndefined({ before, mayReplace, why: doneSince(list, key, row) }),
       after,
       ...this.#said(list, key),
     });
@@ -192,7 +193,10 @@ export class Comparison {
       key,
       value: vip.email,
       sign: row === undefined ? "add" : "change",
-      ...(row === undefined ? {} : { before: standingOfVip(row) }),
+      ...withoutUndefined({
+        before: row === undefined ? undefined : standingOfVip(row),
+        why: doneSince(list, key, row),
+      }),
       after: withoutUndefined({ comment: vip.comment }),
       ...this.#said(list, key),
     });
@@ -269,7 +273,11 @@ export class Comparison {
     expired?: DeclaredEntry | DeclaredVip,
   ): void {
     const accepted = expired?.kind === "entry" ? expired.acceptRisk : undefined;
-    const said = { why, ...withoutUndefined({ place: expired?.place ?? list.place, accepted }) };
+    const since = doneSince(list, key, row);
+    const said = {
+      why: since === undefined ? why : `${why}; ${since}`,
+      ...withoutUndefined({ place: expired?.place ?? list.place, accepted }),
+    };
     if (!isEntryRow(row)) {
       this.#accounted.add(row);
       this.bare.push({ kind: "vip", key, value: key, sign: "remove", before: standingOfVip(row), ...said });

@@ -103,7 +103,10 @@ export interface Change extends Subject {
   readonly before?: Standing;
   /** As it is declared; absent for a removal. */
   readonly after?: Standing;
-  /** Why, where the files do not say it in their place: "expired on 2026-10-31", "no longer declared". */
+  /**
+   * Why, where the files do not say it in their place: "expired on 2026-10-31", "no longer declared"; and that somebody changed it
+   * at the tenant, or took it away, since the stack's last run.
+   */
   readonly why?: string;
   /**
    * Entries of the same value and list in another scope: where the service holds one entry of a value only, the addition takes

@@ -22,8 +22,8 @@ export function standingOfEntry({ list, comment, created_by, created_at }: Allow
   return withoutUndefined({
     list: isList(list) ? list : undefined,
     comment: text === "" ? undefined : text,
-    by: created_by || undefined,
-    at: created_at || undefined,
+    by: told(created_by),
+    at: told(created_at),
   });
 }
 
@@ -32,9 +32,14 @@ export function standingOfVip({ comment, added_by, date_added }: VipEmployeeRow)
   const text = canonicalComment(comment);
   return withoutUndefined({
     comment: text === "" ? undefined : text,
-    by: added_by || undefined,
-    at: date_added || undefined,
+    by: told(added_by),
+    at: told(date_added),
   });
+}
+
+/** What the service tells, where there is something to be read in it. */
+function told(text: string | undefined): string | undefined {
+  return text !== undefined && /[^\p{C}\p{Z}]/u.test(text) ? text : undefined;
 }
 
 /** Whether a row is of the allow/deny list. */

@@ -63,8 +63,8 @@ describe("drift", () => {
     ).toEqual([]);
   });
 
-  it("names nobody where the service tells none", () => {
-    const nobody = { ...row("deny", "clicked.example"), created_by: "", created_at: "" };
+  it.each(["", "  ", "\u200b"])("names nobody where the service tells none: %j", (nothing) => {
+    const nobody = { ...row("deny", "clicked.example"), created_by: nothing, created_at: nothing };
     const [item] = drift([...asDeclared, nobody], [vip("ceo@acme.example")]).items;
     expect(item?.there).toEqual({ list: "deny" });
   });
