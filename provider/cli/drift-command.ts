@@ -1,14 +1,18 @@
 import { Command, Option } from "commander";
+import { ConfigurationError } from "../client/errors";
+import type { Settings } from "../files/settings";
 import type { Drift } from "../gitops/drift";
+import type { Adoptable } from "../gitops/drift-steps";
 import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
-import { excerpt, printable, printableJson } from "../settings/text";
+import { excerpt, printable, printableJson, quote } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { defaultFile } from "./plan-options";
 import { withHelp } from "./verb-help";
+import { showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
 
-interface Options {
+interface Options extends WriteOptions {
   readonly today?: string;
-  readonly adopt?: boolean;
+  readonly adopt?: string | true;
   readonly revert?: boolean;
   readonly stack?: string;
   readonly markdown?: string;
@@ -21,52 +25,58 @@ interface Options {
  * 0 none, 2 drift (after `--adopt`: what was not adopted), 1 error.
  */
 export function driftCommand(): Command {
-  return withHelp(
-    new Command("drift")
-      .description("show what was changed at the tenant past its settings files")
-      .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
-      .option("--adopt", "write what was added in the console into the settings files, for a pull request")
-      .option("--revert", "show the commands that undo it; nothing is run")
-      .option(
-        "--stack <name>",
-        "the stack that applies it: tells what it declared before from what the console added",
-      )
-      .option("--today <date>", "the day (UTC) by which `expires` is judged")
-      .addOption(
-        new Option("--format <format>", "what is printed")
-          .choices(["text", "markdown", "json"])
-          .default("text"),
-      )
-      .option("--markdown <file>", "also write it as Markdown, for an issue")
-      .option("--json <file>", "also write it as JSON")
-      .action(verb(run)),
-    {
-      examples: [
-        {
-          does: "what the console changed since the stack's last run",
-          line: "drift settings/acme.yaml --stack acme",
-        },
-        { does: "take what was added in the console into the files", line: "drift --stack acme --adopt" },
-        { does: "for an issue, as a nightly job does", line: "drift --stack acme --markdown drift.md" },
-      ],
-      exits: {
-        0: "there is none, or all of it was adopted",
-        1: "an error",
-        2: "there is drift",
+  const command = new Command("drift")
+    .description("show what was changed at the tenant past its settings files")
+    .argument("[file]", "the tenant's settings file (default: settings.yaml, or the only one in settings)")
+    .option(
+      "--adopt [what]",
+      "write what was done at the tenant into the settings files: added (when left out), changed, removed, or several with commas; the last two want --stack",
+    );
+  withWriteOptions(command)
+    .option("--revert", "show the commands that undo it; nothing is run")
+    .option(
+      "--stack <name>",
+      "the stack that applies it: tells what was done at the tenant from what the files declare since its last run",
+    )
+    .option("--today <date>", "the day (UTC) by which `expires` is judged")
+    .addOption(
+      new Option("--format <format>", "what is printed")
+        .choices(["text", "markdown", "json"])
+        .default("text"),
+    )
+    .option("--markdown <file>", "also write it as Markdown, for an issue")
+    .option("--json <file>", "also write it as JSON")
+    .action(verb(run));
+  return withHelp(command, {
+    examples: [
+      {
+        does: "what was changed at the tenant since the stack's last run",
+        line: "drift settings/acme.yaml --stack acme",
       },
+      { does: "take what was added at the tenant into the files", line: "drift --stack acme --adopt" },
+      {
+        does: "see what else there is to take, and have it reviewed",
+        line: "drift --stack acme --adopt added,changed,removed --pr",
+      },
+      { does: "for an issue, as a nightly job does", line: "drift --stack acme --markdown drift.md" },
+    ],
+    exits: {
+      0: "there is none, or all of it was adopted",
+      1: "an error",
+      2: "there is drift, or with --pr, a request to open",
     },
-  );
+  });
 }
 
 async function run(given: string | undefined, options: Options): Promise<ExitCode> {
   const { readSettings } = await import("../files/read-settings.js");
-  const { readerFrom } = await import("../files/read-source.js");
   const { driftOf } = await import("../gitops/drift.js");
   const { observe } = await import("../plan/observed.js");
   const { hostOf } = await import("../gitops/plan-tenant.js");
   const { readStackState } = await import("../plan/stack-state.js");
   const { driftMarkdown, driftText } = await import("../gitops/drift-report.js");
-  const file = given ?? (await defaultFile());
+  const { what, named } = await askedFor(given, options);
+  const file = named ?? (await defaultFile());
   const settings = readSettings(file, options.today === undefined ? {} : { today: options.today });
   const client = connect();
   let drift: Drift;
@@ -90,26 +100,80 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
     const up = ["pulumi up --refresh", ...(options.stack === undefined ? [] : ["--stack", options.stack])];
     console.log(revertCommands(drift, up.join(" ")).join("\n"));
   }
-  if (!options.adopt) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
+  if (what === undefined) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
+  return await adoptInto(settings, drift, what, options);
+}
 
-  const { adopt } = await import("../gitops/drift-adopt.js");
-  const { files, adopted, left } = adopt(drift, settings, readerFrom(file));
-  const { writeSettings } = await import("../files/write-settings.js");
-  for (const one of files) writeSettings(one.file, one.after);
-  // A line each, whatever the service or a file holds.
-  const say = (line: string): void => console.error(printable(line));
-  for (const one of files) say(`Wrote ${one.file}.`);
-  if (adopted.length > 0) {
-    say(
-      `${adopted.length} adopted: look at \`git diff\`, say who answers for each, and open a pull request.`,
+/** What is to be adopted, and the file that is meant. */
+async function askedFor(
+  given: string | undefined,
+  { adopt, stack, dryRun, commit, pr }: Options,
+): Promise<{ readonly what?: readonly Adoptable[]; readonly named: string | undefined }> {
+  if (adopt === undefined) {
+    if (dryRun ?? commit ?? pr)
+      throw new ConfigurationError("--dry-run, --commit and --pr go with --adopt: else nothing is written.");
+    return { named: given };
+  }
+  if (adopt === true) return { what: ["added"], named: given };
+  // As it was written when it took nothing: `drift --adopt settings/acme.yaml`.
+  if (given === undefined && /[./\\]/.test(adopt)) return { what: ["added"], named: adopt };
+  const { ADOPTABLE } = await import("../gitops/drift-steps.js");
+  const words = adopt.split(",").map((word) => word.trim());
+  const what = ADOPTABLE.filter((one) => words.includes(one));
+  const strange = words.find((word) => !ADOPTABLE.some((one) => one === word));
+  if (strange !== undefined) {
+    throw new ConfigurationError(
+      `--adopt takes ${ADOPTABLE.join(", ")}, or several of them with commas; ${quote(strange)} is none of them.`,
     );
   }
-  for (const { item, why } of left)
-    say(`Not adopted: ${item.there?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(why, 1_000)}.`);
-  const rest = drift.items.length - adopted.length;
-  if (rest > left.length)
-    say(
-      `${rest - left.length} more differ from what is declared: the next \`pulumi up --refresh\` mends them.`,
+  if (stack === undefined && what.some((one) => one !== "added")) {
+    throw new ConfigurationError(
+      `--adopt ${what.filter((one) => one !== "added").join(",")} wants --stack: the stack's state tells what was done at the tenant from what the files declare and no run has brought there yet.`,
     );
-  return rest > 0 ? EXIT.changes : EXIT.clean;
+  }
+  return { what, named: given };
+}
+
+/** More of these nobody reads; the files, and the report, have them all. */
+const SHOWN = 50;
+
+async function adoptInto(
+  settings: Settings,
+  drift: Drift,
+  what: readonly Adoptable[],
+  options: Options,
+): Promise<ExitCode> {
+  const { readerFrom } = await import("../files/read-source.js");
+  const { adopt } = await import("../gitops/drift-adopt.js");
+  const { adoptMessage, countsOf, stepName } = await import("../gitops/drift-message.js");
+  const { files, adopted, left } = adopt(drift, settings, readerFrom(settings.file), what);
+  // A line each, whatever the service or a file holds.
+  const say = (line: string): void => console.error(printable(line));
+  const sayAll = (lines: readonly string[]): void => {
+    for (const line of lines.slice(0, SHOWN)) say(line);
+    if (lines.length > SHOWN) say(`… and ${lines.length - SHOWN} more like these.`);
+  };
+  // What else is printed may be for a program.
+  const show = options.format === "text" ? console.log : console.error;
+  const code = await showAndWrite(files, adoptMessage(adopted), options, undefined, show);
+  if (adopted.length > 0) say(`${countsOf(adopted)}: ${nextStep(options)}`);
+  sayAll(adopted.flatMap((step) => (step.lost === undefined ? [] : [`${stepName(step)}: ${step.lost}.`])));
+  sayAll(
+    left.map(
+      ({ item, why }) =>
+        `Not adopted: ${(item.there ?? item.declared)?.list ?? "VIP"} ${excerpt(item.value)}: ${excerpt(why, 1_000)}.`,
+    ),
+  );
+  const taken = new Set([...adopted.flatMap(({ items }) => items), ...left.map(({ item }) => item)]);
+  const others = drift.items.filter((item) => !taken.has(item)).length;
+  if (others > 0)
+    say(`${others} more differ from what is declared: the next \`pulumi up --refresh\` mends them.`);
+  if (options.dryRun) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
+  return left.length + others > 0 ? EXIT.changes : code;
+}
+
+function nextStep({ dryRun, commit, pr }: Options): string {
+  if (dryRun) return "would be adopted; nothing was written.";
+  if (commit ?? pr) return "adopted; say who answers for each, where the team's policy asks for it.";
+  return "adopted; look at `git diff`, say who answers for each, and open a pull request.";
 }

@@ -33,16 +33,18 @@ export const WRITE_EXITS = {
  * Shows a change, and takes it as far as the options ask for.
  *
  * @param confirm asked once it is shown, where a person is to say yes first.
+ * @param show takes what is shown. Default: standard output.
  */
 export async function showAndWrite(
   files: readonly ChangedFile[],
   message: ChangeMessage,
   options: WriteOptions,
   confirm?: () => Promise<boolean>,
+  show: (text: string) => void = console.log,
 ): Promise<ExitCode> {
   const { diffOf, isAllDone, writeChange, writtenLines } = await import("../gitops/write-change.js");
   // What the files hold goes to a terminal here.
-  if (files.length > 0) console.log(harmless(diffOf(files)).trimEnd());
+  if (files.length > 0) show(harmless(diffOf(files)).trimEnd());
   if (options.dryRun || files.length === 0) return EXIT.clean;
   if (confirm !== undefined && !(await confirm())) return EXIT.error;
   const written = await writeChange(files, message, options);

@@ -1,18 +1,69 @@
-import { type ChangedFile, changeFiles, type FileEdit } from "../files/change-files";
-import type { Section } from "../files/edit";
+import { type ChangedFile, changeFiles } from "../files/change-files";
 import { SettingsFileError } from "../files/finding";
-import { ownFileFor } from "../files/own-file";
 import type { Settings } from "../files/settings";
-import { readYaml } from "../files/yaml-source";
 import { OtherTenantError } from "../resources/lifecycle/errors";
-import type { EntryType, List } from "../settings/assumptions";
 import { EmailSecurityError } from "../settings/email-security-error";
-import { OwnDomains } from "../settings/own-domains";
-import { RISKS, risksOf } from "../settings/risk";
+import { ENTRIES, MEMBERS } from "../settings/list-arguments";
+import { guardRemovals } from "../settings/removal-guard";
 import { ENOUGH } from "../settings/tenant-people";
-import { printable, quote } from "../settings/text";
+import { quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
-import type { Drift, DriftItem } from "./drift";
+import type { Drift } from "./drift";
+import { type Adoptable, type AdoptStep, adoptSteps, type LeftItem } from "./drift-steps";
+
+/** What adopting comes to. */
+export interface Adoption {
+  readonly files: readonly ChangedFile[];
+  readonly adopted: readonly AdoptStep[];
+  readonly left: readonly LeftItem[];
+}
+
+/**
+ * Takes what was done at the tenant into the settings files, as an edit that keeps comments and order. Nothing is written to
+ * the disk. What would be refused as risky, can't stand in a file, or may as well be a change of the files that no run has
+ * brought to the tenant yet, is left; so are removals that no run would do without being asked.
+ *
+ * @param what is adopted. Default: what was added.
+ * @param readFile reads a file as text.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
+ * @throws {OtherTenantError} when nothing of much that the files declare is there: what is, is another tenant's.
+ */
+export function adopt(
+  drift: Drift,
+  settings: Settings,
+  readFile: (path: string) => string,
+  what: readonly Adoptable[] = ["added"],
+): Adoption {
+  refuseStrange(drift);
+  const { steps, left: unfit } = adoptSteps(drift.items, settings, new Set(what), readFile);
+  const left = [...unfit];
+  const { meant, tooMany } = withinLimits(steps, settings);
+  left.push(...tooMany);
+  const adopted: AdoptStep[] = [];
+  let files: readonly ChangedFile[] = [];
+  const take = (some: readonly AdoptStep[]): void => {
+    try {
+      const edits = [...adopted, ...some].flatMap((step) => step.edits);
+      files = changeFiles(settings, edits, readFile);
+      adopted.push(...some);
+    } catch (error) {
+      if (!(error instanceof EmailSecurityError)) throw error;
+      // Together they make a mistake: it is some of them, and the others need not wait.
+      if (some.length > 1) {
+        const half = some.length >> 1;
+        take(some.slice(0, half));
+        take(some.slice(half));
+      } else left.push(...some.flatMap(({ items }) => items.map((item) => ({ item, why: whyOf(error) }))));
+    }
+  };
+  if (meant.length > 0) take(meant);
+  return { files, adopted, left };
+}
+
+function whyOf(error: EmailSecurityError): string {
+  const findings = error instanceof SettingsFileError ? error.findings : [];
+  return findings.find(({ level }) => level === "error")?.message ?? error.message;
+}
 
 function refuseStrange({ items, unchanged, host }: Drift): void {
   const missing = items.filter(({ what }) => what === "missing").length;
@@ -22,108 +73,30 @@ function refuseStrange({ items, unchanged, host }: Drift): void {
   );
 }
 
-/** What adopting comes to. */
-export interface Adoption {
-  readonly files: readonly ChangedFile[];
-  readonly adopted: readonly DriftItem[];
-  /** What a person has to decide, with the reason in a sentence. */
-  readonly left: readonly { readonly item: DriftItem; readonly why: string }[];
-}
-
-/**
- * Writes what was added in the console into the settings files, as an edit that keeps comments and order. Nothing is
- * written to the disk. What would be refused as risky, or can't stand in a file, is left.
- *
- * @param readFile reads a file as text.
- * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
- * @throws {OtherTenantError} when nothing of much that the files declare is there: what is, is another tenant's.
- */
-export function adopt(drift: Drift, settings: Settings, readFile: (path: string) => string): Adoption {
-  refuseStrange(drift);
-  const own = new OwnDomains(settings.ownDomains);
-  const candidates: DriftItem[] = [];
-  const left: { item: DriftItem; why: string }[] = [];
-  for (const item of drift.items) {
-    if (item.what !== "added") continue;
-    const why = whyLeft(item, settings, own);
-    if (why === undefined) candidates.push(item);
-    else left.push({ item, why });
-  }
-  const fileFor = homes(settings, readFile);
-  const changed = (items: readonly DriftItem[]): ChangedFile[] =>
-    changeFiles(
-      settings,
-      items.map((item) => additionOf(item, fileFor)),
-      readFile,
+/** The limits by which a run removes hold for the files too: a tenant that somebody emptied is no change to follow. */
+function withinLimits(
+  steps: readonly AdoptStep[],
+  { entries, vips, lists }: Settings,
+): { readonly meant: readonly AdoptStep[]; readonly tooMany: readonly LeftItem[] } {
+  const kinds = [
+    { kind: "entry", name: "entries", declared: entries.length, noun: ENTRIES.noun },
+    { kind: "vip", name: "vips", declared: vips.length, noun: MEMBERS.noun },
+  ] as const;
+  const refused = new Map<AdoptStep, string>();
+  for (const { kind, name, declared, noun } of kinds) {
+    const going = steps.filter(({ as, items }) => as === "removed" && items[0]?.kind === kind);
+    const names = going.flatMap(({ items }) => items.map(({ value }) => value));
+    const refusal = guardRemovals(
+      { names, before: declared, after: declared - names.length, noun },
+      withoutUndefined(lists[name] ?? {}),
     );
-  try {
-    return { files: changed(candidates), adopted: candidates, left };
-  } catch (error) {
-    if (!(error instanceof EmailSecurityError)) throw error;
+    if (refusal === undefined) continue;
+    const [first = ""] = refusal.split("\n");
+    const why = `with all that are missing, the files ${first.replace(/\.$/, "")}; if that is meant, write \`confirmRemovals: ${names.length}\` under \`lists: {${name}: …}\`, and take it away afterwards`;
+    for (const step of going) refused.set(step, why);
   }
-  // Together they make a mistake: it is some of them, and the others need not wait.
-  const good: DriftItem[] = [];
-  let files: readonly ChangedFile[] = [];
-  for (const item of candidates) {
-    try {
-      files = changed([...good, item]);
-      good.push(item);
-    } catch (error) {
-      if (!(error instanceof EmailSecurityError)) throw error;
-      const findings = error instanceof SettingsFileError ? error.findings : [];
-      const mistake = findings.find(({ level }) => level === "error");
-      left.push({ item, why: mistake?.message ?? error.message });
-    }
-  }
-  return { files, adopted: good, left };
-}
-
-function whyLeft(
-  { kind, key, value, entryType, there }: DriftItem,
-  settings: Settings,
-  own: OwnDomains,
-): string | undefined {
-  if (kind === "vip") {
-    const gone = settings.expired.find((one) => one.kind === "vip" && one.email === value);
-    return gone === undefined
-      ? undefined
-      : `it is declared until ${gone.expires}, which is past, in ${gone.place.file}:${gone.place.line}; give it another end`;
-  }
-  const declared = settings.entries.find((entry) => entry.value === value);
-  if (declared !== undefined && declared.list !== there?.list) {
-    return `it is declared on the ${declared.list} list, in ${declared.place.file}:${declared.place.line}`;
-  }
-  const past = settings.expired.find((one) => one.kind === "entry" && one.value === value);
-  if (past !== undefined) {
-    return `it is declared until ${past.expires}, which is past, in ${past.place.file}:${past.place.line}; take that away, or give it another end`;
-  }
-  if (entryType === undefined || there?.list === undefined || key.includes("(also "))
-    return "no file can say it";
-  const [risk] = risksOf({ list: there.list as List, value, entryType: entryType as EntryType }, own);
-  if (risk === undefined) return undefined;
-  return `it ${RISKS[risk.code].title} (${risk.code}); write it yourself, with acceptRisk, if it is meant`;
-}
-
-function additionOf(
-  { kind, value, verdictScope, there = {} }: DriftItem,
-  fileFor: (section: Section) => string,
-): FileEdit {
-  const { comment, by, at } = there;
-  const section = kind === "vip" ? "vips" : (there.list as List);
-  const scope = verdictScope === "global" ? undefined : verdictScope;
-  const who = by === undefined ? "" : ` by ${printable(by)}`;
-  const when = at === undefined ? "" : ` on ${printable(at.slice(0, 10))}`;
-  const element = withoutUndefined(kind === "vip" ? { email: value, comment } : { value, comment, scope });
-  const note = `added in the console${who}${when}`;
-  return { file: fileFor(section), edit: { do: "add", section, element, note } };
-}
-
-/** Tells the file that an addition goes into; each file is looked through once. */
-function homes(settings: Settings, readFile: (path: string) => string): (section: Section) => string {
-  const contents = new Map(settings.files.map((file) => [file, readYaml(readFile(file), file).value]));
-  return (section) =>
-    ownFileFor(section, settings, (file) => {
-      const content = contents.get(file);
-      return typeof content === "object" && content !== null && Object.hasOwn(content, section);
-    });
+  return {
+    meant: steps.filter((step) => !refused.has(step)),
+    tooMany: [...refused].flatMap(([{ items }, why]) => items.map((item) => ({ item, why }))),
+  };
 }

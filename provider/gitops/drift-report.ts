@@ -72,7 +72,7 @@ function nameOf({ kind, value, verdictScope, there, declared }: DriftItem): stri
   return `${kind === "vip" ? "VIP" : (there ?? declared)?.list} ${excerpt(value, 300)}${told}${scope}`;
 }
 
-function factsOf({ what, there, declared, place, why, kind }: DriftItem): string[] {
+function factsOf({ what, there, declared, place, why, kind, movedBy }: DriftItem): string[] {
   const facts: string[] = [];
   if (there !== undefined && declared !== undefined) {
     if (there.list !== declared.list) facts.push(`list: ${there.list}, declared ${declared.list}`);
@@ -88,7 +88,9 @@ function factsOf({ what, there, declared, place, why, kind }: DriftItem): string
     const by = there.by === undefined ? "" : ` by ${excerpt(there.by)}`;
     const at = there.at === undefined ? "" : ` on ${excerpt(there.at)}`;
     const made = kind === "vip" ? "added" : "made";
-    facts.push(`${made}${by}${at}${what === "changed" ? `; ${CHANGER_UNTOLD}` : ""}`);
+    // With the stack's state, it is known whether anybody did; that stands below.
+    const changer = what === "changed" && movedBy === undefined ? `; ${CHANGER_UNTOLD}` : "";
+    facts.push(`${made}${by}${at}${changer}`);
   }
   if (why !== undefined) facts.push(why);
   if (place !== undefined) facts.push(`declared at ${lineText(place)}`);

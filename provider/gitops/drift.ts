@@ -1,6 +1,7 @@
 import type { Place } from "../files/finding";
 import type { Settings } from "../files/settings";
 import { desiredOf, type KnownLists } from "../plan/desired";
+import { isSameThere, leftByRun } from "../plan/left-by-run";
 import { withoutEvidence } from "../plan/mail-evidence";
 import { makePlan, type PlanInput } from "../plan/make-plan";
 import type { Observed } from "../plan/observed";
@@ -25,8 +26,13 @@ export interface DriftItem extends Pick<Change, "kind" | "key" | "value" | "entr
   readonly declared?: Standing;
   /** Which line declares it. */
   readonly place?: Place;
-  /** Why it is leaving: "expired on 2026-10-31", "no longer declared". */
+  /** Why it is leaving: "expired on 2026-10-31", "no longer declared"; and what was done at the tenant since the stack's last run. */
   readonly why?: string;
+  /**
+   * Of what is changed or missing, who departed from what the stack's last run left, as its state holds it: the tenant, the files, or
+   * both. Absent where no state was read.
+   */
+  readonly movedBy?: "tenant" | "files" | "both";
   /** The service's id of an entry that is there. */
   readonly id?: string;
 }
@@ -98,7 +104,9 @@ export function driftOf(
           ? item("leaving", change, rest)
           : item("added", change, withoutUndefined({ there: before }));
       }
-      const rest = withoutUndefined({ there: before, declared: after, place });
+      const movedBy = known === undefined ? undefined : moverOf(change, known);
+      const told = why ?? (movedBy === undefined ? undefined : untouched(movedBy, before));
+      const rest = withoutUndefined({ there: before, declared: after, place, movedBy, why: told });
       return item(sign === "add" ? "missing" : "changed", change, rest);
     }),
   ];
@@ -139,4 +147,23 @@ export function driftOf(
 function keyOfEntryKey(key: string, list: string): string {
   const entry = readEntry(key, list);
   return entry === undefined ? key : keyOfEntry(entry);
+}
+
+function moverOf({ kind, key, before, after }: Change, known: KnownLists): NonNullable<DriftItem["movedBy"]> {
+  const left = leftByRun(kind, key, (kind === "vip" ? known.vips : known.entries).content);
+  if (left === undefined) return before === undefined ? "files" : "both";
+  if (after !== undefined && isSameThere(left, after)) return "tenant";
+  return before !== undefined && isSameThere(left, before) ? "files" : "both";
+}
+
+/** What is said of what nobody did anything to at the tenant, as far as the stack's state tells. */
+function untouched(
+  movedBy: NonNullable<DriftItem["movedBy"]>,
+  before: Standing | undefined,
+): string | undefined {
+  if (before === undefined)
+    return "the stack's state does not hold it: no run has brought it there yet, or a refresh has seen it gone";
+  return movedBy === "files"
+    ? "the files declare it otherwise since the stack's last run; the next one brings that"
+    : "this stack has never declared it";
 }

@@ -192,7 +192,7 @@ describe("adopting", () => {
     expect(files.map(({ file }) => file).sort()).toEqual(["acme/deny.yaml", "acme/settings.yaml"]);
     const denied = files.find(({ file }) => file === "acme/deny.yaml")?.after ?? "";
     for (const line of DENY.trimEnd().split("\n")) expect(denied.split("\n")).toContain(line);
-    expect(denied).toContain("added in the console by Dana on 2026-11-20");
+    expect(denied).toContain("added at the tenant by Dana on 2026-11-20");
     const top = files.find(({ file }) => file === "acme/settings.yaml")?.after ?? "";
     expect(top).toContain("ownDomains: [acme.example] # ours");
     const after = new Map(files.map((one) => [one.file, one.after]));
@@ -219,7 +219,7 @@ describe("adopting", () => {
       "host",
     );
     const { adopted, left } = adopt(found, late, read);
-    expect(adopted.map(({ key }) => key)).toEqual(["other.example"]);
+    expect(adopted.map(({ items }) => items[0]?.key)).toEqual(["other.example"]);
     expect(left.map(({ why }) => why)).toEqual([
       expect.stringContaining("is declared until 2026-11-20, which is past, in acme/deny.yaml:6"),
     ]);
@@ -236,7 +236,7 @@ describe("adopting", () => {
       [vip("ceo@acme.example")],
     );
     const { adopted, left } = adopt(found, settings(), readFile);
-    expect(adopted.map(({ key }) => key)).toEqual(["ok.example"]);
+    expect(adopted.map(({ items }) => items[0]?.key)).toEqual(["ok.example"]);
     expect(left.map(({ item, why }) => `${item.key}: ${why}`)).toEqual([
       expect.stringContaining(
         "acme-login.example: it allows a look-alike of your own domain (allow-look-alike)",
