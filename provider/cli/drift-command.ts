@@ -53,9 +53,8 @@ export function driftCommand(): Command {
         does: "what was changed at the tenant since the stack's last run",
         line: "drift settings/acme.yaml --stack acme",
       },
-      { does: "take what was added at the tenant into the files", line: "drift --stack acme --adopt" },
       {
-        does: "see what else there is to take, and have it reviewed",
+        does: "take all of it into the files, and have that reviewed",
         line: "drift --stack acme --adopt added,changed,removed --pr",
       },
       { does: "for an issue, as a nightly job does", line: "drift --stack acme --markdown drift.md" },
