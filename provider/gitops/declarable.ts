@@ -33,7 +33,8 @@ export function vipsForFile({ vips }: Observed): Declarable<VipEmployeeRow>[] {
   return [...vips.values()].map((row) => declarableVip(row, schemaRefusal));
 }
 
-const schemaRefusal: ElementRefusal = (section, element) => {
+/** What speaks against an element of a settings file by itself. */
+export const schemaRefusal: ElementRefusal = (section, element) => {
   const result = settingsFile.safeParse({ version: 1, [section]: [element] });
   const issue = result.error?.issues[0];
   if (issue === undefined) return undefined;

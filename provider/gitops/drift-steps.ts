@@ -11,6 +11,7 @@ import { OwnDomains } from "../settings/own-domains";
 import { RISKS, risksOf } from "../settings/risk";
 import { excerpt, printable, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
+import { schemaRefusal } from "./declarable";
 import type { DriftItem } from "./drift";
 import { placesOf, sectionOf } from "./list-change/list-change";
 
@@ -104,7 +105,10 @@ class Adopting implements AdoptSteps {
     if (!this.#what.has("added")) return;
     const why = item.kind === "vip" ? this.#whyNoVip(item) : this.#whyNoEntry(item);
     if (why !== undefined) this.#leave(item, why);
-    else this.#step("added", [item], [this.#addition(item)]);
+    else {
+      const { note, ...written } = additionOf(item);
+      this.#step("added", [item], written, () => [this.#adding({ ...written, note })]);
+    }
   }
 
   change(item: DriftItem): void {
@@ -112,17 +116,18 @@ class Adopting implements AdoptSteps {
     const one = this.#declarationOf(item);
     if (one === undefined) return;
     const { list, comment } = item.there ?? {};
-    if (one.kind === "entry" && list !== one.list) this.#move(item, one, list);
-    else if (this.#isOwn(one)) {
-      this.#step("changed", [item], [setting(one, "comment", comment), ...unapproved(one)], lostOf(one));
-    } else {
-      // The included file is others' too: what stands here takes its place for this tenant.
-      const element = withoutUndefined({ ...elementOf(one), comment });
-      const note = "as the tenant has it; the included file says otherwise";
-      const section = sectionOf(one);
-      const edit: Edit = { do: "add", section, element, note };
-      this.#step("changed", [item], [{ file: this.#fileFor(section), edit }], lostOf(one));
+    if (one.kind === "entry" && list !== one.list) {
+      this.#move(item, one, list);
+      return;
     }
+    const element = withoutUndefined({ ...elementOf(one), comment });
+    const written = { section: sectionOf(one), element };
+    const edits = (): FileEdit[] => {
+      if (this.#isOwn(one)) return [setting(one, "comment", comment), ...unapproved(one)];
+      // The included file is others' too: what stands here takes its place for this tenant.
+      return [this.#adding({ ...written, note: "as the tenant has it; the included file says otherwise" })];
+    };
+    this.#step("changed", [item], written, edits, lostOf(one));
   }
 
   remove(item: DriftItem): void {
@@ -134,7 +139,7 @@ class Adopting implements AdoptSteps {
       this.#leave(item, this.#waysAround(one, `remove: {${sectionOf(one)}: [${nameOf(one)}]}`));
     } else if (pattern !== undefined) {
       this.#leave(item, `\`protect\` names it (${quote(pattern)}), so it must be declared`);
-    } else this.#step("removed", [item], removing(one));
+    } else this.#step("removed", [item], undefined, () => removing(one));
   }
 
   /**
@@ -156,19 +161,25 @@ class Adopting implements AdoptSteps {
       this.#leave(there, "it is declared in another scope, which is not adopted");
       return true;
     }
-    if (!this.#isOwn(one) || one.overrides.length > 0) {
-      this.#leave(there, this.#waysAround(one, `remove: {${sectionOf(one)}: [${nameOf(one)}]}`));
-      return true;
-    }
     const { verdictScope } = there;
     const { comment } = there.there ?? {};
-    const edits = [
+    const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
+    const section = sectionOf(one);
+    if (one.overrides.length > 0 || !this.#isOwn(one)) {
+      const element =
+        scope === undefined ? nameOf(one) : `{ value: ${nameOf(one)}, scope: ${excerpt(scope)} }`;
+      const lines = `remove: {${section}: [${nameOf(one)}]}\` and \`${section}: [${element}]`;
+      this.#leave(there, this.#waysAround(one, lines));
+      return true;
+    }
+    const edits = (): FileEdit[] => [
       ...(comment === one.comment ? [] : [setting(one, "comment", comment)]),
       ...unapproved(one),
       // The last: by its scope the element is named.
-      setting(one, "scope", verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope),
+      setting(one, "scope", scope),
     ];
-    this.#step("changed", [missing, there], edits, lostOf(one));
+    const element = withoutUndefined({ ...elementOf(one), comment, scope });
+    this.#step("changed", [missing, there], { section, element }, edits, lostOf(one));
     return true;
   }
 
@@ -184,12 +195,9 @@ class Adopting implements AdoptSteps {
       const { ticket: _ticket, acceptRisk: _risk, ...kept } = elementOf(one);
       const element = withoutUndefined({ ...kept, comment: item.there?.comment });
       const note = `on the ${list} list at the tenant; it stood on the ${one.list} list here`;
-      const file = this.#fileFor(list);
-      const edits: FileEdit[] = [
-        ...removing(one),
-        { file, edit: { do: "add", section: list, element, note } },
-      ];
-      this.#step("changed", [item], edits, lostOf(one, ["ticket", "acceptRisk"]));
+      const written = { section: list, element };
+      const edits = (): FileEdit[] => [...removing(one), this.#adding({ ...written, note })];
+      this.#step("changed", [item], written, edits, lostOf(one, ["ticket", "acceptRisk"]));
     }
   }
 
@@ -231,14 +239,7 @@ class Adopting implements AdoptSteps {
     );
   }
 
-  #addition({ kind, value, verdictScope, there = {} }: DriftItem): FileEdit {
-    const { comment, by, at: day } = there;
-    const section = kind === "vip" ? "vips" : (there.list as List);
-    const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
-    const who = by === undefined ? "" : ` by ${printable(by)}`;
-    const when = day === undefined ? "" : ` on ${printable(day.slice(0, 10))}`;
-    const element = withoutUndefined(kind === "vip" ? { email: value, comment } : { value, comment, scope });
-    const note = `added at the tenant${who}${when}`;
+  #adding({ section, element, note }: Addition): FileEdit {
     return { file: this.#fileFor(section), edit: { do: "add", section, element, note } };
   }
 
@@ -267,9 +268,35 @@ class Adopting implements AdoptSteps {
     this.left.push({ item, why });
   }
 
-  #step(as: Adoptable, items: readonly DriftItem[], edits: readonly FileEdit[], lost?: string): void {
-    this.steps.push({ as, items, edits, ...(lost === undefined ? {} : { lost }) });
+  /** @param written the element as it will stand in the file, which is judged by itself before any file is edited. */
+  #step(
+    as: Adoptable,
+    items: readonly DriftItem[],
+    written: Omit<Addition, "note"> | undefined,
+    edits: () => readonly FileEdit[],
+    lost?: string,
+  ): void {
+    const why = written && schemaRefusal(written.section, written.element);
+    if (why !== undefined) for (const item of items) this.#leave(item, why);
+    else this.steps.push({ as, items, edits: edits(), ...(lost === undefined ? {} : { lost }) });
   }
+}
+
+/** Something that is written into a section. */
+interface Addition {
+  readonly section: Section;
+  readonly element: Element;
+  readonly note: string;
+}
+
+function additionOf({ kind, value, verdictScope, there = {} }: DriftItem): Addition {
+  const { comment, by, at: day } = there;
+  const scope = verdictScope === DEFAULT_VERDICT_SCOPE ? undefined : verdictScope;
+  const who = by === undefined ? "" : ` by ${printable(by)}`;
+  const when = day === undefined ? "" : ` on ${printable(day.slice(0, 10))}`;
+  const element = withoutUndefined(kind === "vip" ? { email: value, comment } : { value, comment, scope });
+  const section = kind === "vip" ? "vips" : (there.list as List);
+  return { section, element, note: `added at the tenant${who}${when}` };
 }
 
 /** What the files say is adopted from the tenant only where the tenant is who moved: else a change that no run has brought yet is lost. */
