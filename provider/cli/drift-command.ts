@@ -142,10 +142,11 @@ async function adoptInto(
   what: readonly Adoptable[],
   options: Options,
 ): Promise<ExitCode> {
+  const { findingText } = await import("../files/finding.js");
   const { readerFrom } = await import("../files/read-source.js");
   const { adopt } = await import("../gitops/drift-adopt.js");
   const { adoptMessage, countsOf, stepName } = await import("../gitops/drift-message.js");
-  const { files, adopted, left } = adopt(drift, settings, readerFrom(settings.file), what);
+  const { files, adopted, left, findings } = adopt(drift, settings, readerFrom(settings.file), what);
   // A line each, whatever the service or a file holds.
   const say = (line: string): void => console.error(printable(line));
   const sayAll = (lines: readonly string[]): void => {
@@ -157,6 +158,7 @@ async function adoptInto(
   const code = await showAndWrite(files, adoptMessage(adopted), options, undefined, show);
   if (adopted.length > 0) say(`${countsOf(adopted)}: ${nextStep(options)}`);
   sayAll(adopted.flatMap((step) => (step.lost === undefined ? [] : [`${stepName(step)}: ${step.lost}.`])));
+  sayAll(findings.map(findingText));
   sayAll(
     left.map(
       ({ item, why }) =>

@@ -1,5 +1,7 @@
 import { type ChangedFile, changeFiles } from "../files/change-files";
-import { SettingsFileError } from "../files/finding";
+import { type Finding, SettingsFileError } from "../files/finding";
+import { judgeSettings } from "../files/lint";
+import { inspectSettings } from "../files/read-settings";
 import type { Settings } from "../files/settings";
 import { OtherTenantError } from "../resources/lifecycle/errors";
 import { EmailSecurityError } from "../settings/email-security-error";
@@ -16,6 +18,8 @@ export interface Adoption {
   readonly files: readonly ChangedFile[];
   readonly adopted: readonly AdoptStep[];
   readonly left: readonly LeftItem[];
+  /** What the team's policy asks for beside what the tenant told of what was adopted; errors and warnings. */
+  readonly findings: readonly Finding[];
 }
 
 /**
@@ -57,7 +61,26 @@ export function adopt(
     }
   };
   if (meant.length > 0) take(meant);
-  return { files, adopted, left };
+  return { files, adopted, left, findings: findingsOf(adopted, files, settings, readFile) };
+}
+
+function findingsOf(
+  adopted: readonly AdoptStep[],
+  files: readonly ChangedFile[],
+  { file, today }: Settings,
+  readFile: (path: string) => string,
+): Finding[] {
+  if (adopted.length === 0) return [];
+  const texts = new Map(files.map((one) => [one.file, one.after]));
+  const { settings } = inspectSettings(file, {
+    today,
+    readFile: (path) => texts.get(path) ?? readFile(path),
+  });
+  const keys = new Set(adopted.flatMap(({ items }) => items.map(({ kind, key }) => `${kind} ${key}`)));
+  return (settings === undefined ? [] : judgeSettings(settings)).filter(
+    ({ level, subject }) =>
+      level !== "note" && subject !== undefined && keys.has(`${subject.kind} ${subject.key}`),
+  );
 }
 
 function whyOf(error: EmailSecurityError): string {

@@ -152,6 +152,25 @@ deny:
     expect(acme.planned(after)).toEqual([]);
   });
 
+  it("says what the team's policy asks for of it, and of nothing else", () => {
+    const acme = world({
+      files: {
+        "acme/settings.yaml":
+          "version: 1\npolicy: { requireTicket: [deny], requireTwoPeople: [allow] }\nallow: [{ value: a.example, owner: lena, approvedBy: tomas }]\ndeny: [without.example]\n",
+      },
+      rows: [
+        row("allow", "a.example", { comment: "mine" }),
+        row("deny", "new.example"),
+        row("deny", "without.example"),
+      ],
+    });
+    const { findings } = acme.adopt(...ALL);
+    expect(findings.map(({ code, subject }) => [code, subject?.key])).toEqual([
+      ["policy-two-people", "a.example"],
+      ["policy-ticket", "new.example"],
+    ]);
+  });
+
   it("does not move what would be refused as risky there", () => {
     const acme = world({
       files: {
