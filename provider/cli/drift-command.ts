@@ -4,7 +4,7 @@ import type { Settings } from "../files/settings";
 import type { Drift } from "../gitops/drift";
 import type { Adoptable } from "../gitops/drift-steps";
 import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
-import { excerpt, printable, printableJson, quote } from "../settings/text";
+import { excerpt, printable, quote } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { defaultFile } from "./plan-options";
 import { withHelp } from "./verb-help";
@@ -88,10 +88,10 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   } finally {
     await client.close();
   }
-  const json = (): string => `${printableJson(JSON.stringify(drift, undefined, 2))}\n`;
+  const { driftJson } = await import("../gitops/drift-schema.js");
   if (options.markdown !== undefined) writeOutput(options.markdown, driftMarkdown(drift), "drift");
-  if (options.json !== undefined) writeOutput(options.json, json(), "drift");
-  const printed = { text: driftText, markdown: driftMarkdown, json };
+  if (options.json !== undefined) writeOutput(options.json, driftJson(drift), "drift");
+  const printed = { text: driftText, markdown: driftMarkdown, json: driftJson };
   // What --revert shows can be piped on to a shell, so the report makes way for it.
   (options.revert ? process.stderr : process.stdout).write(printed[options.format](drift));
   if (options.revert) {
@@ -167,8 +167,13 @@ async function adoptInto(
   );
   const taken = new Set([...adopted.flatMap(({ items }) => items), ...left.map(({ item }) => item)]);
   const others = drift.items.filter((item) => !taken.has(item)).length;
-  if (others > 0)
-    say(`${others} more differ from what is declared: the next \`pulumi up --refresh\` mends them.`);
+  if (others > 0) {
+    const isMore = drift.items.some(
+      (item) => !taken.has(item) && (item.what === "changed" || item.what === "missing"),
+    );
+    const way = isMore ? "; `--adopt changed,removed --stack NAME` takes them into the files" : "";
+    say(`${others} more differ from what is declared: the next \`pulumi up --refresh\` mends them${way}.`);
+  }
   if (options.dryRun) return drift.items.length > 0 ? EXIT.changes : EXIT.clean;
   return left.length + others > 0 ? EXIT.changes : code;
 }

@@ -37,8 +37,12 @@ export interface DriftItem extends Pick<Change, "kind" | "key" | "value" | "entr
   readonly id?: string;
 }
 
-/** How a tenant differs from its files. Plain data. */
+/** The version of the format of drift. */
+export const DRIFT_FORMAT = 1;
+
+/** How a tenant differs from its files. Plain data: it is the JSON that `drift` writes. */
 export interface Drift {
+  readonly format: typeof DRIFT_FORMAT;
   /** When the tenant was read: ISO 8601, UTC. */
   readonly at: string;
   /** The service's host. */
@@ -131,6 +135,7 @@ export function driftOf(
         };
   });
   return {
+    format: DRIFT_FORMAT,
     at: observed.at,
     host,
     file: settings.file,

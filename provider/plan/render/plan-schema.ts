@@ -7,7 +7,8 @@ const text = (what: string) => z.string().describe(what);
 const count = (what: string) => z.int().min(0).describe(what);
 const list = z.enum(LISTS);
 
-const place = z
+/** A place in a file, as JSON holds it. */
+export const place = z
   .strictObject({
     file: text("The file, relative to the working folder."),
     line: z.int().min(1).describe("From 1."),
@@ -31,7 +32,8 @@ const finding = z
   .readonly()
   .meta({ id: "Finding", description: "What lint says." });
 
-const standing = z
+/** An entry or a VIP as it is or will be, as JSON holds it. */
+export const standing = z
   .strictObject({
     list: list.exactOptional(),
     comment: z.string().exactOptional(),
@@ -42,7 +44,8 @@ const standing = z
   .readonly()
   .meta({ id: "Standing", description: "An entry or a VIP as it is or will be." });
 
-const subject = {
+/** What tells an entry or a VIP from others, as JSON holds it. */
+export const subject = {
   kind,
   key: text("The value or mailbox, with what tells it from others of the same value."),
   value: text("The canonical value or mailbox."),
@@ -101,7 +104,9 @@ const change = z
     sign: z.enum(["add", "change", "remove"]),
     before: standing.describe("As the tenant holds it; absent for an addition.").exactOptional(),
     after: standing.describe("As it is declared; absent for a removal.").exactOptional(),
-    why: text("Why, where the files do not say it in their place.").exactOptional(),
+    why: text(
+      "Why, where the files do not say it in their place; and what was done at the tenant since the stack's last run.",
+    ).exactOptional(),
     mayReplace: z
       .array(z.strictObject({ key: z.string(), before: standing }).readonly())
       .readonly()

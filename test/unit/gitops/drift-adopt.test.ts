@@ -5,6 +5,7 @@ import { driftOf } from "../../../provider/gitops/drift";
 import { type Adoption, adopt } from "../../../provider/gitops/drift-adopt";
 import { adoptMessage } from "../../../provider/gitops/drift-message";
 import { driftText } from "../../../provider/gitops/drift-report";
+import { driftJson, driftSchema } from "../../../provider/gitops/drift-schema";
 import type { Adoptable } from "../../../provider/gitops/drift-steps";
 import { desiredOf } from "../../../provider/plan/desired";
 import { withoutEvidence } from "../../../provider/plan/mail-evidence";
@@ -341,6 +342,7 @@ describe("what the stack's last run left", () => {
     });
     expect(driftText(acme.drift())).toContain(`      ${told}`);
     expect(driftText(acme.drift())).not.toContain("who changed it since");
+    expect(driftSchema.parse(JSON.parse(driftJson(acme.drift())))).toEqual(acme.drift());
     const adoption = acme.adopt("changed");
     expect([adoption.adopted.length, adoption.left.length]).toEqual([adopted, 1 - adopted]);
   });
