@@ -112,6 +112,10 @@ it("shows, adopts and reverts what the console did", async () => {
   };
   expect(changes.map(({ key }) => key)).toEqual(["partner.example"]);
   expect(unmanaged).toEqual([]);
+  // By the stack's state it is known whose change that is; adopted, the next plan has nothing to say of it.
+  const all = await its.cli("drift", "settings/acme.yaml", "--stack", "dev", "--adopt", "changed,removed");
+  expect([all.code, all.output]).toEqual([0, expect.stringContaining("+    comment: do not touch\n")]);
+  expect((await its.plan()).code).toBe(0);
 });
 
 it("says that a plan of another day is not this run's, without a stack trace", async () => {
