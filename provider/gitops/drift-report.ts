@@ -1,6 +1,5 @@
 import { lineText } from "../files/finding";
 import { escapeMarkdown, markdownCode } from "../plan/render/markdown-text";
-import { CHANGER_UNTOLD } from "../plan/rows";
 import { excerpt, printable, quote } from "../settings/text";
 import { unicodeOf } from "../settings/unicode-value";
 import type { Drift, DriftItem, DriftWhat } from "./drift";
@@ -89,7 +88,8 @@ function factsOf({ what, there, declared, place, why, kind, movedBy }: DriftItem
     const at = there.at === undefined ? "" : ` on ${excerpt(there.at)}`;
     const made = kind === "vip" ? "added" : "made";
     // With the stack's state, it is known whether anybody did; that stands below.
-    const changer = what === "changed" && movedBy === undefined ? `; ${CHANGER_UNTOLD}` : "";
+    const isUnsure = what === "changed" && movedBy === undefined;
+    const changer = isUnsure ? "; if it was changed since, the service does not tell by whom" : "";
     facts.push(`${made}${by}${at}${changer}`);
   }
   if (why !== undefined) facts.push(why);

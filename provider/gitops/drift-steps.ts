@@ -370,11 +370,12 @@ function at({ place }: Declaration): string {
   return lineText(place);
 }
 
-/** Tells the file that an addition goes into; each file is looked through once. */
+/** Tells the file that an addition goes into; each file is looked through once, when it is asked for. */
 function homes(settings: Settings, readFile: (path: string) => string): (section: Section) => string {
-  const contents = new Map(settings.files.map((file) => [file, readYaml(readFile(file), file).value]));
+  const contents = new Map<string, unknown>();
   return (section) =>
     ownFileFor(section, settings, (file) => {
+      if (!contents.has(file)) contents.set(file, readYaml(readFile(file), file).value);
       const content = contents.get(file);
       return typeof content === "object" && content !== null && Object.hasOwn(content, section);
     });

@@ -2,11 +2,13 @@ import { standingText } from "../resources/reviewed-plan";
 import { hashOfTouched, isOldDigest, partsOfDigest } from "../settings/plan-digest";
 import { printable } from "../settings/text";
 import type { Change, Plan, Standing } from "./plan";
-import { CHANGER_UNTOLD } from "./rows";
 
 /** What is told of the digest of an earlier release. */
 export const OLD_DIGEST =
   "The digest is that of a plan which an earlier release made: it does not hold for all that a plan shows. Make the plan anew, and have it reviewed.";
+
+/** The service keeps who made what is there: by a key that many use that is its label, and of a later change it is nobody. */
+const CHANGER_UNTOLD = "who changed it since, the service does not tell";
 
 /** What moved between a plan that was reviewed and one that was made now. */
 export interface Moved {

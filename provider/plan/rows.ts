@@ -13,9 +13,6 @@ export function subjectOf(
   return { kind: "entry", key, value, entryType, verdictScope };
 }
 
-/** The service keeps who made what is there: by a key that many use that is its label, and of a later change it is nobody. */
-export const CHANGER_UNTOLD = "who changed it since, the service does not tell";
-
 /** What a plan tells of an entry that is there. */
 export function standingOfEntry({ list, comment, created_by, created_at }: AllowDenyEntryRow): Standing {
   const text = canonicalComment(comment);

@@ -341,11 +341,22 @@ describe("what the stack's last run left", () => {
       left: { entries: { "bad.example": text, "b.example": "deny" } },
     });
     expect(driftText(acme.drift())).toContain(`      ${told}`);
-    expect(driftText(acme.drift())).not.toContain("who changed it since");
+    expect(driftText(acme.drift())).not.toContain("if it was changed since");
     expect(driftSchema.parse(JSON.parse(driftJson(acme.drift())))).toEqual(acme.drift());
     const adoption = acme.adopt("changed");
     expect([adoption.adopted.length, adoption.left.length]).toEqual([adopted, 1 - adopted]);
   });
+});
+
+it("without the stack's state, it is told that it is not known whether the tenant moved at all", () => {
+  const acme = world({
+    files: { "acme/settings.yaml": "version: 1\ndeny: [{ value: bad.example, comment: now }]\n" },
+    rows: [row("deny", "bad.example", { comment: "before" })],
+    left: "nothing read",
+  });
+  expect(driftText(acme.drift())).toContain(
+    "made by Pulumi (ci) on 2026-11-01T08:00:00Z; if it was changed since, the service does not tell by whom",
+  );
 });
 
 describe("hostile text", () => {
