@@ -117,6 +117,11 @@ async function storyOf(
     history: history.events,
     isHistoryOfOtherFiles: history.isOfOtherFiles,
     rollouts: journal.rollouts,
+    vipEnd: [...told.files, ...(tenant.held ?? [])].some(({ kind }) => kind === "vip")
+      ? settings.lists.vips?.onDelete === "keep"
+        ? ("kept" as const)
+        : ("excluded" as const)
+      : undefined,
     mail: tenant.mail,
     missing: [...history.missing, ...journal.missing, ...tenant.missing],
   });

@@ -63,6 +63,11 @@ export interface ToldByRollout {
   readonly wave: string;
   /** `add`, `change` or `remove`. */
   readonly did: string;
+  readonly kind: "entry" | "vip";
+  /** Of an entry: its list; both where it went from one to the other. */
+  readonly lists: readonly List[];
+  /** Of entries. */
+  readonly verdictScope?: string;
   /** What became of it: `done`, `failed`, `running`. */
   readonly state: string;
   /** The digest of the rollout, which is what was reviewed, and that of this tenant's plan. */
@@ -78,6 +83,7 @@ export interface ToldByMail {
   readonly kind: "entry" | "vip";
   readonly key: string;
   readonly list?: string;
+  readonly verdictScope?: string;
   readonly evidence: Evidence;
   readonly without?: WithoutEntry;
 }
@@ -96,6 +102,8 @@ export interface WhyStory {
   readonly at: string;
   readonly files: readonly ToldByFiles[];
   readonly above: readonly Above[];
+  /** Of a VIP: what its mailbox becomes when the files declare it no more, by their `lists.vips.onDelete`. */
+  readonly vipEnd?: "excluded" | "kept";
   /** Absent where the tenant was not asked, or did not answer. */
   readonly held?: readonly ToldByTenant[];
   /** The newest first. */

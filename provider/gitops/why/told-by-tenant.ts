@@ -66,20 +66,20 @@ export async function toldByTenant(
       }) as ProposedEntry,
   );
   const subjects = new Map(
-    [...held, ...files].map(({ kind, key, list: on }) => [
+    [...held, ...files].map(({ kind, key, list: on, verdictScope }) => [
       `${kind} ${on ?? ""} ${key}`,
-      withoutUndefined({ kind, key, list: on }),
+      withoutUndefined({ kind, key, list: on, verdictScope }),
     ]),
   );
   // Of what is nowhere, the mail may still say why it once was.
-  const asked: readonly Pick<ToldByMail, "kind" | "key" | "list">[] =
+  const asked: readonly Omit<ToldByMail, "evidence" | "without">[] =
     subjects.size > 0 ? [...subjects.values()] : [{ kind: "entry", key: value }];
-  const of = asked.flatMap(({ kind, key, list: on }): ToldByMail[] => {
+  const of = asked.flatMap(({ kind, key, list: on, verdictScope }): ToldByMail[] => {
     const evidence = evidenceOf(base, { kind, value });
     if (evidence === undefined) return [];
     const without =
       kind === "entry" && on !== undefined ? withoutEntry(base, list, `${on} ${key}`) : undefined;
-    return [withoutUndefined({ kind, key, list: on, evidence, without })];
+    return [withoutUndefined({ kind, key, list: on, verdictScope, evidence, without })];
   });
   const { summary } = base;
   return { held, above, mail: { summary, of }, missing: summary.missing };

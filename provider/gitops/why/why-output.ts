@@ -14,7 +14,7 @@ export function whyText(
   paper.text(title, { style: "bold" });
   paper.text(about, { style: "dim" });
   for (const { title: heading, lines } of parts) {
-    paper.heading([heading]);
+    paper.heading(heading);
     for (const { from, words, more } of lines) {
       if (from === "") paper.labelled("-", words, { indent: 2 });
       else paper.labelled(from, words, { indent: 2, labelWidth: LABEL, style: "dim" });
@@ -31,7 +31,7 @@ export function whyMarkdown(story: WhyStory): string {
   const { title, about, parts } = whyReport(story);
   const lines = [`## ${markdownWords(title)}`, "", markdownWords(about)];
   for (const { title: heading, lines: own } of parts) {
-    lines.push("", `### ${heading}`, "");
+    lines.push("", `### ${markdownWords(heading)}`, "");
     for (const { from, words, more } of own) {
       lines.push(`- ${from === "" ? "" : `**${from}** `}${markdownWords(words, { limit: 1_000 })}`);
       for (const one of more) lines.push(`  - ${markdownWords(one, { limit: 1_000 })}`);

@@ -4,6 +4,7 @@ import { counted, day, given, join, minute, say, type Words } from "../../plan/r
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import type { HistoryEvent, PlacedElement } from "./history";
 import type { ToldByFiles, ToldByMail, ToldByRollout, ToldByTenant, WhyStory } from "./story";
+import { restOf, storyOf, subjectsOf, type WhySubject } from "./why-subjects";
 
 /** One line of a story, with where it is known from, and what is told below it. */
 export interface WhyLine {
@@ -16,7 +17,13 @@ export interface WhyLine {
 export interface WhyReport {
   readonly title: Words;
   readonly about: Words;
-  readonly parts: readonly { readonly title: string; readonly lines: readonly WhyLine[] }[];
+  readonly parts: readonly WhyPart[];
+}
+
+/** What stands under one heading. */
+export interface WhyPart {
+  readonly title: Words;
+  readonly lines: readonly WhyLine[];
 }
 
 /** A story in words. */
@@ -25,25 +32,19 @@ export function whyReport(story: WhyStory): WhyReport {
   const lines = (words: readonly Words[], from: string): WhyLine[] =>
     words.map((one) => ({ from, words: one, more: [] }));
   const parts = [
-    { title: "Now", lines: nowLines(story) },
+    ...partsOf(story),
     {
-      title: "Also stands for it",
+      title: ["Also stands for it"],
       lines: above.map((one) => ({
         from: one.place === undefined ? "tenant" : "file",
-        words: say`${one.list} ${valueWords(one.value)}${scopeWords(one.verdictScope)}${
+        words: say`${given(one.list)} ${valueWords(one.value)}${scopeWords(one.verdictScope)}${
           one.place === undefined ? [] : say`, ${lineOf(one.place)}`
         }`,
         more: [],
       })),
     },
     {
-      title: story.isHistoryOfOtherFiles
-        ? "History, newest first (of other files of this repository: these never had it)"
-        : "History, newest first",
-      lines: historyLines(story),
-    },
-    {
-      title: "Not known",
+      title: ["Not known"],
       lines: lines(
         missing.map((one) => [{ given: one, isSentence: true }]),
         "",
@@ -58,7 +59,31 @@ export function whyReport(story: WhyStory): WhyReport {
   };
 }
 
-function nowLines({ files, held, mail }: WhyStory): readonly WhyLine[] {
+/** What is told now and of the past; each list and scope under headings of its own, where it stands in several. */
+function partsOf(story: WhyStory): readonly WhyPart[] {
+  const subjects = subjectsOf(story);
+  const past = story.isHistoryOfOtherFiles
+    ? "newest first (of other files of this repository: these never had it)"
+    : "newest first";
+  if (subjects.length < 2) {
+    return [
+      { title: ["Now"], lines: nowLines(story) },
+      { title: [`History, ${past}`], lines: historyLines(story) },
+    ];
+  }
+  return [
+    ...subjects.flatMap((one) => {
+      const own = storyOf(story, one);
+      return [
+        { title: say`As ${subject(one)}, now`, lines: nowLines(own) },
+        { title: say`As ${subject(one)}, history, ${past}`, lines: historyLines(own) },
+      ];
+    }),
+    { title: [`Other history, ${past}`], lines: historyLines(restOf(story, subjects)) },
+  ];
+}
+
+function nowLines({ files, held, mail, vipEnd }: WhyStory): readonly WhyLine[] {
   const lines: WhyLine[] = files.map((one) => ({
     from: "file",
     words: fileWords(one),
@@ -73,10 +98,23 @@ function nowLines({ files, held, mail }: WhyStory): readonly WhyLine[] {
     const told = [...more, ...withoutWords(one)].filter(({ length }) => length > 0);
     lines.push({ from: "mail", words: say`${subject(one)}: ${first}`, more: told });
   }
+  if (vipEnd !== undefined && [...files, ...(held ?? [])].some(({ kind }) => kind === "vip"))
+    lines.push({ from: "service", words: [WITHOUT_VIP[vipEnd]], more: [WITHOUT_TREATMENT] });
   return lines;
 }
 
-function subject({ kind, list, verdictScope = DEFAULT_VERDICT_SCOPE }: Partial<ToldByTenant>): Words {
+/** What the service's reference tells of the end of a VIP. */
+const WITHOUT_VIP = {
+  excluded:
+    "Without it: taken out of the files, the mailbox is excluded, and automatic detection makes it no VIP again.",
+  kept: "Without it: taken out of the files, it stays a VIP at the tenant (`lists.vips.onDelete: keep`).",
+} as const;
+
+const WITHOUT_TREATMENT: Words = [
+  "What the service does for a VIP, and would do no more, its reference does not say; it calls it special treatment.",
+];
+
+function subject({ kind, list, verdictScope = DEFAULT_VERDICT_SCOPE }: Partial<WhySubject>): Words {
   return say`${kind === "vip" ? ["VIP"] : [given(list ?? "entry")]}${scopeWords(verdictScope)}`;
 }
 
@@ -185,17 +223,24 @@ function historyLines({ history, rollouts = [], held = [] }: WhyStory): readonly
   }));
 }
 
-function rolloutLine({ rollout, wave, did, state, digest, planDigest, rollsBack, at }: ToldByRollout): Dated {
-  const verb =
-    { "+": "added", "-": "removed", "~": "changed", add: "added", change: "changed", remove: "removed" }[
-      did
-    ] ?? did;
+const VERBS: Readonly<Record<string, string>> = { add: "added", change: "changed", remove: "removed" };
+
+function rolloutLine(one: ToldByRollout): Dated {
+  const { rollout, wave, did, kind, lists, state, digest, planDigest, rollsBack, at } = one;
+  const verb = VERBS[did] ?? given(did);
+  const what =
+    kind === "vip"
+      ? ["VIP"]
+      : join(
+          lists.map((list) => [given(list)]),
+          " → ",
+        );
   const back = rollsBack === undefined ? [] : say`, which took ${given(rollsBack)} back`;
-  const how = state === "done" ? verb : `to be ${verb}: ${state}`;
+  const how = state === "done" ? say`${verb}` : say`to be ${verb}: ${given(state)}`;
   return {
     from: "journal",
     at,
-    words: say`${how} at the tenant by the rollout ${given(rollout)}, wave ${given(wave)}${back}`,
+    words: say`${what} ${how} at the tenant by the rollout ${given(rollout)}, wave ${given(wave)}${back}`,
     more: [say`reviewed as ${given(digest)}; this tenant's plan ${given(planDigest)}`],
   };
 }

@@ -72,6 +72,10 @@ export const whySchema = z.strictObject({
       }),
     )
     .describe("Domains above it that have an entry."),
+  vipEnd: z
+    .enum(["excluded", "kept"])
+    .optional()
+    .describe("Of a VIP: what its mailbox becomes when the files declare it no more."),
   held: z
     .array(
       z.strictObject({
@@ -109,7 +113,12 @@ export const whySchema = z.strictObject({
       z.strictObject({
         rollout: z.string(),
         wave: z.string(),
-        did: text("+, ~ or -."),
+        did: text("add, change or remove."),
+        kind,
+        lists: z
+          .array(z.enum(["allow", "deny"]))
+          .describe("Of an entry: both where it went from one to the other."),
+        verdictScope: z.string().optional(),
         state: z.string(),
         digest: text("Of the rollout: what was reviewed."),
         planDigest: text("Of this tenant's plan."),
@@ -135,6 +144,7 @@ export const whySchema = z.strictObject({
           kind,
           key: z.string(),
           list: z.string().optional(),
+          verdictScope: z.string().optional(),
           evidence: z.strictObject({
             applies: z.boolean(),
             threats: count("From it, or to a VIP."),

@@ -26,8 +26,7 @@ export class Paper {
 
   /** Words over as many lines as they need. */
   text(words: Words, { indent = 0, style }: { readonly indent?: number; readonly style?: Style } = {}): void {
-    for (const line of wrapTo(plain(words), this.#width - indent)) {
-      const shown = printable(line);
+    for (const shown of wrapped(words, this.#width - indent)) {
       this.#lines.push(`${" ".repeat(indent)}${style === undefined ? shown : this.#styled(style, shown)}`);
     }
   }
@@ -45,10 +44,10 @@ export class Paper {
     { indent = 0, labelWidth = label.length, style = [] }: Labelling = {},
   ): void {
     const column = indent + labelWidth + 2;
-    const [first = "", ...rest] = wrapTo(plain(words), this.#width - column);
+    const [first = "", ...rest] = wrapped(words, this.#width - column);
     const before = `${" ".repeat(indent)}${this.#styled(style, label.padEnd(labelWidth))}  `;
-    this.#lines.push(`${before}${printable(first)}`);
-    for (const line of rest) this.#lines.push(`${" ".repeat(column)}${printable(line)}`);
+    this.#lines.push(`${before}${first}`);
+    for (const line of rest) this.#lines.push(`${" ".repeat(column)}${line}`);
   }
 
   /** On one line, whatever the width, so that `grep` finds it. */
@@ -87,6 +86,16 @@ const MAX_GIVEN = 1_000;
 function styles(...all: readonly Style[]): Style {
   return all.flat() as Style;
 }
+
+function wrapped(words: Words, width: number): string[] {
+  const text = printable(plain(words));
+  const lines = wrapTo(text, width).map(printable);
+  // What is harmless within a line can be a command where one begins, and is longer once it is none.
+  return lines.every((line) => line.length <= width) ? lines : wrapTo(text, width - ESCAPE).map(printable);
+}
+
+/** So many columns more. */
+const ESCAPE = 5;
 
 function plain(words: Words): string {
   return words

@@ -30,11 +30,14 @@ export async function broughtBy(
     const finished = time(row["finished_at"]);
     return changes
       .filter((change) => change.value === value)
-      .map(({ sign }) =>
+      .map(({ sign, kind, before, after, verdictScope }) =>
         withoutUndefined({
           rollout: String(row["rollout"]),
           wave: waves[Number(row["wave"])]?.name ?? "",
           did: sign,
+          kind,
+          lists: [...new Set([before?.list, after?.list])].filter((list) => list !== undefined),
+          verdictScope,
           state: String(row["state"]),
           digest: String(row["digest"]),
           planDigest: String(row["plan_digest"]),

@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { WhyStory } from "../../../provider/gitops/why/story";
+import { whySchema } from "../../../provider/gitops/why/why-schema";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { commandLine } from "../../support/command-line";
+import { commandsIn } from "../../support/hostile-text";
+import { GIT_ENVIRONMENT } from "../../support/settings-history";
+import { deniedFlood, HOSTILE } from "../../support/settings-story";
+
+let sandbox: Sandbox;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({ scenario: "acme", clock: () => new Date() });
+});
+afterAll(async () => {
+  await sandbox.close();
+});
+
+it("tells it as JSON and as Markdown too", async () => {
+  using folder = deniedFlood();
+  const email = commandLine(folder.path, {
+    PATH: process.env["PATH"],
+    ...GIT_ENVIRONMENT,
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+  });
+  const json = await email("why", "flood.example", "settings.yaml", "--json");
+  const story = JSON.parse(json.stdout) as WhyStory;
+  expect(
+    story.history.map(({ commit, before, after }) => [commit?.subject, before?.fields, after?.fields]),
+  ).toEqual([
+    [HOSTILE, { ticket: "INC-1", expires: "2099-10-01" }, { ticket: "INC-1", expires: "2099-12-31" }],
+    ["Deny the flood (#7)", undefined, { ticket: "INC-1", expires: "2099-10-01" }],
+  ]);
+  expect(whySchema.parse(story)).toEqual(story);
+
+  const markdown = await email("why", "flood.example", "--markdown");
+  expect(commandsIn(markdown.output)).toEqual([]);
+  expect(markdown.stdout).toContain("## Why `flood.example`");
+  expect(markdown.stdout).toContain("  - pull request `#7` `https://github.com/acme/mail/pull/7`");
+});
+
+it("tells what files and git know where the tenant can't be asked, and ends in 2", async () => {
+  using folder = deniedFlood();
+  const email = commandLine(folder.path, { PATH: process.env["PATH"], ...GIT_ENVIRONMENT });
+  const alone = await email("why", "flood.example");
+  expect(alone.code).toBe(2);
+  expect(alone.stdout).toContain("Deny the");
+  expect(alone.stdout).toMatch(/Not known\n\n {2}- {2}The tenant was not asked: /);
+
+  const nobody = await email("why", "not a value");
+  expect(nobody).toMatchObject({ code: 1, stdout: "" });
+});
+
+it("tells what the mail says of a value that is nowhere", async () => {
+  using folder = deniedFlood();
+  const email = commandLine(folder.path, {
+    PATH: process.env["PATH"],
+    ...GIT_ENVIRONMENT,
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+  });
+  const { code, stdout } = await email("why", "nowhere.example");
+  expect(stdout).toContain("file     No file declares it.");
+  expect(stdout).toContain("mail     entry: No threat from it in 30 days.");
+  expect(code).toBe(0);
+});

@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { broughtBy } from "../../../provider/rollout/journal/brought-by";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { journalAt } from "../../support/bringing-rollout";
+import { commandLine } from "../../support/command-line";
+import { startPostgres } from "../../support/postgres";
+import { GIT_ENVIRONMENT, settingsHistory } from "../../support/settings-history";
+
+it("names the same of a journal in PostgreSQL", async () => {
+  await using server = await startPostgres();
+  const rollout = await journalAt(server.url);
+  const database = await openDatabase(server.url);
+  expect(await broughtBy(database, "acme", "flood.example")).toEqual([
+    {
+      rollout,
+      wave: "canary",
+      did: "add",
+      kind: "entry",
+      lists: ["deny"],
+      state: "done",
+      digest: "r2-reviewed",
+      planDigest: "v2-acme",
+      at: "2026-11-02T09:00:00.000Z",
+    },
+  ]);
+  expect(await broughtBy(database, "globex", "flood.example")).toEqual([]);
+  await database.close();
+});
+
+it("asks a tenant of the targets file with its own key, and says where there is no journal", async () => {
+  using folder = settingsHistory();
+  const sandbox: Sandbox = await startSandbox({ scenario: "acme" });
+  try {
+    folder.commit("begin", {
+      "tenants.yaml": `version: 1\nproject: p\ntenants:\n  acme: { baseUrl: "${sandbox.url}", key: { environment: EMAIL_SECURITY_API_KEY_ACME }, settings: acme.yaml }\nservices: { "${sandbox.url}": { requestsPerSecond: 200 } }\nwaves:\n  - { name: all }\n`,
+      "acme.yaml": "version: 1\ndeny:\n  - flood.example\n",
+    });
+    const email = commandLine(folder.path, {
+      PATH: process.env["PATH"],
+      ...GIT_ENVIRONMENT,
+      EMAIL_SECURITY_API_KEY_ACME: "sandbox-acme-ci",
+      EMAIL_SECURITY_SERVICES: sandbox.url,
+    });
+    const without = await email("why", "flood.example", "--tenant", "acme");
+    expect(without.stderr).toBe("");
+    expect(without.stdout).toContain("There is no rollouts' journal here");
+    expect(without.stdout).toContain("The tenant does not hold it.");
+    expect(without.code).toBe(2);
+
+    // The limit of the address is shared with rollouts, which takes a journal.
+    const shared = await openDatabase(join(folder.path, ".email-security/rollouts.db"));
+    expect(await shared.query("SELECT address FROM rollout_addresses")).toEqual([{ address: sandbox.url }]);
+    await shared.close();
+
+    const rollout = await journalAt(join(folder.path, "rollouts.db"));
+    const told = await email("why", "flood.example", "--tenant", "acme", "--database", "rollouts.db");
+    expect(told.code).toBe(0);
+    expect(told.stdout.replace(/\s+/g, " ")).toContain(
+      `deny added at the tenant by the rollout ${rollout}, wave canary reviewed as r2-reviewed; this tenant's plan v2-acme`,
+    );
+  } finally {
+    await sandbox.close();
+  }
+});

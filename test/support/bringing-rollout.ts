@@ -1,0 +1,45 @@
+import { Journal } from "../../provider/rollout/journal/journal";
+import { openDatabase } from "../../provider/rollout/journal/open-database";
+import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
+import type { Lane } from "../../provider/rollout/lanes/lane";
+import { targetOf } from "./journal-story";
+
+const LANE = { handOut: async () => {}, start: () => {} } as unknown as Lane;
+
+/** Writes a journal in which one rollout brought an entry to acme and failed at globex. */
+export async function journalAt(place: string): Promise<string> {
+  const database = await openDatabase(place);
+  const journal = await Journal.open(database, () => Date.UTC(2026, 10, 2, 9));
+  const spec = {
+    source: "tenants.yaml",
+    project: "p",
+    today: "2026-11-02",
+    backend: "b",
+    services: [],
+    waves: [
+      { name: "canary", tenants: ["acme"], maxConcurrent: 2, tolerated: 0, soakMs: 0, gate: false },
+      { name: "rest", tenants: ["globex"], maxConcurrent: 2, tolerated: 0, soakMs: 0, gate: false },
+    ],
+  } as unknown as RolloutSpec;
+  const targets = ["acme", "globex"].map((name) => targetOf(name, "https://a.example"));
+  const id = await journal.create(spec, targets);
+  const plan = JSON.stringify({
+    changes: [
+      { sign: "add", kind: "entry", key: "flood.example", value: "flood.example", after: { list: "deny" } },
+    ],
+  });
+  const summary = { resource: "a", isStackThere: true } as unknown as TenantSummary;
+  await journal.planned(
+    id,
+    targets.map(({ name }) => ({ name, state: "pending" as const, digest: `v2-${name}`, summary, plan })),
+  );
+  await journal.planningDone(id, "r2-reviewed", { bundle: new Map(), folder: "." });
+  await journal.start(id, { retry: false });
+  await journal.wave(id, 0, "running");
+  await journal.release(id, 0, ["acme"], LANE);
+  const claimed = await journal.begin({ rollout: id, wave: 0, tenant: "acme", round: 0 }, "here:1");
+  if (claimed === undefined) throw new Error("It was not begun.");
+  await journal.finish(claimed, undefined);
+  await journal.close();
+  return id;
+}

@@ -1,0 +1,23 @@
+import { type SettingsHistory, settingsHistory } from "./settings-history";
+
+/** What somebody wrote into a commit, to do something where it is printed. */
+export const HOSTILE = "Allow it \u001b[31m##vso[task.complete]done\u202e";
+
+/** A baseline that denies `flood.example`, by three commits. */
+export function deniedFlood(): SettingsHistory {
+  const folder = settingsHistory();
+  folder.git("remote", "add", "origin", "https://someone:hunter2@github.com/acme/mail.git");
+  folder.commit("Begin (#1)", {
+    "settings.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+    "baseline.yaml": "version: 1\n",
+  });
+  folder.commit("Deny the flood (#7)", {
+    "baseline.yaml":
+      "version: 1\ndeny:\n  - value: Flood.example\n    ticket: INC-1\n    expires: 2099-10-01\n",
+  });
+  folder.commit(HOSTILE, {
+    "baseline.yaml":
+      "version: 1\ndeny:\n  - value: flood.example\n    ticket: INC-1\n    expires: 2099-12-31\n",
+  });
+  return folder;
+}
