@@ -116,8 +116,13 @@ export class GitReader {
    * @throws {GitError} when git is not there, or says no.
    */
   async text(...args: string[]): Promise<string> {
+    return await this.answer("", ...args);
+  }
+
+  /** The same of a command that reads lines. */
+  async answer(input: string, ...args: string[]): Promise<string> {
     const chunks: Buffer[] = [];
-    for await (const chunk of this.#run(args)) chunks.push(chunk);
+    for await (const chunk of this.#run(args, input)) chunks.push(chunk);
     return Buffer.concat(chunks).toString("utf8");
   }
 

@@ -45,6 +45,49 @@ export async function commitsOfSettings(git: GitReader): Promise<readonly Commit
     "*.yml",
     "*.json",
   );
+  return rawChanges(told).filter(({ files }) => files.length > 0);
+}
+
+/** What a merge made of a file that one of its parents had otherwise. */
+export interface MergedFile {
+  readonly commit: string;
+  readonly parent: string;
+  readonly path: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** Of all merges, how files differ from what each of the parents had. */
+export async function mergedFiles(
+  git: GitReader,
+  graph: CommitGraph,
+  paths: Iterable<string>,
+): Promise<readonly MergedFile[]> {
+  const pairs = graph.merges().flatMap(({ id, parents }) => parents.map((parent) => [id, parent] as const));
+  if (pairs.length === 0) return [];
+  const told = await git.answer(
+    pairs.map((pair) => `${pair.join(" ")}\n`).join(""),
+    "diff-tree",
+    "--stdin",
+    "--always",
+    "-r",
+    "--raw",
+    "-z",
+    "--no-abbrev",
+    "--no-renames",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--",
+    ...[...paths].map((path) => `:(top,literal)${path}`),
+  );
+  return rawChanges(told).flatMap(({ files }, at) => {
+    const [commit = "", parent = ""] = pairs[at] ?? [];
+    return files.map(({ path, before, after }) => ({ commit, parent, path, before: before[0], after }));
+  });
+}
+
+/** Reads what `--raw -z` prints below the ids of commits. */
+function rawChanges(told: string): readonly CommitFiles[] {
   const commits: { commit: string; files: CommitFiles["files"][number][] }[] = [];
   const tokens = told.split("\0");
   for (let at = 0; at < tokens.length; at += 1) {
@@ -62,7 +105,7 @@ export async function commitsOfSettings(git: GitReader): Promise<readonly Commit
       after: versions.at(-1),
     });
   }
-  return commits.filter(({ files }) => files.length > 0);
+  return commits;
 }
 
 /** What commits say of themselves, by id. */
@@ -105,8 +148,22 @@ export class CommitGraph {
   }
 
   static async read(git: GitReader): Promise<CommitGraph> {
-    const told = await git.text("rev-list", "--topo-order", "--parents", "HEAD");
+    const told = await git.text("rev-list", "--date-order", "--parents", "HEAD");
     return new CommitGraph(told.split("\n").filter((line) => line !== ""));
+  }
+
+  /** Those with several parents, the newest first. */
+  merges(): readonly { readonly id: string; readonly parents: readonly string[] }[] {
+    return [...this.#parents].flatMap(([id, parents]) => (parents.length > 1 ? [{ id, parents }] : []));
+  }
+
+  parentsOf(commit: string): readonly string[] {
+    return this.#parents.get(commit) ?? [];
+  }
+
+  /** Where each commit stands, the newest first; no parent before its child. */
+  order(): ReadonlyMap<string, number> {
+    return new Map(this.#order.map((id, at) => [id, at]));
   }
 
   /** The merges that brought a commit to where history is now, the innermost first; none where it was committed there. */

@@ -22,6 +22,7 @@ export class ElementFinder {
   readonly #value: string;
   readonly #pattern: RegExp;
   readonly #read = new Map<string, readonly Element[]>();
+  readonly #includes = new Map<string, readonly string[]>();
 
   /** @param value in canonical form. */
   constructor(value: string) {
@@ -30,6 +31,28 @@ export class ElementFinder {
     // An IPv6 address is written in many ways.
     const written = /^[\da-f:.]*:[\da-f:.]*$/.test(value) ? String.raw`[\da-f.]*:[\da-f:.]+` : plain;
     this.#pattern = new RegExp(String.raw`(?<![\w.@-])(?:${written})(?![\w@-]|\.\w)`, "gi");
+  }
+
+  /** What a file includes, as it is written there. */
+  includesIn(text: Buffer): readonly string[] {
+    const bytes = text.toString("latin1");
+    const head = /(?:^|\n)(?:\xef\xbb\xbf)?(["']?)include\1[ \t]*:/.exec(bytes);
+    // JSON, and YAML between brackets, have no headings.
+    const isInline = /^(?:\xef\xbb\xbf)?\s*\{/.test(bytes) && bytes.includes("include");
+    if (head === null && !isInline) return [];
+    let piece = bytes;
+    if (head !== null && !isInline) {
+      const from = bytes[head.index] === "\n" ? head.index + 1 : head.index;
+      const next = /\n["'A-Za-z]/.exec(bytes.slice(head.index + head[0].length));
+      piece = bytes.slice(from, next === null ? undefined : head.index + head[0].length + next.index + 1);
+    }
+    const known = this.#includes.get(piece);
+    if (known !== undefined) return known;
+    const { value } = readYaml(utf8(piece), "");
+    const include = isMapping(value) ? value["include"] : undefined;
+    const found = Array.isArray(include) ? include.filter((one) => typeof one === "string") : [];
+    this.#includes.set(piece, found);
+    return found;
   }
 
   in(text: Buffer): readonly Element[] {
@@ -60,12 +83,7 @@ export class ElementFinder {
   #elements(piece: string): readonly Element[] {
     const known = this.#read.get(piece);
     if (known !== undefined) return known;
-    const { value } = readYaml(
-      Buffer.from(piece, "latin1")
-        .toString("utf8")
-        .replace(/^\uFEFF/, ""),
-      "",
-    );
+    const { value } = readYaml(utf8(piece), "");
     const found = isMapping(value) ? [...this.#of(value, ""), ...this.#of(value["remove"], "remove ")] : [];
     this.#read.set(piece, found);
     return found;
@@ -133,6 +151,12 @@ function itemAt(bytes: string, { name, start, end, body, isInline }: Part, hit: 
   if (from < body - 1) return whole;
   const next = bytes.indexOf(dash, from + 1);
   return `${name}:${bytes.slice(from, next < 0 || next > end ? end : next)}\n`;
+}
+
+function utf8(bytes: string): string {
+  return Buffer.from(bytes, "latin1")
+    .toString("utf8")
+    .replace(/^\uFEFF/, "");
 }
 
 function isMapping(value: unknown): value is Record<string, unknown> {

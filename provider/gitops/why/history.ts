@@ -3,8 +3,17 @@ import { relative, resolve, sep } from "node:path";
 import { isOutside, realPath, repositoryOf } from "../../files/repository";
 import { printable } from "../../settings/text";
 import { GitError, GitReader } from "../git";
-import { type CommitFiles, CommitGraph, type CommitText, commitsOfSettings, textsOf } from "./commits";
+import { type Change, changesBetween } from "./changes-between";
+import {
+  type CommitFiles,
+  CommitGraph,
+  type CommitText,
+  commitsOfSettings,
+  mergedFiles,
+  textsOf,
+} from "./commits";
 import { type Element, ElementFinder } from "./elements";
+import { includeEvents, type Version } from "./include-changes";
 import { type ChangeRequest, requestOf } from "./request";
 
 /** An element in a file, at some time. */
@@ -28,6 +37,10 @@ export interface HistoryEvent {
   readonly merges: readonly { readonly id: string; readonly at: string }[];
   readonly before?: PlacedElement;
   readonly after?: PlacedElement;
+  /** By which line of `include` it came or went, where the element itself stayed as it was. */
+  readonly include?: { readonly by: string; readonly file: string };
+  /** Whether a merge took what a branch had brought for nothing, as `-s ours` does. */
+  readonly isUndoneByMerge?: true;
   /** Whether history ends here, in a shallow clone: who brought it is not known. */
   readonly isCutHere?: true;
 }
@@ -87,7 +100,7 @@ function inRepository(top: string, file: string): string {
 class Reading {
   readonly #git: GitReader;
   readonly #finder: ElementFinder;
-  readonly #found = new Map<string, readonly Element[]>();
+  readonly #found = new Map<string, Version>();
   #bytesLeft: number;
   #notRead = 0;
 
@@ -103,24 +116,35 @@ class Reading {
     if ((await git.text("rev-list", "--all", "--max-count=1")).trim() === "")
       return { events: [], isOfOtherFiles: false, missing: ["Nothing is committed in this repository yet."] };
     const commits = await commitsOfSettings(git);
-    let changes = await this.#changesIn(commits, new Set(files.keys()));
-    const uncommitted = await this.#uncommitted(files);
+    const known = new Set(files.keys());
+    const uncommitted = await this.#uncommitted(files, known);
+    let changes = await this.#changesIn(commits, known);
     const isOfOtherFiles = changes.length === 0 && uncommitted.length === 0;
     if (isOfOtherFiles) changes = await this.#changesIn(commits, undefined);
-    const events = [...uncommitted, ...(await this.#told(changes))];
+    const graph = await CommitGraph.read(git);
+    changes = await this.#withUndone(changes, commits, graph, isOfOtherFiles ? undefined : known);
+    const events = [...uncommitted, ...(await this.#told(changes, graph))];
     return { events, isOfOtherFiles: isOfOtherFiles && changes.length > 0, missing: await this.#missing() };
   }
 
-  /** What commits changed, newest first; of what came from another file, that file's past too. */
+  /**
+   * What commits changed, newest first; of what came from another file, or stood in one that is included no more, that file's past too.
+   *
+   * @param known the files that are meant, to which those are added. Undefined: all.
+   */
   async #changesIn(
     commits: readonly CommitFiles[],
-    only: ReadonlySet<string> | undefined,
-  ): Promise<readonly (Change & { commit: string })[]> {
-    const known = new Set(only);
-    await this.#read(commits.flatMap(({ files }) => files.filter(({ path }) => only?.has(path) ?? true)));
-    const found: (Change & { commit: string })[] = [];
+    known: Set<string> | undefined,
+  ): Promise<readonly Committed[]> {
+    const here = (path: string): boolean => known?.has(path) ?? true;
+    const takeIn = async (paths: readonly string[]): Promise<void> => {
+      const past = new Set(paths.filter((path) => !here(path)));
+      for (const path of past) known?.add(path);
+      await this.#read(commits.flatMap(({ files }) => files.filter(({ path }) => past.has(path))));
+    };
+    await this.#read(commits.flatMap(({ files }) => files.filter(({ path }) => here(path))));
+    const found: Committed[] = [];
     for (const { commit, files } of commits) {
-      const here = (path: string): boolean => only === undefined || known.has(path);
       let changes = this.#changesOf(files.filter(({ path }) => here(path)));
       const others = files.filter(({ path }) => !here(path));
       if (changes.some(({ before }) => before === undefined) && others.length > 0) {
@@ -129,15 +153,104 @@ class Reading {
           this.#changesOf([file]).some(({ after }) => after === undefined),
         );
         if (from.length > 0) {
-          for (const { path } of from) known.add(path);
+          await takeIn(from.map(({ path }) => path));
           changes = this.#changesOf(files.filter(({ path }) => here(path)));
-          const past = new Set(from.map(({ path }) => path));
-          await this.#read(commits.flatMap((one) => one.files.filter(({ path }) => past.has(path))));
         }
+      }
+      if (known !== undefined) {
+        const { events, gone } = await this.#includesOf(
+          commit,
+          files.filter(({ path }) => here(path)),
+        );
+        const told = new Set(changes.flatMap(({ before, after }) => [before?.path, after?.path]));
+        changes = [
+          ...changes,
+          // What came or went by itself in the same commit is told already.
+          ...events.filter(({ before, after }) => !told.has((before ?? after)?.path)),
+        ];
+        await takeIn(gone);
       }
       for (const change of changes) found.push({ ...change, commit });
     }
     return found;
+  }
+
+  /** What came and went in one commit by what files include. */
+  async #includesOf(commit: string, files: CommitFiles["files"]): ReturnType<typeof includeEvents> {
+    const events: Awaited<ReturnType<typeof includeEvents>>["events"][number][] = [];
+    const gone: string[] = [];
+    for (const { path, before, after } of files) {
+      // Of what was not read nothing is told.
+      if ([after, ...before].some((id) => id !== undefined && !this.#found.has(id))) continue;
+      const [now, ...olds] = [after, ...before].map((id) =>
+        id === undefined ? undefined : this.#found.get(id),
+      );
+      if (olds.some((old) => JSON.stringify(old?.includes) === JSON.stringify(now?.includes))) continue;
+      const told = await includeEvents(
+        { path, before: olds[0], after: now },
+        async (side, name) => await this.#at(side === "after" ? commit : `${commit}^1`, name),
+      );
+      events.push(...told.events);
+      gone.push(...told.gone);
+    }
+    return { events, gone };
+  }
+
+  /** A file as it stood in a commit. */
+  async #at(commit: string, path: string): Promise<Version | undefined> {
+    for await (const { content } of this.#git.objects([`${commit}:${path}`])) return this.#versionOf(content);
+    return undefined;
+  }
+
+  #versionOf(content: Buffer): Version {
+    return { elements: this.#finder.in(content), includes: this.#finder.includesIn(content) };
+  }
+
+  /** With what merges took for nothing: a file as it was before one of the branches had changed it. */
+  async #withUndone(
+    changes: readonly Committed[],
+    commits: readonly CommitFiles[],
+    graph: CommitGraph,
+    known: ReadonlySet<string> | undefined,
+  ): Promise<readonly Committed[]> {
+    const paths =
+      known ??
+      new Set(changes.flatMap(({ before, after }) => [before, after].flatMap((one) => one?.path ?? [])));
+    if (paths.size === 0) return changes;
+    const merged = await mergedFiles(this.#git, graph, paths);
+    await this.#read(merged.map(({ path, before, after }) => ({ path, before: [before], after })));
+    const told = new Set(
+      commits.flatMap(({ commit, files }) => files.map(({ path }) => `${commit} ${path}`)),
+    );
+    const undone: Committed[] = [];
+    for (const { commit, parent, path, before, after } of merged) {
+      if (told.has(`${commit} ${path}`)) continue;
+      const [old, now] = [this.#elementsOf(before, path), this.#elementsOf(after, path)];
+      if (JSON.stringify(old) === JSON.stringify(now)) continue;
+      // What the branch had never changed is what another one brought.
+      const base = await this.#beforeBranch(graph, commit, parent, path);
+      if (JSON.stringify(base) === JSON.stringify(old)) continue;
+      for (const change of changesBetween(old, now))
+        undone.push({ ...change, commit, isUndoneByMerge: true });
+    }
+    if (undone.length === 0) return changes;
+    const order = graph.order();
+    const at = ({ commit }: Committed): number => order.get(commit) ?? 0;
+    return [...changes, ...undone].sort((one, other) => at(one) - at(other));
+  }
+
+  /** What a file said where one parent of a merge parted from the others. */
+  async #beforeBranch(
+    graph: CommitGraph,
+    merge: string,
+    parent: string,
+    path: string,
+  ): Promise<readonly PlacedElement[]> {
+    const others = graph.parentsOf(merge).filter((one) => one !== parent);
+    const told = await this.#git.text("merge-base", parent, ...others).catch(() => "");
+    const [base = ""] = told.split("\n");
+    const version = base === "" ? undefined : await this.#at(base, path);
+    return (version?.elements ?? []).map((one) => ({ ...one, path }));
   }
 
   #changesOf(files: CommitFiles["files"]): readonly Change[] {
@@ -154,7 +267,7 @@ class Reading {
   }
 
   #elementsOf(id: string | undefined, path: string): readonly PlacedElement[] {
-    return id === undefined ? [] : (this.#found.get(id) ?? []).map((one) => ({ ...one, path }));
+    return id === undefined ? [] : (this.#found.get(id)?.elements ?? []).map((one) => ({ ...one, path }));
   }
 
   /** Reads versions, the newest first, as far as there is room for them. */
@@ -164,7 +277,7 @@ class Reading {
     let read = 0;
     if (this.#bytesLeft > 0) {
       for await (const { id, content } of this.#git.objects(wanted)) {
-        this.#found.set(id, this.#finder.in(content));
+        this.#found.set(id, this.#versionOf(content));
         read += 1;
         this.#bytesLeft -= content.length;
         if (this.#bytesLeft <= 0) break;
@@ -173,8 +286,15 @@ class Reading {
     this.#notRead += wanted.length - read;
   }
 
-  /** What stands in the files and is not committed. */
-  async #uncommitted(files: ReadonlyMap<string, string>): Promise<readonly HistoryEvent[]> {
+  /**
+   * What stands in the files and is not committed.
+   *
+   * @param known to which the files are added that are included no more.
+   */
+  async #uncommitted(
+    files: ReadonlyMap<string, string>,
+    known: Set<string>,
+  ): Promise<readonly HistoryEvent[]> {
     const before: PlacedElement[] = [];
     const after: PlacedElement[] = [];
     const tree = await this.#git.text("ls-tree", "-r", "-z", "HEAD");
@@ -185,17 +305,28 @@ class Reading {
       }),
     );
     await this.#read([...files.keys()].map((path) => ({ path, before: [], after: ids.get(path) })));
+    const changes: Change[] = [];
     for (const [path, file] of files) {
-      before.push(...this.#elementsOf(ids.get(path), path));
-      after.push(...this.#finder.in(readFileSync(file)).map((one) => ({ ...one, path })));
+      const id = ids.get(path);
+      const now = this.#versionOf(readFileSync(file));
+      before.push(...this.#elementsOf(id, path));
+      after.push(...now.elements.map((one) => ({ ...one, path })));
+      if (id === undefined) continue;
+      // What they include now is told by its own lines.
+      const { events, gone } = await includeEvents(
+        { path, before: this.#found.get(id), after: now },
+        async (side, name) => (side === "before" ? await this.#at("HEAD", name) : undefined),
+      );
+      changes.push(...events);
+      for (const one of gone) known.add(one);
     }
-    return changesBetween(before, after).map((change) => ({ ...change, requests: [], merges: [] }));
+    changes.unshift(...changesBetween(before, after));
+    return changes.map((change) => ({ ...change, requests: [], merges: [] }));
   }
 
-  async #told(changes: readonly (Change & { commit: string })[]): Promise<readonly HistoryEvent[]> {
+  async #told(changes: readonly Committed[], graph: CommitGraph): Promise<readonly HistoryEvent[]> {
     if (changes.length === 0) return [];
     const git = this.#git;
-    const graph = await CommitGraph.read(git);
     const remote = await this.#remote();
     const cut = new Set((await this.#shallow()).split("\n"));
     const mergesOf = new Map(changes.map(({ commit }) => [commit, graph.mergesOf(commit)]));
@@ -259,34 +390,4 @@ class Reading {
   }
 }
 
-type Change = Pick<HistoryEvent, "before" | "after">;
-
-/** What differs: elements of one place are compared, then what is left is paired as a move. */
-function changesBetween(
-  before: readonly PlacedElement[],
-  after: readonly PlacedElement[],
-): readonly Change[] {
-  const changes: Change[] = [];
-  const olds = [...before];
-  const left: PlacedElement[] = [];
-  const takes = (one: PlacedElement, alike: (old: PlacedElement) => boolean): boolean => {
-    const at = olds.findIndex(alike);
-    const old = olds[at];
-    if (old === undefined) return false;
-    olds.splice(at, 1);
-    if (JSON.stringify(old) !== JSON.stringify(one)) changes.push({ before: old, after: one });
-    return true;
-  };
-  for (const one of after) {
-    const isSame = (old: PlacedElement): boolean =>
-      old.path === one.path && old.section === one.section && old.scope === one.scope;
-    if (!takes(one, isSame)) left.push(one);
-  }
-  for (const one of left) {
-    const isOfKind = (old: PlacedElement): boolean =>
-      /vips$/.test(old.section) === /vips$/.test(one.section) &&
-      old.section.startsWith("remove") === one.section.startsWith("remove");
-    if (!takes(one, isOfKind)) changes.push({ after: one });
-  }
-  return [...changes, ...olds.map((old) => ({ before: old }))];
-}
+type Committed = Change & { readonly commit: string };

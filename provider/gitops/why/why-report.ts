@@ -245,7 +245,8 @@ function rolloutLine(one: ToldByRollout): Dated {
   };
 }
 
-function eventLine({ commit, requests, merges, before, after, isCutHere }: HistoryEvent): Dated {
+function eventLine(event: HistoryEvent): Dated {
+  const { commit, requests, merges } = event;
   const more: Words[] = [];
   if (commit !== undefined) {
     more.push(
@@ -258,9 +259,22 @@ function eventLine({ commit, requests, merges, before, after, isCutHere }: Histo
     const [merge] = merges;
     if (merge !== undefined) more.push(say`merged by ${given(merge.id.slice(0, 12))} on ${day(merge.at)}`);
   }
-  const what = eventWords(before, after, isCutHere === true);
+  const told = includeWords(event) ?? eventWords(event.before, event.after, event.isCutHere === true);
+  const what = event.isUndoneByMerge ? say`a merge did not take over what a branch had: ${told}` : told;
   const words = commit === undefined ? say`not committed yet: ${what}` : what;
   return { from: "git", at: commit?.at, words, more };
+}
+
+function includeWords({ before, after, include }: HistoryEvent): Words | undefined {
+  if (include === undefined) return undefined;
+  const [which, how] = before === undefined ? [after, "came with"] : [before, "went with"];
+  const line = say`${given(include.by)}, which includes ${given(include.file)} ${before === undefined ? "from here on" : "no more"}`;
+  return which === undefined ? line : say`${how} ${line}: ${placed(which)}${fieldsWords(which)}`;
+}
+
+function fieldsWords({ fields }: PlacedElement): Words {
+  const told = Object.entries(fields).map(([name, text]) => say`${given(name)} ${given(text)}`);
+  return told.length === 0 ? [] : say` (${join(told, ", ")})`;
 }
 
 function eventWords(
@@ -269,8 +283,7 @@ function eventWords(
   isCut: boolean,
 ): Words {
   if (before === undefined && after !== undefined) {
-    const fields = Object.entries(after.fields).map(([name, text]) => say`${given(name)} ${given(text)}`);
-    const about = fields.length === 0 ? [] : say` (${join(fields, ", ")})`;
+    const about = fieldsWords(after);
     if (isCut) return say`there already where this clone's history ends: ${placed(after)}${about}`;
     return say`added to ${placed(after)}${about}`;
   }

@@ -103,6 +103,14 @@ export const whySchema = z.strictObject({
         merges: z.array(z.strictObject({ id: z.string(), at: z.string() })),
         before: element.optional(),
         after: element.optional(),
+        include: z
+          .strictObject({ by: text("The file that includes, or did."), file: text("What it includes.") })
+          .optional()
+          .describe("By which line of `include` it came or went, where it stayed as it was itself."),
+        isUndoneByMerge: z
+          .literal(true)
+          .optional()
+          .describe("A merge took what a branch had brought for nothing."),
         isCutHere: z.literal(true).optional().describe("A shallow clone's history ends here."),
       }),
     )

@@ -133,3 +133,68 @@ it("runs nothing that a repository names", async () => {
   expect(missing).toEqual([]);
   expect(existsSync(ran)).toBe(false);
 });
+
+it("tells that a value came and went with a line of include, and the past of the file that is included no more", async () => {
+  folder.commit("allow", { "lists/base.yaml": "version: 1\nallow: [{ value: evil.example, owner: x }]\n" });
+  folder.commit("over another", { "lists/mid.yaml": "version: 1\ninclude:\n  - base.yaml\n" });
+  folder.commit("begin", { "a.yaml": "version: 1\ninclude: [other.yaml]\n", "other.yaml": "version: 1\n" });
+  folder.commit("include", { "a.yaml": "version: 1\ninclude: [other.yaml, lists/mid.yaml]\n" });
+  folder.commit("quoted", { "a.yaml": '{"version": 1, "include": ["other.yaml", "lists/mid.yaml"]}\n' });
+  folder.commit("drop", { "a.yaml": "version: 1\n# include: [lists/mid.yaml]\ninclude: [other.yaml]\n" });
+  folder.commit("later", { "lists/base.yaml": "version: 1\n" });
+  const { events, isOfOtherFiles } = await historyOf(["a.yaml", "other.yaml"], "evil.example");
+  const file = "lists/mid.yaml";
+  expect(events.map((event) => [told(event), event.include])).toEqual([
+    ['drop: allow lists/base.yaml {"owner":"x"} → ', { by: "a.yaml", file }],
+    ['include:  → allow lists/base.yaml {"owner":"x"}', { by: "a.yaml", file }],
+    ['allow:  → allow lists/base.yaml {"owner":"x"}', undefined],
+  ]);
+  expect(isOfOtherFiles).toBe(false);
+});
+
+it("tells of an include that is taken out and not committed, and of one whose file takes the value in itself", async () => {
+  folder.commit("begin", {
+    "a.yaml": "version: 1\ninclude: [base.yaml]\n",
+    "base.yaml": "version: 1\ndeny: [evil.example]\n",
+  });
+  folder.commit("own", { "a.yaml": "version: 1\ndeny: [evil.example]\n", "base.yaml": "version: 1\n" });
+  expect((await historyOf(["a.yaml"], "evil.example")).events.map(told)).toEqual([
+    "own: deny base.yaml {} → deny a.yaml {}",
+    "begin:  → deny base.yaml {}",
+  ]);
+  folder.commit("back", {
+    "a.yaml": "version: 1\ninclude: [base.yaml]\n",
+    "base.yaml": "version: 1\ndeny: [evil.example]\n",
+  });
+  writeFileSync("a.yaml", "version: 1\n");
+  const [newest] = (await historyOf(["a.yaml"], "evil.example")).events;
+  expect(newest).toMatchObject({
+    include: { by: "a.yaml", file: "base.yaml" },
+    before: { path: "base.yaml" },
+  });
+  expect(newest).not.toHaveProperty("commit");
+});
+
+it("tells a merge that took nothing of what a branch had, and no other merge", async () => {
+  const deny = "version: 1\ndeny: [evil.example]\n";
+  folder.commit("begin", { "a.yaml": "version: 1\n" });
+  for (const [branch, how] of [
+    ["kept", []],
+    ["lost", ["--strategy=ours"]],
+  ] as const) {
+    folder.git("checkout", "--quiet", "-b", branch);
+    folder.commit(`deny on ${branch}`, { "a.yaml": deny });
+    folder.git("checkout", "--quiet", "main");
+    folder.commit(`beside ${branch}`, { "b.yaml": `version: 1\nallow: [${branch}.example]\n` });
+    folder.git("merge", "--quiet", "--no-ff", "-m", `merge ${branch}`, ...how, branch);
+    if (branch === "kept") folder.commit("out again", { "a.yaml": "version: 1\n" });
+  }
+  folder.commit("after", { "b.yaml": "version: 1\n" });
+  const { events } = await historyOf(["a.yaml"], "evil.example");
+  expect(events.map((event) => [told(event), event.isUndoneByMerge])).toEqual([
+    ["merge lost: deny a.yaml {} → ", true],
+    ["deny on lost:  → deny a.yaml {}", undefined],
+    ["out again: deny a.yaml {} → ", undefined],
+    ["deny on kept:  → deny a.yaml {}", undefined],
+  ]);
+});
