@@ -1,4 +1,4 @@
-import type { HistoryEvent, PlacedElement } from "./history";
+import type { HistoryEvent, PlacedElement } from "./history-event";
 
 /** What was changed of one element, by whomever. */
 export type Change = Pick<HistoryEvent, "before" | "after" | "include" | "isUndoneByMerge">;

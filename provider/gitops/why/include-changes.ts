@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import type { Element } from "./elements";
-import type { HistoryEvent, PlacedElement } from "./history";
+import type { HistoryEvent, PlacedElement } from "./history-event";
 
 /** What one version of a file says: of the value, and what it includes. */
 export interface Version {

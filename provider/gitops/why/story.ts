@@ -2,7 +2,7 @@ import type { Place } from "../../files/finding";
 import type { Evidence, EvidenceSummary } from "../../plan/plan";
 import type { WithoutEntry } from "../../plan/without-entry";
 import type { List } from "../../settings/assumptions";
-import type { HistoryEvent } from "./history";
+import type { HistoryEvent } from "./history-event";
 
 /** The version of a story's JSON. */
 export const WHY_FORMAT = 1;

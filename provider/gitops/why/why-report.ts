@@ -2,7 +2,7 @@ import { mailFacts, recipientWords } from "../../plan/render/change-facts";
 import { lineOf, valueWords } from "../../plan/render/plan-words";
 import { counted, day, given, join, minute, say, type Words } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import type { HistoryEvent, PlacedElement } from "./history";
+import type { HistoryEvent, PlacedElement } from "./history-event";
 import type { ToldByFiles, ToldByMail, ToldByRollout, ToldByTenant, WhyStory } from "./story";
 import { restOf, storyOf, subjectsOf, type WhySubject } from "./why-subjects";
 

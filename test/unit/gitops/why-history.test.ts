@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { type HistoryEvent, historyOf } from "../../../provider/gitops/why/history";
+import { historyOf } from "../../../provider/gitops/why/history";
+import type { HistoryEvent } from "../../../provider/gitops/why/history-event";
 import { settingsFolder } from "../../support/settings-folder";
 import { GIT_ENVIRONMENT, type SettingsHistory, settingsHistory } from "../../support/settings-history";
 
