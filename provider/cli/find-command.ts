@@ -116,8 +116,9 @@ function valuesOf(value: string): readonly string[] {
   return value === "-" ? valuesOnStandardInput() : [value];
 }
 
-function isForAll({ all, targets, only, label, file, stack }: Options): boolean {
-  const isAll = all === true || targets !== undefined || only !== undefined || label !== undefined;
+function isForAll({ all, targets, only, except, label, file, stack }: Options): boolean {
+  // Whoever selects among tenants means those of the targets file.
+  const isAll = all === true || [targets, only, except, label].some((given) => given !== undefined);
   if (isAll && (file !== undefined || stack !== undefined)) {
     throw new ConfigurationError(
       "--file and --stack are of one tenant; leave them out to look in all tenants of the targets file.",

@@ -35,11 +35,18 @@ function boundedInput(): string {
 }
 
 function readSome(chunk: Buffer): number {
-  try {
-    return readSync(0, chunk);
-  } catch (error) {
-    // So Windows tells that a pipe has ended.
-    if ((error as NodeJS.ErrnoException).code === "EOF") return 0;
-    throw error;
+  for (;;) {
+    try {
+      return readSync(0, chunk);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      // So Windows tells that a pipe has ended.
+      if (code === "EOF") return 0;
+      // A pipe that waits for nobody, whose other end has nothing yet: nothing else is to be done meanwhile.
+      if (code !== "EAGAIN") throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_MS);
+    }
   }
 }
+
+const LOOK_MS = 10;

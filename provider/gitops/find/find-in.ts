@@ -143,8 +143,8 @@ function rowThere({ id, list, comment, created_by, created_at }: AllowDenyEntryR
     id,
     list,
     comment: text === "" ? undefined : text,
-    by: created_by,
-    at: created_at,
+    by: created_by || undefined,
+    at: created_at || undefined,
   });
 }
 
@@ -153,9 +153,9 @@ function vipThere({ comment, added_by, date_added, source }: VipEmployeeRow): Ro
   return withoutUndefined({
     list: VIP,
     comment: text === "" ? undefined : text,
-    by: added_by,
-    at: date_added,
-    source,
+    by: added_by || undefined,
+    at: date_added || undefined,
+    source: source || undefined,
   });
 }
 

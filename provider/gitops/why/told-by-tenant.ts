@@ -100,8 +100,8 @@ function heldOf(
         list: row.list,
         verdictScope: row.verdict_scope,
         comment: row.comment,
-        by: row.created_by,
-        at: row.created_at,
+        by: row.created_by || undefined,
+        at: row.created_at || undefined,
         isDeclared: declared.has(`entry ${key}`),
       });
     });
@@ -114,9 +114,9 @@ function heldOf(
           kind: "vip" as const,
           key,
           comment,
-          by: added_by,
-          at: date_added,
-          source,
+          by: added_by || undefined,
+          at: date_added || undefined,
+          source: source || undefined,
           isDeclared: declared.has(`vip ${key}`),
         }),
     ),

@@ -86,7 +86,8 @@ it("tells one that automatic detection made with its source, and what was once d
     ["left@acme.example", "ended", ["removed"]],
     ["nobody@acme.example", "missing", []],
   ]);
-  expect(found[0]?.there).toMatchObject([{ list: "vip", source: expect.any(String) }]);
+  // Nobody added her, and the service says so with an empty name.
+  expect(found[0]?.there).toEqual([{ list: "vip", at: expect.any(String), source: "auto" }]);
 });
 
 it("reads no list of people where no mailbox is meant, and finds those of a domain where what is below is asked for", async () => {

@@ -1,0 +1,30 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { COMMAND } from "../../support/command-line";
+import { settingsFolder } from "../../support/settings-folder";
+
+const run = promisify(execFile);
+
+/** Runs `find -` behind what a shell writes into its standard input. */
+async function findFrom(writer: string): Promise<{ stdout: string; stderr: string }> {
+  using folder = settingsFolder({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
+  const command = `(${writer}) | "$NODE" "$COMMAND" find - --files-only || true`;
+  const env = { PATH: process.env["PATH"], NODE: process.execPath, COMMAND };
+  return await run("sh", ["-c", command], { cwd: folder.path, env });
+}
+
+it("waits for who writes slowly, and leaves out blank lines and comments", async () => {
+  const { stdout, stderr } = await findFrom(
+    "sleep 1; printf 'hxxp://evil[.]ex'; sleep 0.3; printf 'ample/x # why\\r\\n\\n# none\\nother.example'",
+  );
+  expect(stderr).toBe("");
+  expect(stdout).toMatch(/^evil\.example: found\n[\s\S]*\nother\.example: nothing found\.\n$/);
+});
+
+it("reads no more than a list can have", async () => {
+  expect((await findFrom("cat /dev/zero")).stderr).toContain("What stands on standard input is too long.");
+  expect((await findFrom("yes a.example | head -n 50001")).stderr).toContain(
+    "There are more than 50000 values.",
+  );
+});
