@@ -35,10 +35,12 @@ export class ElementFinder {
 
   /** What a file includes, as it is written there. */
   includesIn(text: Buffer): readonly string[] {
+    // Most lists are long, and include nothing.
+    if (!text.includes("include")) return [];
     const bytes = text.toString("latin1");
     const head = /(?:^|\n)(?:\xef\xbb\xbf)?(["']?)include\1[ \t]*:/.exec(bytes);
     // JSON, and YAML between brackets, have no headings.
-    const isInline = /^(?:\xef\xbb\xbf)?\s*\{/.test(bytes) && bytes.includes("include");
+    const isInline = /^(?:\xef\xbb\xbf)?\s*\{/.test(bytes);
     if (head === null && !isInline) return [];
     let piece = bytes;
     if (head !== null && !isInline) {
