@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import { inspectSettings, type ReadCache } from "../../../provider/files/read-settings";
+
+const FILES: Readonly<Record<string, string>> = {
+  "base.yaml": `version: 1
+policy: { maxDays: 400 }
+ownDomains: [acme.example]
+deny:
+  - { value: evil.example, ticket: INC-1 }
+  - { value: old.example, expires: 2026-06-30 }
+  - gone.example
+vips: [ceo@acme.example]
+`,
+  "mid.yaml": "version: 1\ninclude: [base.yaml]\nallow: [partner.example]\n",
+  "a.yaml": "version: 1\ninclude: [mid.yaml]\nremove: { deny: [gone.example], allow: [nothing.example] }\n",
+  "b.yaml": "version: 1\ninclude: [base.yaml]\ndeny: [{ value: evil.example, ticket: INC-2 }]\n",
+  "c.yaml": "version: 1\ninclude: [base.yaml, mid.yaml]\n",
+};
+
+const reading = (cache?: ReadCache) => {
+  const reads: string[] = [];
+  const readFile = (path: string): string => {
+    reads.push(path);
+    return FILES[path] ?? "";
+  };
+  const read = (file: string, today: string) =>
+    inspectSettings(file, { today, ownDomains: [], readFile, ...(cache && { cache }) });
+  return { reads, read };
+};
+
+it("reads and understands a file that several include once, and comes to the same as without", () => {
+  const kept = reading(new Map());
+  const anew = reading();
+  // By another day, and back: what has ended is judged anew.
+  for (const today of ["2026-06-01", "2026-07-01", "2026-06-01"]) {
+    for (const file of ["a.yaml", "b.yaml", "c.yaml", "a.yaml"])
+      expect([file, today, kept.read(file, today)]).toEqual([file, today, anew.read(file, today)]);
+  }
+  const included = kept.reads.filter((path) => path === "base.yaml" || path === "mid.yaml");
+  expect(included).toEqual(["mid.yaml", "base.yaml"]);
+
+  const entryOf = (file: string) =>
+    kept.read(file, "2026-06-01").draft?.entries.find(({ value }) => value === "old.example");
+  expect(entryOf("a.yaml")).toBeDefined();
+  expect(entryOf("a.yaml")).toBe(entryOf("c.yaml"));
+});
