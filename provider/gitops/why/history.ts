@@ -69,10 +69,18 @@ function inRepository(top: string, file: string): string {
     .join("/");
 }
 
+/** What came or went with a file, but for what came or went in it at once, which is told already. */
+function besides(changes: readonly Change[], included: readonly Change[]): readonly Change[] {
+  const told = new Set(changes.flatMap(({ before, after }) => [before?.path, after?.path]));
+  return included.filter(({ before, after }) => !told.has((before ?? after)?.path));
+}
+
 class Reading {
   readonly #git: GitReader;
   readonly #finder: ElementFinder;
   readonly #found = new Map<string, Version>();
+  /** The settings file that is asked about, in the repository. */
+  #top = "";
   #bytesLeft: number;
   #notRead = 0;
 
@@ -89,6 +97,7 @@ class Reading {
       return { events: [], isOfOtherFiles: false, missing: ["Nothing is committed in this repository yet."] };
     const commits = await commitsOfSettings(git);
     const known = new Set(files.keys());
+    [this.#top = ""] = known;
     const uncommitted = await this.#uncommitted(files, known);
     let changes = await this.#changesIn(commits, known);
     const isOfOtherFiles = changes.length === 0 && uncommitted.length === 0;
@@ -134,12 +143,7 @@ class Reading {
           commit,
           files.filter(({ path }) => here(path)),
         );
-        const told = new Set(changes.flatMap(({ before, after }) => [before?.path, after?.path]));
-        changes = [
-          ...changes,
-          // What came or went by itself in the same commit is told already.
-          ...events.filter(({ before, after }) => !told.has((before ?? after)?.path)),
-        ];
+        changes = [...changes, ...besides(changes, events)];
         await takeIn(gone);
       }
       for (const change of changes) found.push({ ...change, commit });
@@ -160,6 +164,7 @@ class Reading {
       if (olds.some((old) => JSON.stringify(old?.includes) === JSON.stringify(now?.includes))) continue;
       const told = await includeEvents(
         { path, before: olds[0], after: now },
+        this.#top,
         async (side, name) => await this.#at(side === "after" ? commit : `${commit}^1`, name),
       );
       events.push(...told.events);
@@ -172,6 +177,11 @@ class Reading {
   async #at(commit: string, path: string): Promise<Version | undefined> {
     for await (const { content } of this.#git.objects([`${commit}:${path}`])) return this.#versionOf(content);
     return undefined;
+  }
+
+  /** A file as it stands in the working tree; of others than those that are included nothing is known. */
+  #here(file: string | undefined): Version | undefined {
+    return file === undefined ? undefined : this.#versionOf(readFileSync(file));
   }
 
   #versionOf(content: Buffer): Version {
@@ -277,23 +287,28 @@ class Reading {
       }),
     );
     await this.#read([...files.keys()].map((path) => ({ path, before: [], after: ids.get(path) })));
-    const changes: Change[] = [];
+    const included: Change[] = [];
     for (const [path, file] of files) {
       const id = ids.get(path);
       const now = this.#versionOf(readFileSync(file));
       before.push(...this.#elementsOf(id, path));
       after.push(...now.elements.map((one) => ({ ...one, path })));
       if (id === undefined) continue;
-      // What they include now is told by its own lines.
       const { events, gone } = await includeEvents(
         { path, before: this.#found.get(id), after: now },
-        async (side, name) => (side === "before" ? await this.#at("HEAD", name) : undefined),
+        this.#top,
+        async (side, name) =>
+          side === "before" ? await this.#at("HEAD", name) : this.#here(files.get(name)),
       );
-      changes.push(...events);
+      included.push(...events);
       for (const one of gone) known.add(one);
     }
-    changes.unshift(...changesBetween(before, after));
-    return changes.map((change) => ({ ...change, requests: [], merges: [] }));
+    const changes = changesBetween(before, after);
+    return [...changes, ...besides(changes, included)].map((change) => ({
+      ...change,
+      requests: [],
+      merges: [],
+    }));
   }
 
   async #told(changes: readonly Committed[], graph: CommitGraph): Promise<readonly HistoryEvent[]> {

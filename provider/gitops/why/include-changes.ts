@@ -22,13 +22,15 @@ const MOST_LEVELS = 8;
 
 /**
  * What came with a line of `include` that is new, or went with one that is there no more: the elements of the file that it names, and
- * of those that this one includes.
+ * of those that this one includes. What the top file comes to on another way all the while, neither came nor went.
  *
+ * @param top the settings file that is asked about.
  * @param read a file as it stood before or after the change; undefined where it was not there.
  * @returns the events, and the files that are included no more and had it, whose past is a part of the story.
  */
 export async function includeEvents(
   { path, before, after }: IncludeChange,
+  top: string,
   read: (side: "before" | "after", path: string) => Promise<Version | undefined>,
 ): Promise<{ readonly events: readonly IncludeEvent[]; readonly gone: readonly string[] }> {
   // A file that is gone includes nothing; who included it says so.
@@ -36,13 +38,18 @@ export async function includeEvents(
   const [old, now] = [before, after].map((one) => namesIn(path, one));
   const events: IncludeEvent[] = [];
   const gone: string[] = [];
-  for (const [side, names, others] of [
+  for (const [side, names, namesOfOther] of [
     ["before", old, now],
     ["after", now, old],
   ] as const) {
     for (const name of names ?? []) {
-      if (others?.has(name)) continue;
-      const found = await elementsBelow(name, async (one) => await read(side, one));
+      if (namesOfOther?.has(name)) continue;
+      const below = await elementsBelow(name, async (one) => await read(side, one));
+      if (below.length === 0) continue;
+      const otherSide = side === "before" ? "after" : "before";
+      const there = await elementsBelow(top, async (one) => await read(otherSide, one));
+      const others = new Set(there.map((element) => element.path));
+      const found = below.filter((element) => !others.has(element.path));
       for (const element of found) events.push({ [side]: element, include: { by: path, file: name } });
       if (side === "before") gone.push(...found.map((element) => element.path));
     }

@@ -176,6 +176,23 @@ it("tells of an include that is taken out and not committed, and of one whose fi
   expect(newest).not.toHaveProperty("commit");
 });
 
+it("tells nothing of an include beside which the file is included on another way, and what is included only now", async () => {
+  folder.commit("begin", {
+    "a.yaml": "version: 1\ninclude: [base.yaml, mid.yaml]\n",
+    "mid.yaml": "version: 1\ninclude: [base.yaml]\n",
+    "base.yaml": "version: 1\ndeny: [evil.example]\n",
+  });
+  folder.commit("by mid alone", { "a.yaml": "version: 1\ninclude: [mid.yaml]\n" });
+  folder.commit("no more", { "mid.yaml": "version: 1\n" });
+  writeFileSync("a.yaml", "version: 1\ninclude: [mid.yaml, base.yaml]\n");
+  const { events } = await historyOf(["a.yaml", "mid.yaml", "base.yaml"], "evil.example");
+  expect(events.map((event) => [told(event), event.include?.by])).toEqual([
+    ["(not committed):  → deny base.yaml {}", "a.yaml"],
+    ["no more: deny base.yaml {} → ", "mid.yaml"],
+    ["begin:  → deny base.yaml {}", undefined],
+  ]);
+});
+
 it("tells a merge that took nothing of what a branch had, and no other merge", async () => {
   const deny = "version: 1\ndeny: [evil.example]\n";
   folder.commit("begin", { "a.yaml": "version: 1\n" });
