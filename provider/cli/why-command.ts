@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { normalize } from "node:path";
+import { resolve } from "node:path";
 import { Command } from "commander";
 import { ConfigurationError, type SettingsClient } from "../client";
 import type { ToldByFiles, WhyStory } from "../gitops/why/story";
 import { withCode } from "../settings/email-security-error";
-import { harmless } from "../settings/text";
+import { harmless, printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode, isColoured, verb } from "./command-line";
 import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
@@ -65,9 +65,11 @@ async function run(written: string, given: string | undefined, options: Options)
       "Give a settings file or --tenant, not both: the targets file names the tenant's.",
     );
   if (options.markdown && options.json) throw new ConfigurationError("Give --markdown or --json, not both.");
-  const named = await targetOf(options, given);
-  const file = named?.target.settings ?? given ?? (await defaultFile());
-  const story = await storyOf(parsed.value.canonical, file, named, options);
+  const { tenant, targets } = options;
+  const own = tenant === undefined ? undefined : await tenantNamed(tenant, targets);
+  const file = own?.target.settings ?? given ?? (await defaultFile());
+  const of = own === undefined ? await tenantOf(file, targets) : { named: own };
+  const story = await storyOf(parsed.value.canonical, file, of, options);
   const { whyJson, whyMarkdown, whyText } = await import("../gitops/why/why-output.js");
   const { stdout } = process;
   if (options.json) stdout.write(whyJson(story));
@@ -79,7 +81,7 @@ async function run(written: string, given: string | undefined, options: Options)
 async function storyOf(
   value: string,
   file: string,
-  named: TenantNamed | undefined,
+  { named, missing = [] }: OfTenant,
   options: Options,
 ): Promise<WhyStory> {
   const { readSettings } = await import("../files/read-settings.js");
@@ -109,7 +111,8 @@ async function storyOf(
     tenant:
       tenant.host === undefined
         ? undefined
-        : withoutUndefined({ host: tenant.host, name: named?.target.name }),
+        : // Without --tenant it is the environment's that was asked, which has no name here.
+          withoutUndefined({ host: tenant.host, name: options.tenant && named?.target.name }),
     at: now.toISOString(),
     files: told.files,
     above: [...told.above, ...held],
@@ -123,22 +126,33 @@ async function storyOf(
         : ("excluded" as const)
       : undefined,
     mail: tenant.mail,
-    missing: [...history.missing, ...journal.missing, ...tenant.missing],
+    missing: [...history.missing, ...missing, ...journal.missing, ...tenant.missing],
   });
   return { format: WHY_FORMAT, ...story };
 }
 
-/** The tenant that is meant by name; else, where there is a targets file, the one that has this settings file. */
-async function targetOf(
-  { tenant, targets: from }: Options,
-  file: string | undefined,
-): Promise<TenantNamed | undefined> {
-  if (tenant !== undefined) return await tenantNamed(tenant, from);
-  if (file === undefined || !existsSync(from)) return undefined;
-  const { readTargets } = await import("../rollout/targets/read-targets.js");
-  const { targets, services } = readTargets(from);
-  const [target, another] = targets.filter(({ settings }) => normalize(settings) === normalize(file));
-  return target === undefined || another !== undefined ? undefined : { target, services };
+/** The tenant that a file is of; else why it is none. */
+interface OfTenant {
+  readonly named?: TenantNamed;
+  readonly missing?: readonly string[];
+}
+
+/** Where there is a targets file, its one tenant that has this settings file. */
+async function tenantOf(file: string, from: string): Promise<OfTenant> {
+  if (from === TARGETS_FILE && !existsSync(from)) return {};
+  const name = printable(from);
+  try {
+    const { readTargets } = await import("../rollout/targets/read-targets.js");
+    const { targets, services } = readTargets(from);
+    const [target, ...others] = targets.filter(({ settings }) => resolve(settings) === resolve(file));
+    if (target !== undefined && others.length === 0) return { named: { target, services } };
+    const who = target === undefined ? "No tenant" : `More than one tenant (${others.length + 1})`;
+    return {
+      missing: [`${who} of ${name} has this settings file, so no rollout is told; --tenant names one.`],
+    };
+  } catch (error) {
+    return { missing: [`No rollout is told, since ${name} can't be used: ${withCode(error)}`] };
+  }
 }
 
 type Asked = Awaited<ReturnType<typeof import("../gitops/why/told-by-tenant").toldByTenant>> & {

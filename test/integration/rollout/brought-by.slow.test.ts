@@ -60,6 +60,23 @@ it("asks a tenant of the targets file with its own key, and says where there is 
     expect(told.stdout.replace(/\s+/g, " ")).toContain(
       `deny added at the tenant by the rollout ${rollout}, wave canary reviewed as r2-reviewed; this tenant's plan v2-acme`,
     );
+
+    // Where a file is named, the tenant is the one that has it; who has it not is told.
+    const place = ["--no-evidence", "--database", "rollouts.db"];
+    const byFile = await email("why", "flood.example", join(folder.path, "acme.yaml"), ...place);
+    expect(byFile.stdout.replace(/\s+/g, " ")).toContain(`by the rollout ${rollout}`);
+    folder.write("other.yaml", "version: 1\n");
+    const other = await email("why", "flood.example", "other.yaml", ...place);
+    expect(other.stdout.replace(/\s+/g, " ")).toContain(
+      "No tenant of tenants.yaml has this settings file, so no rollout is told; --tenant names one.",
+    );
+    expect(other.code).toBe(2);
+    folder.write("broken.yaml", "version: [\n");
+    const broken = await email("why", "flood.example", "acme.yaml", "--targets", "broken.yaml", ...place);
+    expect(broken.stdout.replace(/\s+/g, " ")).toContain(
+      "No rollout is told, since broken.yaml can't be used",
+    );
+    expect(broken.stdout).toContain("deny at acme.yaml:3.");
   } finally {
     await sandbox.close();
   }
