@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { styleText } from "node:util";
 import { Command, InvalidArgumentError, Option } from "commander";
-import type { Finding, FindingLevel } from "../files/finding";
-import type { FilesLintResult } from "../files/lint-files";
+import { ConfigurationError } from "../client/errors";
+import { type Finding, type FindingLevel, inOrder } from "../files/finding";
+import type { FilesLintResult, LintedTenant } from "../files/lint-files";
+import type { ApprovalsOptions, CheckedApprovals } from "../gitops/approvals/check-approvals";
 import { harmless, printable, printableJson } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { packageVersion } from "./package-version";
@@ -34,6 +36,13 @@ export function lintCommand(): Command {
           "note",
         ]),
       )
+      .option(
+        "--approvals <file>",
+        "hold what a change adds or alters to who approved it: the answer of GitHub (reviews) or GitLab (approvals), which a pipeline wrote",
+      )
+      .option("--no-approvals", "leave that to the pipeline, where the policy demands it (requireApproval)")
+      .option("--base <revision>", "with --approvals: what the change is to be merged into, as origin/main")
+      .option("--author <login>", "with --approvals: who proposes the change, and so can't approve it")
       .option("--today <date>", "judge ends as of this day (default: today, UTC)", day)
       .action(verb(lint)),
     {
@@ -42,6 +51,10 @@ export function lintCommand(): Command {
         {
           does: "for code scanning, and refused where there is a warning",
           line: "lint settings --sarif lint.sarif --fail-on warning",
+        },
+        {
+          does: "in a pipeline, once a change is reviewed",
+          line: "lint --approvals reviews.json --base origin/main --author dana-reyes",
         },
         {
           does: "as if it were that day: what has expired by then",
@@ -63,34 +76,84 @@ interface LintOptions {
   readonly sarif?: string;
   readonly failOn?: "warning" | "note";
   readonly today?: string;
+  /** False where it is left to the pipeline. */
+  readonly approvals?: string | false;
+  readonly base?: string;
+  readonly author?: string;
 }
 
 async function lint(
   named: readonly string[],
-  { format, sarif, failOn, today }: LintOptions,
+  { format, sarif, failOn, today, ...asked }: LintOptions,
 ): Promise<ExitCode> {
+  const approvals = approvalsOptions(asked, today);
   // Loaded here, so that no other verb pays for it.
   const { lintAll } = await import("../rollout/targets/lint-all.js");
   const { sarifLog } = await import("../files/sarif.js");
-  const result = await lintAll(named, today === undefined ? {} : { today });
-  const { isPartial, ...told } = result;
-  const { findings } = told;
+  const linted = await lintAll(named, today === undefined ? {} : { today });
+  const held = await heldTo(approvals, linted.tenants);
+  const findings =
+    held.findings.length === 0 ? linted.findings : inOrder([...linted.findings, ...held.findings]);
   const asSarif = (): string =>
     json(sarifLog(findings, { version: packageVersion(), root: repositoryRoot() }));
   if (sarif !== undefined) writeOutput(sarif, asSarif(), "SARIF log");
-  if (format === "text") await printText(result);
-  else
-    process.stdout.write(
-      format === "sarif" ? asSarif() : json({ format: 1, ...told, counts: counted(findings) }),
-    );
+  const { files, tops } = linted;
+  if (format === "text") await printText({ ...linted, findings }, held.told);
+  else {
+    const { approvals: counts } = held;
+    const asJson = { format: 1, findings, files, tops, counts: counted(findings), approvals: counts };
+    process.stdout.write(format === "sarif" ? asSarif() : json(asJson));
+  }
   const has = (level: FindingLevel): boolean => findings.some((finding) => finding.level === level);
   if (has("error")) return EXIT.changes;
   const refused = (failOn !== undefined && has("warning")) || (failOn === "note" && has("note"));
   return refused ? EXIT.refused : EXIT.clean;
 }
 
+/** What is asked of approvals; undefined where nobody told of them, false where they are left to the pipeline. */
+function approvalsOptions(
+  { approvals: file, base, author }: Pick<LintOptions, "approvals" | "base" | "author">,
+  today: string | undefined,
+): ApprovalsOptions | false | undefined {
+  if (typeof file === "string" && base !== undefined && author !== undefined && author.trim() !== "") {
+    return { file, base, author, ...(today === undefined ? {} : { today }) };
+  }
+  if (typeof file === "string" || base !== undefined || author !== undefined) {
+    throw new ConfigurationError(
+      "--approvals, --base and --author go together: who approved, what the change is to be merged into, and who proposes it (whose own approval is none).",
+    );
+  }
+  return file === false ? false : undefined;
+}
+
+/** What is found of approvals, what is told of them in the end, and how many of each kind there were. */
+async function heldTo(
+  options: ApprovalsOptions | false | undefined,
+  tenants: readonly LintedTenant[],
+): Promise<{
+  readonly findings: readonly Finding[];
+  readonly told: string;
+  readonly approvals?: Omit<CheckedApprovals, "findings">;
+}> {
+  if (options === undefined || options === false) {
+    const { uncheckedApprovals } = await import("../files/approval-demands.js");
+    const unchecked = uncheckedApprovals(tenants);
+    if (options === undefined) return { findings: unchecked, told: "" };
+    return { findings: [], told: unchecked.length === 0 ? "" : " Approvals are left to the pipeline." };
+  }
+  const { checkApprovals } = await import("../gitops/approvals/check-approvals.js");
+  const { findings, ...approvals } = await checkApprovals(tenants, options);
+  const { checked, unchanged, notAsked } = approvals;
+  const left = notAsked === 0 ? "" : `, ${notAsked} changed and asked for none`;
+  return {
+    findings,
+    told: ` Approvals: ${checked} checked${left}, ${unchanged} unchanged.`,
+    approvals,
+  };
+}
+
 /** A finding a line, `file:line:column level: message (code)`, as editors and problem matchers read it; then the counts. */
-async function printText({ findings, files, isPartial }: FilesLintResult): Promise<void> {
+async function printText({ findings, files, isPartial }: FilesLintResult, more: string): Promise<void> {
   const { placeText } = await import("../files/finding.js");
   const styled = (style: Style, text: string): string => styleText(style, text, { stream: process.stdout });
   const lines = findings.map(({ place, level, message, code }) => {
@@ -99,7 +162,7 @@ async function printText({ findings, files, isPartial }: FilesLintResult): Promi
   });
   const { error, warning, note } = counted(findings);
   const told = [count(error, "error"), count(warning, "warning"), count(note, "note")].filter(Boolean);
-  const summary = `${told.length === 0 ? "Nothing found" : told.join(", ")} in ${count(files.length, "file")}.${isPartial ? " More may be found once these are mended." : ""}`;
+  const summary = `${told.length === 0 ? "Nothing found" : told.join(", ")} in ${count(files.length, "file")}.${isPartial ? " More may be found once these are mended." : ""}${more}`;
   process.stdout.write(`${[...lines, summary].join("\n")}\n`);
 }
 

@@ -6,6 +6,7 @@ import { type Finding, inOrder } from "./finding";
 import { type LintResult, lintSettings } from "./lint";
 import type { ReadOptions } from "./read-settings";
 import { readerFrom } from "./read-source";
+import type { Policy } from "./settings-schema";
 
 /** What lint found in several settings files. */
 export interface FilesLintResult {
@@ -15,8 +16,16 @@ export interface FilesLintResult {
   readonly files: readonly string[];
   /** Those that no other includes: a tenant's each. */
   readonly tops: readonly string[];
+  /** The same, each with what it reads and the rules that hold for all of that. */
+  readonly tenants: readonly LintedTenant[];
   /** Whether mistakes kept it from looking for more. */
   readonly isPartial: boolean;
+}
+
+/** A file that no other includes, with all files that it reads, itself first, and the team's rules for these. */
+export interface LintedTenant {
+  readonly files: readonly string[];
+  readonly policy: Policy;
 }
 
 /** Where settings files are looked for when none is named. */
@@ -56,6 +65,7 @@ export function lintFiles(named: readonly string[], options: ReadOptions = {}): 
     findings: inOrder([...findings.values()]),
     files: [...new Set(tops.flatMap(({ files }) => files))].sort(),
     tops: tops.flatMap(({ files }) => files.slice(0, 1)),
+    tenants: tops.map(({ files, policy }) => ({ files, policy })),
     isPartial: tops.some((top) => top.isPartial),
   };
 }

@@ -50,6 +50,19 @@ const same: Direction<readonly string[]> = {
   isLooser: (value = [], than = []) => all.isLooser(value, than) || all.isLooser(than, value),
 };
 
+/** Nobody else, and nobody's login by another. */
+const nobodyElse: Direction<Readonly<Record<string, string>>> = {
+  isLooser: (value, than) =>
+    than !== undefined &&
+    (value === undefined || Object.entries(value).some(([name, login]) => own(than, name) !== login)),
+  both: (one, other) =>
+    Object.fromEntries(Object.entries(one).filter(([name, login]) => own(other, name) === login)),
+};
+
+function own(record: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
 /** Two of them can't be compared. */
 const asItIs: Direction<unknown> = { isLooser: (value, than) => value !== than };
 
@@ -62,6 +75,8 @@ const DIRECTIONS = {
   "policy.requireExpiry": all,
   "policy.maxDays": few,
   "policy.requireTwoPeople": all,
+  "policy.requireApproval": all,
+  "policy.approvers": nobodyElse,
   "policy.reviewEvery": soon,
   "policy.refuseWholeDomains": stays(true),
   // In exclusive mode nothing is there but what was reviewed.
@@ -208,5 +223,6 @@ function valueAt(content: unknown, steps: readonly string[]): unknown {
 
 function told(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((one) => quote(String(one)).slice(1, -1)).join(", ")}]`;
+  if (typeof value === "object" && value !== null) return quote(value, 200);
   return typeof value === "string" ? quote(value, 200) : String(value);
 }

@@ -218,7 +218,7 @@ function told(one: DeclaredEntry | DeclaredVip, what: string): string {
 }
 
 /** "Reyes, Dana" and "dana reyes" are one. */
-function isSamePerson(one: string, other: string): boolean {
+export function isSamePerson(one: string, other: string): boolean {
   const words = (name: string): string =>
     name
       .normalize("NFKC")

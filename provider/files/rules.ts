@@ -157,6 +157,21 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
       "Policy: an allow of a whole domain",
       `One sender is often enough: allow the mailbox. Or say why all of the domain is meant, in \`acceptRisk\`. ${POLICY}`,
     ),
+    error(
+      "approval-unchecked",
+      "Policy: nobody told who approved",
+      `A change of what the policy names under \`requireApproval\` is held to who approved it, which the pipeline tells (\`lint --approvals\`). On your own machine, \`lint --no-approvals\` leaves that to it. ${POLICY}`,
+    ),
+    error(
+      "approval-missing",
+      "Policy: a change names nobody who approved",
+      `Name in \`approvedBy\` who approves this change. What stood there before is not asked. ${POLICY}`,
+    ),
+    error(
+      "approval-unproven",
+      "An approval that nobody gave",
+      "Whom `approvedBy` names has not approved this change as it is now, is none of the policy's `approvers`, or made it. Let them approve it, or name who did.",
+    ),
     warning(
       "shadowed",
       "An entry that another one covers",

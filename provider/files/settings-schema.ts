@@ -193,6 +193,25 @@ const subjects = (what: string) =>
     .describe(what)
     .optional();
 
+/** A login at GitHub or GitLab, as far as all of theirs look alike. */
+const login = shortText("a login").refine((text) => /^[\w.[\]-]+$/.test(text), {
+  error: (issue) => `is ${quote(issue.input)}; write the login alone, without @ and spaces`,
+});
+
+/** Of two names of one login, one approval would stand for two people. */
+const approvers = z
+  .record(shortText("a name"), login, { error: (issue) => mapping(issue.input) })
+  .check((context) => {
+    const names = new Map<string, string>();
+    for (const [name, one] of Object.entries(context.value)) {
+      const other = names.get(one.toLowerCase());
+      names.set(one.toLowerCase(), name);
+      if (other === undefined) continue;
+      const message = `is the login of ${quote(other)} already; one login is one person`;
+      context.issues.push({ code: "custom", message, input: one, path: [name] });
+    }
+  });
+
 /** The rules that a team holds its own settings to; each is a finding of `lint` and `plan` where it is broken. */
 export const policyRules = z.strictObject(
   {
@@ -212,6 +231,12 @@ export const policyRules = z.strictObject(
       .describe("How many days ahead an allow's `expires` may lie; `never` is then refused too.")
       .optional(),
     requireTwoPeople: subjects("What must name an owner and somebody else who agreed (approvedBy)."),
+    requireApproval: subjects(
+      "What, once a change adds or alters it, must name in approvedBy somebody who approved that change (lint --approvals).",
+    ),
+    approvers: approvers
+      .describe("Who may approve, as approvedBy names them, and their login: { Dana Reyes: dana-reyes }")
+      .optional(),
     reviewEvery: plainText("a term such as 90d")
       .refine((text) => daysOfTerm(text) !== undefined, {
         error: (issue) => `is ${quote(issue.input)}; write days as 90d, or weeks as 12w, at most ten years`,

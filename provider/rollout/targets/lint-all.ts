@@ -19,12 +19,13 @@ export async function lintAll(named: readonly string[], options: ReadOptions = {
   const wanted = [...new Set([...named.filter((file) => !targets.includes(file)), ...settings])];
   const rest =
     wanted.length === 0
-      ? { findings: [], files: [], tops: [], isPartial: false }
+      ? { findings: [], files: [], tops: [], tenants: [], isPartial: false }
       : lintFiles(wanted, options);
   return {
     findings: [...missingFindings(), ...linted.flatMap(({ findings }) => findings), ...rest.findings],
     files: [...linted.flatMap(({ files }) => files), ...rest.files],
     tops: rest.tops,
+    tenants: rest.tenants,
     isPartial: rest.isPartial || linted.some((one) => one.isPartial),
   };
 }

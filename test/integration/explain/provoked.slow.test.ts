@@ -256,6 +256,11 @@ const PROVOKED: Provocations<(typeof BY_PROCESSES)[number]> = {
     write("settings.yaml", "version: 1\n");
     return await told("add", "deny", "evil.example", "--commit");
   },
+  ERR_APPROVALS: async () => {
+    write("settings.yaml", "version: 1\n");
+    write("reviews.json", '{"message":"Not Found","status":"404"}');
+    return await told("lint", "--approvals", "reviews.json", "--base", "main", "--author", "dana");
+  },
   ERR_SETTINGS_WRITE: async () => {
     write("settings.yaml/file", "");
     write("table.csv", "list,value\ndeny,evil.example\n");

@@ -42,6 +42,12 @@ const CASES: Readonly<
   "policy.requireExpiry": ["[allow]", ["[]"], ["[allow]"]],
   "policy.maxDays": ["90", ["91"], ["90", "30"]],
   "policy.requireTwoPeople": ["[allow]", ["[]"], ["[allow]"]],
+  "policy.requireApproval": ["[allow]", ["[]", "[deny]"], ["[allow]", "[allow, vips]"]],
+  "policy.approvers": [
+    "{ Dana: dana, Tom: tomas }",
+    ["{ Dana: dana, Tom: tomas, Mo: mo }", "{ Dana: mo }", "{ Tom: dana }"],
+    ["{ Dana: dana, Tom: tomas }", "{ Dana: dana }", "{}"],
+  ],
   "policy.reviewEvery": ["90d", ["91d", "13w"], ["89d", "12w"]],
   "policy.refuseWholeDomains": ["true", ["false"], ["true"]],
   "lists.entries.mode": ["exclusive", ["additive"], ["exclusive"]],

@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { readPlainFile } from "../../machine/plain-file";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { excerpt, quote } from "../../settings/text";
+
+/** Somebody whose last word on a change is that they approve it. */
+export interface Approval {
+  /** In lower case, since hosts take both for one. */
+  readonly login: string;
+  /** The commit that was approved, where the host tells it. */
+  readonly commit?: string;
+}
+
+/** Who approved a change can't be read. `ERR_APPROVALS` */
+export class ApprovalsError extends EmailSecurityError {
+  constructor(message: string, options?: ErrorOptions) {
+    super("ERR_APPROVALS", message, options);
+  }
+}
+
+/** Thousands of reviews, with what people wrote in them. */
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Reads who approves a change now, from the answer of its host that a pipeline wrote into a file: GitHub's of
+ * `GET /repos/{owner}/{repo}/pulls/{number}/reviews` (pages one by one or put together), or GitLab's of
+ * `GET /projects/{id}/merge_requests/{iid}/approvals`. Of GitHub's, the last decision of each person counts: a comment is none, and one
+ * that was dismissed undoes those before it.
+ *
+ * @throws {ApprovalsError} (`ERR_APPROVALS`) when it can't be read, or is no such answer.
+ */
+export function readApprovals(file: string): readonly Approval[] {
+  const answer = parsed(file);
+  const pages = z.array(z.array(z.unknown())).safeParse(answer);
+  if (Array.isArray(answer)) return ofGitHub(checked(file, gitHubReviews, pages.data?.flat() ?? answer));
+  const { approved_by: given } = checked(file, gitLabApprovals, answer);
+  return given.map(({ user }) => ({ login: user.username.toLowerCase() }));
+}
+
+const name = z.string().min(1).max(255);
+
+const when = z.string().refine((text) => !Number.isNaN(Date.parse(text)), "must be a time");
+
+const gitHubReviews = z.array(
+  z.discriminatedUnion("state", [
+    z.object({ state: z.enum(["COMMENTED", "PENDING"]) }),
+    z.object({
+      state: z.enum(["APPROVED", "CHANGES_REQUESTED", "DISMISSED"]),
+      // Of an account that is gone, and of a commit that is, nothing is told.
+      user: z.object({ login: name }).nullable(),
+      commit_id: z
+        .string()
+        .regex(/^[\da-f]{40,64}$/i)
+        .nullish(),
+      submitted_at: when,
+    }),
+  ]),
+);
+
+const gitLabApprovals = z.object({
+  approved_by: z.array(z.object({ user: z.object({ username: name }) })),
+});
+
+function ofGitHub(reviews: z.infer<typeof gitHubReviews>): readonly Approval[] {
+  const last = new Map<string, { readonly at: number; readonly approval: Approval | undefined }>();
+  for (const review of reviews) {
+    if (!("user" in review) || review.user === null) continue;
+    const login = review.user.login.toLowerCase();
+    const at = Date.parse(review.submitted_at);
+    if (at < (last.get(login)?.at ?? Number.NEGATIVE_INFINITY)) continue;
+    // Of which commit it is, decides whether it counts.
+    const commit = review.commit_id ?? NO_COMMIT;
+    last.set(login, { at, approval: review.state === "APPROVED" ? { login, commit } : undefined });
+  }
+  return [...last.values()].flatMap(({ approval }) => approval ?? []);
+}
+
+/** Stands in no repository. */
+const NO_COMMIT = "0".repeat(40);
+
+function parsed(file: string): unknown {
+  let text: string;
+  try {
+    text = readPlainFile(file, MAX_BYTES).toString("utf8");
+  } catch (cause) {
+    const why =
+      (cause as NodeJS.ErrnoException).code === "ENOENT" ? "there is no such file" : reasonOf(cause);
+    throw new ApprovalsError(`${quote(file, 300)} can't be read: ${why}. ${WRITTEN_BY}`, { cause });
+  }
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new ApprovalsError(`${quote(file, 300)} is no JSON; it begins ${quote(text, 60)}. ${WRITTEN_BY}`, {
+      cause,
+    });
+  }
+}
+
+function checked<Schema extends z.ZodType>(file: string, schema: Schema, answer: unknown): z.infer<Schema> {
+  const result = schema.safeParse(answer);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const path = issue?.path.join(".") ?? "";
+  const at = path === "" ? "" : ` at ${quote(path, 200)}`;
+  throw new ApprovalsError(
+    `${quote(file, 300)} is neither GitHub's answer of a pull request's reviews nor GitLab's of a merge request's approvals${at}; what came is ${quote(answer, 200)}. ${WRITTEN_BY}`,
+  );
+}
+
+const WRITTEN_BY =
+  "The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`";
+
+function reasonOf(cause: unknown): string {
+  return excerpt(cause instanceof Error ? cause.message : String(cause), 300);
+}

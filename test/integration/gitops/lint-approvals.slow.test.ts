@@ -1,0 +1,82 @@
+import { describe, expect, it } from "vitest";
+import { by, change, entry, old, tenant } from "../../support/approved-change";
+import { emailSecurity } from "../../support/command";
+
+const AS_OF = ["--today", "2026-11-23"];
+
+const review = (login: string, commit: string): string =>
+  JSON.stringify([
+    [{ user: { login }, state: "APPROVED", commit_id: commit, submitted_at: "2026-11-23T08:00:00Z" }],
+  ]);
+
+describe("email-security lint, where the policy demands that approvals are proven", () => {
+  it("refuses without them, says the next command, and can leave it to the pipeline", async () => {
+    using made = change(by("Tomas Lindqvist"));
+    const { path } = made.history;
+    const refused = await emailSecurity(path, ["lint", ...AS_OF]);
+    expect(refused.code).toBe(2);
+    expect(refused.stdout).toMatch(
+      /^settings\/acme\.yaml:1:1 error: the policy for "settings\/acme\.yaml" demands that who approved a change is proven \(requireApproval\), and it is not told here\. In a pipeline: `lint --approvals FILE --base REVISION --author LOGIN`; on your own machine: `lint --no-approvals`, which leaves it to the pipeline \(approval-unchecked\)\n/,
+    );
+    const left = await emailSecurity(path, ["lint", "--no-approvals", ...AS_OF]);
+    expect(left.code).toBe(0);
+    expect(left.stdout).toMatch(/Approvals are left to the pipeline\.\n$/);
+  });
+
+  it("takes them from the pipeline's file, and tells how many it looked at", async () => {
+    using made = change(by("Tomas Lindqvist"));
+    made.history.write("reviews.json", review("tomas-l", made.head));
+    const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
+    const { code, stdout } = await emailSecurity(made.history.path, args);
+    expect(stdout).toMatch(/ in 2 files\. Approvals: 1 checked, 1 unchanged\.\n$/);
+    expect(code).toBe(0);
+
+    made.history.write("reviews.json", review("mei", made.head));
+    const json = await emailSecurity(made.history.path, [
+      ...args,
+      "--format",
+      "json",
+      "--sarif",
+      "lint.sarif",
+    ]);
+    expect(json.code).toBe(2);
+    const told = JSON.parse(json.stdout) as { findings: { code: string }[]; approvals: object };
+    expect(told.approvals).toEqual({ checked: 1, unchanged: 1, notAsked: 0 });
+    expect(told.findings.filter(({ code: one }) => one === "approval-unproven")).toHaveLength(1);
+    const sarif = await emailSecurity(made.history.path, [...args, "--format", "sarif"]);
+    expect(JSON.parse(sarif.stdout)).toMatchObject({
+      runs: [{ results: expect.arrayContaining([expect.objectContaining({ ruleId: "approval-unproven" })]) }],
+    });
+  });
+
+  it("prints nothing raw of what names and files hold", async () => {
+    const hostile = "\u202eTomas ::error::x";
+    using made = change({ "settings/acme.yaml": tenant(old, entry({ approvedBy: "##[group]Tom" })) });
+    made.history.write("reviews.json", JSON.stringify({ message: `\u001b]0;x\u0007${hostile}` }));
+    const args = ["lint", ...AS_OF, "--approvals", "reviews.json", "--base", "main", "--author", "dana"];
+    const refused = await emailSecurity(made.history.path, args);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toContain("[ERR_APPROVALS]");
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these must not come.
+    expect(refused.stderr).not.toMatch(/[\u001b\u0007\u202e]/);
+    made.history.write("reviews.json", "[]");
+    const { stdout } = await emailSecurity(made.history.path, args);
+    expect(stdout).toContain(
+      "error: approvedBy holds what a terminal, Pulumi or a build pipeline would take",
+    );
+    expect(stdout).not.toMatch(/##\[group\]/);
+  });
+
+  it.each([
+    [["--approvals", "reviews.json"]],
+    [["--approvals", "reviews.json", "--base", "main"]],
+    [["--approvals", "reviews.json", "--base", "main", "--author", ""]],
+    [["--base", "main"]],
+    [["--no-approvals", "--author", "dana"]],
+  ])("wants all three together: %j", async (args) => {
+    using made = change(by("Tomas Lindqvist"));
+    const { code, stdout, stderr } = await emailSecurity(made.history.path, ["lint", ...args]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toContain("--approvals, --base and --author go together");
+  });
+});

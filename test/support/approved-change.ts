@@ -1,0 +1,82 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { lintFiles } from "../../provider/files/lint-files";
+import { checkApprovals } from "../../provider/gitops/approvals/check-approvals";
+import { type SettingsHistory, settingsHistory } from "./settings-history";
+
+/*
+ * Changes of real repositories, beside an answer as GitHub gives it. Dana writes all commits, unless a test says otherwise.
+ */
+
+/** The day by which ends are judged. */
+export const TODAY = "2026-11-23";
+
+const POLICY =
+  "policy: { requireApproval: [allow], approvers: { Tomas Lindqvist: tomas-l, Mei Chen: mei, Dana Reyes: dana } }\n";
+
+/** The baseline before a change. */
+export const BASELINE = `version: 1\n${POLICY}`;
+
+/** An allow entry of a tenant, in YAML. */
+export const entry = (fields: Record<string, string>, value = "partner.example"): string =>
+  `  - ${JSON.stringify({ value, comment: "Contract", acceptRisk: "all of it", ...fields })}\n`;
+
+/** A tenant's file, which includes the baseline. */
+export const tenant = (...entries: string[]): string =>
+  `version: 1\ninclude: [baseline.yaml]\n${entries.length === 0 ? "" : `allow:\n${entries.join("")}`}`;
+
+/** An entry that stood there before. */
+export const old = entry({ approvedBy: "Somebody Gone" }, "old.example");
+
+/** A repository whose branch `change` adds to what main has. */
+export function change(files: Readonly<Record<string, string | undefined>>): Disposable & {
+  readonly history: SettingsHistory;
+  readonly head: string;
+} {
+  const history = settingsHistory();
+  history.commit("Begin", { "settings/baseline.yaml": BASELINE, "settings/acme.yaml": tenant(old) });
+  history.git("switch", "--quiet", "--create", "change");
+  const head = history.commit("Change", files);
+  return { history, head, [Symbol.dispose]: () => history[Symbol.dispose]() };
+}
+
+/** A review as a test has it. */
+export interface Given {
+  readonly login: string;
+  readonly commit: string;
+  readonly state?: string;
+}
+
+/** What is told of a change beside an answer as GitHub gives it. */
+export async function check(
+  history: SettingsHistory,
+  given: readonly Given[],
+  options: { author?: string; base?: string } = {},
+) {
+  const reviews = given.map(({ login, commit, state = "APPROVED" }) => ({
+    user: { login },
+    state,
+    commit_id: commit,
+    submitted_at: "2026-11-23T08:00:00Z",
+  }));
+  const file = join(history.path, "reviews.json");
+  writeFileSync(file, JSON.stringify(reviews));
+  const { tenants } = lintFiles([history.at("settings")], { today: TODAY, ownDomains: [] });
+  const { findings, ...counts } = await checkApprovals(tenants, {
+    file,
+    base: "main",
+    author: "dana",
+    today: TODAY,
+    ...options,
+  });
+  return {
+    ...counts,
+    told: findings.map(({ code, level, message, place }) => {
+      const at = `${place?.file.replace(`${history.path}/`, "")}:${place?.line}`;
+      return `${at} ${level} ${code}: ${message}`;
+    }),
+  };
+}
+
+/** A change that adds an entry with an `approvedBy`. */
+export const by = (approvedBy: string) => ({ "settings/acme.yaml": tenant(old, entry({ approvedBy })) });

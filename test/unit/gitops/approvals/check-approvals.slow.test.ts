@@ -1,0 +1,256 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { lintFiles } from "../../../../provider/files/lint-files";
+import { checkApprovals } from "../../../../provider/gitops/approvals/check-approvals";
+import {
+  BASELINE,
+  by,
+  change,
+  check,
+  entry,
+  type Given,
+  old,
+  TODAY,
+  tenant,
+} from "../../../support/approved-change";
+import { settingsHistory } from "../../../support/settings-history";
+
+/* What check-approvals.test.ts has a sample of. */
+
+describe("an entry that a change adds", () => {
+  it.each<[string, string, Given[] | "head", string]>([
+    [
+      "nobody approved",
+      "Tomas Lindqvist",
+      [],
+      'and the last word of "tomas-l" on this change is no approval; let them approve it',
+    ],
+    [
+      "somebody else did",
+      "Tomas Lindqvist",
+      [{ login: "mei", commit: "head" }],
+      'and the last word of "tomas-l" on this change is no approval; let them approve it',
+    ],
+    [
+      "they want changes",
+      "Tomas Lindqvist",
+      [{ login: "tomas-l", commit: "head", state: "CHANGES_REQUESTED" }],
+      'and the last word of "tomas-l" on this change is no approval; let them approve it',
+    ],
+    [
+      "who made the change approved",
+      "Dana Reyes",
+      [{ login: "dana", commit: "head" }],
+      "who proposes this change; let somebody else approve it",
+    ],
+    [
+      "a stranger approved",
+      "mallory",
+      [{ login: "mallory", commit: "head" }],
+      'who was none of the policy\'s `approvers` before this change ("Tomas Lindqvist", "Mei Chen", "Dana Reyes"); name one of them, or have it merged there first, in a change of its own',
+    ],
+    [
+      "of a commit that is not here",
+      "Mei Chen",
+      [{ login: "mei", commit: "0".repeat(40) }],
+      'and "mei" approved commit 0000000000, which is not in this clone; let them approve the change as it is now, or fetch its whole history (`fetch-depth: 0`)',
+    ],
+  ])("is not proven where %s", async (_name, name, given, why) => {
+    using made = change(by(name));
+    const approvals = (given as Given[]).map((one) => ({
+      ...one,
+      commit: one.commit === "head" ? made.head : one.commit,
+    }));
+    expect((await check(made.history, approvals)).told).toEqual([
+      `settings/acme.yaml:5 error approval-unproven: "partner.example" says that "${name}" approved it, ${why}`,
+    ]);
+  });
+
+  it("is not proven by who wrote one of its commits, whoever proposes it", async () => {
+    using made = change(by("Mei Chen"));
+    made.history.git(
+      "-c",
+      "user.name=mei chen",
+      "commit",
+      "--quiet",
+      "--allow-empty",
+      "--author=mei chen <m@x.example>",
+      "--message",
+      "More",
+    );
+    const head = made.history.git("rev-parse", "HEAD").trim();
+    expect((await check(made.history, [{ login: "mei", commit: head }])).told).toEqual([
+      expect.stringContaining("who wrote a commit of this change; let somebody else approve it"),
+    ]);
+  });
+});
+
+describe("what was approved is what stands there now", () => {
+  const given = (commit: string): Given[] => [{ login: "tomas-l", commit }];
+
+  it("an entry that stood so in the approved commit stays proven, whatever came beside it and from main", async () => {
+    using made = change(by("Tomas Lindqvist"));
+    const { history, head } = made;
+    history.commit("Another file", { "README.md": "Words\n" });
+    history.git("switch", "--quiet", "main");
+    history.commit("Main moves", { "settings/acme.yaml": tenant(old), "other.txt": "x\n" });
+    history.git("switch", "--quiet", "change");
+    history.git("merge", "--quiet", "--no-edit", "main");
+    expect(await check(history, given(head))).toMatchObject({ told: [], checked: 1, unchanged: 1 });
+  });
+
+  it("what main took out meanwhile, and a merge brings back, is new", async () => {
+    using made = change({ "README.md": "Words\n" });
+    const { history } = made;
+    history.git("switch", "--quiet", "main");
+    history.commit("Out with it", { "settings/acme.yaml": tenant() });
+    history.git("switch", "--quiet", "change");
+    history.git("merge", "--quiet", "--no-edit", "--strategy=ours", "main");
+    expect((await check(history, [])).told).toEqual([
+      expect.stringContaining('"old.example" says that "Somebody Gone" approved it, who was none of'),
+    ]);
+  });
+});
+
+describe("an entry that stood there before", () => {
+  it.each([
+    ["its end", { approvedBy: "Somebody Gone", expires: "2027-01-01" }],
+    ["its owner", { approvedBy: "Somebody Gone", owner: "Mo" }],
+    ["its comment", { approvedBy: "Somebody Gone", comment: "Else" }],
+    ["who approved", { approvedBy: "Tomas Lindqvist" }],
+  ])("is asked again where a change alters %s", async (_name, fields) => {
+    using made = change({ "settings/acme.yaml": tenant(entry(fields, "old.example")) });
+    expect(await check(made.history, [])).toMatchObject({
+      told: [expect.any(String)],
+      checked: 1,
+      unchanged: 0,
+    });
+  });
+
+  it("is not where it is written otherwise, moved within its file, or only looked at", async () => {
+    const written = `version: 1\ninclude: [baseline.yaml]\ndeny: [evil.example]\nallow:\n  - value: OLD.example\n    comment: Contract\n    acceptRisk: all of it\n    approvedBy: Somebody Gone\n    reviewed: { on: 2026-11-20, by: Mei Chen }\n`;
+    using made = change({ "settings/acme.yaml": written });
+    expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notAsked: 1 });
+  });
+
+  it("is asked in another tenant's file into which it is copied", async () => {
+    using made = change({ "settings/other.yaml": tenant(old) });
+    expect((await check(made.history, [])).told).toEqual([
+      expect.stringMatching(
+        /^settings\/other\.yaml:4 error approval-unproven: "old\.example" says that "Somebody Gone"/,
+      ),
+    ]);
+  });
+});
+
+describe("a change can't make its own rules", () => {
+  const sock = "policy: { approvers: { Sock Puppet: sock } }\n";
+
+  it.each<[string, Record<string, string | undefined>]>([
+    [
+      "add an approver",
+      {
+        "settings/baseline.yaml": BASELINE.replace("{ Tomas", "{ Sock Puppet: sock, Tomas"),
+        ...by("Sock Puppet"),
+      },
+    ],
+    [
+      "give a name another login",
+      { "settings/baseline.yaml": BASELINE.replace("tomas-l", "sock"), ...by("Tomas Lindqvist") },
+    ],
+    [
+      "leave the baseline out",
+      { "settings/acme.yaml": `version: 1\n${sock}allow:\n${old}${entry({ approvedBy: "Sock Puppet" })}` },
+    ],
+    [
+      "begin a new file",
+      { "settings/new.yaml": `version: 1\n${sock}allow:\n${entry({ approvedBy: "Sock Puppet" })}` },
+    ],
+    [
+      "rename a file",
+      {
+        "settings/acme.yaml": undefined,
+        "settings/acme2.yaml": `version: 1\n${sock}allow:\n${entry({ approvedBy: "Sock Puppet" })}`,
+      },
+    ],
+  ])("%s", async (_name, files) => {
+    using made = change(files);
+    const { told } = await check(made.history, [{ login: "sock", commit: made.head }]);
+    expect(told.filter((one) => one.includes('"partner.example" says that'))).toHaveLength(1);
+  });
+
+  it.each<[string, Record<string, string | undefined>]>([
+    [
+      "demand no more",
+      { "settings/baseline.yaml": "version: 1\n", "settings/acme.yaml": tenant(old, entry({})) },
+    ],
+    ["demand no more, in a new file", { "settings/new.yaml": `version: 1\nallow:\n${entry({})}` }],
+  ])("%s", async (_name, files) => {
+    using made = change(files);
+    const { told } = await check(made.history, []);
+    expect(told).toEqual([expect.stringContaining('error approval-missing: "partner.example" is added')]);
+  });
+
+  it("a demand that it brings holds for it, and for it nobody may approve yet", async () => {
+    const history = settingsHistory();
+    history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
+    history.git("switch", "--quiet", "--create", "change");
+    const head = history.commit("Change", { "settings/baseline.yaml": BASELINE, ...by("Tomas Lindqvist") });
+    const { told } = await check(history, [{ login: "tomas-l", commit: head }]);
+    expect(told).toHaveLength(2);
+    expect(told[1]).toContain(
+      "before this change the policy said of nobody that they may approve; have `approvers:",
+    );
+    history[Symbol.dispose]();
+  });
+});
+
+it("what is in no policy is not asked: no approvers, no demand", async () => {
+  const history = settingsHistory();
+  history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
+  history.git("switch", "--quiet", "--create", "change");
+  history.commit("Change", { "settings/acme.yaml": `version: 1\nallow:\n${old}` });
+  expect(await check(history, [])).toEqual({ told: [], checked: 0, unchanged: 0, notAsked: 1 });
+  history[Symbol.dispose]();
+});
+
+describe("what stood before can't be told", () => {
+  it.each([
+    [
+      "of a revision that is not there",
+      "no/such",
+      /^--base "no\/such" is no commit that is here\. Fetch it \(in a pipeline: `fetch-depth: 0`\)/,
+    ],
+    ["of an option in its place", "--output=/tmp/x", /^--base "--output=\/tmp\/x" is no commit that is here/],
+    ["of nothing", "", /^--base "" is no commit that is here/],
+  ])("%s", async (_name, base, message) => {
+    using made = change(by("Mei Chen"));
+    await expect(check(made.history, [], { base })).rejects.toThrow(message);
+  });
+
+  it("in a clone that ends before", async () => {
+    using made = change(by("Mei Chen"));
+    const { history } = made;
+    history.git("switch", "--quiet", "main");
+    history.commit("Main moves", { "other.txt": "x\n" });
+    const url = `file://${history.path}`;
+    execFileSync("git", [
+      "clone",
+      "--quiet",
+      "--depth=1",
+      "--no-single-branch",
+      "--branch=change",
+      url,
+      history.at("clone"),
+    ]);
+    const { tenants } = lintFiles([history.at("clone/settings")], { today: TODAY });
+    writeFileSync(history.at("reviews.json"), "[]");
+    const options = { file: history.at("reviews.json"), base: "origin/main", author: "dana", today: TODAY };
+    await expect(checkApprovals(tenants, options)).rejects.toMatchObject({
+      code: "ERR_GIT",
+      message:
+        'What --base "origin/main" and this change have in common is not here, as in a shallow clone. Fetch the whole history: `git fetch --unshallow`.',
+    });
+  });
+});
