@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Sandbox, startSandbox } from "../../provider/sandbox";
 import { click } from "../support/console";
@@ -115,5 +117,63 @@ describe("the nightly comparison", () => {
     expect(drift.code, drift.log).toBe(0);
     expect((await project.run("report", "main", drift)).code).toBe(0);
     expect(project.issues).toMatchObject([{ state: "closed" }]);
+  });
+});
+
+describe("who approved", () => {
+  const allow =
+    "allow:\n  - value: jo@new-partner.example\n    comment: Contract\n    ticket: CHG-90\n    owner: Marcus Bell\n    approvedBy: Tomas Lindqvist\n    expires: never\n";
+
+  it("is told by GitLab, and proves whom the merge request names", async () => {
+    await project.git.edit(
+      "settings/baseline.yaml",
+      "  # requireApproval: [allow]\n  # approvers:",
+      "  requireApproval: [allow]\n  approvers:",
+    );
+    await project.git.commit("Who may approve");
+    await project.git.git("push", "--quiet", "origin", "main");
+    await project.git.branch("new-partner", async () => {
+      await project.git.edit("settings/acme.yaml", "allow:\n", allow);
+    });
+    expect((await project.run("lint", "new-partner")).code).toBe(0);
+    const early = await project.run("approvals", "new-partner");
+    expect(early.code, early.log).toBe(2);
+    expect(early.log).toContain('the last word of "tlindqvist" on this change is no approval');
+    project.approvedBy.push("tlindqvist");
+    const approved = await project.run("approvals", "new-partner");
+    expect(approved.code, approved.log).toBe(0);
+    expect(approved.log).toMatch(/Approvals: 1 checked, \d+ unchanged\./);
+  });
+
+  it("is not proven for a fork", async () => {
+    const fork = await project.run("approvals", "new-partner", undefined, {
+      CI_MERGE_REQUEST_SOURCE_PROJECT_ID: "8",
+    });
+    expect(fork).toMatchObject({
+      code: 1,
+      log: expect.stringContaining("push the branch into this project"),
+    });
+  });
+});
+
+describe("the monthly look", () => {
+  const reviews = () => project.issues.filter(({ labels }) => labels === "email-security-review");
+
+  it("keeps one issue, opened by the month and not by a merge, and closes it when nothing is left", async () => {
+    const look = await project.run("review");
+    expect(look.code, look.log).toBe(0);
+    const push = await project.run("report-review", "main", look);
+    expect(push.code, push.log).toBe(0);
+    expect(reviews()).toEqual([]);
+    for (const month of [1, 2]) {
+      const variables = { CI_PIPELINE_SOURCE: "schedule" };
+      const report = await project.run("report-review", "main", look, variables);
+      expect(report.code, `month ${month}: ${report.log}`).toBe(0);
+    }
+    expect(reviews()).toMatchObject([{ title: "Look at what stands at acme", state: "opened" }]);
+    expect(reviews()[0]?.description).toMatch(/^- \[ \] /m);
+    await writeFile(join(look.workspace, "review/code"), "0\n");
+    expect((await project.run("report-review", "main", look)).code).toBe(0);
+    expect(reviews()).toMatchObject([{ state: "closed" }]);
   });
 });

@@ -65,6 +65,69 @@ describe("a pull request from a fork", () => {
   });
 });
 
+describe("who approved", () => {
+  const pull = { number: 10, branch: "new-partner" };
+  const allow = (value: string, approvedBy: string): string =>
+    `allow:\n  - value: ${value}\n    comment: Contract\n    ticket: CHG-90\n    owner: Marcus Bell\n    approvedBy: ${approvedBy}\n    expires: never\n`;
+  const review = async (login: string, state: string, at: string): Promise<void> => {
+    const commit_id = await repository.git.git("rev-parse", pull.branch);
+    await repository.change(({ reviews }) => {
+      reviews.push({
+        pull: pull.number,
+        user: { login },
+        state,
+        commit_id,
+        submitted_at: `2026-11-23T${at}:00Z`,
+      });
+    });
+  };
+
+  it("is asked once the policy says who may, after each review, and not by the lint before it", async () => {
+    await repository.git.edit(
+      "settings/baseline.yaml",
+      "  # requireApproval: [allow]\n  # approvers:",
+      "  requireApproval: [allow]\n  approvers:",
+    );
+    await repository.git.commit("Who may approve");
+    await repository.git.git("push", "--quiet", "origin", "main");
+    await repository.git.branch(pull.branch, async () => {
+      await repository.git.edit(
+        "settings/acme.yaml",
+        "allow:\n",
+        allow("jo@new-partner.example", "Tomas Lindqvist"),
+      );
+    });
+    repository.nextRun();
+    sandbox.clearRequests();
+    expect(await repository.pullRequest("lint", pull)).toMatchObject({ result: "success" });
+    await review("dana-reyes", "APPROVED", "08:00");
+    await review("tlindqvist", "COMMENTED", "08:01");
+    const early = await repository.reviewed(pull);
+    expect(early, early.log).toMatchObject({ result: "failure", code: 2 });
+    expect(early.log).toMatch(
+      /says that "Tomas Lindqvist" approved it, and the last word of "tlindqvist" on this change is no approval/,
+    );
+
+    await review("tlindqvist", "APPROVED", "08:02");
+    const approved = await repository.reviewed(pull);
+    expect(approved, approved.log).toMatchObject({ result: "success" });
+    expect(approved.log).toMatch(/Approvals: 1 checked, \d+ unchanged\.\n$/);
+    // Neither key nor service.
+    expect(sandbox.requests).toEqual([]);
+  });
+
+  it("is asked again of what is pushed after the approval", async () => {
+    await repository.git.git("switch", "--quiet", pull.branch);
+    await repository.git.edit("settings/acme.yaml", "jo@new-partner.example", "mo@other-partner.example");
+    await repository.git.commit("Rather that one");
+    await repository.git.git("push", "--quiet", "origin", pull.branch);
+    await repository.git.git("switch", "--quiet", "main");
+    const after = await repository.reviewed(pull);
+    expect(after, after.log).toMatchObject({ result: "failure", code: 2 });
+    expect(after.log).toContain("in which it stands otherwise or not at all");
+  });
+});
+
 describe("a colleague who changes the touched entry between review and merge", () => {
   const pull = { number: 11, branch: "scope-of-printer" };
 
@@ -163,6 +226,55 @@ describe("the nightly comparison", () => {
     const report = await repository.onMain("drift", "report", { needs: { drift } });
     expect(report.result).toBe("success");
     expect((await repository.state()).issues).toMatchObject([{ number: 1, state: "closed" }]);
+  });
+});
+
+describe("the monthly look", () => {
+  const titles = async (): Promise<(readonly [string, string])[]> =>
+    (await repository.state()).issues
+      .filter(({ label }) => label === "email-security-review")
+      .map(({ title, state }) => [title, state] as const);
+
+  it("keeps one issue of the tenant with a box each, opened by the month and not by a merge", async () => {
+    repository.nextRun();
+    sandbox.clearRequests();
+    const look = await repository.onMain("review", "review");
+    expect(look, look.log).toMatchObject({ result: "success", outputs: { code: "2" } });
+    const push = { needs: { review: look }, github: { event_name: "push" } };
+    expect(await repository.onMain("review", "report", push)).toMatchObject({ result: "success" });
+    expect(await titles()).toEqual([]);
+    // Another tenant's issue is left alone.
+    await repository.change(({ issues }) => {
+      issues.push({
+        number: 2,
+        state: "open",
+        label: "email-security-review",
+        title: "Look at what stands at globex",
+        body: "mine",
+      });
+    });
+    for (const month of [1, 2]) {
+      const report = await repository.onMain("review", "report", { needs: { review: look } });
+      expect(report, `month ${month}: ${report.log}`).toMatchObject({ result: "success" });
+    }
+    expect(await titles()).toEqual([
+      ["Look at what stands at globex", "open"],
+      ["Look at what stands at acme", "open"],
+    ]);
+    const { issues } = await repository.state();
+    expect(issues.at(-1)?.body).toMatch(/^- \[ \] /m);
+    expect(issues.find(({ title }) => title.endsWith("globex"))?.body).toBe("mine");
+    expect(writesOf(sandbox)).toEqual([]);
+  });
+
+  it("closes it when nothing is left", async () => {
+    const decided = { result: "success", outputs: { code: "0" } };
+    const contexts = { needs: { review: decided }, github: { event_name: "push" } };
+    expect(await repository.onMain("review", "report", contexts)).toMatchObject({ result: "success" });
+    expect(await titles()).toEqual([
+      ["Look at what stands at globex", "open"],
+      ["Look at what stands at acme", "closed"],
+    ]);
   });
 });
 

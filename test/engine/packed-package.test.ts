@@ -36,10 +36,12 @@ it("holds all of the repository that `email-security init` writes, and nothing o
   const template = packed().files.filter((file) => file.startsWith("dist/gitops/template/"));
   expect(template.map((file) => file.replace("dist/gitops/template/", "")).sort()).toEqual([
     ".github/actions/prepare/action.yml",
+    ".github/workflows/approvals.yml",
     ".github/workflows/drift.yml",
     ".github/workflows/expire.yml",
     ".github/workflows/merge.yml",
     ".github/workflows/pull-request.yml",
+    ".github/workflows/review.yml",
     ".gitlab-ci.yml",
     ".pre-commit-config.yaml",
     ".vscode/extensions.json",

@@ -38,7 +38,7 @@ export interface Workflow {
   readonly jobs: Readonly<Record<string, Job>>;
 }
 
-export const WORKFLOWS = ["pull-request", "merge", "drift", "expire"] as const;
+export const WORKFLOWS = ["pull-request", "approvals", "merge", "drift", "expire", "review"] as const;
 
 export function workflow(name: (typeof WORKFLOWS)[number], folder = GITOPS): Workflow {
   return read(folder, `.github/workflows/${name}.yml`) as Workflow;
@@ -56,7 +56,12 @@ export interface GitLabJob {
   readonly before_script?: readonly string[];
   readonly secrets?: unknown;
   readonly resource_group?: string;
-  readonly rules?: readonly { readonly if?: string; readonly when?: string }[];
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly rules?: readonly {
+    readonly if?: string;
+    readonly when?: string;
+    readonly allow_failure?: boolean;
+  }[];
 }
 
 /** GitLab's pipeline: its keywords and jobs by name. */

@@ -80,9 +80,12 @@ describe("email-security init", () => {
     for (const [file, wanted] of [
       [".vscode/settings.json", '"settings/**/*.yaml"'],
       [".pre-commit-config.yaml", "pass_filenames: false"],
-      [".github/workflows/pull-request.yml", "npx --no email-security lint --sarif lint.sarif\n"],
-      [".gitlab-ci.yml", "- npx --no email-security lint\n"],
-      ["README.md", "npx email-security lint  "],
+      [
+        ".github/workflows/pull-request.yml",
+        "npx --no email-security lint --no-approvals --sarif lint.sarif\n",
+      ],
+      [".gitlab-ci.yml", "- npx --no email-security lint --no-approvals\n"],
+      ["README.md", "npx email-security lint --no-approvals  "],
     ] as const) {
       expect(await readFile(join(folder.path, file), "utf8"), file).toContain(wanted);
     }

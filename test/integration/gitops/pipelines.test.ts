@@ -106,6 +106,17 @@ describe("the workflows for GitHub", () => {
     expect(plan?.if).toContain("github.event.pull_request.head.repo.full_name == github.repository");
   });
 
+  it("ask after a review alone who approved, without a key, and never pass by being skipped", () => {
+    const { on, jobs: own } = workflow("approvals");
+    expect(on).toEqual({ pull_request_review: { types: ["submitted", "dismissed"] } });
+    expect(Object.keys(own)).toEqual(["approvals"]);
+    expect(own["approvals"]).not.toHaveProperty("if");
+    expect(own["approvals"]?.permissions).toEqual({ contents: "read", "pull-requests": "read" });
+    // What the pull request brings is run without the token.
+    const withToken = own["approvals"]?.steps.filter(({ env }) => env?.["GH_TOKEN"] !== undefined);
+    expect(withToken?.map(({ run }) => run?.split(" ")[0])).toEqual(["gh"]);
+  });
+
   it("apply one at a time, and stop none half way", () => {
     expect(workflow("merge").concurrency).toEqual({ group: "production", "cancel-in-progress": false });
     expect(workflow("merge").jobs["apply"]?.environment).toBe("production");
@@ -148,7 +159,7 @@ describe("the pipeline for GitLab", () => {
 
   it("gives the key to jobs that need it, of merge requests of this project alone", () => {
     const withKey = Object.entries(gitLabJobs()).filter(([, job]) => job.extends === ".tenant");
-    expect(withKey.map(([name]) => name)).toEqual(["plan", "apply", "approve", "expire", "drift"]);
+    expect(withKey.map(([name]) => name)).toEqual(["plan", "apply", "approve", "expire", "drift", "review"]);
     expect(gitLabJobs()["plan"]?.rules?.map((rule) => rule.if)).toEqual([
       '$CI_PIPELINE_SOURCE == "merge_request_event" && $CI_MERGE_REQUEST_SOURCE_PROJECT_ID == $CI_MERGE_REQUEST_PROJECT_ID',
     ]);
@@ -189,6 +200,24 @@ describe("the pipeline for GitLab", () => {
       expect(job.variables["EMAIL_SECURITY_ENGINE"]).toBe("path");
     },
   );
+
+  it("does not succeed before somebody has asked who approved, and never for a fork", () => {
+    const { rules, script = [], ...job } = gitLabJobs()["approvals"] ?? {};
+    expect(rules).toEqual([
+      { if: '$CI_PIPELINE_SOURCE == "merge_request_event"', when: "manual", allow_failure: false },
+    ]);
+    expect(job).not.toHaveProperty("extends");
+    expect(script.join("\n")).toMatch(/ != "\$CI_MERGE_REQUEST_PROJECT_ID" \]; then\n.*\n {2}exit 1\n/);
+  });
+
+  it("looks at what stands each month or on a merge, and compares on all other nights", () => {
+    const when = (name: string) => gitLabJobs()[name]?.rules?.map((rule) => rule.if);
+    for (const name of ["expire", "drift", "report", "propose"]) {
+      expect(when(name)).toEqual(['$CI_PIPELINE_SOURCE == "schedule" && $REVIEW != "yes"']);
+    }
+    expect(when("review")?.[0]).toBe('$CI_PIPELINE_SOURCE == "schedule" && $REVIEW == "yes"');
+    expect(when("report-review")).toEqual(when("review"));
+  });
 
   it("applies one at a time", () => {
     expect(gitLabJobs()["apply"]?.resource_group).toBe("production");

@@ -43,13 +43,19 @@ const commands = {
       const comment = state.comments.find(({ id }) => id === Number(path.split("/").at(-1)));
       comment.body = readFileSync(field, "utf8");
       print(comment);
+    } else if (method === "GET" && /^pulls\/\d+\/reviews$/.test(path) && args.includes("--slurp")) {
+      // Two a page.
+      const all = state.reviews.filter(({ pull }) => pull === Number(path.split("/")[1]));
+      print(
+        Array.from({ length: Math.ceil(all.length / 2) }, (_, page) => all.slice(2 * page, 2 * page + 2)),
+      );
     } else throw new Error(`gh: no ${method} ${path}`);
   },
   "label create"() {},
   "issue list"() {
     const label = value("--label");
     const open = state.issues.filter((issue) => issue.state === value("--state") && issue.label === label);
-    print(open.slice(0, Number(value("--limit"))).map(({ number }) => ({ number })));
+    print(open.slice(0, Number(value("--limit"))).map(({ number, title }) => ({ number, title })));
   },
   "issue create"() {
     const number = state.issues.length + 1;

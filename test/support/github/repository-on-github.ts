@@ -18,7 +18,14 @@ export interface GitHubState {
     workflow_run: { id: number; repository_id: number; head_repository_id: number };
   }[];
   comments: { id: number; issue: number; body: string; user: { login: string } }[];
-  issues: { number: number; state: string; title: string; body: string }[];
+  issues: { number: number; state: string; label: string; title: string; body: string }[];
+  reviews: {
+    pull: number;
+    user: { login: string };
+    state: string;
+    commit_id: string;
+    submitted_at: string;
+  }[];
   pulls: {
     number: number;
     state: string;
@@ -61,7 +68,7 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     // Filters are run by what GitHub's own runs them by.
     await git.install("gojq", await goTool("github.com/itchyny/gojq", "gojq"));
     const repository = new RepositoryOnGitHub(git);
-    await repository.#write({ artifacts: [], comments: [], issues: [], pulls: [] });
+    await repository.#write({ artifacts: [], comments: [], issues: [], reviews: [], pulls: [] });
     return repository;
   }
 
@@ -72,8 +79,19 @@ export class RepositoryOnGitHub implements AsyncDisposable {
     return await this.#run("pull-request", job, { github: { event } }, { merge: branch, from });
   }
 
+  /** The workflow that runs after a review, on what main would hold. */
+  async reviewed({ number, branch, from = REPOSITORY }: PullRequest): Promise<JobRun> {
+    const event = { pull_request: { number, base: { ref: "main" }, user: { login: "dana" } } };
+    const contexts = { github: { event_name: "pull_request_review", event } };
+    return await this.#run("approvals", "approvals", contexts, { merge: branch, from });
+  }
+
   /** A job of another workflow, on main: of a push or by the clock, or as the contexts have it. */
-  async onMain(name: "merge" | "drift" | "expire", job: string, contexts: Contexts = {}): Promise<JobRun> {
+  async onMain(
+    name: "merge" | "drift" | "expire" | "review",
+    job: string,
+    contexts: Contexts = {},
+  ): Promise<JobRun> {
     const github = {
       event_name: name === "merge" ? "push" : "schedule",
       ...(contexts["github"] as object | undefined),

@@ -90,6 +90,7 @@ export async function runJob({
       ),
       GITHUB_OUTPUT: output,
       GITHUB_STEP_SUMMARY: page,
+      RUNNER_TEMP: files,
     });
     log += run.output;
     summary += await readFile(page, "utf8");

@@ -27,6 +27,8 @@ export class ProjectOnGitLab implements AsyncDisposable {
   /** Files of the package registry, by name and version. */
   readonly packages = new Map<string, string>();
   readonly notes: { id: number; body: string }[] = [];
+  /** Who has approved the merge request. */
+  readonly approvedBy: string[] = [];
   readonly issues: { iid: number; state: string; labels: string; title: string; description: string }[] = [];
   readonly #server: Server;
 
@@ -53,12 +55,18 @@ export class ProjectOnGitLab implements AsyncDisposable {
    * Runs a job on a branch.
    *
    * @param before a job whose artifacts it is given.
+   * @param variables what the pipeline has besides, or otherwise.
    */
-  async run(name: string, branch = "main", before?: GitLabRun): Promise<GitLabRun> {
+  async run(
+    name: string,
+    branch = "main",
+    before?: GitLabRun,
+    variables: NodeJS.ProcessEnv = {},
+  ): Promise<GitLabRun> {
     const job = gitLabJobs()[name];
     if (job === undefined) throw new Error(`there is no job ${name}`);
     const workspace = await this.git.checkout(branch);
-    for (const folder of ["anew", "drift"]) {
+    for (const folder of ["anew", "drift", "review"]) {
       if (before !== undefined)
         await cp(join(before.workspace, folder), join(workspace, folder), COPY).catch(() => {});
     }
@@ -75,6 +83,8 @@ export class ProjectOnGitLab implements AsyncDisposable {
       CI_DEFAULT_BRANCH: "main",
       CI_JOB_TOKEN: JOB_TOKEN,
       CI_MERGE_REQUEST_IID: "3",
+      CI_MERGE_REQUEST_PROJECT_ID: "7",
+      CI_MERGE_REQUEST_SOURCE_PROJECT_ID: "7",
       CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "main",
       CI_PIPELINE_SOURCE: "push",
       CI_PROJECT_ID: "7",
@@ -86,6 +96,7 @@ export class ProjectOnGitLab implements AsyncDisposable {
       GIT_CONFIG_KEY_0: `url.${this.git.origin}.insteadOf`,
       GIT_CONFIG_VALUE_0: `https://project:${TOKEN}@gitlab.example/acme/email-security.git`,
     };
+    Object.assign(environment, job.variables, variables);
     if (hidden !== undefined) {
       for (const [token, { aud }] of Object.entries(hidden.id_tokens))
         environment[token] = `a token for ${aud}`;
@@ -116,6 +127,10 @@ export class ProjectOnGitLab implements AsyncDisposable {
       return { message: "201 Created" };
     }
     if (headers["private-token"] !== TOKEN) return undefined;
+    if (method === "GET" && path === "/merge_requests/3") return { iid: 3, author: { username: "dana" } };
+    if (method === "GET" && path === "/merge_requests/3/approvals") {
+      return { iid: 3, approved_by: this.approvedBy.map((username) => ({ user: { username } })) };
+    }
     const form = Object.fromEntries(new URLSearchParams(body));
     const [, collection, id] = /^(\/merge_requests\/3\/notes|\/issues)(?:\/(\d+))?$/.exec(path) ?? [];
     if (collection === undefined) return undefined;
