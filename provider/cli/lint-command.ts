@@ -63,7 +63,7 @@ export function lintCommand(): Command {
       ],
       exits: {
         0: "nothing is worse than a warning",
-        1: "there is nothing to lint",
+        1: "there is nothing to lint, or who approved can't be told",
         2: "there are errors",
         3: "there is what --fail-on names",
       },

@@ -6,6 +6,7 @@ import { type Finding, inOrder } from "./finding";
 import { type LintResult, lintSettings } from "./lint";
 import type { ReadOptions } from "./read-settings";
 import { readerFrom } from "./read-source";
+import type { DeclaredEntry, DeclaredVip } from "./settings";
 import type { Policy } from "./settings-schema";
 
 /** What lint found in several settings files. */
@@ -22,10 +23,13 @@ export interface FilesLintResult {
   readonly isPartial: boolean;
 }
 
-/** A file that no other includes, with all files that it reads, itself first, and the team's rules for these. */
+/** A file that no other includes, as far as it could be read. */
 export interface LintedTenant {
+  /** All files that it reads, itself first. */
   readonly files: readonly string[];
   readonly policy: Policy;
+  /** All entries and VIPs, of whichever file. */
+  readonly declared: readonly (DeclaredEntry | DeclaredVip)[];
 }
 
 /** Where settings files are looked for when none is named. */
@@ -65,7 +69,11 @@ export function lintFiles(named: readonly string[], options: ReadOptions = {}): 
     findings: inOrder([...findings.values()]),
     files: [...new Set(tops.flatMap(({ files }) => files))].sort(),
     tops: tops.flatMap(({ files }) => files.slice(0, 1)),
-    tenants: tops.map(({ files, policy }) => ({ files, policy })),
+    tenants: tops.map(({ files, draft }) => ({
+      files,
+      policy: draft?.policy ?? {},
+      declared: [...(draft?.entries ?? []), ...(draft?.vips ?? [])],
+    })),
     isPartial: tops.some((top) => top.isPartial),
   };
 }

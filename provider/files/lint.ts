@@ -14,8 +14,8 @@ export interface LintResult {
   /** Errors, warnings and notes, in the order of files and lines. */
   readonly findings: readonly Finding[];
   readonly settings: Settings | undefined;
-  /** The team's rules, as far as the files could be read. */
-  readonly policy: Settings["policy"];
+  /** The settings as far as they go, where every file could be read. */
+  readonly draft: Settings | undefined;
   /** Whether a mistake kept it from looking for more: what is risky, declared twice, or against the policy. */
   readonly isPartial: boolean;
   /** All files that were read or should have been, the one asked for first. */
@@ -30,13 +30,12 @@ export interface LintResult {
  */
 export function lintSettings(file: string, options: ReadOptions = {}): LintResult {
   const { settings, draft, findings: found, files } = inspectSettings(file, options);
-  if (draft === undefined)
-    return { findings: found, settings: undefined, policy: {}, isPartial: true, files };
+  if (draft === undefined) return { findings: found, settings: undefined, draft, isPartial: true, files };
   const findings = inOrder([...found, ...judgeSettings(draft)]);
   return {
     findings,
     settings: findings.some(({ level }) => level === "error") ? undefined : settings,
-    policy: draft.policy,
+    draft,
     isPartial: false,
     files,
   };

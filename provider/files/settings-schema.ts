@@ -1,34 +1,29 @@
-import { RE2JS } from "re2js";
 import { z } from "zod";
-import { commentRefusal, isReason, ON_DELETE } from "../settings/arguments";
+import { ON_DELETE } from "../settings/arguments";
 import { DEFAULT_VERDICT_SCOPE, ENTRY_TYPES, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
 import { parseEntryValue, parseMailbox } from "../settings/entry-value";
 import { LIST_MODES } from "../settings/list-arguments";
 import { isPublicSuffix, parseOwnDomains } from "../settings/own-domains";
 import { parsePattern } from "../settings/pattern";
-import { daysOfTerm } from "../settings/term";
-import { isPrintable, quote } from "../settings/text";
+import { quote } from "../settings/text";
+import { type POLICY_SUBJECTS, type Policy, policyRules } from "./policy-schema";
+import {
+  flag,
+  harmlessText,
+  mapping,
+  missingOr,
+  oneOf,
+  plainText,
+  SAYS_NOTHING,
+  shortText,
+  shownText,
+  wholeNumber,
+} from "./schema-words";
+
+export { POLICY_SUBJECTS, type Policy, type PolicySubject, policyRules } from "./policy-schema";
 
 /** The version of the format of settings files. */
 export const SETTINGS_VERSION = 1;
-
-const plainText = (wanted: string) => z.string({ error: (issue) => missingOr(issue.input, wanted) });
-
-/** A text that people read: nothing in it does anything in a terminal or a pipeline. */
-const harmlessText = (wanted: string) =>
-  plainText(wanted).check((context) => {
-    const message = commentRefusal(context.value);
-    if (message !== undefined) context.issues.push({ code: "custom", message, input: context.value });
-  });
-
-const SAYS_NOTHING = "says nothing; write it, or take the line away";
-
-const shownText = (wanted: string) => harmlessText(wanted).refine(isReason, SAYS_NOTHING);
-
-const shortText = (wanted: string) =>
-  shownText(wanted)
-    .refine((text) => isPrintable(text) && text.length <= 200, "must be one line of at most 200 characters")
-    .refine((text) => text === text.trim(), "has white space around it");
 
 const read = (parse: (text: string) => { ok: true } | { ok: false; reason: string }, wanted: string) =>
   plainText(wanted).check((context) => {
@@ -126,12 +121,6 @@ const patterns = z.array(read(parsePattern, "a pattern such as *.partner.example
   error: (issue) => missingOr(issue.input, "a list of patterns"),
 });
 
-const wholeNumber = (wanted = "a whole number") =>
-  z
-    .number({ error: (issue) => missingOr(issue.input, wanted) })
-    .int({ error: (issue) => `must be ${wanted}, not ${quote(issue.input)}` })
-    .min(0, { error: (issue) => `is ${quote(issue.input)}; it can't be less than 0` });
-
 const listOptions = {
   mode: z
     .enum(LIST_MODES, { error: (issue) => missingOr(issue.input, oneOf(LIST_MODES)) })
@@ -150,8 +139,6 @@ const listOptions = {
     .describe("The exact number of removals that is meant, for one run beyond the limits.")
     .optional(),
 };
-
-const flag = z.boolean({ error: (issue) => missingOr(issue.input, "true or false") });
 
 const entriesOptions = z.strictObject(
   {
@@ -178,74 +165,6 @@ const lists = z.strictObject(
   {
     entries: entriesOptions.describe("Options of the allow/deny list.").optional(),
     vips: vipsOptions.describe("Options of the VIP list.").optional(),
-  },
-  { error: (issue) => mapping(issue.input) },
-);
-
-/** The sections that declare something. */
-export const POLICY_SUBJECTS = ["allow", "deny", "vips"] as const;
-
-const subjects = (what: string) =>
-  z
-    .array(z.enum(POLICY_SUBJECTS, { error: (issue) => missingOr(issue.input, oneOf(POLICY_SUBJECTS)) }), {
-      error: (issue) => missingOr(issue.input, "a list of allow, deny and vips, as [allow]"),
-    })
-    .describe(what)
-    .optional();
-
-/** A login at GitHub or GitLab, as far as all of theirs look alike. */
-const login = shortText("a login").refine((text) => /^[\w.[\]-]+$/.test(text), {
-  error: (issue) => `is ${quote(issue.input)}; write the login alone, without @ and spaces`,
-});
-
-/** Of two names of one login, one approval would stand for two people. */
-const approvers = z
-  .record(shortText("a name"), login, { error: (issue) => mapping(issue.input) })
-  .check((context) => {
-    const names = new Map<string, string>();
-    for (const [name, one] of Object.entries(context.value)) {
-      const other = names.get(one.toLowerCase());
-      names.set(one.toLowerCase(), name);
-      if (other === undefined) continue;
-      const message = `is the login of ${quote(other)} already; one login is one person`;
-      context.issues.push({ code: "custom", message, input: one, path: [name] });
-    }
-  });
-
-/** The rules that a team holds its own settings to; each is a finding of `lint` and `plan` where it is broken. */
-export const policyRules = z.strictObject(
-  {
-    requireComment: subjects("What must say why it is there."),
-    requireTicket: subjects("What must name a ticket."),
-    ticketPattern: plainText("a regular expression")
-      .refine(
-        isExpression,
-        "is no regular expression (of RE2: without look-around and back-references, so that none can take for ever)",
-      )
-      .describe("What a ticket looks like, as a regular expression: ^(INC|CHG)-[0-9]+$")
-      .optional(),
-    requireOwner: subjects("What must name who answers for it."),
-    requireExpiry: subjects("What must say when it ends: a date, or `expires: never`."),
-    maxDays: wholeNumber("a number of days")
-      .min(1, "is 0; write a number of days")
-      .describe("How many days ahead an allow's `expires` may lie; `never` is then refused too.")
-      .optional(),
-    requireTwoPeople: subjects("What must name an owner and somebody else who agreed (approvedBy)."),
-    requireApproval: subjects(
-      "What, once a change adds or alters it, must name in approvedBy somebody who approved that change (lint --approvals).",
-    ),
-    approvers: approvers
-      .describe("Who may approve, as approvedBy names them, and their login: { Dana Reyes: dana-reyes }")
-      .optional(),
-    reviewEvery: plainText("a term such as 90d")
-      .refine((text) => daysOfTerm(text) !== undefined, {
-        error: (issue) => `is ${quote(issue.input)}; write days as 90d, or weeks as 12w, at most ten years`,
-      })
-      .describe("How often all that is declared is looked at anew, as 90d or 12w; what is due is a warning.")
-      .optional(),
-    refuseWholeDomains: flag
-      .describe("Whether an allow of a whole domain needs acceptRisk, as one sender is often enough.")
-      .optional(),
   },
   { error: (issue) => mapping(issue.input) },
 );
@@ -347,12 +266,6 @@ export interface SettingsFile {
   readonly deny?: readonly z.infer<typeof entry>[];
 }
 
-/** The rules of a team. */
-export type Policy = z.infer<typeof policyRules>;
-
-/** What a rule of a team is about. */
-export type PolicySubject = (typeof POLICY_SUBJECTS)[number];
-
 /** The options of the two lists. */
 export type ListsOptions = z.infer<typeof lists>;
 
@@ -393,31 +306,7 @@ function isDate(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-function isExpression(text: string): boolean {
-  try {
-    RE2JS.compile(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function isKnownInAnotherCase(text: string): boolean {
   const known: readonly string[] = KNOWN_VERDICT_SCOPES;
   return !known.includes(text) && known.includes(text.toLowerCase());
-}
-
-function missingOr(input: unknown, wanted: string): string {
-  if (input === undefined) return `is missing; write ${wanted}`;
-  return input === null
-    ? `is empty; write ${wanted}, or take the line away`
-    : `must be ${wanted}, not ${quote(input)}`;
-}
-
-function mapping(input: unknown): string {
-  return missingOr(input, "a mapping of keys and values");
-}
-
-function oneOf(values: readonly string[]): string {
-  return values.length < 3 ? values.join(" or ") : `one of ${values.join(", ")}`;
 }

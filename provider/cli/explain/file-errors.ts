@@ -46,13 +46,14 @@ export const FILE_ERRORS = {
   },
   ERR_GIT: {
     means:
-      "What `--commit` or `--pr` asks for could not be done by git. Unless the message says otherwise, files and branch are as they were.",
+      "What `--commit`, `--pr` or the `--base` of `lint` ask for could not be done by git. Unless the message says otherwise, files and branch are as they were.",
     example:
       '"settings.yaml" is in no git repository, so nothing can be committed. Leave --commit and --pr away to write the file alone.',
     causes: [
       "the file has uncommitted changes, or a rebase or merge is under way",
       "a hook refuses the commit, or it can't be signed",
       "there is no remote, or it refuses the push",
+      "the clone is shallow, or lacks the branch that a change is compared with",
     ],
     remedies: [
       "Mend what git says, and run it again; of a commit that is there already, `git push` is enough.",

@@ -1,10 +1,7 @@
 import { dirname, resolve } from "node:path";
-import { declaredIn } from "../../files/declared-in-file";
 import type { Finding } from "../../files/finding";
 import type { LintedTenant } from "../../files/lint-files";
-import { parsedFile } from "../../files/parse-settings";
 import { isSamePerson } from "../../files/policy";
-import { isFinding, readerFrom, readSource } from "../../files/read-source";
 import { realPath, repositoryOf } from "../../files/repository";
 import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
 import type { Policy, PolicySubject } from "../../files/settings-schema";
@@ -61,30 +58,42 @@ export async function checkApprovals(
   const git = new GitReader(top);
   const commit = await commitBefore(git, base);
   const before = await CommittedSettings.at(git, { top, commit, today }, files);
-  const rules = rulesOf(tenants, before);
   const seen = new Map<string, Promise<CommittedSettings>>();
   const change: Change = {
     author: author.toLowerCase(),
     writers: await writersOf(git, commit),
     approvals: new Map(approvals.map((one) => [one.login, one])),
-    approved: async (id, one) => {
+    held: async (id, tenant, one) => {
       const there = seen.get(id) ?? CommittedSettings.at(git, { top, commit: id, today }, files);
       seen.set(id, there);
-      return (await there).declares(one);
+      return (await there).holds(tenant, one);
     },
   };
-  const declared = files.flatMap((one) => declaredNow(one, today));
-  const altered = declared.filter((one) => !before.declares(one));
-  const findings: Finding[] = [];
-  let notAsked = 0;
-  for (const one of altered) {
-    const told = await judged(one, rules.get(one.place.file) ?? NO_RULES, change);
-    if (told === "not asked") notAsked += 1;
-    else if (told !== undefined) findings.push(told);
+  // What several tenants include is told once.
+  const findings = new Map<string, Finding>();
+  const spots = new Map<string, (typeof OUTCOMES)[number]>();
+  for (const { files: own, policy, declared } of tenants) {
+    const [tenant = ""] = own;
+    const rules = rulesOf(own, policy, before);
+    for (const one of declared) {
+      const spot = JSON.stringify([one.place.file, one.place.line, one.place.column]);
+      const told = before.holds(tenant, one) ? "unchanged" : await judged(tenant, one, rules, change);
+      const outcome = typeof told === "string" ? told : "checked";
+      if (OUTCOMES.indexOf(outcome) >= OUTCOMES.indexOf(spots.get(spot) ?? outcome)) spots.set(spot, outcome);
+      if (typeof told !== "string") findings.set(`${spot} ${told.message}`, told);
+    }
   }
-  const unchanged = declared.length - altered.length;
-  return { findings, checked: altered.length - notAsked, unchanged, notAsked };
+  const count = (outcome: string): number => [...spots.values()].filter((one) => one === outcome).length;
+  return {
+    findings: [...findings.values()],
+    checked: count("checked"),
+    unchanged: count("unchanged"),
+    notAsked: count("notAsked"),
+  };
 }
+
+/** What comes of one in a tenant; of several tenants that have it, the last of these counts. */
+const OUTCOMES = ["unchanged", "notAsked", "checked"] as const;
 
 /** What is known of a change. */
 interface Change {
@@ -92,40 +101,27 @@ interface Change {
   /** Who wrote its commits, by name and mailbox, as they say themselves. */
   readonly writers: readonly string[];
   readonly approvals: ReadonlyMap<string, Approval>;
-  /** Whether a commit declares something as it is now; throws a {@link GitError} where that commit is not here. */
-  readonly approved: (commit: string, one: DeclaredEntry | DeclaredVip) => Promise<boolean>;
+  /** Whether a tenant's file of a commit holds something as it is now; throws a {@link GitError} where that commit is not here. */
+  readonly held: (commit: string, tenant: string, one: DeclaredEntry | DeclaredVip) => Promise<boolean>;
 }
 
-/** The rules for one file. */
+/** The rules for one tenant. */
 interface Rules {
   readonly demanded: ReadonlySet<PolicySubject>;
   /** Logins by name, as they were before the change; undefined where nobody had said who may approve. */
-  readonly approvers: Readonly<Record<string, string>> | undefined;
+  readonly approvers: Policy["approvers"];
 }
 
-const NO_RULES: Rules = { demanded: new Set(), approvers: undefined };
-
-/** Of each file, what all that read it are held to: before the change, and what the change demands besides. */
-function rulesOf(tenants: readonly LintedTenant[], before: CommittedSettings): ReadonlyMap<string, Rules> {
-  const rules = new Map<string, Rules>();
-  for (const { files, policy } of tenants) {
-    const [top = ""] = files;
-    // Of a new file, those that it includes and those beside it tell.
-    const known = before.has(top)
-      ? [top]
-      : [...files.filter((one) => before.has(one)), ...before.besides(top)];
-    const policies = known.map((one) => before.policyOf(one));
-    const demanded = [policy, ...policies].flatMap(({ requireApproval = [] }) => requireApproval);
-    const approvers = onlyCommon(policies.map((one) => one.approvers));
-    for (const file of files) {
-      const there = rules.get(file) ?? NO_RULES;
-      rules.set(file, {
-        demanded: new Set([...there.demanded, ...demanded]),
-        approvers: onlyCommon([there.approvers, approvers]),
-      });
-    }
-  }
-  return rules;
+/** What a tenant is held to: the rules before the change, and what the change demands besides. */
+function rulesOf(files: readonly string[], policy: Policy, before: CommittedSettings): Rules {
+  const [top = ""] = files;
+  // Of a new tenant, the files that it includes and those beside it tell.
+  const known = before.has(top) ? [top] : [...files.filter((one) => before.has(one)), ...before.besides(top)];
+  const policies = known.map((one) => before.policyOf(one));
+  return {
+    demanded: new Set([policy, ...policies].flatMap(({ requireApproval = [] }) => requireApproval)),
+    approvers: onlyCommon(policies.map((one) => one.approvers)),
+  };
 }
 
 /** Who may approve for all that say who may. */
@@ -138,21 +134,22 @@ function onlyCommon(all: readonly Policy["approvers"][]): Policy["approvers"] {
 }
 
 async function judged(
+  tenant: string,
   one: DeclaredEntry | DeclaredVip,
   { demanded, approvers }: Rules,
   change: Change,
-): Promise<Finding | "not asked" | undefined> {
+): Promise<Finding | (typeof OUTCOMES)[number]> {
   const { approvedBy } = one;
   const isDemanded = demanded.has(one.kind === "vip" ? "vips" : one.list);
   if (approvedBy === undefined) {
-    if (!isDemanded) return "not asked";
+    if (!isDemanded) return "notAsked";
     const message = `${quote(one.written)} is added or altered, and names nobody who approved it; write \`approvedBy: …\`. The team's policy asks for it (requireApproval)`;
     return finding("approval-missing", one, message);
   }
-  if (approvers === undefined && !isDemanded) return "not asked";
-  const why = await unproven(one, approvedBy, approvers, change);
+  if (approvers === undefined && !isDemanded) return "notAsked";
+  const why = await unproven(tenant, one, approvedBy, approvers, change);
   return why === undefined
-    ? undefined
+    ? "checked"
     : finding(
         "approval-unproven",
         one,
@@ -162,10 +159,11 @@ async function judged(
 
 /** Why whom an entry names has not approved it; undefined when that is proven. */
 async function unproven(
+  tenant: string,
   one: DeclaredEntry | DeclaredVip,
   approvedBy: string,
   approvers: Rules["approvers"],
-  { author, writers, approvals, approved }: Change,
+  { author, writers, approvals, held }: Change,
 ): Promise<string | undefined> {
   if (approvers === undefined) {
     return "and before this change the policy said of nobody that they may approve; have `approvers: { NAME: LOGIN }` merged under `policy` first, in a change of its own";
@@ -190,7 +188,7 @@ async function unproven(
   if (approval.commit === undefined) return undefined;
   const short = approval.commit.slice(0, 10);
   try {
-    if (await approved(approval.commit, one)) return undefined;
+    if (await held(approval.commit, tenant, one)) return undefined;
   } catch (error) {
     if (!(error instanceof GitError)) throw error;
     return `and ${login} approved commit ${short}, which is not in this clone; let them approve the change as it is now, or fetch its whole history (\`fetch-depth: 0\`)`;
@@ -203,13 +201,6 @@ const SHOWN = 5;
 
 function finding(code: string, one: DeclaredEntry | DeclaredVip, message: string): Finding {
   return { code, level: "error", message, place: one.place, subject: { kind: one.kind, key: one.key } };
-}
-
-function declaredNow(file: string, today: string): readonly (DeclaredEntry | DeclaredVip)[] {
-  const source = readSource(file, readerFrom(file), undefined);
-  if (isFinding(source)) return [];
-  const parsed = parsedFile(source);
-  return parsed.content === undefined ? [] : declaredIn(parsed, parsed.content, today).own;
 }
 
 /** The commit that a change began at: what the base and it have in common. */

@@ -1,10 +1,10 @@
 import { basename, dirname, join, posix, relative, resolve, sep } from "node:path";
 import { declaredIn, subjectOf } from "../../files/declared-in-file";
 import { type ParsedFile, parsedFile } from "../../files/parse-settings";
-import { inspectSettings } from "../../files/read-settings";
+import { inspectSettings, type ReadCache } from "../../files/read-settings";
 import { includeRefusal, isFinding, readSource } from "../../files/read-source";
 import { realPath } from "../../files/repository";
-import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
 import type { Policy } from "../../files/settings-schema";
 import type { GitReader } from "../git";
 
@@ -16,6 +16,9 @@ export class CommittedSettings {
   readonly #today: string;
   readonly #texts = new Map<string, string>();
   readonly #declared = new Map<string, ReadonlyMap<string, string>>();
+  readonly #held = new Map<string, ReadonlyMap<string, string>>();
+  readonly #drafts = new Map<string, Settings>();
+  readonly #cache: ReadCache = new Map();
 
   private constructor(top: string, git: GitReader, ids: ReadonlyMap<string, string>, today: string) {
     this.#top = top;
@@ -61,31 +64,50 @@ export class CommittedSettings {
       .map((one) => relative(process.cwd(), join(this.#top, one)));
   }
 
-  /** Whether a file declares something just so: what a decision that it stays says of it is left out. */
-  declares(one: DeclaredEntry | DeclaredVip): boolean {
-    return this.#declaredIn(one.place.file).get(subjectOf(one)) === fingerprint(one);
+  /**
+   * Whether a tenant's file, with all that it includes, holds something just so; of a tenant that is not there yet, whether the file that
+   * declares it does. When it was last looked at is no part of it, nor is the file in which a tenant has it.
+   */
+  holds(top: string, one: DeclaredEntry | DeclaredVip): boolean {
+    const held = this.has(top) ? this.#heldBy(top) : this.#declaredIn(one.place.file);
+    return held.get(subjectOf(one)) === fingerprint(one);
   }
 
   /** The rules that hold for a file with all that it includes; none where it can't be read. */
   policyOf(file: string): Policy {
+    return this.#draftOf(file)?.policy ?? {};
+  }
+
+  #draftOf(file: string): Settings | undefined {
+    const there = this.#drafts.get(file);
+    if (there !== undefined) return there;
     const { draft } = inspectSettings(file, {
       today: this.#today,
       ownDomains: [],
       together: false,
       readFile: (path) => this.#textOf(path),
+      cache: this.#cache,
     });
-    return draft?.policy ?? {};
+    if (draft !== undefined) this.#drafts.set(file, draft);
+    return draft;
+  }
+
+  #heldBy(top: string): ReadonlyMap<string, string> {
+    const there = this.#held.get(top);
+    if (there !== undefined) return there;
+    const { entries = [], vips = [] } = this.#draftOf(top) ?? {};
+    const held = fingerprints([...entries, ...vips]);
+    this.#held.set(top, held);
+    return held;
   }
 
   #declaredIn(file: string): ReadonlyMap<string, string> {
     const there = this.#declared.get(file);
     if (there !== undefined) return there;
-    const found = new Map<string, string>();
     const parsed = this.#parsed(file);
-    if (parsed?.content !== undefined) {
-      const { own, expired } = declaredIn(parsed, parsed.content, this.#today);
-      for (const one of [...own, ...expired]) found.set(subjectOf(one), fingerprint(one));
-    }
+    const found = fingerprints(
+      parsed?.content === undefined ? [] : declaredIn(parsed, parsed.content, this.#today).own,
+    );
     this.#declared.set(file, found);
     return found;
   }
@@ -133,6 +155,10 @@ export class CommittedSettings {
     const path = join(realPath(dirname(resolve(file))), basename(file));
     return relative(realPath(this.#top), path).split(sep).join("/");
   }
+}
+
+function fingerprints(declared: readonly (DeclaredEntry | DeclaredVip)[]): ReadonlyMap<string, string> {
+  return new Map(declared.map((one) => [subjectOf(one), fingerprint(one)]));
 }
 
 /** All that is declared of something: when it was last looked at is no part of it. */

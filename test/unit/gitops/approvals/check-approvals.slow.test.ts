@@ -134,6 +134,45 @@ describe("an entry that stood there before", () => {
     expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notAsked: 1 });
   });
 
+  it("is not where it moves into another file of the tenant, and is where it comes to other tenants so", async () => {
+    const part = "version: 1\nallow:\n";
+    const files = {
+      "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml, acme/allow.yaml]\n",
+      "settings/acme/allow.yaml": `${part}${old}`,
+    };
+    using made = change(files);
+    expect(await check(made.history, [])).toEqual({ told: [], checked: 0, unchanged: 1, notAsked: 0 });
+    made.history.commit("Another tenant takes it in", {
+      "settings/globex.yaml": "version: 1\ninclude: [baseline.yaml, acme/allow.yaml]\n",
+    });
+    expect((await check(made.history, [])).told).toEqual([
+      expect.stringContaining('settings/acme/allow.yaml:3 error approval-unproven: "old.example"'),
+    ]);
+  });
+
+  it("is asked where a change brings it back into a tenant, by an include or without its removal", async () => {
+    const history = settingsHistory();
+    const removing = "version: 1\ninclude: [baseline.yaml]\nremove: { allow: [old.example] }\n";
+    history.commit("Begin", {
+      "settings/baseline.yaml": `${BASELINE}allow:\n${old}`,
+      "settings/acme.yaml": removing,
+      "settings/globex.yaml": tenant(),
+    });
+    history.git("switch", "--quiet", "--create", "change");
+    const head = history.commit("Back", { "settings/acme.yaml": tenant() });
+    expect(await check(history, [{ login: "tomas-l", commit: head }])).toEqual({
+      told: [
+        expect.stringContaining(
+          'settings/baseline.yaml:4 error approval-unproven: "old.example" says that "Somebody Gone"',
+        ),
+      ],
+      checked: 1,
+      unchanged: 0,
+      notAsked: 0,
+    });
+    history[Symbol.dispose]();
+  });
+
   it("is asked in another tenant's file into which it is copied", async () => {
     using made = change({ "settings/other.yaml": tenant(old) });
     expect((await check(made.history, [])).told).toEqual([
@@ -212,6 +251,20 @@ it("what is in no policy is not asked: no approvers, no demand", async () => {
   history.git("switch", "--quiet", "--create", "change");
   history.commit("Change", { "settings/acme.yaml": `version: 1\nallow:\n${old}` });
   expect(await check(history, [])).toEqual({ told: [], checked: 0, unchanged: 0, notAsked: 1 });
+  history[Symbol.dispose]();
+});
+
+it("VIPs are asked where the policy names them", async () => {
+  const history = settingsHistory();
+  const policy = "policy: { requireApproval: [vips], approvers: { Tomas: tomas-l } }\n";
+  history.commit("Begin", { "settings/acme.yaml": `version: 1\n${policy}vips: [ceo@acme.example]\n` });
+  history.git("switch", "--quiet", "--create", "change");
+  const vips =
+    "vips:\n  - ceo@acme.example\n  - cfo@acme.example\n  - { email: coo@acme.example, approvedBy: Tomas }\n";
+  const head = history.commit("Change", { "settings/acme.yaml": `version: 1\n${policy}${vips}` });
+  const result = await check(history, [{ login: "tomas-l", commit: head }]);
+  expect(result).toMatchObject({ checked: 2, unchanged: 1, notAsked: 0 });
+  expect(result.told).toEqual([expect.stringContaining('approval-missing: "cfo@acme.example"')]);
   history[Symbol.dispose]();
 });
 

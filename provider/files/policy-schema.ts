@@ -1,0 +1,88 @@
+import { RE2JS } from "re2js";
+import { z } from "zod";
+import { daysOfTerm } from "../settings/term";
+import { quote } from "../settings/text";
+import { flag, mapping, missingOr, oneOf, plainText, shortText, wholeNumber } from "./schema-words";
+
+/** The sections that declare something. */
+export const POLICY_SUBJECTS = ["allow", "deny", "vips"] as const;
+
+const subjects = (what: string) =>
+  z
+    .array(z.enum(POLICY_SUBJECTS, { error: (issue) => missingOr(issue.input, oneOf(POLICY_SUBJECTS)) }), {
+      error: (issue) => missingOr(issue.input, "a list of allow, deny and vips, as [allow]"),
+    })
+    .describe(what)
+    .optional();
+
+/** A login at GitHub or GitLab, as far as all of theirs look alike. */
+const login = shortText("a login").refine((text) => /^[\w.[\]-]+$/.test(text), {
+  error: (issue) => `is ${quote(issue.input)}; write the login alone, without @ and spaces`,
+});
+
+/** Of two names of one login, one approval would stand for two people. */
+const approvers = z
+  .record(shortText("a name"), login, { error: (issue) => mapping(issue.input) })
+  .check((context) => {
+    const names = new Map<string, string>();
+    for (const [name, one] of Object.entries(context.value)) {
+      const other = names.get(one.toLowerCase());
+      names.set(one.toLowerCase(), name);
+      if (other === undefined) continue;
+      const message = `is the login of ${quote(other)} already; one login is one person`;
+      context.issues.push({ code: "custom", message, input: one, path: [name] });
+    }
+  });
+
+/** The rules that a team holds its own settings to; each is a finding of `lint` and `plan` where it is broken. */
+export const policyRules = z.strictObject(
+  {
+    requireComment: subjects("What must say why it is there."),
+    requireTicket: subjects("What must name a ticket."),
+    ticketPattern: plainText("a regular expression")
+      .refine(
+        isExpression,
+        "is no regular expression (of RE2: without look-around and back-references, so that none can take for ever)",
+      )
+      .describe("What a ticket looks like, as a regular expression: ^(INC|CHG)-[0-9]+$")
+      .optional(),
+    requireOwner: subjects("What must name who answers for it."),
+    requireExpiry: subjects("What must say when it ends: a date, or `expires: never`."),
+    maxDays: wholeNumber("a number of days")
+      .min(1, "is 0; write a number of days")
+      .describe("How many days ahead an allow's `expires` may lie; `never` is then refused too.")
+      .optional(),
+    requireTwoPeople: subjects("What must name an owner and somebody else who agreed (approvedBy)."),
+    requireApproval: subjects(
+      "What, once a change adds or alters it, must name in approvedBy somebody who approved that change (lint --approvals).",
+    ),
+    approvers: approvers
+      .describe("Who may approve, as approvedBy names them, and their login: { Dana Reyes: dana-reyes }")
+      .optional(),
+    reviewEvery: plainText("a term such as 90d")
+      .refine((text) => daysOfTerm(text) !== undefined, {
+        error: (issue) => `is ${quote(issue.input)}; write days as 90d, or weeks as 12w, at most ten years`,
+      })
+      .describe("How often all that is declared is looked at anew, as 90d or 12w; what is due is a warning.")
+      .optional(),
+    refuseWholeDomains: flag
+      .describe("Whether an allow of a whole domain needs acceptRisk, as one sender is often enough.")
+      .optional(),
+  },
+  { error: (issue) => mapping(issue.input) },
+);
+
+/** The rules of a team. */
+export type Policy = z.infer<typeof policyRules>;
+
+/** What a rule of a team is about. */
+export type PolicySubject = (typeof POLICY_SUBJECTS)[number];
+
+function isExpression(text: string): boolean {
+  try {
+    RE2JS.compile(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
