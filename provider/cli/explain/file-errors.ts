@@ -64,7 +64,7 @@ export const FILE_ERRORS = {
     means:
       "`lint --approvals` can't read who approved a change. Nothing was judged, and nothing counts as approved.",
     example:
-      '"reviews.json" is neither GitHub\'s answer of a pull request\'s reviews nor GitLab\'s of a merge request\'s approvals at "approved_by"; what came is {"message":"Not Found","status":"404"}. The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`',
+      '"reviews.json" is neither GitHub\'s answer of a pull request\'s reviews nor GitLab\'s of a merge request\'s approvals at "approved_by"; what came is an error, "Not Found". The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`',
     causes: [
       "the job's token may not read pull requests, and the host answered with an error",
       "the file is of another address of the host, or was cut off",

@@ -89,10 +89,11 @@ function parsed(file: string): unknown {
   }
   try {
     return JSON.parse(text);
-  } catch (cause) {
-    throw new ApprovalsError(`${quote(file, 300)} is no JSON; it begins ${quote(text, 60)}. ${WRITTEN_BY}`, {
-      cause,
-    });
+  } catch {
+    // What the parser says shows what stands there.
+    throw new ApprovalsError(
+      `${quote(file, 300)} is no JSON, in its ${text.length} characters. ${WRITTEN_BY}`,
+    );
   }
 }
 
@@ -103,9 +104,23 @@ function checked<Schema extends z.ZodType>(file: string, schema: Schema, answer:
   const path = issue?.path.join(".") ?? "";
   const at = path === "" ? "" : ` at ${quote(path, 200)}`;
   throw new ApprovalsError(
-    `${quote(file, 300)} is neither GitHub's answer of a pull request's reviews nor GitLab's of a merge request's approvals${at}; what came is ${quote(answer, 200)}. ${WRITTEN_BY}`,
+    `${quote(file, 300)} is neither GitHub's answer of a pull request's reviews nor GitLab's of a merge request's approvals${at}; what came is ${whatCame(answer)}. ${WRITTEN_BY}`,
   );
 }
+
+/** Of a file that is another than was meant, nothing is shown that may be secret. */
+function whatCame(answer: unknown): string {
+  if (Array.isArray(answer)) return `a list of ${answer.length}`;
+  if (typeof answer !== "object" || answer === null) return answer === null ? "null" : `a ${typeof answer}`;
+  // As hosts tell errors.
+  if ("message" in answer && typeof answer.message === "string")
+    return `an error, ${quote(answer.message, 200)}`;
+  const keys = Object.keys(answer);
+  const shown = keys.slice(0, SHOWN_KEYS).map((key) => quote(key, 40));
+  return `an object of ${keys.length === 0 ? "nothing" : shown.join(", ")}${keys.length > SHOWN_KEYS ? " and more" : ""}`;
+}
+
+const SHOWN_KEYS = 5;
 
 const WRITTEN_BY =
   "The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`";

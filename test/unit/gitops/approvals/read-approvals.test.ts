@@ -86,15 +86,29 @@ it("GitLab's approvals are of no commit that is told", () => {
   expect(read({ approved_by: [] })).toEqual([]);
 });
 
+it.each([
+  [{ token: "s3cret", expires: 1 }, 'what came is an object of "token", "expires".'],
+  [
+    Object.fromEntries([..."abcdefg"].map((key) => [key, "s3cret"])),
+    'an object of "a", "b", "c", "d", "e" and more.',
+  ],
+  ["s3cret", "what came is a string."],
+  [["s3cret"], "what came is a list of 1."],
+])("of another file than was meant, nothing is shown but what it is: %j", (answer, said) => {
+  const told = refused(JSON.stringify(answer));
+  expect(told).toContain(said);
+  expect(told).not.toContain("s3cret");
+});
+
 describe("what is no such answer is refused, and shown harmless", () => {
   const how =
     "The pipeline writes it: `gh api --paginate --slurp repos/OWNER/REPO/pulls/NUMBER/reviews > FILE`, or `glab api projects/ID/merge_requests/IID/approvals > FILE`";
   it.each([
-    ["", '"answer.json" is no JSON; it begins "".'],
-    ["\u001b[2J<html>", '"answer.json" is no JSON; it begins "\\u{1b}[2J<html>".'],
+    ["", '"answer.json" is no JSON, in its 0 characters.'],
+    ["\u001b[2J<html>", '"answer.json" is no JSON, in its 10 characters.'],
     [
       '{"message":"Not \u202e Found"}',
-      expect.stringContaining('at "approved_by"; what came is {"message":"Not \\u{202e} Found"}.'),
+      expect.stringContaining('at "approved_by"; what came is an error, "Not \\u{202e} Found".'),
     ],
     ["null", expect.stringContaining("nor GitLab's of a merge request's approvals; what came is null.")],
     ['[{"state":"WAVED_THROUGH"}]', expect.stringContaining('at "0.state"; what came is')],
