@@ -3,7 +3,6 @@ import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../plan/render/words";
 import { PlanningEndedError } from "../rollout/errors";
-import type { RolloutRecord } from "../rollout/journal/rollout-record";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
@@ -14,9 +13,12 @@ import { nearestName } from "../settings/nearest-name";
 import { missing, OPTIONAL_PARTS } from "../settings/optional-parts";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
-import { EXIT, type ExitCode, programName, verb } from "./command-line";
-import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
+import { EXIT, type ExitCode, verb } from "./command-line";
+import { type JournalOptions, withJournal } from "./journal-place";
+import { findRollout, JOURNAL, withRollouts } from "./open-rollouts";
 import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
+import { historyCommands } from "./rollout-history";
+import { keepingCommands } from "./rollout-keeping";
 import type { RolloutOutput } from "./rollout-output";
 import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
 import { withHelp } from "./verb-help";
@@ -44,9 +46,6 @@ interface Consent {
   readonly planDigest?: string;
   readonly failOn?: FailOn;
 }
-
-/** What the journal is to all verbs of rollouts. */
-const JOURNAL = "the journal: a SQLite file, or postgres://… for many machines";
 
 /** How what changes tenants ends. */
 const EXITS = {
@@ -181,6 +180,7 @@ export function rolloutCommand(): Command {
       },
     ),
   );
+  for (const one of [...historyCommands(), ...keepingCommands()]) command.addCommand(one);
   return withHelp(command, {
     examples: [
       { does: "show the plan for all tenants; nothing is changed", line: "rollout tenants.yaml" },
@@ -371,7 +371,7 @@ async function goOn(
   tellMissingTelemetry();
   return await withRollouts(options, async (rollouts) => {
     const { isOpen } = await import("../rollout/which-rollout.js");
-    const record = await find(rollouts, id, purpose);
+    const record = await findRollout(rollouts, id, purpose);
     const [newest] = await rollouts.journal.records();
     if (id === undefined && newest !== undefined && newest.id !== record.id) {
       console.error(harmless(`Going on with the rollout ${record.id}, which is not the newest.`));
@@ -501,7 +501,7 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
       process.stdout.write(printedList(await Promise.all(listed)));
       return EXIT.clean;
     }
-    const record = await find(rollouts, id, "status");
+    const record = await findRollout(rollouts, id, "status");
     const report = await rollouts.report(record.id);
     const { json, markdown, html } = options;
     writeReportFiles(report, withoutUndefined({ markdown, html, json: json === true ? undefined : json }));
@@ -524,7 +524,7 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
 async function rollback(id: string | undefined, options: RollbackOptions): Promise<ExitCode> {
   tellMissingTelemetry();
   return await withRollouts(options, async (rollouts) => {
-    const record = await find(rollouts, id, "rollback");
+    const record = await findRollout(rollouts, id, "rollback");
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../rollout/files-at-revision.js");
     const files =
@@ -545,7 +545,7 @@ async function rollback(id: string | undefined, options: RollbackOptions): Promi
 async function stop(id: string | undefined, options: JournalOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
     if (id !== undefined && (await stopElsewhere(rollouts, id))) return EXIT.clean;
-    const record = await find(rollouts, id, "stop");
+    const record = await findRollout(rollouts, id, "stop");
     const isGivenUp = await rollouts.stop(record.id);
     const { commands } = rollouts;
     if (!isGivenUp) {
@@ -565,21 +565,6 @@ async function stop(id: string | undefined, options: JournalOptions): Promise<Ex
   });
 }
 
-/** The rollout that is meant; where this journal has none such, what others have left beside the stacks is told too. */
-async function find(rollouts: Rollouts, id: string | undefined, purpose: Purpose): Promise<RolloutRecord> {
-  try {
-    return await rollouts.find(id, purpose);
-  } catch (error) {
-    const elsewhere = await rollouts.elsewhere(TARGETS_FILE).catch(() => []);
-    const { markText } = await import("../rollout/marks/mark-text.js");
-    for (const mark of elsewhere) {
-      if (id === undefined || mark.rollout.startsWith(id))
-        console.error(harmless(markText(mark, rollouts.commands)));
-    }
-    throw error;
-  }
-}
-
 /** Gives up a rollout that this journal has not, where it is named in full. */
 async function stopElsewhere(rollouts: Rollouts, id: string): Promise<boolean> {
   if ((await rollouts.journal.lastEvent(id)) !== undefined) return false;
@@ -591,24 +576,4 @@ async function stopElsewhere(rollouts: Rollouts, id: string): Promise<boolean> {
       : ` What it did to ${counted(unknown, "stack")} is not known here: the next rollout looks at their waves as if it had changed them.`;
   console.error(`The rollout ${id}, of another journal, is given up.${left} What it did stays.`);
   return true;
-}
-
-async function withRollouts(
-  { database }: JournalOptions,
-  work: (rollouts: Rollouts) => Promise<ExitCode>,
-): Promise<ExitCode> {
-  const { Rollouts: Opened } = await import("../rollout/rollouts.js");
-  const { RolloutCommands } = await import("../rollout/commands.js");
-  const { DEFAULT_JOURNAL } = await import("../rollout/journal/open-database.js");
-  const place = journalPlace(database) ?? DEFAULT_JOURNAL;
-  const rollouts = await Opened.open({
-    database: place,
-    commands: new RolloutCommands(database, programName()),
-    log: (line) => console.error(harmless(line)),
-  });
-  try {
-    return await work(rollouts);
-  } finally {
-    await rollouts.close();
-  }
 }

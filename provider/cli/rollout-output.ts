@@ -19,6 +19,7 @@ import { startTelemetry } from "../rollout/telemetry/start-telemetry";
 import type { Telemetry } from "../rollout/telemetry/telemetry";
 import { harmless, printable } from "../settings/text";
 import { isColoured, writeOutput } from "./command-line";
+import { lookOfTerminal } from "./open-rollouts";
 
 /** What is written and printed of a rollout. */
 export interface RolloutOutput {
@@ -54,12 +55,12 @@ export function printedOverview(
   planned: PlannedRollout,
   commands: RolloutCommands,
 ): string {
-  return overviewText(report, planned, commands, look());
+  return overviewText(report, planned, commands, lookOfTerminal());
 }
 
 /** What a rollout did, as it is printed. */
 export function printedReport(report: RolloutReport): string {
-  return reportText(report, look());
+  return reportText(report, lookOfTerminal());
 }
 
 /** A rollout in the list of all. */
@@ -170,9 +171,4 @@ export class RolloutScreen {
     const problem = await this.#telemetry?.end(report);
     if (problem !== undefined) console.error(harmless(problem));
   }
-}
-
-function look(): { color: boolean; width?: number } {
-  const { columns } = process.stdout;
-  return { color: isColoured(process.stdout), ...(columns === undefined ? {} : { width: columns }) };
 }

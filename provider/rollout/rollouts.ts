@@ -30,6 +30,7 @@ import { type AgainTakenBack, type Minded, RolloutMarks } from "./marks/rollout-
 import { withUnseen } from "./marks/with-unseen";
 import { receiversOf } from "./notify/receivers";
 import { RolloutNotices } from "./notify/rollout-notices";
+import { nameOfWho, originOf } from "./origin";
 import { PermitOffice } from "./permits/permit-office";
 import {
   engineEnvironment,
@@ -219,7 +220,7 @@ export class Rollouts {
       files,
       to: rollsBackTo,
     } = await rollbackOf(this.journal, record, to, request, this.commands);
-    const { backend: _backend, folder: _folder, ...rest } = record.spec;
+    const { backend: _backend, folder: _folder, prunedAtMs: _prunedAtMs, ...rest } = record.spec;
     const { maxConcurrent } = request;
     return await this.#plan(
       {
@@ -278,6 +279,12 @@ export class Rollouts {
         throw new RolloutError(
           "ERR_ROLLOUT_NOT_FOUND",
           `The planning of the rollout ${id} was interrupted, and nothing was written: begin a new one.`,
+        );
+      }
+      if (record.spec.prunedAtMs !== undefined) {
+        throw new RolloutError(
+          "ERR_ROLLOUT_NOT_KNOWN",
+          `The rollout ${id} was pruned: the files and plans that it would go on with are gone. Nothing was changed. Begin a new one: \`${this.commands.plan(record.spec.source)}\``,
         );
       }
       const { environment } = this.#options;
@@ -420,7 +427,7 @@ export class Rollouts {
     using marks = this.#marks(spec, targets);
     const minded = await marks.look(spec.project);
     const waves = spec.rollsBack === undefined ? withUnseen(spec.waves, targets, minded) : spec.waves;
-    const full: RolloutSpec = { ...fingerprint, waves };
+    const full: RolloutSpec = { ...fingerprint, waves, origin: await originOf(environment) };
     const office = new PermitOffice(this.journal.database);
     hurriedBy(this.journal.database, request);
     try {
@@ -526,7 +533,7 @@ export class Rollouts {
           if (isMinded) await marks.update(rollsBack);
         }
         if (!isPostgres(this.#options.database)) await this.#reclaimDead(id);
-        await journal.start(id, { until, retry });
+        await journal.start(id, { until, retry, by: nameOfWho(this.#options.environment) });
       } catch (error) {
         // One that was never begun leaves nothing.
         if (isMinded && isNew) await marks.withdraw(id);

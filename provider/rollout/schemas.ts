@@ -1,4 +1,5 @@
 import { gitopsSchemas } from "../gitops/schemas";
+import { historySchemas } from "./history/history-schema";
 import { noticeJsonSchema } from "./notify/notice";
 import { reportJsonSchema } from "./report/report-json";
 import { tenantsJsonSchema } from "./targets/targets-schema";
@@ -13,5 +14,6 @@ export function publishedSchemas(): Readonly<Record<string, Readonly<Record<stri
     "tenants.schema.json": tenantsJsonSchema(),
     "notice.schema.json": noticeJsonSchema(),
     "rollout.schema.json": reportJsonSchema(),
+    ...historySchemas(),
   };
 }

@@ -70,3 +70,10 @@ export type WaveState = "pending" | "running" | "soaking" | "checking" | "gated"
  * `abandoned`: given up by a person, or taken back by another rollout; it can't be resumed.
  */
 export type RolloutState = "planned" | "running" | "waiting" | "stopped" | "abandoned" | "done";
+
+const OPEN: ReadonlySet<string> = new Set<RolloutState>(["running", "waiting", "stopped"]);
+
+/** Whether something of a rollout in this state is left to go on with. */
+export function isOpenState(state: string): boolean {
+  return OPEN.has(state);
+}

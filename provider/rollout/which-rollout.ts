@@ -4,7 +4,7 @@ import { retriable, talliesOf } from "./journal/across-rollouts";
 import type { Journal } from "./journal/journal";
 import type { RolloutRecord } from "./journal/rollout-record";
 import { takenBackSoFar } from "./rollback/taken-back";
-import type { RolloutState } from "./wave";
+import { isOpenState } from "./wave";
 
 /** What a person wants with a rollout. */
 export type Purpose = "status" | "resume" | "continue" | "rollback" | "stop";
@@ -69,11 +69,9 @@ interface PurposeRule {
   readonly isMeant: (candidate: Candidate) => boolean;
 }
 
-const OPEN: ReadonlySet<RolloutState> = new Set<RolloutState>(["running", "waiting", "stopped"]);
-
 /** Whether something of a rollout is left to go on with. */
 export function isOpen({ state }: RolloutRecord): boolean {
-  return OPEN.has(state);
+  return isOpenState(state);
 }
 
 const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {

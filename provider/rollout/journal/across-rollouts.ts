@@ -49,7 +49,9 @@ export async function retriable(
       // Stacks of one name in two projects, or in two backends, are two stacks.
       return other !== undefined && one?.project === other.project && one.backend === other.backend;
     });
-    if (!isSettled) found.add(id);
+    // What it would be tried again with is gone.
+    const isPruned = specs.get(id)?.prunedAtMs !== undefined;
+    if (!isSettled && !isPruned) found.add(id);
   }
   return found;
 }

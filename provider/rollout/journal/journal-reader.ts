@@ -37,7 +37,12 @@ export class JournalReader {
 
   /** All rollouts that were begun, the newest first. */
   async records(): Promise<readonly RolloutRecord[]> {
-    const rows = await this.database.query(
+    return await this.recordsIn(this.database);
+  }
+
+  /** The same, as a transaction sees them. */
+  async recordsIn(database: Queryable): Promise<readonly RolloutRecord[]> {
+    const rows = await database.query(
       `SELECT ${RECORD} FROM rollouts WHERE started_at IS NOT NULL ORDER BY created_at DESC, id DESC`,
     );
     return rows.map(asRecord);
@@ -100,7 +105,7 @@ export class JournalReader {
     return Number(row?.["seq"] ?? 1) - 1;
   }
 
-  /** The plan of a tenant, as JSON; undefined where it has none. */
+  /** The plan of a tenant, as JSON; undefined where it has none. Of a rollout that was pruned, no more of it than its changes. */
   async plan(id: string, name: string): Promise<string | undefined> {
     const [row] = await this.database.query(
       "SELECT plan FROM rollout_tenants WHERE rollout = $1 AND name = $2",
@@ -125,10 +130,8 @@ export class JournalReader {
       const { project, backend, rollsBack } = (await this.record(rollout)).spec;
       if (project !== spec.project || backend !== spec.backend) continue;
       for (const row of ofOne) {
-        const state = String(row["state"]) as TenantState;
-        // What held already what it was to hold was not changed; but a rollback has seen there that nothing is left to do.
-        if (Number(row["attempt"]) === 0 && !(rollsBack !== undefined && state === "unchanged")) continue;
-        found.push({ rollout, stack: String(row["stack"]), state, ...withoutUndefined({ rollsBack }) });
+        const change = laterChange(row, rollout, rollsBack);
+        if (change !== undefined) found.push(change);
       }
     }
     return found;
@@ -199,6 +202,18 @@ export class JournalReader {
     );
     return String(row?.["state"]) as TenantState;
   }
+}
+
+/** What a row of a tenant says that a rollout did to its stack; undefined where it did nothing. */
+export function laterChange(
+  row: Row,
+  rollout: string,
+  rollsBack: string | undefined,
+): LaterChange | undefined {
+  const state = String(row["state"]) as TenantState;
+  // What held already what it was to hold was not changed; but a rollback has seen there that nothing is left to do.
+  if (Number(row["attempt"]) === 0 && !(rollsBack !== undefined && state === "unchanged")) return undefined;
+  return { rollout, stack: String(row["stack"]), state, ...withoutUndefined({ rollsBack }) };
 }
 
 const RECORD =

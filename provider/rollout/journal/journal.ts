@@ -126,8 +126,12 @@ export class Journal extends JournalReader {
    * already goes on waiting. All others that wait at their gate are approved, unless `retry`.
    * @param retry whether tenants that failed are tried again, and waves that were found unwell looked at again. It approves
    * no gate: whoever resumes what was interrupted has not said that a wave is well.
+   * @param by who does: `dana@build-7`.
    */
-  async start(id: string, { until, retry }: { until?: string | undefined; retry: boolean }): Promise<void> {
+  async start(
+    id: string,
+    { until, retry, by }: { until?: string | undefined; retry: boolean; by?: string },
+  ): Promise<void> {
     const now = this.#now();
     await this.database.transaction(async (transaction) => {
       const [row] = await transaction.query("SELECT started_at FROM rollouts WHERE id = $1", [id]);
@@ -142,7 +146,11 @@ export class Journal extends JournalReader {
           [id, now, until ?? ""],
         );
       }
-      await this.#tell(transaction, id, { kind: "started", resumed: row?.["started_at"] != null });
+      await this.#tell(transaction, id, {
+        kind: "started",
+        resumed: row?.["started_at"] != null,
+        ...(by === undefined ? {} : { by }),
+      });
     });
   }
 

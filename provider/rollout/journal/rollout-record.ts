@@ -5,7 +5,18 @@ import type { Notify } from "../targets/notify";
 import type { ServiceLimit, Target } from "../targets/target";
 import type { RolloutState, TenantState, Wave, WaveState } from "../wave";
 
-/** What a rollout is to do; it does not change once it is written. */
+/** Who planned a rollout, where, and of which commit; each as far as it is known. */
+export interface Origin {
+  /** The account: the pipeline's, where one runs it; else this machine's. */
+  readonly user?: string;
+  readonly host: string;
+  /** The commit that the working folder was at. */
+  readonly revision?: string;
+  /** Whether something there was not committed. Default: false. */
+  readonly isChanged?: true;
+}
+
+/** What a rollout is to do; it does not change once it is written, but that it says when it was pruned. */
 export interface RolloutSpec {
   /** The targets file, as it was named. */
   readonly source: string;
@@ -30,6 +41,10 @@ export interface RolloutSpec {
   readonly rollsBack?: string;
   /** What it goes back to: what each tenant held, or the files of a revision of git. */
   readonly rollsBackTo?: string;
+  /** Absent in what an earlier release planned. */
+  readonly origin?: Origin;
+  /** When its files and all of its plans but what changed were taken out of the journal. */
+  readonly prunedAtMs?: number;
 }
 
 /** What a plan said of a tenant, as far as reports need it. */

@@ -188,19 +188,21 @@ async function takingBack(
   commands: RolloutCommands,
 ): Promise<readonly Advice[]> {
   const { id, spec } = record;
-  if (spec.rollsBack !== undefined) return [];
+  if (spec.rollsBack !== undefined || spec.prunedAtMs !== undefined) return [];
   if ((await talliesOf(journal.database)).get(id)?.isBegun !== true) return [];
   return [
     { why: "To take back what it did, to what each tenant held before:", command: commands.rollback(id) },
   ];
 }
 
-function countsOf(tenants: readonly TenantRecord[]): Record<TenantState, number> {
+/** How many tenants are in each state. */
+export function countsOf(tenants: readonly TenantRecord[]): Record<TenantState, number> {
   const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0 };
   for (const { state } of tenants) counts[state] += 1;
   return counts;
 }
 
-function iso(ms: number): string {
+/** A time of the journal, as reports have it. */
+export function iso(ms: number): string {
   return new Date(ms).toISOString();
 }

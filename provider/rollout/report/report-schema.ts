@@ -7,13 +7,15 @@ const count = (what: string) => z.int().min(0).describe(what);
 const time = (what: string) => z.string().describe(`${what} (ISO 8601, UTC).`);
 const ms = (what: string) => z.number().min(0).describe(`${what}, in milliseconds.`);
 
-const tenantState = z.enum(["pending", "released", "running", "unchanged", "done", "failed"]).meta({
+/** What may be said of a tenant. */
+export const tenantState = z.enum(["pending", "released", "running", "unchanged", "done", "failed"]).meta({
   id: "TenantState",
   description:
     "pending: planned, and not begun; where an error says so, not planned. released: may be begun. running: somebody is at it. unchanged: held what is declared, nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared.",
 });
 
-const counts = z
+/** How many tenants are in each state. */
+export const counts = z
   .strictObject({
     pending: count("Planned, and not begun."),
     released: count("May be begun."),
@@ -24,6 +26,11 @@ const counts = z
   })
   .readonly()
   .meta({ id: "Counts", description: "How many tenants are in each state." });
+
+/** What may be said of a rollout. */
+export const rolloutState = z
+  .enum(["planned", "running", "waiting", "stopped", "abandoned", "done"])
+  .describe("running and held by nobody means interrupted.");
 
 const advice = z
   .strictObject({
@@ -143,9 +150,7 @@ const schema = z
     format: z.literal(REPORT_FORMAT).describe("The version of this format."),
     id: text("The rollout's id."),
     source: text("The targets file, as it was named."),
-    state: z
-      .enum(["planned", "running", "waiting", "stopped", "abandoned", "done"])
-      .describe("running and held by nobody means interrupted."),
+    state: rolloutState,
     isHeld: z.boolean().describe("Whether somebody is at it now."),
     reason: text("Why it stopped or waits, a sentence.").exactOptional(),
     waitingSince: time("Since when it waits for a person; absent where it does not").exactOptional(),

@@ -13,8 +13,8 @@ export type RolloutEvent = {
 /** What happened. */
 export type RolloutHappening =
   | { readonly kind: "planned"; readonly tenants: number; readonly changing: number; readonly digest: string }
-  /** A run of the coordinator began, the first or one that goes on. */
-  | { readonly kind: "started"; readonly resumed: boolean }
+  /** A run of the coordinator began, the first or one that goes on; by whom, `dana@build-7`. */
+  | { readonly kind: "started"; readonly resumed: boolean; readonly by?: string }
   | { readonly kind: "wave-started"; readonly wave: string; readonly tenants: number }
   | {
       readonly kind: "tenant-started";

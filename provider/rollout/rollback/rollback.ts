@@ -6,12 +6,13 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import type { RolloutCommands } from "../commands";
 import { RolloutError } from "../errors";
 import type { Journal } from "../journal/journal";
-import type { LaterChange, PackedFiles, RolloutRecord, TenantRecord } from "../journal/rollout-record";
+import type { PackedFiles, RolloutRecord, TenantRecord } from "../journal/rollout-record";
 import { type PlanTenant, planTarget } from "../plan-target";
 import { type Selection, selectTargets } from "../targets/select-targets";
 import type { Target } from "../targets/target";
 import type { Wave } from "../wave";
 import { planUndoing } from "./plan-undoing";
+import { becameOf } from "./what-became";
 
 /** Files of another time, and what they are called: `the files of the revision HEAD~1`. */
 export interface FilesOf {
@@ -70,6 +71,13 @@ export async function rollbackOf(
     meant.filter((one) => !hasFile(one)),
     commands,
   );
+  const [first] = undone;
+  if (first !== undefined && spec.prunedAtMs !== undefined) {
+    throw new RolloutError(
+      "ERR_ROLLOUT_NOT_KNOWN",
+      `The rollout ${id} was pruned, and with it what ${quote(first.name)} held before. Nothing was changed. Name a revision of git to go back to (--to REVISION), or leave the tenant out (--only, --label).`,
+    );
+  }
   const isUndone = new Set(undone.map(({ name }) => name));
   const left = meant.filter((one) => hasFile(one) || isUndone.has(one.name));
   const names = new Set(left.map(({ name }) => name));
@@ -148,21 +156,4 @@ async function stillStanding(
     );
   }
   return standing;
-}
-
-/** By which rollback a rollout was taken back of a stack, and which rollouts changed the stack since and still stand. */
-function becameOf(
-  id: string,
-  later: readonly LaterChange[],
-): { readonly by: string | undefined; readonly since: readonly string[] } {
-  let by: string | undefined;
-  let since: string[] = [];
-  for (const { rollout, rollsBack, state } of later) {
-    const isDone = state === "done" || state === "unchanged";
-    if (rollsBack === undefined) since.push(rollout);
-    // What a rollback that failed has left can be taken back once more.
-    else if (isDone && rollsBack === id) by = rollout;
-    else if (isDone) since = since.filter((one) => one !== rollsBack);
-  }
-  return { by, since };
 }

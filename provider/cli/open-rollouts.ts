@@ -1,0 +1,56 @@
+import type { RolloutRecord } from "../rollout/journal/rollout-record";
+import type { Rollouts } from "../rollout/rollouts";
+import type { Purpose } from "../rollout/which-rollout";
+import { harmless } from "../settings/text";
+import { type ExitCode, isColoured, programName } from "./command-line";
+import { type JournalOptions, journalPlace } from "./journal-place";
+import { TARGETS_FILE } from "./tenant-options";
+
+/** What the journal is to all verbs of rollouts. */
+export const JOURNAL = "the journal: a SQLite file, or postgres://… for many machines";
+
+/** Works with the rollouts of the journal that the options name. */
+export async function withRollouts(
+  { database }: JournalOptions,
+  work: (rollouts: Rollouts) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { Rollouts: Opened } = await import("../rollout/rollouts.js");
+  const { RolloutCommands } = await import("../rollout/commands.js");
+  const { DEFAULT_JOURNAL } = await import("../rollout/journal/open-database.js");
+  const place = journalPlace(database) ?? DEFAULT_JOURNAL;
+  const rollouts = await Opened.open({
+    database: place,
+    commands: new RolloutCommands(database, programName()),
+    log: (line) => console.error(harmless(line)),
+  });
+  try {
+    return await work(rollouts);
+  } finally {
+    await rollouts.close();
+  }
+}
+
+/** The rollout that is meant; where this journal has none such, what others have left beside the stacks is told too. */
+export async function findRollout(
+  rollouts: Rollouts,
+  id: string | undefined,
+  purpose: Purpose,
+): Promise<RolloutRecord> {
+  try {
+    return await rollouts.find(id, purpose);
+  } catch (error) {
+    const elsewhere = await rollouts.elsewhere(TARGETS_FILE).catch(() => []);
+    const { markText } = await import("../rollout/marks/mark-text.js");
+    for (const mark of elsewhere) {
+      if (id === undefined || mark.rollout.startsWith(id))
+        console.error(harmless(markText(mark, rollouts.commands)));
+    }
+    throw error;
+  }
+}
+
+/** How wide the terminal is, and whether it shows colours. */
+export function lookOfTerminal(): { readonly color: boolean; readonly width?: number } {
+  const { columns } = process.stdout;
+  return { color: isColoured(process.stdout), ...(columns === undefined ? {} : { width: columns }) };
+}

@@ -1,0 +1,60 @@
+import { valueWords } from "../../plan/render/plan-words";
+import { given, join, number, say, type Words } from "../../plan/render/words";
+import type { ToldLine } from "./told-page";
+
+/** `t001`; `t001, t002, t003 and 37 more`. */
+export function namesWords(names: readonly string[], most = 5): Words {
+  const shown = names.slice(0, most).map((name): Words => [given(name)]);
+  const more = names.length - shown.length;
+  return more > 0 ? say`${join(shown, ", ")} and ${number(more)} more` : join(shown, ", ");
+}
+
+/** `deny evil.example`, `allow → deny news.example`, `VIP ceo@acme.example`. */
+export function whatWords({
+  kind,
+  value,
+  before,
+  after,
+}: {
+  readonly kind: "entry" | "vip";
+  readonly value: string;
+  readonly before?: { readonly list?: string };
+  readonly after?: { readonly list?: string };
+}): Words {
+  if (kind === "vip") return say`VIP ${valueWords(value)}`;
+  const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
+  const list = join(
+    lists.map((one): Words => [given(one)]),
+    " → ",
+  );
+  return lists.length === 0 ? valueWords(value) : say`${list} ${valueWords(value)}`;
+}
+
+/**
+ * Changes of tenants, a line each: those that several have are told once, and those of the most tenants first.
+ *
+ * @param line what is told of one, without who has it.
+ */
+export function sharedLines<Of>(
+  tenants: readonly { readonly name: string; readonly changes: readonly Of[] }[],
+  line: (change: Of) => ToldLine,
+): readonly ToldLine[] {
+  const shared = new Map<string, { readonly change: Of; readonly names: string[] }>();
+  for (const { name, changes } of tenants) {
+    for (const change of changes) {
+      const told = JSON.stringify(change);
+      const known = shared.get(told) ?? { change, names: [] };
+      shared.set(told, known);
+      known.names.push(name);
+    }
+  }
+  return [...shared.values()]
+    .sort((one, other) => other.names.length - one.names.length)
+    .map(({ change, names }) => {
+      const { words, ...rest } = line(change);
+      return {
+        ...rest,
+        words: say`${words} in ${names.length > 1 && names.length === tenants.length ? `all ${number(names.length)}` : namesWords(names)}`,
+      };
+    });
+}

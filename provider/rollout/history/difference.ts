@@ -1,0 +1,191 @@
+import { posix } from "node:path";
+import { mistakesText } from "../../files/finding";
+import { inspectSettings, type ReadCache } from "../../files/read-settings";
+import type { Settings } from "../../files/settings";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { RolloutError } from "../errors";
+import type { Journal } from "../journal/journal";
+import type { PackedFiles, TenantRecord } from "../journal/rollout-record";
+import type { TenantState } from "../wave";
+
+/** The version of the format of a difference. */
+export const DIFFERENCE_FORMAT = 1;
+
+/** What the settings files of one rollout declare, and those of another don't. Plain data. */
+export interface RolloutDifference {
+  readonly format: typeof DIFFERENCE_FORMAT;
+  /** The two, in the order in which they were named. */
+  readonly from: ComparedRollout;
+  readonly to: ComparedRollout;
+  /** Tenants that differ; in the order of the second's waves, and then those of the first alone. */
+  readonly tenants: readonly TenantDifference[];
+  /** How many tenants of both declare the same. */
+  readonly same: number;
+}
+
+/** One of two that are compared. */
+export interface ComparedRollout {
+  readonly id: string;
+  readonly digest: string;
+  /** The day (UTC) by which `expires` was judged. */
+  readonly today: string;
+}
+
+/** How a tenant differs. */
+export interface TenantDifference {
+  readonly name: string;
+  /** Which rollout alone had it: what the other one's files declare of it, the journal does not say. Absent: both had it. */
+  readonly only?: "from" | "to";
+  /** What became of it in each, where it does not hold what that one declared. */
+  readonly states?: { readonly from?: TenantState; readonly to?: TenantState };
+  /** Why it can't be compared: its files can't be read by this release. */
+  readonly unreadable?: string;
+  /** From the first to the second: what the second declares and the first did not is an addition. */
+  readonly changes: readonly DeclaredChange[];
+}
+
+/** An entry or a VIP that is declared in another way. */
+export interface DeclaredChange {
+  readonly sign: "add" | "change" | "remove";
+  readonly kind: "entry" | "vip";
+  /** What tells it from other entries of the tenant. */
+  readonly key: string;
+  readonly value: string;
+  readonly before?: DeclaredAs;
+  readonly after?: DeclaredAs;
+}
+
+/** How it is declared. */
+export interface DeclaredAs {
+  /** Only of entries. */
+  readonly list?: string;
+  readonly comment?: string;
+  readonly ticket?: string;
+  readonly owner?: string;
+  readonly approvedBy?: string;
+  readonly expires?: string;
+  readonly acceptRisk?: string;
+}
+
+/**
+ * Compares what two rollouts declared, tenant by tenant, by the settings files that the journal keeps of each.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) where one was pruned, and its files with it.
+ */
+export async function differenceOf(journal: Journal, from: string, to: string): Promise<RolloutDifference> {
+  const [one, other] = [await sideOf(journal, from), await sideOf(journal, to)];
+  const names = new Set([...other.tenants.keys(), ...one.tenants.keys()]);
+  const tenants: TenantDifference[] = [];
+  let same = 0;
+  for (const name of names) {
+    const difference = ofTenant(name, one, other);
+    if (difference === undefined) same += 1;
+    else tenants.push(difference);
+  }
+  return { format: DIFFERENCE_FORMAT, from: one.compared, to: other.compared, tenants, same };
+}
+
+interface Side {
+  readonly compared: ComparedRollout;
+  readonly tenants: ReadonlyMap<string, TenantRecord>;
+  /** What its files declare of a tenant, or why they can't be read. */
+  readonly settings: (tenant: TenantRecord) => Settings | string;
+}
+
+async function sideOf(journal: Journal, id: string): Promise<Side> {
+  const { spec, digest } = await journal.record(id);
+  const { today, prunedAtMs } = spec;
+  if (prunedAtMs !== undefined) {
+    throw new RolloutError(
+      "ERR_ROLLOUT_NOT_KNOWN",
+      `The rollout ${id} was pruned, and the files that say what it declared are gone. What it changed is told by \`rollout show ${id}\`.`,
+    );
+  }
+  const files = await journal.files(id);
+  const readFile = readerOf(files);
+  const cache: ReadCache = new Map();
+  return {
+    compared: { id, digest, today },
+    tenants: new Map((await journal.tenants(id)).map((tenant) => [tenant.name, tenant])),
+    settings: ({ target }) => {
+      const file = posix.join(files.folder, target.settings.replaceAll("\\", "/"));
+      // What lint makes of it was told when it was planned.
+      const read = inspectSettings(file, { today, readFile, cache, ownDomains: [], together: false });
+      return read.settings ?? mistakesText(file, read.findings);
+    },
+  };
+}
+
+/** Reads from a bundle, and nothing else. */
+function readerOf({ bundle }: PackedFiles): (path: string) => string {
+  return (path) => {
+    const bytes = bundle.get(posix.normalize(path.replaceAll("\\", "/")));
+    if (bytes === undefined) throw new Error("the rollout kept no such file");
+    return Buffer.from(bytes).toString("utf8");
+  };
+}
+
+function ofTenant(name: string, one: Side, other: Side): TenantDifference | undefined {
+  const [before, after] = [one.tenants.get(name), other.tenants.get(name)];
+  if (before === undefined || after === undefined) {
+    return { name, only: before === undefined ? "to" : "from", changes: [] };
+  }
+  const [was, is] = [one.settings(before), other.settings(after)];
+  const unreadable = typeof was === "string" ? was : typeof is === "string" ? is : undefined;
+  const states = withoutUndefined({ from: notAsDeclared(before), to: notAsDeclared(after) });
+  const more = Object.keys(states).length === 0 ? {} : { states };
+  if (typeof was === "string" || typeof is === "string") {
+    return { name, ...more, changes: [], ...withoutUndefined({ unreadable }) };
+  }
+  const changes = changesBetween(declaredIn(was), declaredIn(is));
+  return changes.length === 0 ? undefined : { name, ...more, changes };
+}
+
+/** The state of a tenant that was not brought to what was declared. */
+function notAsDeclared({ state }: TenantRecord): TenantState | undefined {
+  return state === "done" || state === "unchanged" ? undefined : state;
+}
+
+type Declarations = ReadonlyMap<
+  string,
+  Pick<DeclaredChange, "kind" | "key" | "value"> & { readonly as: DeclaredAs }
+>;
+
+function declaredIn({ entries, vips }: Settings): Declarations {
+  const all = [
+    ...entries.map((one) => ({ one, value: one.value, own: { list: one.list, acceptRisk: one.acceptRisk } })),
+    ...vips.map((one) => ({ one, value: one.email, own: {} })),
+  ];
+  return new Map(
+    all.map(({ one: { kind, key, comment, ticket, owner, approvedBy, expires }, value, own }) => [
+      `${kind} ${key}`,
+      { kind, key, value, as: withoutUndefined({ ...own, comment, ticket, owner, approvedBy, expires }) },
+    ]),
+  );
+}
+
+function changesBetween(was: Declarations, is: Declarations): readonly DeclaredChange[] {
+  const changes: DeclaredChange[] = [];
+  for (const [name, { as: after, ...one }] of is) {
+    const before = was.get(name)?.as;
+    if (before === undefined) changes.push({ sign: "add", ...one, after });
+    else if (FIELDS.some((field) => before[field] !== after[field])) {
+      changes.push({ sign: "change", ...one, before, after });
+    }
+  }
+  for (const [name, { as: before, ...one }] of was) {
+    if (!is.has(name)) changes.push({ sign: "remove", ...one, before });
+  }
+  return changes;
+}
+
+/** What may be declared otherwise, in the order in which it is told. */
+export const FIELDS = [
+  "list",
+  "comment",
+  "expires",
+  "ticket",
+  "owner",
+  "approvedBy",
+  "acceptRisk",
+] as const satisfies readonly (keyof DeclaredAs)[];

@@ -1,0 +1,95 @@
+import { Paper } from "../../plan/render/paper";
+import { counted, given, join, minute, number, say, sentence, type Words } from "../../plan/render/words";
+import { printable } from "../../settings/text";
+import { between, duration } from "../report/duration";
+import { listOf, plannedText, SIGNS, TENANT_STATES } from "../report/told-rollout";
+import type { PastRollout, RolloutHistory } from "./history";
+
+/** How a history is shown on a terminal. */
+export interface HistoryTextOptions {
+  readonly color?: boolean;
+  readonly width?: number;
+  /** The tenant that was asked for. */
+  readonly tenant?: string;
+}
+
+/** A history for a terminal, the newest first, ended by a line end. Nothing from outside does anything in it. */
+export function historyText(
+  { rollouts, older }: RolloutHistory,
+  { color = false, width = 80, tenant }: HistoryTextOptions = {},
+): string {
+  if (rollouts.length === 0) {
+    return tenant === undefined
+      ? "There are no rollouts.\n"
+      : `No rollout of those that were asked for changed ${printable(tenant)}, or tried to.\n`;
+  }
+  const paper = new Paper(color, width);
+  for (const [index, one] of rollouts.entries()) {
+    if (index > 0) paper.gap();
+    paper.text(say`${given(one.id)}  ${stateWords(one, tenant)}  ${minute(one.startedAt)}`, {
+      style: "bold",
+    });
+    for (const words of linesOf(one)) paper.text(words, { indent: 4 });
+  }
+  if (older > 0) {
+    paper.gap();
+    paper.text([`… and ${counted(older, "older rollout")}; --limit shows more`], { style: "dim" });
+  }
+  return paper.toString();
+}
+
+/** `done`, `interrupted`; and of one tenant what became of it. */
+function stateWords({ state, isHeld, tenantState }: PastRollout, tenant = ""): Words {
+  const word = state === "running" && !isHeld ? "interrupted" : state === "abandoned" ? "given up" : state;
+  return tenantState === undefined
+    ? [word]
+    : say`${word}, ${given(tenant)} ${TENANT_STATES[tenantState].word}`;
+}
+
+const SHOWN = 3;
+
+function linesOf(one: PastRollout): readonly Words[] {
+  const { by, revision, isChanged, digest, reason, rollsBack, rollsBackTo, prunedAt, changes, source } = one;
+  const took = between(one.startedAt, one.finishedAt);
+  const facts: Words[] = [
+    [given(source)],
+    [tenantsText(one)],
+    ...(took === undefined ? [] : [[`took ${duration(took)}`]]),
+    ...(by === undefined ? [] : [say`by ${given(by)}`]),
+    [given(digest)],
+    ...(revision === undefined
+      ? []
+      : [say`commit ${given(revision.slice(0, 12))}${isChanged === true ? ", not all committed" : ""}`]),
+  ];
+  return [
+    join(facts, " · "),
+    ...(changes.length === 0 ? [] : [changesWords(one)]),
+    ...(rollsBack === undefined ? [] : [say`takes back ${given(rollsBack)}: to ${given(rollsBackTo ?? "")}`]),
+    ...(reason === undefined ? [] : [[sentence(reason)]]),
+    ...(prunedAt === undefined
+      ? []
+      : [say`pruned on ${prunedAt.slice(0, 10)}: its files and whole plans are gone`]),
+  ];
+}
+
+/** `+12 ~1: + deny evil.example in 7 tenants, - allow a.example, and more`. */
+function changesWords({ planned, changes }: PastRollout): Words {
+  const shown = changes
+    .slice(0, SHOWN)
+    .map(
+      (change): Words =>
+        say`${SIGNS[change.sign]} ${given(listOf(change))} ${given(change.value)}${change.tenants > 1 ? ` in ${number(change.tenants)}` : ""}`,
+    );
+  return say`${plannedText({ planned })}: ${join(shown, ", ")}${changes.length > SHOWN ? ", …" : ""}`;
+}
+
+/** `7 tenants, 1 failed, 2 left`. */
+function tenantsText({ counts }: PastRollout): string {
+  const { done, unchanged, failed, pending, released, running } = counts;
+  const left = pending + released + running;
+  return [
+    counted(done + unchanged + failed + left, "tenant"),
+    ...(failed > 0 ? [`${number(failed)} failed`] : []),
+    ...(left > 0 ? [`${number(left)} left`] : []),
+  ].join(", ");
+}

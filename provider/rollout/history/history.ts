@@ -1,0 +1,130 @@
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Journal } from "../journal/journal";
+import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
+import { ChangeTally } from "../report/change-tally";
+import { countsOf, iso } from "../report/report-of";
+import type { TenantChange } from "../report/rollout-report";
+import type { RolloutState, TenantState } from "../wave";
+
+/** The version of the format of a history. */
+export const HISTORY_FORMAT = 1;
+
+/** Which rollouts were, the newest first. Plain data; times are ISO 8601 in UTC, texts from outside as they came. */
+export interface RolloutHistory {
+  readonly format: typeof HISTORY_FORMAT;
+  readonly rollouts: readonly PastRollout[];
+  /** How many more there are that would have been shown, but for the limit: older ones. */
+  readonly older: number;
+}
+
+/** What the history tells of one rollout. */
+export interface PastRollout {
+  readonly id: string;
+  readonly state: RolloutState;
+  /** Whether somebody is at it now; one that is `running` and held by nobody was interrupted. */
+  readonly isHeld: boolean;
+  readonly reason?: string;
+  /** The targets file. */
+  readonly source: string;
+  readonly digest: string;
+  readonly startedAt: string;
+  readonly finishedAt?: string;
+  /** Who planned it, `dana@build-7`, and of which commit; as far as the journal knows. */
+  readonly by?: string;
+  readonly revision?: string;
+  /** Whether something beside that commit was not committed. */
+  readonly isChanged?: true;
+  readonly rollsBack?: string;
+  readonly rollsBackTo?: string;
+  /** When its files and whole plans were taken out of the journal. */
+  readonly prunedAt?: string;
+  readonly counts: Readonly<Record<TenantState, number>>;
+  /** Of the tenants that it began, or of the one that was asked for: what their plans change, all together. */
+  readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };
+  /** The first of these changes, those of the most tenants first; at most 10. */
+  readonly changes: readonly PastChange[];
+  /** What became of the tenant that was asked for. */
+  readonly tenantState?: TenantState;
+}
+
+/** A change, and in how many tenants. */
+export interface PastChange extends Omit<TenantChange, "alarm"> {
+  readonly tenants: number;
+}
+
+/** Which rollouts are told of. */
+export interface HistoryRequest {
+  /** A tenant's name: those that changed it, or tried to. */
+  readonly tenant?: string;
+  /** Those that began then or later, and before the other; milliseconds since 1970. */
+  readonly sinceMs?: number;
+  readonly beforeMs?: number;
+  /** How many at most. */
+  readonly limit: number;
+}
+
+const SHOWN_CHANGES = 10;
+
+/** @param isHeld whether somebody is at a rollout now. */
+export async function historyOf(
+  journal: Journal,
+  { tenant, sinceMs = Number.NEGATIVE_INFINITY, beforeMs = Number.POSITIVE_INFINITY, limit }: HistoryRequest,
+  isHeld: (id: string) => Promise<boolean>,
+): Promise<RolloutHistory> {
+  const of = tenant === undefined ? undefined : await rolloutsOf(journal, tenant);
+  const meant = (await journal.records()).filter(
+    ({ id, startedAtMs = 0 }) => startedAtMs >= sinceMs && startedAtMs < beforeMs && of?.has(id) !== false,
+  );
+  const rollouts: PastRollout[] = [];
+  for (const record of meant.slice(0, limit)) {
+    const held = record.state === "running" && (await isHeld(record.id));
+    rollouts.push(pastRollout(record, await journal.tenants(record.id), tenant, held));
+  }
+  return { format: HISTORY_FORMAT, rollouts, older: meant.length - rollouts.length };
+}
+
+/** The rollouts that began a tenant. */
+async function rolloutsOf(journal: Journal, tenant: string): Promise<ReadonlySet<string>> {
+  const rows = await journal.database.query(
+    "SELECT rollout FROM rollout_tenants WHERE name = $1 AND attempt > 0",
+    [tenant],
+  );
+  return new Set(rows.map((row) => String(row["rollout"])));
+}
+
+function pastRollout(
+  { id, state, reason, spec, digest, startedAtMs = 0, finishedAtMs }: RolloutRecord,
+  tenants: readonly TenantRecord[],
+  tenant: string | undefined,
+  isHeld: boolean,
+): PastRollout {
+  const { source, origin, rollsBack, rollsBackTo, prunedAtMs } = spec;
+  const begun = tenants.filter(
+    ({ name, attempt }) => attempt > 0 && (tenant === undefined || name === tenant),
+  );
+  const tally = new ChangeTally();
+  const planned = { added: 0, changed: 0, removed: 0 };
+  for (const { name, summary } of begun) {
+    if (summary === undefined) continue;
+    tally.add(name, summary.changes);
+    for (const kind of ["added", "changed", "removed"] as const) planned[kind] += summary.planned[kind];
+  }
+  return {
+    ...{ id, state, isHeld, source, digest, startedAt: iso(startedAtMs), counts: countsOf(tenants), planned },
+    changes: tally.changes.slice(0, SHOWN_CHANGES).map(({ sign, kind, list, value, tenants: count }) => ({
+      ...{ sign, kind, value, tenants: count },
+      ...withoutUndefined({ list }),
+    })),
+    ...withoutUndefined({
+      reason,
+      rollsBack,
+      rollsBackTo,
+      finishedAt: finishedAtMs === undefined ? undefined : iso(finishedAtMs),
+      prunedAt: prunedAtMs === undefined ? undefined : iso(prunedAtMs),
+      by: origin && (origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`),
+      revision: origin?.revision,
+      isChanged: origin?.isChanged,
+      tenantState: tenant === undefined ? undefined : begun[0]?.state,
+    }),
+  };
+}

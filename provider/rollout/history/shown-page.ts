@@ -1,0 +1,103 @@
+import { counted, given, join, minute, say, sentence, type Words } from "../../plan/render/words";
+import type { KeptChange } from "../pruning/prune-rollout";
+import { SIGNS } from "../report/told-rollout";
+import { sharedLines, whatWords } from "./change-words";
+import type { Happened, ShownRollout, ShownTenant } from "./shown";
+import type { ToldLine, ToldPage, ToldPart } from "./told-page";
+
+/**
+ * What a rollout's record says beside its report: who planned it and of what, what happened to it, and every change. What several
+ * tenants have is told once.
+ *
+ * @param only the names of the tenants that are meant. Default: all.
+ */
+export function shownPage(shown: ShownRollout, only?: ReadonlySet<string>): ToldPage {
+  const { happened, tenants } = shown;
+  const meant = tenants.filter(({ name, changes }) => changes.length > 0 && only?.has(name) !== false);
+  return {
+    title: [],
+    about: aboutOf(shown),
+    parts: [
+      { heading: ["What happened (UTC)"], lines: happened.map(happenedLine) },
+      {
+        heading: say`What was to change in ${counted(meant.length, "tenant")}`,
+        lines: sharedLines(meant, changeLine),
+      },
+      ...(only === undefined ? [] : plansOf(meant)),
+    ],
+  };
+}
+
+function aboutOf({ origin, project, today, prunedAt }: ShownRollout): readonly Words[] {
+  const who =
+    origin === undefined
+      ? []
+      : say`Planned by ${given(origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`)}${
+          origin.revision === undefined
+            ? []
+            : say` of the commit ${given(origin.revision)}${origin.isChanged === true ? ", and of what was not committed" : ""}`
+        }`;
+  const what = say`project ${given(project)}, ends judged by ${given(today)}`;
+  return [
+    who.length === 0 ? what : say`${who}; ${what}`,
+    ...(prunedAt === undefined
+      ? []
+      : [say`Pruned on ${prunedAt.slice(0, 10)}: its files, whole plans and tenants' steps are gone.`]),
+  ];
+}
+
+const HAPPENED: Readonly<Record<string, string>> = {
+  planned: "planned",
+  started: "begun",
+  resumed: "gone on with",
+  "wave-started": "begun",
+  "wave-soaking": "soaks until",
+  "wave-health": "health",
+  "wave-finished": "through",
+  waiting: "waits",
+  stopped: "stopped",
+  interrupted: "interrupted",
+  finished: "finished",
+};
+
+function happenedLine({ at, kind, wave, by, told }: Happened): ToldLine {
+  const words: Words[] = [
+    ...(wave === undefined ? [] : [say`wave ${given(wave)}:`]),
+    HAPPENED[kind] === undefined ? [given(kind)] : [HAPPENED[kind]],
+    ...(by === undefined ? [] : [say`by ${given(by)}`]),
+    ...(told === undefined ? [] : kind === "wave-soaking" ? [minute(told)] : [[sentence(told)]]),
+  ];
+  return { mark: at.slice(0, 16).replace("T", " "), words: join(words, " ") };
+}
+
+function changeLine(change: KeptChange): ToldLine {
+  const { sign, before, after, ticket, owner, approvedBy, expires, why, accepted } = change;
+  const facts: readonly Words[] = [
+    ...said("ticket", ticket),
+    ...said("owner", owner),
+    ...said("approved by", approvedBy),
+    ...said("ends", expires),
+    ...said("was", before?.comment === after?.comment || after === undefined ? undefined : before?.comment),
+    ...said("comment", (after ?? before)?.comment),
+    ...said("accepted", accepted),
+    ...(why === undefined ? [] : [[sentence(why)]]),
+  ];
+  return {
+    mark: SIGNS[sign],
+    words: whatWords(change),
+    ...(facts.length === 0 ? {} : { more: [join(facts, " · ")] }),
+  };
+}
+
+function said(what: string, told: string | undefined): readonly Words[] {
+  return told === undefined ? [] : [say`${what} ${given(told)}`];
+}
+
+function plansOf(tenants: readonly ShownTenant[]): readonly ToldPart[] {
+  return tenants.map(({ name, settings, digest, changes }) => ({
+    heading: say`The plan of ${given(name)}`,
+    lines: [
+      { mark: "", words: say`${given(digest)}, of ${given(settings)}, ${counted(changes.length, "change")}` },
+    ],
+  }));
+}

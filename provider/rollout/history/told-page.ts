@@ -1,0 +1,89 @@
+import { markdownWords } from "../../plan/render/markdown-text";
+import { Paper } from "../../plan/render/paper";
+import { filled } from "../../plan/render/room";
+import { number, type Words } from "../../plan/render/words";
+
+/** What is told to people, whatever shows it. */
+export interface ToldPage {
+  readonly title: Words;
+  /** A line each. */
+  readonly about: readonly Words[];
+  readonly parts: readonly ToldPart[];
+}
+
+/** A part with its lines. */
+export interface ToldPart {
+  readonly heading: Words;
+  readonly lines: readonly ToldLine[];
+}
+
+/** One line. */
+export interface ToldLine {
+  /** `+`, `-`, or a time; may be empty. */
+  readonly mark: string;
+  readonly words: Words;
+  /** What belongs to it, a line each. */
+  readonly more?: readonly Words[];
+}
+
+/** How a page is shown on a terminal. */
+export interface ToldTextOptions {
+  readonly color?: boolean;
+  readonly width?: number;
+  /** How many lines of a part are shown; the rest is counted. */
+  readonly limit?: number;
+}
+
+/** A page for a terminal, ended by a line end. Nothing from outside does anything in it. */
+export function toldText(
+  { title, about, parts }: ToldPage,
+  { color = false, width = 80, limit = Number.POSITIVE_INFINITY }: ToldTextOptions = {},
+): string {
+  const paper = new Paper(color, width);
+  if (title.length > 0) paper.text(title, { style: "bold" });
+  for (const words of about) paper.text(words, { style: "dim" });
+  for (const { heading, lines } of parts) {
+    paper.heading(heading);
+    for (const { mark, words, more = [] } of lines.slice(0, limit)) {
+      if (mark === "") paper.text(words, { indent: INDENT });
+      else paper.labelled(mark, words, { indent: INDENT });
+      for (const one of more) paper.text(one, { indent: INDENT * 3, style: "dim" });
+    }
+    const rest = lines.length - limit;
+    if (rest > 0) paper.text([`… and ${number(rest)} more; --all tells them`], { indent: INDENT });
+  }
+  return paper.toString();
+}
+
+const INDENT = 2;
+
+/**
+ * A page as Markdown, in which what came from outside stands in code spans.
+ *
+ * @param room how many bytes of UTF-8 it may have.
+ */
+export function toldMarkdown({ title, about, parts }: ToldPage, room = MOST): string {
+  const head = title.length > 0 ? `## ${markdownWords(title)}\n\n` : "";
+  const facts = about.map((words) => `${markdownWords(words)}\n`).join("\n");
+  let text = `${head}${facts}`;
+  for (const [index, { heading, lines }] of parts.entries()) {
+    // Each part has its share of what is left, so that the last is told too.
+    const left = (room - Buffer.byteLength(text)) / (parts.length - index);
+    const items = lines.map((line) => () => lineMarkdown(line));
+    text += filled(
+      `\n### ${markdownWords(heading)}\n\n`,
+      [items],
+      left,
+      (rest) => `… and ${number(rest)} more.\n`,
+    );
+  }
+  return text;
+}
+
+/** As much as GitHub takes in a comment. */
+const MOST = 65_536;
+
+function lineMarkdown({ mark, words, more = [] }: ToldLine): string {
+  const own = `- ${mark === "" ? "" : `\`${mark}\` `}${markdownWords(words, { limit: 500 })}\n`;
+  return `${own}${more.map((one) => `  - ${markdownWords(one, { limit: 500 })}\n`).join("")}`;
+}

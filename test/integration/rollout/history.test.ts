@@ -1,0 +1,245 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Ajv2020 } from "ajv/dist/2020";
+import { afterAll, expect, it } from "vitest";
+import { RolloutCommands } from "../../../provider/rollout/commands";
+import { differenceOf } from "../../../provider/rollout/history/difference";
+import { differencePage } from "../../../provider/rollout/history/difference-page";
+import { type HistoryRequest, historyOf } from "../../../provider/rollout/history/history";
+import { historyJson, historySchemas } from "../../../provider/rollout/history/history-schema";
+import { historyText } from "../../../provider/rollout/history/history-text";
+import { shownRollout } from "../../../provider/rollout/history/shown";
+import { shownPage } from "../../../provider/rollout/history/shown-page";
+import { toldMarkdown, toldText } from "../../../provider/rollout/history/told-page";
+import { Journal } from "../../../provider/rollout/journal/journal";
+import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { pruneRollout } from "../../../provider/rollout/pruning/prune-rollout";
+import { reportOf } from "../../../provider/rollout/report/report-of";
+import { commandLine } from "../../support/command-line";
+import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { added, writeRollout } from "../../support/written-rollouts";
+
+const folder = mkdtempSync(join(tmpdir(), "email-security-history-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const HOSTILE_TEXT = Object.values(HOSTILE).join(" ");
+const ORIGIN = { user: "dana", host: "build-7", revision: "3f2a91c0aa12b4c5", isChanged: true } as const;
+const ajv = new Ajv2020({ strict: true, allErrors: true });
+const schemas = historySchemas();
+const isValid = (name: string, json: string): boolean => {
+  const validate = ajv.getSchema(String(schemas[name]?.["$id"])) ?? ajv.compile(schemas[name] ?? {});
+  return validate(JSON.parse(json)) === true;
+};
+
+let nowMs = Date.UTC(2026, 10, 1);
+let count = 0;
+
+async function newJournal(): Promise<{ readonly journal: Journal; readonly file: string }> {
+  const file = join(folder, `${count++}.db`);
+  const database = await openSqlite(file);
+  await database.query("PRAGMA synchronous = OFF");
+  return { file, journal: await Journal.open(database, () => nowMs) };
+}
+
+/** Three rollouts, a day after each other: over all, of one that is in nobody's way, and one that waits. */
+async function written(text = "") {
+  const { journal, file } = await newJournal();
+  const all = [
+    {
+      tenants: {
+        acme: [added("evil.example"), added("a.example")],
+        globex: [added("evil.example", { ticket: `INC-7${text}` })],
+        idle: [],
+      },
+      files: {
+        "base.yaml": "version: 1\ndeny:\n  - { value: evil.example, ticket: INC-7 }\n",
+        "acme.yaml":
+          "version: 1\ninclude: [base.yaml]\nallow:\n  - { value: a.example, expires: never }\nvips:\n  - { email: ceo@acme.example, comment: CEO }\n",
+        "globex.yaml": "version: 1\ninclude: [base.yaml]\n",
+      },
+      failing: ["globex"],
+      spec: { origin: ORIGIN },
+    },
+    {
+      tenants: { acme: [added("b.example")], globex: [], hooli: [added(`b.example${text}`)] },
+      files: {
+        "base.yaml": "version: 1\ndeny:\n  - { value: evil.example, ticket: INC-8 }\n  - shared.example\n",
+        "acme.yaml": "version: 1\ninclude: [base.yaml]\ndeny:\n  - a.example\n",
+        "globex.yaml": "version: 1\ninclude: [base.yaml]\n",
+      },
+    },
+    { tenants: { globex: [added("c.example")], hooli: [added("c.example")] }, end: "waiting" },
+  ] as const;
+  const ids: string[] = [];
+  for (const one of all) {
+    nowMs += 86_400_000;
+    ids.push(await writeRollout(journal, one));
+  }
+  return { journal, file, ids: ids as [string, string, string] };
+}
+
+const told = async (journal: Journal, id: string) =>
+  await shownRollout(journal, await reportOf(journal, id, false, new RolloutCommands()));
+
+it("tells the newest first: who, when, of which commit, and what they changed; of a tenant, and of some days", async () => {
+  const { journal, ids } = await written();
+  const history = async (request: Partial<HistoryRequest> = {}) =>
+    await historyOf(journal, { limit: 20, ...request }, async () => false);
+  const all = await history();
+  expect(all.rollouts.map(({ id }) => id)).toEqual(ids.toReversed());
+  expect(all.rollouts[2]).toMatchObject({
+    ...{ state: "done", by: "dana@build-7", revision: ORIGIN.revision, isChanged: true },
+    planned: { added: 3, changed: 0, removed: 0 },
+    changes: [
+      { sign: "add", kind: "entry", list: "deny", value: "evil.example", tenants: 2 },
+      { sign: "add", kind: "entry", list: "deny", value: "a.example", tenants: 1 },
+    ],
+  });
+  expect(all.rollouts[1]?.by).toBeUndefined();
+  const some = async (request: Partial<HistoryRequest>) => {
+    const { rollouts, older } = await history(request);
+    return [
+      ...rollouts.map(({ id, tenantState, changes }) => [ids.indexOf(id), tenantState, changes.length]),
+      older,
+    ];
+  };
+  // It was planned for globex in each, and began it in two; it came to hooli in the last one not yet.
+  expect(await some({ tenant: "globex" })).toEqual([[2, "done", 1], [0, "failed", 1], 0]);
+  expect(await some({ tenant: "hooli" })).toEqual([[1, "done", 1], 0]);
+  expect(await some({ tenant: "idle" })).toEqual([0]);
+  expect(await some({ limit: 1 })).toEqual([[2, undefined, 1], 2]);
+  const startedMs = Date.parse(all.rollouts[1]?.startedAt ?? "");
+  expect(await some({ sinceMs: startedMs })).toEqual([[2, undefined, 1], [1, undefined, 1], 0]);
+  expect(await some({ beforeMs: startedMs })).toEqual([[0, undefined, 2], 0]);
+  await journal.close();
+});
+
+it("compares what two declared, by the files that each kept: lists, comments, tickets and ends", async () => {
+  const { journal, ids } = await written();
+  const [first, second, third] = ids;
+  expect(await differenceOf(journal, first, second)).toMatchObject({
+    from: { id: first },
+    to: { id: second },
+    same: 0,
+    tenants: [
+      {
+        name: "acme",
+        changes: [
+          {
+            sign: "change",
+            value: "a.example",
+            before: { list: "allow", expires: "never" },
+            after: { list: "deny" },
+          },
+          { sign: "change", value: "evil.example", before: { ticket: "INC-7" }, after: { ticket: "INC-8" } },
+          { sign: "add", kind: "entry", value: "shared.example", after: { list: "deny" } },
+          { sign: "remove", kind: "vip", value: "ceo@acme.example", before: { comment: "CEO" } },
+        ],
+      },
+      {
+        name: "globex",
+        states: { from: "failed" },
+        changes: [
+          { sign: "change", value: "evil.example" },
+          { sign: "add", value: "shared.example" },
+        ],
+      },
+      { name: "hooli", only: "to", changes: [] },
+      { name: "idle", only: "from", changes: [] },
+    ],
+  });
+  const page = toldText(differencePage(await differenceOf(journal, first, second)));
+  expect(page).toContain("+  deny shared.example in all 2\n");
+  expect(page).toContain("~  allow → deny a.example in acme\n      ends never → none\n");
+  expect(page).toContain(`!  globex by ${first}: failed\n`);
+  expect(await differenceOf(journal, first, first)).toMatchObject({ same: 3, tenants: [] });
+  await pruneRollout(journal.database, second, nowMs);
+  await expect(differenceOf(journal, third, second)).rejects.toMatchObject({
+    code: "ERR_ROLLOUT_NOT_KNOWN",
+    message: expect.stringContaining(`The rollout ${second} was pruned`),
+  });
+  await journal.close();
+});
+
+it("reads no file beside those that the rollout kept, and says what of them it can't read", async () => {
+  const { journal } = await newJournal();
+  const tenants = { acme: [added("a.example")] };
+  const ids: string[] = [];
+  for (const include of ["../../../../../../../../etc/hostname.yaml", "gone.yaml", "fine.yaml"]) {
+    const files = { "acme.yaml": `version: 1\ninclude: [${include}]\n`, "fine.yaml": "version: 1\n" };
+    ids.push(await writeRollout(journal, { tenants, files }));
+  }
+  const [beyond = "", gone = "", fine = ""] = ids;
+  for (const id of [beyond, gone]) {
+    const { tenants: found, same } = await differenceOf(journal, fine, id);
+    expect([same, found[0]?.changes]).toEqual([0, []]);
+    expect(found[0]?.unreadable).toContain("the rollout kept no such file");
+  }
+  await journal.close();
+});
+
+it("is nothing but text on a terminal and in Markdown, and JSON as its schema has it", async () => {
+  const { journal, ids } = await written(HOSTILE_TEXT);
+  const [first, second] = ids;
+  const history = await historyOf(journal, { limit: 9, tenant: "hooli" }, async () => false);
+  const shown = await told(journal, first);
+  const difference = await differenceOf(journal, first, second);
+  const texts = [
+    historyText(history, { tenant: HOSTILE_TEXT }),
+    historyText({ ...history, rollouts: [] }, { tenant: HOSTILE_TEXT }),
+    toldText(shownPage(shown)),
+    toldText(differencePage(difference)),
+    historyJson(history),
+    historyJson(shown),
+    historyJson(difference),
+  ];
+  for (const text of texts) expect(commandsIn(text)).toEqual([]);
+  expect(toldText(shownPage(shown))).toContain("ticket INC-7");
+  expect(isValid("rollout-history.schema.json", historyJson(history))).toBe(true);
+  expect(isValid("rollout-show.schema.json", historyJson(shown))).toBe(true);
+  expect(isValid("rollout-diff.schema.json", historyJson(difference))).toBe(true);
+  expect(isValid("rollout-diff.schema.json", historyJson({ ...difference, same: -1 }))).toBe(false);
+  const many = {
+    ...difference,
+    tenants: difference.tenants.map((one) => ({
+      ...one,
+      changes: Array.from(
+        { length: 5_000 },
+        (_, index) =>
+          ({
+            sign: "add",
+            kind: "entry",
+            key: `${index}`,
+            value: `${index}.example`,
+            after: { list: "deny", comment: HOSTILE_TEXT },
+          }) as const,
+      ),
+    })),
+  };
+  const markdown = toldMarkdown(differencePage(many));
+  expect(Buffer.byteLength(markdown)).toBeLessThanOrEqual(65_536);
+  expect(markdown).toMatch(/… and [\d,]+ more\.\n/);
+  expect(markdown).toContain(`Only in \`${second}\``);
+  await journal.close();
+});
+
+it("is told by the command, each verb with its exit code", async () => {
+  const { journal, file, ids } = await written();
+  const [first, second, third] = ids;
+  await journal.close();
+  const email = commandLine(folder, { PATH: process.env["PATH"], EMAIL_SECURITY_DATABASE: file });
+  const [history, shown, difference, same] = await Promise.all([
+    email("rollout", "history", "--tenant", "globex"),
+    email("rollout", "show", first, "--tenant", "acme", "--markdown", "shown.md"),
+    email("rollout", "diff", first, second, "--json"),
+    email("rollout", "diff", third, third),
+  ]);
+  expect([history.code, shown.code, difference.code, same.code]).toEqual([0, 0, 2, 0]);
+  expect(history.stdout).toContain(`${third}  waiting, globex changed  2026-11-`);
+  expect(shown.stdout).toContain("begun by dana@build-7");
+  expect(shown.stdout).toContain("+  deny a.example in acme\n");
+  expect(readFileSync(join(folder, "shown.md"), "utf8")).toContain("- `+` `deny` `a.example` in `acme`\n");
+  expect(isValid("rollout-diff.schema.json", difference.stdout)).toBe(true);
+  expect(difference.stderr + shown.stderr + history.stderr).toBe("");
+});

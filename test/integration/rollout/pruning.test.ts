@@ -1,0 +1,250 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { parsePlan } from "../../../provider/plan/render/json";
+import { historyOf } from "../../../provider/rollout/history/history";
+import { shownRollout } from "../../../provider/rollout/history/shown";
+import { broughtBy } from "../../../provider/rollout/journal/brought-by";
+import { Journal } from "../../../provider/rollout/journal/journal";
+import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { markOfRollout } from "../../../provider/rollout/marks/mark-of-rollout";
+import { type KeptChange, pruneRollout } from "../../../provider/rollout/pruning/prune-rollout";
+import { oldRollouts } from "../../../provider/rollout/pruning/what-may-go";
+import { Rollouts } from "../../../provider/rollout/rollouts";
+import { Crash, CrashingDatabase } from "../../support/crashing-database";
+import { added, writeRollout } from "../../support/written-rollouts";
+
+const folder = mkdtempSync(join(tmpdir(), "email-security-pruning-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const DAY = 86_400_000;
+let count = 0;
+let nowMs = Date.UTC(2026, 0, 1);
+
+async function newJournal(): Promise<{ readonly journal: Journal; readonly file: string }> {
+  const file = join(folder, `${count++}.db`);
+  const database = await openSqlite(file);
+  await database.query("PRAGMA synchronous = OFF");
+  return { file, journal: await Journal.open(database, () => nowMs) };
+}
+
+/** The next rollout, some days later. */
+async function written(
+  journal: Journal,
+  ...[writing]: Parameters<typeof writeRollout> extends [unknown, ...infer R] ? R : never
+) {
+  nowMs += 7 * DAY;
+  return await writeRollout(journal, writing);
+}
+
+const FACTS = {
+  ticket: "INC-7",
+  owner: "Dana Reyes",
+  approvedBy: "Victor",
+  expires: "2026-12-31",
+  why: "no longer declared",
+  accepted: "meant",
+};
+const MOVED: KeptChange = {
+  ...{ sign: "change", kind: "entry", key: "news.example", value: "news.example", ...FACTS },
+  before: { list: "allow", comment: "was" },
+  after: { list: "deny", comment: "is" },
+};
+const VIP: KeptChange = {
+  ...{ sign: "remove", kind: "vip", key: "ceo@acme.example", value: "ceo@acme.example" },
+  before: {},
+};
+
+it("keeps of an old rollout all that audits, marks and `why` ask for, and is no plan to anybody", async () => {
+  const { journal, file } = await newJournal();
+  const tenants = {
+    acme: [added("evil.example", FACTS), MOVED, VIP],
+    globex: [added("evil.example")],
+    idle: [],
+  };
+  const id = await written(journal, { tenants, failing: ["globex"], files: { "base.yaml": "version: 1\n" } });
+  const back = await written(journal, {
+    tenants: { acme: [], globex: [] },
+    spec: { rollsBack: id, rollsBackTo: "what each tenant held before it" },
+  });
+  await journal.abandon(id, `It is being taken back by ${back}.`);
+  const rollouts = await Rollouts.open({ database: file, environment: {} });
+  const told = async () => {
+    const { happened, tenants: shown } = await shownRollout(journal, await rollouts.report(id));
+    const { at: _at, ...mark } = await markOfRollout(journal, id, "here");
+    const { at: _when, ...markOfBack } = await markOfRollout(journal, back, "here");
+    return {
+      ...{ happened, shown, mark, markOfBack },
+      brought: await broughtBy(journal.database, "acme", "news.example"),
+      waves: await journal.waves(id),
+      report: { ...(await rollouts.report(id)), advice: [] },
+    };
+  };
+  const before = await told();
+  expect(before.shown[0]?.changes).toEqual([added("evil.example", FACTS), MOVED, VIP]);
+  expect(before.markOfBack.takenBack?.changes).toHaveLength(3);
+  expect(before.happened.map(({ kind, by }) => [kind, by])).toEqual([
+    ["planned", undefined],
+    ["started", "dana@build-7"],
+    ["wave-started", undefined],
+    ["wave-finished", undefined],
+    ["finished", undefined],
+    ["stopped", undefined],
+  ]);
+
+  expect(await pruneRollout(journal.database, id, nowMs)).toBe(true);
+  expect(await told()).toEqual(before);
+  expect(await pruneRollout(journal.database, id, nowMs)).toBe(false);
+  expect((await journal.files(id)).bundle.size).toBe(0);
+  const events = await journal.database.query("SELECT happening FROM rollout_events WHERE rollout = $1", [
+    id,
+  ]);
+  expect(events.filter(({ happening }) => String(happening).includes('"tenant-'))).toEqual([]);
+  const plan = (await journal.plan(id, "acme")) ?? "";
+  expect(() => parsePlan(plan, "acme")).toThrow("is no plan");
+  const { rollouts: past } = await historyOf(journal, { limit: 9 }, async () => false);
+  expect(past.map(({ prunedAt }) => prunedAt)).toEqual([undefined, new Date(nowMs).toISOString()]);
+
+  const run = rollouts.run(id, {
+    ...{ retry: true, onEvent: () => {} },
+    ...{ stopping: new AbortController().signal, aborted: new AbortController().signal },
+  });
+  await expect(run).rejects.toMatchObject({
+    code: "ERR_ROLLOUT_NOT_KNOWN",
+    message: expect.stringContaining("was pruned"),
+  });
+  expect((await journal.record(id)).state).toBe("abandoned");
+  await rollouts.close();
+  await journal.close();
+});
+
+it("is not to be taken back by what is gone, and can be by files of git", async () => {
+  const { journal, file } = await newJournal();
+  const id = await written(journal, { tenants: { acme: [added("evil.example")] } });
+  await pruneRollout(journal.database, id, nowMs);
+  const rollouts = await Rollouts.open({ database: file, environment: {} });
+  await expect(rollouts.planRollback(id, undefined)).rejects.toMatchObject({
+    code: "ERR_ROLLOUT_NOT_KNOWN",
+    message: expect.stringContaining('was pruned, and with it what "acme" held before'),
+  });
+  await rollouts.close();
+  await journal.close();
+});
+
+it("leaves whole what is open, can be tried again, or taken back, and what is younger", async () => {
+  const { journal } = await newJournal();
+  const evil = [added("evil.example")];
+  const first = await written(journal, { tenants: { acme: evil, globex: evil } });
+  const failed = await written(journal, { tenants: { hooli: evil }, failing: ["hooli"] });
+  const elsewhere = await written(journal, { tenants: { acme: evil }, spec: { project: "other" } });
+  const waiting = await written(journal, { tenants: { stark: evil, wayne: evil }, end: "waiting" });
+  const acme = await written(journal, { tenants: { acme: evil } });
+  const unbegun = await journal.create((await journal.record(first)).spec, []);
+  const cutoff = nowMs + DAY;
+  const why = async () => {
+    const { mayGo, needed, unbegun: gone } = await oldRollouts(journal, cutoff);
+    expect(gone).toEqual([unbegun]);
+    return [
+      mayGo.map(({ id }) => id),
+      Object.fromEntries(needed.map(({ record, why: told }) => [record.id, told.slice(0, 20)])),
+    ];
+  };
+  const standing = "it can be taken back";
+  // Nothing came to globex since.
+  expect(await why()).toEqual([
+    [],
+    {
+      ...{ [acme]: standing, [first]: standing, [elsewhere]: standing },
+      ...{ [failed]: "a tenant that failed", [waiting]: "it is not through" },
+    },
+  ]);
+  const young = await written(journal, { tenants: { globex: evil, hooli: evil } });
+  expect(await why()).toEqual([
+    [failed, first],
+    { [acme]: standing, [elsewhere]: standing, [waiting]: "it is not through" },
+  ]);
+  expect((await oldRollouts(journal, nowMs + DAY)).needed.map(({ record }) => record.id)).toContain(young);
+
+  // Where the later one was taken back, the one before it stands again; while that goes on, the later one is needed.
+  const going = await written(journal, {
+    tenants: { acme: evil },
+    spec: { rollsBack: acme },
+    end: "stopped",
+  });
+  expect(await why()).toEqual([
+    [failed],
+    {
+      [first]: standing,
+      [acme]: `${going} is taking it back`.slice(0, 20),
+      [elsewhere]: standing,
+      [waiting]: "it is not through",
+    },
+  ]);
+  await journal.finishRollout(going);
+  await journal.abandon(acme, "It was taken back.");
+  expect((await why())[0]).toEqual([acme, failed]);
+  expect((await why())[1]).toMatchObject({ [first]: standing });
+  await journal.close();
+});
+
+it("is whole or pruned wherever a process ends in it, and the next run does the rest", async () => {
+  const { journal, file } = await newJournal();
+  const ids = [];
+  for (let index = 0; index < 2; index++) {
+    ids.push(await written(journal, { tenants: { acme: [added("evil.example")], globex: [MOVED] } }));
+  }
+  await journal.close();
+  let crashes = 0;
+  for (let at = 1; crashes < 40; at++) {
+    const database = new CrashingDatabase(await openSqlite(file));
+    database.momentsLeft = at;
+    const ended = await pruneRollout(database, ids[0] ?? "", nowMs).then(
+      () => true,
+      (error: unknown) => {
+        if (!(error instanceof Crash)) throw error;
+        return false;
+      },
+    );
+    await database.close();
+    const again = await Journal.open(await openSqlite(file));
+    const { prunedAtMs } = (await again.record(ids[0] ?? "")).spec;
+    const { bundle } = await again.files(ids[0] ?? "");
+    expect(bundle.size, `${at}`).toBe(prunedAtMs === undefined ? 2 : 0);
+    await again.close();
+    crashes += 1;
+    if (ended || prunedAtMs !== undefined) break;
+  }
+  expect(crashes).toBeGreaterThan(5);
+  expect(crashes).toBeLessThan(40);
+});
+
+it("leaves of a rollout of 300 tenants less than a fifth of its bytes, and a row a tenant", async () => {
+  const { journal } = await newJournal();
+  const names = Array.from({ length: 300 }, (_, index) => `t${index}`);
+  const settings = `version: 1\ndeny:\n${Array.from({ length: 500 }, (_, index) => `  - { value: e${index}-${(index * 7_919) % 10_007}.example, comment: INC-${index} }\n`).join("")}`;
+  const id = await written(journal, {
+    tenants: Object.fromEntries(
+      names.map((name) => [name, [added("evil.example"), added(`only-${name}.example`)]]),
+    ),
+    files: Object.fromEntries(names.map((name) => [`${name}.yaml`, settings])),
+  });
+  const size = async () => {
+    const [row] = await journal.database.query(
+      `SELECT (SELECT COUNT(*) FROM rollout_files) AS files, (SELECT COUNT(*) FROM rollout_events) AS events,
+         (SELECT COUNT(*) FROM rollout_tenants) AS tenants,
+         (SELECT COALESCE(SUM(LENGTH(content)), 0) FROM rollout_files) + (SELECT SUM(LENGTH(happening)) FROM rollout_events)
+           + (SELECT SUM(LENGTH(target) + LENGTH(summary) + LENGTH(plan)) FROM rollout_tenants)
+           + (SELECT SUM(LENGTH(spec)) FROM rollouts) AS bytes`,
+    );
+    return row ?? {};
+  };
+  const whole = await size();
+  expect(whole).toMatchObject({ files: 300, events: 605, tenants: 300 });
+  await pruneRollout(journal.database, id, nowMs);
+  const pruned = await size();
+  expect(pruned).toMatchObject({ files: 0, events: 5, tenants: 300 });
+  expect(Number(pruned["bytes"])).toBeLessThan(300 * 1_000);
+  expect(Number(pruned["bytes"])).toBeLessThan(Number(whole["bytes"]) / 5);
+  await journal.close();
+});

@@ -1,0 +1,125 @@
+import type { Plan } from "../../provider/plan/plan";
+import { planJson } from "../../provider/plan/render/json";
+import type { Journal } from "../../provider/rollout/journal/journal";
+import type { RolloutSpec, TenantSummary } from "../../provider/rollout/journal/rollout-record";
+import type { Lane } from "../../provider/rollout/lanes/lane";
+import type { KeptChange } from "../../provider/rollout/pruning/prune-rollout";
+import type { TenantError } from "../../provider/rollout/report/rollout-report";
+import { targetOf } from "./journal-story";
+import { emptyPlan } from "./plans";
+
+/** What a rollout is to be like in a journal. */
+export interface Writing {
+  /** What each tenant's plan changes; those without a change are unchanged. In the order of the waves. */
+  readonly tenants: Readonly<Record<string, readonly KeptChange[]>>;
+  /** Those that fail. */
+  readonly failing?: readonly string[];
+  /** How it ends. Default: done. `waiting`, `stopped` and `running`: after the first tenant that changes. */
+  readonly end?: "done" | "abandoned" | "waiting" | "stopped" | "running";
+  /** Settings files by their path; of a tenant that none is given of, an empty one. */
+  readonly files?: Readonly<Record<string, string>>;
+  readonly spec?: Partial<RolloutSpec>;
+}
+
+export const FAILED: TenantError = {
+  code: "ERR_AUTH",
+  message: "No key.",
+  advice: "Give one.",
+  phase: "apply",
+};
+
+const LANE: Lane = { handOut: async () => {}, start: () => {}, drain: async () => {} };
+
+/** Writes a rollout as a run of it does: one wave, and each tenant by the journal's own verbs. Answers its id. */
+export async function writeRollout(journal: Journal, writing: Writing): Promise<string> {
+  const { tenants, failing = [], end = "done", files = {}, spec } = writing;
+  const names = Object.keys(tenants);
+  const targets = names.map((name) => targetOf(name, "https://a.example"));
+  const id = await journal.create(
+    {
+      ...{ source: "tenants.yaml", project: "p", today: "2026-11-21", services: [], backend: "b" },
+      waves: [{ name: "all", maxConcurrent: 9, tolerated: 9, soakMs: 0, gate: false, tenants: names }],
+      ...spec,
+    },
+    targets,
+  );
+  await journal.planned(
+    id,
+    names.map((name) => {
+      const changes = tenants[name] ?? [];
+      const isPending = changes.length > 0;
+      return {
+        ...{
+          name,
+          state: isPending ? "pending" : "unchanged",
+          digest: `v2-${name}`,
+          summary: summaryOf(changes),
+        },
+        ...(isPending ? { plan: planWith(changes) } : {}),
+      };
+    }),
+  );
+  const bundle = new Map(
+    Object.entries({
+      ...Object.fromEntries(names.map((name) => [`${name}.yaml`, "version: 1\n"])),
+      ...files,
+    }).map(([path, text]) => [path, Buffer.from(text)]),
+  );
+  await journal.planningDone(id, `r2-${id.slice(-6)}`, { bundle, folder: "." });
+  await journal.start(id, { retry: false, by: "dana@build-7" });
+  await journal.wave(id, 0, "running");
+  for (const name of names) {
+    if (tenants[name]?.length === 0) continue;
+    await journal.release(id, 0, [name], LANE);
+    const claimed = await journal.begin({ rollout: id, wave: 0, tenant: name, round: 0 }, "build-7:1");
+    if (claimed === undefined) throw new Error(`${name} was not begun.`);
+    if (end === "running") return id;
+    await journal.finish(claimed, failing.includes(name) ? FAILED : undefined);
+    if (end === "waiting") {
+      await journal.handOver(id, 0, "Its gate waits for a person.");
+      return id;
+    }
+    if (end === "stopped") {
+      await journal.stop(id, "A person stopped it.");
+      return id;
+    }
+  }
+  await journal.wave(id, 0, "done");
+  if (end === "abandoned") await journal.abandon(id, "A person gave it up.");
+  else await journal.finishRollout(id);
+  return id;
+}
+
+/** An entry that comes to a list. */
+export function added(value: string, more: Partial<KeptChange> = {}): KeptChange {
+  return {
+    sign: "add",
+    kind: "entry",
+    key: value,
+    value,
+    after: { list: "deny", comment: "INC-1" },
+    ...more,
+  };
+}
+
+function planWith(changes: readonly KeptChange[]): string {
+  const plan: Plan = {
+    ...emptyPlan,
+    changes: changes.map((change) => ({ ...change, findings: [], alarm: "none" })),
+  };
+  return planJson(plan);
+}
+
+function summaryOf(changes: readonly KeptChange[]): TenantSummary {
+  const count = (sign: KeptChange["sign"]) => changes.filter((one) => one.sign === sign).length;
+  return {
+    planned: { added: count("add"), changed: count("change"), removed: count("remove") },
+    changes: changes.slice(0, 20).map(({ sign, kind, value, after, before }) => {
+      const list = (after ?? before)?.list;
+      return { sign, kind, value, ...(list === undefined ? {} : { list }) };
+    }),
+    alarms: { danger: 0, warning: 0 },
+    resource: "a",
+    isStackThere: true,
+  };
+}
