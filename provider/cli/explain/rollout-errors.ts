@@ -202,6 +202,7 @@ export const ROLLOUT_ERRORS = {
     causes: [
       "a later rollout has changed the same tenants",
       "a tenant that failed before its change was written down",
+      "a rollout that was pruned: what its files and plans said is gone",
       "what a tenant held can't be said in a settings file",
     ],
     remedies: [
