@@ -84,6 +84,10 @@ export function historyCommands(): readonly Command[] {
       {
         examples: [
           { does: "what changed in between", line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91" },
+          {
+            does: "for a ticket",
+            line: "rollout diff 20261107-0800-1c20be 20261121-0800-7f3a91 --markdown diff.md",
+          },
         ],
         exits: { 0: "they declare the same of the same tenants", 1: "an error", 2: "they differ" },
       },

@@ -44,7 +44,10 @@ export function keepingCommands(): readonly Command[] {
         .argument("<file>", "the file to be made")
         .action(verb(exportTo)),
       {
-        examples: [{ does: "of the journal of this folder", line: "rollout export rollouts.jsonl" }],
+        examples: [
+          { does: "of the journal of this folder", line: "rollout export rollouts.jsonl" },
+          { does: "of another one", line: "rollout export rollouts.jsonl --database ../old/rollouts.db" },
+        ],
         exits: { 0: "it is written", 1: "an error, or a rollout is under way" },
       },
     ),
@@ -59,6 +62,7 @@ export function keepingCommands(): readonly Command[] {
             does: "into PostgreSQL",
             line: "rollout import rollouts.jsonl --database postgres://rollouts@db.example/rollouts",
           },
+          { does: "into the journal of this folder", line: "rollout import rollouts.jsonl" },
         ],
         exits: {
           0: "the journal has them all",
