@@ -1,6 +1,8 @@
 import { gunzipSync } from "node:zlib";
 import { z } from "zod";
 import type { Queryable, Row, SqlValue } from "../journal/database";
+import { isTimeZone } from "../targets/closed-hours";
+import { NOTICE_KINDS, RECEIVERS } from "../targets/notify";
 
 /** The version of the format of a journal in a file. */
 export const CARRIED_FORMAT = 1;
@@ -58,6 +60,17 @@ const wave = z.looseObject({
       threats: z.looseObject({ risePercent: z.number(), min: z.number() }).optional(),
     })
     .optional(),
+  closed: z
+    .array(
+      z.looseObject({
+        text: short,
+        from: amount,
+        to: amount,
+        timeZone: short.refine(isTimeZone),
+      }),
+    )
+    .max(1_000)
+    .optional(),
   tenants: strings,
   unseen: z.array(z.looseObject({ name: short, sinceMs: time })).optional(),
 });
@@ -75,6 +88,12 @@ const spec = z.looseObject({
       z.looseObject({ requestsPerSecond: amount.optional(), maxConcurrent: amount.optional() }),
     ]),
   ),
+  notify: z
+    .partialRecord(
+      z.enum(RECEIVERS),
+      z.looseObject({ events: z.array(z.enum(NOTICE_KINDS)).optional(), changes: z.boolean().optional() }),
+    )
+    .optional(),
   keyVariables: strings.optional(),
   backend: short,
   rollsBack: id.optional(),

@@ -74,7 +74,9 @@ class LinesTo implements Disposable {
   #at = 0;
 
   constructor(path: string) {
-    this.#file = written(() => openSync(path, "w", 0o600));
+    // What one that was killed left is nobody's.
+    rmSync(path, { force: true });
+    this.#file = written(() => openSync(path, "wx", 0o600));
   }
 
   begin(): void {

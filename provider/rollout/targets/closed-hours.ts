@@ -113,7 +113,8 @@ function minutes(hour: string, minute: string): number | undefined {
   return hours * 60 + rest;
 }
 
-function isTimeZone(name: string): boolean {
+/** Whether clocks can be read of it: one of another machine may not be known here. */
+export function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat("en-GB", { timeZone: name });
     return true;

@@ -166,6 +166,19 @@ const FORGED: Readonly<Record<string, readonly [(lines: string[]) => string[], R
     ),
     /whose spec is not what/,
   ],
+  "hours of no time zone": [
+    changed(
+      "rollout",
+      inJson("spec", ({ waves, ...spec }) => ({
+        ...spec,
+        waves: (waves as object[]).map((wave) => ({
+          ...wave,
+          closed: [{ text: "", from: 0, to: 1, timeZone: "Mars/Olympus" }],
+        })),
+      })),
+    ),
+    /whose spec is not what/,
+  ],
   "a rollout without a tenant": [
     (lines) => lines.filter((line) => !/^\{"tenant":.*"globex"/.test(line)),
     /lacks a tenant/,
