@@ -152,7 +152,11 @@ const summary = z.looseObject({
   loosened: z.array(text).optional(),
 });
 
-const standing = z.looseObject({ list: short.optional(), comment: text.optional() });
+const standing = z.looseObject({
+  list: z.enum(["allow", "deny"]).optional(),
+  comment: text.optional(),
+  acceptRisk: text.optional(),
+});
 
 /** Of a plan what is read where nothing is held to it: whatever changes a tenant reads all of it anew. */
 const plan = z.looseObject({
@@ -164,6 +168,12 @@ const plan = z.looseObject({
       value: text,
       before: standing.optional(),
       after: standing.optional(),
+      why: text.optional(),
+      ticket: text.optional(),
+      owner: text.optional(),
+      approvedBy: text.optional(),
+      expires: text.optional(),
+      accepted: text.optional(),
     }),
   ),
 });
@@ -175,7 +185,31 @@ const error = z.looseObject({
   phase: z.enum(["plan", "apply"]),
 });
 
-const happening = z.looseObject({ kind: z.string().regex(/^[a-z]+(-[a-z]+)*$/) });
+const when = z.iso.datetime();
+const happens = <Shape extends z.core.$ZodLooseShape>(kind: string, shape: Shape) =>
+  z.looseObject({ kind: z.literal(kind), ...shape });
+
+const happening = z.union([
+  happens("planned", { tenants: amount, changing: amount, digest: short }),
+  happens("started", { resumed: z.boolean(), by: short.optional() }),
+  happens("wave-started", { wave: short, tenants: amount }),
+  happens("tenant-started", { wave: short, tenant: short, attempt: amount, worker: short }),
+  happens("tenant-finished", {
+    wave: short,
+    tenant: short,
+    state: z.enum(["done", "failed"]),
+    durationMs: z.number(),
+    error: error.optional(),
+  }),
+  happens("tenant-note", { wave: short, tenant: short, message: text }),
+  happens("wave-soaking", { wave: short, until: when }),
+  happens("wave-health", { wave: short, isWell: z.boolean(), message: text }),
+  happens("wave-finished", { wave: short, done: amount, failed: amount }),
+  happens("waiting", { wave: short, reason: text }),
+  happens("stopped", { reason: text }),
+  happens("interrupted", { reason: text, until: when.optional() }),
+  happens("finished", { done: amount, unchanged: amount, failed: amount }),
+]);
 
 /** A plan's packed JSON. */
 const packedPlan = bytes.refine(
