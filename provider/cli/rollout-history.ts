@@ -153,7 +153,7 @@ async function diff(from: string, to: string, options: DiffOptions): Promise<Exi
     const { differenceOf } = await import("../rollout/history/difference.js");
     const { differencePage } = await import("../rollout/history/difference-page.js");
     const { toldMarkdown, toldText } = await import("../rollout/history/told-page.js");
-    const difference = await differenceOf(rollouts.journal, one.id, other.id);
+    const difference = await differenceOf(rollouts.journal, one.id, other.id, rollouts.commands);
     const page = differencePage(difference);
     if (markdown !== undefined) writeOutput(markdown, toldMarkdown(page), "difference");
     if (json === true) process.stdout.write(await asJson(difference));

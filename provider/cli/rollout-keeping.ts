@@ -152,7 +152,9 @@ async function exportTo(file: string, options: JournalOptions): Promise<ExitCode
     console.log(printable(`Exported ${counted(count, "rollout")} to ${file}.`));
     if (open.length > 0) {
       console.error(
-        `Not through: ${open.join(", ")}. Once they are imported, go on with them there, and not with this journal.`,
+        harmless(
+          `Not through: ${open.join(", ")}. Once they are imported, go on with them there, and not with this journal.`,
+        ),
       );
     }
     return EXIT.clean;
@@ -168,7 +170,7 @@ async function importFrom(file: string, options: JournalOptions): Promise<ExitCo
     );
     const rest = known === 0 ? "" : `; the journal had ${known} already, just so`;
     console.log(`Imported ${counted(imported, "rollout")}${rest}.`);
-    for (const id of open) console.error(`Not through: \`${rollouts.commands.status(id)}\``);
+    for (const id of open) console.error(harmless(`Not through: \`${rollouts.commands.status(id)}\``));
     return EXIT.clean;
   });
 }

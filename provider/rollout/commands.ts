@@ -36,6 +36,10 @@ export class RolloutCommands {
     return this.#command(`status ${id}`);
   }
 
+  show(id: string): string {
+    return this.#command(`show ${id}`);
+  }
+
   /** @param to a revision of git. */
   rollback(id: string, to?: string): string {
     return this.#command(`rollback ${id}${to === undefined ? "" : ` --to ${shellWord(to)}`}`);

@@ -3,6 +3,7 @@ import { mistakesText } from "../../files/finding";
 import { inspectSettings, type ReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
 import { withoutUndefined } from "../../settings/without-undefined";
+import { RolloutCommands } from "../commands";
 import { RolloutError } from "../errors";
 import type { Journal } from "../journal/journal";
 import type { PackedFiles, TenantRecord } from "../journal/rollout-record";
@@ -70,10 +71,16 @@ export interface DeclaredAs {
 /**
  * Compares what two rollouts declared, tenant by tenant, by the settings files that the journal keeps of each.
  *
+ * @param commands what people are told to type.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_KNOWN`) where one was pruned, and its files with it.
  */
-export async function differenceOf(journal: Journal, from: string, to: string): Promise<RolloutDifference> {
-  const [one, other] = [await sideOf(journal, from), await sideOf(journal, to)];
+export async function differenceOf(
+  journal: Journal,
+  from: string,
+  to: string,
+  commands = new RolloutCommands(),
+): Promise<RolloutDifference> {
+  const [one, other] = [await sideOf(journal, from, commands), await sideOf(journal, to, commands)];
   const names = new Set([...other.tenants.keys(), ...one.tenants.keys()]);
   const tenants: TenantDifference[] = [];
   let same = 0;
@@ -92,13 +99,13 @@ interface Side {
   readonly settings: (tenant: TenantRecord) => Settings | string;
 }
 
-async function sideOf(journal: Journal, id: string): Promise<Side> {
+async function sideOf(journal: Journal, id: string, commands: RolloutCommands): Promise<Side> {
   const { spec, digest } = await journal.record(id);
   const { today, prunedAtMs } = spec;
   if (prunedAtMs !== undefined) {
     throw new RolloutError(
       "ERR_ROLLOUT_NOT_KNOWN",
-      `The rollout ${id} was pruned, and the files that say what it declared are gone. What it changed is told by \`rollout show ${id}\`.`,
+      `The rollout ${id} was pruned, and the files that say what it declared are gone. What it changed is told by \`${commands.show(id)}\``,
     );
   }
   const files = await journal.files(id);
