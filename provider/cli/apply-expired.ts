@@ -73,7 +73,11 @@ export async function applyExpired(given: string | undefined, options: Options):
     );
     return EXIT.error;
   }
-  console.log(`Removed, as their last day is past: ${plan.changes.length}`);
+  console.log(
+    plan.changes.length === 0
+      ? "The tenant held nothing of it any more; the stack knows that now."
+      : `Removed, as their last day is past: ${plan.changes.length}`,
+  );
   for (const change of plan.changes) console.log(`  ${lineOf(change, plan.expired)}`);
   console.log(`Digest ${plan.digest}`);
   sayLeft(made, stack);

@@ -1,5 +1,5 @@
 import { it } from "vitest";
-import { endsByItself, isGuarded } from "./only-expired";
+import { endsByItself, goesOnAfterKills, isGuarded } from "./only-expired";
 import { SettingsProject } from "./tenant-settings";
 
 /* `apply --only-expired`, through the real engine and both fronts. */
@@ -14,7 +14,8 @@ it("takes away just what has lapsed, over the native plugin", async () => {
   await endsByItself(its);
 });
 
-it("is refused where a list would be emptied", async () => {
-  await using its = await SettingsProject.create();
+it("is refused where a list would be emptied, and goes on after runs that were killed half way", async () => {
+  await using its = await SettingsProject.create({}, { native: true });
   await isGuarded(its);
+  await goesOnAfterKills(its);
 });

@@ -1,19 +1,14 @@
+import { execFileSync } from "node:child_process";
 import { expect } from "vitest";
+import { COMMAND } from "../support/command-line";
 import { click } from "../support/console";
 import { writesOf } from "../support/writes-of";
-import type { SettingsProject } from "./tenant-settings";
+import { OWN, type SettingsProject } from "./tenant-settings";
 
 const TODAY = new Date().toISOString().slice(0, 10);
 
 const settings = (expires: string): string => `version: 1
-vips:
-  - email: lena.hartmann@acme.example
-    comment: Releases payments
-allow:
-  - value: partner.example
-    comment: Contract 2026-114
-    expires: never
-deny:
+${OWN}deny:
   - value: evil.example
     comment: INC-7
   - value: flood.example
@@ -92,4 +87,86 @@ export async function isGuarded(its: SettingsProject): Promise<void> {
   expect(refused.code, refused.output).toBe(3);
   expect(refused.output).toContain("A list is never emptied without being told so.");
   expect(writesOf(its.sandbox)).toEqual([]);
+}
+
+/**
+ * An exclusive list of which three have lapsed: the whole run (command, engine and provider) is killed after the first removal, and
+ * the next one after the last, so that the state knows of none. The one after them brings the state to what the tenant holds.
+ */
+export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
+  const lapsing = ["one.example", "two.example", "three.example"];
+  const exclusive = (expires: string): string =>
+    ["version: 1", "lists: { entries: { mode: exclusive } }", "deny:", "  - evil.example"]
+      .concat(lapsing.map((value) => `  - { value: ${value}, expires: ${expires} }`))
+      .join("\n");
+  const held = () => its.sandbox.allowDenyEntries("acme").map(({ value }) => value);
+  await click(its.sandbox, "POST", "/allow_deny_entries", {
+    list: "deny",
+    value: "console.example",
+    entry_type: "domain",
+  });
+  await its.declare(exclusive(TODAY));
+  expect((await its.apply()).code).toBe(0);
+  expect(held().sort()).toEqual(["console.example", "evil.example", ...lapsing].sort());
+  await its.declare(exclusive("2026-01-02"));
+
+  for (const removals of [1, 2]) {
+    const before = held().length;
+    killAfter(its, removals);
+    expect((await its.apply("--only-expired")).code).toBe(-1);
+    its.proxy.hooks = {};
+    expect(before - held().length).toBe(removals);
+    if (removals === 1) {
+      const locked = await its.apply("--only-expired");
+      expect(locked.output).toContain("pulumi cancel");
+      expect(locked.code).toBe(1);
+    }
+    await its.project.succeed("cancel", "--yes");
+  }
+  expect(held().sort()).toEqual(["console.example", "evil.example"]);
+
+  its.sandbox.clearRequests();
+  const done = await its.apply("--only-expired");
+  expect(done.code, done.output).toBe(0);
+  expect(done.output).toContain("The tenant held nothing of it any more; the stack knows that now.");
+  expect(writesOf(its.sandbox)).toEqual([]);
+  expect((await its.apply("--only-expired")).output).toContain(
+    "Nothing has expired that the tenant still holds.",
+  );
+  // What an exclusive list would remove beside it is what stays pending.
+  const plan = await its.plan();
+  expect(plan.output).toContain("+0 add  ~0 change  -1 remove");
+  expect(plan.output).toContain("console.example");
+  for (const value of lapsing) expect(plan.output).not.toContain(`remove deny ${value}`);
+}
+
+/** Kills the command that is run next, with all that it runs, once so many removals are done; the service hears of no other. */
+function killAfter({ proxy }: SettingsProject, removals: number): void {
+  let forwarded = 0;
+  let done = 0;
+  proxy.hooks = {
+    beforeForward: ({ method }) => {
+      if (method !== "DELETE") return undefined;
+      forwarded += 1;
+      return forwarded > removals ? "drop" : undefined;
+    },
+    afterCommit: ({ method }) => {
+      if (method !== "DELETE") return;
+      done += 1;
+      if (done === removals) killTree();
+    },
+  };
+}
+
+function killTree(): void {
+  const lines = execFileSync("ps", ["-A", "-o", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
+  const all = lines.flatMap((line) => {
+    const [, id, parent, command = ""] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return id === undefined ? [] : [{ id: Number(id), parent: Number(parent), command }];
+  });
+  const tree = all
+    .filter(({ parent, command }) => parent === process.pid && command.includes(COMMAND))
+    .map(({ id }) => id);
+  for (const id of tree) tree.push(...all.filter(({ parent }) => parent === id).map((child) => child.id));
+  for (const id of tree) process.kill(id, "SIGKILL");
 }

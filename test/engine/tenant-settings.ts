@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Sandbox, type SandboxOptions, startSandbox } from "../../provider/sandbox";
 import { type CommandLine, type CommandRun, commandLine } from "../support/command-line";
 import { EngineProject } from "../support/engine-project";
+import { type FaultyProxy, startFaultyProxy } from "../support/faulty-proxy";
 
 export const PROGRAM = `
 import { TenantSettings } from "pulumi-email-security";
@@ -16,11 +17,8 @@ deny:
   - noisy.example
 `;
 
-export const SETTINGS = `version: 1
-include: [baseline.yaml]
-remove:
-  deny: [noisy.example]
-vips:
+/** A VIP and an allow: what the tenant's own file declares. */
+export const OWN = `vips:
   - email: lena.hartmann@acme.example
     comment: Releases payments
 allow:
@@ -29,21 +27,31 @@ allow:
     expires: never
 `;
 
+export const SETTINGS = `version: 1
+include: [baseline.yaml]
+remove:
+  deny: [noisy.example]
+${OWN}`;
+
 /** A project with settings files, the tenant that they are for, and the command by which both come together. */
 export class SettingsProject implements AsyncDisposable {
   readonly sandbox: Sandbox;
+  /** Between all that asks and the service. */
+  readonly proxy: FaultyProxy;
   readonly project: EngineProject;
   readonly cli: CommandLine;
 
-  private constructor(sandbox: Sandbox, project: EngineProject) {
+  private constructor(sandbox: Sandbox, proxy: FaultyProxy, project: EngineProject) {
     this.sandbox = sandbox;
+    this.proxy = proxy;
     this.project = project;
     this.cli = commandLine(project.folder, project.environment);
   }
 
   static async create(options: SandboxOptions = {}, { native = false } = {}): Promise<SettingsProject> {
     const sandbox = await startSandbox({ scenario: "empty", ...options });
-    const environment = { EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+    const proxy = await startFaultyProxy({ target: sandbox.url });
+    const environment = { EMAIL_SECURITY_BASE_URL: proxy.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
     const project = await EngineProject.create({
       program: native ? PROGRAM.replace("pulumi-email-security", "pulumi-email-security/native") : PROGRAM,
       plugin: native,
@@ -51,7 +59,7 @@ export class SettingsProject implements AsyncDisposable {
     });
     await mkdir(join(project.folder, "settings"));
     await project.writeFile("settings/baseline.yaml", BASELINE);
-    const made = new SettingsProject(sandbox, project);
+    const made = new SettingsProject(sandbox, proxy, project);
     await made.declare(SETTINGS);
     return made;
   }
@@ -83,6 +91,7 @@ export class SettingsProject implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.project[Symbol.asyncDispose]();
+    await this.proxy[Symbol.asyncDispose]();
     await this.sandbox.close();
   }
 }
