@@ -10,6 +10,7 @@ import { driftCommand } from "./drift-command";
 import { explainCommand } from "./explain-command";
 import { exportCommand } from "./export-command";
 import { findCommand } from "./find-command";
+import { fleetCommand } from "./fleet-command";
 import { initCommand } from "./init-command";
 import { lintCommand } from "./lint-command";
 import { packageVersion } from "./package-version";
@@ -70,6 +71,7 @@ function bare(): Command {
       .commandsGroup("Many tenants:")
       .addCommand(rolloutCommand())
       .addCommand(workerCommand())
+      .addCommand(fleetCommand())
       .commandsGroup("Help, and trying out:")
       .addCommand(doctorCommand())
       .addCommand(explainCommand())

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { inspectSettings } from "../../../provider/files/read-settings";
 import { settingsJsonSchema } from "../../../provider/files/settings-schema";
 import { readYaml } from "../../../provider/files/yaml-source";
-import { publishedSchemas } from "../../../provider/rollout/schemas";
+import { publishedSchemas } from "../../../provider/fleet/schemas";
 import { LintedFolder } from "../../support/linted-folder";
 
 const ROOT = join(__dirname, "../../..");

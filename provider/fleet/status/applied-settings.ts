@@ -1,0 +1,46 @@
+import { join, posix } from "node:path";
+import { inspectSettings, type ReadCache } from "../../files/read-settings";
+import type { KnownLists } from "../../plan/desired";
+import type { Reached, ReachedBy } from "../../rollout/journal/reached";
+import type { PackedFiles } from "../../rollout/journal/rollout-record";
+import { withoutUndefined } from "../../settings/without-undefined";
+
+/** What rollouts declared for tenants, by the files that the journal keeps of each; a rollout's are read once. */
+export class AppliedSettings {
+  readonly #files: Reached["files"];
+  readonly #rollouts = new Map<string, Promise<readonly [files: PackedFiles, cache: ReadCache]>>();
+
+  constructor(files: Reached["files"]) {
+    this.#files = files;
+  }
+
+  /**
+   * The lists as a rollout declared them, on its day.
+   *
+   * @returns undefined where its files can't be read any more, as by a release that asks for more.
+   * @throws {JournalError} when the journal can't be read.
+   */
+  async of({ rollout, today, settings: file, fingerprint }: ReachedBy): Promise<KnownLists | undefined> {
+    const [{ bundle, folder }, cache] = await this.#of(rollout);
+    const readFile = (path: string): string => {
+      const bytes = bundle.get(posix.join(folder, path.replaceAll("\\", "/")));
+      if (bytes === undefined) throw new Error("the rollout's journal has no such file");
+      return Buffer.from(bytes).toString("utf8");
+    };
+    const options = { readFile, cache, ownDomains: [], together: false, today };
+    const { draft } = inspectSettings(join(file), options);
+    if (draft === undefined) return undefined;
+    const list = (declared: readonly { readonly key: string; readonly text: string }[]) => ({
+      content: Object.fromEntries(declared.map(({ key, text }) => [key, text])),
+      ...withoutUndefined({ fingerprint }),
+    });
+    return { entries: list(draft.entries), vips: list(draft.vips) };
+  }
+
+  async #of(rollout: string): Promise<readonly [PackedFiles, ReadCache]> {
+    const known =
+      this.#rollouts.get(rollout) ?? this.#files(rollout).then((files) => [files, new Map()] as const);
+    this.#rollouts.set(rollout, known);
+    return await known;
+  }
+}

@@ -1,0 +1,168 @@
+import { SettingsFileError } from "../../files/finding";
+import { type LintResult, lintSettings } from "../../files/lint";
+import type { ReadCache } from "../../files/read-settings";
+import { type Observed, observe } from "../../plan/observed";
+import { isOfAddress } from "../../rollout/asking/address-health";
+import type { Reach } from "../../rollout/asking/target-client";
+import type { Reached, StackReach } from "../../rollout/journal/reached";
+import { refuseNotAllowed } from "../../rollout/targets/not-allowed";
+import type { Target } from "../../rollout/targets/target";
+import { EmailSecurityError } from "../../settings/email-security-error";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { isStored } from "../../tenant";
+import { type Reading, readEach } from "../read-each";
+import { AppliedSettings } from "./applied-settings";
+import { FilesTold } from "./files-told";
+import { FLEET_STATUS_FORMAT, type FleetStanding, type FleetStatus, type TenantStatus } from "./fleet-status";
+import { type TenantDifferences, tenantDifferences } from "./tenant-differences";
+
+/** How a fleet is looked at. */
+export interface FleetStatusOptions {
+  readonly file: string;
+  readonly project: string;
+  readonly reach: Reach;
+  /** What the rollouts' journal says; undefined where there is none. */
+  readonly reached: Reached | undefined;
+  /** How many tenants are read at once. */
+  readonly concurrency: number;
+  /** The day (UTC) by which ends are judged. */
+  readonly today: string;
+  /** The last day (UTC) whose ends are told. */
+  readonly until: string;
+  readonly now?: () => Date;
+}
+
+/** What is known of one tenant once it was read. */
+interface Read extends TenantDifferences {
+  readonly at: string;
+  readonly holds: NonNullable<TenantStatus["holds"]>;
+}
+
+/**
+ * How many tenants stand, each read once: ⌈N/200⌉ requests a list. One that can't be read hides no other. Writes nothing.
+ *
+ * @throws {NotAllowedError} when the targets ask for what the run does not allow: nothing was asked then.
+ * @throws {ConfigurationError} when the environment holds a value that no request can be made with.
+ */
+export async function readFleetStatus(
+  targets: readonly Target[],
+  options: FleetStatusOptions,
+): Promise<FleetStatus> {
+  const { file, project, reach, reached, concurrency, today, until, now = () => new Date() } = options;
+  refuseNotAllowed(file, targets, [], reach.environment);
+  const at = now().toISOString();
+  const cache: ReadCache = new Map();
+  const told = new FilesTold(until);
+  const linted = new Map(targets.map((target) => [target, lintOf(target, today, cache)]));
+  for (const [{ name }, { settings, findings }] of linted) {
+    if (settings !== undefined) told.add(name, settings, findings);
+  }
+  const applied = reached && new AppliedSettings(reached.files);
+  const tenants = new Map<Target, TenantStatus>();
+  const stackOf = ({ stack }: Target): StackReach => reached?.stacks.get(stack) ?? {};
+  const compare = async (target: Target, observed: Observed): Promise<TenantDifferences> => {
+    const settings = linted.get(target)?.settings;
+    if (settings === undefined) throw new Error("a tenant was asked whose files can't be used");
+    const { last } = stackOf(target);
+    const before = async () => (last === undefined ? undefined : await applied?.of(last));
+    const accepting = { environment: reach.environment, name: target.name };
+    return await tenantDifferences(settings, observed, before, hostOf(target), accepting);
+  };
+  const settle = (target: Target, outcome: Reading<Read>): void => {
+    tenants.set(target, statusOf(target, outcome, stackOf(target)));
+  };
+  const asked: Target[] = [];
+  for (const [target, { settings, findings }] of linted) {
+    if (settings === undefined) settle(target, { error: new SettingsFileError(target.settings, findings) });
+    else asked.push(target);
+  }
+  await readEach<Read>(asked, {
+    reach,
+    concurrency,
+    read: async (client, target, { answered }) => {
+      const observed = await observe(client, now, answered);
+      return { ...(await compare(target, observed)), at: observed.at, holds: holdsOf(observed) };
+    },
+    settled: settle,
+  });
+  const all = targets.map(
+    (target) =>
+      tenants.get(target) ?? statusOf(target, { error: new Error("it was not read") }, stackOf(target)),
+  );
+  return {
+    format: FLEET_STATUS_FORMAT,
+    at,
+    file,
+    project,
+    today,
+    until,
+    tenants: all,
+    ends: told.ends,
+    reviews: told.reviews,
+    findings: told.findings,
+    isJournalRead: reached !== undefined,
+    isComplete: all.every(({ error }) => error === undefined),
+  };
+}
+
+function lintOf({ settings: file }: Target, today: string, cache: ReadCache): LintResult {
+  return lintSettings(file, { today, cache, ownDomains: [] });
+}
+
+function statusOf(target: Target, { read, error }: Reading<Read>, { last, next }: StackReach): TenantStatus {
+  const { name, labels, settings, stack } = target;
+  const about = {
+    name,
+    labels,
+    host: hostOf(target),
+    settings,
+    stack,
+    standing: read === undefined ? standingFor(error) : standingOf(read),
+    ...withoutUndefined({
+      lastRollout: last && {
+        id: last.rollout,
+        wave: last.wave,
+        state: last.state,
+        at: new Date(last.atMs).toISOString(),
+      },
+      notReachedBy: next && {
+        id: next.rollout,
+        wave: next.wave,
+        state: next.state,
+        rolloutState: next.rolloutState,
+      },
+    }),
+  };
+  if (read === undefined) return { ...about, error: toldError(error), drift: [], behind: [] };
+  const { at, holds, unchanged, drift, behind } = read;
+  return { ...about, readAt: at, holds, unchanged, drift, behind };
+}
+
+function standingOf({ drift, behind }: TenantDifferences): FleetStanding {
+  if (drift.length > 0) return "drifted";
+  return behind.length > 0 ? "behind" : "in-step";
+}
+
+/** What says that a key opens nothing, or another tenant. */
+const OF_KEYS: ReadonlySet<string> = new Set(["ERR_AUTH", "ERR_ROLLOUT_KEY", "ERR_OTHER_TENANT"]);
+
+function standingFor(error: unknown): FleetStanding {
+  if (error instanceof EmailSecurityError && OF_KEYS.has(error.code)) return "key-wrong";
+  return isOfAddress(error) ? "unreachable" : "unusable";
+}
+
+function toldError(error: unknown): NonNullable<TenantStatus["error"]> {
+  const message = error instanceof Error ? error.message : String(error);
+  const code = error instanceof EmailSecurityError ? error.code : "Error";
+  // A file's mistakes are a line each.
+  return { code, message: message.replaceAll(/\n\s*/g, " ") };
+}
+
+function holdsOf({ rows, vips }: Observed): NonNullable<TenantStatus["holds"]> {
+  const on = (list: string): number => rows.filter((row) => row.list === list).length;
+  return { allow: on("allow"), deny: on("deny"), vips: [...vips.values()].filter(isStored).length };
+}
+
+function hostOf({ baseUrl }: Target): string {
+  return URL.parse(baseUrl)?.host ?? baseUrl;
+}

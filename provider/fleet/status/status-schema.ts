@@ -1,0 +1,167 @@
+import { z } from "zod";
+import type { IsSame } from "../../settings/is-same";
+import { printableJson } from "../../settings/text";
+import { FLEET_STATUS_FORMAT, type FleetStatus, STANDINGS } from "./fleet-status";
+
+/**
+ * A fleet's status as JSON (format {@link FLEET_STATUS_FORMAT}, which {@link statusJsonSchema} describes), ended by a line end. It
+ * reads back as it was; and printed, nothing from outside does anything in it: control characters are escaped.
+ */
+export function statusJson(status: FleetStatus): string {
+  return `${printableJson(JSON.stringify(status, null, 2))}\n`;
+}
+
+/** The JSON Schema (draft 2020-12) of a fleet's status as JSON. */
+export function statusJsonSchema(): Record<string, unknown> {
+  return {
+    $id: `urn:pulumi-email-security:fleet-status:${FLEET_STATUS_FORMAT}`,
+    title: "Email security fleet status",
+    description:
+      "How the tenants of a targets file stand, as `email-security fleet status --json` writes it.",
+    ...(z.toJSONSchema(statusSchema) as Record<string, unknown>),
+  };
+}
+
+const text = (what: string) => z.string().describe(what);
+const names = z.array(z.string()).readonly().describe("The names of the tenants whose files have it.");
+const list = z.enum(["allow", "deny", "vip"]);
+const scope = text("The verdict scope, where it is not the default.").exactOptional();
+
+const line = z
+  .strictObject({ file: text("As it was named."), line: z.int().min(1) })
+  .readonly()
+  .meta({ id: "Line", description: "A line of a settings file." });
+
+const difference = z
+  .strictObject({
+    what: z
+      .enum(["added", "changed", "missing", "leaving"])
+      .describe(
+        "added: there, and undeclared. changed: there, and otherwise. missing: not there. leaving: there still, and to go.",
+      ),
+    list,
+    value: text("In canonical form."),
+    scope,
+    there: z
+      .strictObject({
+        list: z.string().exactOptional(),
+        comment: z.string().exactOptional(),
+        by: text("Who made it, as the service tells it.").exactOptional(),
+        at: text("When it was made, as the service tells it.").exactOptional(),
+      })
+      .readonly()
+      .describe("As the tenant holds it.")
+      .exactOptional(),
+    declared: z
+      .strictObject({ list: z.string().exactOptional(), comment: z.string().exactOptional() })
+      .readonly()
+      .exactOptional(),
+    place: line.describe("Where it is declared, or was.").exactOptional(),
+    why: text("Why it is leaving.").exactOptional(),
+    risks: z
+      .array(z.string())
+      .readonly()
+      .describe("What is risky about what was put there, by its code.")
+      .exactOptional(),
+  })
+  .readonly()
+  .meta({ id: "Difference", description: "An entry or VIP that is not as the files declare it." });
+
+const tenant = z
+  .strictObject({
+    name: z.string(),
+    labels: z.record(z.string(), z.string()).readonly(),
+    host: text("The service's."),
+    settings: text("Its settings file."),
+    stack: z.string(),
+    standing: z
+      .enum(STANDINGS)
+      .describe(
+        "key-wrong: its key can't be had, is refused, or is another tenant's. unreachable: its service gives no answer. unusable: its files can't be used, or it can't be read for another reason. drifted: it holds something otherwise than its files and its last rollout have it. behind: its files say what no rollout has brought to it. in-step: it is as its files declare.",
+      ),
+    error: z
+      .strictObject({ code: text("The code of the error."), message: z.string() })
+      .readonly()
+      .describe("Why it could not be read or judged.")
+      .exactOptional(),
+    readAt: text("When it was read (ISO 8601, UTC); absent where it was not.").exactOptional(),
+    holds: z
+      .strictObject({ allow: z.int().min(0), deny: z.int().min(0), vips: z.int().min(0) })
+      .readonly()
+      .describe("How many of each it holds.")
+      .exactOptional(),
+    unchanged: z.int().min(0).describe("How many entries and VIPs are as declared.").exactOptional(),
+    drift: z.array(difference).readonly(),
+    behind: z.array(difference).readonly(),
+    lastRollout: z
+      .strictObject({
+        id: z.string(),
+        wave: z.string(),
+        state: z.enum(["done", "unchanged"]),
+        at: text("When (ISO 8601, UTC)."),
+      })
+      .readonly()
+      .describe("The newest rollout that left it as it declared.")
+      .exactOptional(),
+    notReachedBy: z
+      .strictObject({
+        id: z.string(),
+        wave: z.string(),
+        state: text("What became of the tenant in it: pending, running, failed."),
+        rolloutState: text("What became of the rollout: running, waiting, stopped, abandoned, done."),
+      })
+      .readonly()
+      .describe("The newest rollout after that one, which has not brought it to what it declares.")
+      .exactOptional(),
+  })
+  .readonly()
+  .meta({ id: "Tenant", description: "How one tenant stands." });
+
+const end = z
+  .strictObject({
+    list,
+    value: text("In canonical form."),
+    scope,
+    expires: text("The last day (UTC) on which it is declared."),
+    isOver: z.boolean(),
+    owner: z.string().exactOptional(),
+    ticket: z.string().exactOptional(),
+    place: line,
+    tenants: names,
+  })
+  .readonly()
+  .meta({ id: "End", description: "What a file declares that ends soon, or has ended." });
+
+const finding = z
+  .strictObject({
+    code: text("A stable name of the kind of finding."),
+    level: z.enum(["error", "warning", "note"]),
+    message: z.string(),
+    place: line.exactOptional(),
+    tenants: names,
+  })
+  .readonly()
+  .meta({ id: "Finding", description: "What is to be said of files." });
+
+const schema = z
+  .strictObject({
+    format: z.literal(FLEET_STATUS_FORMAT).describe("The version of this format."),
+    at: text("When the reading began (ISO 8601, UTC)."),
+    file: text("The targets file."),
+    project: text("The Pulumi project of the stacks."),
+    today: text("The day (UTC) by which ends are judged."),
+    until: text("The last day (UTC) whose ends are told."),
+    tenants: z.array(tenant).readonly(),
+    ends: z.array(end).readonly().describe("The soonest first."),
+    reviews: z.array(finding).readonly().describe("What the team's policy wants to be reviewed."),
+    findings: z.array(finding).readonly().describe("What else is to be said of the files."),
+    isJournalRead: z
+      .boolean()
+      .describe("Whether the rollouts' journal was read; without it, all that differs is drift."),
+    isComplete: z.boolean().describe("Whether all tenants were read."),
+  })
+  .readonly();
+
+/** A {@link FleetStatus} as JSON holds it. Compiles only when both are the same. */
+export const statusSchema: IsSame<z.output<typeof schema>, FleetStatus> extends true ? typeof schema : never =
+  schema;

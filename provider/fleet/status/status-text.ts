@@ -1,0 +1,34 @@
+import { wrapTo } from "../../plan/render/columns";
+import { harmless, printable } from "../../settings/text";
+import type { FleetStatus } from "./fleet-status";
+import { toldStatus } from "./told-status";
+
+const NARROWEST = 40;
+const WIDEST = 100;
+
+/**
+ * A fleet's status for a terminal. Nothing from outside does anything in it.
+ *
+ * @param columns of the terminal.
+ */
+export function statusText(status: FleetStatus, columns = 80): string {
+  const width = Math.min(WIDEST, Math.max(NARROWEST, columns));
+  const lines: string[] = [];
+  const say = (indent: number, text: string): void => {
+    const hanging = indent === 0 ? 0 : indent + 2;
+    const [first = "", ...rest] = wrapTo(printable(text), width - hanging);
+    lines.push(" ".repeat(indent) + first, ...rest.map((line) => " ".repeat(hanging) + line));
+  };
+  const { summary, sections } = toldStatus(status);
+  for (const sentence of summary) say(0, sentence);
+  for (const { title, points, more } of sections) {
+    lines.push("");
+    say(0, `${title}:`);
+    for (const { head, facts } of points) {
+      say(2, head);
+      for (const fact of facts) say(6, fact);
+    }
+    if (more > 0) say(2, `and ${more} more, which --json tells`);
+  }
+  return harmless(`${lines.join("\n")}\n`);
+}

@@ -1,0 +1,111 @@
+import type { Settings } from "../../files/settings";
+import { type DriftItem, driftOf } from "../../gitops/drift";
+import type { KnownLists } from "../../plan/desired";
+import type { Observed } from "../../plan/observed";
+import type { Accepting } from "../../plan/same-tenant";
+import { sameComment } from "../../resources/lifecycle/comparable";
+import { DEFAULT_VERDICT_SCOPE, type EntryType } from "../../settings/assumptions";
+import { readEntry, readVip } from "../../settings/keyed-list";
+import { OwnDomains } from "../../settings/own-domains";
+import { risksOf } from "../../settings/risk";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { isStored } from "../../tenant";
+import type { FleetDifference } from "./fleet-status";
+
+/** How a tenant differs from its files, by whose doing. */
+export interface TenantDifferences {
+  /** What somebody changed at the tenant. */
+  readonly drift: readonly FleetDifference[];
+  /** What the files say, and no rollout has brought. */
+  readonly behind: readonly FleetDifference[];
+  readonly unchanged: number;
+}
+
+/**
+ * Compares a tenant with its files and with what its last rollout declared: what it holds as that rollout left it, and the files say
+ * otherwise, is behind; all else that differs is drift. Writes nothing.
+ *
+ * @param lastApplied what the last rollout declared, asked for only where something differs; undefined where none is known, and all
+ * that differs is drift.
+ * @throws {OtherTenantError} when it is another tenant than the files and the rollout are of, as it seems.
+ */
+export async function tenantDifferences(
+  settings: Settings,
+  observed: Observed,
+  lastApplied: () => Promise<KnownLists | undefined>,
+  host: string,
+  accepting: Accepting,
+): Promise<TenantDifferences> {
+  const { entries, vips } = settings;
+  if (isAsDeclared(settings, observed)) {
+    return { drift: [], behind: [], unchanged: entries.length + vips.length };
+  }
+  const applied = await lastApplied();
+  const { items, unchanged } = driftOf(settings, observed, host, applied, { accepting });
+  const own = new OwnDomains(settings.ownDomains);
+  const [behind, drift] = [true, false].map((wanted) =>
+    items.filter((item) => isBehind(item, applied) === wanted).map((item) => differenceOf(item, own)),
+  );
+  return { drift: drift ?? [], behind: behind ?? [], unchanged };
+}
+
+/** What most tenants are: as declared, and nothing else. Told without a plan, which takes far longer than the reading. */
+function isAsDeclared({ entries, vips }: Settings, observed: Observed): boolean {
+  if (entries.length + vips.length === 0 || observed.rows.length !== entries.length) return false;
+  let stored = 0;
+  for (const row of observed.vips.values()) if (isStored(row)) stored += 1;
+  if (stored !== vips.length) return false;
+  const hasEntries = entries.every(({ key, list, comment }) => {
+    const [row, another] = observed.entries.get(key) ?? [];
+    return row !== undefined && another === undefined && isLike(row, list, comment);
+  });
+  return (
+    hasEntries &&
+    vips.every(({ key, comment }) => {
+      const row = observed.vips.get(key);
+      return row !== undefined && isStored(row) && isLike(row, undefined, comment);
+    })
+  );
+}
+
+function isLike(
+  row: { readonly list?: string; readonly comment?: string | null | undefined },
+  list: string | undefined,
+  comment: string | undefined,
+): boolean {
+  if (list !== undefined && row.list !== list) return false;
+  return (row.comment ?? "") === (comment ?? "") || sameComment(row.comment ?? undefined, comment);
+}
+
+/** Whether it is as the last rollout left it, so that the files have moved on and nobody has touched it. */
+function isBehind({ what, kind, key, there }: DriftItem, applied: KnownLists | undefined): boolean {
+  if (what === "added") return false;
+  if (applied === undefined) return what === "leaving";
+  const text = (kind === "vip" ? applied.vips : applied.entries).content[key];
+  if (text === undefined || there === undefined) return text === undefined && there === undefined;
+  const before = kind === "vip" ? { list: undefined, ...readVip(key, text) } : readEntry(key, text);
+  return before !== undefined && before.list === there.list && sameComment(before.comment, there.comment);
+}
+
+function differenceOf(item: DriftItem, own: OwnDomains): FleetDifference {
+  const { what, kind, value, verdictScope, entryType, there, declared, place, why } = item;
+  const list = kind === "vip" ? ("vip" as const) : ((there ?? declared)?.list ?? "deny");
+  const risks =
+    what === "missing" || kind === "vip" || there?.list === undefined || entryType === undefined
+      ? []
+      : risksOf({ list: there.list, value, entryType: entryType as EntryType }, own);
+  return {
+    what,
+    list,
+    value,
+    ...(verdictScope === undefined || verdictScope === DEFAULT_VERDICT_SCOPE ? {} : { scope: verdictScope }),
+    ...withoutUndefined({
+      there:
+        there && withoutUndefined({ list: there.list, comment: there.comment, by: there.by, at: there.at }),
+      declared: declared && withoutUndefined({ list: declared.list, comment: declared.comment }),
+      place: place && { file: place.file, line: place.line },
+      why,
+      risks: risks.length === 0 ? undefined : risks.map(({ code }) => code),
+    }),
+  };
+}

@@ -1,0 +1,249 @@
+import { counted, minute, onOneLine } from "../../plan/render/words";
+import { CHANGER_UNTOLD } from "../../plan/rows";
+import { excerpt, printable, quote } from "../../settings/text";
+import { unicodeOf } from "../../settings/unicode-value";
+import {
+  type FleetDifference,
+  type FleetEnd,
+  type FleetFinding,
+  type FleetLine,
+  type FleetStanding,
+  type FleetStatus,
+  STANDINGS,
+  type TenantStatus,
+} from "./fleet-status";
+import { type DifferenceGroup, groupedDifferences } from "./grouped-differences";
+
+/** What is told of a fleet to people, in whatever format: printable sentences. */
+export interface ToldStatus {
+  readonly summary: readonly string[];
+  readonly sections: readonly ToldSection[];
+}
+
+export interface ToldSection {
+  readonly title: string;
+  readonly points: readonly ToldPoint[];
+  /** How many points are left out. */
+  readonly more: number;
+}
+
+export interface ToldPoint {
+  readonly head: string;
+  readonly facts: readonly string[];
+}
+
+/** So many points of a section are told. */
+const POINTS = 30;
+/** So many tenants of a point are named. */
+const NAMED = 8;
+
+/** What people are told: the same of several tenants once. */
+export function toldStatus(status: FleetStatus): ToldStatus {
+  const { tenants, until } = status;
+  const over = status.ends.filter(({ isOver }) => isOver);
+  const ahead = status.ends.filter(({ isOver }) => !isOver);
+  const worth = status.findings.filter(({ level }) => level !== "note");
+  const notes = status.findings.length - worth.length;
+  const sections = [
+    section(
+      `Not read (${counted(tenants.filter(({ error }) => error).length, "tenant")})`,
+      unreadOf(tenants),
+    ),
+    section(`Drifted (${count(tenants, "drift")})`, differencesOf(status, "drift")),
+    section(`Behind their files (${count(tenants, "behind")})`, differencesOf(status, "behind")),
+    section("Rollouts that have not reached all", notReached(tenants)),
+    section(`Ends until ${until} (${ahead.length})`, ahead.map(endPoint)),
+    section(`Ended, and still in the files (${over.length})`, over.map(endPoint)),
+    section(`To be reviewed (${status.reviews.length})`, status.reviews.map(findingPoint)),
+    section(`Warnings about the files (${worth.length})`, worth.map(findingPoint)),
+  ];
+  return {
+    summary: [
+      ...summaryOf(status),
+      ...(notes === 0 ? [] : [`Notes about the files, which --json tells: ${notes}.`]),
+    ],
+    sections: sections.filter(({ points }) => points.length > 0),
+  };
+}
+
+function section(title: string, points: readonly ToldPoint[]): ToldSection {
+  return { title, points: points.slice(0, POINTS), more: Math.max(0, points.length - POINTS) };
+}
+
+const STANDING_WORDS: Readonly<Record<FleetStanding, string>> = {
+  "key-wrong": "with a wrong key",
+  unreachable: "unreachable",
+  unusable: "that can't be judged",
+  drifted: "drifted",
+  behind: "behind their files",
+  "in-step": "in step",
+};
+
+function summaryOf({ tenants, file, project, at, isJournalRead }: FleetStatus): string[] {
+  const counts = STANDINGS.toReversed().flatMap((standing) => {
+    const many = tenants.filter((tenant) => tenant.standing === standing).length;
+    return many === 0 ? [] : [`${many} ${STANDING_WORDS[standing]}`];
+  });
+  const never = tenants.filter(({ lastRollout }) => lastRollout === undefined).length;
+  const rollouts = new Map<string, number>();
+  for (const { lastRollout } of tenants)
+    if (lastRollout !== undefined) rollouts.set(lastRollout.id, (rollouts.get(lastRollout.id) ?? 0) + 1);
+  const newest = [...rollouts].sort(([one], [other]) => (one < other ? 1 : -1));
+  const last = newest.slice(0, 3).map(([id, many]) => `${excerpt(id)} (${counted(many, "tenant")})`);
+  const older = newest.length > last.length ? `, and ${newest.length - last.length} older` : "";
+  return [
+    `${counted(tenants.length, "tenant")} of ${printable(file)} (project ${excerpt(project)}), read ${minute(at).join("")}: ${counts.join(", ")}.`,
+    isJournalRead
+      ? `Last rollouts: ${[...last, ...(never === 0 ? [] : [`none of ${counted(never, "tenant")}`])].join(", ")}${older}.`
+      : "There is no rollouts' journal here, so what is behind is not told from what has drifted; --database names one.",
+  ];
+}
+
+function count(tenants: readonly TenantStatus[], which: "drift" | "behind"): string {
+  return counted(tenants.filter((tenant) => tenant[which].length > 0).length, "tenant");
+}
+
+function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
+  const failed = tenants.flatMap((tenant) =>
+    tenant.error === undefined ? [] : [{ tenant, ...tenant.error }],
+  );
+  const groups = Map.groupBy(failed, ({ tenant, code, message }) => `${tenant.standing} ${code} ${message}`);
+  return [...groups.values()].flatMap((some) => {
+    const [first] = some;
+    if (first === undefined) return [];
+    const names = namesOf(some.map(({ tenant }) => tenant.name));
+    return [
+      {
+        head: `${names}: ${STANDING_WORDS[first.tenant.standing]}`,
+        facts: [`${excerpt(first.message, 500)} [${first.code}]`],
+      },
+    ];
+  });
+}
+
+function differencesOf(status: FleetStatus, which: "drift" | "behind"): ToldPoint[] {
+  return groupedDifferences(status, which).map((group) => {
+    const { difference, members } = group;
+    const word = which === "drift" ? difference.what : DOES[difference.what];
+    const risks = (difference.risks ?? []).map((risk) => `, risky: ${risk}`).join("");
+    return {
+      head: `${word} ${nameOf(difference)}${risks}, ${counted(members.length, "tenant")}`,
+      facts: [`in ${namesOf(members.map(({ tenant }) => tenant.name))}`, ...factsOf(group, which)],
+    };
+  });
+}
+
+/** What the next rollout does about it. */
+const DOES: Readonly<Record<FleetDifference["what"], string>> = {
+  added: "to be removed:",
+  changed: "to be changed:",
+  missing: "to be added:",
+  leaving: "to be removed:",
+};
+
+function nameOf({
+  list,
+  value,
+  scope,
+  there,
+}: Pick<FleetDifference, "list" | "value" | "scope" | "there">): string {
+  const unicode = unicodeOf(value);
+  const told = unicode === undefined ? "" : ` (${excerpt(unicode, 300)})`;
+  const of = scope === undefined ? "" : ` (${excerpt(scope)})`;
+  return `${list === "vip" ? "VIP" : excerpt(there?.list ?? list)} ${excerpt(value, 300)}${told}${of}`;
+}
+
+function factsOf({ difference, members }: DifferenceGroup, which: "drift" | "behind"): string[] {
+  const { what, there, declared, why } = difference;
+  const facts: string[] = [];
+  if (there !== undefined && declared !== undefined) {
+    if (there.list !== declared.list)
+      facts.push(`on the ${excerpt(there.list ?? "")} list, declared on the ${declared.list} list`);
+    if (there.comment !== declared.comment)
+      facts.push(`comment ${commentOf(there.comment)}, declared ${commentOf(declared.comment)}`);
+  } else if ((there ?? declared)?.comment !== undefined) {
+    facts.push(`comment ${commentOf((there ?? declared)?.comment)}`);
+  }
+  if (there !== undefined) facts.push(madeBy(members));
+  if (which === "drift" && what === "changed") facts.push(CHANGER_UNTOLD);
+  if (which === "drift" && what === "missing") {
+    const isBrought = members.every(({ tenant: { lastRollout } }) => lastRollout !== undefined);
+    facts.push(isBrought ? "who removed it and when, the service does not tell" : NEVER_BROUGHT);
+  }
+  if (why !== undefined) facts.push(excerpt(why, 300));
+  const places = new Set(
+    members.flatMap(({ difference: { place } }) => (place === undefined ? [] : [lineOf(place)])),
+  );
+  const [only, another] = places;
+  if (only !== undefined)
+    facts.push(another === undefined ? `declared at ${only}` : "declared in the files of each");
+  return facts;
+}
+
+/** Who asks should not look for somebody who has removed nothing. */
+const NEVER_BROUGHT = "removed since, or never brought: no rollout of it is in the journal";
+
+function commentOf(comment: string | undefined): string {
+  return comment === undefined ? "none" : quote(onOneLine(comment), 300);
+}
+
+/** Who made it and when, of one or of many. */
+function madeBy(members: DifferenceGroup["members"]): string {
+  const all = members.map(({ difference: { there = {} } }) => there);
+  const makers = [...new Set(all.flatMap(({ by }) => (by === undefined ? [] : [by])))];
+  const times = [...new Set(all.flatMap(({ at }) => (at === undefined ? [] : [at])))].sort();
+  if (makers.length + times.length === 0) return "who made it and when, the service does not tell";
+  const names = makers.slice(0, 3).map((maker) => excerpt(maker));
+  const more = makers.length > names.length ? ` and ${makers.length - names.length} more` : "";
+  const by = makers.length === 0 ? "" : ` by ${names.join(", ")}${more}`;
+  const [from = "", to = from] = [times[0], times.at(-1)];
+  const when =
+    times.length === 0
+      ? ""
+      : from === to
+        ? ` on ${excerpt(from, 40)}`
+        : ` from ${excerpt(from, 40)} to ${excerpt(to, 40)}`;
+  return `made${by}${when}`;
+}
+
+function notReached(tenants: readonly TenantStatus[]): ToldPoint[] {
+  const waiting = tenants.flatMap(({ name, notReachedBy }) =>
+    notReachedBy === undefined ? [] : [{ name, ...notReachedBy }],
+  );
+  const rollouts = [...Map.groupBy(waiting, ({ id }) => id)].sort(([one], [other]) => (one < other ? 1 : -1));
+  return rollouts.map(([id, some]) => {
+    const waves = Map.groupBy(some, ({ wave, state }) => `${state} in the wave ${excerpt(wave)}`);
+    return {
+      head: `${excerpt(id)} (${some[0]?.rolloutState}), ${counted(some.length, "tenant")}`,
+      facts: [...waves].map(([what, members]) => `${what}: ${namesOf(members.map(({ name }) => name))}`),
+    };
+  });
+}
+
+function endPoint({ expires, owner, ticket, place, tenants, ...one }: FleetEnd): ToldPoint {
+  const facts = [
+    ticket === undefined ? undefined : `ticket ${excerpt(ticket)}`,
+    owner === undefined ? undefined : `owner ${excerpt(owner)}`,
+  ].filter((fact) => fact !== undefined);
+  return {
+    head: `${expires} ${nameOf(one)}, ${counted(tenants.length, "tenant")}`,
+    facts: [`at ${lineOf(place)}, in ${namesOf(tenants)}`, ...(facts.length === 0 ? [] : [facts.join(", ")])],
+  };
+}
+
+function findingPoint({ code, message, place, tenants }: FleetFinding): ToldPoint {
+  const at = place === undefined ? "" : `${lineOf(place)}: `;
+  return { head: `${at}${excerpt(message, 500)} (${code})`, facts: [`in ${namesOf(tenants)}`] };
+}
+
+function namesOf(names: readonly string[]): string {
+  const more = names.length - NAMED;
+  return `${names
+    .slice(0, NAMED)
+    .map((name) => excerpt(name))
+    .join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
+function lineOf({ file, line }: FleetLine): string {
+  return `${printable(file)}:${line}`;
+}

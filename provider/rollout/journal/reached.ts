@@ -1,0 +1,125 @@
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Target } from "../targets/target";
+import type { RolloutState, TenantState } from "../wave";
+import type { Database } from "./database";
+import { JournalReader } from "./journal-reader";
+import type { PackedFiles, TenantSummary } from "./rollout-record";
+import { parsed, time } from "./stored-values";
+
+/** Where the stacks of a project stand among its rollouts. */
+export interface Reached {
+  /** By the name of the stack. */
+  readonly stacks: ReadonlyMap<string, StackReach>;
+  /** The settings files of a rollout as they were when it was planned. */
+  readonly files: (rollout: string) => Promise<PackedFiles>;
+}
+
+/** Which rollouts have come to a stack, and which one has not. */
+export interface StackReach {
+  /** The newest that left it as it declared, or found it so. */
+  readonly last?: ReachedBy;
+  /** The newest after that one which has not brought it there: it waits, has failed, or was given up before. */
+  readonly next?: NotReachedBy;
+}
+
+/** A rollout that left a stack as it declared. */
+export interface ReachedBy {
+  readonly rollout: string;
+  readonly wave: string;
+  readonly state: "done" | "unchanged";
+  /** When, in milliseconds since 1970. */
+  readonly atMs: number;
+  /** The day (UTC) by which it judged `expires`. */
+  readonly today: string;
+  /** The tenant's settings file, relative to the working folder of the rollout's files. */
+  readonly settings: string;
+  /** A salted fingerprint of the domains of the tenant's people, as its planning saw them. */
+  readonly fingerprint?: string;
+}
+
+/** A rollout that has not brought a stack to what it declares. */
+export interface NotReachedBy {
+  readonly rollout: string;
+  readonly wave: string;
+  /** What became of the tenant in it. */
+  readonly state: TenantState;
+  readonly rolloutState: RolloutState;
+}
+
+/** Whose rollouts are meant: stacks of one name in two projects, or in two state backends, are two stacks. */
+export interface WhoseRollouts {
+  readonly project: string;
+  /** As `stateBackend` fingerprints it. Default: of any. */
+  readonly backend?: string;
+}
+
+/**
+ * Looks up which rollouts have come to each stack of a project: two rows a stack, however many rollouts there were.
+ *
+ * @throws {JournalError} when the journal can't be read.
+ */
+export async function reachedIn(database: Database, { project, backend }: WhoseRollouts): Promise<Reached> {
+  const reader = new JournalReader(database);
+  const records = await reader.records();
+  const own = new Map(
+    records
+      .filter(({ spec }) => spec.project === project && (backend ?? spec.backend) === spec.backend)
+      .map((record) => [record.id, record]),
+  );
+  const foreign = records.filter(({ id }) => !own.has(id)).map(({ id }) => id);
+  const except =
+    foreign.length === 0
+      ? ""
+      : `AND t.rollout NOT IN (${foreign.map((_, index) => `$${index + 1}`).join(", ")})`;
+  const rows = await database.query(
+    `SELECT stack, rollout, wave, state, settled, target, summary, finished_at, started_at FROM (
+       SELECT t.stack AS stack, t.rollout AS rollout, t.wave AS wave, t.state AS state, t.target AS target,
+         t.summary AS summary, t.finished_at AS finished_at, r.started_at AS started_at,
+         CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END AS settled,
+         ROW_NUMBER() OVER (
+           PARTITION BY t.stack, CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END
+           ORDER BY r.started_at DESC, r.id DESC) AS newest
+       FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.started_at IS NOT NULL ${except}
+     ) ranked WHERE newest = 1`,
+    foreign,
+  );
+  const stacks = new Map<string, StackReach>();
+  for (const [stack, some] of Map.groupBy(rows, (row) => String(row["stack"]))) {
+    const last = some.find((row) => Number(row["settled"]) === 1);
+    const next = some.find((row) => Number(row["settled"]) === 0);
+    const began = (row: typeof last): number => Number(row?.["started_at"] ?? 0);
+    const about = (row: NonNullable<typeof last>) => {
+      const record = own.get(String(row["rollout"]));
+      return {
+        rollout: String(row["rollout"]),
+        wave: record?.spec.waves[Number(row["wave"])]?.name ?? "",
+        record,
+      };
+    };
+    let reached: ReachedBy | undefined;
+    if (last !== undefined) {
+      const { record, ...named } = about(last);
+      const summary = last["summary"] == null ? undefined : parsed<TenantSummary>(last["summary"]);
+      reached = {
+        ...named,
+        state: String(last["state"]) as ReachedBy["state"],
+        // What was found as declared was not begun: that was when the rollout was.
+        atMs: time(last["finished_at"]) ?? began(last),
+        today: record?.spec.today ?? "",
+        settings: parsed<Target>(last["target"]).settings,
+        ...withoutUndefined({ fingerprint: summary?.fingerprint }),
+      };
+    }
+    let notReached: NotReachedBy | undefined;
+    if (next !== undefined && (last === undefined || began(next) > began(last))) {
+      const { record, ...named } = about(next);
+      notReached = {
+        ...named,
+        state: String(next["state"]) as TenantState,
+        rolloutState: record?.state ?? "stopped",
+      };
+    }
+    stacks.set(stack, withoutUndefined({ last: reached, next: notReached }));
+  }
+  return { stacks, files: async (rollout) => await reader.files(rollout) };
+}

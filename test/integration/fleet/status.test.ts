@@ -1,0 +1,315 @@
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, createServer as createSilent } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { FleetStatus } from "../../../provider/fleet/status/fleet-status";
+import { statusSchema } from "../../../provider/fleet/status/status-schema";
+import { type Sandbox, type ScenarioTenant, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { journalIn } from "../../support/fleet-journal";
+import { LintedFolder } from "../../support/linted-folder";
+
+/*
+ * `email-security fleet status` through the real command, over the sandbox and servers that answer nobody.
+ */
+
+const entry = (list: "allow" | "deny", value: string, comment = "") => ({
+  list,
+  entryType: "domain" as const,
+  value,
+  verdictScope: "global" as const,
+  comment,
+  createdBy: "Dana Reyes (console)",
+  createdAt: "2026-11-02T09:00:00Z",
+});
+
+const tenant = (name: string, entries: ReturnType<typeof entry>[]): ScenarioTenant => ({
+  name,
+  keyLabels: { ci: "ci", console: "console" },
+  detectedAt: "2026-01-01T00:00:00Z",
+  employees: [],
+  manualVips: [],
+  exclusions: [],
+  entries,
+  threats: 0,
+});
+
+const BASELINE = `version: 1
+deny:
+  - { value: evil.example, comment: Phishing }
+allow:
+  - { value: partner.example, ticket: INC-7, owner: Dana Reyes, expires: 2026-11-30 }
+  - { value: old.example, expires: 2026-10-31 }
+  - { value: gmail.com, acceptRisk: they have no other }
+`;
+
+const AS_DECLARED = [
+  entry("deny", "evil.example", "Phishing"),
+  entry("allow", "partner.example"),
+  entry("allow", "gmail.com"),
+];
+const many = Array.from({ length: 401 }, (_, at) => entry("deny", `other${at}.example`));
+
+let sandbox: Sandbox;
+let folder: LintedFolder;
+let refusing: Server;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: {
+      name: "fleet",
+      tenants: [
+        tenant("acme", AS_DECLARED),
+        tenant("globex", [...AS_DECLARED, entry("allow", "outlook.com", "By hand\u001b[2J\n::error::x")]),
+        tenant("hooli", [
+          ...AS_DECLARED.slice(1),
+          entry("allow", "outlook.com", "By hand\u001b[2J\n::error::x"),
+        ]),
+        tenant("initech", [...AS_DECLARED, ...many]),
+      ],
+    },
+  });
+  refusing = createServer((_request, response) => response.writeHead(401).end('{"error":"no"}'));
+  await new Promise<void>((done) => refusing.listen(0, "127.0.0.1", done));
+  folder = new LintedFolder({
+    "tenants.yaml": `version: 1
+project: p
+defaults:
+  baseUrl: ${sandbox.url}
+  key: { environment: "{NAME}_KEY" }
+  settings: settings/{name}.yaml
+tenants:
+  acme: {}
+  globex: { labels: { ring: canary } }
+  hooli: {}
+  initech: { settings: settings/many.yaml }
+  refused: { baseUrl: "http://127.0.0.1:${(refusing.address() as AddressInfo).port}" }
+  keyless: {}
+  broken: {}
+waves: [{ name: all }]
+`,
+    "settings/baseline.yaml": BASELINE,
+    ...Object.fromEntries(
+      ["acme", "globex", "hooli", "refused", "keyless"].map((name) => [
+        `settings/${name}.yaml`,
+        "version: 1\ninclude: [baseline.yaml]\n",
+      ]),
+    ),
+    "settings/many.yaml": `version: 1\ninclude: [baseline.yaml]\ndeny:\n${many.map(({ value }) => `  - ${value}\n`).join("")}`,
+    "settings/broken.yaml": "version: 1\ndeny: [nonsense]\n",
+  });
+});
+
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  refusing.close();
+  await sandbox.close();
+});
+
+const keys = (): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(
+    sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
+  ),
+  REFUSED_KEY: "key-of-refused",
+  BROKEN_KEY: "key-of-broken",
+  EMAIL_SECURITY_KEY_VARIABLES:
+    "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,INITECH_KEY,REFUSED_KEY,KEYLESS_KEY,BROKEN_KEY",
+});
+
+const status = async (...args: string[]): Promise<CommandOutcome> =>
+  await emailSecurity(folder.folder, ["fleet", "status", "--today", "2026-11-20", ...args], keys());
+
+const statusOf = ({ stdout }: CommandOutcome): FleetStatus => statusSchema.parse(JSON.parse(stdout));
+
+it("tells the same drift once, what could not be read by name, and what the files say", async () => {
+  const { code, stdout, stderr } = await status();
+  expect(
+    stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
+  ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in step, 2
+drifted, 1 that can't be judged, 2 with a wrong key.
+There is no rollouts' journal here, so what is behind is not told from what has
+drifted; --database names one.
+Notes about the files, which --json tells: 1.
+
+Not read (3 tenants):
+  refused: with a wrong key
+      GET /api/v1/settings/vip_employees at URL answered
+        401: no. The service does not accept this API key here; check the key,
+        and that it belongs to this address and tenant. [ERR_AUTH]
+  keyless: with a wrong key
+      tenants.yaml:13: the key of "keyless" can't be used: the environment
+        variable KEYLESS_KEY is not set. Set it to the tenant's API key, or name
+        another source under \`key\`. [ERR_ROLLOUT_KEY]
+  broken: that can't be judged
+      settings/broken.yaml can't be used: it has a mistake.
+        settings/broken.yaml:2:8 error: value "nonsense" is not a whole domain:
+        it has no dot (invalid-value) [ERR_SETTINGS_FILE]
+
+Drifted (2 tenants):
+  added allow outlook.com, risky: allow-free-mail, 2 tenants
+      in globex, hooli
+      comment "By hand\\u{1b}[2J ⏎ \\u{3a}:error::x"
+      made by Dana Reyes (console) on 2026-11-02T09:00:00Z
+  missing deny evil.example, 1 tenant
+      in hooli
+      comment "Phishing"
+      removed since, or never brought: no rollout of it is in the journal
+      declared at settings/baseline.yaml:3
+
+Ends until 2026-12-04 (1):
+  2026-11-30 allow partner.example, 6 tenants
+      at settings/baseline.yaml:5, in acme, globex, hooli, initech, refused,
+        keyless
+      ticket INC-7, owner Dana Reyes
+
+Ended, and still in the files (1):
+  2026-10-31 allow old.example, 6 tenants
+      at settings/baseline.yaml:6, in acme, globex, hooli, initech, refused,
+        keyless
+`);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: "warning: of 7, 3 could not be read.\n" });
+});
+
+it("makes ⌈N/200⌉ requests a list, and ends with 0 where all are in step", async () => {
+  sandbox.clearRequests();
+  const outcome = await status("--only", "acme,initech", "--within", "2d", "--json");
+  expect(outcome).toMatchObject({ code: 0, stderr: "" });
+  const { tenants, ends, isComplete } = statusOf(outcome);
+  expect(tenants.map(({ name, standing, holds, unchanged }) => [name, standing, holds, unchanged])).toEqual([
+    ["acme", "in-step", { allow: 2, deny: 1, vips: 0 }, 3],
+    ["initech", "in-step", { allow: 2, deny: 402, vips: 0 }, 404],
+  ]);
+  expect(ends.map(({ value, isOver }) => [value, isOver])).toEqual([["old.example", true]]);
+  expect(isComplete).toBe(true);
+  const asked = sandbox.requests
+    .map(({ path, query }) => `${path.split("/").at(-1)} ${new URLSearchParams(query)}`)
+    .sort();
+  const first = (list: string) => `allow_deny_entries list=${list}&page=1&page_size=200`;
+  expect(asked).toEqual([
+    first("allow"),
+    first("allow"),
+    first("deny"),
+    first("deny"),
+    "allow_deny_entries list=deny&page=2&page_size=200",
+    "allow_deny_entries list=deny&page=3&page_size=200",
+    "vip_employees page=1&page_size=200",
+    "vip_employees page=1&page_size=200",
+  ]);
+});
+
+it("tells what the last rollout left from what the files say since, and which rollout has not come", async () => {
+  const backend = `file://${folder.folder}`;
+  const brought = BASELINE.replace("deny:\n", "deny:\n  - moved.example\n").replace("Phishing", "Phish");
+  const own = "version: 1\ninclude: [baseline.yaml]\n";
+  const files = (baseline: string): Map<string, Uint8Array> =>
+    new Map(
+      Object.entries({
+        "settings/baseline.yaml": baseline,
+        "settings/acme.yaml": own,
+        "settings/hooli.yaml": own,
+      }).map(([path, text]) => [path, Buffer.from(text)]),
+    );
+  await using journal = await journalIn(folder.folder, backend);
+  const first = await journal.rollout(files(BASELINE), { acme: "unchanged", hooli: "unchanged" });
+  const second = await journal.rollout(files(brought), { acme: "pending", hooli: "pending" });
+  folder.write("settings/baseline.yaml", brought);
+  const environment = { ...keys(), PULUMI_BACKEND_URL: backend };
+  const read = async (...args: string[]) =>
+    await emailSecurity(
+      folder.folder,
+      ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", ...args],
+      environment,
+    );
+
+  const told = await read("--only", "acme,hooli");
+  expect(
+    told.stdout.slice(0, told.stdout.indexOf("Ends until")).replace(/read \S+ \S+/, "read THEN"),
+  ).toBe(`2 tenants of tenants.yaml (project p), read THEN UTC: 1 behind their
+files, 1 drifted.
+Last rollouts: ${first} (2 tenants).
+Notes about the files, which --json tells: 1.
+
+Drifted (1 tenant):
+  added allow outlook.com, risky: allow-free-mail, 1 tenant
+      in hooli
+      comment "By hand\\u{1b}[2J ⏎ \\u{3a}:error::x"
+      made by Dana Reyes (console) on 2026-11-02T09:00:00Z
+  missing deny evil.example, 1 tenant
+      in hooli
+      comment "Phish"
+      who removed it and when, the service does not tell
+      declared at settings/baseline.yaml:4
+
+Behind their files (2 tenants):
+  to be added: deny moved.example, 2 tenants
+      in acme, hooli
+      declared at settings/baseline.yaml:3
+  to be changed: deny evil.example, 1 tenant
+      in acme
+      comment "Phishing", declared "Phish"
+      made by Dana Reyes (console) on 2026-11-02T09:00:00Z
+      declared at settings/baseline.yaml:4
+
+Rollouts that have not reached all:
+  ${second} (running), 2 tenants
+      pending in the wave all: acme, hooli
+
+`);
+  expect(told).toMatchObject({ code: 2, stderr: "" });
+
+  // Those of another project or backend are of other stacks.
+  await journal.rollout(files(brought), { acme: "unchanged" }, "another");
+  const [acme] = statusOf(await read("--only", "acme", "--json")).tenants;
+  expect(acme).toMatchObject({
+    standing: "behind",
+    lastRollout: { id: first, wave: "all", state: "unchanged" },
+    notReachedBy: { id: second, state: "pending", rolloutState: "running" },
+  });
+  // What the files declare no more is behind, and no drift; so is what has ended since.
+  folder.write(
+    "settings/baseline.yaml",
+    "version: 1\ndeny: [{ value: evil.example, comment: Phishing }]\nallow: [{ value: partner.example, expires: 2026-11-19 }]\n",
+  );
+  const [later] = statusOf(await read("--only", "acme", "--json")).tenants;
+  expect(later?.drift).toEqual([]);
+  expect(later?.behind.map(({ what, value, why }) => [what, value, why])).toEqual([
+    ["leaving", "gmail.com", "no longer declared"],
+    ["leaving", "partner.example", "expired on 2026-11-19"],
+  ]);
+  folder.write("settings/baseline.yaml", BASELINE);
+});
+
+it("has a silent address cost one time-out, and reads the others", async () => {
+  const connections: unknown[] = [];
+  const silent = createSilent((socket) => void connections.push(socket.on("error", () => {})));
+  await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
+  const { port } = silent.address() as AddressInfo;
+  const names = Array.from({ length: 30 }, (_, at) => `s${at}`);
+  folder.write(
+    "down.yaml",
+    `version: 1
+project: p
+defaults: { baseUrl: "http://127.0.0.1:${port}", settings: settings/acme.yaml }
+tenants:
+${names.map((name) => `  ${name}: { key: { environment: "KEY_${name.toUpperCase()}" } }\n`).join("")}  acme: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY } }
+waves: [{ name: all }]
+`,
+  );
+  const variables = Object.fromEntries(names.map((name) => [`KEY_${name.toUpperCase()}`, name]));
+  const outcome = await emailSecurity(
+    folder.folder,
+    ["fleet", "status", "--targets", "down.yaml", "--json", "--today", "2026-11-20"],
+    {
+      ...keys(),
+      ...variables,
+      EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", ...Object.keys(variables)].join(","),
+      EMAIL_SECURITY_TIMEOUT_MS: "300",
+    },
+  );
+  silent.close();
+  const { tenants, isComplete } = statusOf(outcome);
+  expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
+  expect(tenants.filter(({ standing }) => standing === "unreachable")).toHaveLength(30);
+  expect(tenants.at(-1)?.standing).toBe("in-step");
+  // The three lists of the first, and three others that are looked at once.
+  expect(connections).toHaveLength(6);
+});

@@ -1,0 +1,55 @@
+import { join } from "node:path";
+import { Journal } from "../../provider/rollout/journal/journal";
+import { openDatabase } from "../../provider/rollout/journal/open-database";
+import type { RolloutSpec } from "../../provider/rollout/journal/rollout-record";
+import { stateBackend } from "../../provider/rollout/state-backend";
+import { targetOf } from "./journal-story";
+
+/** A journal into which rollouts are written that nobody ran. */
+export interface FleetJournal extends AsyncDisposable {
+  /**
+   * Begins a rollout with one wave, a day after the one before it. Answers its id.
+   *
+   * @param files by their paths; each tenant's is `settings/NAME.yaml`.
+   */
+  rollout(
+    files: ReadonlyMap<string, Uint8Array>,
+    tenants: Readonly<Record<string, "unchanged" | "pending">>,
+    project?: string,
+  ): Promise<string>;
+}
+
+/** @param folder where it is made, as `j.db`. */
+export async function journalIn(folder: string, backend: string): Promise<FleetJournal> {
+  let now = Date.UTC(2026, 10, 9, 9);
+  const journal = await Journal.open(await openDatabase(join(folder, "j.db")), () => now);
+  const { fingerprint } = stateBackend({ PULUMI_BACKEND_URL: backend }, folder);
+  return {
+    rollout: async (bundle, tenants, project = "p") => {
+      now += 24 * 60 * 60 * 1_000;
+      const names = Object.keys(tenants);
+      const wave = { name: "all", tenants: names, maxConcurrent: 2, tolerated: 0, soakMs: 0, gate: false };
+      const spec: RolloutSpec = {
+        source: "tenants.yaml",
+        project,
+        today: new Date(now).toISOString().slice(0, 10),
+        backend: fingerprint,
+        services: [],
+        waves: [wave],
+      };
+      const targets = names.map((name) => ({
+        ...targetOf(name, "https://a.example"),
+        settings: `settings/${name}.yaml`,
+      }));
+      const id = await journal.create(spec, targets);
+      await journal.planned(
+        id,
+        names.map((name) => ({ name, state: tenants[name] ?? "pending", digest: "" })),
+      );
+      await journal.planningDone(id, "r2-reviewed", { bundle, folder: "." });
+      await journal.start(id, { retry: false });
+      return id;
+    },
+    [Symbol.asyncDispose]: async () => await journal.close(),
+  };
+}
