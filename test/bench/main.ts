@@ -10,6 +10,8 @@
  *                                                    docs' table of the two
  *   npm run bench -- find                            `find` over 300 tenants of 500 entries beside the reading of their lists alone,
  *                                                    in a minute; only printed
+ *   npm run bench -- fleet                           `fleet status` over the same beside the reading of what it reads, in a minute;
+ *                                                    only printed
  *   npm run bench -- rollout-simulation              rollouts of up to 10,000 tenants in virtual time, in seconds; only printed
  */
 import { parseArgs } from "node:util";
@@ -33,9 +35,12 @@ const { values, positionals } = parseArgs({
   },
 });
 const [part, ...others] = positionals;
-if ((part !== undefined && !["fronts", "find", "rollout-simulation"].includes(part)) || others.length > 0) {
+if (
+  (part !== undefined && !["fronts", "find", "fleet", "rollout-simulation"].includes(part)) ||
+  others.length > 0
+) {
   throw new Error(
-    `The parts by name are fronts, find and rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
+    `The parts by name are fronts, find, fleet and rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
   );
 }
 if (part === "rollout-simulation") {
@@ -46,6 +51,11 @@ if (part === "rollout-simulation") {
 if (part === "find") {
   const { findReport } = await import("#bench/find");
   console.log(await findReport());
+  process.exit();
+}
+if (part === "fleet") {
+  const { fleetReport } = await import("#bench/fleet");
+  console.log(await fleetReport());
   process.exit();
 }
 const runs = wholeNumber(values.runs, 3);

@@ -43,6 +43,13 @@ export class FilesTold {
     }
   }
 
+  /** Puts the names of tenants into an order. */
+  sort(names: readonly string[]): void {
+    const order = new Map(names.map((name, index) => [name, index]));
+    for (const { tenants } of [...this.#ends.values(), ...this.#findings.values()])
+      tenants.sort((one, other) => (order.get(one) ?? 0) - (order.get(other) ?? 0));
+  }
+
   /** What ends, the soonest first. */
   get ends(): readonly FleetEnd[] {
     return all(this.#ends).sort((one, other) => (one.expires < other.expires ? -1 : 1));

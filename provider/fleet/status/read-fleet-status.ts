@@ -53,38 +53,37 @@ export async function readFleetStatus(
   const at = now().toISOString();
   const cache: ReadCache = new Map();
   const told = new FilesTold(until);
-  const linted = new Map(targets.map((target) => [target, lintOf(target, today, cache)]));
-  for (const [{ name }, { settings, findings }] of linted) {
-    if (settings !== undefined) told.add(name, settings, findings);
-  }
+  const linted = new Set<Target>();
+  // In each one's turn, while others are waited for; of its settings no more is kept than is told.
+  const lint = (target: Target): LintResult => {
+    const result = lintSettings(target.settings, { today, cache, ownDomains: [] });
+    if (result.settings !== undefined) told.add(target.name, result.settings, result.findings);
+    linted.add(target);
+    return result;
+  };
   const applied = reached && new AppliedSettings(reached.files);
   const tenants = new Map<Target, TenantStatus>();
   const stackOf = ({ stack }: Target): StackReach => reached?.stacks.get(stack) ?? {};
-  const compare = async (target: Target, observed: Observed): Promise<TenantDifferences> => {
-    const settings = linted.get(target)?.settings;
-    if (settings === undefined) throw new Error("a tenant was asked whose files can't be used");
-    const { last } = stackOf(target);
-    const before = async () => (last === undefined ? undefined : await applied?.of(last));
-    const accepting = { environment: reach.environment, name: target.name };
-    return await tenantDifferences(settings, observed, before, hostOf(target), accepting);
-  };
-  const settle = (target: Target, outcome: Reading<Read>): void => {
-    tenants.set(target, statusOf(target, outcome, stackOf(target)));
-  };
-  const asked: Target[] = [];
-  for (const [target, { settings, findings }] of linted) {
-    if (settings === undefined) settle(target, { error: new SettingsFileError(target.settings, findings) });
-    else asked.push(target);
-  }
-  await readEach<Read>(asked, {
+  await readEach<Read>(targets, {
     reach,
     concurrency,
     read: async (client, target, { answered }) => {
+      const { settings, findings } = lint(target);
+      if (settings === undefined) throw new SettingsFileError(target.settings, findings);
       const observed = await observe(client, now, answered);
-      return { ...(await compare(target, observed)), at: observed.at, holds: holdsOf(observed) };
+      const { last } = stackOf(target);
+      const before = async () => (last === undefined ? undefined : await applied?.of(last));
+      const accepting = { environment: reach.environment, name: target.name };
+      const differences = await tenantDifferences(settings, observed, before, hostOf(target), accepting);
+      return { ...differences, at: observed.at, holds: holdsOf(observed) };
     },
-    settled: settle,
+    settled: (target, outcome) => {
+      tenants.set(target, statusOf(target, outcome, stackOf(target)));
+    },
   });
+  // Of those that could not be asked, the files are there all the same.
+  for (const target of targets) if (!linted.has(target)) lint(target);
+  told.sort(targets.map(({ name }) => name));
   const all = targets.map(
     (target) =>
       tenants.get(target) ?? statusOf(target, { error: new Error("it was not read") }, stackOf(target)),
@@ -103,10 +102,6 @@ export async function readFleetStatus(
     isJournalRead: reached !== undefined,
     isComplete: all.every(({ error }) => error === undefined),
   };
-}
-
-function lintOf({ settings: file }: Target, today: string, cache: ReadCache): LintResult {
-  return lintSettings(file, { today, cache, ownDomains: [] });
 }
 
 function statusOf(target: Target, { read, error }: Reading<Read>, { last, next }: StackReach): TenantStatus {

@@ -1,0 +1,97 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { deniedDomain, Service, tenantName } from "#bench/service";
+import { table } from "#bench/table";
+import { FREE_PERMITS } from "../../provider/dist/client/permits.js";
+import type { Reach } from "../../provider/dist/rollout/asking/target-client.js";
+import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
+import type { Targets } from "../../provider/dist/rollout/targets/target.js";
+
+export const TENANTS = 300;
+export const ENTRIES = 500;
+/** Of these, each tenant declares so many in its own file, and the others in a baseline that all include. */
+const OWN = 20;
+export const CONCURRENCY = 16;
+const RUNS = 3;
+/** What is measured is to take at most so many times as long as the reading. */
+const LIMIT = 1.2;
+
+/** What is measured: each answers how many tenants it has come through with. */
+export interface Ways {
+  /** Reads the same lists, and does nothing with them. */
+  readonly reading: (fleet: BenchFleet) => Promise<number>;
+  readonly measured: (fleet: BenchFleet) => Promise<number>;
+}
+
+/** Who is read. */
+export interface BenchFleet {
+  readonly targets: Targets["targets"];
+  readonly reach: Reach;
+}
+
+/** What is done over a fleet beside the reading of its lists alone, in turns. @param name of what is measured. */
+export async function besideReadings(name: string, { reading, measured }: Ways): Promise<string> {
+  await using service = await Service.start({ tenants: TENANTS, entries: ENTRIES });
+  const folder = mkdtempSync(join(tmpdir(), "email-security-bench-fleet-"));
+  const before = process.cwd();
+  process.chdir(folder);
+  try {
+    const names = Array.from({ length: TENANTS }, (_, index) => tenantName(index));
+    layOut(names, service.url);
+    const variables = names.map((one) => [`KEY_${one.toUpperCase()}`, `sandbox-${one}-ci`] as const);
+    const environment = {
+      ...process.env,
+      ...Object.fromEntries(variables),
+      EMAIL_SECURITY_KEY_VARIABLES: variables.map(([variable]) => variable).join(","),
+    };
+    const { targets } = readTargets("tenants.yaml");
+    const fleet = { targets, reach: { environment, permits: () => FREE_PERMITS } };
+    const ways = { "reading the lists alone": reading, [name]: measured };
+    const seconds = new Map<string, number[]>();
+    const processor = new Map<string, number[]>();
+    // The first turn only warms up.
+    for (let run = 0; run <= RUNS; run++) {
+      for (const [way, work] of Object.entries(ways)) {
+        const startedAt = performance.now();
+        const before = process.cpuUsage();
+        const tenants = await work(fleet);
+        if (tenants !== TENANTS) throw new Error(`${way}: ${tenants} tenants of ${TENANTS}`);
+        const { user, system } = process.cpuUsage(before);
+        if (run === 0) continue;
+        seconds.set(way, [...(seconds.get(way) ?? []), (performance.now() - startedAt) / 1_000]);
+        processor.set(way, [...(processor.get(way) ?? []), (user + system) / 1_000_000]);
+      }
+    }
+    const median = (of: Map<string, number[]>, way: string): number =>
+      (of.get(way) ?? []).toSorted((one, other) => one - other)[Math.floor(RUNS / 2)] ?? Number.NaN;
+    const rows = Object.keys(ways).map((way) => [
+      way,
+      median(seconds, way).toFixed(2),
+      median(processor, way).toFixed(2),
+    ]);
+    const ratio = median(seconds, name) / median(seconds, "reading the lists alone");
+    const load = loadavg()[0]?.toFixed(1) ?? "";
+    const about = `${TENANTS} tenants of ${ENTRIES} entries, ${CONCURRENCY} at once, the medians of ${RUNS}; the machine's load was ${load} on ${availableParallelism()} processors`;
+    return `${about}:\n${table(["", "seconds", "of its processor"], rows, 0)}\n\n${ratio.toFixed(2)} ×, at most ${LIMIT}: ${ratio <= LIMIT ? "held" : "NOT HELD"}`;
+  } finally {
+    process.chdir(before);
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function layOut(names: readonly string[], url: string): void {
+  mkdirSync("settings");
+  const deny = (from: number, to: number): string =>
+    Array.from({ length: to - from }, (_, index) => `  - ${deniedDomain(from + index)}\n`).join("");
+  writeFileSync("settings/baseline.yaml", `version: 1\ndeny:\n${deny(0, ENTRIES - OWN)}`);
+  for (const name of names) {
+    const own = `version: 1\ninclude: [baseline.yaml]\ndeny:\n${deny(ENTRIES - OWN, ENTRIES)}`;
+    writeFileSync(`settings/${name}.yaml`, own);
+  }
+  const tenants = names.map((name) => `  ${name}: { key: { environment: KEY_${name.toUpperCase()} } }\n`);
+  writeFileSync(
+    "tenants.yaml",
+    `version: 1\nproject: bench\ndefaults: { baseUrl: "${url}", settings: "settings/{name}.yaml" }\ntenants:\n${tenants.join("")}waves: [{ name: all }]\n`,
+  );
+}
