@@ -156,11 +156,13 @@ function termOf(argument: Argument): string {
 }
 
 /** The choices and the default, as far as the description does not tell them. */
-function defaultOf({ argChoices, defaultValue }: Argument | Option): string {
+function defaultOf({ argChoices, defaultValue, defaultValueDescription }: Argument | Option): string {
   const choices =
     argChoices === undefined ? "" : `one of ${argChoices.map((one) => `\`${one}\``).join(", ")}`;
   const isTold = defaultValue !== undefined && defaultValue !== false && defaultValue !== true;
-  return [choices, isTold ? `default: \`${defaultValue}\`` : ""].filter(Boolean).join("; ");
+  return [choices, isTold ? `default: \`${defaultValueDescription ?? defaultValue}\`` : ""]
+    .filter(Boolean)
+    .join("; ");
 }
 
 /** How each verb ends, by code. */

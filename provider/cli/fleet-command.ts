@@ -1,9 +1,12 @@
 import { existsSync } from "node:fs";
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import type { FleetStatus } from "../fleet/status/fleet-status";
+import { counted } from "../plan/render/words";
 import type { Reached } from "../rollout/journal/reached";
+import { withCode } from "../settings/email-security-error";
 import { daysOfTerm } from "../settings/term";
 import { harmless } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
 import { date, wholeNumber } from "./plan-options";
@@ -24,7 +27,10 @@ export function fleetCommand(): Command {
   return withHelp(
     new Command("fleet").description("how all tenants stand; none is changed").addCommand(statusCommand()),
     {
-      examples: [{ does: "which tenants are not as their files declare", line: "fleet status" }],
+      examples: [
+        { does: "which tenants are not as their files declare", line: "fleet status" },
+        { does: "the same for a script", line: "fleet status --json" },
+      ],
       exits: {},
     },
   );
@@ -43,7 +49,11 @@ function statusCommand(): Command {
       withSelection(command),
       "the journal, which tells what rollouts brought, and by which they share the limits of addresses",
     )
-      .option("--within <term>", "tell what ends within so many days or weeks: 30d, 6w", term, 14)
+      .addOption(
+        new Option("--within <term>", "tell what ends within so many days or weeks: 30d, 6w")
+          .argParser(term)
+          .default(14, "14d"),
+      )
       .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
       .option("--max-concurrent <number>", "how many tenants are read at once", wholeNumber, 16)
       .option("--json [file]", "as JSON, printed or into a file")
@@ -140,16 +150,31 @@ async function openJournal(
   const place = given ?? DEFAULT_JOURNAL;
   if (!isPostgres(place) && !existsSync(place)) return undefined;
   const { reachedIn } = await import("../rollout/journal/reached.js");
-  const { projectFolder, stateBackend } = await import("../rollout/state-backend.js");
   const database = await openDatabase(place, { log });
   try {
-    const backend = stateBackend(process.env, projectFolder(file)).fingerprint;
-    return {
-      reached: await reachedIn(database, { project, backend }),
-      close: async () => await database.close(),
-    };
+    const reached = await reachedIn(
+      database,
+      withoutUndefined({ project, backend: await backendOf(file, log) }),
+    );
+    if (reached.elsewhere > 0) {
+      log(
+        `note: the journal has ${counted(reached.elsewhere, "rollout")} of this project with another state backend, which say nothing of these stacks. Where they are meant, set PULUMI_BACKEND_URL as they had it.`,
+      );
+    }
+    return { reached, close: async () => await database.close() };
   } catch (error) {
     await database.close();
     throw error;
+  }
+}
+
+/** Whose stacks are meant; undefined where that can't be told, which keeps nobody from reading tenants. */
+async function backendOf(file: string, log: (line: string) => void): Promise<string | undefined> {
+  const { projectFolder, stateBackend } = await import("../rollout/state-backend.js");
+  try {
+    return stateBackend(process.env, projectFolder(file)).fingerprint;
+  } catch (error) {
+    log(`note: rollouts with any state backend are looked at: ${withCode(error)}`);
+    return undefined;
   }
 }

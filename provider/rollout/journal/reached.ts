@@ -10,6 +10,8 @@ import { parsed, time } from "./stored-values";
 export interface Reached {
   /** By the name of the stack. */
   readonly stacks: ReadonlyMap<string, StackReach>;
+  /** How many rollouts of the same project are of stacks in another state backend. */
+  readonly elsewhere: number;
   /** The settings files of a rollout as they were when it was planned. */
   readonly files: (rollout: string) => Promise<PackedFiles>;
 }
@@ -61,9 +63,10 @@ export interface WhoseRollouts {
 export async function reachedIn(database: Database, { project, backend }: WhoseRollouts): Promise<Reached> {
   const reader = new JournalReader(database);
   const records = await reader.records();
+  const ofProject = records.filter(({ spec }) => spec.project === project);
   const own = new Map(
-    records
-      .filter(({ spec }) => spec.project === project && (backend ?? spec.backend) === spec.backend)
+    ofProject
+      .filter(({ spec }) => (backend ?? spec.backend) === spec.backend)
       .map((record) => [record.id, record]),
   );
   const foreign = records.filter(({ id }) => !own.has(id)).map(({ id }) => id);
@@ -121,5 +124,6 @@ export async function reachedIn(database: Database, { project, backend }: WhoseR
     }
     stacks.set(stack, withoutUndefined({ last: reached, next: notReached }));
   }
-  return { stacks, files: async (rollout) => await reader.files(rollout) };
+  const elsewhere = ofProject.length - own.size;
+  return { stacks, elsewhere, files: async (rollout) => await reader.files(rollout) };
 }

@@ -264,6 +264,15 @@ Rollouts that have not reached all:
     lastRollout: { id: first, wave: "all", state: "unchanged" },
     notReachedBy: { id: second, state: "pending", rolloutState: "running" },
   });
+  const elsewhere = await emailSecurity(
+    folder.folder,
+    ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--only", "acme", "--json"],
+    { ...environment, PULUMI_BACKEND_URL: "s3://another" },
+  );
+  expect(elsewhere.stderr).toContain(
+    "note: the journal has 2 rollouts of this project with another state backend",
+  );
+  expect(statusOf(elsewhere).tenants[0]).not.toHaveProperty("lastRollout");
   // What the files declare no more is behind, and no drift; so is what has ended since.
   folder.write(
     "settings/baseline.yaml",

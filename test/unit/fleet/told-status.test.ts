@@ -1,0 +1,120 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { FleetDifference, FleetStatus, TenantStatus } from "../../../provider/fleet/status/fleet-status";
+import { groupedDifferences } from "../../../provider/fleet/status/grouped-differences";
+import { statusMarkdown } from "../../../provider/fleet/status/status-markdown";
+import { statusText } from "../../../provider/fleet/status/status-text";
+import { commandsIn, HOSTILE, hostileText } from "../../support/hostile-text";
+import { breakoutsIn } from "../../support/markdown-breakouts";
+
+const tenant = (name: string, drift: readonly FleetDifference[]): TenantStatus => ({
+  name,
+  labels: {},
+  host: "mail-security.example",
+  settings: `settings/${name}.yaml`,
+  stack: name,
+  standing: drift.length === 0 ? "in-step" : "drifted",
+  drift,
+  behind: [],
+});
+
+const statusOf = (tenants: readonly TenantStatus[]): FleetStatus => ({
+  format: 1,
+  at: "2026-11-23T13:00:00.000Z",
+  file: "tenants.yaml",
+  project: "p",
+  today: "2026-11-23",
+  until: "2026-12-07",
+  tenants,
+  ends: [],
+  reviews: [],
+  findings: [],
+  isJournalRead: true,
+  isComplete: true,
+});
+
+const added = (value: string, there: FleetDifference["there"], more: Partial<FleetDifference> = {}) =>
+  ({ what: "added", list: "allow", value, there: { list: "allow", ...there }, ...more }) as const;
+
+const numbered = (count: number, drift: (at: number) => readonly FleetDifference[]): FleetStatus =>
+  statusOf(Array.from({ length: count }, (_, at) => tenant(`t${at}`, drift(at))));
+
+it("tells the same drift of forty tenants once, with who made it and from when to when", () => {
+  const status = numbered(40, (at) => [
+    added("evil.example", { by: at === 7 ? "Kai" : "Dana", at: `2026-11-${10 + (at % 3)}T09:00:00Z` }),
+  ]);
+  expect(statusText(status)).toContain(`Drifted (40 tenants):
+  added allow evil.example, 40 tenants
+      in t0, t1, t2, t3, t4, t5, t6, t7 and 32 more
+      made by Dana, Kai from 2026-11-10T09:00:00Z to 2026-11-12T09:00:00Z
+`);
+});
+
+it("tells what is risky first, then what most have; another comment or list is another drift", () => {
+  const status = numbered(3, (at) => [
+    added("one.example", {}),
+    ...(at > 0 ? [added("two.example", { comment: "a" })] : []),
+    ...(at === 2
+      ? [added("two.example", { comment: "b" }), added("gmail.com", {}, { risks: ["allow-free-mail"] })]
+      : []),
+  ]);
+  const told = groupedDifferences(status, "drift").map(({ difference, members }) => [
+    difference.value,
+    difference.there?.comment,
+    members.length,
+  ]);
+  expect(told).toEqual([
+    ["gmail.com", undefined, 1],
+    ["one.example", undefined, 3],
+    ["two.example", "a", 2],
+    ["two.example", "b", 1],
+  ]);
+});
+
+it("tells thirty points of a section, and how many more there are, in 80 columns and 60,000 bytes", () => {
+  const long = "x".repeat(400);
+  const status = numbered(500, (at) => [added(`evil${at}.example`, { comment: long, by: long })]);
+  const text = statusText(status, 80);
+  expect(text.match(/added allow/g)).toHaveLength(30);
+  expect(text).toContain("and 470 more, which --json tells");
+  const markdown = statusMarkdown(status);
+  expect(Buffer.byteLength(markdown)).toBeLessThan(60_000);
+  expect(markdown).toContain("- … and 470 more");
+});
+
+it("prints what came from outside as nothing but text", () => {
+  const check = (hostile: string): void => {
+    const about = { comment: hostile, by: hostile, at: hostile };
+    const place = { file: hostile, line: 1 };
+    const of = { tenants: [hostile], place };
+    const status: FleetStatus = {
+      ...statusOf([
+        {
+          ...tenant(hostile, [added(hostile, about, { place, scope: hostile, why: hostile })]),
+          error: { code: "Error", message: hostile },
+          notReachedBy: { id: hostile, wave: hostile, state: "pending", rolloutState: "running" },
+        },
+      ]),
+      file: hostile,
+      project: hostile,
+      ends: [
+        {
+          ...of,
+          list: "deny",
+          value: hostile,
+          expires: "2026-12-01",
+          isOver: false,
+          owner: hostile,
+          ticket: hostile,
+        },
+      ],
+      reviews: [{ ...of, code: "review-overdue", level: "warning", message: hostile }],
+    };
+    const markdown = statusMarkdown(status);
+    expect(commandsIn(statusText(status))).toEqual([]);
+    expect(commandsIn(markdown)).toEqual([]);
+    expect(breakoutsIn(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
+  };
+  for (const hostile of Object.values(HOSTILE)) check(hostile);
+  fc.assert(fc.property(hostileText, check), { numRuns: 50 });
+});
