@@ -1,8 +1,6 @@
-import { join } from "node:path";
+import type { Database } from "../../provider/rollout/journal/database";
 import { Journal } from "../../provider/rollout/journal/journal";
-import { openDatabase } from "../../provider/rollout/journal/open-database";
 import type { RolloutSpec } from "../../provider/rollout/journal/rollout-record";
-import { stateBackend } from "../../provider/rollout/state-backend";
 import { targetOf } from "./journal-story";
 
 /** A journal into which rollouts are written that nobody ran. */
@@ -19,11 +17,10 @@ export interface FleetJournal extends AsyncDisposable {
   ): Promise<string>;
 }
 
-/** @param folder where it is made, as `j.db`. */
-export async function journalIn(folder: string, backend: string): Promise<FleetJournal> {
+/** @param backend the fingerprint of the state backend. */
+export async function fleetJournal(database: Database, backend: string): Promise<FleetJournal> {
   let now = Date.UTC(2026, 10, 9, 9);
-  const journal = await Journal.open(await openDatabase(join(folder, "j.db")), () => now);
-  const { fingerprint } = stateBackend({ PULUMI_BACKEND_URL: backend }, folder);
+  const journal = await Journal.open(database, () => now);
   return {
     rollout: async (bundle, tenants, project = "p") => {
       now += 24 * 60 * 60 * 1_000;
@@ -33,7 +30,7 @@ export async function journalIn(folder: string, backend: string): Promise<FleetJ
         source: "tenants.yaml",
         project,
         today: new Date(now).toISOString().slice(0, 10),
-        backend: fingerprint,
+        backend,
         services: [],
         waves: [wave],
       };

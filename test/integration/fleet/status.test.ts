@@ -1,11 +1,14 @@
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createSilent } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { FleetStatus } from "../../../provider/fleet/status/fleet-status";
 import { statusSchema } from "../../../provider/fleet/status/status-schema";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { stateBackend } from "../../../provider/rollout/state-backend";
 import { type Sandbox, type ScenarioTenant, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
-import { journalIn } from "../../support/fleet-journal";
+import { fleetJournal } from "../../support/fleet-journal";
 import { LintedFolder } from "../../support/linted-folder";
 
 /*
@@ -208,7 +211,10 @@ it("tells what the last rollout left from what the files say since, and which ro
         "settings/hooli.yaml": own,
       }).map(([path, text]) => [path, Buffer.from(text)]),
     );
-  await using journal = await journalIn(folder.folder, backend);
+  await using journal = await fleetJournal(
+    await openDatabase(join(folder.folder, "j.db")),
+    stateBackend({ PULUMI_BACKEND_URL: backend }, folder.folder).fingerprint,
+  );
   const first = await journal.rollout(files(BASELINE), { acme: "unchanged", hooli: "unchanged" });
   const second = await journal.rollout(files(brought), { acme: "pending", hooli: "pending" });
   folder.write("settings/baseline.yaml", brought);

@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Database } from "../../../provider/rollout/journal/database";
+import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { reachedIn } from "../../../provider/rollout/journal/reached";
+import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { fleetJournal } from "../../support/fleet-journal";
+import { type Postgres, startPostgres } from "../../support/postgres";
+
+let postgres: Postgres;
+const folder = mkdtempSync(join(tmpdir(), "email-security-reached-"));
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+
+afterAll(async () => {
+  await postgres[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const DATABASES: Readonly<Record<string, () => Promise<Database>>> = {
+  PostgreSQL: async () => await openPostgres(postgres.url),
+  SQLite: async () => await openSqlite(join(folder, "reached.db")),
+};
+
+describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s", (_, open) => {
+  it("is the newest that did and the newest after it that did not, of one project and backend", async () => {
+    const database = await open();
+    await using journal = await fleetJournal(database, "b");
+    const files = new Map([["settings/t0.yaml", Buffer.from("version: 1\n")]]);
+    await journal.rollout(files, { t0: "unchanged", t1: "pending", t2: "unchanged" });
+    const second = await journal.rollout(files, { t0: "unchanged", t1: "unchanged" });
+    await journal.rollout(files, { t3: "pending" });
+    const last = await journal.rollout(files, { t1: "pending", t3: "pending" });
+    await journal.rollout(files, { t0: "pending" }, "another project");
+
+    const { stacks, elsewhere, files: filesOf } = await reachedIn(database, { project: "p", backend: "b" });
+    const told = [...stacks]
+      .map(([stack, { last: one, next: other }]) => [stack, one?.rollout, other?.rollout])
+      .sort();
+    expect(told).toEqual([
+      ["t0", second, undefined],
+      ["t1", second, last],
+      ["t2", expect.any(String), undefined],
+      ["t3", undefined, last],
+    ]);
+    expect(stacks.get("t1")).toMatchObject({
+      last: { state: "unchanged", wave: "all", today: "2026-11-11", atMs: Date.UTC(2026, 10, 11, 9) },
+      next: { state: "pending", wave: "all", rolloutState: "running" },
+    });
+    expect(elsewhere).toBe(0);
+    expect([...(await filesOf(second)).bundle.keys()]).toEqual(["settings/t0.yaml"]);
+
+    expect(await reachedIn(database, { project: "p", backend: "another" })).toMatchObject({
+      stacks: new Map(),
+      elsewhere: 4,
+    });
+    expect((await reachedIn(database, { project: "p" })).stacks.size).toBe(4);
+  });
+});
