@@ -5,7 +5,7 @@ import { counted } from "../plan/render/words";
 import type { Reached } from "../rollout/journal/reached";
 import { withCode } from "../settings/email-security-error";
 import { daysOfTerm } from "../settings/term";
-import { harmless } from "../settings/text";
+import { harmless, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
@@ -118,7 +118,9 @@ async function read(options: Options): Promise<FleetStatus> {
   // Before the permits, which would make a journal.
   const journal = await openJournal(place, file, project, log);
   try {
-    const permits = await permitsForReading(place, services, log);
+    // A limit is kept to by a journal, which is made where there is none.
+    const known = journal === undefined && services.size === 0 ? undefined : place;
+    const permits = await permitsForReading(known, services, log);
     try {
       const reach = { environment: process.env, permits: permits.of };
       const about = { file, project, reach, reached: journal?.reached, concurrency, today, until };
@@ -148,7 +150,10 @@ async function openJournal(
   const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
   const { isPostgres } = await import("../settings/postgres-address.js");
   const place = given ?? DEFAULT_JOURNAL;
-  if (!isPostgres(place) && !existsSync(place)) return undefined;
+  if (!isPostgres(place) && !existsSync(place)) {
+    if (given !== undefined) log(`warning: there is no rollouts' journal at ${quote(place, 300)}.`);
+    return undefined;
+  }
   const { reachedIn } = await import("../rollout/journal/reached.js");
   const database = await openDatabase(place, { log });
   try {

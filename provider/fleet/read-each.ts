@@ -3,6 +3,7 @@ import { AddressHealth, type Asking } from "../rollout/asking/address-health";
 import { planEach } from "../rollout/asking/plan-each";
 import { checkReach, lookWith, type Reach, withTargetClient } from "../rollout/asking/target-client";
 import { readKey } from "../rollout/targets/read-key";
+import { findSameKeys, SameKeyError } from "../rollout/targets/same-key";
 import type { Target } from "../rollout/targets/target";
 import { FailureTally } from "../rollout/targets/tolerance";
 import { eachAtOnce } from "../settings/at-once";
@@ -12,6 +13,8 @@ export interface ReadEachOptions<T> {
   readonly reach: Reach;
   /** How many tenants are read at once, of those whose address answers. */
   readonly concurrency: number;
+  /** Whether tenants with one key are told as that, and not read: they are one tenant. Default: false. */
+  readonly refusesSameKeys?: boolean;
   /** Reads one; what it answers is all that is kept of the tenant. */
   readonly read: (client: SettingsClient, target: Target, asking: Asking) => Promise<T>;
   /** Told of each tenant once: what was read of it, or why that could not be. */
@@ -31,7 +34,7 @@ export type Reading<T> =
  */
 export async function readEach<T>(
   targets: readonly Target[],
-  { reach, concurrency, read, settled }: ReadEachOptions<T>,
+  { reach, concurrency, refusesSameKeys = false, read, settled }: ReadEachOptions<T>,
 ): Promise<void> {
   checkReach(reach.environment, targets);
   const keys = new Map<Target, string>();
@@ -42,6 +45,13 @@ export async function readEach<T>(
       settled(target, { error });
     }
   });
+  for (const group of refusesSameKeys ? findSameKeys(keys) : []) {
+    const error = new SameKeyError([group]);
+    for (const target of group) {
+      keys.delete(target);
+      settled(target, { error });
+    }
+  }
   const asked = [...keys.keys()];
   const keyOf = (target: Target): string => keys.get(target) ?? "";
   await planEach<{ readonly read: T }>(asked, {

@@ -2,7 +2,7 @@
 export const FLEET_STATUS_FORMAT = 1;
 
 /**
- * How a tenant stands, the worst first. `key-wrong`: its key can't be had, or the service refuses it, or it is another tenant's.
+ * How a tenant stands, the worst first. `key-wrong`: its key can't be had, or the service refuses it, or it is another tenant's too.
  * `unreachable`: its service gives no answer. `unusable`: its settings files can't be used, or it can't be read for another reason.
  * `drifted`: it holds something otherwise than its files and its last rollout have it. `behind`: its files say what no rollout has
  * brought to it. `in-step`: it is as its files declare.

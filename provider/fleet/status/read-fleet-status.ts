@@ -67,6 +67,7 @@ export async function readFleetStatus(
   await readEach<Read>(targets, {
     reach,
     concurrency,
+    refusesSameKeys: true,
     read: async (client, target, { answered }) => {
       const { settings, findings } = lint(target);
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
@@ -139,7 +140,12 @@ function standingOf({ drift, behind }: TenantDifferences): FleetStanding {
 }
 
 /** What says that a key opens nothing, or another tenant. */
-const OF_KEYS: ReadonlySet<string> = new Set(["ERR_AUTH", "ERR_ROLLOUT_KEY", "ERR_OTHER_TENANT"]);
+const OF_KEYS: ReadonlySet<string> = new Set([
+  "ERR_AUTH",
+  "ERR_ROLLOUT_KEY",
+  "ERR_ROLLOUT_SAME_KEY",
+  "ERR_OTHER_TENANT",
+]);
 
 function standingFor(error: unknown): FleetStanding {
   if (error instanceof EmailSecurityError && OF_KEYS.has(error.code)) return "key-wrong";

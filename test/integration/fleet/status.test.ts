@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createSilent } from "node:net";
 import { join } from "node:path";
@@ -124,7 +125,7 @@ const status = async (...args: string[]): Promise<CommandOutcome> =>
 const statusOf = ({ stdout }: CommandOutcome): FleetStatus => statusSchema.parse(JSON.parse(stdout));
 
 it("tells the same drift once, what could not be read by name, and what the files say", async () => {
-  const { code, stdout, stderr } = await status();
+  const { code, stdout, stderr } = await status("--database", "nowhere.db");
   expect(
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in step, 2
@@ -169,7 +170,11 @@ Ended, and still in the files (1):
       at settings/baseline.yaml:6, in acme, globex, hooli, initech, refused,
         keyless
 `);
-  expect({ code, stderr }).toEqual({ code: 1, stderr: "warning: of 7, 3 could not be read.\n" });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: 'warning: there is no rollouts\' journal at "nowhere.db".\nwarning: of 7, 3 could not be read.\n',
+  });
+  expect(existsSync(join(folder.folder, "nowhere.db"))).toBe(false);
 });
 
 it("makes ⌈N/200⌉ requests a list, and ends with 0 where all are in step", async () => {
@@ -293,7 +298,7 @@ Rollouts that have not reached all:
   folder.write("settings/baseline.yaml", BASELINE);
 });
 
-it("has a silent address cost one time-out, and reads the others", async () => {
+it("has a silent address cost one time-out, and reads the others; tenants with one key are told as that", async () => {
   const connections: unknown[] = [];
   const silent = createSilent((socket) => void connections.push(socket.on("error", () => {})));
   await new Promise<void>((done) => silent.listen(0, "127.0.0.1", done));
@@ -305,7 +310,9 @@ it("has a silent address cost one time-out, and reads the others", async () => {
 project: p
 defaults: { baseUrl: "http://127.0.0.1:${port}", settings: settings/acme.yaml }
 tenants:
-${names.map((name) => `  ${name}: { key: { environment: "KEY_${name.toUpperCase()}" } }\n`).join("")}  acme: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY } }
+${names.map((name) => `  ${name}: { key: { environment: "KEY_${name.toUpperCase()}" } }\n`).join("")}  globex: { baseUrl: "${sandbox.url}", key: { environment: GLOBEX_KEY } }
+  twin: { baseUrl: "${sandbox.url}", key: { environment: TWIN_KEY } }
+  acme: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY } }
 waves: [{ name: all }]
 `,
   );
@@ -316,7 +323,10 @@ waves: [{ name: all }]
     {
       ...keys(),
       ...variables,
-      EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", ...Object.keys(variables)].join(","),
+      TWIN_KEY: keys()["GLOBEX_KEY"],
+      EMAIL_SECURITY_KEY_VARIABLES: ["ACME_KEY", "GLOBEX_KEY", "TWIN_KEY", ...Object.keys(variables)].join(
+        ",",
+      ),
       EMAIL_SECURITY_TIMEOUT_MS: "300",
     },
   );
@@ -324,7 +334,12 @@ waves: [{ name: all }]
   const { tenants, isComplete } = statusOf(outcome);
   expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
   expect(tenants.filter(({ standing }) => standing === "unreachable")).toHaveLength(30);
-  expect(tenants.at(-1)?.standing).toBe("in-step");
+  // Two with one key are one tenant, and one of the two keys is wrong.
+  expect(tenants.slice(30).map(({ name, standing, error }) => [name, standing, error?.code])).toEqual([
+    ["globex", "key-wrong", "ERR_ROLLOUT_SAME_KEY"],
+    ["twin", "key-wrong", "ERR_ROLLOUT_SAME_KEY"],
+    ["acme", "in-step", undefined],
+  ]);
   // The three lists of the first, and three others that are looked at once.
   expect(connections).toHaveLength(6);
 });
