@@ -1,4 +1,4 @@
-import { SettingsFileError } from "../../files/finding";
+import { findingText, SettingsFileError } from "../../files/finding";
 import { type LintResult, lintSettings } from "../../files/lint";
 import type { ReadCache } from "../../files/read-settings";
 import { type Observed, observe } from "../../plan/observed";
@@ -153,10 +153,20 @@ function standingFor(error: unknown): FleetStanding {
 }
 
 function toldError(error: unknown): NonNullable<TenantStatus["error"]> {
-  const message = error instanceof Error ? error.message : String(error);
   const code = error instanceof EmailSecurityError ? error.code : "Error";
-  // A file's mistakes are a line each.
+  if (error instanceof SettingsFileError) return { code, message: mistakesIn(error) };
+  const message = error instanceof Error ? error.message : String(error);
   return { code, message: message.replaceAll(/\n\s*/g, " ") };
+}
+
+/** So many mistakes of a tenant's files are told; `lint` tells all. */
+const MISTAKES = 3;
+
+/** Without the tenant's own file: a mistake in what many include is the same for all of them. */
+function mistakesIn({ findings }: SettingsFileError): string {
+  const errors = findings.filter(({ level }) => level === "error");
+  const more = errors.length > MISTAKES ? ` and ${errors.length - MISTAKES} more, which lint tells` : "";
+  return `Its settings files can't be used: ${errors.slice(0, MISTAKES).map(findingText).join("; ")}${more}`;
 }
 
 function holdsOf({ rows, vips }: Observed): NonNullable<TenantStatus["holds"]> {

@@ -52,10 +52,22 @@ export function toldStatus(status: FleetStatus): ToldStatus {
     section(`Drifted (${count(tenants, "drift")})`, differencesOf(status, "drift")),
     section(`Behind their files (${count(tenants, "behind")})`, differencesOf(status, "behind")),
     section("Rollouts that have not reached all", notReached(tenants)),
-    section(`Ends until ${until} (${ahead.length})`, ahead.map(endPoint)),
-    section(`Ended, and still in the files (${over.length})`, over.map(endPoint)),
-    section(`To be reviewed (${status.reviews.length})`, status.reviews.map(findingPoint)),
-    section(`Warnings about the files (${worth.length})`, worth.map(findingPoint)),
+    section(
+      `Ends until ${until} (${ahead.length})`,
+      ahead.map((one) => endPoint(one, status)),
+    ),
+    section(
+      `Ended, and still in the files (${over.length})`,
+      over.map((one) => endPoint(one, status)),
+    ),
+    section(
+      `To be reviewed (${status.reviews.length})`,
+      status.reviews.map((one) => findingPoint(one, status)),
+    ),
+    section(
+      `Warnings about the files (${worth.length})`,
+      worth.map((one) => findingPoint(one, status)),
+    ),
   ];
   return {
     summary: [
@@ -128,7 +140,13 @@ function differencesOf(status: FleetStatus, which: "drift" | "behind"): ToldPoin
     const risks = (difference.risks ?? []).map((risk) => `, risky: ${risk}`).join("");
     return {
       head: `${word} ${nameOf(difference)}${risks}, ${counted(members.length, "tenant")}`,
-      facts: [`in ${namesOf(members.map(({ tenant }) => tenant.name))}`, ...factsOf(group, which)],
+      facts: [
+        inTenants(
+          members.map(({ tenant }) => tenant.name),
+          status,
+        ),
+        ...factsOf(group, which),
+      ],
     };
   });
 }
@@ -220,20 +238,33 @@ function notReached(tenants: readonly TenantStatus[]): ToldPoint[] {
   });
 }
 
-function endPoint({ expires, owner, ticket, place, tenants, ...one }: FleetEnd): ToldPoint {
+function endPoint(
+  { expires, owner, ticket, place, tenants, ...one }: FleetEnd,
+  status: FleetStatus,
+): ToldPoint {
   const facts = [
     ticket === undefined ? undefined : `ticket ${excerpt(ticket)}`,
     owner === undefined ? undefined : `owner ${excerpt(owner)}`,
   ].filter((fact) => fact !== undefined);
   return {
     head: `${expires} ${nameOf(one)}, ${counted(tenants.length, "tenant")}`,
-    facts: [`at ${lineOf(place)}, in ${namesOf(tenants)}`, ...(facts.length === 0 ? [] : [facts.join(", ")])],
+    facts: [
+      `at ${lineOf(place)}, ${inTenants(tenants, status)}`,
+      ...(facts.length === 0 ? [] : [facts.join(", ")]),
+    ],
   };
 }
 
-function findingPoint({ code, message, place, tenants }: FleetFinding): ToldPoint {
+function findingPoint({ code, message, place, tenants }: FleetFinding, status: FleetStatus): ToldPoint {
   const at = place === undefined ? "" : `${lineOf(place)}: `;
-  return { head: `${at}${excerpt(message, 500)} (${code})`, facts: [`in ${namesOf(tenants)}`] };
+  return { head: `${at}${excerpt(message, 500)} (${code})`, facts: [inTenants(tenants, status)] };
+}
+
+/** Few are named; all of many are told as that. */
+function inTenants(names: readonly string[], { tenants }: FleetStatus): string {
+  return names.length > NAMED && names.length === tenants.length
+    ? `in all ${names.length}`
+    : `in ${namesOf(names)}`;
 }
 
 function namesOf(names: readonly string[]): string {

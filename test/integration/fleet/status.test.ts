@@ -144,9 +144,9 @@ Not read (3 tenants):
         variable KEYLESS_KEY is not set. Set it to the tenant's API key, or name
         another source under \`key\`. [ERR_ROLLOUT_KEY]
   broken: that can't be judged
-      settings/broken.yaml can't be used: it has a mistake.
-        settings/broken.yaml:2:8 error: value "nonsense" is not a whole domain:
-        it has no dot (invalid-value) [ERR_SETTINGS_FILE]
+      Its settings files can't be used: settings/broken.yaml:2:8 error: value
+        "nonsense" is not a whole domain: it has no dot (invalid-value)
+        [ERR_SETTINGS_FILE]
 
 Drifted (2 tenants):
   added allow outlook.com, risky: allow-free-mail, 2 tenants

@@ -40,14 +40,17 @@ const numbered = (count: number, drift: (at: number) => readonly FleetDifference
   statusOf(Array.from({ length: count }, (_, at) => tenant(`t${at}`, drift(at))));
 
 it("tells the same drift of forty tenants once, with who made it and from when to when", () => {
-  const status = numbered(40, (at) => [
-    added("evil.example", { by: at === 7 ? "Kai" : "Dana", at: `2026-11-${10 + (at % 3)}T09:00:00Z` }),
-  ]);
+  const status = numbered(41, (at) =>
+    at === 40
+      ? []
+      : [added("evil.example", { by: at === 7 ? "Kai" : "Dana", at: `2026-11-${10 + (at % 3)}T09:00:00Z` })],
+  );
   expect(statusText(status)).toContain(`Drifted (40 tenants):
   added allow evil.example, 40 tenants
       in t0, t1, t2, t3, t4, t5, t6, t7 and 32 more
       made by Dana, Kai from 2026-11-10T09:00:00Z to 2026-11-12T09:00:00Z
 `);
+  expect(statusText(numbered(9, () => [added("evil.example", {})]))).toContain("\n      in all 9\n");
 });
 
 it("tells what is risky first, then what most have; another comment or list is another drift", () => {
