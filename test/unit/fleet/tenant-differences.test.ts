@@ -1,0 +1,170 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
+import { readSettings } from "../../../provider/files/read-settings";
+import type { Settings } from "../../../provider/files/settings";
+import { type TenantDifferences, tenantDifferences } from "../../../provider/fleet/status/tenant-differences";
+import { driftOf } from "../../../provider/gitops/drift";
+import type { KnownLists } from "../../../provider/plan/desired";
+import { type Observed, observedFrom } from "../../../provider/plan/observed";
+
+type Held = readonly [list: string, value: string, comment?: string];
+
+const settingsOf = (text: string): Settings =>
+  readSettings("s.yaml", { today: "2026-11-21", ownDomains: [], readFile: () => `version: 1\n${text}` });
+
+const rowOf = ([list, value, comment = ""]: Held, at: number): AllowDenyEntryRow =>
+  ({
+    id: `id-${at}`,
+    list,
+    entry_type: "domain",
+    value,
+    verdict_scope: "global",
+    comment,
+  }) as AllowDenyEntryRow;
+
+const observedOf = (held: readonly Held[], vips: readonly (readonly [string, string?])[] = []): Observed =>
+  observedFrom(
+    "2026-11-21T00:00:00.000Z",
+    held.map(rowOf),
+    vips.map(([email, source = "manual"]) => ({ email, source }) as VipEmployeeRow),
+  );
+
+const applied = (entries: Record<string, string>, vips: Record<string, string> = {}): KnownLists => ({
+  entries: { content: entries },
+  vips: { content: vips },
+});
+
+async function told(text: string, observed: Observed, known: KnownLists | undefined) {
+  const found: TenantDifferences = await tenantDifferences(
+    settingsOf(text),
+    observed,
+    () => Promise.resolve(known),
+    "host",
+    { environment: {} },
+  );
+  const names = (all: TenantDifferences["drift"]) =>
+    all.map(({ what, list, value }) => `${what} ${list} ${value}`);
+  return { drift: names(found.drift), behind: names(found.behind) };
+}
+
+it.each([
+  ["declared since", "deny: [a.example]", [], {}, "behind", "missing deny a.example"],
+  [
+    "removed in the console",
+    "deny: [a.example]",
+    [],
+    { "a.example": "deny" },
+    "drift",
+    "missing deny a.example",
+  ],
+  [
+    "declared no more",
+    "",
+    [["deny", "a.example"]],
+    { "a.example": "deny" },
+    "behind",
+    "leaving deny a.example",
+  ],
+  [
+    "declared no more, and changed",
+    "",
+    [["deny", "a.example", "x"]],
+    { "a.example": "deny" },
+    "drift",
+    "leaving deny a.example",
+  ],
+  ["of nobody", "", [["allow", "a.example"]], {}, "drift", "added allow a.example"],
+  [
+    "of another comment since",
+    "deny: [{ value: a.example, comment: new }]",
+    [["deny", "a.example", "old"]],
+    { "a.example": "deny: old" },
+    "behind",
+    "changed deny a.example",
+  ],
+  [
+    "of another comment in the console",
+    "deny: [{ value: a.example, comment: new }]",
+    [["deny", "a.example", "mine"]],
+    { "a.example": "deny: new" },
+    "drift",
+    "changed deny a.example",
+  ],
+  [
+    "moved to the other list in the console, and of another comment since",
+    "deny: [{ value: a.example, comment: new }]",
+    [["allow", "a.example", "old"]],
+    { "a.example": "deny: old" },
+    "drift",
+    "changed allow a.example",
+  ],
+  [
+    "ended since",
+    "deny: [{ value: a.example, expires: 2026-11-20 }]",
+    [["deny", "a.example"]],
+    { "a.example": "deny" },
+    "behind",
+    "leaving deny a.example",
+  ],
+  [
+    "of nobody, where an exclusive list would remove it",
+    "lists: { entries: { mode: exclusive } }",
+    [["allow", "a.example"]],
+    {},
+    "drift",
+    "added allow a.example",
+  ],
+] as const)("what is %s", async (_, text, held, content, which, expected) => {
+  const found = await told(text, observedOf(held), applied(content));
+  expect(found).toEqual({ drift: [], behind: [], [which]: [expected] });
+});
+
+it("takes a VIP as an entry, and all that differs for drift where no rollout is known", async () => {
+  const vips = "vips: [{ email: ceo@acme.example, comment: new }]";
+  const known = applied({}, { "ceo@acme.example": "" });
+  expect(await told(vips, observedOf([], [["ceo@acme.example"]]), known)).toEqual({
+    drift: [],
+    behind: ["changed vip ceo@acme.example"],
+  });
+  expect(await told("deny: [a.example]", observedOf([]), undefined)).toEqual({
+    drift: ["missing deny a.example"],
+    behind: [],
+  });
+});
+
+it("finds nothing without a plan only where a plan finds nothing", async () => {
+  const value = fc.constantFrom("a.example", "b.example", "c.example");
+  const comment = fc.constantFrom("", "x", " x ");
+  const held = fc.uniqueArray(fc.tuple(fc.constantFrom("allow", "deny"), value, comment), {
+    selector: ([, one]) => one,
+    maxLength: 3,
+  });
+  const vips = fc.uniqueArray(
+    fc.tuple(fc.constantFrom("a@acme.example", "b@acme.example"), fc.constantFrom("manual", "auto")),
+    { selector: ([email]) => email },
+  );
+  let plain = 0;
+  await fc.assert(
+    fc.asyncProperty(held, held, vips, fc.boolean(), async (declared, other, people, isSame) => {
+      const element = ([, one, said]: readonly string[]) =>
+        `  - { value: ${one}${said === "" ? "" : `, comment: "${said}"`} }\n`;
+      const lists = ["allow", "deny"].map((list) => {
+        const own = declared.filter((one) => one[0] === list);
+        return own.length === 0 ? "" : `${list}:\n${own.map(element).join("")}`;
+      });
+      const named = people.length === 0 ? "" : `vips: [${people.map(([email]) => email).join(", ")}]\n`;
+      const settings = settingsOf(`${lists.join("")}${named}`);
+      const observed = observedOf(isSame ? declared : other, people);
+      const { items, unchanged } = driftOf(settings, observed, "host");
+      const found = await tenantDifferences(settings, observed, async () => undefined, "host", {
+        environment: {},
+      });
+      expect(found.drift.length + found.behind.length).toBe(items.length);
+      expect(found.unchanged).toBe(unchanged);
+      if (items.length === 0) plain += 1;
+    }),
+    { numRuns: 200 },
+  );
+  expect(plain).toBeGreaterThan(20);
+});
