@@ -9,11 +9,6 @@ it("takes away just what has lapsed, over dynamic resources", async () => {
   await endsByItself(its);
 });
 
-it("takes away just what has lapsed, over the native plugin", async () => {
-  await using its = await SettingsProject.create({}, { native: true });
-  await endsByItself(its);
-});
-
 it("is refused where a list would be emptied, and goes on after runs that were killed half way", async () => {
   await using its = await SettingsProject.create({}, { native: true });
   await isGuarded(its);

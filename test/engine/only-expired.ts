@@ -95,8 +95,13 @@ export async function isGuarded(its: SettingsProject): Promise<void> {
  */
 export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
   const lapsing = ["one.example", "two.example", "three.example"];
-  const exclusive = (expires: string): string =>
-    ["version: 1", "lists: { entries: { mode: exclusive } }", "deny:", "  - evil.example"]
+  const exclusive = (expires: string, comment: string): string =>
+    [
+      "version: 1",
+      "lists: { entries: { mode: exclusive } }",
+      "deny:",
+      `  - { value: evil.example, comment: ${comment} }`,
+    ]
       .concat(lapsing.map((value) => `  - { value: ${value}, expires: ${expires} }`))
       .join("\n");
   const held = () => its.sandbox.allowDenyEntries("acme").map(({ value }) => value);
@@ -105,10 +110,10 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
     value: "console.example",
     entry_type: "domain",
   });
-  await its.declare(exclusive(TODAY));
+  await its.declare(exclusive(TODAY, "INC-7"));
   expect((await its.apply()).code).toBe(0);
   expect(held().sort()).toEqual(["console.example", "evil.example", ...lapsing].sort());
-  await its.declare(exclusive("2026-01-02"));
+  await its.declare(exclusive("2026-01-02", "INC-8"));
 
   for (const removals of [1, 2]) {
     const before = held().length;
@@ -133,9 +138,9 @@ export async function goesOnAfterKills(its: SettingsProject): Promise<void> {
   expect((await its.apply("--only-expired")).output).toContain(
     "Nothing has expired that the tenant still holds.",
   );
-  // What an exclusive list would remove beside it is what stays pending.
+  // What the files changed, and what an exclusive list would remove beside it, stays pending.
   const plan = await its.plan();
-  expect(plan.output).toContain("+0 add  ~0 change  -1 remove");
+  expect(plan.output).toContain("+0 add  ~1 change  -1 remove");
   expect(plan.output).toContain("console.example");
   for (const value of lapsing) expect(plan.output).not.toContain(`remove deny ${value}`);
 }
