@@ -1,15 +1,14 @@
 import { existsSync } from "node:fs";
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command } from "commander";
 import type { FleetStatus } from "../fleet/status/fleet-status";
 import { counted } from "../plan/render/words";
 import type { Reached } from "../rollout/journal/reached";
 import { withCode } from "../settings/email-security-error";
-import { daysOfTerm } from "../settings/term";
 import { harmless, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
-import { date, wholeNumber } from "./plan-options";
+import { date, wholeNumber, withinOption } from "./plan-options";
 import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
 import { withHelp } from "./verb-help";
 
@@ -49,11 +48,7 @@ function statusCommand(): Command {
       withSelection(command),
       "the journal, which tells what rollouts brought, and by which they share the limits of addresses",
     )
-      .addOption(
-        new Option("--within <term>", "tell what ends within so many days or weeks: 30d, 6w")
-          .argParser(term)
-          .default(14, "14d"),
-      )
+      .addOption(withinOption())
       .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
       .option("--max-concurrent <number>", "how many tenants are read at once", wholeNumber, 16)
       .option("--json [file]", "as JSON, printed or into a file")
@@ -80,12 +75,6 @@ function statusCommand(): Command {
   );
 }
 
-function term(text: string): number {
-  const days = daysOfTerm(text);
-  if (days === undefined) throw new InvalidArgumentError("write days as 30d, or weeks as 6w.");
-  return days;
-}
-
 async function status(options: Options): Promise<ExitCode> {
   const status = await read(options);
   const { statusText } = await import("../fleet/status/status-text.js");
@@ -106,13 +95,14 @@ async function status(options: Options): Promise<ExitCode> {
 async function read(options: Options): Promise<FleetStatus> {
   const { readTargets } = await import("../rollout/targets/read-targets.js");
   const { selectTargets } = await import("../rollout/targets/select-targets.js");
+  const { dueFrom } = await import("../files/reviews.js");
   const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
   const { readFleetStatus } = await import("../fleet/status/read-fleet-status.js");
   const { targets: file, maxConcurrent: concurrency, within } = options;
   const { targets, services, project } = readTargets(file);
   const selected = selectTargets(targets, selectionOf(options));
   const today = options.today ?? new Date().toISOString().slice(0, 10);
-  const until = new Date(Date.parse(`${today}T00:00:00Z`) + within * DAY_MS).toISOString().slice(0, 10);
+  const until = dueFrom(today, `${within}d`);
   const place = journalPlace(options.database);
   const log = (line: string): void => console.error(harmless(line));
   // Before the permits, which would make a journal.
@@ -132,8 +122,6 @@ async function read(options: Options): Promise<FleetStatus> {
     await journal?.close();
   }
 }
-
-const DAY_MS = 24 * 60 * 60 * 1_000;
 
 interface OpenJournal {
   readonly reached: Reached;

@@ -4,6 +4,7 @@ import { ConfigurationError } from "../client";
 import type { PlanOptions } from "../gitops/plan-tenant";
 import type { Plan } from "../plan/plan";
 import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
+import { daysOfTerm } from "../settings/term";
 import { printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect } from "./command-line";
@@ -132,6 +133,17 @@ async function previewText(from: string | true, stack: string | undefined): Prom
   // What is wrong with the program stands in the JSON.
   if (run.stdout.trim() === "") throw new PulumiError(`\`pulumi preview\` failed:\n${toldBy(run)}`);
   return run.stdout;
+}
+
+/** Which ends ahead are told: a number of days. */
+export function withinOption(): Option {
+  return new Option("--within <term>", "what ends within this time is told: 30d, 6w")
+    .argParser((text) => {
+      const days = daysOfTerm(text);
+      if (days === undefined) throw new InvalidArgumentError("Give days as 30d, or weeks as 6w.");
+      return days;
+    })
+    .default(30, "30d");
 }
 
 /** Reads a whole number, 1 or more. */

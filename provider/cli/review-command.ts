@@ -1,8 +1,7 @@
-import { Command, InvalidArgumentError, Option } from "commander";
+import { Command } from "commander";
 import { ConfigurationError } from "../client/errors";
-import { daysOfTerm } from "../settings/term";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
-import { date, defaultFile, wholeNumber } from "./plan-options";
+import { date, defaultFile, wholeNumber, withinOption } from "./plan-options";
 import { dropCommand, keepCommand, reviewExtendCommand } from "./review-decisions";
 import { withHelp } from "./verb-help";
 
@@ -29,11 +28,7 @@ export function reviewCommand(): Command {
       .argument("[file]", "settings file (default: settings.yaml, or the only one in settings)")
       .option("--days <number>", "days of the tenant's mail to look at", wholeNumber, 30)
       .option("--max-pages <number>", "most pages of threats to read (default: 100)", wholeNumber)
-      .addOption(
-        new Option("--within <term>", "what ends within this time is told: 30d, 6w")
-          .argParser(days)
-          .default(30, "30d"),
-      )
+      .addOption(withinOption())
       .option("--today <date>", "the day (UTC) by which ends and reviews are judged", date)
       .option("--offline", "ask no tenant; tell what the files alone can")
       .option("--markdown <file>", "also write it as Markdown, for an issue, with a box each")
@@ -115,10 +110,4 @@ function outputsOf({
     throw new ConfigurationError("Only one of --markdown, --html, --csv and --json can go to stdout.");
   }
   return all.filter((one): one is [string, () => Promise<TextOf>] => one[0] !== undefined);
-}
-
-function days(text: string): number {
-  const read = daysOfTerm(text);
-  if (read === undefined) throw new InvalidArgumentError("Give days as 30d, or weeks as 6w.");
-  return read;
 }

@@ -159,7 +159,7 @@ Drifted (2 tenants):
       removed since, or never brought: no rollout of it is in the journal
       declared at settings/baseline.yaml:3
 
-Ends until 2026-12-04 (1):
+Ends until 2026-12-20 (1):
   2026-11-30 allow partner.example, 6 tenants
       at settings/baseline.yaml:5, in acme, globex, hooli, initech, refused,
         keyless
