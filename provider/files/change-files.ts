@@ -31,18 +31,38 @@ export function changeFiles(
   edits: readonly FileEdit[],
   readFile: (path: string) => string,
 ): ChangedFile[] {
-  const files = [...Map.groupBy(edits, ({ file }) => file)].map(([file, some]): ChangedFile => {
-    const before = readFile(file);
-    const after = editSettings(
-      before,
-      some.map(({ edit }) => edit),
-    );
-    return { file, before, after };
-  });
-  const changed = files.filter(({ before, after }) => before !== after);
-  const texts = new Map(changed.map(({ file, after }) => [file, after]));
-  readSettings(top, { today, readFile: (path) => texts.get(path) ?? readFile(path) });
+  const changed = editFiles(edits, readFile);
+  readSettings(top, { today, readFile: readingAfter(changed, readFile) });
   return changed;
+}
+
+/**
+ * The files with the edits done, without those that stay as they are, each by itself: whether they can be used together is not
+ * looked at. Nothing is written.
+ *
+ * @param readFile as for {@link changeFiles}.
+ * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
+ */
+export function editFiles(edits: readonly FileEdit[], readFile: (path: string) => string): ChangedFile[] {
+  return [...Map.groupBy(edits, ({ file }) => file)]
+    .map(([file, some]): ChangedFile => {
+      const before = readFile(file);
+      const after = editSettings(
+        before,
+        some.map(({ edit }) => edit),
+      );
+      return { file, before, after };
+    })
+    .filter(({ before, after }) => before !== after);
+}
+
+/** Reads files as they would be. */
+export function readingAfter(
+  changed: readonly ChangedFile[],
+  readFile: (path: string) => string,
+): (path: string) => string {
+  const texts = new Map(changed.map(({ file, after }) => [file, after]));
+  return (path) => texts.get(path) ?? readFile(path);
 }
 
 /**

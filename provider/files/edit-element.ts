@@ -164,7 +164,7 @@ function setInBlockMap(
   const column = columnOf(source, rangeOf(map)[0]);
   if (pair === undefined) {
     if (to === undefined) return source;
-    const before = map.items.findLast((one) => rank(keyName(one.key)) < rank(key)) ?? map.items.at(-1);
+    const before = pairBefore(map, key);
     const place = before === undefined ? source.length : afterLineOf(source, before);
     return splice(
       source,
@@ -202,6 +202,11 @@ function setInBlockMap(
   return splice(source, behindDash, after, style.lineEnd);
 }
 
+/** Behind which pair of a mapping a key goes that is not in it. */
+function pairBefore({ items }: YAMLMap, key: string): Pair | undefined {
+  return items.findLast((one) => rank(keyName(one.key)) < rank(key)) ?? items.at(-1);
+}
+
 /** With another decision in the place of one that is there, whose trailing comment stays. */
 function withMark(source: string, pair: Pair, to: Reviewed, style: ElementStyle): string {
   const [, keyEnd] = rangeOf(pair.key as Node);
@@ -220,7 +225,7 @@ function setInFlowMap(
   const pair = map.items[at];
   if (pair === undefined) {
     if (to === undefined) return source;
-    const before = map.items.findLast((one) => rank(keyName(one.key)) < rank(key)) ?? map.items.at(-1);
+    const before = pairBefore(map, key);
     const place = before === undefined ? rangeOf(map)[0] + 1 : endOfPair(before);
     return splice(source, place, place, `, ${flowPair(key, to, style)}`);
   }

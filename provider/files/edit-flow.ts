@@ -13,15 +13,7 @@ import {
   withoutFlowItem,
 } from "./edit-element";
 import { EditError } from "./edit-error";
-import {
-  identityOf,
-  identityOfElement,
-  indexOf,
-  neighbourStyle,
-  orderOf,
-  placeFor,
-  refuseTwice,
-} from "./edit-identity";
+import { identityOf, indexOf, orderOf, placeOfNew } from "./edit-identity";
 import type { Section, SectionText } from "./edit-section";
 import { aboveComments, lineStartOf, readForEdit } from "./edit-text";
 import { yamlComment } from "./yaml-text";
@@ -65,10 +57,7 @@ export class FlowSection implements SectionText {
       ...identityOf(node, this.#style),
       style: styleOf(node, this.#text, this.#style),
     }));
-    const identity = identityOfElement(element, this.#style);
-    refuseTwice(known, identity, this.name);
-    const at = placeFor(identity.subject, known, orderOf(known));
-    const style = neighbourStyle(element, known, at, this.#style);
+    const { at, style } = placeOfNew(element, known, orderOf(known), this.#style, this.name);
     const text = flowElement(element, { ...style, isFlow: true });
     const neighbour = items[at - 1] ?? items[at];
     if (neighbour === undefined) {

@@ -23,8 +23,34 @@ export function identityOf(node: Node, style: ElementStyle): Identity {
   return { subject: canonical(subject ?? "", style), scope: scope ?? DEFAULT_VERDICT_SCOPE };
 }
 
+/** Where an element goes that is to be written, and how it is. */
+interface NewPlace {
+  readonly identity: Identity;
+  readonly at: number;
+  readonly style: ElementStyle;
+}
+
+/**
+ * Finds the place of a new element among those of its section.
+ *
+ * @param order as {@link orderOf} tells it.
+ * @throws {EditError} when the section has it already.
+ */
+export function placeOfNew(
+  element: Readonly<Record<string, Said>>,
+  elements: readonly (Identity & { readonly style: ElementStyle })[],
+  order: SortedBy | undefined,
+  base: ElementStyle,
+  section: Section,
+): NewPlace {
+  const identity = identityOfElement(element, base);
+  refuseTwice(elements, identity, section);
+  const at = placeFor(identity.subject, elements, order);
+  return { identity, at, style: neighbourStyle(element, elements, at, base) };
+}
+
 /** What an element declares that is to be written. */
-export function identityOfElement(element: Readonly<Record<string, Said>>, style: ElementStyle): Identity {
+function identityOfElement(element: Readonly<Record<string, Said>>, style: ElementStyle): Identity {
   const { [style.subjectKey]: subject, scope = DEFAULT_VERDICT_SCOPE } = element;
   if (subject === undefined) throw new EditError(`what is to be added has no ${style.subjectKey}`);
   return { subject: canonical(String(subject), style), scope: String(scope) };
@@ -41,11 +67,7 @@ export function subjectKeyOf(section: Section): "value" | "email" {
 }
 
 /** @throws {EditError} when the section has it already. */
-export function refuseTwice(
-  elements: readonly Identity[],
-  { subject, scope }: Identity,
-  section: Section,
-): void {
+function refuseTwice(elements: readonly Identity[], { subject, scope }: Identity, section: Section): void {
   if (elements.some((one) => one.subject === subject && one.scope === scope)) {
     throw new EditError(`${quote(subject)} is in its ${section} already`);
   }
@@ -89,11 +111,7 @@ export function orderOf(elements: readonly Identity[]): SortedBy | undefined {
 }
 
 /** Where a new element goes: to its place where the section is sorted, else to the end. */
-export function placeFor(
-  subject: string,
-  elements: readonly Identity[],
-  keyOf: SortedBy | undefined,
-): number {
+function placeFor(subject: string, elements: readonly Identity[], keyOf: SortedBy | undefined): number {
   if (keyOf === undefined) return elements.length;
   const key = keyOf(subject);
   let [low, high] = [0, elements.length];
@@ -106,7 +124,7 @@ export function placeFor(
 }
 
 /** A new element is written as the one above it, or below; one that says more, as the nearest that does. */
-export function neighbourStyle(
+function neighbourStyle(
   element: Readonly<Record<string, Said>>,
   elements: readonly { readonly style: ElementStyle }[],
   at: number,

@@ -1,5 +1,5 @@
-import type { ChangedFile, FileEdit } from "../../files/change-files";
-import { editSettings, type Section } from "../../files/edit";
+import { type ChangedFile, editFiles, readingAfter } from "../../files/change-files";
+import type { Section } from "../../files/edit";
 import { type Finding, findingText } from "../../files/finding";
 import { judgeSettings } from "../../files/lint";
 import { inspectSettings, readSettings } from "../../files/read-settings";
@@ -42,10 +42,9 @@ export function makeListChange({ file, includedBy, today }: ChangePlace, change:
   const has = (one: string, section: Section): boolean => hasSection(one, section, readFile, content);
   const { steps, edits, refusals } = planListChange(settings, change, has);
   if (refusals.length > 0) throw new ChangeRefusedError(refusals);
-  const files = changed(edits, readFile);
+  const files = editFiles(edits, readFile);
   if (files.length === 0) return { steps, files, findings: [] };
-  const texts = new Map(files.map((one) => [one.file, one.after]));
-  const after = { ...options, readFile: (path: string) => texts.get(path) ?? readFile(path) };
+  const after = { ...options, readFile: readingAfter(files, readFile) };
   const tops = includedBy === undefined ? [file] : [file, includedBy];
   const findings = tops.flatMap((top) => newFindings(top, settings, steps, after));
   const errors = findings.filter(({ level }) => level === "error");
@@ -71,19 +70,6 @@ function newFindings(
     // When it ends was just said.
     ...judged.filter((finding) => isChanged(finding) && finding.code !== "expires-soon"),
   ];
-}
-
-function changed(edits: readonly FileEdit[], readFile: (path: string) => string): ChangedFile[] {
-  return [...Map.groupBy(edits, ({ file }) => file)]
-    .map(([file, some]): ChangedFile => {
-      const before = readFile(file);
-      const after = editSettings(
-        before,
-        some.map(({ edit }) => edit),
-      );
-      return { file, before, after };
-    })
-    .filter(({ before, after }) => before !== after);
 }
 
 /** The flag by which what is missing is given. */

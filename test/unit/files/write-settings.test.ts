@@ -1,26 +1,24 @@
 import {
   chmodSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { writeFolder, writeSettings } from "../../../provider/files/write-settings";
+import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
 
+let made: SettingsFolder;
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "write-settings-"));
+  made = settingsFolder({});
+  folder = made.path;
 });
-afterEach(() => {
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => made[Symbol.dispose]());
 
 describe("writeSettings", () => {
   it("writes a file in the place of another, and keeps its mode", () => {

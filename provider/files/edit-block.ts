@@ -1,0 +1,156 @@
+import { isSeq, type Node, type YAMLSeq } from "yaml";
+import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
+import { quote } from "../settings/text";
+import {
+  blockElement,
+  columnOf,
+  type ElementStyle,
+  endOf,
+  lineEndAfter,
+  rangeOf,
+  type Said,
+  setInElement,
+  styleOf,
+} from "./edit-element";
+import { EditError } from "./edit-error";
+import { identityOf, indexOf, orderOf, placeOfNew, type SortedBy } from "./edit-identity";
+import type { Section, SectionText } from "./edit-section";
+import { aboveComments, behindComments, lineStartOf, readForEdit } from "./edit-text";
+
+/** One element of a block, with its lines. */
+interface BlockElement {
+  readonly subject: string;
+  scope: string;
+  /** What stands before it and is not its own: blank lines, and comments apart from it. */
+  gap: string;
+  /** Its lines, with the comments above and in it. */
+  text: string;
+  readonly style: ElementStyle;
+}
+
+/** A section whose elements stand below one another, read from the text that it is in. */
+export function blockSection(
+  name: Section,
+  text: string,
+  key: Node,
+  sequence: YAMLSeq,
+  base: ElementStyle,
+): SectionText {
+  const column = columnOf(text, rangeOf(sequence)[0]);
+  const style = { ...base, column };
+  const dash = new RegExp(`^ {${column}}-(?=\\s|$)`);
+  const colon = text.indexOf(":", rangeOf(key)[1]) + 1;
+  const start = lineStartOf(text, rangeOf(key)[0]);
+  const headEnd = lineEndAfter(text, colon);
+  let at = headEnd;
+  const elements = sequence.items.map((item): BlockElement => {
+    const node = item as Node;
+    let line = lineStartOf(text, rangeOf(node)[0]);
+    while (line >= at && !dash.test(text.slice(line, line + column + 2))) line = lineStartOf(text, line - 1);
+    if (line < at) throw new EditError(`its ${name} is written in a way that can't be changed line by line`);
+    const from = aboveComments(text, line, column, at);
+    const end = endOf(node);
+    const until = behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), column);
+    const element = {
+      ...identityOf(node, style),
+      gap: text.slice(at, from),
+      text: text.slice(from, until),
+      style: styleOf(node, text, style),
+    };
+    at = until;
+    return element;
+  });
+  const place = {
+    name,
+    start,
+    end: at,
+    head: text.slice(start, headEnd),
+    colon: colon - start,
+    original: text.slice(start, at),
+  };
+  return new BlockSection(place, elements, style);
+}
+
+/** Where a section stands in the file. */
+interface SectionPlace extends Pick<SectionText, "name" | "start" | "end"> {
+  /** The line of its key, and where the colon of that ends. */
+  readonly head: string;
+  readonly colon: number;
+  readonly original: string;
+}
+
+/** A section whose elements stand below one another. */
+export class BlockSection implements SectionText {
+  readonly name: Section;
+  readonly start: number;
+  readonly end: number;
+  readonly #place: SectionPlace;
+  readonly #elements: BlockElement[];
+  readonly #style: ElementStyle;
+  /** What stands behind the last element and is not its own. */
+  #rest = "";
+  #isTouched = false;
+  #order: SortedBy | undefined | "unknown" = "unknown";
+
+  constructor(place: SectionPlace, elements: BlockElement[], style: ElementStyle) {
+    this.name = place.name;
+    this.start = place.start;
+    this.end = place.end;
+    this.#place = place;
+    this.#elements = elements;
+    this.#style = style;
+  }
+
+  add(element: Readonly<Record<string, Said>>, note: string | undefined): void {
+    const elements = this.#elements;
+    if (this.#order === "unknown") this.#order = orderOf(elements);
+    const { identity, at, style } = placeOfNew(element, elements, this.#order, this.#style, this.name);
+    const next = elements[at];
+    let gap = "";
+    if (at === 0 && next !== undefined) {
+      gap = next.gap;
+      next.gap = "";
+    } else if (at > 1 && isBlank(elements[at - 1]?.gap) && (next === undefined || isBlank(next.gap))) {
+      gap = style.lineEnd;
+    }
+    const text = blockElement(element, note, style);
+    elements.splice(at, 0, {
+      ...identity,
+      gap,
+      text,
+      style: { ...style, isShort: Object.keys(element).length === 1 },
+    });
+    this.#isTouched = true;
+  }
+
+  remove(value: string, scope: string | undefined): void {
+    const at = indexOf(this.#elements, value, scope, this.#style, this.name);
+    const [{ gap } = { gap: "" }] = this.#elements.splice(at, 1);
+    const next = this.#elements[at];
+    if (next === undefined) this.#rest = gap + this.#rest;
+    else next.gap = gap + next.gap;
+    this.#isTouched = true;
+  }
+
+  set(value: string, scope: string | undefined, key: string, to: Said | undefined): void {
+    const at = indexOf(this.#elements, value, scope, this.#style, this.name);
+    const element = this.#elements[at];
+    if (element === undefined) return;
+    const sequence: unknown = readForEdit(element.text).document.contents;
+    if (!isSeq(sequence)) throw new EditError(`${quote(value)} is written in a way that can't be changed`);
+    element.text = setInElement(element.text, sequence.items[0] as Node, key, to, this.#style);
+    if (key === "scope") element.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
+    this.#isTouched = true;
+  }
+
+  text(): string {
+    const { head, colon, original } = this.#place;
+    if (!this.#isTouched) return original;
+    if (this.#elements.length === 0) return `${head.slice(0, colon)} []${head.slice(colon)}${this.#rest}`;
+    return head + this.#elements.map(({ gap, text }) => gap + text).join("") + this.#rest;
+  }
+}
+
+function isBlank(gap: string | undefined): boolean {
+  return gap === "\n" || gap === "\r\n";
+}
