@@ -5,6 +5,7 @@ import { parseEntryValue, parseMailbox } from "../settings/entry-value";
 import { LIST_MODES } from "../settings/list-arguments";
 import { isPublicSuffix, parseOwnDomains } from "../settings/own-domains";
 import { parsePattern } from "../settings/pattern";
+import { daysOfTerm, parseTerm } from "../settings/term";
 import { quote } from "../settings/text";
 import { type POLICY_SUBJECTS, type Policy, policyRules } from "./policy-schema";
 import {
@@ -40,7 +41,7 @@ const mailbox = read(parseMailbox, "a mailbox address").describe("The mailbox of
 const EXPIRES = /^(?:\d{4}-\d{2}-\d{2}|never)$/;
 
 const expires = plainText('a date such as 2027-03-31, or "never"')
-  .regex(EXPIRES, { error: (issue) => `is ${quote(issue.input)}; write a date as 2027-03-31, or never` })
+  .regex(EXPIRES, { error: (issue) => `is ${quote(issue.input)}; ${dayInstead(String(issue.input))}` })
   .refine((text) => !EXPIRES.test(text) || text === "never" || isDate(text), {
     error: (issue) => `is ${quote(issue.input)}, and there is no such day`,
   })
@@ -299,6 +300,15 @@ function readOwnDomain(text: string): { ok: true } | { ok: false; reason: string
   return parseOwnDomains(parsed.value.canonical).ok
     ? { ok: true }
     : { ok: false, reason: `${quote(text)} is no domain` };
+}
+
+/** What to write for what is no date: what a term comes to, where it is one. */
+function dayInstead(text: string): string {
+  const today = new Date().toISOString().slice(0, 10);
+  const term = daysOfTerm(text) === undefined ? undefined : parseTerm(text, today);
+  return term?.ok
+    ? `write the last day: ${term.value}, counted from today`
+    : "write a date as 2027-03-31, or never";
 }
 
 function isDate(text: string): boolean {

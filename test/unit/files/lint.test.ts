@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { lintSettings } from "../../../provider/files/lint";
 import { LintedFolder } from "../../support/linted-folder";
 
@@ -160,4 +160,27 @@ it("20,000 entries, each below others, with removals and overrides of an include
   expect(spots).toHaveLength(2 * count);
   expect(spots[0]).toBe("tenant.yaml:5:7 note loosened");
   expect(spots[count]).toBe(`tenant.yaml:${count + 6}:14 warning shadowed`);
+});
+
+describe("an end that is written as a term", () => {
+  it("is a mistake that tells the day, counted from today", () => {
+    vi.useFakeTimers({ now: new Date("2026-11-23T23:59:00Z"), toFake: ["Date"] });
+    try {
+      const ends = ["30d", "6w", "30D", "9999d", "30 d", "3/4/2027"];
+      const { messages, settings } = lint(
+        `deny:\n${ends.map((end, at) => `  - { value: a${at}.example, expires: ${end} }\n`).join("")}`,
+      );
+      expect(settings).toBeUndefined();
+      expect(messages).toEqual([
+        'expires is "30d"; write the last day: 2026-12-23, counted from today',
+        'expires is "6w"; write the last day: 2027-01-04, counted from today',
+        'expires is "30D"; write the last day: 2026-12-23, counted from today',
+        'expires is "9999d"; write a date as 2027-03-31, or never',
+        'expires is "30 d"; write a date as 2027-03-31, or never',
+        'expires is "3/4/2027"; write a date as 2027-03-31, or never',
+      ]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });
