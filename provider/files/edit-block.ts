@@ -1,21 +1,20 @@
-import { isSeq, type Node, type YAMLSeq } from "yaml";
+import { isSeq, type Node } from "yaml";
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import { quote } from "../settings/text";
 import {
   blockElement,
-  columnOf,
   type ElementStyle,
-  endOf,
   lineEndAfter,
-  rangeOf,
   type Said,
   setInElement,
   styleOf,
 } from "./edit-element";
 import { EditError } from "./edit-error";
-import { identityOf, indexOf, orderOf, placeOfNew, type SortedBy } from "./edit-identity";
+import { identityOfData, indexOf, isMapping, orderOf, placeOfNew, type SortedBy } from "./edit-identity";
 import type { Section, SectionText } from "./edit-section";
 import { aboveComments, behindComments, lineStartOf, readForEdit } from "./edit-text";
+import type { LaidOut } from "./yaml-layout";
+import type { YamlSource } from "./yaml-source";
 
 /** One element of a block, with its lines. */
 interface BlockElement {
@@ -25,38 +24,67 @@ interface BlockElement {
   gap: string;
   /** Its lines, with the comments above and in it. */
   text: string;
+  readonly isShort: boolean;
   readonly style: ElementStyle;
+}
+
+/** One that stands already. How it is written is looked at when another is to be written like it. */
+class StandingElement implements BlockElement {
+  readonly subject: string;
+  scope: string;
+  gap: string;
+  text: string;
+  readonly isShort: boolean;
+  readonly #base: ElementStyle;
+  #style: ElementStyle | undefined;
+
+  constructor(data: unknown, gap: string, text: string, base: ElementStyle) {
+    const { subject, scope } = identityOfData(data, base);
+    this.subject = subject;
+    this.scope = scope;
+    this.gap = gap;
+    this.text = text;
+    this.isShort = !isMapping(data);
+    this.#base = base;
+  }
+
+  get style(): ElementStyle {
+    this.#style ??= styleOf(elementIn(this.text), this.text, this.#base);
+    return this.#style;
+  }
+}
+
+/** The element of a text that holds one. */
+function elementIn(text: string): Node {
+  const sequence: unknown = readForEdit(text).document.contents;
+  const [node] = isSeq(sequence) ? sequence.items : [];
+  if (node !== undefined) return node as Node;
+  const [line = ""] = text.trim().split("\n");
+  throw new EditError(`${quote(line)} is written in a way that can't be changed`);
 }
 
 /** A section whose elements stand below one another, read from the text that it is in. */
 export function blockSection(
   name: Section,
-  text: string,
-  key: Node,
-  sequence: YAMLSeq,
+  { text, value }: YamlSource,
+  { key, column, items }: LaidOut,
   base: ElementStyle,
 ): SectionText {
-  const column = columnOf(text, rangeOf(sequence)[0]);
+  const data = (value as Readonly<Record<Section, readonly unknown[]>>)[name];
   const style = { ...base, column };
   const dash = new RegExp(`^ {${column}}-(?=\\s|$)`);
-  const colon = text.indexOf(":", rangeOf(key)[1]) + 1;
-  const start = lineStartOf(text, rangeOf(key)[0]);
+  const colon = text.indexOf(":", key.end) + 1;
+  const start = lineStartOf(text, key.start);
   const headEnd = lineEndAfter(text, colon);
   let at = headEnd;
-  const elements = sequence.items.map((item): BlockElement => {
-    const node = item as Node;
-    let line = lineStartOf(text, rangeOf(node)[0]);
+  const elements = items.map((item, index): BlockElement => {
+    let line = lineStartOf(text, item.start);
     while (line >= at && !dash.test(text.slice(line, line + column + 2))) line = lineStartOf(text, line - 1);
     if (line < at) throw new EditError(`its ${name} is written in a way that can't be changed line by line`);
     const from = aboveComments(text, line, column, at);
-    const end = endOf(node);
+    const { end } = item;
     const until = behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), column);
-    const element = {
-      ...identityOf(node, style),
-      gap: text.slice(at, from),
-      text: text.slice(from, until),
-      style: styleOf(node, text, style),
-    };
+    const element = new StandingElement(data[index], text.slice(at, from), text.slice(from, until), style);
     at = until;
     return element;
   });
@@ -114,11 +142,13 @@ export class BlockSection implements SectionText {
       gap = style.lineEnd;
     }
     const text = blockElement(element, note, style);
+    const isShort = Object.keys(element).length === 1;
     elements.splice(at, 0, {
       ...identity,
       gap,
       text,
-      style: { ...style, isShort: Object.keys(element).length === 1 },
+      isShort,
+      style: { ...style, isShort },
     });
     this.#isTouched = true;
   }
@@ -136,9 +166,7 @@ export class BlockSection implements SectionText {
     const at = indexOf(this.#elements, value, scope, this.#style, this.name);
     const element = this.#elements[at];
     if (element === undefined) return;
-    const sequence: unknown = readForEdit(element.text).document.contents;
-    if (!isSeq(sequence)) throw new EditError(`${quote(value)} is written in a way that can't be changed`);
-    element.text = setInElement(element.text, sequence.items[0] as Node, key, to, this.#style);
+    element.text = setInElement(element.text, elementIn(element.text), key, to, this.#style);
     if (key === "scope") element.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
     this.#isTouched = true;
   }

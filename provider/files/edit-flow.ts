@@ -1,4 +1,4 @@
-import { isSeq, type Node } from "yaml";
+import { isMap, isSeq, type Node } from "yaml";
 import {
   commaAfter,
   type ElementStyle,
@@ -55,6 +55,7 @@ export class FlowSection implements SectionText {
     const items = this.#items();
     const known = items.map((node) => ({
       ...identityOf(node, this.#style),
+      isShort: !isMap(node),
       style: styleOf(node, this.#text, this.#style),
     }));
     const { at, style } = placeOfNew(element, known, orderOf(known), this.#style, this.name);

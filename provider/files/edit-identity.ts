@@ -23,6 +23,12 @@ export function identityOf(node: Node, style: ElementStyle): Identity {
   return { subject: canonical(subject ?? "", style), scope: scope ?? DEFAULT_VERDICT_SCOPE };
 }
 
+/** An element whose way of writing can be looked at. */
+interface Styled {
+  readonly isShort: boolean;
+  readonly style: ElementStyle;
+}
+
 /** Where an element goes that is to be written, and how it is. */
 interface NewPlace {
   readonly identity: Identity;
@@ -38,7 +44,7 @@ interface NewPlace {
  */
 export function placeOfNew(
   element: Readonly<Record<string, Said>>,
-  elements: readonly (Identity & { readonly style: ElementStyle })[],
+  elements: readonly (Identity & Styled)[],
   order: SortedBy | undefined,
   base: ElementStyle,
   section: Section,
@@ -54,6 +60,21 @@ function identityOfElement(element: Readonly<Record<string, Said>>, style: Eleme
   const { [style.subjectKey]: subject, scope = DEFAULT_VERDICT_SCOPE } = element;
   if (subject === undefined) throw new EditError(`what is to be added has no ${style.subjectKey}`);
   return { subject: canonical(String(subject), style), scope: String(scope) };
+}
+
+/** The same of one that was read. */
+export function identityOfData(data: unknown, style: ElementStyle): Identity {
+  const text = (value: unknown): string | undefined =>
+    value == null || typeof value === "object" ? undefined : String(value);
+  const [subject, scope] = isMapping(data)
+    ? [text(data[style.subjectKey]), text(data["scope"])]
+    : [text(data)];
+  return { subject: canonical(subject ?? "", style), scope: scope ?? DEFAULT_VERDICT_SCOPE };
+}
+
+/** Whether an element is keys and values, and no text alone. */
+export function isMapping(data: unknown): data is Readonly<Record<string, unknown>> {
+  return typeof data === "object" && data !== null && !Array.isArray(data);
 }
 
 /** A value or mailbox in canonical form. */
@@ -105,8 +126,13 @@ export type SortedBy = (subject: string) => string;
 export function orderOf(elements: readonly Identity[]): SortedBy | undefined {
   if (elements.length < 2) return undefined;
   return [sortKey, (subject: string) => subject].find((keyOf) => {
-    const keys = elements.map(({ subject }) => keyOf(subject));
-    return keys.every((key, at) => at === 0 || (keys[at - 1] ?? "") <= key);
+    let before = "";
+    return elements.every(({ subject }) => {
+      const key = keyOf(subject);
+      const isBehind = before <= key;
+      before = key;
+      return isBehind;
+    });
   });
 }
 
@@ -126,17 +152,16 @@ function placeFor(subject: string, elements: readonly Identity[], keyOf: SortedB
 /** A new element is written as the one above it, or below; one that says more, as the nearest that does. */
 function neighbourStyle(
   element: Readonly<Record<string, Said>>,
-  elements: readonly { readonly style: ElementStyle }[],
+  elements: readonly Styled[],
   at: number,
   base: ElementStyle,
 ): ElementStyle {
   const neighbour = (elements[at - 1] ?? elements[at])?.style ?? base;
   if (Object.keys(element).length === 1) {
-    return { ...neighbour, isShort: elements.length === 0 || elements.some(({ style }) => style.isShort) };
+    return { ...neighbour, isShort: elements.length === 0 || elements.some(({ isShort }) => isShort) };
   }
   if (!neighbour.isShort) return neighbour;
-  const long = [...elements.slice(0, at).reverse(), ...elements.slice(at)].find(
-    ({ style }) => !style.isShort,
-  );
+  const above = elements.findLast(({ isShort }, index) => index < at && !isShort);
+  const long = above ?? elements.find(({ isShort }, index) => index >= at && !isShort);
   return long === undefined ? neighbour : { ...long.style, column: neighbour.column };
 }

@@ -1,13 +1,13 @@
-import { isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from "yaml";
 import { quote } from "../settings/text";
 import { BlockSection, blockSection } from "./edit-block";
 import { checkEdited } from "./edit-check";
-import { columnOf, type ElementStyle, endOf, keyName, lineEndAfter, rangeOf } from "./edit-element";
+import { type ElementStyle, lineEndAfter } from "./edit-element";
 import { EditError } from "./edit-error";
 import { FlowSection } from "./edit-flow";
 import { subjectKeyOf } from "./edit-identity";
 import { type Edit, type Element, elementOf, type Section, type SectionText } from "./edit-section";
 import { aboveComments, behindComments, lineStartOf, readForEdit } from "./edit-text";
+import type { LaidOut, Layout } from "./yaml-layout";
 import type { YamlSource } from "./yaml-source";
 
 export type { Edit, Element, Section };
@@ -46,19 +46,17 @@ class EditedFile {
   readonly #style: ElementStyle;
   readonly #isFlow: boolean;
 
-  constructor({ text, document }: YamlSource, lineEnd: string) {
-    const root: unknown = document.contents;
-    const map = isMap(root) ? root : undefined;
-    if (map === undefined && root !== null && !(isScalar(root) && root.value === null)) {
-      throw new EditError("it is no mapping of keys and values");
-    }
-    this.#isFlow = map?.flow === true;
-    this.#style = baseStyle(text, map, lineEnd);
+  constructor(source: YamlSource, lineEnd: string) {
+    const { text } = source;
+    const layout = source.layout();
+    if (!layout.isMapping) throw new EditError("it is no mapping of keys and values");
+    this.#isFlow = layout.isFlow;
+    this.#style = baseStyle(layout, lineEnd);
     let at = 0;
-    for (const pair of map?.items ?? []) {
-      const name = SECTIONS.find((one) => one === keyName(pair.key));
+    for (const key of layout.keys) {
+      const name = SECTIONS.find((one) => one === key.name);
       if (name === undefined) continue;
-      const section = sectionOf(name, text, pair as Pair, this.#isFlow, this.#styleOf(name));
+      const section = sectionOf(name, source, key, this.#isFlow, this.#styleOf(name));
       this.#pieces.push(text.slice(at, section.start), section);
       at = section.end;
     }
@@ -92,27 +90,26 @@ class EditedFile {
   /** Behind the sections that come before it, else before those that come after, else at the end. */
   #newSection(name: Section): SectionText {
     const text = this.text();
-    const root: unknown = readForEdit(text).document.contents;
-    const pairs = isMap(root) ? (root.items as Pair[]) : [];
+    const { keys, start } = readForEdit(text).layout();
     const { lineEnd, isJson } = this.#style;
     if (this.#isFlow) {
-      const last = pairs.at(-1);
-      const at = last === undefined ? rangeOf(root as Node)[0] + 1 : endOf((last.value ?? last.key) as Node);
-      const lead = last === undefined ? "" : `,${leadOf(text, rangeOf(last.key as Node)[0], lineEnd)}`;
+      const last = keys.at(-1);
+      const at = last === undefined ? start + 1 : last.value.end;
+      const lead = last === undefined ? "" : `,${leadOf(text, last.key.start, lineEnd)}`;
       const key = isJson ? JSON.stringify(name) : name;
       return this.#insert(new FlowSection(name, at, at, `${lead}${key}: `, "[]", false, this.#styleOf(name)));
     }
     const place = SECTIONS.indexOf(name);
-    const placeOf = ({ key }: Pair): number => (SECTIONS as readonly string[]).indexOf(keyName(key));
-    const previous = pairs.findLast((pair) => placeOf(pair) >= 0 && placeOf(pair) < place);
-    const next = previous === undefined ? pairs.find((pair) => placeOf(pair) > place) : undefined;
-    const behind = previous ?? pairs.at(-1);
+    const placeOf = (one: LaidOut): number => (SECTIONS as readonly string[]).indexOf(one.name);
+    const previous = keys.findLast((one) => placeOf(one) >= 0 && placeOf(one) < place);
+    const next = previous === undefined ? keys.find((one) => placeOf(one) > place) : undefined;
+    const behind = previous ?? keys.at(-1);
     const at =
       next !== undefined
-        ? aboveComments(text, lineStartOf(text, rangeOf(next.key as Node)[0]), 0, 0)
+        ? aboveComments(text, lineStartOf(text, next.key.start), 0, 0)
         : behind === undefined
           ? text.length
-          : behindPair(text, behind);
+          : behindKey(text, behind);
     const isFirst = text.slice(0, at).trim() === "";
     const head = `${name}:${lineEnd}`;
     const section = new BlockSection(
@@ -147,13 +144,10 @@ class EditedFile {
 }
 
 /** How elements are written where no neighbour shows it: indented as in another section. */
-function baseStyle(text: string, map: YAMLMap | undefined, lineEnd: string): ElementStyle {
-  const first = map?.items[0]?.key;
-  const isJson = map?.flow === true && isScalar(first) && first.type === "QUOTE_DOUBLE";
-  const sequence = map?.items.map(({ value }) => value).find((value) => isSeq(value) && value.flow !== true);
+function baseStyle({ keys, isJson }: Layout, lineEnd: string): ElementStyle {
   return {
     subjectKey: "value",
-    column: isSeq(sequence) ? columnOf(text, rangeOf(sequence)[0]) : 2,
+    column: keys.find(({ kind }) => kind === "lines")?.column ?? 2,
     dashWidth: 2,
     isShort: true,
     isFlow: false,
@@ -165,22 +159,22 @@ function baseStyle(text: string, map: YAMLMap | undefined, lineEnd: string): Ele
 
 function sectionOf(
   name: Section,
-  text: string,
-  pair: Pair,
+  source: YamlSource,
+  one: LaidOut,
   isFlow: boolean,
   style: ElementStyle,
 ): SectionText {
-  const key = pair.key as Node;
-  const { value } = pair;
-  const start = isFlow ? rangeOf(key)[0] : lineStartOf(text, rangeOf(key)[0]);
-  if (isSeq(value) && value.flow !== true) return blockSection(name, text, key, value, style);
-  const isNothing = value === null || (isScalar(value) && value.value === null);
-  if (!isSeq(value) && !isNothing) throw new EditError(`its ${name} is no list`);
-  const [from, until] = value === null ? [rangeOf(key)[1], rangeOf(key)[1]] : rangeOf(value as Node);
+  const { text } = source;
+  const { key, kind } = one;
+  const start = isFlow ? key.start : lineStartOf(text, key.start);
+  if (kind === "lines") return blockSection(name, source, one, style);
+  if (kind === "other") throw new EditError(`its ${name} is no list`);
+  const isNothing = kind === "nothing";
+  const { start: from, end: until } = one.value;
   const written = text.slice(from, until);
   if (!isFlow && (isNothing || /^\[\s*\]$/.test(written)) && !written.includes("\n")) {
     const end = lineEndAfter(text, until);
-    const colon = text.indexOf(":", rangeOf(key)[1]) + 1;
+    const colon = text.indexOf(":", key.end) + 1;
     const head = text.slice(start, colon) + text.slice(until, end);
     const place = { name, start, end, head, colon: colon - start, original: text.slice(start, end) };
     return new BlockSection(place, [], style);
@@ -189,8 +183,7 @@ function sectionOf(
   return new FlowSection(name, start, until, text.slice(start, from), written, !isFlow, style);
 }
 
-function behindPair(text: string, { key, value }: Pair): number {
-  const end = endOf((value ?? key) as Node);
+function behindKey(text: string, { value: { end } }: LaidOut): number {
   return behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), 0);
 }
 

@@ -1,53 +1,15 @@
+import type { Document } from "yaml";
+import type { Place } from "./finding";
 import {
-  Composer,
-  type CST,
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  Lexer,
-  LineCounter,
-  type Node,
-  type Pair,
-  Parser,
-  type Scalar,
-  type YAMLMap,
-  type YAMLSeq,
-} from "yaml";
-import { printable, quote } from "../settings/text";
-import type { Finding, Place } from "./finding";
+  type PlainElement,
+  type PlainSection,
+  type WithoutPlain,
+  withoutPlainElements,
+} from "./plain-elements";
+import type { LaidOut, Layout, Span } from "./yaml-layout";
+import { MAX_CHARACTERS, readWhole, type YamlSource } from "./yaml-whole";
 
-/** Longer files are a mistake of another kind. */
-const MAX_CHARACTERS = 16 * 1024 * 1024;
-
-/** Deeper than any settings file is. */
-const MAX_DEPTH = 32;
-
-/** Texts, lists and mappings: far more than any settings file has, and as many as take a gigabyte of memory. */
-const MAX_VALUES = 1_000_000;
-
-/** The parser takes ever longer for one more mistake. */
-const MAX_MISTAKES = 1_000;
-
-/** A YAML file that was read: its content as plain data, and where each part of it stands. */
-export interface YamlSource {
-  readonly file: string;
-  readonly text: string;
-  /** The document with its comments, for tools that edit it. */
-  readonly document: Document.Parsed;
-  /** The content: maps, arrays, texts, numbers, booleans and null, by YAML 1.2. */
-  readonly value: unknown;
-  /** Where the value of a path stands, or what is nearest to it. */
-  readonly placeOf: (path: readonly PropertyKey[]) => Place;
-  /** Where the key of a path stands. */
-  readonly placeOfKey: (path: readonly PropertyKey[]) => Place;
-  /** How a plain scalar is written, where there is one at a path. */
-  readonly writtenAt: (path: readonly PropertyKey[]) => string | undefined;
-  /** What is wrong with it as YAML. Where it could not be read at all, the value is undefined. */
-  readonly findings: readonly Finding[];
-}
+export type { YamlSource } from "./yaml-whole";
 
 /**
  * Reads YAML strictly: what two tools, or two people, could read differently is an error at its line and column, with
@@ -56,318 +18,196 @@ export interface YamlSource {
  * @param file its name for people.
  */
 export function readYaml(text: string, file: string): YamlSource {
-  const lines = lineCounter(text);
-  const findings: Finding[] = [];
-  const place = (start: number, end = start): Place => {
-    const from = lines.linePos(start);
-    if (end <= start) return { file, line: from.line, column: from.col };
-    const to = lines.linePos(end);
-    return { file, line: from.line, column: from.col, endLine: to.line, endColumn: to.col };
-  };
-  const refuse: Refuse = (code, message, start = 0, end = start) => {
-    findings.push({ code, level: "error", message, place: place(start, end) });
-  };
-
-  const document = parse(text, refuse);
-  const value =
-    findings.length === 0
-      ? plain(document.contents, refuse, (offset) => lines.linePos(offset).line)
-      : undefined;
-
-  const pairsByKey = new WeakMap<YAMLMap, ReadonlyMap<string, Pair>>();
-  const pairAt = (map: YAMLMap, step: PropertyKey): Pair | undefined => {
-    let pairs = pairsByKey.get(map);
-    if (pairs === undefined) {
-      pairs = new Map(map.items.map((pair) => [keyText(pair), pair]));
-      pairsByKey.set(map, pairs);
-    }
-    return pairs.get(String(step));
-  };
-  const nodeAt = (path: readonly PropertyKey[]): Node | undefined => {
-    let at: unknown = document.contents;
-    for (const step of path) {
-      let next: unknown;
-      if (isMap(at)) next = pairAt(at, step)?.value;
-      else if (isSeq(at)) next = at.items[step as number];
-      if (!isNode(next)) break;
-      at = next;
-    }
-    return isNode(at) ? at : undefined;
-  };
-  return {
-    file,
-    text,
-    document,
-    value,
-    findings,
-    placeOf(path) {
-      const [start = 0, end = start] = nodeAt(path)?.range ?? [];
-      return place(start, end);
-    },
-    placeOfKey(path) {
-      const parent = nodeAt(path.slice(0, -1));
-      const key = isMap(parent) ? pairAt(parent, path.at(-1) ?? "")?.key : undefined;
-      const [start = 0, end = start] = (isNode(key) ? key.range : parent?.range) ?? [];
-      return place(start, end);
-    },
-    writtenAt(path) {
-      const node = nodeAt(path);
-      return isScalar(node) && node.type === "PLAIN" ? node.source : undefined;
-    },
-  };
+  if (text.length > MAX_CHARACTERS) return readWhole(text, file);
+  const cut = withoutPlainElements(text);
+  if (cut.sections.length === 0) return readWhole(text, file);
+  const left = readWhole(cut.left, file, cut.values);
+  const stands = left.findings.length === 0 && cut.sections.every((one) => standsIn(one, cut, left.layout()));
+  // What is wrong is told of the file as it is.
+  return stands ? new PartlyPlain(text, file, cut, left) : readWhole(text, file);
 }
 
-/** Lines as editors count them, whatever the parser makes of the text. */
-function lineCounter(text: string): LineCounter {
-  const lines = new LineCounter();
-  for (let start = 0; start >= 0; ) {
-    lines.addNewLine(start);
-    const end = text.indexOf("\n", start);
-    start = end < 0 ? -1 : end + 1;
-  }
-  return lines;
+/** Whether plain elements that were taken out stood directly in their section: it is there, and nothing that is left was around them. */
+function standsIn({ name, keyStart, column }: PlainSection, { gaps }: WithoutPlain, layout: Layout): boolean {
+  const section = layout.keys.find((one) => one.name === name);
+  if (!layout.isMapping || layout.isFlow || section?.key.start !== keyStart) return false;
+  if (section.key.end - keyStart !== name.length) return false;
+  if (section.kind === "nothing") return section.value.start === section.value.end;
+  if (section.kind !== "lines" || section.column !== column) return false;
+  const [first, last] = [section.items[0]?.start ?? 0, section.items.at(-1)?.end ?? 0];
+  const inside = gaps.filter(({ at }) => at > first && at < last);
+  let index = 0;
+  return inside.every(({ at }) => {
+    while ((section.items[index]?.end ?? Number.POSITIVE_INFINITY) <= at) index += 1;
+    return (section.items[index]?.start ?? at) >= at;
+  });
 }
 
-type Refuse = (code: string, message: string, start?: number, end?: number) => void;
+/** A section whose elements are put together again. */
+interface Merged {
+  readonly plain: PlainSection;
+  /** Of each element in its order: the plain one, or which of those that are left it is. */
+  readonly elements: readonly (PlainElement | number)[];
+}
 
-function parse(text: string, refuse: Refuse): Document.Parsed {
-  const read = (source: string): Document.Parsed[] => {
-    const composer = new Composer({
-      prettyErrors: false,
-      // The parser compares each key with each.
-      uniqueKeys: false,
-      version: "1.2",
-      schema: "core",
-      merge: false,
-      intAsBigInt: false,
+/** A file of which the parser has read what is not plain, and no more as long as nobody asks. */
+class PartlyPlain implements YamlSource {
+  readonly findings = [];
+  readonly file: string;
+  readonly text: string;
+  readonly value: unknown;
+  readonly #left: YamlSource;
+  readonly #gaps: WithoutPlain["gaps"];
+  readonly #layout: Layout;
+  readonly #merged: ReadonlyMap<PropertyKey, Merged>;
+  readonly #one = new Map<PlainElement, YamlSource>();
+  #whole: YamlSource | undefined;
+
+  constructor(text: string, file: string, { sections, gaps }: WithoutPlain, left: YamlSource) {
+    this.text = text;
+    this.file = file;
+    this.#left = left;
+    this.#gaps = gaps;
+    const value = { ...(left.value as Record<string, unknown>) };
+    const merged = new Map<PropertyKey, Merged>();
+    const byName = new Map(sections.map((one) => [one.name as string, one]));
+    const layout = left.layout();
+    const keys = layout.keys.map((one): LaidOut => {
+      const moved = { ...one, key: this.#moved(one.key), value: this.#moved(one.value) };
+      const plain = byName.get(one.name);
+      const items = one.items.map((item) => this.#moved(item));
+      if (plain === undefined) return { ...moved, items };
+      const elements = together(plain.elements, items);
+      const written = (value[one.name] ?? []) as unknown[];
+      value[one.name] = elements.map((each) => (typeof each === "number" ? written[each] : dataOf(each)));
+      merged.set(one.name, { plain, elements });
+      const spans = elements.map((each) => (typeof each === "number" ? (items[each] as Span) : each));
+      const first = elements[0];
+      // A block begins with its first dash.
+      const start = typeof first === "object" ? first.from + plain.column : (moved.value.start as number);
+      const span = { start, end: spans.at(-1)?.end ?? moved.value.end };
+      return { ...moved, kind: "lines", column: plain.column, value: span, items: spans };
     });
-    return [...composer.compose(boundedTokens(source))] as Document.Parsed[];
+    this.value = value;
+    this.#merged = merged;
+    this.#layout = { ...layout, keys };
+  }
+
+  get document(): Document.Parsed {
+    return this.#all().document;
+  }
+
+  readonly layout = (): Layout => {
+    return this.#layout;
   };
-  const nothing = (): Document.Parsed => read("null")[0] as Document.Parsed;
-  if (text.length > MAX_CHARACTERS) {
-    refuse("yaml-too-large", `is larger than ${MAX_CHARACTERS} characters; split it with \`include\``, 0);
-    return nothing();
-  }
-  const odd = ODD.exec(text);
-  if (odd !== null) {
-    refuse(...oddity(odd[0]), odd.index, odd.index + 1);
-    return nothing();
-  }
-  let documents: Document.Parsed[];
-  try {
-    documents = read(text);
-  } catch (error) {
-    if (!(error instanceof BoundsError)) throw error;
-    refuse(error.code, error.message, error.offset);
-    return nothing();
-  }
-  const [document, second] = documents;
-  if (document?.directives?.yaml.explicit === true || /^%/.test(text)) {
-    refuse("yaml-syntax", "begins with a directive (`%`), which changes how it is read; take it away", 0);
-    return document ?? nothing();
-  }
-  if (document === undefined) return nothing();
-  const errors = documents.flatMap((one) => [...one.errors, ...one.warnings]);
-  // One mistake makes several errors; the first of a line is the one to mend.
-  let told: number | undefined;
-  for (const { code, message, pos } of errors.toSorted((one, other) => one.pos[0] - other.pos[0])) {
-    const line = text.lastIndexOf("\n", pos[0] - 1);
-    if (line !== told) refuse(...explained(code, message, text, pos), ...pos);
-    told = line;
-  }
-  if (second !== undefined) {
-    const [start = 0] = second.range;
-    refuse("yaml-documents", "holds more than one document (`---`); write one file for each", start);
-  }
-  return document;
-}
 
-/** More than is read of one file. */
-class BoundsError extends Error {
-  readonly code: string;
-  readonly offset: number;
-
-  constructor(code: string, message: string, offset: number) {
-    super(message);
-    this.code = code;
-    this.offset = offset;
-  }
-}
-
-/**
- * What the parser makes of a text, piece by piece, so that a small file can't take all memory: it ends where that is nested too
- * deep, or holds too much.
- *
- * @throws {BoundsError}
- */
-function* boundedTokens(source: string): Generator<CST.Token> {
-  const parser = new Parser();
-  let values = 0;
-  let mistakes = 0;
-  for (const lexeme of new Lexer().lex(source)) {
-    const sign = lexeme[0] ?? "";
-    if (VALUES.has(sign)) values += 1;
-    else if (MISTAKES.has(sign)) mistakes += 1;
-    for (const token of parser.next(lexeme)) {
-      if (token.type === "error") mistakes += 1;
-      yield token;
-    }
-    // A level is one or two of the parser's own.
-    if (parser.stack.length > 2 * MAX_DEPTH + 4) {
-      throw new BoundsError("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, parser.offset);
-    }
-    if (values > MAX_VALUES) {
-      const message = `holds more than ${MAX_VALUES.toLocaleString("en-US")} values; split it with \`include\``;
-      throw new BoundsError("yaml-too-large", message, 0);
-    }
-    if (mistakes > MAX_MISTAKES) {
-      const message = `is no valid YAML: it has more than ${MAX_MISTAKES.toLocaleString("en-US")} mistakes up to here`;
-      throw new BoundsError("yaml-syntax", message, parser.offset);
-    }
-  }
-  yield* parser.end();
-}
-
-/** What a piece begins with that begins a text, a list, a mapping or a document. */
-const VALUES: ReadonlySet<string> = new Set(["\x1f", "[", "{", '"', "'", "|", ">", "?", "-"]);
-
-/** A tag, an anchor, an alias or a directive: each is a mistake. */
-const MISTAKES: ReadonlySet<string> = new Set(["!", "&", "*", "%"]);
-
-/** The parser's own errors, with what to write instead. */
-function explained(
-  code: string,
-  message: string,
-  text: string,
-  [start]: readonly [number, number],
-): [code: string, message: string] {
-  const line = text.slice(text.lastIndexOf("\n", start - 1) + 1).split("\n", 1)[0] ?? "";
-  if (code === "TAB_AS_INDENT" || /^ *\t/.test(line)) {
-    return ["yaml-tab", "is indented with a tab, which YAML doesn't allow; indent with spaces"];
-  }
-  const [, key, rest] =
-    /^([a-z]\w*):(?!\/\/)(\S.*)$/i.exec(text.slice(start).split(/\r?\n/, 1)[0] ?? "") ?? [];
-  if (key !== undefined && /^(?:MISSING_CHAR|MULTILINE_IMPLICIT_KEY)$/.test(code)) {
-    return ["yaml-syntax", `has no space after the colon; write ${quote(`${key}: ${rest}`)}`];
-  }
-  const [first = ""] = message.split("\n");
-  return ["yaml-syntax", `is no valid YAML: ${first.replace(/ at line \d+, column \d+:?$/, "")}`];
-}
-
-/** What no two tools read alike, or what a person does not see. */
-const ODD = /(?![\t\n\r])\p{Cc}|\r(?!\n)|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/u;
-
-function oddity(character: string): [code: string, message: string] {
-  if (character === "\0") {
-    return ["yaml-syntax", "holds a byte of 0, as a file of another encoding does; save it as UTF-8"];
-  }
-  if (character === "\r") {
-    return [
-      "yaml-syntax",
-      "ends a line with a carriage return alone; save the file with the line ends of Unix or Windows",
-    ];
-  }
-  return [
-    "yaml-hidden",
-    `holds an invisible character, ${printable(character)}, which can make a line look like another; take it out`,
-  ];
-}
-
-/**
- * The content as plain data, and on the way what is valid YAML and yet a trap: what is read as something else than it
- * looks, or can't be judged line by line. Every key is a text and an own property, `__proto__` too.
- */
-function plain(contents: unknown, refuse: Refuse, lineOf: (offset: number) => number): unknown {
-  const at = (code: string, message: string, node: unknown): void => {
-    const [start, end] = (isNode(node) ? node.range : undefined) ?? [];
-    refuse(code, message, start, end);
-  };
-  const keyOf = (pair: Pair, keys: Map<string, number>, within: string | undefined): string => {
-    const { key } = pair;
-    const text = keyText(pair);
-    if (isScalar(key)) {
-      // The day of a decision: our own word, which no other tool is to read.
-      trapsOfNode(key, within === "reviewed" && text === "on");
-      if (typeof key.value !== "string" && text !== "") {
-        const message = `${printable(text)} is read as ${JSON.stringify(key.value)} by YAML, and not as a text; write ${JSON.stringify(text)} in quotes`;
-        at("yaml-not-text", message, key);
+  readonly placeOf = (path: readonly PropertyKey[]): Place => {
+    const [section = "", index, key] = path;
+    const element = this.#elementAt(section, index);
+    if (typeof element === "object") {
+      const isShort = typeof element.data === "string";
+      const { plain } = this.#merged.get(section) as Merged;
+      if (isShort || key === (plain.name === "vips" ? "email" : "value")) {
+        const { subjectLine: line, subjectColumn: column, subjectEndColumn: endColumn } = element;
+        return { file: this.file, line, column, endLine: line, endColumn };
       }
-    } else if (isNode(key)) at("yaml-syntax", "is no simple key; write a word and a colon", key);
-    if (text === "<<") {
-      at(
-        "yaml-anchor",
-        "<< merges what is written elsewhere; write it out, so that a review sees it here",
-        key,
-      );
-    } else if (keys.has(text)) {
-      const first = lineOf(keys.get(text) ?? 0);
-      const message = `${quote(text)} is written twice here, first in line ${first}, and only one could count; keep one`;
-      at("yaml-duplicate-key", message, key);
-    } else keys.set(text, (isNode(key) ? key.range?.[0] : undefined) ?? 0);
-    return text;
+    }
+    return this.#ask(path, (source, at) => source.placeOf(at));
   };
-  const trapsOfNode = (node: Scalar | YAMLMap | YAMLSeq, isOurWord = false): void => {
-    if (node.anchor !== undefined) {
-      const message = `&${node.anchor} is an anchor; take it away and write out what refers to it`;
-      at("yaml-anchor", message, node);
-    }
-    if (node.tag !== undefined) {
-      const message = `has the tag ${quote(node.tag)}; take it away, and write a text in quotes`;
-      at("yaml-tag", message, node);
-    }
-    if (isScalar(node)) {
-      const message = isOurWord ? undefined : booleanOf(node);
-      if (message !== undefined) at("yaml-boolean", message, node);
-      const number = numberOf(node);
-      if (number !== undefined) at("yaml-not-text", number, node);
-    }
+
+  readonly placeOfKey = (path: readonly PropertyKey[]): Place => {
+    // An element has no key: that is told at the place of its list.
+    if (path.length < 3) return this.#all().placeOfKey(path);
+    return this.#ask(path, (source, at) => source.placeOfKey(at));
   };
-  const read = (node: unknown, depth: number, within?: string): unknown => {
-    if (isAlias(node)) {
-      const message = `*${node.source} stands for what is written elsewhere; write it out, so that a review sees it in this line`;
-      at("yaml-anchor", message, node);
-      return null;
-    }
-    if (isScalar(node)) {
-      trapsOfNode(node);
-      return node.value;
-    }
-    if (!isMap(node) && !isSeq(node)) return null;
-    trapsOfNode(node);
-    if (depth >= MAX_DEPTH) {
-      at("yaml-syntax", `is nested more than ${MAX_DEPTH} deep`, node);
-      return null;
-    }
-    if (isSeq(node)) return node.items.map((item) => read(item, depth + 1));
-    const keys = new Map<string, number>();
-    return Object.fromEntries(
-      node.items.map(
-        (pair) => [keyOf(pair, keys, within), read(pair.value, depth + 1, keyText(pair))] as const,
-      ),
-    );
+
+  readonly writtenAt = (path: readonly PropertyKey[]): string | undefined => {
+    let written: string | undefined;
+    this.#ask(path, (source, at) => {
+      written = source.writtenAt(at);
+      return source.placeOf(at);
+    });
+    return written;
   };
-  return read(contents, 0);
+
+  #elementAt(section: PropertyKey, index: PropertyKey | undefined): PlainElement | number | undefined {
+    return typeof index === "number" ? this.#merged.get(section)?.elements[index] : undefined;
+  }
+
+  /** What a part tells that holds a path: the element alone, what is left, or else the whole file. */
+  #ask(
+    path: readonly PropertyKey[],
+    tell: (source: YamlSource, path: readonly PropertyKey[]) => Place,
+  ): Place {
+    const [section = "", index, ...rest] = path;
+    // What is missing is told at the place of all.
+    if (!Object.hasOwn(this.value as object, section)) return tell(this.#all(), path);
+    if (!this.#merged.has(section)) return this.#moveLines(tell(this.#left, path));
+    const element = this.#elementAt(section, index);
+    if (element === undefined) return tell(this.#all(), path);
+    if (typeof element === "number") return this.#moveLines(tell(this.#left, [section, element, ...rest]));
+    let one = this.#one.get(element);
+    if (one === undefined) {
+      one = readWhole(this.text.slice(element.from, element.until), this.file);
+      this.#one.set(element, one);
+    }
+    const place = tell(one, [0, ...rest]);
+    const down = element.line - 1;
+    return withLines(place, place.line + down, (place.endLine ?? 0) + down);
+  }
+
+  #all(): YamlSource {
+    this.#whole ??= readWhole(this.text, this.file);
+    return this.#whole;
+  }
+
+  #moved({ start, end }: Span): Span {
+    const movedStart = start + removedAt(this.#gaps, "at", start)("characters");
+    // What ends where lines were taken out ends before them.
+    return end <= start
+      ? { start: movedStart, end: movedStart }
+      : { start: movedStart, end: end + removedAt(this.#gaps, "at", end - 1)("characters") };
+  }
+
+  #moveLines(place: Place): Place {
+    const { line, endLine = line, endColumn } = place;
+    const lastLine = endColumn === 1 && endLine > line ? endLine - 1 : endLine;
+    const down = (at: number): number => removedAt(this.#gaps, "line", at)("lines");
+    return withLines(place, line + down(line), endLine + down(lastLine));
+  }
 }
 
-function keyText({ key }: Pair): string {
-  return isScalar(key) ? String(key.source ?? key.value) : String(key);
+function withLines(place: Place, line: number, endLine: number): Place {
+  return place.endLine === undefined ? { ...place, line } : { ...place, line, endLine };
 }
 
-/** By YAML 1.1 these are numbers: with underscores, or to the base of sixty. */
-const OLD_NUMBER = /^[-+]?(?:\d[\d_]*_[\d_]*(?:\.[\d_]*)?|\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?)$/;
-
-function numberOf(node: Scalar): string | undefined {
-  if (node.type !== "PLAIN" || typeof node.value !== "string" || !OLD_NUMBER.test(node.value))
-    return undefined;
-  return `${node.value} is read as a text by some tools and as a number by others; write ${JSON.stringify(node.value)} in quotes`;
+/** Elements in the order in which they stand. */
+function together(plain: readonly PlainElement[], items: readonly Span[]): (PlainElement | number)[] {
+  const all: (PlainElement | number)[] = [];
+  let at = 0;
+  for (const element of plain) {
+    while (at < items.length && (items[at]?.start ?? 0) < element.from) all.push(at++);
+    all.push(element);
+  }
+  while (at < items.length) all.push(at++);
+  return all;
 }
 
-/** By YAML 1.1, which many tools still read, these are true and false. */
-const BOOLEAN = /^(?:y|yes|n|no|on|off)$/i;
+function dataOf({ data }: PlainElement): unknown {
+  return data;
+}
 
-function booleanOf(node: Scalar): string | undefined {
-  if (node.type !== "PLAIN" || typeof node.value !== "string" || node.value.length > 3) return undefined;
-  if (!BOOLEAN.test(node.value)) return undefined;
-  const meant = /^(?:y|yes|on)$/i.test(node.value) ? "true" : "false";
-  return `${node.value} is read as a text by some tools and as ${meant} by others; write ${JSON.stringify(node.value)} in quotes for the text, or ${meant}`;
+/** What was taken out before a place, of characters or lines. */
+function removedAt(
+  gaps: WithoutPlain["gaps"],
+  by: "at" | "line",
+  place: number,
+): (what: "characters" | "lines") => number {
+  let [low, high] = [0, gaps.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((gaps[middle]?.[by] ?? 0) <= place) low = middle + 1;
+    else high = middle;
+  }
+  return (what) => gaps[low - 1]?.[what] ?? 0;
 }

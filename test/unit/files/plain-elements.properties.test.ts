@@ -1,0 +1,97 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { withoutPlainElements } from "../../../provider/files/plain-elements";
+import { readYaml } from "../../../provider/files/yaml-source";
+import { readWhole, type YamlSource } from "../../../provider/files/yaml-whole";
+
+/** Lines of which files are made: what is plain, what only looks so, and what goes on from the line above. */
+const LINES = [
+  ..."deny:|allow:|vips:|deny:   # why|deny: []|deny: {}|deny: null|deny: &a|'deny':|? deny|remove:|  deny:|version: 1|---|...|%YAML 1.1|{|}|[|]|\"|'".split(
+    "|",
+  ),
+  ..."  - a.example| - a.example|- a.example|   - a.example|  - b.example  # why|  -   c.example|  - 'd.example'|  - \"e.example\"|  - # why|  -".split(
+    "|",
+  ),
+  ..."  - no|  - Null|  - 1.10|  - 12:30|  - 1_000|  - 0x1F|  - 1e3|  - 192.0.2.7|  - 2027-03-31|  - 3com.example|  - true.example|  - .5".split(
+    "|",
+  ),
+  ..."  - value: a.example|    comment: why|    comment: a: b|    comment: a #b|    comment: a#b|    comment: it's|    comment: 'it''s'".split(
+    "|",
+  ),
+  ...'    comment: "a \\" b"|    comment: yes|    comment:|    comment: >|    comment: \'a|      b\'|      more|    # in|  # above|# far|'.split(
+    "|",
+  ),
+  "    comment: |",
+  "    comment: |+",
+  ..."    value: b.example|    expires: 2027-03-31|    expires: 010|  - email: a@b.example|    reviewed: { on: 2026-11-23, by: Dana }|    reviewed:".split(
+    "|",
+  ),
+  ..."  - value:a.example|  - value:|  - { value: f.example }|  - [g.example,|  - h.example]|  - &x i.example|  - *x|  - !t j|  - - k|  - ? l|  - |k".split(
+    "|",
+  ),
+  "  - |",
+  "\t- a.example",
+  "  -\ta.example",
+  "  - a.example\t",
+  "  - m\u00fcller.example",
+  "  - a\u202eb.example",
+  "  # \u2028 deny:",
+  "    comment: \u00a0",
+  "  ",
+];
+
+const section = fc.constantFrom("deny", "allow", "vips", "version", "remove", "none");
+const index = fc.nat({ max: 12 });
+const key = fc.constantFrom("value", "email", "comment", "expires", "reviewed", "none");
+const paths = fc.oneof<[fc.Arbitrary<(string | number)[]>, ...fc.Arbitrary<(string | number)[]>[]]>(
+  fc.tuple(section),
+  fc.tuple(section, index),
+  fc.tuple(section, index, key),
+  fc.tuple(section, index, key, fc.constantFrom("on", "none")),
+);
+
+function told(source: YamlSource, asked: readonly (readonly (string | number)[])[]) {
+  const layout = source.layout();
+  const keys = layout.keys.map((one) => ({
+    ...one,
+    items: one.items.map(({ start, end }) => ({ start, end })),
+  }));
+  return {
+    value: source.value,
+    findings: source.findings,
+    layout: { ...layout, keys },
+    places: asked.map((path) => [
+      path,
+      source.placeOf(path),
+      source.placeOfKey(path),
+      source.writtenAt(path),
+    ]),
+  };
+}
+
+it("a file is read as the parser reads it, whatever of it is plain", () => {
+  const line = fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom(...LINES.slice(22, 34), "    comment: why") },
+    fc.constantFrom(...LINES),
+  );
+  const sections = fc
+    .tuple(fc.constantFrom("deny:", "allow:", "vips:", "version: 1", ""), fc.array(line, { maxLength: 8 }))
+    .map(([head, lines]) => [head, ...lines]);
+  let taken = 0;
+  fc.assert(
+    fc.property(
+      fc.array(sections, { minLength: 1, maxLength: 3 }),
+      fc.constantFrom("\n", "\r\n"),
+      fc.boolean(),
+      fc.array(paths, { minLength: 3, maxLength: 8 }),
+      (made, lineEnd, isOpen, asked) => {
+        const text = made.flat().join(lineEnd) + (isOpen ? "" : lineEnd);
+        if (withoutPlainElements(text).sections.length > 0 && readWhole(text, "a").findings.length === 0)
+          taken += 1;
+        expect(told(readYaml(text, "a"), asked)).toStrictEqual(told(readWhole(text, "a"), asked));
+      },
+    ),
+    { numRuns: 600 },
+  );
+  expect(taken).toBeGreaterThan(40);
+});
