@@ -1,8 +1,9 @@
 import { relative, resolve, sep } from "node:path";
-import { createTwoFilesPatch, FILE_HEADERS_ONLY } from "diff";
 import { type Edit, editSettings } from "./edit";
+import { patchBetween } from "./file-patch";
 import { readSettings } from "./read-settings";
 import type { Settings } from "./settings";
+import { type ReadYaml, readingOnce } from "./yaml-source";
 
 /** An edit of one settings file. */
 export interface FileEdit {
@@ -31,8 +32,9 @@ export function changeFiles(
   edits: readonly FileEdit[],
   readFile: (path: string) => string,
 ): ChangedFile[] {
-  const changed = editFiles(edits, readFile);
-  readSettings(top, { today, readFile: readingAfter(changed, readFile) });
+  const read = readingOnce();
+  const changed = editFiles(edits, readFile, read);
+  readSettings(top, { today, readFile: readingAfter(changed, readFile), readYaml: read });
   return changed;
 }
 
@@ -41,15 +43,21 @@ export function changeFiles(
  * looked at. Nothing is written.
  *
  * @param readFile as for {@link changeFiles}.
+ * @param read reads their texts.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
  */
-export function editFiles(edits: readonly FileEdit[], readFile: (path: string) => string): ChangedFile[] {
+export function editFiles(
+  edits: readonly FileEdit[],
+  readFile: (path: string) => string,
+  read: ReadYaml,
+): ChangedFile[] {
   return [...Map.groupBy(edits, ({ file }) => file)]
     .map(([file, some]): ChangedFile => {
       const before = readFile(file);
       const after = editSettings(
         before,
         some.map(({ edit }) => edit),
+        (text) => read(text, file),
       );
       return { file, before, after };
     })
@@ -74,9 +82,7 @@ export function patchOf(files: readonly ChangedFile[], root: string): string {
   return files
     .map(({ file, before, after }) => {
       const name = relative(root, resolve(file)).split(sep).join("/");
-      return createTwoFilesPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, {
-        headerOptions: FILE_HEADERS_ONLY,
-      });
+      return patchBetween(name, before, after);
     })
     .join("");
 }

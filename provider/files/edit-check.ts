@@ -2,18 +2,24 @@ import { isDeepStrictEqual } from "node:util";
 import { DEFAULT_VERDICT_SCOPE } from "../settings/assumptions";
 import type { ElementStyle } from "./edit-element";
 import { EditError } from "./edit-error";
-import { canonical, type Identity, indexOf, subjectKeyOf } from "./edit-identity";
-import { type Edit, elementOf } from "./edit-section";
+import { canonical, type Identity, isMapping, subjectKeyOf } from "./edit-identity";
+import { type Edit, elementOf, type Section } from "./edit-section";
 import { findingText } from "./finding";
-import { readYaml, type YamlSource } from "./yaml-source";
+import { POLICY_SUBJECTS } from "./settings-schema";
+import type { YamlSource } from "./yaml-source";
 
 /**
  * Reads the result, and compares it with what the edits ask for.
  *
  * @throws {EditError} when it says anything else.
  */
-export function checkEdited(before: YamlSource, edits: readonly Edit[], text: string): void {
-  const after = readYaml(text, "the file");
+export function checkEdited(
+  before: YamlSource,
+  edits: readonly Edit[],
+  text: string,
+  read: (text: string) => YamlSource,
+): void {
+  const after = read(text);
   const mistake = after.findings.find(({ level }) => level === "error");
   if (mistake !== undefined) {
     throw new EditError(
@@ -21,21 +27,59 @@ export function checkEdited(before: YamlSource, edits: readonly Edit[], text: st
     );
   }
   const wanted = contentOf(before.value);
-  const sections = new Set(edits.map(({ section }) => section));
-  for (const section of sections) {
-    const style = { subjectKey: subjectKeyOf(section) } as ElementStyle;
-    const elements = elementsOf(wanted[section], style);
-    for (const edit of edits) if (edit.section === section) applyTo(elements, edit, style);
-    wanted[section] = inAnyOrder(elements.map(({ data }) => data));
-  }
   const got = contentOf(after.value);
-  for (const section of sections) {
-    const style = { subjectKey: subjectKeyOf(section) } as ElementStyle;
-    got[section] = inAnyOrder(elementsOf(got[section], style).map(({ data }) => data));
+  for (const section of POLICY_SUBJECTS) {
+    const some = edits.filter((edit) => edit.section === section);
+    if (some.length === 0 && !(Array.isArray(wanted[section]) && Array.isArray(got[section]))) continue;
+    const [old, now] = [listOf(wanted[section]), listOf(got[section])];
+    // What is the same before and behind all changes of a long list needs no closer look, if the rest comes out.
+    if (!isEdited(...different(old, now), section, some) && !isEdited(old, now, section, some)) refuse();
+    delete wanted[section];
+    delete got[section];
   }
-  if (!isDeepStrictEqual(got, wanted)) {
-    throw new EditError("it is written in a way that can't be changed piece by piece; change it by hand");
-  }
+  if (!isDeepStrictEqual(got, wanted)) refuse();
+}
+
+function refuse(): never {
+  throw new EditError("it is written in a way that can't be changed piece by piece; change it by hand");
+}
+
+/** Whether a list says what another one does after the edits, in whatever order. */
+function isEdited(
+  old: readonly unknown[],
+  now: readonly unknown[],
+  section: Section,
+  edits: readonly Edit[],
+): boolean {
+  const style = { subjectKey: subjectKeyOf(section) } as ElementStyle;
+  const elements = elementsOf(old, style);
+  for (const edit of edits) if (!applyTo(elements, edit, style)) return false;
+  const got = elementsOf(now, style);
+  return isDeepStrictEqual(inAnyOrder(got.map(dataOf)), inAnyOrder(elements.map(dataOf)));
+}
+
+/** Two lists without what they begin and end with alike. */
+function different(
+  old: readonly unknown[],
+  now: readonly unknown[],
+): [old: readonly unknown[], now: readonly unknown[]] {
+  const most = Math.min(old.length, now.length);
+  let [first, last] = [0, 0];
+  while (first < most && isSame(old[first], now[first])) first += 1;
+  while (last < most - first && isSame(old.at(-1 - last), now.at(-1 - last))) last += 1;
+  return [old.slice(first, old.length - last), now.slice(first, now.length - last)];
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return one === other || (typeof one === "object" && isDeepStrictEqual(one, other));
+}
+
+function dataOf({ data }: PlainElement): Record<string, unknown> {
+  return data;
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 interface PlainElement extends Identity {
@@ -46,10 +90,9 @@ function contentOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
-function elementsOf(value: unknown, style: ElementStyle): PlainElement[] {
-  return (Array.isArray(value) ? value : []).map((one: unknown) => {
-    const isData = typeof one === "object" && one !== null && !Array.isArray(one);
-    return plainElement(isData ? { ...one } : { [style.subjectKey]: one }, style);
+function elementsOf(list: readonly unknown[], style: ElementStyle): PlainElement[] {
+  return list.map((one: unknown) => {
+    return plainElement(isMapping(one) ? one : { [style.subjectKey]: one }, style);
   });
 }
 
@@ -62,20 +105,25 @@ function plainElement(data: Record<string, unknown>, style: ElementStyle): Plain
   };
 }
 
-function applyTo(elements: PlainElement[], edit: Edit, style: ElementStyle): void {
+/** Does an edit, where what it names is among the elements. */
+function applyTo(elements: PlainElement[], edit: Edit, style: ElementStyle): boolean {
   if (edit.do === "add") {
     elements.push(plainElement(elementOf(edit), style));
-    return;
+    return true;
   }
-  const at = indexOf(elements, edit.value, edit.scope, style, edit.section);
+  const subject = canonical(edit.value, style);
+  const at = elements.findIndex(
+    (one) => one.subject === subject && (edit.scope === undefined || one.scope === edit.scope),
+  );
   const element = elements[at];
-  if (element === undefined) return;
+  if (element === undefined) return false;
   if (edit.do === "remove") {
     elements.splice(at, 1);
-    return;
+    return true;
   }
   const { [edit.key]: _before, ...rest } = element.data;
   elements[at] = plainElement(edit.to === undefined ? rest : { ...rest, [edit.key]: edit.to }, style);
+  return true;
 }
 
 function inAnyOrder(elements: readonly Record<string, unknown>[]): string[] {

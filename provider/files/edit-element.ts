@@ -373,6 +373,13 @@ export function lineEndAfter(source: string, at: number): number {
   return end < 0 ? source.length : end + 1;
 }
 
+/** How many lines end in a part of a text. */
+export function linesIn(text: string, from: number, until: number): number {
+  let count = 0;
+  for (let at = text.indexOf("\n", from); at >= 0 && at < until; at = text.indexOf("\n", at + 1)) count += 1;
+  return count;
+}
+
 export function rangeOf(node: Node): readonly [start: number, end: number] {
   const [start = 0, end = start] = node.range ?? [];
   return [start, end];

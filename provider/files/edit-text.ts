@@ -8,11 +8,16 @@ import { readYaml, type YamlSource } from "./yaml-source";
  *
  * @throws {EditError} when it is no YAML.
  */
-export function readForEdit(text: string): YamlSource {
-  const source = readYaml(text, "the file");
+export function readForEdit(text: string, read: (text: string) => YamlSource = readUnnamed): YamlSource {
+  const source = read(text);
   const mistake = source.findings.find(({ level }) => level === "error");
   if (mistake !== undefined) throw new EditError(`it can't be read: ${findingText(mistake)}`);
   return source;
+}
+
+/** Reads a text of which it is not said whose it is. */
+export function readUnnamed(text: string): YamlSource {
+  return readYaml(text, "the file");
 }
 
 /** Where the line of a place begins. */

@@ -6,7 +6,7 @@ import { EditError } from "./edit-error";
 import { FlowSection } from "./edit-flow";
 import { subjectKeyOf } from "./edit-identity";
 import { type Edit, type Element, elementOf, type Section, type SectionText } from "./edit-section";
-import { aboveComments, behindComments, lineStartOf, readForEdit } from "./edit-text";
+import { aboveComments, behindComments, lineStartOf, readForEdit, readUnnamed } from "./edit-text";
 import type { LaidOut, Layout } from "./yaml-layout";
 import type { YamlSource } from "./yaml-source";
 
@@ -22,21 +22,26 @@ const SECTIONS: readonly Section[] = ["vips", "allow", "deny"];
  * above it and with those in it. The result is read again: it says exactly what the edits ask for.
  *
  * @param text the file as it is; what it includes is not looked at.
+ * @param read reads the file's text, and the text that it would be.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when the file can't be read, when an edit names what is not there
  * (or adds what is), or when it is written in a way that can't be changed piece by piece.
  */
-export function editSettings(text: string, edits: readonly Edit[]): string {
+export function editSettings(
+  text: string,
+  edits: readonly Edit[],
+  read: (text: string) => YamlSource = readUnnamed,
+): string {
   if (edits.length === 0) return text;
   const mark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
   const body = text.slice(mark.length);
   const lineEnd = body.includes("\r\n") ? "\r\n" : "\n";
   // Within, every line has an end, so that another one can follow it.
   const isOpen = body !== "" && !body.endsWith("\n");
-  const before = readForEdit(isOpen ? body + lineEnd : body);
+  const before = isOpen ? readForEdit(body + lineEnd) : readForEdit(body, read);
   const file = new EditedFile(before, lineEnd);
   for (const edit of edits) file.apply(edit);
   const edited = isOpen ? file.text().replace(/\r?\n$/, "") : file.text();
-  checkEdited(isOpen ? readForEdit(body) : before, edits, edited);
+  checkEdited(isOpen ? read(body) : before, edits, edited, read);
   return mark + edited;
 }
 

@@ -1,7 +1,9 @@
 import type { z } from "zod";
+import { isMapping } from "./edit-identity";
 import type { Finding } from "./finding";
 import { type FileFormat, schemaFindings } from "./schema-findings";
 import { POLICY_SUBJECTS, type PolicySubject, type SettingsFile, settingsFile } from "./settings-schema";
+import { isUsual } from "./usual-element";
 import type { YamlSource } from "./yaml-source";
 
 /** A file that was read by itself, whoever includes it. */
@@ -17,13 +19,33 @@ export interface ParsedFile {
 /** Reads a file by itself, with what is wrong in it. */
 export function parsedFile(source: YamlSource): ParsedFile {
   if (source.value === undefined) return { source, content: undefined, findings: source.findings };
-  const result = settingsFile.safeParse(writtenOut(source.value));
+  const written = writtenOut(source.value);
+  const result = settingsFile.safeParse(withoutUsual(written));
   if (result.success) {
-    const content = source.findings.length > 0 ? undefined : (result.data as SettingsFile);
+    // What is checked stays as it is.
+    const content = source.findings.length > 0 ? undefined : (written as SettingsFile);
     return { source, content, findings: source.findings };
   }
+  return withMistakes(source, written);
+}
+
+/** A file without the elements that are as almost all are: a schema that explains every mistake takes a while for thousands. */
+function withoutUsual(value: unknown): unknown {
+  if (!isMapping(value)) return value;
+  const content: Record<string, unknown> = { ...value };
+  for (const section of POLICY_SUBJECTS) {
+    const list = value[section];
+    if (Array.isArray(list)) content[section] = list.filter((one) => !isUsual(one, section));
+  }
+  return content;
+}
+
+/** Reads a file that there is a mistake in: the places of elements are those in the whole file. */
+function withMistakes(source: YamlSource, written: unknown): ParsedFile {
+  const result = settingsFile.safeParse(written);
+  if (result.success) throw new TypeError("What is usual is refused, or what is refused is none.");
   const findings = [...source.findings, ...schemaFindings(result.error, source, FORMAT)];
-  return { source, content: undefined, ...withoutRefused(source, result.error), findings };
+  return { source, content: undefined, ...withoutRefused(source, written, result.error), findings };
 }
 
 type Kept = { readonly [Section in PolicySubject]?: readonly number[] };
@@ -31,10 +53,11 @@ type Kept = { readonly [Section in PolicySubject]?: readonly number[] };
 /** A file without the elements that are refused, so that lint finds more than one kind of mistake at once. */
 function withoutRefused(
   source: YamlSource,
+  written: unknown,
   { issues }: z.ZodError,
 ): Pick<ParsedFile, "content" | "kept"> | undefined {
   if (source.findings.length > 0) return undefined;
-  const value = writtenOut(source.value) as Readonly<Record<string, unknown>> | null;
+  const value = written as Readonly<Record<string, unknown>> | null;
   if (value === null) return undefined;
   const content = { ...value };
   const kept: { -readonly [Section in keyof Kept]: Kept[Section] } = {};

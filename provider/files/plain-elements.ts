@@ -1,3 +1,4 @@
+import { lineEndAfter, linesIn } from "./edit-element";
 import type { Section } from "./edit-section";
 
 /** An element of a list that every reader of YAML reads alike: a dash and a text, or lines of a known key and a text each. */
@@ -119,7 +120,7 @@ class Scan {
       endRun();
       // To the next line with a dash of the section's: it may begin a plain one.
       do {
-        at = lineEnd(text, at);
+        at = lineEndAfter(text, at);
         line += 1;
       } while (at < text.length && !isDashOrKey(text, at, column));
     }
@@ -256,15 +257,4 @@ function isDashOrKey(text: string, at: number, column: number | undefined): bool
   const [, indent = "", sign = ""] = matchAt(ANY, text, at) ?? [];
   if (sign === "") return false;
   return indent.length === 0 ? sign !== "#" : sign === "-" && indent.length === column;
-}
-
-function lineEnd(text: string, at: number): number {
-  const end = text.indexOf("\n", at);
-  return end < 0 ? text.length : end + 1;
-}
-
-function linesIn(text: string, from: number, until: number): number {
-  let count = 0;
-  for (let at = text.indexOf("\n", from); at >= 0 && at < until; at = text.indexOf("\n", at + 1)) count += 1;
-  return count;
 }

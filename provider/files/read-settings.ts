@@ -19,7 +19,7 @@ import { includeRefusal, isFinding, readerFrom, readSource } from "./read-source
 import type { Declared, DeclaredEntry, DeclaredVip, Excluded, Settings } from "./settings";
 import type { SettingsFile } from "./settings-schema";
 import { wrongTogether } from "./wrong-together";
-import type { YamlSource } from "./yaml-source";
+import { type ReadYaml, readYaml, type YamlSource } from "./yaml-source";
 
 /** How settings files are read. */
 export interface ReadOptions {
@@ -29,6 +29,8 @@ export interface ReadOptions {
   readonly ownDomains?: readonly string[];
   /** Reads a file as text; throws when it can't. Default: from the disk, as UTF-8. */
   readonly readFile?: (path: string) => string;
+  /** Reads what is in a file. Default: {@link readYaml}; one of `readingOnce` where the same texts are read again. */
+  readonly readYaml?: ReadYaml;
   /** Keeps what is included by several, where more than one tenant's files are read: a file is read once. */
   readonly cache?: ReadCache;
   /** Whether what is wrong with all files together is looked for too, such as what is risky. Default: true. */
@@ -72,14 +74,15 @@ export function inspectSettings(
   {
     today = new Date().toISOString().slice(0, 10),
     readFile = readerFrom(file),
+    readYaml: read = readYaml,
     ownDomains = readOwnDomainNames(NO_STACK, process.env),
     cache,
     together: isJudged = true,
   }: ReadOptions = {},
 ): ReadResult {
-  const reading = new Reading(today, readFile, cache);
-  const read = reading.file(file);
-  const top = read && { ...read, ownDomains: new Set([...read.ownDomains, ...ownDomains]) };
+  const reading = new Reading(today, { readFile, readYaml: read }, cache);
+  const own = reading.file(file);
+  const top = own && { ...own, ownDomains: new Set([...own.ownDomains, ...ownDomains]) };
   const files = [...reading.files];
   const { includedAt } = reading;
   if (top === undefined || !reading.isWhole) {
@@ -102,7 +105,7 @@ export function inspectSettings(
     rules: {
       ...Object.fromEntries(top.options.demands.map(({ path, value }) => [path, value])),
       // Those of the environment are no part of what is declared.
-      ownDomains: [...(read?.ownDomains ?? [])].sort(),
+      ownDomains: [...(own?.ownDomains ?? [])].sort(),
     },
     lists: { entries: top.options.under("lists.entries"), vips: top.options.under("lists.vips") },
     entries,
@@ -126,6 +129,8 @@ interface Effective {
   readonly demands: readonly Demand[];
 }
 
+type Readers = Required<Pick<ReadOptions, "readFile" | "readYaml">>;
+
 class Reading {
   readonly findings: Finding[] = [];
   readonly files = new Set<string>();
@@ -137,16 +142,16 @@ class Reading {
   /** Whether something that a file declares has a mistake, and was left out. */
   hasGaps = false;
   readonly #today: string;
-  readonly #readFile: (path: string) => string;
+  readonly #read: Readers;
   readonly #cache: ReadCache | undefined;
   readonly #told = new Set<string>();
   readonly #done = new Map<string, Effective | undefined>();
   /** The files that are being read: one that includes itself is found here. */
   readonly #open: string[] = [];
 
-  constructor(today: string, readFile: (path: string) => string, cache: ReadCache | undefined) {
+  constructor(today: string, read: Readers, cache: ReadCache | undefined) {
     this.#today = today;
-    this.#readFile = readFile;
+    this.#read = read;
     this.#cache = cache;
   }
 
@@ -207,7 +212,7 @@ class Reading {
     const before = this.#cache?.get(path);
     // Another name for it would be told as its place.
     if (before?.source.file === file) return before;
-    const source = readSource(file, this.#readFile, from);
+    const source = readSource(file, this.#read, from);
     if (isFinding(source)) {
       this.findings.push(source);
       return undefined;

@@ -6,7 +6,7 @@ import { nearestName } from "../settings/nearest-name";
 import { printable, quote } from "../settings/text";
 import type { Finding, Place } from "./finding";
 import { isBeyondRepositoryOf } from "./repository";
-import { readYaml, type YamlSource } from "./yaml-source";
+import { type ReadYaml, readYaml, type YamlSource } from "./yaml-source";
 
 /**
  * Reads a YAML file; where it can't be read, what is told of that.
@@ -15,7 +15,7 @@ import { readYaml, type YamlSource } from "./yaml-source";
  */
 export function readSource(
   file: string,
-  readFile: (path: string) => string,
+  { readFile, readYaml: read = readYaml }: SourceReaders,
   from: Place | undefined,
 ): YamlSource | Finding {
   let text: string;
@@ -35,7 +35,13 @@ export function readSource(
     const message = `${quote(file, 300)} can't be read: ${printable(why)}`;
     return { code: "file-unreadable", level: "error", message, place: from ?? { file, line: 1, column: 1 } };
   }
-  return readYaml(text.replace(/^\uFEFF/, ""), file);
+  return read(text.replace(/^\uFEFF/, ""), file);
+}
+
+/** How a file is got, and how what is in it is read. */
+interface SourceReaders {
+  readonly readFile: (path: string) => string;
+  readonly readYaml?: ReadYaml;
 }
 
 /** The file beside it that was meant, as it seems. */

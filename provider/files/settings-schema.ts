@@ -311,7 +311,8 @@ function dayInstead(text: string): string {
     : "write a date as 2027-03-31, or never";
 }
 
-function isDate(text: string): boolean {
+/** Whether there is such a day. */
+export function isDate(text: string): boolean {
   const date = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }

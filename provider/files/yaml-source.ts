@@ -27,6 +27,22 @@ export function readYaml(text: string, file: string): YamlSource {
   return stands ? new PartlyPlain(text, file, cut, left) : readWhole(text, file);
 }
 
+/** Reads YAML as {@link readYaml} does. */
+export type ReadYaml = (text: string, file: string) => YamlSource;
+
+/** Reads each text once, however often it is asked for: long files take a while. */
+export function readingOnce(read: ReadYaml = readYaml): ReadYaml {
+  const sources = new Map<string, YamlSource>();
+  return (text, file) => {
+    const before = sources.get(text);
+    // Another name for it would be told as its place.
+    if (before?.file === file) return before;
+    const source = read(text, file);
+    sources.set(text, source);
+    return source;
+  };
+}
+
 /** Whether plain elements that were taken out stood directly in their section: it is there, and nothing that is left was around them. */
 function standsIn({ name, keyStart, column }: PlainSection, { gaps }: WithoutPlain, layout: Layout): boolean {
   const section = layout.keys.find((one) => one.name === name);

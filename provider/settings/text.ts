@@ -107,11 +107,19 @@ function unicodeEscaped(character: string): string {
     .join("");
 }
 
+/** Whether a text is one line of printable ASCII with nothing around it and nothing of a command in it, as almost all are. */
+export function isPlainText(text: string): boolean {
+  return PLAIN_TEXT.test(text);
+}
+
+const PLAIN_TEXT = /^(?!.*(?:<\{|##|::|[\da-f]{8}-))[!-~](?:[ -~]*[!-~])?$/i;
+
 /**
  * The form in which two comments are compared, and the state holds one that nobody declared: line ends as `\n`, composed
  * Unicode, no white space around, and harmless. An empty comment and none are the same.
  */
 export function canonicalComment(comment: string | null | undefined): string {
+  if (comment != null && isPlainText(comment)) return comment;
   return harmless(comment ?? "")
     .normalize("NFC")
     .trim();

@@ -1,8 +1,17 @@
 /** The object without the properties that are undefined: what could be undefined may be missing. */
 export function withoutUndefined<T extends object>(object: T): WithoutUndefined<T> {
-  const entries = Object.entries(object).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as WithoutUndefined<T>;
+  const kept: Record<string, unknown> = {};
+  for (const name of Object.keys(object)) {
+    const value = (object as Readonly<Record<string, unknown>>)[name];
+    if (value === undefined) continue;
+    // Of this name alone, an assignment makes no property.
+    if (name === "__proto__") Object.defineProperty(kept, name, { ...PROPERTY, value });
+    else kept[name] = value;
+  }
+  return kept as WithoutUndefined<T>;
 }
+
+const PROPERTY = { configurable: true, enumerable: true, writable: true };
 
 type WithoutUndefined<T> = {
   [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name];

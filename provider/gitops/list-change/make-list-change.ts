@@ -2,10 +2,10 @@ import { type ChangedFile, editFiles, readingAfter } from "../../files/change-fi
 import type { Section } from "../../files/edit";
 import { type Finding, findingText } from "../../files/finding";
 import { judgeSettings } from "../../files/lint";
-import { inspectSettings, readSettings } from "../../files/read-settings";
+import { inspectSettings, type ReadOptions, readSettings } from "../../files/read-settings";
 import { readerFrom } from "../../files/read-source";
 import type { Settings } from "../../files/settings";
-import { readYaml } from "../../files/yaml-source";
+import { type ReadYaml, readingOnce } from "../../files/yaml-source";
 import { ChangeRefusedError, type ListChange, type Step } from "./list-change";
 import { planListChange } from "./plan-list-change";
 
@@ -36,13 +36,14 @@ export interface MadeChange {
  */
 export function makeListChange({ file, includedBy, today }: ChangePlace, change: ListChange): MadeChange {
   const readFile = remembering(readerFrom(includedBy ?? file));
-  const options = { readFile, ...(today === undefined ? {} : { today }) };
-  const settings = readSettings(file, options);
-  const content = new Map<string, unknown>();
-  const has = (one: string, section: Section): boolean => hasSection(one, section, readFile, content);
+  const read = readingOnce();
+  const options = { readFile, readYaml: read, ...(today === undefined ? {} : { today }) };
+  // What is wrong with all together is told of the files as they would be.
+  const settings = readSettings(file, { ...options, together: false });
+  const has = (one: string, section: Section): boolean => hasSection(one, section, readFile, read);
   const { steps, edits, refusals } = planListChange(settings, change, has);
   if (refusals.length > 0) throw new ChangeRefusedError(refusals);
-  const files = editFiles(edits, readFile);
+  const files = editFiles(edits, readFile, read);
   if (files.length === 0) return { steps, files, findings: [] };
   const after = { ...options, readFile: readingAfter(files, readFile) };
   const tops = includedBy === undefined ? [file] : [file, includedBy];
@@ -57,7 +58,7 @@ function newFindings(
   top: string,
   { today }: Settings,
   steps: readonly Step[],
-  options: { readonly readFile: (path: string) => string },
+  options: Pick<ReadOptions, "readFile" | "readYaml">,
 ): Finding[] {
   const { draft, findings } = inspectSettings(top, { ...options, today });
   const values = new Set(steps.filter(({ isDone }) => !isDone).map(({ value }) => value.canonical));
@@ -96,14 +97,13 @@ function hasSection(
   file: string,
   section: Section,
   readFile: (path: string) => string,
-  contents: Map<string, unknown>,
+  read: ReadYaml,
 ): boolean {
   const text = readFile(file);
   // Most files tell it by a line of their own, and a long one takes a while to be read.
   if (new RegExp(`^${section}:`, "m").test(text)) return true;
   if (!text.includes(section)) return false;
-  if (!contents.has(file)) contents.set(file, readYaml(text, file).value);
-  const content = contents.get(file);
+  const content = read(text.replace(/^\uFEFF/, ""), file).value;
   return typeof content === "object" && content !== null && Object.hasOwn(content, section);
 }
 

@@ -35,7 +35,7 @@ function isTargetsFile(file: string): boolean {
   if (!/\.ya?ml$/i.test(file)) return false;
   // Long settings take long to parse twice.
   if (!/\b(?:tenants|waves)\b/.test(textOf(file))) return false;
-  const source = readSource(file, readerFrom(file), undefined);
+  const source = readSource(file, { readFile: readerFrom(file) }, undefined);
   if (isFinding(source)) return false;
   const { value } = source;
   return typeof value === "object" && value !== null && ("tenants" in value || "waves" in value);

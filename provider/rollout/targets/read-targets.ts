@@ -94,7 +94,7 @@ class Reading {
   /** @param from where it is included. */
   file(name: string, format: FileFormat, from?: Place): Part | undefined {
     this.files.add(name);
-    const source = readSource(name, this.#readFile, from);
+    const source = readSource(name, { readFile: this.#readFile }, from);
     if (isFinding(source)) {
       this.findings.push(source);
       return undefined;

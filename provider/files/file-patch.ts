@@ -1,0 +1,45 @@
+import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
+import { lineEndAfter, linesIn } from "./edit-element";
+
+/** The lines around a change that a patch shows. */
+const CONTEXT = 4;
+
+/** A file's patch. What it begins and ends with alike is not compared: of a long file, that is almost all. */
+export function patchBetween(name: string, before: string, after: string): string {
+  const [start, end] = alike(before, after);
+  const lines = linesIn(before, 0, start);
+  const patch = structuredPatch(
+    `a/${name}`,
+    `b/${name}`,
+    before.slice(start, before.length - end),
+    after.slice(start, after.length - end),
+    undefined,
+    undefined,
+    { context: CONTEXT },
+  );
+  const hunks = patch.hunks.map((hunk) => ({
+    ...hunk,
+    oldStart: hunk.oldStart + lines,
+    newStart: hunk.newStart + lines,
+  }));
+  return formatPatch({ ...patch, hunks }, FILE_HEADERS_ONLY);
+}
+
+/** How much two texts begin and end with alike, in whole lines, less what a patch shows of that. */
+function alike(one: string, other: string): [start: number, end: number] {
+  const most = Math.min(one.length, other.length);
+  let start = 0;
+  while (start < most && one.charCodeAt(start) === other.charCodeAt(start)) start += 1;
+  let end = 0;
+  while (
+    end < most - start &&
+    one.charCodeAt(one.length - 1 - end) === other.charCodeAt(other.length - 1 - end)
+  ) {
+    end += 1;
+  }
+  let from = start;
+  for (let count = 0; count <= CONTEXT && from > 0; count += 1) from = one.lastIndexOf("\n", from - 2) + 1;
+  let until = one.length - end;
+  for (let count = 0; count <= CONTEXT && until < one.length; count += 1) until = lineEndAfter(one, until);
+  return [from, one.length - until];
+}

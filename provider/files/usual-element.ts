@@ -1,0 +1,39 @@
+import { isPlainDomain } from "../settings/entry-value";
+import { isPlainText } from "../settings/text";
+import { isMapping } from "./edit-identity";
+import { isDate, type PolicySubject } from "./settings-schema";
+
+/**
+ * Whether an element of an allow or deny list is one as almost all are, so that nothing in it can be wrong: a plain domain, alone or
+ * with texts of plain words and an end. What is not, the schema judges.
+ */
+export function isUsual(element: unknown, section: PolicySubject): boolean {
+  if (section === "vips" || !isMapping(element)) return false;
+  for (const key in element) {
+    const text = element[key];
+    if (typeof text !== "string" || !isUsualText(key, text)) return false;
+  }
+  return Object.hasOwn(element, "value");
+}
+
+function isUsualText(key: string, text: string): boolean {
+  switch (key) {
+    case "value":
+      return isPlainDomain(text);
+    case "comment":
+    case "ticket":
+    case "owner":
+    case "approvedBy":
+      return text.length <= 200 && WORD.test(text) && isPlainText(text);
+    case "expires":
+      return text === "never" || /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])$/.test(text) || isDay(text);
+    default:
+      return false;
+  }
+}
+
+const WORD = /[A-Za-z0-9]/;
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && isDate(text);
+}

@@ -1,0 +1,56 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { settingsFile } from "../../../provider/files/settings-schema";
+import { isUsual } from "../../../provider/files/usual-element";
+import { hostileText } from "../../support/hostile-text";
+
+const text = fc.oneof(
+  hostileText,
+  fc.string({ maxLength: 20 }),
+  fc.string({ minLength: 195, maxLength: 205, unit: fc.constantFrom("a", "b ") }),
+  fc.constantFrom(
+    "INC-1",
+    "why not",
+    " a",
+    "a ",
+    "---",
+    "",
+    "2027-02-29",
+    "2028-02-29",
+    "2027-02-31",
+    "2027-13-01",
+  ),
+  fc.constantFrom(
+    "never",
+    "30d",
+    "a::b",
+    "a 04DA6B54-80e4-46f7-96ec-b56ff0331ba9",
+    "##[x]",
+    "::error::x",
+    "evil.example",
+    "EVIL.example",
+    "a_b.example",
+    "co.uk",
+  ),
+);
+
+it("nothing that is usual is refused by the schema", () => {
+  let usual = 0;
+  const element = fc
+    .tuple(
+      fc.oneof({ weight: 4, arbitrary: fc.constantFrom("evil.example", "a.co.uk") }, text),
+      fc.constantFrom("comment", "ticket", "owner", "approvedBy", "expires", "scope", "none"),
+      text,
+    )
+    .map(([value, key, said]) => ({ value, [key]: said }));
+  fc.assert(
+    fc.property(element, (one) => {
+      if (!isUsual(one, "deny")) return;
+      usual += 1;
+      expect(settingsFile.safeParse({ version: 1, deny: [one] }).success).toBe(true);
+    }),
+    { numRuns: 2_000 },
+  );
+  expect(usual).toBeGreaterThan(20);
+  expect(isUsual({ value: "evil.example", comment: "Why", expires: "2027-03-31" }, "deny")).toBe(true);
+});
