@@ -1,4 +1,5 @@
 import { withoutPassword } from "../settings/secrets";
+import { shellWord } from "../settings/shell-word";
 
 /**
  * What a person types next, for the shell: each works as it is printed, from the folder in which the rollout was begun. Whoever
@@ -52,9 +53,4 @@ export class RolloutCommands {
   #command(rest: string): string {
     return `${this.#program} rollout ${rest}${this.#database}`;
   }
-}
-
-/** A word as the shell reads it back; quoted only where it has to be. */
-export function shellWord(text: string): string {
-  return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -5,8 +5,8 @@ import { ConfigurationError } from "../client";
 import { readPlainFile } from "../machine/plain-file";
 import { hashOf } from "../settings/plan-digest";
 import { withoutPassword } from "../settings/secrets";
+import { shellWord } from "../settings/shell-word";
 import { quote } from "../settings/text";
-import { shellWord } from "./commands";
 import { NotAllowedError } from "./targets/not-allowed";
 
 /** Where the state of all stacks is. */

@@ -6,7 +6,8 @@ import { isOwnFile, ownFileFor } from "../../files/own-file";
 import type { DeclaredEntry, Settings } from "../../files/settings";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import type { Refanged } from "../../settings/refang";
-import { excerpt, quote } from "../../settings/text";
+import { shellWord } from "../../settings/shell-word";
+import { excerpt, printable, quote } from "../../settings/text";
 import { withoutUndefined } from "../../settings/without-undefined";
 import { DeclaredValues, nameOf, standingText } from "./declared-values";
 import {
@@ -141,8 +142,8 @@ class Planning implements PlannedChange {
     const scope = scopeOf(one) === DEFAULT_VERDICT_SCOPE ? undefined : one.verdictScope;
     const type = entryType === value.entryType ? undefined : entryType;
     // Why it stands, and who agreed to that, is told of the list that it leaves.
-    const left = (["comment", "ticket", "approvedBy", "acceptRisk"] as const).filter(
-      (key) => one[key] !== undefined && facts[key] === undefined,
+    const left = (["comment", "ticket", "approvedBy", "acceptRisk", "reviewed"] as const).filter(
+      (key) => one[key] !== undefined && (key === "reviewed" || facts[key] === undefined),
     );
     if (left.length > 0) told.push(`Said of its old place, and left behind: ${left.join(", ")}.`);
     const element = elementOf(to, one.written, { owner, expires, type, ...facts, scope });
@@ -201,14 +202,16 @@ class Planning implements PlannedChange {
     const [top = this.#settings.file] = this.#settings.files;
     const name = excerpt(nameOf(one), 300);
     const place = placesOf(one).find(({ file }) => !isOwnFile(file, this.#settings)) ?? one.place;
-    const everywhere = `give --baseline (or --file ${quote(place.file, 300)}), for all that include it`;
+    const command = commandAt(change, one, place.file);
+    const everywhere = command === undefined ? `give --file ${quote(place.file, 300)}` : `\`${command}\``;
+    const end = change.facts.expires;
     const here =
       change.do === "keep"
         ? `declare it in ${quote(top, 300)} too, with a \`reviewed\` of its own, for this tenant alone`
         : change.do === "extend"
-          ? `declare it in ${quote(top, 300)} too, with its own end: \`add ${listName(section)} ${name}\` can't, so write it by hand`
+          ? `write \`{ ${section === "vips" ? "email" : "value"}: ${name}${end === undefined ? "" : `, expires: ${end}`} }\` under \`${section}:\` in ${quote(top, 300)}, for this tenant alone`
           : `write \`remove: {${section}: [${name}]}\` in ${quote(top, 300)}, for this tenant alone${change.do === "move" ? `, and then \`add ${change.to} ${name}\`` : ""}`;
-    return `the ${standingText(one)} stands in an included file (${lineText(place)}); either ${everywhere}; or ${here}`;
+    return `the ${standingText(one)} stands in an included file (${lineText(place)}); either ${everywhere}, for all that include it; or ${here}`;
   }
 
   #wayToMove(there: Declaration, section: Section): string {
@@ -265,6 +268,36 @@ class Planning implements PlannedChange {
   ): void {
     this.steps.push({ value, section, what, told, isDone, isLeft, ...(element && { element }) });
   }
+}
+
+/** The command that makes the same change in the file that declares it; undefined where its name can't be shown as it is. */
+function commandAt(
+  change: Exclude<ListChange, { do: "add" }>,
+  one: Declaration,
+  file: string,
+): string | undefined {
+  const { expires } = change.facts;
+  const words = [
+    "email-security",
+    ...verbOf(change),
+    nameOf(one),
+    ...(change.do === "move" ? ["--to", change.to] : []),
+    ...(change.do !== "move" && change.section !== undefined ? ["--list", listName(change.section)] : []),
+    ...(change.scope === undefined ? [] : ["--scope", change.scope]),
+    ...(expires === undefined ? [] : ["--for", expires]),
+    ...("reviewed" in change && change.reviewed?.reason !== undefined
+      ? ["--reason", change.reviewed.reason]
+      : []),
+    "--file",
+    file.startsWith("-") ? `./${file}` : file,
+  ].map(shellWord);
+  const command = words.join(" ");
+  return printable(command) === command ? command : undefined;
+}
+
+function verbOf(change: Exclude<ListChange, { do: "add" }>): string[] {
+  if (!("reviewed" in change)) return [change.do];
+  return ["review", change.do === "remove" ? "drop" : change.do];
 }
 
 function elementOf(

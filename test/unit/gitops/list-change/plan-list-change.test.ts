@@ -24,6 +24,7 @@ allow:
     owner: Dana
     approvedBy: Ruth
     expires: 2027-02-02
+    reviewed: { on: 2026-11-01, by: Ruth }
 vips: [ceo@acme.example]
 `,
   "baseline.yaml": "version: 1\ndeny:\n  - base.example\n  - { value: past.example, expires: 2026-01-01 }\n",
@@ -102,9 +103,16 @@ it("moves with owner and end, and leaves what was said of the old place", () => 
   const planned = plan({ do: "move", to: "deny", values: values("partner.example"), facts });
   expect(difference(planned)).toEqual({
     added: ["    ticket: INC-4", "allow: []"],
-    gone: ["allow:", "    comment: they pay", "    approvedBy: Ruth"],
+    gone: [
+      "allow:",
+      "    comment: they pay",
+      "    approvedBy: Ruth",
+      "    reviewed: { on: 2026-11-01, by: Ruth }",
+    ],
   });
-  expect(planned.steps[0]?.told[1]).toBe("Said of its old place, and left behind: comment, approvedBy.");
+  expect(planned.steps[0]?.told[1]).toBe(
+    "Said of its old place, and left behind: comment, approvedBy, reviewed.",
+  );
 });
 
 it("sets an end, and says when that is earlier", () => {
@@ -158,7 +166,12 @@ it.each<[string, ListChange, RegExp]>([
   [
     "what an included file declares",
     { do: "remove", values: values("base.example"), facts: {} },
-    /baseline\.yaml:3.*either give --baseline .* or write `remove: \{deny: \[base\.example\]\}` in "acme\.yaml"/,
+    /baseline\.yaml:3.*either `email-security remove base\.example --file baseline\.yaml`, for all that include it; or write `remove: \{deny: \[base\.example\]\}` in "acme\.yaml"/,
+  ],
+  [
+    "an end of what an included file declares, and tells the command and what to write here",
+    { do: "extend", section: "deny", values: values("base.example"), facts: { expires: "2026-12-23" } },
+    /baseline\.yaml:3\); either `email-security extend base\.example --list deny --for 2026-12-23 --file baseline\.yaml`, for all that include it; or write `\{ value: base\.example, expires: 2026-12-23 \}` under `deny:` in "acme\.yaml", for this tenant alone$/,
   ],
   [
     "what ended in an included file",
@@ -168,7 +181,7 @@ it.each<[string, ListChange, RegExp]>([
   [
     "to say of an included file that this tenant keeps it",
     { do: "keep", values: values("base.example"), facts: {} },
-    /either give --baseline .* or declare it in "acme\.yaml" too, with a `reviewed` of its own/,
+    /either `email-security (?:review )?keep base\.example .*--file baseline\.yaml`, for all that include it; or declare it in "acme\.yaml" too, with a `reviewed` of its own/,
   ],
   [
     "what is in several scopes",
