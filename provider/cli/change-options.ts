@@ -1,8 +1,11 @@
+import { existsSync } from "node:fs";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { ConfigurationError } from "../client";
 import type { Facts } from "../gitops/list-change/list-change";
+import { withCode } from "../settings/email-security-error";
 import { type Refanged, refang } from "../settings/refang";
 import { parseTerm } from "../settings/term";
+import { excerpt } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { defaultFile } from "./plan-options";
 import { MOST_VALUES, valuesOnStandardInput } from "./standard-input";
@@ -113,6 +116,8 @@ export function readValues(given: readonly string[]): Refanged[] {
 export interface ChosenFile {
   readonly file: string;
   readonly includedBy?: string;
+  /** The settings files of all tenants: some of them may include it. */
+  readonly tenants?: readonly string[];
 }
 
 /**
@@ -127,7 +132,22 @@ export async function chosenFile({ file, tenant, baseline, targets }: ChangeOpti
   const top =
     file ??
     (tenant === undefined ? await defaultFile() : (await tenantNamed(tenant, targets)).target.settings);
-  if (baseline === undefined) return { file: top };
+  const tenants = await settingsOfTenants(targets);
+  if (baseline === undefined) return { file: top, tenants };
   const { baselineOf } = await import("../gitops/list-change/which-file.js");
-  return { file: baselineOf(top), includedBy: top };
+  return { file: baselineOf(top), includedBy: top, tenants };
+}
+
+async function settingsOfTenants(targets: string): Promise<readonly string[]> {
+  // Not every repository has many tenants.
+  if (targets === TARGETS_FILE && !existsSync(targets)) return [];
+  const { readTargets } = await import("../rollout/targets/read-targets.js");
+  try {
+    return [...new Set(readTargets(targets).targets.map(({ settings }) => settings))];
+  } catch (error) {
+    // What is wrong with it keeps nobody from a change of another file.
+    const [line = ""] = withCode(error).split("\n");
+    console.error(`Did not look whether tenants' files include what is changed: ${excerpt(line, 300)}`);
+    return [];
+  }
 }

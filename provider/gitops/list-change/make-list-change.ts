@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { type ChangedFile, editFiles, readingAfter } from "../../files/change-files";
 import type { Section } from "../../files/edit";
 import { type Finding, findingText } from "../../files/finding";
@@ -6,6 +7,7 @@ import { inspectSettings, type ReadOptions, readSettings } from "../../files/rea
 import { readerFrom } from "../../files/read-source";
 import type { Settings } from "../../files/settings";
 import { type ReadYaml, readingOnce } from "../../files/yaml-source";
+import { mayInclude } from "./including-files";
 import { ChangeRefusedError, type ListChange, type Step } from "./list-change";
 import { planListChange } from "./plan-list-change";
 
@@ -13,8 +15,10 @@ import { planListChange } from "./plan-list-change";
 export interface ChangePlace {
   /** The file that is changed; what it declares in parts of its own may be, too. */
   readonly file: string;
-  /** Another file that includes it, and must be good afterwards too. */
+  /** Another file that includes it, by which it was named, and that must be good afterwards too. */
   readonly includedBy?: string;
+  /** Settings files of tenants: those of them, and of the files beside, that include what is changed must stay as good as they are. */
+  readonly tenants?: readonly string[];
   /** The day (UTC) by which ends are judged. */
   readonly today?: string;
 }
@@ -34,7 +38,10 @@ export interface MadeChange {
  * @throws {SettingsFileError} when the files can't be used as they are.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_EDIT`) when a file is written in a way that can't be edited.
  */
-export function makeListChange({ file, includedBy, today }: ChangePlace, change: ListChange): MadeChange {
+export function makeListChange(
+  { file, includedBy, tenants = [], today }: ChangePlace,
+  change: ListChange,
+): MadeChange {
   const readFile = remembering(readerFrom(includedBy ?? file));
   const read = readingOnce();
   const options = { readFile, readYaml: read, ...(today === undefined ? {} : { today }) };
@@ -50,7 +57,41 @@ export function makeListChange({ file, includedBy, today }: ChangePlace, change:
   const findings = tops.flatMap((top) => newFindings(top, settings, steps, after));
   const errors = findings.filter(({ level }) => level === "error");
   if (errors.length > 0) throw new ChangeRefusedError(errors.map((error) => refusalOf(error, change)));
+  const including = files
+    .flatMap((one) => mayInclude(one.file, tops, tenants, readFile))
+    .filter((one) => !tops.some((top) => resolve(top) === resolve(one)));
+  const broken = [...new Set(including)].flatMap((one) => newErrors(one, files, options, after));
+  if (broken.length > 0)
+    throw new ChangeRefusedError([...new Set(broken.map((error) => refusalOf(error, change)))]);
   return { steps, files, findings };
+}
+
+/** The mistakes of a file which includes one that is changed, and which has them by that change. */
+function newErrors(
+  top: string,
+  files: readonly ChangedFile[],
+  before: ReadOptions,
+  after: ReadOptions,
+): Finding[] {
+  const result = errorsOf(top, after);
+  const isMeant = files.some(({ file }) => result.files.some((one) => resolve(one) === resolve(file)));
+  if (!isMeant || result.errors.length === 0) return [];
+  const known = new Set(errorsOf(top, before).errors.map(identityOf));
+  return result.errors.filter((error) => !known.has(identityOf(error)));
+}
+
+function errorsOf(
+  top: string,
+  options: ReadOptions,
+): { readonly errors: Finding[]; readonly files: readonly string[] } {
+  const { draft, findings, files } = inspectSettings(top, options);
+  const judged = draft === undefined ? [] : judgeSettings(draft);
+  return { errors: [...findings, ...judged].filter(({ level }) => level === "error"), files };
+}
+
+/** Without lines, which move. */
+function identityOf({ code, message, place }: Finding): string {
+  return JSON.stringify([code, message.replaceAll(/:\d+\b/g, ""), place?.file]);
 }
 
 /** What is found in the files as they would be, of what is changed; and all mistakes. */

@@ -296,7 +296,7 @@ function commandAt(
 }
 
 function verbOf(change: Exclude<ListChange, { do: "add" }>): string[] {
-  if (!("reviewed" in change)) return [change.do];
+  if (change.do !== "keep" && !("reviewed" in change)) return [change.do];
   return ["review", change.do === "remove" ? "drop" : change.do];
 }
 
