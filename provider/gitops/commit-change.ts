@@ -102,21 +102,23 @@ function repositoryOfAll(files: readonly ChangedFile[]): string {
   );
 }
 
-/** What git keeps while something is under way, and what that is called. */
+/** What git keeps while something is under way, what that is called, and what ends it. */
 const UNFINISHED = {
-  "rebase-merge": "rebase",
-  "rebase-apply": "rebase",
-  MERGE_HEAD: "merge",
-  CHERRY_PICK_HEAD: "cherry-pick",
-  REVERT_HEAD: "revert",
-  BISECT_LOG: "bisection",
+  "rebase-merge": ["rebase", "git rebase --continue` or `git rebase --abort"],
+  "rebase-apply": ["rebase", "git rebase --continue` or `git rebase --abort"],
+  MERGE_HEAD: ["merge", "git merge --continue` or `git merge --abort"],
+  CHERRY_PICK_HEAD: ["cherry-pick", "git cherry-pick --continue` or `git cherry-pick --abort"],
+  REVERT_HEAD: ["revert", "git revert --continue` or `git revert --abort"],
+  BISECT_LOG: ["bisection", "git bisect reset"],
 } as const;
 
 async function refuseUnfinished({ git }: Programs, repository: string): Promise<void> {
-  for (const [name, what] of Object.entries(UNFINISHED)) {
+  for (const [name, [what, end]] of Object.entries(UNFINISHED)) {
     const { code, stdout } = await git(["rev-parse", "--git-path", name]);
     if (code !== 0 || !existsSync(resolve(repository, stdout.trim()))) continue;
-    throw new GitError(`A ${what} is under way in this repository. End it first; nothing was written.`);
+    throw new GitError(
+      `A ${what} is under way in this repository, and nothing was written. End it first, by \`${end}\`.`,
+    );
   }
 }
 

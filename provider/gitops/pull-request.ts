@@ -10,6 +10,8 @@ export interface PullRequest {
   readonly opened?: string;
   /** Where a person opens it, where no program could. */
   readonly toOpen?: string;
+  /** The page of its repository, as far as its address tells, where it is not known whose host that is. */
+  readonly page?: string;
   /** Why no program could, of one that tried. */
   readonly why?: string;
 }
@@ -45,7 +47,7 @@ export async function openPullRequest(
   const toOpen = pullRequestPage(place, branch);
   return {
     remote,
-    ...(toOpen === undefined ? {} : { toOpen }),
+    ...(toOpen === undefined ? { page: place.address } : { toOpen }),
     ...(opened === undefined ? {} : { why: opened.why }),
   };
 }

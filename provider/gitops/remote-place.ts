@@ -3,32 +3,33 @@ export type Host = "github" | "gitlab" | "bitbucket" | "azure";
 
 /** Where a remote's repository is. Nothing of what opens it is in here. */
 export interface RemotePlace {
-  readonly host: Host;
-  /** Its page: `https://github.com/acme/email-security`. */
+  /** Undefined where its name does not tell it. */
+  readonly host?: Host;
+  /** Its page: `https://github.com/acme/email-security`; where the host is not known, as far as its address tells. */
   readonly address: string;
 }
 
 /**
- * Reads where a remote of git is, in any of the forms that git takes; undefined where there is no page for it: a folder, or a host
- * that is not known.
+ * Reads where a remote of git is, in any of the forms that git takes; undefined where there is no page for it, as of a folder.
  *
  * @param url as `git remote get-url` tells it: `git@github.com:acme/settings.git`, `https://user:token@…`, `ssh://…`.
  */
 export function remotePlace(url: string): RemotePlace | undefined {
   const read = readUrl(url);
   if (read === undefined) return undefined;
-  const { name, path } = read;
+  const { name, path, origin } = read;
   const azure = azurePath(name, path);
   if (azure !== undefined) return { host: "azure", address: `https://dev.azure.com/${azure}` };
   const host = HOSTS.find((one) => new RegExp(`(?:^|[.-])${one}(?:[.-]|$)`).test(name));
-  if (host === undefined || path.length < 2) return undefined;
-  return { host, address: `https://${name}/${path.map(encodeURIComponent).join("/")}` };
+  if (path.length < 2) return undefined;
+  const address = `${origin}/${path.map((one) => encodeURIComponent(one).replaceAll("%7E", "~")).join("/")}`;
+  return host === undefined ? { address } : { host, address };
 }
 
 const HOSTS = ["github", "gitlab", "bitbucket"] as const;
 
-/** The page on which a person opens a pull or merge request of a branch. */
-export function pullRequestPage({ host, address }: RemotePlace, branch: string): string {
+/** The page on which a person opens a pull or merge request of a branch; undefined where the host is not known. */
+export function pullRequestPage({ host, address }: RemotePlace, branch: string): string | undefined {
   const name = encodeURIComponent(branch);
   switch (host) {
     case "github":
@@ -39,10 +40,14 @@ export function pullRequestPage({ host, address }: RemotePlace, branch: string):
       return `${address}/pull-requests/new?source=${name}`;
     case "azure":
       return `${address}/pullrequestcreate?sourceRef=${name}`;
+    default:
+      return undefined;
   }
 }
 
-function readUrl(url: string): { readonly name: string; readonly path: readonly string[] } | undefined {
+function readUrl(
+  url: string,
+): { readonly name: string; readonly path: readonly string[]; readonly origin: string } | undefined {
   if (/[\s\p{Cc}]/u.test(url)) return undefined;
   // git@github.com:acme/settings.git, which is no URL; of a Windows folder, c:\settings, the host is one letter.
   const [, scpHost, scpPath] = /^(?:[^@/]+@)?([\w.-]{2,}):(?!\/\/)(.+)$/.exec(url) ?? [];
@@ -53,8 +58,14 @@ function readUrl(url: string): { readonly name: string; readonly path: readonly 
     .filter((one) => one !== "")
     .map(decoded);
   const last = path.length - 1;
+  const name = parsed.hostname
+    .toLowerCase()
+    .replace(/^ssh\.(?=github\.com$)|^altssh\.(?=gitlab\.com$|bitbucket\.org$)/, "");
+  const isWeb = /^https?:$/.test(parsed.protocol);
   return {
-    name: parsed.hostname.toLowerCase(),
+    name,
+    // A port is that of what it is asked by.
+    origin: isWeb ? `${parsed.protocol}//${parsed.host.toLowerCase()}` : `https://${name}`,
     path: path.with(last, (path[last] ?? "").replace(/\.git$/, "")),
   };
 }

@@ -68,12 +68,17 @@ export function writtenLines({ files, commit, pullRequest }: WrittenChange): str
   const back = before === undefined ? "" : `; \`git switch ${printable(before)}\` goes back`;
   const lines = [`Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${back}.`];
   if (pullRequest === undefined) return lines;
-  const { remote, opened, toOpen, why } = pullRequest;
+  const { remote, opened, toOpen, page, why } = pullRequest;
   lines.push(`Pushed to ${printable(remote)}.`);
   if (opened !== undefined) lines.push(`Opened ${printable(opened)}`);
   if (why !== undefined) lines.push(`It could not be opened for review from here: ${why}`);
   if (toOpen !== undefined) lines.push(`Open it for review: ${toOpen}`);
-  else if (opened === undefined) lines.push("Open it for review on the page of your repository.");
+  else if (page !== undefined) {
+    const whose = "whose host is not one that is known by its name";
+    lines.push(
+      `Open the branch ${branch} for review on the page of your repository, ${whose}: ${printable(page)}`,
+    );
+  } else if (opened === undefined) lines.push("Open it for review on the page of your repository.");
   return lines;
 }
 
