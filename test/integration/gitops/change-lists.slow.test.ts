@@ -1,26 +1,16 @@
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { startSandbox } from "../../../provider/sandbox";
 import { commandLine } from "../../support/command-line";
 import { commandsIn } from "../../support/hostile-text";
-import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
+import { settingsFolder } from "../../support/settings-folder";
+import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
 
 const SETTINGS =
   "version: 1\npolicy:\n  requireTicket: [deny]\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
 
-function repository(): SettingsFolder {
-  const folder = settingsFolder({ "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" });
-  git(folder, "init", "--quiet", "--initial-branch=main");
-  git(folder, "config", "user.name", "Dana");
-  git(folder, "config", "user.email", "dana@acme.example");
-  git(folder, "add", "--all");
-  git(folder, "commit", "--quiet", "--message=first");
-  return folder;
-}
-
-function git(folder: SettingsFolder, ...args: string[]): string {
-  return execFileSync("git", args, { cwd: folder.path, encoding: "utf8" });
+function repository(): SettingsRepository {
+  return settingsRepository({ "settings.yaml": SETTINGS, "notes.md": "one\n", "staged.md": "one\n" });
 }
 
 const PATH = { PATH: process.env["PATH"] };
@@ -28,13 +18,13 @@ const PATH = { PATH: process.env["PATH"] };
 it("commits the file alone on a branch of its own, pushes it, and tells the page without what opens the remote", async () => {
   using folder = repository();
   using remote = settingsFolder({});
-  git(remote, "init", "--quiet", "--bare");
+  folder.git("init", "--quiet", "--bare", remote.path);
   const url = "https://dana:secret@github.example/acme/settings.git";
-  git(folder, "remote", "add", "origin", url);
-  git(folder, "config", `url.${remote.path}.insteadOf`, url);
+  folder.git("remote", "add", "origin", url);
+  folder.git("config", `url.${remote.path}.insteadOf`, url);
   folder.write("notes.md", "two\n");
   folder.write("staged.md", "two\n");
-  git(folder, "add", "staged.md");
+  folder.git("add", "staged.md");
   const email = commandLine(folder.path, PATH);
 
   const run = await email("add", "deny", "hxxps://evil[.]example/x", "--ticket=--pr $(id)", "--commit");
@@ -42,28 +32,29 @@ it("commits the file alone on a branch of its own, pushes it, and tells the page
     /^Committed settings\.yaml as \w+ on the new branch email-security\/deny-evil\.example-pr-id, which you are on now; `git switch main` goes back\.\n$/,
   );
   expect(run.code).toBe(0);
-  expect(git(folder, "show", "--format=%s%n%b", "--name-only", "HEAD")).toBe(
+  expect(folder.git("show", "--format=%s%n%b", "--name-only", "HEAD")).toBe(
     "Deny evil.example (--pr $(id))\nTicket: --pr $(id)\n\n\nsettings.yaml\n",
   );
-  expect(git(folder, "status", "--porcelain")).toBe(" M notes.md\nM  staged.md\n");
+  expect(folder.git("status", "--porcelain")).toBe(" M notes.md\nM  staged.md\n");
 
   const pushed = await email("remove", "bad.example", "--pr");
   expect(pushed.output).not.toContain("secret");
   expect(pushed.stderr).toContain("Pushed to origin.\n");
   expect(pushed.code).toBe(2);
-  expect(git(remote, "branch", "--list")).toContain("email-security/remove-bad.example");
+  expect(folder.git("--git-dir", remote.path, "branch", "--list")).toContain(
+    "email-security/remove-bad.example",
+  );
 });
 
 it("leaves all as it was where git can't do it", async () => {
   using folder = repository();
   const email = commandLine(folder.path, PATH);
-  folder.write(".git/hooks/pre-commit", "#!/bin/sh\necho no; exit 1\n");
-  execFileSync("chmod", ["+x", folder.at(".git/hooks/pre-commit")]);
+  folder.program(".git/hooks/pre-commit", "echo no; exit 1");
   const refused = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain("git made no commit; files and branch are as they were: [ERR_GIT]\nno\n");
   expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS);
-  expect(git(folder, "branch")).toBe("* main\n");
+  expect(folder.git("branch")).toBe("* main\n");
 
   folder.write("settings.yaml", `${SETTINGS}# mine\n`);
   const dirty = await email("add", "deny", "evil.example", "--ticket", "INC-2", "--commit");

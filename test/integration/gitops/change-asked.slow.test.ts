@@ -1,0 +1,115 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { COMMAND, type CommandRun, commandLine } from "../../support/command-line";
+import { settingsFolder } from "../../support/settings-folder";
+import { atTerminal } from "../../support/terminal";
+
+const SETTINGS = "version: 1\ndeny:\n  - bad.example\n";
+const PATH = { PATH: process.env["PATH"] };
+const [ENTER, CTRL_C] = ["\r", "\u0003"];
+
+it("asks in a terminal, question by question, and writes once that is meant", async () => {
+  using folder = settingsFolder({ "settings.yaml": SETTINGS });
+  const asked = atTerminal(folder.path, PATH, "add --no-evidence");
+  await asked.type("Which list?", ENTER);
+  // What can't be read is told at once.
+  await asked.type("Which domains", `192.0.2.0/24${ENTER}`);
+  await asked.type("is a range of addresses", `\u0015hxxps://evil[.]example/x${ENTER}`);
+  await asked.type("For how long?", `2099-12-31${ENTER}`);
+  await asked.type("On what ticket?", `INC-1${ENTER}`);
+  await asked.type("Why?", ENTER);
+  await asked.type("Who answers for it?", ENTER);
+  await asked.type("+  - value: evil.example", "");
+  await asked.type("Write it?", "y");
+  const { code, text } = await asked.ended;
+  expect(text).toContain("Wrote settings.yaml.");
+  expect(code).toBe(0);
+  const added = "  - value: evil.example\n    ticket: INC-1\n    expires: 2099-12-31\n";
+  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
+
+  const left = atTerminal(folder.path, PATH, "add --no-evidence");
+  await left.type("Which list?", ENTER);
+  await left.type("Which domains", CTRL_C);
+  const gone = await left.ended;
+  expect(gone.text).toContain("Nothing was written.");
+  expect(gone.code).toBe(1);
+  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(SETTINGS + added);
+});
+
+/** A run that is given something on standard input, as fast as it takes it, and for ever where it is a function. */
+async function given(folder: string, input: string | (() => string), ...args: string[]): Promise<CommandRun> {
+  const child = spawn(process.execPath, [COMMAND, ...args], { cwd: folder, env: PATH });
+  const texts = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      texts[name] += text;
+    });
+  }
+  // It goes away before the end, where there is none.
+  child.stdin.on("error", () => {});
+  if (typeof input === "string") child.stdin.end(input);
+  else {
+    const more = (): void => {
+      while (child.stdin.writable && child.stdin.write(input()));
+    };
+    child.stdin.on("drain", more);
+    more();
+  }
+  const code = await new Promise<number | null>((done) => child.once("close", done));
+  return { code: code ?? -1, ...texts, output: texts.stdout + texts.stderr };
+}
+
+it("reads a list on standard input, all of it or nothing, and no more than a list can be", async () => {
+  using folder = settingsFolder({ "settings.yaml": SETTINGS });
+  const args = ["add", "deny", "-", "--no-evidence"] as const;
+  const list =
+    "\uFEFF# of the report\r\nhxxps://evil[.]example/x # twice\r\n\r\nevil.example\r\n198.51.100.7\r\n";
+  const run = await given(folder.path, list, ...args);
+  expect(run.code).toBe(0);
+  const written = `${SETTINGS}  - evil.example\n  - 198.51.100.7\n`;
+  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(written);
+
+  const some = await given(folder.path, "good.example\nno domain\n", ...args);
+  expect(some.stderr).toContain("Not every value can be read, so nothing was written:");
+  const empty = await given(folder.path, "# nothing\n", ...args);
+  expect(empty.stderr).toContain("There is no value.");
+  const beside = await given(folder.path, "a.example\n", "add", "deny", "-", "b.example");
+  expect(beside.stderr).toContain("Give values, or - alone");
+  const endless = await given(folder.path, () => "evil.example\n".repeat(5_000), ...args);
+  expect(endless.stderr).toContain("What stands on standard input is too long.");
+  expect([some, empty, beside, endless].map(({ code }) => code)).toEqual([1, 1, 1, 1]);
+  expect(readFileSync(folder.at("settings.yaml"), "utf8")).toBe(written);
+});
+
+it("changes the file of a tenant, or the baseline of all, whose files stay good", async () => {
+  using folder = settingsFolder({
+    ".git/HEAD": "ref: refs/heads/main\n",
+    "tenants.yaml": `version: 1
+project: email-security
+defaults: { baseUrl: "https://mail-security.example", key: { file: "keys/{name}" } }
+tenants:
+  acme: { settings: a/acme.yaml }
+  globex: { settings: b/globex.yaml }
+waves: [{ name: all }]
+`,
+    "a/acme.yaml": "version: 1\ninclude: [../baseline.yaml]\n",
+    "b/globex.yaml": "version: 1\ninclude: [../baseline.yaml]\ndeny: [new.example]\n",
+    "baseline.yaml": "version: 1\ndeny:\n  - old.example\n",
+  });
+  const email = commandLine(folder.path, PATH);
+  const one = await email("add", "deny", "evil.example", "--tenant", "acme", "--no-evidence");
+  expect([one.code, one.stderr]).toEqual([0, "Wrote a/acme.yaml.\n"]);
+  const all = await email("remove", "old.example", "--tenant", "acme", "--baseline", "--no-evidence");
+  expect([all.code, all.stderr]).toEqual([0, "Wrote baseline.yaml.\n"]);
+  const broken = await email("add", "allow", "new.example", "--tenant=acme", "--baseline", "--no-evidence");
+  expect(broken.stderr).toContain(
+    'b/globex.yaml:3:8 error: "new.example" is on the allow list at baseline.yaml:',
+  );
+  const nobody = await email("add", "deny", "evil.example", "--tenant", "acmee");
+  expect(nobody.stderr).toContain("ERR_ROLLOUT_SELECTION");
+  const both = await email("add", "deny", "evil.example", "--tenant", "acme", "--file", "a/acme.yaml");
+  expect(both.stderr).toContain("Give --file or --tenant, not both.");
+  expect([broken, nobody, both].map(({ code }) => code)).toEqual([1, 1, 1]);
+  expect(readFileSync(folder.at("baseline.yaml"), "utf8")).toBe("version: 1\ndeny: []\n");
+});

@@ -1,0 +1,145 @@
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { delimiter } from "node:path";
+import { expect, it, vi } from "vitest";
+import { COMMAND, commandLine } from "../../support/command-line";
+import { commandsIn } from "../../support/hostile-text";
+import { type SettingsRepository, settingsRepository, withRemote } from "../../support/settings-repository";
+
+const SETTINGS = "version: 1\ndeny:\n  - value: bad.example\n    ticket: INC-1\n";
+
+function environment(repository: SettingsRepository): NodeJS.ProcessEnv {
+  return {
+    PATH: `${repository.at("bin")}${delimiter}${process.env["PATH"]}`,
+    EMAIL_SECURITY_API_KEY: "canary-key",
+  };
+}
+
+/** What a stand-in for a host's program was asked, and what it had of the environment. */
+const RECORDING = 'printf "%s\\n" "$@" > "$0.args"; env > "$0.env"; cat > "$0.input"';
+
+const ASKED = [
+  "add",
+  "deny",
+  "evil.example",
+  "--for",
+  "2099-12-31",
+  "--ticket",
+  "INC-1042",
+  "--no-evidence",
+  "--pr",
+];
+
+it("opens a pull request by gh, of the new branch alone, and gives it no key", async () => {
+  using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
+  using remote = withRemote(repository, "git@github.com:acme/settings.git");
+  const gh = repository.program("bin/gh", `${RECORDING}; echo https://github.com/acme/settings/pull/7`);
+  const run = await commandLine(repository.path, environment(repository))(...ASKED);
+  expect(run.stderr).toMatch(
+    /^Committed settings\.yaml as \w+ on the new branch (\S+), which you are on now; .*\nPushed to origin\.\nOpened https:\/\/github\.com\/acme\/settings\/pull\/7\n$/,
+  );
+  expect(run.code).toBe(0);
+  const branch = "email-security/deny-evil.example-inc-1042";
+  expect(readFileSync(`${gh}.args`, "utf8")).toBe(
+    `pr\ncreate\n--head=${branch}\n--title=Deny evil.example until 2099-12-31 (INC-1042)\n--body-file=-\n`,
+  );
+  expect(readFileSync(`${gh}.input`, "utf8")).toBe("Ticket: INC-1042");
+  expect(readFileSync(`${gh}.env`, "utf8")).not.toContain("canary-key");
+  expect(repository.git("--git-dir", remote.path, "branch", "--list").trim()).toBe(branch);
+  expect(repository.git("status", "--porcelain")).toBe("");
+});
+
+it("tells why gh could not, as text alone, and the page to open; and of a host that is not known, what its address tells", async () => {
+  using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
+  using _remote = withRemote(repository, "ssh://git@github.com:22/acme/settings.git");
+  repository.program(
+    "bin/gh",
+    "printf '\\033[31mnot logged in to https://dana:secret@github.com\\n::error::x\\n' >&2; exit 4",
+  );
+  const email = commandLine(repository.path, environment(repository));
+  const refused = await email(...ASKED);
+  expect(refused.stderr).toContain(
+    "It could not be opened for review from here: \\u{1b}[31mnot logged in to https://github.com\n",
+  );
+  expect(refused.stderr).toContain(
+    "Open it for review: https://github.com/acme/settings/compare/email-security/deny-evil.example-inc-1042?expand=1\n",
+  );
+  expect(refused.output).not.toContain("secret");
+  expect(commandsIn(refused.output)).toEqual([]);
+  expect(refused.code).toBe(2);
+
+  repository.git("remote", "set-url", "origin", "ssh://git@git.acme.example:2222/mail/settings.git");
+  const unknown = await email("remove", "bad.example", "--no-evidence", "--pr");
+  expect(unknown.stderr).toContain(
+    "Open the branch email-security/remove-bad.example for review on the page of your repository, whose host is not one that is known by its name: https://git.acme.example/mail/settings\n",
+  );
+  expect(unknown.code).toBe(2);
+});
+
+it("opens a merge request by glab", async () => {
+  using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
+  using _remote = withRemote(repository, "git@gitlab.acme.example:mail/settings.git");
+  const glab = repository.program(
+    "bin/glab",
+    `${RECORDING}; echo https://gitlab.acme.example/mail/settings/-/merge_requests/7`,
+  );
+  const run = await commandLine(repository.path, environment(repository))(...ASKED);
+  expect(run.stderr).toContain("Opened https://gitlab.acme.example/mail/settings/-/merge_requests/7\n");
+  expect(run.code).toBe(0);
+  expect(readFileSync(`${glab}.args`, "utf8").split("\n")).toEqual([
+    "mr",
+    "create",
+    "--source-branch=email-security/deny-evil.example-inc-1042",
+    "--title=Deny evil.example until 2099-12-31 (INC-1042)",
+    "--description=Ticket: INC-1042",
+    "--yes",
+    "",
+  ]);
+});
+
+it("does nothing in a repository in which a merge is under way, and tells what ends it", async () => {
+  using repository = settingsRepository({ "settings.yaml": SETTINGS, "notes.md": "one\n" });
+  repository.git("switch", "--quiet", "--create", "other");
+  repository.write("notes.md", "two\n");
+  repository.git("commit", "--quiet", "--all", "--message=two");
+  repository.git("switch", "--quiet", "main");
+  repository.write("notes.md", "three\n");
+  repository.git("commit", "--quiet", "--all", "--message=three");
+  expect(() => repository.git("merge", "other")).toThrow();
+  const run = await commandLine(repository.path, environment(repository))(...ASKED.slice(0, -1), "--commit");
+  expect(run.stderr).toBe(
+    "error: A merge is under way in this repository, and nothing was written. End it first, by `git merge --continue` or `git merge --abort`. [ERR_GIT]\n",
+  );
+  expect(run.code).toBe(1);
+  expect(readFileSync(repository.at("settings.yaml"), "utf8")).toBe(SETTINGS);
+});
+
+it.each(["the command", "all that it started"])(
+  "interrupted within a commit, %s, leaves all as it was",
+  async (what) => {
+    using repository = settingsRepository({ "settings.yaml": SETTINGS });
+    repository.program(
+      ".git/hooks/pre-commit",
+      "touch .git/here; for n in 1 2 3 4 5 6 7 8; do test -e .git/go && exit 0; sleep 0.1; done",
+    );
+    const child = spawn(process.execPath, [COMMAND, ...ASKED.slice(0, -1), "--commit"], {
+      cwd: repository.path,
+      env: environment(repository),
+      detached: true,
+    });
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    const ended = new Promise<number | null>((done) => child.once("close", done));
+    await vi.waitUntil(() => existsSync(repository.at(".git/here")), { timeout: 20_000, interval: 20 });
+    expect(readFileSync(repository.at("settings.yaml"), "utf8")).toContain("evil.example");
+    process.kill(what === "the command" ? (child.pid ?? 0) : -(child.pid ?? 0), "SIGINT");
+    repository.write(".git/go", "");
+    expect(await ended).toBe(1);
+    expect(stderr).toContain("files and branch are as they were");
+    expect(readFileSync(repository.at("settings.yaml"), "utf8")).toBe(SETTINGS);
+    expect(repository.git("branch")).toBe("* main\n");
+    expect(repository.git("status", "--porcelain")).toBe("");
+  },
+);
