@@ -156,6 +156,9 @@ async function headOf({ git }: Programs): Promise<Head> {
   return { branch: name.code === 0 ? name.stdout.trim() : undefined, hash: hash.stdout.trim() };
 }
 
+/** What all branches of such commits begin with. */
+export const BRANCHES = "email-security/";
+
 const LONGEST_BRANCH = 60;
 
 /** A name that no branch has, here or at a remote as far as is known. */
@@ -173,7 +176,7 @@ async function freeBranch({ git }: Programs, wanted: string): Promise<string> {
     stdout.split("\n").map((ref) => ref.replace(/^refs\/(?:heads|remotes\/[^/]+)\//, "")),
   );
   for (let count = 1; ; count += 1) {
-    const branch = `email-security/${name || "change"}${count === 1 ? "" : `-${count}`}`;
+    const branch = `${BRANCHES}${name || "change"}${count === 1 ? "" : `-${count}`}`;
     if (!taken.has(branch)) return branch;
   }
 }

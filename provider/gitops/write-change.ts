@@ -5,7 +5,7 @@ import { repositoryOf } from "../files/repository";
 import { writeAll } from "../files/write-settings";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { printable, quote } from "../settings/text";
-import { type ChangeMessage, type Commit, commitChange } from "./commit-change";
+import { BRANCHES, type ChangeMessage, type Commit, commitChange } from "./commit-change";
 import { openPullRequest, type PullRequest } from "./pull-request";
 
 /** How far a change of settings files is taken. */
@@ -67,6 +67,9 @@ export function writtenLines({ files, commit, pullRequest }: WrittenChange): str
   const { branch, before, hash } = commit;
   const back = before === undefined ? "" : `; \`git switch ${printable(before)}\` goes back`;
   const lines = [`Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${back}.`];
+  if (before?.startsWith(BRANCHES)) {
+    lines.push(`It stands on ${printable(before)}, and is reviewed together with what that has.`);
+  }
   if (pullRequest === undefined) return lines;
   const { remote, opened, toOpen, page, why } = pullRequest;
   lines.push(`Pushed to ${printable(remote)}.`);

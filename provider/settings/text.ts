@@ -109,10 +109,10 @@ function unicodeEscaped(character: string): string {
 
 /** Whether a text is one line of printable ASCII with nothing around it and nothing of a command in it, as almost all are. */
 export function isPlainText(text: string): boolean {
-  return PLAIN_TEXT.test(text);
+  return text !== "" && !text.startsWith(" ") && !text.endsWith(" ") && !NOT_PLAIN.test(text);
 }
 
-const PLAIN_TEXT = /^(?!.*(?:<\{|##|::|[\da-f]{8}-))[!-~](?:[ -~]*[!-~])?$/i;
+const NOT_PLAIN = /[^ -~]|<\{|##|::|[\da-fA-F]{8}-/;
 
 /**
  * The form in which two comments are compared, and the state holds one that nobody declared: line ends as `\n`, composed

@@ -39,7 +39,9 @@ it("commits the file alone on a branch of its own, pushes it, and tells the page
 
   const pushed = await email("remove", "bad.example", "--pr");
   expect(pushed.output).not.toContain("secret");
-  expect(pushed.stderr).toContain("Pushed to origin.\n");
+  expect(pushed.stderr).toContain(
+    "It stands on email-security/deny-evil.example-pr-id, and is reviewed together with what that has.\nPushed to origin.\n",
+  );
   expect(pushed.code).toBe(2);
   expect(folder.git("--git-dir", remote.path, "branch", "--list")).toContain(
     "email-security/remove-bad.example",
