@@ -54,16 +54,33 @@ export function makeListChange(
   if (files.length === 0) return { steps, files, findings: [] };
   const after = { ...options, readFile: readingAfter(files, readFile) };
   const tops = includedBy === undefined ? [file] : [file, includedBy];
-  const findings = tops.flatMap((top) => newFindings(top, settings, steps, after));
-  const errors = findings.filter(({ level }) => level === "error");
-  if (errors.length > 0) throw new ChangeRefusedError(errors.map((error) => refusalOf(error, change)));
+  const isChanged = changedBy(steps);
+  const wayOut = (error: Finding): string => (isChanged(error) ? wayOutOf(error, change) : "");
+  const findings = tops.flatMap((top) => newFindings(top, settings, isChanged, after));
+  refuseFor(
+    findings.filter(({ level }) => level === "error"),
+    wayOut,
+  );
   const including = files
     .flatMap((one) => mayInclude(one.file, tops, tenants, readFile))
     .filter((one) => !tops.some((top) => resolve(top) === resolve(one)));
-  const broken = [...new Set(including)].flatMap((one) => newErrors(one, files, options, after));
-  if (broken.length > 0)
-    throw new ChangeRefusedError([...new Set(broken.map((error) => refusalOf(error, change)))]);
+  refuseFor(
+    [...new Set(including)].flatMap((one) => newErrors(one, files, options, after)),
+    wayOut,
+  );
   return { steps, files, findings };
+}
+
+/** Which findings are about what is changed. */
+function changedBy(steps: readonly Step[]): (finding: Finding) => boolean {
+  const values = new Set(steps.filter(({ isDone }) => !isDone).map(({ value }) => value.canonical));
+  return ({ subject }) => subject !== undefined && values.has(subject.key.replace(/ \(.*\)$/, ""));
+}
+
+/** @throws {ChangeRefusedError} where there is a mistake; of what is changed, with the option that mends it. */
+function refuseFor(errors: readonly Finding[], wayOut: (error: Finding) => string): void {
+  const reasons = errors.map((error) => findingText(error) + wayOut(error));
+  if (reasons.length > 0) throw new ChangeRefusedError([...new Set(reasons)]);
 }
 
 /** The mistakes of a file which includes one that is changed, and which has them by that change. */
@@ -98,13 +115,10 @@ function identityOf({ code, message, place }: Finding): string {
 function newFindings(
   top: string,
   { today }: Settings,
-  steps: readonly Step[],
+  isChanged: (finding: Finding) => boolean,
   options: Pick<ReadOptions, "readFile" | "readYaml">,
 ): Finding[] {
   const { draft, findings } = inspectSettings(top, { ...options, today });
-  const values = new Set(steps.filter(({ isDone }) => !isDone).map(({ value }) => value.canonical));
-  const isChanged = ({ subject }: Finding): boolean =>
-    subject !== undefined && values.has(subject.key.replace(/ \(.*\)$/, ""));
   // What the policy has against others is no reason against this one.
   const judged = draft === undefined ? [] : judgeSettings(draft);
   return [
@@ -125,13 +139,12 @@ const FLAGS: Readonly<Record<string, string>> = {
   "policy-whole-domain": "--accept-risk, with the reason",
 };
 
-function refusalOf(finding: Finding, change: ListChange): string {
-  const isRisk = /^(?:allow|deny)-/.test(finding.code);
-  const flag = isRisk ? "--accept-risk, with the reason, if it is meant" : FLAGS[finding.code];
-  if (change.do === "keep" && flag?.startsWith("--for") === true) {
-    return `${findingText(finding)}\n  Keep it by \`review extend\`, with ${flag}.`;
-  }
-  return findingText(finding) + (flag === undefined ? "" : `\n  Give ${flag}.`);
+function wayOutOf({ code }: Finding, change: ListChange): string {
+  const isRisk = /^(?:allow|deny)-/.test(code);
+  const flag = isRisk ? "--accept-risk, with the reason, if it is meant" : FLAGS[code];
+  if (flag === undefined) return "";
+  const isEnd = change.do === "keep" && flag.startsWith("--for");
+  return `\n  ${isEnd ? "Keep it by `review extend`, with" : "Give"} ${flag}.`;
 }
 
 function hasSection(
