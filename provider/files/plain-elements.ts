@@ -15,8 +15,11 @@ export interface PlainElement {
   readonly subjectLine: number;
   readonly subjectColumn: number;
   readonly subjectEndColumn: number;
-  readonly data: string | Readonly<Record<string, string>>;
+  readonly data: string | Readonly<Record<string, PlainValue>>;
 }
+
+/** A text, or the decision that it stays, as it is written by this package. */
+type PlainValue = string | Readonly<Record<string, string>>;
 
 /** A section some of whose elements are plain. */
 export interface PlainSection {
@@ -169,7 +172,7 @@ function elementAt(text: string, from: number, line: number, section: Section): 
   const said = saidBy(written);
   if (said === undefined) return undefined;
   let subject = key === undefined || key === subjectKey ? { line, column: textColumn, written } : undefined;
-  const data: Record<string, string> = key === undefined ? {} : { [key]: said };
+  const data: Record<string, PlainValue> = key === undefined ? {} : { [key]: said };
   let end = from + textColumn + written.length;
   let until = from + whole.length;
   let nextLine = line + 1;
@@ -179,6 +182,19 @@ function elementAt(text: string, from: number, line: number, section: Section): 
     if (empty !== "") {
       at += empty.length;
       nextLine += 1;
+      continue;
+    }
+    const mark = key === undefined ? null : matchAt(MARK, text, at);
+    if (mark !== null && mark[1]?.length === inner) {
+      const [markText, , written = "", on = "", by = "", reason] = mark;
+      const decision = decisionOf(on, by, reason);
+      if (decision === undefined || Object.hasOwn(data, "reviewed")) return undefined;
+      data["reviewed"] = decision;
+      count += 1 + Object.keys(decision).length;
+      end = at + markText.indexOf(written) + written.length;
+      at += markText.length;
+      nextLine += 1;
+      until = at;
       continue;
     }
     const pair = key === undefined ? null : matchAt(PAIR, text, at);
@@ -228,6 +244,18 @@ function saidBy(written: string): string | undefined {
   return (isNumber ? NO_NUMBER : NO_WORD).test(written) ? written : undefined;
 }
 
+function decisionOf(
+  on: string,
+  writtenBy: string,
+  writtenReason: string | undefined,
+): Readonly<Record<string, string>> | undefined {
+  const by = saidBy(writtenBy);
+  if (by === undefined) return undefined;
+  if (writtenReason === undefined) return { on, by };
+  const reason = saidBy(writtenReason);
+  return reason === undefined ? undefined : { on, by, reason };
+}
+
 /** A day, an IPv4 address, or what holds a letter that no number of any kind has. */
 const NO_NUMBER = /^(?:\d{4}-\d\d-\d\d|\d+(?:\.\d+){3,})$|[g-np-wyzG-NP-WYZ]/;
 
@@ -244,6 +272,11 @@ const KEY = "value|email|comment|ticket|owner|approvedBy|expires|scope|type|acce
 const HEAD = new RegExp(`^(vips|allow|deny):${BEHIND.replace("|$", "")}`, "gm");
 const DASH = new RegExp(`( *)-( +)(?:(${KEY}): +)?(${TEXT})${BEHIND}`, "y");
 const PAIR = new RegExp(`( *)(${KEY}): +(${TEXT})${BEHIND}`, "y");
+// Between braces, words alone, with a space between.
+const WORD = `[\\w.@+/()'${LETTERS}-]+`;
+const FLOW_TEXT = `"[ !#-\\[\\]-~${LETTERS}]*"|[A-Za-z0-9](?:${WORD})?(?: ${WORD})*`;
+const DECISION = `\\{ on: (\\d{4}-\\d\\d-\\d\\d), by: (${FLOW_TEXT})(?:, reason: (${FLOW_TEXT}))? \\}`;
+const MARK = new RegExp(`( *)reviewed: +(${DECISION})${BEHIND}`, "y");
 const EMPTY = new RegExp(` *(?:#[ -~${LETTERS}]*)?\\r?\\n`, "y");
 const ANY = /([ \t]*)([^\r\n]?)/y;
 

@@ -11,7 +11,9 @@ export function isUsual(element: unknown, section: PolicySubject): boolean {
   if (section === "vips" || !isMapping(element)) return false;
   for (const key in element) {
     const text = element[key];
-    if (typeof text !== "string" || !isUsualText(key, text)) return false;
+    if (key === "reviewed" ? !isUsualDecision(text) : typeof text !== "string" || !isUsualText(key, text)) {
+      return false;
+    }
   }
   return Object.hasOwn(element, "value");
 }
@@ -30,6 +32,17 @@ function isUsualText(key: string, text: string): boolean {
     default:
       return false;
   }
+}
+
+function isUsualDecision(decision: unknown): boolean {
+  if (!isMapping(decision)) return false;
+  const { on, by, reason = by, ...others } = decision;
+  return (
+    typeof on === "string" &&
+    isDay(on) &&
+    [by, reason].every((text) => typeof text === "string" && isUsualText("comment", text)) &&
+    Object.keys(others).length === 0
+  );
 }
 
 const WORD = /[A-Za-z0-9]/;

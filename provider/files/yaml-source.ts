@@ -20,12 +20,15 @@ export type { YamlSource } from "./yaml-whole";
 export function readYaml(text: string, file: string): YamlSource {
   if (text.length > MAX_CHARACTERS) return readWhole(text, file);
   const cut = withoutPlainElements(text);
-  if (cut.sections.length === 0) return readWhole(text, file);
+  if (cut.sections.length === 0 || QUESTION.test(cut.left)) return readWhole(text, file);
   const left = readWhole(cut.left, file, cut.values);
   const stands = left.findings.length === 0 && cut.sections.every((one) => standsIn(one, cut, left.layout()));
   // What is wrong is told of the file as it is.
   return stands ? new PartlyPlain(text, file, cut, left) : readWhole(text, file);
 }
+
+/** A key that is written with a question mark, which nobody does: what it is part of ends where the next thing begins. */
+const QUESTION = /^[ -]*\?(?:\s|$)/m;
 
 /** Reads YAML as {@link readYaml} does. */
 export type ReadYaml = (text: string, file: string) => YamlSource;

@@ -21,6 +21,15 @@ const LINES = [
   ...'    comment: "a \\" b"|    comment: yes|    comment:|    comment: >|    comment: \'a|      b\'|      more|    # in|  # above|# far|'.split(
     "|",
   ),
+  ..."    reviewed: { on: 2026-11-23, by: d@acme.example, reason: still sending } # x|    reviewed: { on: 2026-11-23, by: no }".split(
+    "|",
+  ),
+  ...'    reviewed: { on: 2026-11-23, by: "a, b" }|    reviewed: { on: 2026-11-23, by: 12 }|    reviewed: { on: 2026-11-23, by: a: b }'.split(
+    "|",
+  ),
+  ..."    reviewed: { on: 2026-11-23, by: it's, reason: a - b }|    reviewed: { on: 2026-11-23, by: a -b, reason: a' b }|    reviewed: { on: 2026-11-23 }".split(
+    "|",
+  ),
   "    comment: |",
   "    comment: |+",
   ..."    value: b.example|    expires: 2027-03-31|    expires: 010|  - email: a@b.example|    reviewed: { on: 2026-11-23, by: Dana }|    reviewed:".split(

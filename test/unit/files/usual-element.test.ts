@@ -51,6 +51,20 @@ it("nothing that is usual is refused by the schema", () => {
     }),
     { numRuns: 2_000 },
   );
+  const decisions = fc.record(
+    { on: fc.constantFrom("2026-11-23", "2026-02-30", "23.11.2026"), by: text, reason: text, none: text },
+    { requiredKeys: ["on"] },
+  );
+  fc.assert(
+    fc.property(decisions, (reviewed) => {
+      const one = { value: "evil.example", reviewed };
+      if (isUsual(one, "deny"))
+        expect(settingsFile.safeParse({ version: 1, deny: [one] }).success).toBe(true);
+    }),
+    { numRuns: 500 },
+  );
+  const reviewed = { on: "2026-11-23", by: "Dana" };
+  expect(isUsual({ value: "evil.example", reviewed }, "deny")).toBe(true);
   expect(usual).toBeGreaterThan(20);
   expect(isUsual({ value: "evil.example", comment: "Why", expires: "2027-03-31" }, "deny")).toBe(true);
 });
