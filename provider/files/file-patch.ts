@@ -1,4 +1,4 @@
-import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
+import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatch, structuredPatch } from "diff";
 import { lineEndAfter, linesIn } from "./edit-element";
 
 /** The lines around a change that a patch shows. */
@@ -7,6 +7,22 @@ const CONTEXT = 4;
 /** A file's patch. What it begins and ends with alike is not compared: of a long file, that is almost all. */
 export function patchBetween(name: string, before: string, after: string): string {
   const [start, end] = alike(before, after);
+  const middle = patchOfMiddle(name, before, after, start, end);
+  // git takes a change with fewer lines around for one at the beginning or the end of the file.
+  const isShown =
+    (start === 0 || contextOf(middle.hunks.at(0)?.lines ?? []) >= CONTEXT) &&
+    (end === 0 || contextOf(middle.hunks.at(-1)?.lines.toReversed() ?? []) >= CONTEXT);
+  const patch = isShown ? middle : patchOfMiddle(name, before, after, 0, 0);
+  return formatPatch(patch, FILE_HEADERS_ONLY);
+}
+
+function patchOfMiddle(
+  name: string,
+  before: string,
+  after: string,
+  start: number,
+  end: number,
+): StructuredPatch {
   const lines = linesIn(before, 0, start);
   const patch = structuredPatch(
     `a/${name}`,
@@ -22,7 +38,13 @@ export function patchBetween(name: string, before: string, after: string): strin
     oldStart: hunk.oldStart + lines,
     newStart: hunk.newStart + lines,
   }));
-  return formatPatch({ ...patch, hunks }, FILE_HEADERS_ONLY);
+  return { ...patch, hunks };
+}
+
+/** How many lines there are before the first that differs. */
+function contextOf(lines: readonly string[]): number {
+  const at = lines.findIndex((line) => !line.startsWith(" "));
+  return at < 0 ? lines.length : at;
 }
 
 /** How much two texts begin and end with alike, in whole lines, less what a patch shows of that. */
