@@ -51,19 +51,22 @@ export interface WithoutPlain {
 /**
  * Takes the plain elements out of a settings file: almost all lines of a long one are such, and a parser of all of YAML takes a
  * hundred times as long for them. What is left tells whether they stood where they seem to.
+ *
+ * @param most how many values it takes out at most; of a text with more, none.
  */
-export function withoutPlainElements(text: string): WithoutPlain {
-  const scan = new Scan(text);
+export function withoutPlainElements(text: string, most = Number.POSITIVE_INFINITY): WithoutPlain {
+  const scan = new Scan(text, most);
   for (HEAD.lastIndex = 0; ; ) {
     const head = HEAD.exec(text);
     if (head === null) break;
     HEAD.lastIndex = Math.max(scan.section(head[1] as Section, head.index, HEAD.lastIndex), HEAD.lastIndex);
   }
-  return scan.result();
+  return scan.isTooMuch ? { left: text, sections: [], gaps: [], values: 0 } : scan.result();
 }
 
 class Scan {
   readonly #text: string;
+  readonly #most: number;
   readonly #sections: PlainSection[] = [];
   readonly #gaps: Gap[] = [];
   readonly #left: string[] = [];
@@ -75,8 +78,13 @@ class Scan {
   #removed = 0;
   #removedLines = 0;
 
-  constructor(text: string) {
+  constructor(text: string, most: number) {
     this.#text = text;
+    this.#most = most;
+  }
+
+  get isTooMuch(): boolean {
+    return this.#values > this.#most;
   }
 
   result(): WithoutPlain {
@@ -98,7 +106,7 @@ class Scan {
       if (first !== undefined && last !== undefined) this.#takeOut(first, last);
       run = [];
     };
-    while (at < text.length) {
+    while (at < text.length && !this.isTooMuch) {
       const read = elementAt(text, at, line, name);
       if (read !== undefined && (column === undefined || column === read.column)) {
         column = read.column;

@@ -27,7 +27,7 @@ export const MAX_CHARACTERS = 16 * 1024 * 1024;
 const MAX_DEPTH = 32;
 
 /** Texts, lists and mappings: far more than any settings file has, and as many as take a gigabyte of memory. */
-const MAX_VALUES = 1_000_000;
+export const MAX_VALUES = 1_000_000;
 
 /** The parser takes ever longer for one more mistake. */
 const MAX_MISTAKES = 1_000;

@@ -5,18 +5,21 @@ import { LintedFolder } from "../../support/linted-folder";
 const MANY_BYTES = 5 * 1024 * 1024;
 
 /** What a file of 5 MiB is made of, and why it is refused. */
-export const MUCH: readonly (readonly [what: string, piece: string, told: string])[] = [
+export const MUCH: readonly (readonly [what: string, piece: string, told: string, head?: string])[] = [
   ["opens a list in a list", "[", "nested more than 32 deep"],
   ["opens a mapping in a mapping", "{", "nested more than 32 deep"],
   ["begins an item in an item", "- ", "nested more than 32 deep"],
   ["closes what is not open", "}", "more than 1,000 mistakes"],
   ["has tag upon tag", "!a ", "more than 1,000 mistakes"],
   ["has millions of empty lists", "- []\n", "holds more than 1,000,000 values"],
+  ["has a million plain entries", "- a\n", "holds more than 1,000,000 values", "deny:\n"],
 ];
 
 /** Lint refuses it within the memory of a small machine. */
-export async function isRefused([, piece, told]: (typeof MUCH)[number]): Promise<void> {
-  using folder = new LintedFolder({ "acme.yaml": piece.repeat(Math.floor(MANY_BYTES / piece.length)) });
+export async function isRefused([, piece, told, head = ""]: (typeof MUCH)[number]): Promise<void> {
+  using folder = new LintedFolder({
+    "acme.yaml": head + piece.repeat(Math.floor(MANY_BYTES / piece.length)),
+  });
   const { code, stdout } = await emailSecurity(folder.folder, ["lint", "acme.yaml"], {
     NODE_OPTIONS: "--max-old-space-size=900",
   });

@@ -133,7 +133,7 @@ it("keeps something as it is, with who decided and what else is said of it", () 
   ]);
   expect(difference(planned)).toEqual({
     added: ["    owner: Ruth", "    reviewed: { on: 2026-11-23, by: lena@acme.example, reason: in use }"],
-    gone: ["    owner: Dana"],
+    gone: ["    owner: Dana", "    reviewed: { on: 2026-11-01, by: Ruth }"],
   });
 });
 
