@@ -28,6 +28,8 @@ export interface PlainSection {
   readonly keyStart: number;
   /** The column of the dashes, from 0. */
   readonly column: number;
+  /** Where its last plain lines were, in the text that is left. */
+  readonly lastGap: number;
   readonly elements: readonly PlainElement[];
 }
 
@@ -125,8 +127,7 @@ class Scan {
         continue;
       }
       const [, indent = "", sign = ""] = matchAt(ANY, text, at) ?? [];
-      const isIn = indent.length > 0 || sign === "-";
-      if (!isIn) break;
+      if (indent.length === 0 && matchAt(DASH_ALONE, text, at) === null) break;
       if (column === undefined && sign === "-") column = indent.length;
       endRun();
       // To the next line with a dash of the section's: it may begin a plain one.
@@ -137,7 +138,7 @@ class Scan {
     }
     endRun();
     if (elements.length > 0 && column !== undefined) {
-      this.#sections.push({ name, keyStart: key, column, elements });
+      this.#sections.push({ name, keyStart: key, column, lastGap: this.#gaps.at(-1)?.at ?? 0, elements });
     }
     return at;
   }
@@ -286,6 +287,8 @@ const FLOW_TEXT = `"[ !#-\\[\\]-~${LETTERS}]*"|[A-Za-z0-9](?:${WORD})?(?: ${WORD
 const DECISION = `\\{ on: (\\d{4}-\\d\\d-\\d\\d), by: (${FLOW_TEXT})(?:, reason: (${FLOW_TEXT}))? \\}`;
 const MARK = new RegExp(`( *)reviewed: +(${DECISION})${BEHIND}`, "y");
 const EMPTY = new RegExp(` *(?:#[ -~${LETTERS}]*)?\\r?\\n`, "y");
+/** A dash that begins an element, and not a text. */
+const DASH_ALONE = /-(?=[ \r\n]|$)/y;
 const ANY = /([ \t]*)([^\r\n]?)/y;
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {

@@ -47,10 +47,16 @@ export function readingOnce(read: ReadYaml = readYaml): ReadYaml {
 }
 
 /** Whether plain elements that were taken out stood directly in their section: it is there, and nothing that is left was around them. */
-function standsIn({ name, keyStart, column }: PlainSection, { gaps }: WithoutPlain, layout: Layout): boolean {
+function standsIn(
+  { name, keyStart, column, lastGap }: PlainSection,
+  { gaps }: WithoutPlain,
+  layout: Layout,
+): boolean {
   const section = layout.keys.find((one) => one.name === name);
   if (!layout.isMapping || layout.isFlow || section?.key.start !== keyStart) return false;
   if (section.key.end - keyStart !== name.length) return false;
+  // Another key may be written in a way that only the parser knows.
+  if (layout.keys.some(({ key }) => key.start > keyStart && key.start < lastGap)) return false;
   if (section.kind === "nothing") return section.value.start === section.value.end;
   if (section.kind !== "lines" || section.column !== column) return false;
   const [first, last] = [section.items[0]?.start ?? 0, section.items.at(-1)?.end ?? 0];

@@ -38,6 +38,12 @@ const LINES = [
   ..."  - value:a.example|  - value:|  - { value: f.example }|  - [g.example,|  - h.example]|  - &x i.example|  - *x|  - !t j|  - - k|  - ? l|  - |k".split(
     "|",
   ),
+  "-other: |",
+  "- |",
+  "-",
+  ":",
+  ": x",
+  '-"x": >',
   "  - |",
   "\t- a.example",
   "  -\ta.example",
@@ -78,6 +84,23 @@ function told(source: YamlSource, asked: readonly (readonly (string | number)[])
   };
 }
 
+/** What a slip of the hand puts into a text, or in the place of what is there. */
+const SIGNS = [..." \t\n\r-:#'\"[]{},&*!|>%@?~.ae019\u00e9\u2028\ufeff\u0085\u00a0\\"];
+
+type Slip = readonly [at: number, sign: string, instead: number] | null;
+
+function slipped(text: string, slip: Slip): string {
+  if (slip === null || text === "") return text;
+  const at = slip[0] % text.length;
+  return text.slice(0, at) + slip[1] + text.slice(at + slip[2]);
+}
+
+it("a key that begins with a dash is none of a section's elements, and what is written under it is its own", () => {
+  const text = "deny:\n  - # why\n-other: |\n  - a.example\n";
+  expect(readYaml(text, "a").value).toEqual({ deny: [null], "-other": "- a.example\n" });
+  expect(readYaml(text, "a").value).toEqual(readWhole(text, "a").value);
+});
+
 it("a file is read as the parser reads it, whatever of it is plain", () => {
   const line = fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom(...LINES.slice(22, 34), "    comment: why") },
@@ -93,8 +116,9 @@ it("a file is read as the parser reads it, whatever of it is plain", () => {
       fc.constantFrom("\n", "\r\n"),
       fc.boolean(),
       fc.array(paths, { minLength: 3, maxLength: 8 }),
-      (made, lineEnd, isOpen, asked) => {
-        const text = made.flat().join(lineEnd) + (isOpen ? "" : lineEnd);
+      fc.option(fc.tuple(fc.nat(), fc.constantFrom(...SIGNS), fc.nat(1)), { freq: 3 }),
+      (made, lineEnd, isOpen, asked, slip) => {
+        const text = slipped(made.flat().join(lineEnd) + (isOpen ? "" : lineEnd), slip);
         if (withoutPlainElements(text).sections.length > 0 && readWhole(text, "a").findings.length === 0)
           taken += 1;
         expect(told(readYaml(text, "a"), asked)).toStrictEqual(told(readWhole(text, "a"), asked));
