@@ -97,7 +97,7 @@ export interface FleetDifference {
   readonly declared?: { readonly list?: string; readonly comment?: string };
   /** Where it is declared, or was. */
   readonly place?: FleetLine;
-  /** Why it is leaving. */
+  /** Why it is leaving; of drift, what was done at the tenant since its last rollout, as far as that is known. */
   readonly why?: string;
   /** What is risky about what was put there, by its code. */
   readonly risks?: readonly string[];

@@ -57,7 +57,7 @@ const difference = z
       .readonly()
       .exactOptional(),
     place: line.describe("Where it is declared, or was.").exactOptional(),
-    why: text("Why it is leaving.").exactOptional(),
+    why: text("Why it is leaving, or what was done at the tenant since its last rollout.").exactOptional(),
     risks: z
       .array(z.string())
       .readonly()

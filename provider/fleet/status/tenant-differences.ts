@@ -1,11 +1,11 @@
 import type { Settings } from "../../files/settings";
 import { type DriftItem, driftOf } from "../../gitops/drift";
 import type { KnownLists } from "../../plan/desired";
+import { isSameThere, leftByRun } from "../../plan/left-by-run";
 import type { Observed } from "../../plan/observed";
 import type { Accepting } from "../../plan/same-tenant";
 import { sameComment } from "../../resources/lifecycle/comparable";
 import { DEFAULT_VERDICT_SCOPE, type EntryType } from "../../settings/assumptions";
-import { readEntry, readVip } from "../../settings/keyed-list";
 import { OwnDomains } from "../../settings/own-domains";
 import { risksOf } from "../../settings/risk";
 import { withoutUndefined } from "../../settings/without-undefined";
@@ -44,7 +44,7 @@ export async function tenantDifferences(
   const { items, unchanged } = driftOf(settings, observed, host, applied, { accepting });
   const own = new OwnDomains(settings.ownDomains);
   const [behind, drift] = [true, false].map((wanted) =>
-    items.filter((item) => isBehind(item, applied) === wanted).map((item) => differenceOf(item, own)),
+    items.filter((item) => isBehind(item, applied) === wanted).map((item) => differenceOf(item, own, wanted)),
   );
   return { drift: drift ?? [], behind: behind ?? [], unchanged };
 }
@@ -81,13 +81,12 @@ function isLike(
 function isBehind({ what, kind, key, there }: DriftItem, applied: KnownLists | undefined): boolean {
   if (what === "added") return false;
   if (applied === undefined) return what === "leaving";
-  const text = (kind === "vip" ? applied.vips : applied.entries).content[key];
-  if (text === undefined || there === undefined) return text === undefined && there === undefined;
-  const before = kind === "vip" ? { list: undefined, ...readVip(key, text) } : readEntry(key, text);
-  return before !== undefined && before.list === there.list && sameComment(before.comment, there.comment);
+  const left = leftByRun(kind, key, (kind === "vip" ? applied.vips : applied.entries).content);
+  if (left === undefined || there === undefined) return left === undefined && there === undefined;
+  return isSameThere(left, there);
 }
 
-function differenceOf(item: DriftItem, own: OwnDomains): FleetDifference {
+function differenceOf(item: DriftItem, own: OwnDomains, behind: boolean): FleetDifference {
   const { what, kind, value, verdictScope, entryType, there, declared, place, why } = item;
   const list = kind === "vip" ? ("vip" as const) : ((there ?? declared)?.list ?? "deny");
   const risks =
@@ -104,7 +103,8 @@ function differenceOf(item: DriftItem, own: OwnDomains): FleetDifference {
         there && withoutUndefined({ list: there.list, comment: there.comment, by: there.by, at: there.at }),
       declared: declared && withoutUndefined({ list: declared.list, comment: declared.comment }),
       place: place && { file: place.file, line: place.line },
-      why,
+      // That the files say so is why, of what is behind and stays.
+      why: behind && what !== "leaving" ? undefined : why,
       risks: risks.length === 0 ? undefined : risks.map(({ code }) => code),
     }),
   };

@@ -1,5 +1,4 @@
 import { counted, minute, onOneLine } from "../../plan/render/words";
-import { CHANGER_UNTOLD } from "../../plan/rows";
 import { excerpt, printable, quote } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import {
@@ -183,11 +182,7 @@ function factsOf({ difference, members }: DifferenceGroup, which: "drift" | "beh
     facts.push(`comment ${commentOf((there ?? declared)?.comment)}`);
   }
   if (there !== undefined) facts.push(madeBy(members));
-  if (which === "drift" && what === "changed") facts.push(CHANGER_UNTOLD);
-  if (which === "drift" && what === "missing") {
-    const isBrought = members.every(({ tenant: { lastRollout } }) => lastRollout !== undefined);
-    facts.push(isBrought ? "who removed it and when, the service does not tell" : NEVER_BROUGHT);
-  }
+  if (which === "drift" && why === undefined) facts.push(...UNTOLD[what]);
   if (why !== undefined) facts.push(excerpt(why, 300));
   const places = new Set(
     members.flatMap(({ difference: { place } }) => (place === undefined ? [] : [lineOf(place)])),
@@ -198,8 +193,13 @@ function factsOf({ difference, members }: DifferenceGroup, which: "drift" | "beh
   return facts;
 }
 
-/** Who asks should not look for somebody who has removed nothing. */
-const NEVER_BROUGHT = "removed since, or never brought: no rollout of it is in the journal";
+/** Where no rollout is known, nobody should be looked for who has done nothing. */
+const UNTOLD: Readonly<Record<FleetDifference["what"], readonly string[]>> = {
+  added: [],
+  changed: ["if it was changed since, the service does not tell by whom"],
+  missing: ["removed since, or never brought: no rollout of it is in the journal"],
+  leaving: [],
+};
 
 function commentOf(comment: string | undefined): string {
   return comment === undefined ? "none" : quote(onOneLine(comment), 300);

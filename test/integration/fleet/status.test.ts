@@ -247,7 +247,8 @@ Drifted (1 tenant):
   missing deny evil.example, 1 tenant
       in hooli
       comment "Phish"
-      who removed it and when, the service does not tell
+      gone from the tenant since the stack's last run; who took it away, the
+        service does not tell
       declared at settings/baseline.yaml:4
 
 Behind their files (2 tenants):
