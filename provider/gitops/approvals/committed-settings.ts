@@ -114,7 +114,7 @@ export class CommittedSettings {
 
   #parsed(file: string): ParsedFile | undefined {
     if (!this.has(file)) return undefined;
-    const source = readSource(file, (path) => this.#textOf(path), undefined);
+    const source = readSource(file, { readFile: (path) => this.#textOf(path) }, undefined);
     return isFinding(source) ? undefined : parsedFile(source);
   }
 
