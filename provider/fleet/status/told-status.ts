@@ -193,11 +193,11 @@ function factsOf({ difference, members }: DifferenceGroup, which: "drift" | "beh
   return facts;
 }
 
-/** Where no rollout is known, nobody should be looked for who has done nothing. */
+/** Where what the last rollout brought is not known, as of one that was pruned, nobody should be looked for who has done nothing. */
 const UNTOLD: Readonly<Record<FleetDifference["what"], readonly string[]>> = {
   added: [],
   changed: ["if it was changed since, the service does not tell by whom"],
-  missing: ["removed since, or never brought: no rollout of it is in the journal"],
+  missing: ["removed since, or never brought: what came last no journal here tells"],
   leaving: [],
 };
 

@@ -156,7 +156,7 @@ Drifted (2 tenants):
   missing deny evil.example, 1 tenant
       in hooli
       comment "Phishing"
-      removed since, or never brought: no rollout of it is in the journal
+      removed since, or never brought: what came last no journal here tells
       declared at settings/baseline.yaml:3
 
 Ends until 2026-12-20 (1):
