@@ -114,8 +114,14 @@ it("refuses what is no decision, and writes nothing", async () => {
   const email = commandLine(folder.path, { PATH: process.env["PATH"], ...GIT_ENVIRONMENT });
   const refusals: [readonly string[], string][] = [
     [["keep", "noowner.example", "--reason", "x"], "Give --owner."],
-    [["keep", "base.example", "--reason", "x"], "stands in an included file (base.yaml:3); either give"],
-    [["drop", "base.example", "--reason", "x"], "write `remove: {deny: [base.example]}`"],
+    [
+      ["keep", "base.example", "--reason", "in use"],
+      "stands in an included file (base.yaml:3); either `email-security review keep base.example --reason 'in use' --file base.yaml`, for all",
+    ],
+    [
+      ["drop", "base.example", "--reason", "x"],
+      "either `email-security review drop base.example --reason x --file base.yaml`, for all that include it; or write `remove: {deny: [base.example]}`",
+    ],
     [
       ["keep", "nowhere.example", "--reason", "x"],
       "nowhere.example is not in these files; what stands at the tenant alone is taken in by",
