@@ -10,7 +10,15 @@ import {
   styleOf,
 } from "./edit-element";
 import { EditError } from "./edit-error";
-import { identityOfData, indexOf, isMapping, orderOf, placeOfNew, type SortedBy } from "./edit-identity";
+import {
+  identityOfData,
+  indexOf,
+  isMapping,
+  orderOf,
+  placeOfNew,
+  type SortedBy,
+  textOfIdentity,
+} from "./edit-identity";
 import type { Section, SectionText } from "./edit-section";
 import { aboveComments, behindComments, lineStartOf, readForEdit } from "./edit-text";
 import type { LaidOut } from "./yaml-layout";
@@ -119,6 +127,8 @@ export class BlockSection implements SectionText {
   #rest = "";
   #isTouched = false;
   #order: SortedBy | undefined | "unknown" = "unknown";
+  /** What the elements declare, where that was gathered. */
+  #known: Set<string> | undefined;
 
   constructor(place: SectionPlace, elements: BlockElement[], style: ElementStyle) {
     this.name = place.name;
@@ -132,7 +142,18 @@ export class BlockSection implements SectionText {
   add(element: Readonly<Record<string, Said>>, note: string | undefined): void {
     const elements = this.#elements;
     if (this.#order === "unknown") this.#order = orderOf(elements);
-    const { identity, at, style } = placeOfNew(element, elements, this.#order, this.#style, this.name);
+    // Of thousands that are added to thousands, each would be compared with each.
+    this.#known ??= new Set(elements.map(textOfIdentity));
+    const known = this.#known;
+    const { identity, at, style } = placeOfNew(
+      element,
+      elements,
+      this.#order,
+      this.#style,
+      this.name,
+      (one) => known.has(textOfIdentity(one)),
+    );
+    known.add(textOfIdentity(identity));
     const next = elements[at];
     let gap = "";
     if (at === 0 && next !== undefined) {
@@ -160,6 +181,7 @@ export class BlockSection implements SectionText {
     if (next === undefined) this.#rest = gap + this.#rest;
     else next.gap = gap + next.gap;
     this.#isTouched = true;
+    this.#known = undefined;
   }
 
   set(value: string, scope: string | undefined, key: string, to: Said | undefined): void {
@@ -169,6 +191,7 @@ export class BlockSection implements SectionText {
     element.text = setInElement(element.text, elementIn(element.text), key, to, this.#style);
     if (key === "scope") element.scope = to === undefined ? DEFAULT_VERDICT_SCOPE : String(to);
     this.#isTouched = true;
+    this.#known = undefined;
   }
 
   text(): string {

@@ -40,6 +40,7 @@ interface NewPlace {
  * Finds the place of a new element among those of its section.
  *
  * @param order as {@link orderOf} tells it.
+ * @param has whether something is among the elements, where that is known already.
  * @throws {EditError} when the section has it already.
  */
 export function placeOfNew(
@@ -48,9 +49,10 @@ export function placeOfNew(
   order: SortedBy | undefined,
   base: ElementStyle,
   section: Section,
+  has: (identity: Identity) => boolean = (identity) => elements.some((one) => isSameIdentity(one, identity)),
 ): NewPlace {
   const identity = identityOfElement(element, base);
-  refuseTwice(elements, identity, section);
+  if (has(identity)) throw new EditError(`${quote(identity.subject)} is in its ${section} already`);
   const at = placeFor(identity.subject, elements, order);
   return { identity, at, style: neighbourStyle(element, elements, at, base) };
 }
@@ -87,11 +89,13 @@ export function subjectKeyOf(section: Section): "value" | "email" {
   return section === "vips" ? "email" : "value";
 }
 
-/** @throws {EditError} when the section has it already. */
-function refuseTwice(elements: readonly Identity[], { subject, scope }: Identity, section: Section): void {
-  if (elements.some((one) => one.subject === subject && one.scope === scope)) {
-    throw new EditError(`${quote(subject)} is in its ${section} already`);
-  }
+function isSameIdentity(one: Identity, other: Identity): boolean {
+  return one.subject === other.subject && one.scope === other.scope;
+}
+
+/** By what elements are looked up: no value has white space in it. */
+export function textOfIdentity({ subject, scope }: Identity): string {
+  return `${subject} ${scope}`;
 }
 
 /**
