@@ -47,9 +47,8 @@ export function lintCommand(): Command {
       .action(verb(lint)),
     {
       examples: [
-        { does: "look at all files of the folder settings", line: "lint" },
         {
-          does: "for code scanning, and refused where there is a warning",
+          does: "all files of a folder, for code scanning; refused where there is a warning",
           line: "lint settings --sarif lint.sarif --fail-on warning",
         },
         {
