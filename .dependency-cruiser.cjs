@@ -37,13 +37,13 @@ module.exports = {
     {
       name: "fleet-reads-tenants",
       comment:
-        "Who they are, the limits of their addresses, how they are asked, and what the journal says of them; how rollouts run is none of its business",
+        "Who they are, the limits of their addresses, how they are asked, and what the journal says of them, in whose words; how rollouts run is none of its business",
       severity: "error",
       from: { path: inside(["fleet"]) },
       to: {
         path: inside(["rollout"]),
         pathNot:
-          "^provider/rollout/((targets|permits|asking)/|(schemas|journal/(reached|rollout-record))[.]ts$)",
+          "^provider/rollout/((targets|permits|asking)/|(schemas|wave|journal/(reached|rollout-record|rollouts-told)|report/(duration|told-rollout))[.]ts$)",
       },
     },
     {

@@ -224,7 +224,7 @@ async function build() {
   const status = Math.max(await compile("provider"), await compile("sdk"));
   removeStale(output);
   writeSdkManifest();
-  copyGoModules();
+  copyAsTheyAre();
   copyTemplate();
   if (status === 0) writeSchemas();
   if (status === 0) await writePlugin();
@@ -269,9 +269,11 @@ function writeSdkManifest() {
   fs.writeFileSync(path.join(dist, "native", "package.json"), `${JSON.stringify(manifest, undefined, 2)}\n`);
 }
 
-/** The Go modules that the engine is built from are part of the package. */
-function copyGoModules() {
-  for (const file of sourceFiles().filter((name) => /^go\.(mod|sum)$/.test(path.basename(name)))) {
+/** The Go modules that the engine is built from are part of the package, and what runs in a browser. */
+function copyAsTheyAre() {
+  const isMeant = (/** @type {string} */ name) =>
+    /^go\.(mod|sum)$/.test(path.basename(name)) || /^fleet[\\/]site[\\/]browser[\\/][a-z]+\.js$/.test(name);
+  for (const file of sourceFiles().filter(isMeant)) {
     fs.mkdirSync(path.dirname(path.join(dist, file)), { recursive: true });
     fs.copyFileSync(path.join(root, "provider", file), path.join(dist, file));
   }

@@ -1,6 +1,7 @@
 import { findingText, SettingsFileError } from "../../files/finding";
 import { type LintResult, lintSettings } from "../../files/lint";
 import type { ReadCache } from "../../files/read-settings";
+import type { Settings } from "../../files/settings";
 import { type Observed, observe } from "../../plan/observed";
 import { isOfAddress } from "../../rollout/asking/address-health";
 import type { Reach } from "../../rollout/asking/target-client";
@@ -30,6 +31,16 @@ export interface FleetStatusOptions {
   /** The last day (UTC) whose ends are told. */
   readonly until: string;
   readonly now?: () => Date;
+  /** Told of what is read and the status does not hold. */
+  readonly watch?: FleetWatch;
+}
+
+/** Whoever wants more of what is read. */
+export interface FleetWatch {
+  /** What one tenant's files declare, where they can be used. */
+  files(name: string, settings: Settings): void;
+  /** What one tenant holds. */
+  observed(observed: Observed): void;
 }
 
 /** What is known of one tenant once it was read. */
@@ -48,7 +59,7 @@ export async function readFleetStatus(
   targets: readonly Target[],
   options: FleetStatusOptions,
 ): Promise<FleetStatus> {
-  const { file, project, reach, reached, concurrency, today, until, now = () => new Date() } = options;
+  const { file, project, reach, reached, concurrency, today, until, now = () => new Date(), watch } = options;
   refuseNotAllowed(file, targets, [], reach.environment);
   const at = now().toISOString();
   const cache: ReadCache = new Map();
@@ -57,7 +68,10 @@ export async function readFleetStatus(
   // In each one's turn, while others are waited for; of its settings no more is kept than is told.
   const lint = (target: Target): LintResult => {
     const result = lintSettings(target.settings, { today, cache, ownDomains: [] });
-    if (result.settings !== undefined) told.add(target.name, result.settings, result.findings);
+    if (result.settings !== undefined) {
+      told.add(target.name, result.settings, result.findings);
+      watch?.files(target.name, result.settings);
+    }
     linted.add(target);
     return result;
   };
@@ -72,6 +86,7 @@ export async function readFleetStatus(
       const { settings, findings } = lint(target);
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
       const observed = await observe(client, now, answered);
+      watch?.observed(observed);
       const { last } = stackOf(target);
       const before = async () => (last === undefined ? undefined : await applied?.of(last));
       const accepting = { environment: reach.environment, name: target.name };

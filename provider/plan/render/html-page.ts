@@ -17,20 +17,73 @@ export function htmlPage({
   readonly style: string;
   readonly body: Html;
 }): string {
+  return pageOf({
+    title,
+    policy: "default-src 'none'; style-src 'unsafe-inline'",
+    head: html`<style>${new Html(BASE_STYLE)}${new Html(style)}</style>`,
+    body: html`<body>
+${body}
+</body>`,
+  });
+}
+
+/**
+ * A page of a site, which has its style sheet and its scripts beside it, and asks nobody else for anything. It can be opened from a file
+ * too.
+ *
+ * @param style the address of the style sheet, relative to the page; of scripts the same.
+ * @param fleet the address of what the scripts load when it is asked for.
+ */
+export function sitePage({
+  title,
+  style,
+  scripts,
+  fleet,
+  body,
+}: {
+  readonly title: string;
+  readonly style: string;
+  readonly scripts: readonly string[];
+  readonly fleet: string;
+  readonly body: Html;
+}): string {
+  return pageOf({
+    title,
+    policy:
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'",
+    head: html`<meta name="robots" content="noindex, nofollow">
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${style}">
+${scripts.map((script) => html`<script defer src="${script}"></script>\n`)}`,
+    body: html`<body data-fleet="${fleet}">
+${body}
+</body>`,
+  });
+}
+
+function pageOf({
+  title,
+  policy,
+  head,
+  body,
+}: {
+  readonly title: string;
+  readonly policy: string;
+  readonly head: Html;
+  readonly body: Html;
+}): string {
   const page = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="${new Html(policy)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="format-detection" content="telephone=no, email=no, address=no, date=no">
 <meta name="referrer" content="no-referrer">
 <title>${title}</title>
-<style>${new Html(BASE_STYLE)}${new Html(style)}</style>
+${head}
 </head>
-<body>
 ${body}
-</body>
 </html>
 `;
   return page.toString();

@@ -1,0 +1,141 @@
+import { existsSync } from "node:fs";
+import type { Command } from "commander";
+import type { FleetStatus } from "../fleet/status/fleet-status";
+import type { FleetWatch } from "../fleet/status/read-fleet-status";
+import { counted } from "../plan/render/words";
+import type { Database } from "../rollout/journal/database";
+import type { Reached, WhoseRollouts } from "../rollout/journal/reached";
+import { withCode } from "../settings/email-security-error";
+import { harmless, quote } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
+import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
+import { date, wholeNumber, withinOption } from "./plan-options";
+import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
+
+/** How a fleet is read. */
+export interface FleetReading extends JournalOptions, Selecting {
+  readonly targets: string;
+  readonly within: number;
+  readonly maxConcurrent: number;
+  readonly today?: string;
+}
+
+/** Adds the options by which a fleet is read. */
+export function withReading(command: Command): Command {
+  return withJournal(
+    withSelection(command.option("--targets <file>", "the targets file", TARGETS_FILE)),
+    "the journal, which tells what rollouts brought, and by which they share the limits of addresses",
+  )
+    .addOption(withinOption())
+    .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
+    .option("--max-concurrent <number>", "how many tenants are read at once", wholeNumber, 16);
+}
+
+/** Whether some could not be read, which is told. */
+export function warnOfUnread({ isComplete, tenants }: FleetStatus): boolean {
+  if (isComplete) return false;
+  const some = tenants.filter(({ error }) => error !== undefined).length;
+  console.error(`warning: of ${tenants.length}, ${some} could not be read.`);
+  return true;
+}
+
+/**
+ * Reads all tenants that are meant, once each.
+ *
+ * @param watch told of what is read and the status does not hold.
+ * @param journaled what else is read of the journal, while it is open.
+ * @throws {ConfigurationError} and all that reading the targets file throws: nothing was asked then.
+ */
+export async function readFleet(
+  options: FleetReading,
+  watch?: FleetWatch,
+  journaled?: (database: Database, whose: WhoseRollouts) => Promise<void>,
+): Promise<FleetStatus> {
+  const { readTargets } = await import("../rollout/targets/read-targets.js");
+  const { selectTargets } = await import("../rollout/targets/select-targets.js");
+  const { dueFrom } = await import("../files/reviews.js");
+  const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
+  const { readFleetStatus } = await import("../fleet/status/read-fleet-status.js");
+  const { targets: file, maxConcurrent: concurrency, within } = options;
+  const { targets, services, project } = readTargets(file);
+  const selected = selectTargets(targets, selectionOf(options));
+  const today = options.today ?? new Date().toISOString().slice(0, 10);
+  const until = dueFrom(today, `${within}d`);
+  const place = journalPlace(options.database);
+  const log = (line: string): void => console.error(harmless(line));
+  // Before the permits, which would make a journal.
+  const journal = await openJournal(place, file, project, log);
+  try {
+    if (journal !== undefined) await journaled?.(journal.database, journal.whose);
+    // A limit is kept to by a journal, which is made where there is none.
+    const known = journal === undefined && services.size === 0 ? undefined : place;
+    const permits = await permitsForReading(known, services, log);
+    try {
+      const reach = { environment: process.env, permits: permits.of };
+      const about = {
+        file,
+        project,
+        reach,
+        reached: journal?.reached,
+        concurrency,
+        today,
+        until,
+        ...(watch && { watch }),
+      };
+      return await readFleetStatus(selected, about);
+    } finally {
+      await permits.close();
+    }
+  } finally {
+    await journal?.close();
+  }
+}
+
+interface OpenJournal {
+  readonly reached: Reached;
+  readonly database: Database;
+  readonly whose: WhoseRollouts;
+  readonly close: () => Promise<void>;
+}
+
+/** What the journal says of the project's stacks; undefined where there is none, since to open it would make one. */
+async function openJournal(
+  given: string | undefined,
+  file: string,
+  project: string,
+  log: (line: string) => void,
+): Promise<OpenJournal | undefined> {
+  const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
+  const { isPostgres } = await import("../settings/postgres-address.js");
+  const place = given ?? DEFAULT_JOURNAL;
+  if (!isPostgres(place) && !existsSync(place)) {
+    if (given !== undefined) log(`warning: there is no rollouts' journal at ${quote(place, 300)}.`);
+    return undefined;
+  }
+  const { reachedIn } = await import("../rollout/journal/reached.js");
+  const database = await openDatabase(place, { log });
+  try {
+    const whose = withoutUndefined({ project, backend: await backendOf(file, log) });
+    const reached = await reachedIn(database, whose);
+    if (reached.elsewhere > 0) {
+      log(
+        `note: the journal has ${counted(reached.elsewhere, "rollout")} of this project with another state backend, which say nothing of these stacks. Where they are meant, set PULUMI_BACKEND_URL as they had it.`,
+      );
+    }
+    return { reached, database, whose, close: async () => await database.close() };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** Whose stacks are meant; undefined where that can't be told, which keeps nobody from reading tenants. */
+async function backendOf(file: string, log: (line: string) => void): Promise<string | undefined> {
+  const { projectFolder, stateBackend } = await import("../rollout/state-backend.js");
+  try {
+    return stateBackend(process.env, projectFolder(file)).fingerprint;
+  } catch (error) {
+    log(`note: rollouts with any state backend are looked at: ${withCode(error)}`);
+    return undefined;
+  }
+}

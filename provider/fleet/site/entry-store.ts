@@ -1,0 +1,206 @@
+import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import { onOneLine } from "../../plan/render/words";
+import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
+import { excerpt } from "../../settings/text";
+import { unicodeOf } from "../../settings/unicode-value";
+import type { FleetDifference, TenantStatus } from "../status/fleet-status";
+
+/** What stands in an {@link EntryRow}, in its order. The pages' script knows them by the same names. */
+export const ENTRY_FIELDS = [
+  "list",
+  "value",
+  "type",
+  "scope",
+  "unicode",
+  "comment",
+  "ticket",
+  "owner",
+  "approvedBy",
+  "expires",
+  "reviewed",
+  "acceptRisk",
+  /** `settings/acme.yaml:12`; empty of what no file declares. */
+  "place",
+] as const;
+
+/** An entry or a VIP by {@link ENTRY_FIELDS}: printable texts, without the empty ones at the end. */
+export type EntryRow = readonly string[];
+
+/**
+ * How a tenant holds something otherwise than declared. `undeclared`, `leaving`: there, and in no file. `changed`, `missing`: by
+ * somebody's hand. `to-change`, `to-add`: the files have moved on, and no rollout has come.
+ */
+export type UnlikeWhat = "undeclared" | "leaving" | "changed" | "missing" | "to-change" | "to-add";
+
+/** An entry that a tenant holds otherwise than declared: its number, how, and who made it and when, as far as is known. */
+export type Unlike = readonly [entry: number, what: UnlikeWhat, by: string, at: string];
+
+/** What one tenant's files declare and it holds, by the numbers of entries. */
+export interface TenantEntries {
+  /** What is declared: first and last of numbers that follow each other. */
+  readonly ranges: readonly (readonly [first: number, last: number])[];
+  readonly unlike: readonly Unlike[];
+}
+
+/** All entries of a fleet, each once however many tenants have it, and which of them are whose. */
+export interface FleetEntries {
+  readonly rows: readonly EntryRow[];
+  /** By the tenant's name. */
+  readonly tenants: ReadonlyMap<string, TenantEntries>;
+}
+
+/** Gathers the entries of a fleet; what an included file declares is stored once, and not once a tenant. */
+export class EntryStore {
+  readonly #numbers = new Map<string, number>();
+  readonly #stored: Stored[] = [];
+  readonly #declared = new Map<string, number[]>();
+
+  /** Takes in what one tenant's files declare. */
+  add(name: string, { entries, vips }: Pick<Settings, "entries" | "vips">): void {
+    this.#declared.set(
+      name,
+      [...entries, ...vips].map((one) => this.#store(rowOf(one), one.place.file, one.place.line)),
+    );
+  }
+
+  /** All entries in the order of files and lines, with what the tenants hold otherwise. */
+  finish(tenants: readonly TenantStatus[]): FleetEntries {
+    const unlike = new Map(tenants.map((tenant) => [tenant.name, this.#unlikeOf(tenant)]));
+    const order = this.#stored.map((_, index) => index).sort((one, other) => this.#compare(one, other));
+    const numbers: number[] = [];
+    for (const [number, index] of order.entries()) numbers[index] = number;
+    const numberOf = (index: number): number => numbers[index] ?? 0;
+    return {
+      rows: order.flatMap((index) => {
+        const stored = this.#stored[index];
+        return stored === undefined ? [] : [stored.row];
+      }),
+      tenants: new Map(
+        tenants.map(({ name }) => [
+          name,
+          {
+            ranges: rangesOf((this.#declared.get(name) ?? []).map(numberOf)),
+            unlike: (unlike.get(name) ?? []).map(
+              ([index, what, by, at]): Unlike => [numberOf(index), what, by, at],
+            ),
+          },
+        ]),
+      ),
+    };
+  }
+
+  #compare(one: number, other: number): number {
+    const [a, b] = [this.#stored[one], this.#stored[other]];
+    if (a === undefined || b === undefined || a.file === b.file) {
+      return (a?.line ?? 0) - (b?.line ?? 0) || one - other;
+    }
+    return a.file < b.file ? -1 : 1;
+  }
+
+  #store(row: EntryRow, file: string, line: number): number {
+    const key = `${file}\n${row.join("\n")}`;
+    const known = this.#numbers.get(key);
+    if (known !== undefined) return known;
+    const number = this.#stored.push({ row, file, line }) - 1;
+    this.#numbers.set(key, number);
+    return number;
+  }
+
+  #unlikeOf({ name, drift, behind }: TenantStatus): readonly Unlike[] {
+    if (drift.length + behind.length === 0) return [];
+    const declared = new Map(
+      (this.#declared.get(name) ?? []).map((index) => {
+        const { row: [list = "", value = "", , scope = ""] = [] } = this.#stored[index] ?? {};
+        return [identityOf(list, value, scope), index] as const;
+      }),
+    );
+    const told = (difference: FleetDifference, isBehind: boolean): Unlike[] => {
+      const { what, list, value, scope = "", there } = difference;
+      const [by, at] = [excerpt(onOneLine(there?.by ?? "")), excerpt(there?.at ?? "", 40)];
+      const held = (how: UnlikeWhat): Unlike => [this.#store(heldRow(difference), "", 0), how, by, at];
+      if (what === "added") return [held("undeclared")];
+      if (what === "leaving") return [held("leaving")];
+      const index = declared.get(
+        identityOf(difference.declared?.list ?? list, printed(value), printed(scope)),
+      );
+      const isMoved = there?.list !== undefined && there.list !== difference.declared?.list;
+      if (index === undefined) return what === "missing" ? [] : [held("undeclared")];
+      if (what === "missing") return [[index, isBehind ? "to-add" : "missing", "", ""]];
+      // On the other list it does something else: it is told there too.
+      return [[index, isBehind ? "to-change" : "changed", by, at], ...(isMoved ? [held("undeclared")] : [])];
+    };
+    return [...drift.flatMap((one) => told(one, false)), ...behind.flatMap((one) => told(one, true))];
+  }
+}
+
+interface Stored {
+  readonly row: EntryRow;
+  readonly file: string;
+  readonly line: number;
+}
+
+/** Numbers in order, as the first and last of those that follow each other. */
+function rangesOf(numbers: readonly number[]): readonly (readonly [number, number])[] {
+  const ranges: [number, number][] = [];
+  for (const number of [...numbers].sort((one, other) => one - other)) {
+    const last = ranges.at(-1);
+    if (last !== undefined && number <= last[1] + 1) last[1] = number;
+    else ranges.push([number, number]);
+  }
+  return ranges;
+}
+
+function identityOf(list: string, value: string, scope: string): string {
+  return [list, value, scope].join("\n");
+}
+
+/** More of a comment is in the files. */
+const LONGEST = 500;
+
+function printed(text: string | undefined): string {
+  return text === undefined ? "" : excerpt(onOneLine(text), LONGEST);
+}
+
+function rowOf(one: DeclaredEntry | DeclaredVip): EntryRow {
+  const { comment, ticket, owner, approvedBy, expires, reviewed, place } = one;
+  const value = one.kind === "vip" ? one.email : one.value;
+  return trimmed([
+    one.kind === "vip" ? "vip" : one.list,
+    printed(value),
+    one.kind === "vip" ? "" : one.entryType,
+    one.kind === "vip" || one.verdictScope === DEFAULT_VERDICT_SCOPE ? "" : printed(one.verdictScope),
+    printed(unicodeOf(value)),
+    printed(comment),
+    printed(ticket),
+    printed(owner),
+    printed(approvedBy),
+    expires ?? "",
+    printed(reviewedText(reviewed)),
+    one.kind === "vip" ? "" : printed(one.acceptRisk),
+    `${printed(place.file)}:${place.line}`,
+  ]);
+}
+
+function reviewedText(reviewed: DeclaredEntry["reviewed"]): string | undefined {
+  if (reviewed === undefined) return undefined;
+  const { on, by, reason } = reviewed;
+  return [on, by && `by ${by}`, reason].filter((part) => part !== undefined && part !== "").join(", ");
+}
+
+/** What a tenant holds and no file declares so. */
+function heldRow({ list, value, scope, there }: FleetDifference): EntryRow {
+  const isMailbox = list === "vip";
+  return trimmed([
+    isMailbox ? "vip" : printed(there?.list ?? list),
+    printed(value),
+    "",
+    printed(scope),
+    printed(unicodeOf(value)),
+    printed(there?.comment),
+  ]);
+}
+
+function trimmed(row: readonly string[]): EntryRow {
+  const last = row.findLastIndex((text) => text !== "");
+  return row.slice(0, last + 1);
+}

@@ -1,0 +1,50 @@
+import type { Settings } from "../../files/settings";
+import type { Observed } from "../../plan/observed";
+import type { RolloutsTold } from "../../rollout/journal/rollouts-told";
+import type { FleetStatus } from "../status/fleet-status";
+import { EntryStore } from "./entry-store";
+import { runOf } from "./runs";
+import { AllowAges } from "./site-data";
+import { siteFiles } from "./site-files";
+import { openSite, runsWith, type SiteFolder, writeSite } from "./write-site";
+
+/** A site that is being made: it watches how the fleet is read, and is written once that is through. */
+export class SiteMaker {
+  readonly #folder: SiteFolder;
+  readonly #store = new EntryStore();
+  readonly #ages: AllowAges;
+
+  /**
+   * @param path the folder; it is made where it is not there.
+   * @throws {ConfigurationError} when it can't be used; no tenant needs to be read then.
+   */
+  constructor(path: string, nowMs = Date.now()) {
+    this.#folder = openSite(path);
+    this.#ages = new AllowAges(nowMs);
+  }
+
+  /** Takes in what one tenant's files declare. */
+  files(name: string, settings: Settings): void {
+    this.#store.add(name, settings);
+  }
+
+  /** Takes in what one tenant holds. */
+  observed(observed: Observed): void {
+    this.#ages.add(observed);
+  }
+
+  /**
+   * Writes it.
+   *
+   * @throws {ConfigurationError} when it can't be written: the site is as it was, but for pages that are new already.
+   */
+  write(
+    status: FleetStatus,
+    rollouts: RolloutsTold | undefined,
+  ): { readonly files: number; readonly bytes: number } {
+    const entries = this.#store.finish(status.tenants);
+    const runs = runsWith(this.#folder.runs, runOf(status));
+    const files = siteFiles({ status, entries, rollouts, runs, ages: this.#ages.counts });
+    return writeSite(this.#folder, files, runs);
+  }
+}

@@ -1,0 +1,99 @@
+import { sitePage } from "../../../plan/render/html-page";
+import { type Html, html } from "../../../plan/render/html-text";
+import { minute } from "../../../plan/render/words";
+import { excerpt } from "../../../settings/text";
+import type { FleetStanding, FleetStatus } from "../../status/fleet-status";
+import type { ToldPoint, ToldSection } from "../../status/told-status";
+
+/** What all pages of a site share. Addresses are relative to the site. */
+export interface Shell {
+  readonly status: FleetStatus;
+  readonly style: string;
+  readonly script: string;
+  readonly fleet: string;
+}
+
+/** A page of its own kind. */
+export interface ShellPage {
+  readonly title: string;
+  /** Where it is: `index.html`, `tenants/acme.html`. */
+  readonly path: string;
+  /** The data that it needs from the start, relative to the site. */
+  readonly data?: readonly string[];
+  readonly main: Html;
+}
+
+const PAGES = [
+  ["index.html", "Overview"],
+  ["attention.html", "To look at"],
+  ["tenants.html", "Tenants"],
+  ["rollouts.html", "Rollouts"],
+] as const;
+
+/** A page with what stands around it. */
+export function shellPage(
+  { status, style, script, fleet }: Shell,
+  { title, path, data = [], main }: ShellPage,
+): string {
+  const root = path.includes("/") ? "../" : "";
+  const links = PAGES.map(
+    ([file, name]) =>
+      html`<a href="${root}${file}"${file === path ? html` aria-current="page"` : ""}>${name}</a>`,
+  );
+  return sitePage({
+    title: `${title} · ${status.project}`,
+    style: root + style,
+    scripts: [script, ...data].map((file) => root + file),
+    fleet: root + fleet,
+    body: html`<header><nav aria-label="Site">${links}</nav></header>
+<main>
+${main}
+</main>
+<footer><p>Read ${minute(status.at).join("")} by <code>email-security fleet site</code>. What stands here is as it was then.</p></footer>`,
+  });
+}
+
+/** What a tenant's standing is called. */
+export const STANDING_NAMES: Readonly<Record<FleetStanding, string>> = {
+  "in-step": "in step",
+  behind: "behind",
+  drifted: "drifted",
+  unusable: "can't be judged",
+  unreachable: "unreachable",
+  "key-wrong": "wrong key",
+};
+
+/** A standing with its colour. */
+export function standingHtml(standing: FleetStanding): Html {
+  return html`<span class="state is-${standing}">${STANDING_NAMES[standing]}</span>`;
+}
+
+/** What is told to people, as text and Markdown have it too. */
+export function sectionHtml({ title, points, more }: ToldSection, most = points.length): Html {
+  const left = points.length + more - Math.min(most, points.length);
+  return html`<section><h2>${title}</h2><ul class="points">${points.slice(0, most).map(pointHtml)}${
+    left > 0 ? html`<li class="rest">and ${left} more</li>` : ""
+  }</ul></section>
+`;
+}
+
+function pointHtml({ head, facts }: ToldPoint): Html {
+  return html`<li><b><bdi>${excerpt(head, LONGEST)}</bdi></b>${facts.map((fact) => html`<p><bdi>${excerpt(fact, LONGEST)}</bdi></p>`)}</li>`;
+}
+
+const LONGEST = 1_000;
+
+/** Radio buttons of which one is chosen, for the page's script. */
+export function choices(
+  name: string,
+  legend: string,
+  all: readonly (readonly [value: string, label: string])[],
+): Html {
+  return html`<fieldset><legend>${legend}</legend>${all.map(
+    ([value, label], index) =>
+      html`<label><input type="radio" name="${name}" value="${value}"${index === 0 ? html` checked` : ""}> ${label}</label>`,
+  )}</fieldset>`;
+}
+
+/** What is said where no script runs. */
+export const NO_SCRIPT = html`<noscript><p>This part needs the page's own script; all else is there without it.</p></noscript>`;

@@ -1,0 +1,169 @@
+import { htmlVerdict, type PageMood } from "../../../plan/render/html-page";
+import { Html, html, htmlWords } from "../../../plan/render/html-text";
+import { counted, minute, say, sentence, type Words } from "../../../plan/render/words";
+import type { StackTold } from "../../../rollout/journal/rollouts-told";
+import { plannedText, TENANT_STATES } from "../../../rollout/report/told-rollout";
+import { excerpt } from "../../../settings/text";
+import type {
+  FleetEnd,
+  FleetFinding,
+  FleetStanding,
+  FleetStatus,
+  TenantStatus,
+} from "../../status/fleet-status";
+import { toldStatus } from "../../status/told-status";
+import { ENTRY_FIELDS, type TenantEntries } from "../entry-store";
+import { tenantPage } from "../paths";
+import { type SiteRun, sinceWhen } from "../runs";
+import { scriptJson } from "../script-json";
+import { choices, NO_SCRIPT, type Shell, STANDING_NAMES, sectionHtml, shellPage } from "./shell";
+
+/** What the page of one tenant is made of. */
+export interface TenantPage {
+  readonly tenant: TenantStatus;
+  readonly entries: TenantEntries;
+  /** What is said of its files. */
+  readonly ends: readonly FleetEnd[];
+  readonly reviews: readonly FleetFinding[];
+  readonly findings: readonly FleetFinding[];
+  /** What rollouts did to it, the newest first. */
+  readonly history: readonly StackTold[];
+  readonly runs: readonly SiteRun[];
+  /** The data that its entries are in, relative to the site. */
+  readonly data: readonly string[];
+}
+
+/** So many rollouts of a tenant are told. */
+const MOST_ROLLOUTS = 30;
+
+/** A tenant: how it stands, what differs, all that it has, and what rollouts did to it. */
+export function tenantHtml(shell: Shell, page: TenantPage): string {
+  const { tenant, entries, ends, reviews, findings, history, data } = page;
+  const own: FleetStatus = { ...shell.status, tenants: [tenant], ends, reviews, findings };
+  const isRead = tenant.error === undefined;
+  const known = { fields: ENTRY_FIELDS, isRead, ranges: entries.ranges, unlike: entries.unlike };
+  return shellPage(shell, {
+    title: tenant.name,
+    path: tenantPage(tenant.name),
+    data,
+    main: html`<p class="eyebrow">Tenant</p>
+<h1><bdi>${excerpt(tenant.name)}</bdi> <span class="host">at <bdi>${excerpt(tenant.host, 200)}</bdi></span></h1>
+${htmlVerdict(MOODS[tenant.standing], sentenceCase(STANDING_NAMES[tenant.standing]), headlineOf(page))}
+<div class="card"><dl>${factsOf(tenant).map(([label, words]) => html`<dt>${label}</dt><dd>${htmlWords(words)}</dd>`)}</dl></div>
+${toldStatus(own).sections.map((one) => sectionHtml(one))}
+<section><h2 id="lists">Lists</h2>
+<form role="search"><label class="source" for="entry-filter">Value, comment, ticket, owner or file</label>
+<input type="search" id="entry-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
+<div class="filters">${choices("list", "Of which list", [
+      ["", "All"],
+      ["allow", "Allow"],
+      ["deny", "Deny"],
+      ["vip", "VIP"],
+      ["odd", "Not as declared"],
+    ])}</div>
+<p class="status" id="entry-status" role="status"></p></form>${NO_SCRIPT}
+<div class="table" tabindex="0" role="region" aria-labelledby="lists"><table class="rows entries"><thead><tr>${[
+      "List",
+      "Value",
+      "Why",
+      "Ends",
+      "Declared at",
+      "At the tenant",
+    ].map(
+      (name) => html`<th scope="col">${name}</th>`,
+    )}</tr></thead><tbody id="entries"></tbody></table></div>
+<button type="button" id="more" hidden>Show more</button></section>
+${historyHtml(history)}
+<script type="application/json" id="own">${new Html(scriptJson(known))}</script>`,
+  });
+}
+
+const MOODS: Readonly<Record<FleetStanding, PageMood>> = {
+  "key-wrong": "danger",
+  unreachable: "danger",
+  unusable: "danger",
+  drifted: "warning",
+  behind: "running",
+  "in-step": "none",
+};
+
+function headlineOf({ tenant, runs }: TenantPage): Words {
+  const { standing, error, drift, behind, unchanged = 0 } = tenant;
+  const since = sinceWhen(tenant.name, runs);
+  const seen: Words =
+    since === undefined || since === runs.at(-1)
+      ? []
+      : say` So since ${minute(since.at)}, as far as it was read.`;
+  if (error !== undefined) return [sentence(error.message), ...seen];
+  const parts = [
+    ...(drift.length > 0 ? [`${counted(drift.length, "entry", "entries")} changed past its files`] : []),
+    ...(behind.length > 0
+      ? [`${counted(behind.length, "entry", "entries")} that no rollout has brought`]
+      : []),
+    `${counted(unchanged, "entry", "entries")} as declared`,
+  ];
+  return standing === "in-step"
+    ? say`It holds all ${counted(unchanged, "entry", "entries")} as its files declare them.`
+    : [`${parts.join(", ")}.`, ...seen];
+}
+
+function factsOf({
+  settings,
+  stack,
+  labels,
+  holds,
+  readAt,
+  lastRollout,
+  notReachedBy,
+}: TenantStatus): [label: string, words: Words][] {
+  const told = (text: string): Words => [{ given: excerpt(text, 300) }];
+  const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  return [
+    ["Settings", told(settings)],
+    ["Stack", told(stack)],
+    ...(named.length === 0 ? [] : [["Labels", told(named.join(" "))] as [string, Words]]),
+    ...(holds === undefined
+      ? []
+      : [
+          ["Holds", say`${holds.allow} allowed, ${holds.deny} denied, ${holds.vips} VIPs`] as [string, Words],
+        ]),
+    ...(readAt === undefined ? [] : [["Read", minute(readAt)] as [string, Words]]),
+    [
+      "Last rollout",
+      lastRollout === undefined
+        ? ["none that the journal knows"]
+        : say`${{ given: excerpt(lastRollout.id) }}, in the wave ${{ given: excerpt(lastRollout.wave) }}, ${minute(lastRollout.at)}`,
+    ],
+    ...(notReachedBy === undefined
+      ? []
+      : [
+          [
+            "Not reached by",
+            say`${{ given: excerpt(notReachedBy.id) }} (${notReachedBy.rolloutState}), ${notReachedBy.state} in the wave ${{ given: excerpt(notReachedBy.wave) }}`,
+          ] as [string, Words],
+        ]),
+  ];
+}
+
+function historyHtml(history: readonly StackTold[]): Html | undefined {
+  if (history.length === 0) return undefined;
+  const left = history.length - MOST_ROLLOUTS;
+  const rows = history.slice(0, MOST_ROLLOUTS).map(({ rollout, wave, state, atMs, planned, code }) => {
+    const told = planned === undefined ? "" : plannedText({ planned });
+    return html`<tr><td data-label="Rollout"><a href="../rollouts.html#r-${excerpt(rollout)}"><bdi>${excerpt(rollout)}</bdi></a></td><td data-label="When">${minute(new Date(atMs).toISOString()).join("")}</td><td data-label="Wave"><bdi>${excerpt(wave)}</bdi></td><td data-label="Changes">${told === "" ? "none" : told}</td><td data-label="Became"><span><span class="state is-${state}">${TENANT_STATES[state].word}</span>${code === undefined ? "" : html` <code>${excerpt(code)}</code>`}</span></td></tr>
+`;
+  });
+  return html`<section><h2 id="history">Rollouts</h2><div class="table" tabindex="0" role="region" aria-labelledby="history"><table><thead><tr>${[
+    "Rollout",
+    "When",
+    "Wave",
+    "Changes",
+    "Became",
+  ].map(
+    (name) => html`<th scope="col">${name}</th>`,
+  )}</tr></thead><tbody>${rows}</tbody></table></div>${left > 0 ? html`<p class="source">and ${left} before</p>` : ""}</section>`;
+}
+
+function sentenceCase(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

@@ -1,0 +1,63 @@
+import { type Html, html, htmlWords } from "../../../plan/render/html-text";
+import { day, number } from "../../../plan/render/words";
+import { excerpt } from "../../../settings/text";
+import { STANDINGS, type TenantStatus } from "../../status/fleet-status";
+import { tenantPage } from "../paths";
+import { choices, type Shell, STANDING_NAMES, shellPage, standingHtml } from "./shell";
+
+/** All tenants, the worst first. */
+export function tenantsPage(shell: Shell): string {
+  const { tenants } = shell.status;
+  const there = STANDINGS.filter((standing) => tenants.some((tenant) => tenant.standing === standing));
+  const sorted = tenants.toSorted(
+    (one, other) => STANDINGS.indexOf(one.standing) - STANDINGS.indexOf(other.standing),
+  );
+  return shellPage(shell, {
+    title: "Tenants",
+    path: "tenants.html",
+    main: html`<h1>Tenants</h1>
+<form role="search"><label class="source" for="tenant-filter">Name, label, address or rollout</label>
+<input type="search" id="tenant-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
+<div class="filters">${choices("standing", "Which stand so", [
+      ["", `All ${number(tenants.length)}`],
+      ...there.map((standing): [string, string] => [
+        standing,
+        `${STANDING_NAMES[standing]} ${number(tenants.filter((tenant) => tenant.standing === standing).length)}`,
+      ]),
+    ])}</div>
+<p class="status" id="tenant-status" role="status"></p></form>
+<div class="table" tabindex="0" role="region" aria-label="Tenants"><table class="rows wide"><thead><tr>${[
+      "Tenant",
+      "Stands",
+      "Differs",
+      "Allow",
+      "Deny",
+      "VIPs",
+      "Last rollout",
+      "Labels",
+    ].map((name) => html`<th scope="col">${name}</th>`)}</tr></thead><tbody>
+${sorted.map(rowOf)}</tbody></table></div>`,
+  });
+}
+
+function rowOf(tenant: TenantStatus): Html {
+  const { name, standing, drift, behind, holds, lastRollout, labels } = tenant;
+  const differs = [
+    ...(drift.length > 0 ? [`${number(drift.length)} drifted`] : []),
+    ...(behind.length > 0 ? [`${number(behind.length)} behind`] : []),
+  ].join(", ");
+  const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const cell = (label: string, told: string | Html) =>
+    told === "" ? html`<td></td>` : html`<td data-label="${label}">${told}</td>`;
+  return html`<tr data-standing="${standing}"><td data-label="Tenant"><a href="${tenantPage(name)}"><bdi>${excerpt(name)}</bdi></a></td>${cell(
+    "Stands",
+    standingHtml(standing),
+  )}${cell("Differs", differs)}${cell("Allow", holds ? number(holds.allow) : "")}${cell("Deny", holds ? number(holds.deny) : "")}${cell(
+    "VIPs",
+    holds ? number(holds.vips) : "",
+  )}${cell("Last rollout", lastRollout === undefined ? "" : htmlWords(day(lastRollout.at)))}${cell(
+    "Labels",
+    excerpt(named.join(" "), 200),
+  )}</tr>
+`;
+}

@@ -1,0 +1,60 @@
+import type { Observed } from "../../plan/observed";
+import { instantOf } from "../../plan/seen-mail";
+import type { RolloutsTold } from "../../rollout/journal/rollouts-told";
+import type { FleetStatus } from "../status/fleet-status";
+import type { FleetEntries } from "./entry-store";
+import type { SiteRun } from "./runs";
+
+/** All that a site is made of. */
+export interface SiteData {
+  readonly status: FleetStatus;
+  readonly entries: FleetEntries;
+  /** What the rollouts' journal says; undefined where there is none. */
+  readonly rollouts: RolloutsTold | undefined;
+  /** The runs before that are kept, and this one as the last. */
+  readonly runs: readonly SiteRun[];
+  /** How many allows tenants hold, by {@link AGES}; undefined where no tenant was read. */
+  readonly ages: readonly number[] | undefined;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** How old an allow is: since the service says that it was made. The last is of those of which it does not say. */
+export const AGES = [
+  { name: "up to 30 days", days: 30 },
+  { name: "up to 90 days", days: 90 },
+  { name: "up to 180 days", days: 180 },
+  { name: "up to a year", days: 365 },
+  { name: "up to two years", days: 730 },
+  { name: "older", days: Number.POSITIVE_INFINITY },
+  { name: "not told", days: Number.NaN },
+] as const;
+
+/** Counts the allows of a fleet by their age. */
+export class AllowAges {
+  readonly #nowMs: number;
+  readonly #counts: number[] = AGES.map(() => 0);
+  #isAny = false;
+
+  constructor(nowMs: number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** Takes in what one tenant holds. */
+  add({ rows }: Pick<Observed, "rows">): void {
+    this.#isAny = true;
+    for (const row of rows) {
+      if (row.list !== "allow") continue;
+      const made = instantOf(row.created_at ?? undefined);
+      const days = made === undefined ? Number.NaN : (this.#nowMs - made) / DAY_MS;
+      const age = AGES.findIndex((one) => days <= one.days);
+      const index = age < 0 ? AGES.length - 1 : age;
+      this.#counts[index] = (this.#counts[index] ?? 0) + 1;
+    }
+  }
+
+  /** By {@link AGES}; undefined where no tenant was read. */
+  get counts(): readonly number[] | undefined {
+    return this.#isAny ? this.#counts : undefined;
+  }
+}

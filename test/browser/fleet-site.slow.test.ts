@@ -1,0 +1,160 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { HOSTILE } from "../support/hostile-text";
+import { madeSite, WrittenSite } from "../support/made-site";
+import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
+import { ServedFolder } from "./served-folder";
+
+const WIDE = { width: 1_400, scheme: "light" } as const;
+const PAGES = [
+  "index.html",
+  "attention.html",
+  "tenants.html",
+  "rollouts.html",
+  "tenants/t001.html",
+  "entry.html#shared0.example",
+];
+
+describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrowser ?? ""}`, () => {
+  let browser: Browser;
+  let site: WrittenSite;
+
+  beforeAll(async () => {
+    browser = await startBrowser();
+    site = new WrittenSite(madeSite({ tenants: 40, entries: 60, own: 20 }));
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    site?.[Symbol.dispose]();
+  });
+
+  const at = (page: string, { folder } = site): string => {
+    const [file = "", ...rest] = page.split("#");
+    return [pathToFileURL(join(folder, file)).href, ...rest].join("#");
+  };
+
+  const open = async (tab: Tab, page: string, of = site): Promise<void> => {
+    await tab.page.goto(at(page, of), { waitUntil: "load" });
+  };
+
+  /** Done when each place that tells how far it is has told something. */
+  const told = async ({ page }: Tab): Promise<void> => {
+    await page.locator("[role=status]:empty").waitFor({ state: "detached" });
+  };
+
+  it.each(LOOKS)("has no fault from a file, $width px wide and $scheme", async (look) => {
+    await using tab = await Tab.open(browser, look, at(""));
+    const problems: string[] = [];
+    for (const page of PAGES) {
+      // Else a part alone would be another place of the same page.
+      await tab.page.goto("about:blank");
+      await open(tab, page);
+      await tab.page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
+      if (page === "index.html") await tab.page.locator("#search").fill("shared1");
+      await told(tab);
+      await tab.picture(`fleet-${page}-${look.width}-${look.scheme}`);
+      expect([...tab.fetched, ...tab.errors]).toEqual([]);
+      // What is light or dark is so at every width.
+      const isWhole = look === LOOKS.at(0) || look === LOOKS.at(-1);
+      for (const problem of isWhole ? await tab.problems() : await tab.sideways())
+        problems.push(`${page}: ${problem}`);
+      // Axe asks for style sheets by itself, which the page's policy refuses.
+      tab.errors.length = 0;
+    }
+    expect(problems).toEqual([]);
+  });
+
+  it("finds where something is allowed or denied, by the keyboard alone", async () => {
+    await using tab = await Tab.open(browser, WIDE, at(""));
+    const { page } = tab;
+    await open(tab, "index.html");
+    await page.keyboard.press("/");
+    await page.keyboard.type("hxxp://mail.shared0[.]example/");
+    const status = page.locator("#search-status");
+    await status.filter({ hasText: /^1 entry\.$/ }).waitFor();
+    expect(await page.locator("#results h2").allTextContents()).toEqual([
+      "A domain above it, which covers it",
+    ]);
+    expect(await page.locator(".hit p").allTextContents()).toEqual([
+      "deny shared0.example",
+      "Phishing seen in mail · ticket INC-3 · owner mail team",
+      "settings/baseline.yaml:3",
+      "in 37 tenants: t000, t002, t003, t006, t007, t008, t009, t010 and 29 more",
+      "not there, 1 tenant: t001",
+      "to be added by the next rollout, 1 tenant: t004",
+      "declared; the tenant could not be read, 1 tenant: t005",
+    ]);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/entry\.html#shared0\.example$/);
+    await page.locator("#entry-status").filter({ hasText: "1 entry of this value." }).waitFor();
+    const rows = page.locator("tbody tr");
+    expect(await rows.count()).toBe(40);
+    expect(await rows.nth(1).locator("td").allTextContents()).toEqual(["t001", "not there", ""]);
+    await page.goBack();
+    // What was looked for is in the address.
+    await status.filter({ hasText: "1 entry." }).waitFor();
+
+    await page.locator("#search").fill("outlook.com");
+    await status.filter({ hasText: "1 entry." }).waitFor();
+    expect(await page.locator(".hit p").allTextContents()).toEqual([
+      "allow outlook.com",
+      "by hand",
+      "in no file",
+      "there, and declared nowhere, 2 tenants: t001, t002",
+    ]);
+    await page.locator("label", { hasText: "Deny" }).click();
+    await status.filter({ hasText: "Nothing: no file declares it" }).waitFor();
+    expect([...tab.fetched, ...tab.errors]).toEqual([]);
+  });
+
+  it("shows tenants and their lists by what is typed and chosen", async () => {
+    await using tab = await Tab.open(browser, WIDE, at(""));
+    const { page } = tab;
+    await open(tab, "index.html");
+    await page.locator(".tallies a", { hasText: "drifted" }).click();
+    const tenants = page.locator("#tenant-status");
+    await tenants.filter({ hasText: "2 tenants of 40." }).waitFor();
+    await page.locator("#tenant-filter").fill("t002");
+    await tenants.filter({ hasText: "1 tenant of 40." }).waitFor();
+    await page.locator("tbody a:visible").click();
+    await page.waitForURL(/tenants\/t002\.html$/);
+    const entries = page.locator("#entry-status");
+    await entries.filter({ hasText: "62 entries of 62." }).waitFor();
+    await page.locator("label", { hasText: "Not as declared" }).click();
+    await entries.filter({ hasText: "1 entry of 62." }).waitFor();
+    expect(await page.locator("#entries td").allTextContents()).toEqual([
+      "allow",
+      "outlook.com",
+      "by hand",
+      "",
+      "no file",
+      "there, and declared nowhere, made Kim Ito, 2026-11-22T16:11:00Z",
+    ]);
+    await page.locator("label", { hasText: /^ ?All$/ }).click();
+    await page.locator("#entry-filter").fill("own3.");
+    await entries.filter({ hasText: "1 entry of 62." }).waitFor();
+    expect(tab.errors).toEqual([]);
+  });
+
+  it("has hostile text as text, and works from a server too", async () => {
+    const text = Object.values(HOSTILE).slice(0, -1).join(" ").toWellFormed();
+    using hostile = new WrittenSite(madeSite({ tenants: 7, entries: 8, own: 4, text }));
+    await using served = await ServedFolder.open(hostile.folder);
+    await using tab = await Tab.open(browser, { width: 400, scheme: "light" }, served.origin);
+    for (const page of PAGES) {
+      await tab.page.goto("about:blank");
+      await tab.page.goto(`${served.origin}/${page}`, { waitUntil: "load" });
+      if (page === "index.html") await tab.page.locator("#search").fill("alert(1)");
+      await told(tab);
+      expect({ page, beyond: await tab.sideways() }).toEqual({ page, beyond: [] });
+      expect(
+        await tab.page.evaluate("document.querySelectorAll('main script:not([type]), img').length"),
+      ).toBe(0);
+    }
+    expect([...tab.fetched, ...tab.errors]).toEqual([]);
+  });
+});

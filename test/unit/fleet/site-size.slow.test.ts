@@ -1,0 +1,10 @@
+import { expect, it } from "vitest";
+import { bytesOf, filesOf, madeSite } from "../../support/made-site";
+
+it("a site stays under 60 MB where 300 tenants have 500 entries each of their own", () => {
+  const files = filesOf(madeSite({ tenants: 300, entries: 500, own: 500 }));
+  expect(bytesOf(files)).toBeLessThan(60_000_000);
+  const page = files.get("tenants/t123.html") ?? "";
+  // Of its entries alone: not all are read for one tenant's page.
+  expect(page.match(/data\/entries-\d+-/g)?.length).toBeLessThanOrEqual(2);
+}, 20_000);

@@ -1,0 +1,207 @@
+import { readFileSync } from "node:fs";
+import { runInNewContext } from "node:vm";
+import { describe, expect, it } from "vitest";
+import { tenantPage } from "../../../provider/fleet/site/paths";
+import { keptRuns, readRun, runOf, type SiteRun, sinceWhen } from "../../../provider/fleet/site/runs";
+import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { bytesOf, filesOf, madeSite } from "../../support/made-site";
+
+describe("the files of a site", () => {
+  const shared = filesOf(madeSite({ tenants: 300, entries: 500, own: 20 }));
+
+  it("hold a baseline that 300 tenants share once, and are small", () => {
+    const data = [...shared].filter(([path]) => path.startsWith("data/entries-"));
+    // 480 of the baseline, 20 and a VIP of each, and what two hold undeclared alike.
+    expect(
+      data.reduce(
+        (sum, [, text]) =>
+          sum +
+          text.split('["allow"').length +
+          text.split('["deny"').length +
+          text.split('["vip"').length -
+          3,
+        0,
+      ),
+    ).toBe(480 + 300 * 21 + 1);
+    expect(data).toHaveLength(7);
+    expect([...shared].filter(([, text]) => text.includes("shared7.example")).map(([path]) => path)).toEqual([
+      data[0]?.[0],
+    ]);
+    expect(bytesOf(shared)).toBeLessThan(10_000_000);
+  });
+
+  it("open with less than 300 kB, whatever there is", () => {
+    for (const files of [shared, filesOf(madeSite({ tenants: 1_000, entries: 2, own: 1 }))]) {
+      const page = files.get("index.html") ?? "";
+      const asked = [...page.matchAll(/(?:src|href)="((?:assets|data)\/[^"]+)"/g)].map(
+        ([, path = ""]) => path,
+      );
+      expect(asked).toHaveLength(2);
+      const bytes = [page, ...asked.map((path) => files.get(path) ?? "")].reduce(
+        (sum, text) => sum + Buffer.byteLength(text),
+        0,
+      );
+      expect(bytes).toBeLessThan(300_000);
+    }
+  });
+
+  it("hold no inline script or style, and ask for nothing from elsewhere", () => {
+    for (const [path, text] of shared) {
+      if (!path.endsWith(".html")) continue;
+      expect(text).toContain("default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:");
+      expect({
+        path,
+        found: text.match(
+          /<script(?! defer src="[.a-z])(?! type="application\/json")[^>]*>|<style|\sstyle=|\son[a-z]+=|https?:\/\//g,
+        ),
+      }).toEqual({ path, found: null });
+    }
+  });
+
+  it("have hostile text as nothing but text", () => {
+    for (const text of Object.values(HOSTILE)) {
+      const files = filesOf(madeSite({ tenants: 6, entries: 6, own: 3, text }));
+      for (const [path, content] of files) {
+        if (path.startsWith("assets/")) continue;
+        expect({ path, text, found: commandsIn(content) }).toEqual({ path, text, found: [] });
+        expect(content).not.toContain("<script>");
+        expect(content).not.toContain("<img");
+      }
+    }
+  });
+});
+
+it("gives each tenant a page of its own on any file system", () => {
+  const names = [
+    "acme",
+    "Acme",
+    "ACME",
+    "con",
+    "con.eu",
+    "-x",
+    ".x",
+    "_x",
+    "a.b",
+    "x".repeat(100),
+    "X".repeat(100),
+  ];
+  const pages = names.map(tenantPage);
+  expect(new Set(pages.map((page) => page.toLowerCase())).size).toBe(names.length);
+  expect(pages[0]).toBe("tenants/acme.html");
+  expect(pages.every((page) => /^tenants\/[a-z0-9][a-z0-9_.~-]*\.html$/.test(page))).toBe(true);
+});
+
+describe("runs before", () => {
+  const { status } = madeSite({ tenants: 6, entries: 6, own: 3 });
+  const runAt = (at: string): SiteRun => ({ ...runOf(status), at });
+  const now = Date.parse("2026-11-23T06:00:00.000Z");
+
+  it("stay whole for a week, then the last of each day, for 400 days", () => {
+    const runs = [
+      "2025-10-01T06:00:00.000Z",
+      "2026-01-05T06:00:00.000Z",
+      "2026-01-05T18:00:00.000Z",
+      "2026-11-22T06:00:00.000Z",
+      "2026-11-22T18:00:00.000Z",
+      "2026-11-23T06:00:00.000Z",
+    ].map(runAt);
+    expect(keptRuns(runs.toReversed(), now).map(({ at }) => at)).toEqual([
+      "2026-01-05T18:00:00.000Z",
+      "2026-11-22T06:00:00.000Z",
+      "2026-11-22T18:00:00.000Z",
+      "2026-11-23T06:00:00.000Z",
+    ]);
+  });
+
+  it("are small, read back as they were, and are nothing where they were not written by us", () => {
+    const run = runOf(madeSite({ tenants: 1_000, entries: 2, own: 1 }).status);
+    const text = JSON.stringify(run);
+    expect(text.length).toBeLessThan(20_000);
+    expect(readRun(text)).toEqual(run);
+    for (const other of [
+      "",
+      "{}",
+      "null",
+      "[]",
+      text.replace('"format":1', '"format":2'),
+      text.replace('"drift":', '"drift":-'),
+    ])
+      expect(readRun(other)).toBeUndefined();
+  });
+
+  it("tell since when a tenant stands as it does", () => {
+    const off = { drifted: ["t001"] };
+    const runs = [
+      runAt("2026-11-19T06:00:00.000Z"),
+      ...["20", "21", "22"].map((day) => ({ ...runAt(`2026-11-${day}T06:00:00.000Z`), off })),
+    ];
+    const before = { ...runs[0], off: { behind: ["t001"] } } as SiteRun;
+    expect(sinceWhen("t001", [before, ...runs.slice(1)])?.at).toBe("2026-11-20T06:00:00.000Z");
+    expect(sinceWhen("t000", runs)).toBeUndefined();
+  });
+});
+
+interface Found {
+  readonly exact: number[];
+  readonly covering: number[];
+  readonly containing: number[];
+  readonly isMore: boolean;
+  readonly looked: number;
+}
+
+describe("the search of the pages", () => {
+  const read = (file: string): string => readFileSync(`provider/fleet/site/browser/${file}`, "utf8");
+  const { indexOf, search } = runInNewContext(`${read("search.js")}; fleetSearch`) as {
+    indexOf: (entries: readonly unknown[]) => unknown;
+    search: (index: unknown, typed: string, options?: { list?: string; most?: number }) => Found;
+  };
+  const entry = (value: string, list = "deny", more: object = {}) => ({
+    value,
+    list,
+    unicode: "",
+    comment: "",
+    ticket: "",
+    owner: "",
+    ...more,
+  });
+  const entries = [
+    entry("evil.example"),
+    entry("mail.evil.example", "allow"),
+    entry("ceo@evil.example", "vip"),
+    entry("192.0.2.7"),
+    entry("example"),
+    entry("xn--mnchen-3ya.example", "deny", { unicode: "münchen.example", ticket: "INC-77", owner: "Dana" }),
+  ];
+  const found = (typed: string, options = {}) => {
+    const { exact, covering, containing } = search(indexOf(entries), typed, options);
+    return [exact, covering, containing].map((numbers) => [...numbers]);
+  };
+
+  it("tells the same value, what covers it, and what has it in it", () => {
+    expect(found("evil.example")).toEqual([[0], [4], [1, 2]]);
+    expect(found("x.mail.evil.example")).toEqual([[], [1, 0, 4], []]);
+    expect(found("boss@mail.evil.example")).toEqual([[], [1, 0, 4], []]);
+    expect(found("evil.example", { list: "allow" })).toEqual([[], [], [1]]);
+    expect(found("192.0.2.7")).toEqual([[3], [], []]);
+    expect(found("MÜNCHEN")).toEqual([[], [], [5]]);
+    expect(found("inc-77")).toEqual([[], [], [5]]);
+    expect(found(" ")).toEqual([[], [], []]);
+  });
+
+  it.each([
+    "hxxps://evil[.]example/path?q=1",
+    "EVIL(.)example",
+    "https://evil.example:8443/",
+    "evil[dot]example.",
+  ])("reads %s as people pass it on", (typed) => {
+    expect(found(typed)[0]).toEqual([0]);
+  });
+
+  it("looks at few places, however many there are", () => {
+    const many = indexOf(Array.from({ length: 30_000 }, (_, at) => entry(`own${at}.example`)));
+    const one = search(many, "own29999.example");
+    expect({ exact: [...one.exact], looked: one.looked }).toEqual({ exact: [29_999], looked: 3 });
+    // What is in all of them is not gone through to the end.
+    expect(search(many, "example")).toMatchObject({ isMore: true, looked: 202 });
+  });
+});
