@@ -15,8 +15,10 @@ main a, footer a { color: var(--blue); text-underline-offset: .15em; }
 .is-drifted, .is-key-wrong, .is-unreachable, .is-unusable, .is-failed, .is-stopped { --tone: var(--red); --tone-card: var(--red-card); }
 .is-running, .is-soaking, .is-checking { --tone: var(--blue); --tone-card: var(--blue-card); }
 .is-unchanged, .is-pending, .is-released { --tone: var(--soft); --tone-card: var(--sunk); }
-.state { display: inline-block; padding: .05rem .55rem; border-radius: .4rem; background: var(--tone-card); color: var(--tone); font-size: .8125rem; font-weight: 650; white-space: nowrap; }
-.tallies a { display: block; margin: -.7rem -1rem; padding: .7rem 1rem; border-radius: .75rem; color: var(--soft); text-decoration: none; }
+.state { display: inline-block; justify-self: start; padding: .05rem .55rem; border-radius: .4rem; background: var(--tone-card); color: var(--tone); font-size: .8125rem; font-weight: 650; white-space: nowrap; }
+.tallies { grid-template-columns: repeat(auto-fit, minmax(7.25rem, 1fr)); }
+.tallies li { font-size: .85rem; }
+.tallies a { display: block; margin: -.7rem -1rem; padding: .7rem .8rem; border-radius: .75rem; color: var(--soft); text-decoration: none; }
 .tallies li:hover { border-color: var(--soft); }
 .tallies a:focus-visible, input:focus-visible, button:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
 .tallies li[class^="is-"] b { color: var(--tone); }
@@ -50,7 +52,7 @@ tr.odd td { color: inherit; }
 .points b { display: block; font-weight: 600; }
 .points p { margin: .1rem 0 0; color: var(--soft); font-size: .9rem; }
 .points .rest { color: var(--soft); font-size: .9rem; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem; }
+.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(21rem, 100%), 1fr)); gap: 1rem; }
 .chart { margin: 0; padding: 1rem 1.15rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem; min-width: 0; }
 .chart figcaption { font-weight: 600; margin-bottom: .5rem; }
 .chart h3 { margin: 0; font-size: 1rem; }
@@ -59,7 +61,9 @@ tr.odd td { color: inherit; }
 .plot .grid { stroke: var(--line); stroke-width: 1; vector-effect: non-scaling-stroke; }
 .ends { display: flex; justify-content: space-between; color: var(--soft); font-size: .8125rem; font-variant-numeric: tabular-nums; }
 .key { display: flex; flex-wrap: wrap; gap: .1rem 1.1rem; margin: .5rem 0 0; padding: 0; list-style: none; font-size: .875rem; }
-.key li::before { content: ""; display: inline-block; width: 1.1rem; height: .2rem; margin: 0 .45em .25em 0; border-radius: 2px; background: var(--series); }
+.key li::before { content: ""; display: inline-block; width: 1.4rem; margin: 0 .45em .25em 0; border-top: 3px solid var(--series); }
+.key .series-1::before { border-top-style: dashed; }
+.key .series-2::before { border-top-style: dotted; }
 .series-0 { --series: var(--bar-malicious); stroke: var(--series); }
 .series-1 { --series: var(--bar-spam); stroke: var(--series); stroke-dasharray: 7 3; }
 .series-2 { --series: var(--focus); stroke: var(--series); stroke-dasharray: 2 3; }
@@ -72,13 +76,13 @@ tr.odd td { color: inherit; }
 .bars rect { fill: var(--bar-graymail); }
 .bars .old rect { fill: var(--bar-spam); }
 .timeline { margin: .6rem 0 0; padding: 0; list-style: none; display: grid; gap: .45rem; }
-.timeline li { display: grid; grid-template-columns: 10rem 1fr 17rem; gap: 1rem; align-items: center; font-size: .925rem; }
+.timeline li { display: grid; grid-template-columns: 8rem 1fr 19rem; gap: 1rem; align-items: center; font-size: .925rem; }
 .timeline .of { font-weight: 600; }
 .timeline .took { color: var(--soft); font-size: .875rem; }
 .track { display: block; width: 100%; height: 1rem; border-radius: .3rem; background: var(--sunk); }
 .track .ran { fill: var(--tone); }
 .track .soaked { fill: var(--blue-line); }
-.rollout { margin: 0 0 .75rem; padding: 1rem 1.25rem 1.1rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem; scroll-margin-top: 1rem; }
+.rollout { margin: .9rem 0 0; padding: 1rem 1.25rem 1.1rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem; scroll-margin-top: 1rem; }
 .rollout:target { outline: 3px solid var(--focus); }
 .rollout h2 { margin: 0; flex-wrap: wrap; font-size: 1.05rem; }
 .card { padding: .35rem 1.25rem .9rem; background: var(--card); border: 1px solid var(--line); border-radius: .9rem; }
@@ -95,6 +99,9 @@ button { margin: .8rem 0; padding: .4rem 1rem; border: 1px solid var(--line); bo
   .timeline li { grid-template-columns: 1fr; gap: .15rem; margin-bottom: .4rem; }
   .card dl { grid-template-columns: 1fr; }
   .find { padding: .9rem; }
+  nav { gap: 0; margin-left: -.5rem; }
+  nav a { padding: .3rem .5rem; font-size: .875rem; }
+  .tallies { grid-template-columns: repeat(3, 1fr); }
   .table td[data-label] { grid-template-columns: 6.5rem minmax(0, 1fr); }
   .bars table, .bars tbody { display: table; width: 100%; }
   .bars tbody { display: table-row-group; }

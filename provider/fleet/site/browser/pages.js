@@ -272,7 +272,10 @@ document.addEventListener("DOMContentLoaded", () => {
 
   /** @param {Entry} entry @param {Fleet} fleet */
   function sectionOf(entry, fleet) {
-    const holders = holdersOf(entry.number, fleet);
+    // Who holds it otherwise comes first.
+    const holders = holdersOf(entry.number, fleet).sort(
+      (one, other) => Number(one.what === "") - Number(other.what === ""),
+    );
     const facts = factsOf(entry);
     const ends =
       entry.expires === ""

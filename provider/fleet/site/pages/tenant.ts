@@ -125,7 +125,10 @@ function factsOf({
     ...(holds === undefined
       ? []
       : [
-          ["Holds", say`${holds.allow} allowed, ${holds.deny} denied, ${holds.vips} VIPs`] as [string, Words],
+          ["Holds", say`${holds.allow} allowed, ${holds.deny} denied, ${counted(holds.vips, "VIP")}`] as [
+            string,
+            Words,
+          ],
         ]),
     ...(readAt === undefined ? [] : [["Read", minute(readAt)] as [string, Words]]),
     [

@@ -16,7 +16,7 @@ export function tenantsPage(shell: Shell): string {
     title: "Tenants",
     path: "tenants.html",
     main: html`<h1>Tenants</h1>
-<form role="search"><label class="source" for="tenant-filter">Name, label, address or rollout</label>
+<form role="search"><label class="source" for="tenant-filter">Name or label</label>
 <input type="search" id="tenant-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
 <div class="filters">${choices("standing", "Which stand so", [
       ["", `All ${number(tenants.length)}`],

@@ -1,0 +1,202 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { statusSchema } from "../../../provider/fleet/status/status-schema";
+import { type Sandbox, type ScenarioTenant, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { journalIn } from "../../support/fleet-journal";
+import { LintedFolder } from "../../support/linted-folder";
+
+/*
+ * `email-security fleet site` through the real command, over the sandbox.
+ */
+
+const entry = (list: "allow" | "deny", value: string, createdAt = "2026-11-02T09:00:00Z") => ({
+  list,
+  entryType: "domain" as const,
+  value,
+  verdictScope: "global" as const,
+  comment: "",
+  createdBy: "Dana Reyes (console)",
+  createdAt,
+});
+
+const tenant = (name: string, entries: ReturnType<typeof entry>[]): ScenarioTenant => ({
+  name,
+  keyLabels: { ci: "ci", console: "console" },
+  detectedAt: "2026-01-01T00:00:00Z",
+  employees: [],
+  manualVips: [],
+  exclusions: [],
+  entries,
+  threats: 0,
+});
+
+const BASELINE = `version: 1
+deny: [evil.example]
+allow:
+  - { value: partner.example, ticket: INC-7, owner: Dana Reyes, expires: 2026-11-30 }
+`;
+const AS_DECLARED = [
+  entry("deny", "evil.example"),
+  entry("allow", "partner.example", "2020-01-01T00:00:00Z"),
+];
+
+const targets = (names: string): string => `version: 1
+project: p
+defaults: { baseUrl: "${sandbox.url}", key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
+tenants: { ${names} }
+waves: [{ name: all }]
+`;
+
+let sandbox: Sandbox;
+let folder: LintedFolder;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: {
+      name: "fleet",
+      tenants: [
+        tenant("acme", AS_DECLARED),
+        tenant("globex", [...AS_DECLARED, entry("allow", "outlook.com")]),
+        tenant("hooli", [entry("allow", "evil.example"), ...AS_DECLARED.slice(1)]),
+      ],
+    },
+  });
+});
+
+beforeEach(() => {
+  folder?.[Symbol.dispose]();
+  folder = new LintedFolder({
+    "tenants.yaml": targets("acme: {}, globex: {}, hooli: {}"),
+    "settings/baseline.yaml": BASELINE,
+    ...Object.fromEntries(
+      ["acme", "globex", "hooli", "keyless"].map((name) => [
+        `settings/${name}.yaml`,
+        "version: 1\ninclude: [baseline.yaml]\n",
+      ]),
+    ),
+  });
+  sandbox.clearRequests();
+});
+
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  await sandbox.close();
+});
+
+const site = async (...args: string[]): Promise<CommandOutcome> =>
+  await emailSecurity(folder.folder, ["fleet", "site", "out", "--today", "2026-11-20", ...args], {
+    ...Object.fromEntries(
+      sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
+    ),
+    EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY,HOOLI_KEY,KEYLESS_KEY",
+    PULUMI_BACKEND_URL: `file://${folder.folder}`,
+  });
+
+const read = (path: string): string => readFileSync(join(folder.folder, "out", path), "utf8");
+const pages = (): string[] => readdirSync(join(folder.folder, "out/tenants")).sort();
+
+/** What the search knows: by its value and list who holds or declares it, and how it is otherwise. */
+function found(): Record<string, string> {
+  const data = readdirSync(join(folder.folder, "out/data")).filter((name) => name.endsWith(".js"));
+  const told = (prefix: string): string =>
+    read(`data/${data.find((name) => name.startsWith(prefix))}`).replace(/^\w+\.\w+\((?:\d+, )?|\);\n$/g, "");
+  const rows = JSON.parse(told("entries-0")) as string[][];
+  const { tenants } = JSON.parse(told("fleet")) as {
+    tenants: { name: string; ranges: [number, number][]; unlike: [number, string][] }[];
+  };
+  return Object.fromEntries(
+    rows.map(([list, value], number) => [
+      `${list} ${value}`,
+      tenants
+        .flatMap(({ name, ranges, unlike }) => {
+          const other = unlike.find(([one]) => one === number);
+          const isDeclared = ranges.some(([first, last]) => first <= number && number <= last);
+          return other !== undefined ? [`${name} ${other[1]}`] : isDeclared ? [name] : [];
+        })
+        .join(", "),
+    ]),
+  );
+}
+
+it("writes what all tenants have by one reading of each, and by the next run what has changed", async () => {
+  const first = await site("--json", "fleet.json");
+  expect(first).toMatchObject({ code: 0, stderr: "" });
+  expect(first.stdout).toMatch(/^Written: out\/index\.html, with 11 files beside it, 0\.\d MB in all\.\n$/);
+  expect(sandbox.requests.map(({ path }) => path.split("/").at(-1)).sort()).toEqual([
+    ...Array.from({ length: 6 }, () => "allow_deny_entries"),
+    ...Array.from({ length: 3 }, () => "vip_employees"),
+  ]);
+  expect(found()).toEqual({
+    "allow evil.example": "hooli undeclared",
+    "allow outlook.com": "globex undeclared",
+    "deny evil.example": "acme, globex, hooli changed",
+    "allow partner.example": "acme, globex, hooli",
+  });
+  expect(
+    statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8"))).tenants,
+  ).toHaveLength(3);
+  const overview = read("index.html");
+  expect(overview).toContain("Risky drift");
+  // Of partner.example three are older than two years, of the others two are of this month.
+  expect(
+    overview
+      .match(/<th scope="row">[^<]+<\/th>.*?<\/td><td>\d+/g)
+      ?.map((row) => row.replace(/<.*?>/g, " ").trim().replace(/ +/, " ")),
+  ).toEqual([
+    expect.stringMatching(/^up to 30 days +2$/),
+    ...["up to 90 days", "up to 180 days", "up to a year", "up to two years"].map((age) =>
+      expect.stringMatching(new RegExp(`^${age} +0$`)),
+    ),
+    expect.stringMatching(/^older +3$/),
+    expect.stringMatching(/^not told +0$/),
+  ]);
+
+  folder.write("tenants.yaml", targets("acme: {}, hooli: {}"));
+  folder.write("out/CNAME", "fleet.example\n");
+  expect(pages()).toEqual(["acme.html", "globex.html", "hooli.html"]);
+  expect(await site()).toMatchObject({ code: 0 });
+  expect(pages()).toEqual(["acme.html", "hooli.html"]);
+  expect(read("CNAME")).toBe("fleet.example\n");
+  expect(readdirSync(join(folder.folder, "out/data/runs"))).toHaveLength(2);
+  expect(read("index.html")).toContain("<polyline");
+});
+
+it("tells of rollouts, wave by wave, and on a tenant's page of those that came to it", async () => {
+  await using journal = await journalIn(folder.folder, `file://${folder.folder}`);
+  const files = new Map(
+    Object.entries({
+      "settings/baseline.yaml": BASELINE,
+      "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+      "settings/hooli.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+    }).map(([path, text]) => [path, Buffer.from(text)] as const),
+  );
+  const done = await journal.rollout(files, { acme: "unchanged", hooli: "pending" });
+  const foreign = await journal.rollout(files, { acme: "unchanged" }, "another");
+  expect(await site("--database", "j.db")).toMatchObject({ code: 0 });
+  const rollouts = read("rollouts.html");
+  expect(rollouts).toContain(`id="r-${done}"`);
+  expect(rollouts).not.toContain(foreign);
+  expect(rollouts).toContain("1 unchanged and 1 to do");
+  expect(read("tenants/acme.html")).toContain(`href="../rollouts.html#r-${done}"`);
+  expect(read("tenants/globex.html")).not.toContain(done);
+});
+
+it("is written where not all could be read, says of whom, and ends with 1", async () => {
+  folder.write("tenants.yaml", targets("acme: {}, keyless: {}"));
+  expect(await site()).toMatchObject({ code: 1, stderr: "warning: of 2, 1 could not be read.\n" });
+  expect(read("tenants/keyless.html")).toContain("the environment variable KEYLESS_KEY is not set");
+  expect(found()["deny evil.example"]).toBe("acme, keyless");
+});
+
+it("asks nobody where the folder is somebody else's", async () => {
+  folder.write("out/index.html", "somebody's");
+  const { code, stderr } = await site();
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/^error: The site can't be written to "out": "index\.html" is there/),
+  });
+  expect(sandbox.requests).toEqual([]);
+  expect(existsSync(join(folder.folder, "out/tenants.html"))).toBe(false);
+});

@@ -1,0 +1,180 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { digestOf } from "../../../provider/fleet/site/paths";
+import { runOf, type SiteRun } from "../../../provider/fleet/site/runs";
+import type { SiteFile } from "../../../provider/fleet/site/site-files";
+import { MARKER, openSite, runsWith, writeSite } from "../../../provider/fleet/site/write-site";
+import { madeSite } from "../../support/made-site";
+
+let top: string;
+let folder: string;
+
+beforeEach(() => {
+  top = mkdtempSync(join(tmpdir(), "email-security-write-"));
+  folder = join(top, "site");
+});
+
+afterEach(() => rmSync(top, { recursive: true, force: true }));
+
+const { status } = madeSite({ tenants: 2, entries: 2, own: 1 });
+const runAt = (at: string): SiteRun => runOf({ ...status, at });
+const data = (text: string): SiteFile => [`data/fleet-${digestOf(text)}.js`, text];
+const page = (path: string, text: string): SiteFile => [path, text];
+
+const write = (files: Iterable<SiteFile>, at = "2026-11-23T06:00:00.000Z") => {
+  const site = openSite(folder);
+  return writeSite(site, files, runsWith(site.runs, runAt(at)));
+};
+
+/** All files, with what is in them; the marker's and the runs' by their name alone. */
+const there = (): Record<string, string> =>
+  Object.fromEntries(
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => !entry.isDirectory())
+      .map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1))
+      .sort()
+      .map((path) => [
+        path,
+        path === MARKER || path.includes("runs") ? "" : readFileSync(join(folder, path), "utf8"),
+      ]),
+  );
+
+it("takes away what the run before wrote and this one did not, and nothing of others", () => {
+  const [before, after] = [data("before"), data("after")];
+  expect(
+    write([
+      before,
+      page("tenants/acme.html", "acme"),
+      page("tenants/gone.html", "gone"),
+      page("index.html", "1"),
+    ]),
+  ).toEqual({
+    files: 4,
+    bytes: 15,
+  });
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
+  writeFileSync(join(folder, "CNAME"), "fleet.example");
+  writeFileSync(join(folder, "tenants/notes.html"), "a person's");
+  mkdirSync(join(folder, ".git"));
+  write(
+    [after, page("tenants/acme.html", "acme, anew"), page("index.html", "2")],
+    "2026-11-24T06:00:00.000Z",
+  );
+  expect(there()).toEqual({
+    [MARKER]: "",
+    CNAME: "fleet.example",
+    [after[0]]: "after",
+    "data/runs/2026-11-23T06-00-00-000Z.json": "",
+    "data/runs/2026-11-24T06-00-00-000Z.json": "",
+    "index.html": "2",
+    "tenants/acme.html": "acme, anew",
+    "tenants/notes.html": "a person's",
+  });
+  expect(existsSync(join(folder, ".git"))).toBe(true);
+});
+
+it("leaves the site as it was where a run is cut short, and takes away what a killed one left an hour ago", () => {
+  write([data("before"), page("index.html", "1")]);
+  const before = there();
+  const failing = function* (): Generator<SiteFile> {
+    yield data("after");
+    yield page("index.html", "2");
+    throw new Error("cut short\u001b[2J");
+  };
+  expect(() => write(failing())).toThrow(/^The site can't be written to ".*site": cut short\\u\{1b\}\[2J\.$/);
+  expect(there()).toEqual(before);
+
+  for (const [name, hours] of [
+    ["abc123", 2],
+    ["def456", 0],
+  ] as const) {
+    const stage = join(folder, `.email-security-new-${name}`);
+    mkdirSync(stage);
+    const at = Date.now() / 1_000 - hours * 3_600;
+    utimesSync(stage, at, at);
+  }
+  write([data("before"), page("index.html", "1")], "2026-11-24T06:00:00.000Z");
+  expect(readdirSync(folder).filter((name) => name.startsWith(".email-security-new"))).toEqual([
+    ".email-security-new-def456",
+  ]);
+});
+
+it("goes on after a run that was killed while its pages came into their places", () => {
+  write([data("before"), page("index.html", "1")]);
+  // As it is then: the marker has both, and one of the two pages is new.
+  const [old, fresh] = [data("before")[0], data("after")[0]];
+  const files = [old, "index.html", fresh, "tenants/new.html"];
+  writeFileSync(join(folder, MARKER), JSON.stringify({ format: 1, files }));
+  writeFileSync(join(folder, fresh), "after");
+  write([data("later"), page("index.html", "3")], "2026-11-24T06:00:00.000Z");
+  expect(Object.keys(there()).filter((path) => !path.includes("runs"))).toEqual([
+    MARKER,
+    data("later")[0],
+    "index.html",
+  ]);
+});
+
+it("never follows what a list of files or a link leads to", () => {
+  const outside = join(top, "outside.html");
+  writeFileSync(outside, "mine");
+  write([page("index.html", "1")]);
+  const files = [
+    "index.html",
+    "../outside.html",
+    "tenants/../../outside.html",
+    "/etc/hosts",
+    "CNAME",
+    "data/runs/x.json",
+  ];
+  writeFileSync(join(folder, "CNAME"), "fleet.example");
+  writeFileSync(join(folder, MARKER), JSON.stringify({ format: 1, files }));
+  write([page("index.html", "2")], "2026-11-24T06:00:00.000Z");
+  expect(readFileSync(outside, "utf8")).toBe("mine");
+  expect(there()["CNAME"]).toBe("fleet.example");
+
+  rmSync(join(folder, "tenants"), { recursive: true });
+  mkdirSync(join(top, "elsewhere"));
+  symlinkSync(join(top, "elsewhere"), join(folder, "tenants"));
+  expect(() => write([page("index.html", "3")])).toThrow(/tenants" is no folder, or a link to one/);
+  expect(readdirSync(join(top, "elsewhere"))).toEqual([]);
+});
+
+it("refuses a folder that has something else in its place, and one whose marker is none", () => {
+  mkdirSync(folder);
+  writeFileSync(join(folder, "index.html"), "somebody's");
+  expect(() => openSite(folder)).toThrow(
+    /"index\.html" is there, and by \.email-security-site\.json no run of this command has written it/,
+  );
+  rmSync(join(folder, "index.html"));
+  mkdirSync(join(folder, "tenants"));
+  writeFileSync(join(folder, "tenants/acme.html"), "somebody's");
+  expect(() => write([page("tenants/acme.html", "ours"), page("index.html", "1")])).toThrow(
+    /"tenants\/acme\.html" is there/,
+  );
+  expect(there()).toEqual({ "tenants/acme.html": "somebody's" });
+  writeFileSync(join(folder, MARKER), "[]");
+  expect(() => openSite(folder)).toThrow(/is not what this release writes/);
+});
+
+it("keeps runs, without those that are too old, and leaves what is none of them", () => {
+  write([page("index.html", "1")], "2025-01-01T06:00:00.000Z");
+  writeFileSync(join(folder, "data/runs/2025-01-02T06-00-00-000Z.json"), "nonsense");
+  write([page("index.html", "2")], "2026-11-23T06:00:00.000Z");
+  expect(readdirSync(join(folder, "data/runs"))).toEqual([
+    "2025-01-02T06-00-00-000Z.json",
+    "2026-11-23T06-00-00-000Z.json",
+  ]);
+});
