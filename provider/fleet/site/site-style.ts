@@ -1,7 +1,7 @@
-import { BASE_STYLE } from "../../plan/render/html-style";
+import { BASE_STYLE, FILTERS_STYLE } from "../../plan/render/html-style";
 
 /** The site's style sheet: what all pages share, and what its own have beside that. */
-export const SITE_STYLE = `${BASE_STYLE}
+export const SITE_STYLE = `${BASE_STYLE}${FILTERS_STYLE}
 main, header, footer { max-width: 76rem; }
 header { padding-top: 1rem; }
 nav { display: flex; flex-wrap: wrap; gap: .25rem .35rem; margin: 0 0 1.5rem -.7rem; }
@@ -26,12 +26,6 @@ main a, footer a { color: var(--blue); text-underline-offset: .15em; }
 .find label.of { display: block; margin-bottom: .4rem; font-weight: 600; }
 input[type=search] { width: 100%; padding: .6rem .8rem; border: 1px solid var(--soft); border-radius: .6rem; background: var(--page); color: var(--ink); font: inherit; }
 .filters { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; align-items: center; margin: .7rem 0 0; }
-fieldset { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0; padding: 0; border: 0; min-width: 0; }
-legend { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
-.filters label { position: relative; padding: .25rem .8rem; border: 1px solid var(--line); border-radius: 99px; background: var(--card); font-size: .875rem; cursor: pointer; }
-.filters input { position: absolute; inset: 0; opacity: 0; margin: 0; cursor: pointer; }
-.filters label:has(:checked) { background: var(--ink); border-color: var(--ink); color: var(--page); }
-.filters label:has(:focus-visible) { outline: 3px solid var(--focus); outline-offset: 2px; }
 .status { min-height: 1.55em; margin: .6rem 0 0; color: var(--soft); font-size: .9rem; }
 .find h2 { margin: 1.1rem 0 .4rem; font-size: .875rem; color: var(--soft); }
 .hits { display: grid; gap: .5rem; margin: 0; padding: 0; list-style: none; }

@@ -1,9 +1,10 @@
 import { Html, html } from "./html-text";
 import { number } from "./words";
 
-/** One of several ways to look at a page; a style sheet acts on its radio button by the id. */
+/** One of several ways to look at a page; a style sheet acts on its radio button by the id, a script by the value. */
 export interface Choice {
   readonly id: string;
+  readonly value?: string;
   readonly label: string;
   /** How many there are of it. With none it is left out. */
   readonly count?: number;
@@ -18,8 +19,8 @@ export function choices(name: string, legend: string, all: readonly Choice[]): H
   return html`<fieldset><legend>${legend}</legend>${all
     .filter(({ count }) => count !== 0)
     .map(
-      ({ id, label, count }, index) =>
-        html`<label><input type="radio" name="${name}" id="${id}"${
+      ({ id, value, label, count }, index) =>
+        html`<label><input type="radio" name="${name}" id="${id}"${value === undefined ? "" : html` value="${value}"`}${
           index === 0 ? new Html(" checked") : ""
         }> ${label}${count === undefined ? "" : html` ${number(count)}`}</label>`,
     )}</fieldset>`;

@@ -109,18 +109,21 @@ footer { padding-top: 1.5rem; padding-bottom: 3rem; color: var(--soft); font-siz
 .loosened { margin: 0; padding: .7rem 1rem .7rem 2rem; background: var(--amber-card); border: 1px solid var(--amber-line); border-radius: .75rem; }
 `;
 
+/** How choices look by which a page is filtered. */
+export const FILTERS_STYLE = `fieldset { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0; padding: 0; border: 0; min-width: 0; }
+legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-size: .875rem; }
+.filters label { padding: .3rem .8rem; border: 1px solid var(--line); border-radius: 99px; background: var(--card); font-size: .875rem; cursor: pointer; }
+.filters input { position: absolute; opacity: 0; width: 1px; height: 1px; }
+.filters label:has(:checked) { background: var(--ink); border-color: var(--ink); color: var(--page); }
+.filters label:has(:focus-visible) { outline: 3px solid var(--focus); outline-offset: 2px; }`;
+
 /** What a plan's page has beside that. */
 export const PLAN_STYLE = `
 .change { background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
 .guard { margin: 0 0 1rem; }
 .guard h3 { margin: 0 0 .35rem; font-size: 1rem; color: var(--red); }
 .filters { display: flex; flex-wrap: wrap; gap: .75rem 2rem; margin: 2rem 0 -1rem; }
-fieldset { display: flex; flex-wrap: wrap; gap: .4rem; margin: 0; padding: 0; border: 0; min-width: 0; }
-legend { float: left; padding: .3rem .4rem .3rem 0; color: var(--soft); font-size: .875rem; }
-.filters label { padding: .3rem .8rem; border: 1px solid var(--line); border-radius: 99px; background: var(--card); font-size: .875rem; cursor: pointer; }
-.filters input { position: absolute; opacity: 0; width: 1px; height: 1px; }
-.filters label:has(:checked) { background: var(--ink); border-color: var(--ink); color: var(--page); }
-.filters label:has(:focus-visible) { outline: 3px solid var(--focus); outline-offset: 2px; }
+${FILTERS_STYLE}
 .changes { display: grid; grid-template-columns: minmax(0, 1fr); gap: .5rem; margin: 0; padding: 0; list-style: none; }
 .many .change { content-visibility: auto; contain-intrinsic-size: auto 3.1rem; }
 .change.is-danger { border-color: var(--red-line); border-left: 5px solid var(--red); }

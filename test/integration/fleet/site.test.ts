@@ -2,9 +2,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { statusSchema } from "../../../provider/fleet/status/status-schema";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { stateBackend } from "../../../provider/rollout/state-backend";
 import { type Sandbox, type ScenarioTenant, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
-import { journalIn } from "../../support/fleet-journal";
+import { fleetJournal } from "../../support/fleet-journal";
 import { LintedFolder } from "../../support/linted-folder";
 
 /*
@@ -164,7 +166,8 @@ it("writes what all tenants have by one reading of each, and by the next run wha
 });
 
 it("tells of rollouts, wave by wave, and on a tenant's page of those that came to it", async () => {
-  await using journal = await journalIn(folder.folder, `file://${folder.folder}`);
+  const { fingerprint } = stateBackend({ PULUMI_BACKEND_URL: `file://${folder.folder}` }, folder.folder);
+  await using journal = await fleetJournal(await openDatabase(folder.path("j.db")), fingerprint);
   const files = new Map(
     Object.entries({
       "settings/baseline.yaml": BASELINE,

@@ -168,9 +168,8 @@ document.addEventListener("DOMContentLoaded", () => {
     onChoice("standing", show);
     field.form?.addEventListener("submit", (event) => event.preventDefault());
     if (location.hash.length > 1) {
-      const wanted = fragment();
-      for (const button of document.querySelectorAll("input[name=standing]"))
-        if (button instanceof HTMLInputElement) button.checked = button.value === wanted;
+      const button = byId(`only-${fragment()}`);
+      if (button instanceof HTMLInputElement) button.checked = true;
     }
     show();
   }

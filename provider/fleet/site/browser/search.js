@@ -57,7 +57,7 @@ const fleetSearch = (() => {
    * @param {string} typed
    * @param {{ list?: string, most?: number }} [options] `list`: only of it; `most`: so many are found, and no more looked for
    */
-  const search = ({ entries, byValue, starts, text }, typed, { list = "", most = 200 } = {}) => {
+  const search = ({ entries, byValue, starts, text }, typed, { list = "", most = 100 } = {}) => {
     const wanted = normal(typed);
     /** @type {Set<number>} */
     const found = new Set();

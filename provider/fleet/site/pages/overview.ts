@@ -6,7 +6,7 @@ import { type FleetStatus, STANDINGS } from "../../status/fleet-status";
 import { toldStatus } from "../../status/told-status";
 import { barTable, lineChart } from "../charts";
 import { AGES, type SiteData } from "../site-data";
-import { choices, NO_SCRIPT, type Shell, STANDING_NAMES, sectionHtml, shellPage } from "./shell";
+import { listChoices, NO_SCRIPT, type Shell, STANDING_NAMES, sectionHtml, shellPage } from "./shell";
 
 /** So many points of a section are on the first page. */
 const POINTS = 5;
@@ -81,12 +81,7 @@ function tallies({ tenants, ends, reviews }: FleetStatus): Html {
 function search(): Html {
   return html`<form class="find" role="search"><label class="of" for="search">Where is it allowed or denied?</label>
 <input type="search" id="search" placeholder="evil.example, ceo@partner.example, INC-1042" autocomplete="off" spellcheck="false" autocapitalize="off">
-<div class="filters">${choices("list", "Of which list", [
-    ["", "All"],
-    ["allow", "Allow"],
-    ["deny", "Deny"],
-    ["vip", "VIP"],
-  ])}</div>
+<div class="filters">${listChoices()}</div>
 <p class="status" id="search-status" role="status"></p>${NO_SCRIPT}<div id="results"></div></form>`;
 }
 

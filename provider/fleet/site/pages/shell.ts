@@ -1,3 +1,4 @@
+import { type Choice, choices } from "../../../plan/render/html-filters";
 import { sitePage } from "../../../plan/render/html-page";
 import { type Html, html } from "../../../plan/render/html-text";
 import { minute } from "../../../plan/render/words";
@@ -83,16 +84,15 @@ function pointHtml({ head, facts }: ToldPoint): Html {
 
 const LONGEST = 1_000;
 
-/** Radio buttons of which one is chosen, for the page's script. */
-export function choices(
-  name: string,
-  legend: string,
-  all: readonly (readonly [value: string, label: string])[],
-): Html {
-  return html`<fieldset><legend>${legend}</legend>${all.map(
-    ([value, label], index) =>
-      html`<label><input type="radio" name="${name}" value="${value}"${index === 0 ? html` checked` : ""}> ${label}</label>`,
-  )}</fieldset>`;
+/** Which of the lists are shown, for the page's script. */
+export function listChoices(...more: readonly Choice[]): Html {
+  return choices("list", "Of which list", [
+    { id: "list-any", value: "", label: "All" },
+    { id: "list-allow", value: "allow", label: "Allow" },
+    { id: "list-deny", value: "deny", label: "Deny" },
+    { id: "list-vip", value: "vip", label: "VIP" },
+    ...more,
+  ]);
 }
 
 /** What is said where no script runs. */

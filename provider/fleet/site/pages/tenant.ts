@@ -16,7 +16,7 @@ import { ENTRY_FIELDS, type TenantEntries } from "../entry-store";
 import { tenantPage } from "../paths";
 import { type SiteRun, sinceWhen } from "../runs";
 import { scriptJson } from "../script-json";
-import { choices, NO_SCRIPT, type Shell, STANDING_NAMES, sectionHtml, shellPage } from "./shell";
+import { listChoices, NO_SCRIPT, type Shell, STANDING_NAMES, sectionHtml, shellPage } from "./shell";
 
 /** What the page of one tenant is made of. */
 export interface TenantPage {
@@ -54,13 +54,7 @@ ${toldStatus(own).sections.map((one) => sectionHtml(one))}
 <section><h2 id="lists">Lists</h2>
 <form role="search"><label class="source" for="entry-filter">Value, comment, ticket, owner or file</label>
 <input type="search" id="entry-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
-<div class="filters">${choices("list", "Of which list", [
-      ["", "All"],
-      ["allow", "Allow"],
-      ["deny", "Deny"],
-      ["vip", "VIP"],
-      ["odd", "Not as declared"],
-    ])}</div>
+<div class="filters">${listChoices({ id: "list-odd", value: "odd", label: "Not as declared" })}</div>
 <p class="status" id="entry-status" role="status"></p></form>${NO_SCRIPT}
 <div class="table" tabindex="0" role="region" aria-labelledby="lists"><table class="rows entries"><thead><tr>${[
       "List",

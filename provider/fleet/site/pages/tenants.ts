@@ -1,14 +1,14 @@
+import { choices } from "../../../plan/render/html-filters";
 import { type Html, html, htmlWords } from "../../../plan/render/html-text";
 import { day, number } from "../../../plan/render/words";
 import { excerpt } from "../../../settings/text";
 import { STANDINGS, type TenantStatus } from "../../status/fleet-status";
 import { tenantPage } from "../paths";
-import { choices, type Shell, STANDING_NAMES, shellPage, standingHtml } from "./shell";
+import { type Shell, STANDING_NAMES, shellPage, standingHtml } from "./shell";
 
 /** All tenants, the worst first. */
 export function tenantsPage(shell: Shell): string {
   const { tenants } = shell.status;
-  const there = STANDINGS.filter((standing) => tenants.some((tenant) => tenant.standing === standing));
   const sorted = tenants.toSorted(
     (one, other) => STANDINGS.indexOf(one.standing) - STANDINGS.indexOf(other.standing),
   );
@@ -19,11 +19,13 @@ export function tenantsPage(shell: Shell): string {
 <form role="search"><label class="source" for="tenant-filter">Name or label</label>
 <input type="search" id="tenant-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
 <div class="filters">${choices("standing", "Which stand so", [
-      ["", `All ${number(tenants.length)}`],
-      ...there.map((standing): [string, string] => [
-        standing,
-        `${STANDING_NAMES[standing]} ${number(tenants.filter((tenant) => tenant.standing === standing).length)}`,
-      ]),
+      { id: "any-standing", value: "", label: "All", count: tenants.length },
+      ...STANDINGS.map((standing) => ({
+        id: `only-${standing}`,
+        value: standing,
+        label: STANDING_NAMES[standing],
+        count: tenants.filter((tenant) => tenant.standing === standing).length,
+      })),
     ])}</div>
 <p class="status" id="tenant-status" role="status"></p></form>
 <div class="table" tabindex="0" role="region" aria-label="Tenants"><table class="rows wide"><thead><tr>${[
