@@ -46,6 +46,12 @@ const checks: Check[] = [
         TYPES_FOUND,
       ),
   },
+  // They run in a browser, and know no Node.js.
+  {
+    name: "types of pages",
+    concerns: /^provider\/fleet\/site\/browser\//,
+    run: () => tool("tsc", "--noEmit", "--pretty", "false", "-p", "provider/fleet/site/browser"),
+  },
   // Its errors of types are found above.
   {
     name: "documentation",

@@ -21,6 +21,8 @@ export interface ToldStatus {
 
 export interface ToldSection {
   readonly title: string;
+  /** The same without how many there are. */
+  readonly name: string;
   readonly points: readonly ToldPoint[];
   /** How many points are left out. */
   readonly more: number;
@@ -29,12 +31,16 @@ export interface ToldSection {
 export interface ToldPoint {
   readonly head: string;
   readonly facts: readonly string[];
+  /** The names of the tenants that it is of. */
+  readonly tenants: readonly string[];
+  /** The same for who shows the tenants by itself. */
+  readonly own: { readonly head: string; readonly facts: readonly string[] };
 }
 
 /** So many points of a section are told. */
 const POINTS = 30;
 /** So many tenants of a point are named. */
-const NAMED = 8;
+export const NAMED = 8;
 
 /** What people are told: the same of several tenants once. */
 export function toldStatus(status: FleetStatus): ToldStatus {
@@ -78,7 +84,8 @@ export function toldStatus(status: FleetStatus): ToldStatus {
 }
 
 function section(title: string, points: readonly ToldPoint[]): ToldSection {
-  return { title, points: points.slice(0, POINTS), more: Math.max(0, points.length - POINTS) };
+  const name = title.replace(/ \(\d[^()]*\)$/, "");
+  return { title, name, points: points.slice(0, POINTS), more: Math.max(0, points.length - POINTS) };
 }
 
 const STANDING_WORDS: Readonly<Record<FleetStanding, string>> = {
@@ -122,13 +129,10 @@ function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
   return [...groups.values()].flatMap((some) => {
     const [first] = some;
     if (first === undefined) return [];
-    const names = namesOf(some.map(({ tenant }) => tenant.name));
-    return [
-      {
-        head: `${names}: ${STANDING_WORDS[first.tenant.standing]}`,
-        facts: [`${excerpt(first.message, 500)} [${first.code}]`],
-      },
-    ];
+    const names = some.map(({ tenant }) => tenant.name);
+    const word = STANDING_WORDS[first.tenant.standing];
+    const facts = [`${excerpt(first.message, 500)} [${first.code}]`];
+    return [{ head: `${namesOf(names)}: ${word}`, facts, tenants: names, own: { head: word, facts } }];
   });
 }
 
@@ -137,15 +141,13 @@ function differencesOf(status: FleetStatus, which: "drift" | "behind"): ToldPoin
     const { difference, members } = group;
     const word = which === "drift" ? difference.what : DOES[difference.what];
     const risks = (difference.risks ?? []).map((risk) => `, risky: ${risk}`).join("");
+    const own = { head: `${word} ${nameOf(difference)}${risks}`, facts: factsOf(group, which) };
+    const names = members.map(({ tenant }) => tenant.name);
     return {
-      head: `${word} ${nameOf(difference)}${risks}, ${counted(members.length, "tenant")}`,
-      facts: [
-        inTenants(
-          members.map(({ tenant }) => tenant.name),
-          status,
-        ),
-        ...factsOf(group, which),
-      ],
+      head: `${own.head}, ${counted(names.length, "tenant")}`,
+      facts: [inTenants(names, status), ...own.facts],
+      tenants: names,
+      own,
     };
   });
 }
@@ -231,9 +233,12 @@ function notReached(tenants: readonly TenantStatus[]): ToldPoint[] {
   const rollouts = [...Map.groupBy(waiting, ({ id }) => id)].sort(([one], [other]) => (one < other ? 1 : -1));
   return rollouts.map(([id, some]) => {
     const waves = Map.groupBy(some, ({ wave, state }) => `${state} in the wave ${excerpt(wave)}`);
+    const head = `${excerpt(id)} (${some[0]?.rolloutState})`;
     return {
-      head: `${excerpt(id)} (${some[0]?.rolloutState}), ${counted(some.length, "tenant")}`,
+      head: `${head}, ${counted(some.length, "tenant")}`,
       facts: [...waves].map(([what, members]) => `${what}: ${namesOf(members.map(({ name }) => name))}`),
+      tenants: some.map(({ name }) => name),
+      own: { head, facts: [...waves.keys()] },
     };
   });
 }
@@ -246,18 +251,20 @@ function endPoint(
     ticket === undefined ? undefined : `ticket ${excerpt(ticket)}`,
     owner === undefined ? undefined : `owner ${excerpt(owner)}`,
   ].filter((fact) => fact !== undefined);
+  const said = facts.length === 0 ? [] : [facts.join(", ")];
+  const [head, at] = [`${expires} ${nameOf(one)}`, `at ${lineOf(place)}`];
   return {
-    head: `${expires} ${nameOf(one)}, ${counted(tenants.length, "tenant")}`,
-    facts: [
-      `at ${lineOf(place)}, ${inTenants(tenants, status)}`,
-      ...(facts.length === 0 ? [] : [facts.join(", ")]),
-    ],
+    head: `${head}, ${counted(tenants.length, "tenant")}`,
+    facts: [`${at}, ${inTenants(tenants, status)}`, ...said],
+    tenants,
+    own: { head, facts: [at, ...said] },
   };
 }
 
 function findingPoint({ code, message, place, tenants }: FleetFinding, status: FleetStatus): ToldPoint {
   const at = place === undefined ? "" : `${lineOf(place)}: `;
-  return { head: `${at}${excerpt(message, 500)} (${code})`, facts: [inTenants(tenants, status)] };
+  const head = `${at}${excerpt(message, 500)} (${code})`;
+  return { head, facts: [inTenants(tenants, status)], tenants, own: { head, facts: [] } };
 }
 
 /** Few are named; all of many are told as that. */

@@ -25,7 +25,7 @@ ${verdict(status)}
 ${tallies(status)}
 ${search()}
 ${charts(data)}
-${sections.map((one) => sectionHtml(one, POINTS))}
+${sections.map((one) => sectionHtml(one, status, POINTS))}
 ${sections.length === 0 ? "" : html`<p><a href="attention.html">All there is to look at</a></p>`}`,
   });
 }
@@ -125,7 +125,7 @@ export function attentionPage(shell: Shell): string {
     path: "attention.html",
     main: html`<h1>To look at</h1>
 <p class="source">What is the same in several tenants is told once. A tenant's own page has all of it.</p>
-${sections.length === 0 ? html`<p>Nothing.</p>` : sections.map((one) => sectionHtml(one))}`,
+${sections.length === 0 ? html`<p>Nothing.</p>` : sections.map((one) => sectionHtml(one, shell.status))}`,
   });
 }
 

@@ -1,10 +1,11 @@
 import { type Choice, choices } from "../../../plan/render/html-filters";
 import { sitePage } from "../../../plan/render/html-page";
 import { type Html, html } from "../../../plan/render/html-text";
-import { minute } from "../../../plan/render/words";
+import { counted, minute, number } from "../../../plan/render/words";
 import { excerpt } from "../../../settings/text";
 import type { FleetStanding, FleetStatus } from "../../status/fleet-status";
-import type { ToldPoint, ToldSection } from "../../status/told-status";
+import { NAMED, type ToldPoint, type ToldSection } from "../../status/told-status";
+import { tenantPage } from "../paths";
 
 /** What all pages of a site share. Addresses are relative to the site. */
 export interface Shell {
@@ -69,17 +70,46 @@ export function standingHtml(standing: FleetStanding): Html {
   return html`<span class="state is-${standing}">${STANDING_NAMES[standing]}</span>`;
 }
 
-/** What is told to people, as text and Markdown have it too. */
-export function sectionHtml({ title, points, more }: ToldSection, most = points.length): Html {
-  const left = points.length + more - Math.min(most, points.length);
-  return html`<section><h2>${title}</h2><ul class="points">${points.slice(0, most).map(pointHtml)}${
-    left > 0 ? html`<li class="rest">and ${left} more</li>` : ""
-  }</ul></section>
-`;
+/** What is told to people, as text and Markdown have it too, with the tenants that it is of. */
+export function sectionHtml(
+  { title, points, more }: ToldSection,
+  { tenants: all }: FleetStatus,
+  most = points.length,
+): Html {
+  return pointsHtml(title, points, more, most, ({ tenants }) =>
+    tenants.length === all.length && all.length > NAMED
+      ? html`<p>in all ${number(all.length)} tenants</p>`
+      : html`<p>in ${counted(tenants.length, "tenant")}: ${tenants
+          .slice(0, NAMED)
+          .map(
+            (name, index) =>
+              html`${index === 0 ? "" : ", "}<a href="${tenantPage(name)}"><bdi>${excerpt(name)}</bdi></a>`,
+          )}${tenants.length > NAMED ? ` and ${number(tenants.length - NAMED)} more` : ""}</p>`,
+  );
 }
 
-function pointHtml({ head, facts }: ToldPoint): Html {
-  return html`<li><b><bdi>${excerpt(head, LONGEST)}</bdi></b>${facts.map((fact) => html`<p><bdi>${excerpt(fact, LONGEST)}</bdi></p>`)}</li>`;
+/** The same on the page of the one tenant that it is of. */
+export function ownSectionHtml({ name, points, more }: ToldSection): Html {
+  return pointsHtml(name, points, more, points.length, () => undefined);
+}
+
+function pointsHtml(
+  title: string,
+  points: readonly ToldPoint[],
+  more: number,
+  most: number,
+  where: (point: ToldPoint) => Html | undefined,
+): Html {
+  const left = points.length + more - Math.min(most, points.length);
+  return html`<section><h2>${title}</h2><ul class="points">${points
+    .slice(0, most)
+    .map(
+      (point) =>
+        html`<li><b><bdi>${excerpt(point.own.head, LONGEST)}</bdi></b>${point.own.facts.map(
+          (fact) => html`<p><bdi>${excerpt(fact, LONGEST)}</bdi></p>`,
+        )}${where(point)}</li>`,
+    )}${left > 0 ? html`<li class="rest">and ${number(left)} more</li>` : ""}</ul></section>
+`;
 }
 
 const LONGEST = 1_000;

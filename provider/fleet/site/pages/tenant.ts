@@ -16,7 +16,7 @@ import { ENTRY_FIELDS, type TenantEntries } from "../entry-store";
 import { tenantPage } from "../paths";
 import { type SiteRun, sinceWhen } from "../runs";
 import { scriptJson } from "../script-json";
-import { listChoices, NO_SCRIPT, type Shell, STANDING_NAMES, sectionHtml, shellPage } from "./shell";
+import { listChoices, NO_SCRIPT, ownSectionHtml, type Shell, STANDING_NAMES, shellPage } from "./shell";
 
 /** What the page of one tenant is made of. */
 export interface TenantPage {
@@ -39,7 +39,9 @@ const MOST_ROLLOUTS = 30;
 /** A tenant: how it stands, what differs, all that it has, and what rollouts did to it. */
 export function tenantHtml(shell: Shell, page: TenantPage): string {
   const { tenant, entries, ends, reviews, findings, history, data } = page;
-  const own: FleetStatus = { ...shell.status, tenants: [tenant], ends, reviews, findings };
+  // Why it could not be read is the headline.
+  const { error: _told, ...shown } = tenant;
+  const own: FleetStatus = { ...shell.status, tenants: [shown], ends, reviews, findings };
   const isRead = tenant.error === undefined;
   const known = { fields: ENTRY_FIELDS, isRead, ranges: entries.ranges, unlike: entries.unlike };
   return shellPage(shell, {
@@ -50,7 +52,7 @@ export function tenantHtml(shell: Shell, page: TenantPage): string {
 <h1><bdi>${excerpt(tenant.name)}</bdi> <span class="host">at <bdi>${excerpt(tenant.host, 200)}</bdi></span></h1>
 ${htmlVerdict(MOODS[tenant.standing], sentenceCase(STANDING_NAMES[tenant.standing]), headlineOf(page))}
 <div class="card"><dl>${factsOf(tenant).map(([label, words]) => html`<dt>${label}</dt><dd>${htmlWords(words)}</dd>`)}</dl></div>
-${toldStatus(own).sections.map((one) => sectionHtml(one))}
+${toldStatus(own).sections.map(ownSectionHtml)}
 <section><h2 id="lists">Lists</h2>
 <form role="search"><label class="source" for="entry-filter">Value, comment, ticket, owner or file</label>
 <input type="search" id="entry-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
