@@ -132,7 +132,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
       "by hand",
       "",
       "no file",
-      "there, and declared nowhere, made Kim Ito, 2026-11-22T16:11:00Z",
+      "there, and declared nowhere, made Kim Ito, 2026-11-22 16:11 UTC",
     ]);
     await page.locator("label", { hasText: /^ ?All$/ }).click();
     await page.locator("#entry-filter").fill("own3.");

@@ -21,6 +21,8 @@ export function lineChart(title: string, times: readonly string[], series: reado
   const x = (time: string): string =>
     ((until === from ? 0 : (Date.parse(time) - from) / (until - from)) * WIDTH).toFixed(1);
   const y = (value: number): string => ((1 - value / top) * HEIGHT).toFixed(1);
+  const isBrief = until - from < 2 * 24 * 60 * 60 * 1_000;
+  const shown = (time: string): string => time.slice(0, isBrief ? 16 : 10).replace("T", " ");
   const points = ({ values }: Series) =>
     times.map((time, index) => `${x(time)},${y(values[index] ?? 0)}`).join(" ");
   return html`<figure class="chart"><figcaption>${title}</figcaption>
@@ -28,7 +30,7 @@ export function lineChart(title: string, times: readonly string[], series: reado
 <svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" aria-hidden="true"><line class="grid" x1="0" x2="${WIDTH}" y1="0" y2="0"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT / 2}" y2="${HEIGHT / 2}"/><line class="grid" x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>${series.map(
     (one, index) => html`<polyline class="series-${index}" points="${points(one)}"/>`,
   )}</svg>
-<div class="ends" aria-hidden="true"><span>${first.slice(0, 10)}</span><span>${last.slice(0, 10)}</span></div>
+<div class="ends" aria-hidden="true"><span>${shown(first)}</span><span>${shown(last)}</span></div>
 <ul class="key">${series.map(
     ({ name, values }, index) =>
       html`<li class="series-${index}">${name}: ${number(values.at(-1) ?? 0)}</li>`,

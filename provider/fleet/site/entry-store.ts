@@ -1,5 +1,5 @@
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
-import { onOneLine } from "../../plan/render/words";
+import { minute, onOneLine } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { excerpt } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
@@ -116,7 +116,7 @@ export class EntryStore {
     );
     const told = (difference: FleetDifference, isBehind: boolean): Unlike[] => {
       const { what, list, value, scope = "", there } = difference;
-      const [by, at] = [excerpt(onOneLine(there?.by ?? "")), excerpt(there?.at ?? "", 40)];
+      const [by, at] = [excerpt(onOneLine(there?.by ?? "")), timeText(there?.at ?? "")];
       const held = (how: UnlikeWhat): Unlike => [this.#store(heldRow(difference), "", 0), how, by, at];
       if (what === "added") return [held("undeclared")];
       if (what === "leaving") return [held("leaving")];
@@ -185,6 +185,13 @@ function reviewedText(reviewed: DeclaredEntry["reviewed"]): string | undefined {
   if (reviewed === undefined) return undefined;
   const { on, by, reason } = reviewed;
   return [on, by && `by ${by}`, reason].filter((part) => part !== undefined && part !== "").join(", ");
+}
+
+/** To the minute; what is no time is shown as it came. */
+function timeText(time: string): string {
+  return minute(time)
+    .map((word) => (typeof word === "string" ? word : excerpt(word.given, 40)))
+    .join("");
 }
 
 /** What a tenant holds and no file declares so. */

@@ -33,7 +33,6 @@ input[type=search] { width: 100%; padding: .6rem .8rem; border: 1px solid var(--
 .hit p { margin: .1rem 0; }
 .hit .who { font-size: .9rem; }
 .odd { color: var(--red); }
-tr.odd td { color: inherit; }
 .value { font-family: var(--mono); font-size: .95em; font-weight: 600; }
 .script { font-weight: 600; }
 .kind, .facts { color: var(--soft); font-size: .875rem; }
@@ -85,7 +84,9 @@ tr.odd td { color: inherit; }
 .rows td { min-width: 0; }
 .entries td:nth-child(2) { min-width: 14rem; overflow-wrap: anywhere; }
 .entries td:last-child { white-space: normal; min-width: 9rem; }
-.entries td:nth-child(4), .entries td:nth-child(5) { white-space: nowrap; color: var(--soft); }
+.entries td:nth-child(3) { min-width: 14rem; }
+.entries td:nth-child(4) { white-space: nowrap; color: var(--soft); }
+.entries td:nth-child(5) { min-width: 9rem; color: var(--soft); }
 .wide td:last-child { white-space: normal; }
 button { margin: .8rem 0; padding: .4rem 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); color: var(--ink); font: inherit; cursor: pointer; }
 .strip { display: flex; flex-wrap: wrap; gap: 2px; margin: .5rem 0 0; padding: 0; list-style: none; }

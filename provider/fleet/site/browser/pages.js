@@ -206,7 +206,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const cell = (label, ...parts) => el("td", parts.length === 0 ? {} : { "data-label": label }, ...parts);
       return el(
         "tr",
-        odd === undefined ? {} : { class: "odd" },
+        {},
         cell("List", badge(entry.list)),
         cell("Value", el("span", {}, ...valueLink(entry, "../"))),
         cell("Why", el("span", {}, ...factsOf(entry))),
@@ -214,7 +214,12 @@ document.addEventListener("DOMContentLoaded", () => {
         cell("Declared at", bdi(entry.place === "" ? "no file" : entry.place)),
         cell(
           "At the tenant",
-          el("span", {}, what, ...(by.length === 0 ? [] : [", made ", bdi(by.join(", "))])),
+          el(
+            "span",
+            odd === undefined ? {} : { class: "odd" },
+            what,
+            ...(by.length === 0 ? [] : [", made ", bdi(by.join(", "))]),
+          ),
         ),
       );
     };
@@ -278,7 +283,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const facts = factsOf(entry);
     const ends =
       entry.expires === ""
-        ? "says nothing of its end"
+        ? "no end is given"
         : entry.expires === "never"
           ? "never ends"
           : `until ${entry.expires}`;
@@ -289,7 +294,9 @@ document.addEventListener("DOMContentLoaded", () => {
         what === "" ? {} : { class: "odd" },
         el("td", { "data-label": "Tenant" }, tenantLink(tenant, "")),
         el("td", { "data-label": "There" }, what === "" ? "as declared" : what),
-        el("td", { "data-label": "Made" }, bdi([by, at].filter((one) => one !== "").join(", "))),
+        ...[[by, at].filter((one) => one !== "").join(", ")].map((made) =>
+          el("td", made === "" ? {} : { "data-label": "Made" }, bdi(made)),
+        ),
       ),
     );
     const left = holders.length - shown.length;

@@ -41,9 +41,10 @@ const fleetTold = (() => {
       { class: "value", href: `${root}entry.html#${encodeURIComponent(value)}` },
       bdi(value),
     );
-    const kind = [type === "" || type === "domain" ? "" : type.replaceAll("_", " "), scope].filter(
-      (one) => one !== "",
-    );
+    const kind = [
+      type === "" || type === "domain" ? "" : type === "ip" ? "IP address" : type.replaceAll("_", " "),
+      scope,
+    ].filter((one) => one !== "");
     return [
       link,
       ...(unicode === "" ? [] : [" ", el("span", { class: "script" }, "(", bdi(unicode), ")")]),
