@@ -76,13 +76,15 @@ export function openSite(path: string): SiteFolder {
  * @throws {ConfigurationError} when it can't be written.
  */
 export function writeSite(
-  { path, files: before, runs }: SiteFolder,
+  { path, files: known, runs }: SiteFolder,
   files: Iterable<SiteFile>,
   kept: readonly SiteRun[],
 ): { readonly files: number; readonly bytes: number } {
   let stage: string | undefined;
   try {
     removeForsaken(path);
+    // Another run may have written since the folder was looked at, while this one was reading tenants.
+    const before = new Set([...known, ...markedIn(path)]);
     stage = mkdtempSync(join(path, ".email-security-new-"));
     const written: string[] = [];
     let bytes = 0;

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Database } from "../../../provider/rollout/journal/database";
 import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
 import { reachedIn } from "../../../provider/rollout/journal/reached";
+import { rolloutsTold } from "../../../provider/rollout/journal/rollouts-told";
 import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
 import { fleetJournal } from "../../support/fleet-journal";
 import { type Postgres, startPostgres } from "../../support/postgres";
@@ -59,5 +60,25 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
       elsewhere: 4,
     });
     expect((await reachedIn(database, { project: "p" })).stacks.size).toBe(4);
+
+    const whole = await rolloutsTold(database, { project: "p", backend: "b" });
+    expect(whole.rollouts.map(({ id }) => id).slice(0, 1)).toEqual([last]);
+    expect(whole).toMatchObject({
+      older: 0,
+      rollouts: Array.from({ length: 4 }, () => ({ state: "running" })),
+    });
+    expect(whole.rollouts[2]).toMatchObject({
+      id: second,
+      startedAtMs: Date.UTC(2026, 10, 11, 9),
+      waves: [{ name: "all", state: "pending", counts: { unchanged: 2, pending: 0, failed: 0 } }],
+    });
+    expect(whole.stacks.get("t1")?.map(({ rollout, state }) => [rollout, state])).toEqual([
+      [last, "pending"],
+      [second, "unchanged"],
+      [expect.any(String), "pending"],
+    ]);
+    // The newest, and how many are left out.
+    const { rollouts, older } = await rolloutsTold(database, { project: "p" }, 1);
+    expect([rollouts.map(({ id }) => id), older]).toEqual([[last], 3]);
   });
 });

@@ -127,6 +127,18 @@ it("goes on after a run that was killed while its pages came into their places",
   ]);
 });
 
+it("knows what another run wrote after it had looked at the folder", () => {
+  const late = openSite(folder);
+  write([data("other"), page("tenants/other.html", "other"), page("index.html", "1")]);
+  const run = runAt("2026-11-24T06:00:00.000Z");
+  writeSite(late, [data("late"), page("index.html", "2")], runsWith(late.runs, run));
+  expect(Object.keys(there()).filter((path) => !path.includes("runs"))).toEqual([
+    MARKER,
+    data("late")[0],
+    "index.html",
+  ]);
+});
+
 it("never follows what a list of files or a link leads to", () => {
   const outside = join(top, "outside.html");
   writeFileSync(outside, "mine");
