@@ -1,8 +1,11 @@
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import type { Observed } from "../../plan/observed";
 import { minute, onOneLine } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { excerpt } from "../../settings/text";
+import { canonicalMailbox, canonicalValue } from "../../settings/entry-value";
+import { canonicalComment, excerpt } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
+import { isStored } from "../../tenant";
 import type { FleetDifference, TenantStatus } from "../status/fleet-status";
 
 /** What stands in an {@link EntryRow}, in its order. The pages' script knows them by the same names. */
@@ -27,10 +30,17 @@ export const ENTRY_FIELDS = [
 export type EntryRow = readonly string[];
 
 /**
- * How a tenant holds something otherwise than declared. `undeclared`, `leaving`: there, and in no file. `changed`, `missing`: by
- * somebody's hand. `to-change`, `to-add`: the files have moved on, and no rollout has come.
+ * How a tenant holds something otherwise than declared. `undeclared`, `leaving`: there, and in no file. `ignored`: the same, and its files
+ * leave it alone. `changed`, `missing`: by somebody's hand. `to-change`, `to-add`: the files have moved on, and no rollout has come.
  */
-export type UnlikeWhat = "undeclared" | "leaving" | "changed" | "missing" | "to-change" | "to-add";
+export type UnlikeWhat =
+  | "undeclared"
+  | "ignored"
+  | "leaving"
+  | "changed"
+  | "missing"
+  | "to-change"
+  | "to-add";
 
 /** An entry that a tenant holds otherwise than declared: its number, how, and who made it and when, as far as is known. */
 export type Unlike = readonly [entry: number, what: UnlikeWhat, by: string, at: string];
@@ -54,6 +64,9 @@ export class EntryStore {
   readonly #numbers = new Map<string, number>();
   readonly #stored: Stored[] = [];
   readonly #declared = new Map<string, number[]>();
+  /** What a tenant's files declare, until it was read: `deny evil.example`. */
+  readonly #awaited = new Map<string, ReadonlySet<string>>();
+  readonly #others = new Map<string, readonly Unlike[]>();
 
   /** Takes in what one tenant's files declare. */
   add(name: string, { entries, vips }: Pick<Settings, "entries" | "vips">): void {
@@ -61,6 +74,41 @@ export class EntryStore {
       name,
       [...entries, ...vips].map((one) => this.#store(rowOf(one), one.place.file, one.place.line)),
     );
+    const keys = [
+      ...entries.map(({ list, key }) => `${list} ${key}`),
+      ...vips.map(({ key }) => `vip ${key}`),
+    ];
+    this.#awaited.set(name, new Set(keys));
+  }
+
+  /** Takes in what the same tenant holds. Of it what its files do not declare is kept, which they may leave alone. */
+  observed(name: string, { entries, vips }: Pick<Observed, "entries" | "vips">): void {
+    const declared = this.#awaited.get(name) ?? new Set();
+    this.#awaited.delete(name);
+    const others: Unlike[] = [];
+    for (const [key, rows] of entries) {
+      for (const { list, value, verdict_scope: scope, comment, created_by: by, created_at: at } of rows) {
+        if (declared.has(`${list} ${key}`)) continue;
+        const row = heldRow(
+          list,
+          canonicalValue(value),
+          scope === DEFAULT_VERDICT_SCOPE ? "" : scope,
+          comment,
+        );
+        others.push([this.#store(row, "", 0), "ignored", printed(by), timeText(at ?? "")]);
+      }
+    }
+    for (const [key, row] of vips) {
+      if (declared.has(`vip ${key}`) || !isStored(row)) continue;
+      const held = heldRow("vip", canonicalMailbox(row.email ?? key), "", row.comment);
+      others.push([
+        this.#store(held, "", 0),
+        "ignored",
+        printed(row.added_by),
+        timeText(row.date_added ?? ""),
+      ]);
+    }
+    if (others.length > 0) this.#others.set(name, others);
   }
 
   /** All entries in the order of files and lines, with what the tenants hold otherwise. */
@@ -106,18 +154,31 @@ export class EntryStore {
     return number;
   }
 
-  #unlikeOf({ name, drift, behind }: TenantStatus): readonly Unlike[] {
+  #unlikeOf(tenant: TenantStatus): readonly Unlike[] {
+    const told = this.#toldOf(tenant);
+    const others = this.#others.get(tenant.name) ?? [];
+    if (others.length === 0) return told;
+    const identity = ([entry]: Unlike): string => this.#identityOf(entry);
+    const known = new Set(told.map(identity));
+    return [...told, ...others.filter((one) => !known.has(identity(one)))];
+  }
+
+  #identityOf(index: number): string {
+    const { row: [list = "", value = "", , scope = ""] = [] } = this.#stored[index] ?? {};
+    return identityOf(list, value, scope);
+  }
+
+  /** What is told as drift, or as behind. */
+  #toldOf({ name, drift, behind }: TenantStatus): readonly Unlike[] {
     if (drift.length + behind.length === 0) return [];
     const declared = new Map(
-      (this.#declared.get(name) ?? []).map((index) => {
-        const { row: [list = "", value = "", , scope = ""] = [] } = this.#stored[index] ?? {};
-        return [identityOf(list, value, scope), index] as const;
-      }),
+      (this.#declared.get(name) ?? []).map((index) => [this.#identityOf(index), index] as const),
     );
     const told = (difference: FleetDifference, isBehind: boolean): Unlike[] => {
       const { what, list, value, scope = "", there } = difference;
       const [by, at] = [excerpt(onOneLine(there?.by ?? "")), timeText(there?.at ?? "")];
-      const held = (how: UnlikeWhat): Unlike => [this.#store(heldRow(difference), "", 0), how, by, at];
+      const row = heldRow(list === "vip" ? list : (there?.list ?? list), value, scope, there?.comment);
+      const held = (how: UnlikeWhat): Unlike => [this.#store(row, "", 0), how, by, at];
       if (what === "added") return [held("undeclared")];
       if (what === "leaving") return [held("leaving")];
       const index = declared.get(
@@ -157,8 +218,8 @@ function identityOf(list: string, value: string, scope: string): string {
 /** More of a comment is in the files. */
 const LONGEST = 500;
 
-function printed(text: string | undefined): string {
-  return text === undefined ? "" : excerpt(onOneLine(text), LONGEST);
+function printed(text: string | null | undefined): string {
+  return text == null ? "" : excerpt(onOneLine(text), LONGEST);
 }
 
 function rowOf(one: DeclaredEntry | DeclaredVip): EntryRow {
@@ -195,15 +256,19 @@ function timeText(time: string): string {
 }
 
 /** What a tenant holds and no file declares so. */
-function heldRow({ list, value, scope, there }: FleetDifference): EntryRow {
-  const isMailbox = list === "vip";
+function heldRow(
+  list: string,
+  value: string,
+  scope: string | undefined,
+  comment: string | null | undefined,
+): EntryRow {
   return trimmed([
-    isMailbox ? "vip" : printed(there?.list ?? list),
+    printed(list),
     printed(value),
     "",
     printed(scope),
     printed(unicodeOf(value)),
-    printed(there?.comment),
+    printed(canonicalComment(comment)),
   ]);
 }
 

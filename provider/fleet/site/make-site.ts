@@ -29,7 +29,8 @@ export class SiteMaker {
   }
 
   /** Takes in what one tenant holds. */
-  observed(observed: Observed): void {
+  observed(name: string, observed: Observed): void {
+    this.#store.observed(name, observed);
     this.#ages.add(observed);
   }
 

@@ -40,7 +40,7 @@ export interface FleetWatch {
   /** What one tenant's files declare, where they can be used. */
   files(name: string, settings: Settings): void;
   /** What one tenant holds. */
-  observed(observed: Observed): void;
+  observed(name: string, observed: Observed): void;
 }
 
 /** What is known of one tenant once it was read. */
@@ -86,7 +86,7 @@ export async function readFleetStatus(
       const { settings, findings } = lint(target);
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
       const observed = await observe(client, now, answered);
-      watch?.observed(observed);
+      watch?.observed(target.name, observed);
       const { last } = stackOf(target);
       const before = async () => (last === undefined ? undefined : await applied?.of(last));
       const accepting = { environment: reach.environment, name: target.name };

@@ -35,6 +35,7 @@ const tenant = (name: string, entries: ReturnType<typeof entry>[]): ScenarioTena
 });
 
 const BASELINE = `version: 1
+lists: { entries: { ignore: [left.example] } }
 deny: [evil.example]
 allow:
   - { value: partner.example, ticket: INC-7, owner: Dana Reyes, expires: 2026-11-30 }
@@ -60,7 +61,7 @@ beforeAll(async () => {
       name: "fleet",
       tenants: [
         tenant("acme", AS_DECLARED),
-        tenant("globex", [...AS_DECLARED, entry("allow", "outlook.com")]),
+        tenant("globex", [...AS_DECLARED, entry("allow", "outlook.com"), entry("allow", "left.example")]),
         tenant("hooli", [entry("allow", "evil.example"), ...AS_DECLARED.slice(1)]),
       ],
     },
@@ -132,6 +133,7 @@ it("writes what all tenants have by one reading of each, and by the next run wha
   ]);
   expect(found()).toEqual({
     "allow evil.example": "hooli undeclared",
+    "allow left.example": "globex ignored",
     "allow outlook.com": "globex undeclared",
     "deny evil.example": "acme, globex, hooli changed",
     "allow partner.example": "acme, globex, hooli",
@@ -141,13 +143,13 @@ it("writes what all tenants have by one reading of each, and by the next run wha
   ).toHaveLength(3);
   const overview = read("index.html");
   expect(overview).toContain("Risky drift");
-  // Of partner.example three are older than two years, of the others two are of this month.
+  // Of partner.example three are older than two years, of the others three are of this month.
   expect(
     overview
       .match(/<th scope="row">[^<]+<\/th>.*?<\/td><td>\d+/g)
       ?.map((row) => row.replace(/<.*?>/g, " ").trim().replace(/ +/, " ")),
   ).toEqual([
-    expect.stringMatching(/^up to 30 days +2$/),
+    expect.stringMatching(/^up to 30 days +3$/),
     ...["up to 90 days", "up to 180 days", "up to a year", "up to two years"].map((age) =>
       expect.stringMatching(new RegExp(`^${age} +0$`)),
     ),

@@ -216,7 +216,7 @@ document.addEventListener("DOMContentLoaded", () => {
           "At the tenant",
           el(
             "span",
-            odd === undefined ? {} : { class: "odd" },
+            odd === undefined || odd[1] === "ignored" ? {} : { class: "odd" },
             what,
             ...(by.length === 0 ? [] : [", made ", bdi(by.join(", "))]),
           ),
@@ -291,7 +291,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const rows = shown.map(({ tenant, what, by, at }) =>
       el(
         "tr",
-        what === "" ? {} : { class: "odd" },
+        what === "" || what === WHATS["ignored"] ? {} : { class: "odd" },
         el("td", { "data-label": "Tenant" }, tenantLink(tenant, "")),
         el("td", { "data-label": "There" }, what === "" ? "as declared" : what),
         ...[[by, at].filter((one) => one !== "").join(", ")].map((made) =>

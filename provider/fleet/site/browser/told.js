@@ -5,6 +5,7 @@ const fleetTold = (() => {
   const LISTS = /** @type {Record<string, string>} */ ({ allow: "allow", deny: "deny", vip: "VIP" });
   const WHATS = /** @type {Record<string, string>} */ ({
     undeclared: "there, and declared nowhere",
+    ignored: "there, and left alone by its files",
     leaving: "there, and to go",
     changed: "changed by hand",
     missing: "not there",
@@ -114,7 +115,13 @@ const fleetTold = (() => {
       const more = some.length > 8 ? ` and ${some.length - 8} more` : "";
       const many = `${some.length.toLocaleString("en-US")} ${some.length === 1 ? "tenant" : "tenants"}`;
       const said = what === "" ? `in ${many}: ` : `${what}, ${many}: `;
-      return el("p", { class: what === "" ? "who" : "who odd" }, said, ...named, more);
+      return el(
+        "p",
+        { class: what === "" || what === WHATS["ignored"] ? "who" : "who odd" },
+        said,
+        ...named,
+        more,
+      );
     });
     const facts = factsOf(entry);
     const { expires, place } = entry;
