@@ -108,6 +108,9 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     ]);
     await page.locator("label", { hasText: "Deny" }).click();
     await status.filter({ hasText: "Nothing: no file declares it" }).waitFor();
+    await page.locator("#search").fill("");
+    await page.locator("#search-status:empty").waitFor({ state: "attached" });
+    expect(page.url()).toBe(at("index.html"));
     expect([...tab.fetched, ...tab.errors]).toEqual([]);
   });
 
