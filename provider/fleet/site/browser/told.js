@@ -81,6 +81,19 @@ const fleetTold = (() => {
     return false;
   };
 
+  /** @type {WeakMap<Tenant, Map<number, Unlike>>} */
+  const unlikes = new WeakMap();
+
+  /** How a tenant holds an entry otherwise: a look into a map, for a tenant may have thousands. @param {Tenant} tenant @param {number} number */
+  const unlikeOf = (tenant, number) => {
+    let known = unlikes.get(tenant);
+    if (known === undefined) {
+      known = new Map(tenant.unlike.map((one) => [one[0], one]));
+      unlikes.set(tenant, known);
+    }
+    return known.get(number);
+  };
+
   /**
    * Who has an entry, and how: first who holds it otherwise than declared.
    *
@@ -91,7 +104,7 @@ const fleetTold = (() => {
     /** @type {{ tenant: Tenant, what: string, by: string, at: string }[]} */
     const holders = [];
     for (const tenant of tenants) {
-      const unlike = tenant.unlike.find(([entry]) => entry === number);
+      const unlike = unlikeOf(tenant, number);
       if (unlike !== undefined) {
         holders.push({ tenant, what: WHATS[unlike[1]] ?? unlike[1], by: unlike[2], at: unlike[3] });
       } else if (isIn(tenant.ranges, number)) {

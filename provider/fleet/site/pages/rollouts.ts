@@ -1,5 +1,14 @@
 import { type Html, html, htmlWords } from "../../../plan/render/html-text";
-import { enumerate, join, minute, number, say, sentence, type Words } from "../../../plan/render/words";
+import {
+  enumerate,
+  given,
+  join,
+  minute,
+  number,
+  say,
+  sentence,
+  type Words,
+} from "../../../plan/render/words";
 import type { RolloutsTold, RolloutTold, WaveTold } from "../../../rollout/journal/rollouts-told";
 import { duration } from "../../../rollout/report/duration";
 import { TENANT_STATES, WAVE_STATES } from "../../../rollout/report/told-rollout";
@@ -49,9 +58,9 @@ function rolloutHtml({
   const facts: Words[] = [
     say`begun ${minute(new Date(startedAtMs).toISOString())}`,
     ...(finishedAtMs === undefined ? [] : [say`took ${duration(finishedAtMs - startedAtMs)}`]),
-    say`${{ given: excerpt(source, 200) }}`,
-    ...(rollsBack === undefined ? [] : [say`takes back ${{ given: excerpt(rollsBack) }}`]),
-    ...(digest === "" ? [] : [say`${{ given: excerpt(digest) }}`]),
+    say`${given(excerpt(source, 200))}`,
+    ...(rollsBack === undefined ? [] : [say`takes back ${given(excerpt(rollsBack))}`]),
+    ...(digest === "" ? [] : [say`${given(excerpt(digest))}`]),
   ];
   return html`<article class="rollout" id="r-${excerpt(id)}"><h2><bdi>${excerpt(id)}</bdi> <span class="state is-${state}">${STATES[state]}</span></h2>
 <p class="facts">${htmlWords(join(facts, " · "))}</p>${reason === undefined ? "" : html`<p>${htmlWords([sentence(excerpt(reason, 500))])}</p>`}

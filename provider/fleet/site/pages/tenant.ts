@@ -1,6 +1,6 @@
 import { htmlVerdict, type PageMood } from "../../../plan/render/html-page";
 import { Html, html, htmlWords } from "../../../plan/render/html-text";
-import { counted, minute, say, sentence, type Words } from "../../../plan/render/words";
+import { counted, given, minute, say, sentence, type Words } from "../../../plan/render/words";
 import type { StackTold } from "../../../rollout/journal/rollouts-told";
 import { plannedText, TENANT_STATES } from "../../../rollout/report/told-rollout";
 import { excerpt } from "../../../settings/text";
@@ -112,7 +112,7 @@ function factsOf({
   lastRollout,
   notReachedBy,
 }: TenantStatus): [label: string, words: Words][] {
-  const told = (text: string): Words => [{ given: excerpt(text, 300) }];
+  const told = (text: string): Words => [given(excerpt(text, 300))];
   const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   return [
     ["Settings", told(settings)],
@@ -131,14 +131,14 @@ function factsOf({
       "Last rollout",
       lastRollout === undefined
         ? ["none that the journal knows"]
-        : say`${{ given: excerpt(lastRollout.id) }}, in the wave ${{ given: excerpt(lastRollout.wave) }}, ${minute(lastRollout.at)}`,
+        : say`${given(excerpt(lastRollout.id))}, in the wave ${given(excerpt(lastRollout.wave))}, ${minute(lastRollout.at)}`,
     ],
     ...(notReachedBy === undefined
       ? []
       : [
           [
             "Not reached by",
-            say`${{ given: excerpt(notReachedBy.id) }} (${notReachedBy.rolloutState}), ${notReachedBy.state} in the wave ${{ given: excerpt(notReachedBy.wave) }}`,
+            say`${given(excerpt(notReachedBy.id))} (${notReachedBy.rolloutState}), ${notReachedBy.state} in the wave ${given(excerpt(notReachedBy.wave))}`,
           ] as [string, Words],
         ]),
   ];
