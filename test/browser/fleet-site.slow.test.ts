@@ -132,10 +132,10 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     expect(await page.locator("#entries td").allTextContents()).toEqual([
       "allow",
       "outlook.com",
+      "there, and declared nowhere, made Kim Ito, 2026-11-22 16:11 UTC",
       "by hand",
       "",
       "no file",
-      "there, and declared nowhere, made Kim Ito, 2026-11-22 16:11 UTC",
     ]);
     await page.locator("label", { hasText: /^ ?All$/ }).click();
     await page.locator("#entry-filter").fill("own3.");

@@ -36,7 +36,7 @@ input[type=search] { width: 100%; padding: .6rem .8rem; border: 1px solid var(--
 .value { font-family: var(--mono); font-size: .95em; font-weight: 600; }
 .script { font-weight: 600; }
 .kind, .facts { color: var(--soft); font-size: .875rem; }
-.badge { display: inline-block; min-width: 3.1rem; padding: .05rem .5rem; border-radius: .4rem; background: var(--sunk); color: var(--ink); font-size: .8125rem; font-weight: 650; text-align: center; }
+.badge { display: inline-block; justify-self: start; min-width: 3.1rem; padding: .05rem .5rem; border-radius: .4rem; background: var(--sunk); color: var(--ink); font-size: .8125rem; font-weight: 650; text-align: center; }
 .l-allow { background: var(--green-card); color: var(--green); }
 .l-deny { background: var(--red-card); color: var(--red); }
 .l-vip { background: var(--blue-card); color: var(--blue); }
@@ -82,11 +82,10 @@ input[type=search] { width: 100%; padding: .6rem .8rem; border: 1px solid var(--
 .card dl { grid-template-columns: 8rem 1fr; }
 .rows { max-width: 100%; }
 .rows td { min-width: 0; }
-.entries td:nth-child(2) { min-width: 14rem; overflow-wrap: anywhere; }
-.entries td:last-child { white-space: normal; min-width: 9rem; }
-.entries td:nth-child(3) { min-width: 14rem; }
-.entries td:nth-child(4) { white-space: nowrap; color: var(--soft); }
-.entries td:nth-child(5) { min-width: 9rem; color: var(--soft); }
+.entries td:nth-child(2), .entries td:nth-child(4) { min-width: 10rem; overflow-wrap: anywhere; }
+.entries td:nth-child(3) { min-width: 8.5rem; }
+.entries td:nth-child(5) { white-space: nowrap; color: var(--soft); }
+.entries td:last-child { white-space: normal; overflow-wrap: anywhere; min-width: 8.5rem; color: var(--soft); }
 .wide td:last-child { white-space: normal; }
 button { margin: .8rem 0; padding: .4rem 1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); color: var(--ink); font: inherit; cursor: pointer; }
 .strip { display: flex; flex-wrap: wrap; gap: 2px; margin: .5rem 0 0; padding: 0; list-style: none; }
@@ -98,10 +97,15 @@ button { margin: .8rem 0; padding: .4rem 1rem; border: 1px solid var(--line); bo
   nav a { padding: .3rem .5rem; font-size: .875rem; }
   .tallies { grid-template-columns: repeat(3, 1fr); }
   .table td[data-label] { grid-template-columns: 6.5rem minmax(0, 1fr); }
+  .entries td { min-width: 0; }
   .bars table, .bars tbody { display: table; width: 100%; }
   .bars tbody { display: table-row-group; }
   .bars tr { display: table-row; }
   .bars td, .bars th { display: table-cell; padding: .3rem .6rem .3rem 0; white-space: nowrap; }
+}
+@media (min-width: 62rem) {
+  .entries td:nth-child(3) { width: 13rem; }
+  .entries td:last-child { min-width: 12.5rem; }
 }
 @media print { nav, .find, .filters, button { display: none; } }
 `;

@@ -202,16 +202,14 @@ document.addEventListener("DOMContentLoaded", () => {
     const rowOf = ({ entry, odd }) => {
       const what = odd === undefined ? (own.isRead ? "as declared" : "not read") : (WHATS[odd[1]] ?? odd[1]);
       const by = odd === undefined ? [] : [odd[2], odd[3]].filter((one) => one !== "");
-      /** @param {string} label @param {(Node | string)[]} parts */
+      const facts = factsOf(entry);
+      /** One that is empty has no name where names stand beside what they are of. @param {string} label @param {(Node | string)[]} parts */
       const cell = (label, ...parts) => el("td", parts.length === 0 ? {} : { "data-label": label }, ...parts);
       return el(
         "tr",
         {},
         cell("List", badge(entry.list)),
         cell("Value", el("span", {}, ...valueLink(entry, "../"))),
-        cell("Why", el("span", {}, ...factsOf(entry))),
-        cell("Ends", entry.expires === "" ? "" : entry.expires),
-        cell("Declared at", bdi(entry.place === "" ? "no file" : entry.place)),
         cell(
           "At the tenant",
           el(
@@ -221,6 +219,9 @@ document.addEventListener("DOMContentLoaded", () => {
             ...(by.length === 0 ? [] : [", made ", bdi(by.join(", "))]),
           ),
         ),
+        cell("Why", ...(facts.length === 0 ? [] : [el("span", {}, ...facts)])),
+        cell("Ends", ...(entry.expires === "" ? [] : [entry.expires])),
+        cell("Declared at", bdi(entry.place === "" ? "no file" : entry.place)),
       );
     };
     const show = () => {

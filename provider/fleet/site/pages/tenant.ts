@@ -61,10 +61,10 @@ ${toldStatus(own).sections.map(ownSectionHtml)}
 <div class="table" tabindex="0" role="region" aria-labelledby="lists"><table class="rows entries"><thead><tr>${[
       "List",
       "Value",
+      "At the tenant",
       "Why",
       "Ends",
       "Declared at",
-      "At the tenant",
     ].map(
       (name) => html`<th scope="col">${name}</th>`,
     )}</tr></thead><tbody id="entries"></tbody></table></div>
