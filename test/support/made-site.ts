@@ -99,7 +99,7 @@ export class WrittenSite implements Disposable {
   readonly folder = mkdtempSync(join(tmpdir(), "email-security-site-"));
 
   constructor(data: SiteData) {
-    writeSite(openSite(this.folder), siteFiles(data), data.runs);
+    writeSite(openSite(this.folder), siteFiles(data), runOf(data.status));
   }
 
   read(path: string): string {

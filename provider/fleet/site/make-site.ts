@@ -6,7 +6,7 @@ import { EntryStore } from "./entry-store";
 import { runOf } from "./runs";
 import { AllowAges } from "./site-data";
 import { siteFiles } from "./site-files";
-import { openSite, runsWith, type SiteFolder, writeSite } from "./write-site";
+import { openSite, type SiteFolder, writeSite } from "./write-site";
 
 /** A site that is being made: it watches how the fleet is read, and is written once that is through. */
 export class SiteMaker {
@@ -44,8 +44,9 @@ export class SiteMaker {
     rollouts: RolloutsTold | undefined,
   ): { readonly files: number; readonly bytes: number } {
     const entries = this.#store.finish(status.tenants);
-    const runs = runsWith(this.#folder.runs, runOf(status));
+    const run = runOf(status);
+    const runs = [...this.#folder.runs.filter(({ at }) => at < run.at), run];
     const files = siteFiles({ status, entries, rollouts, runs, ages: this.#ages.counts });
-    return writeSite(this.#folder, files, runs);
+    return writeSite(this.#folder, files, run);
   }
 }

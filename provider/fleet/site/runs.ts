@@ -64,16 +64,17 @@ export function readRun(text: string): SiteRun | undefined {
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** Of so many days all runs are kept, and of each day before the last one. */
 const WHOLE_DAYS = 7;
+/** So many of these: they are counted, and not by their age, so that a clock that is wrong once takes none away. */
 const KEPT_DAYS = 400;
 
-/** The runs that stay, the oldest first: all of a week, then the last of each day, for 400 days. */
-export function keptRuns(runs: readonly SiteRun[], nowMs: number): readonly SiteRun[] {
-  const byTime = [...runs].sort((one, other) => (one.at < other.at ? -1 : 1));
-  const age = ({ at }: SiteRun): number => (nowMs - Date.parse(at)) / DAY_MS;
-  return byTime.filter((run, index) => {
-    if (age(run) > KEPT_DAYS) return false;
-    return age(run) <= WHOLE_DAYS || byTime[index + 1]?.at.slice(0, 10) !== run.at.slice(0, 10);
-  });
+/** The runs that stay once there is one more, the oldest first: all of a week, then the last of each day, 400 of them. */
+export function keptRuns(runs: readonly SiteRun[], run: SiteRun): readonly SiteRun[] {
+  const byTime = [...runs, run].sort((one, other) => (one.at < other.at ? -1 : 1));
+  const isRecent = ({ at }: SiteRun): boolean => Date.parse(run.at) - Date.parse(at) <= WHOLE_DAYS * DAY_MS;
+  const daily = byTime.filter(
+    (one, index) => !isRecent(one) && byTime[index + 1]?.at.slice(0, 10) !== one.at.slice(0, 10),
+  );
+  return [...daily.slice(-KEPT_DAYS), ...byTime.filter(isRecent)];
 }
 
 /** The name of the file that keeps a run: `2026-11-23T09-00-00-000Z.json`. */

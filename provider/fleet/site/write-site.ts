@@ -71,14 +71,14 @@ export function openSite(path: string): SiteFolder {
  * that leaves the site as it was; in the midst of it, each page is the old or the new one, whole, with the data that it needs. Then goes
  * what the run before wrote and this one did not, and nothing else.
  *
- * @param kept the runs that are kept from now on, this one as the last.
+ * @param run what is kept of this one; of those before it some go.
  * @returns how many files, and of how many bytes, the site has.
  * @throws {ConfigurationError} when it can't be written.
  */
 export function writeSite(
   { path, files: known, runs }: SiteFolder,
   files: Iterable<SiteFile>,
-  kept: readonly SiteRun[],
+  run: SiteRun,
 ): { readonly files: number; readonly bytes: number } {
   let stage: string | undefined;
   try {
@@ -95,20 +95,17 @@ export function writeSite(
       written.push(file);
     }
     refuseOthers(path, written, before);
-    const last = kept.at(-1);
-    if (last !== undefined) stageFile(stage, `${RUNS}/${runFile(last)}`, `${JSON.stringify(last)}\n`);
+    const own = `${RUNS}/${runFile(run)}`;
+    stageFile(stage, own, `${JSON.stringify(run)}\n`);
     for (const folder of FOLDERS) mkdirSync(join(path, folder), { recursive: true });
     // Known from now on, so that whoever goes on after this one was killed takes them for the site's.
     mark(path, stage, [...new Set([...before, ...written])]);
     for (const file of written) renameSync(join(stage, file), join(path, file));
-    if (last !== undefined) {
-      const name = `${RUNS}/${runFile(last)}`;
-      renameSync(join(stage, name), join(path, name));
-    }
+    renameSync(join(stage, own), join(path, own));
     const now = new Set(written);
     for (const file of before) if (!now.has(file) && isSitePath(file)) removeFile(join(path, file));
-    const stay = new Set(kept.map(runFile));
-    for (const run of runs) if (!stay.has(runFile(run))) removeFile(join(path, RUNS, runFile(run)));
+    const stay = new Set(keptRuns(runs, run).map(runFile));
+    for (const one of runs) if (!stay.has(runFile(one))) removeFile(join(path, RUNS, runFile(one)));
     mark(path, stage, written);
     return { files: written.length, bytes };
   } catch (error) {
@@ -116,12 +113,6 @@ export function writeSite(
   } finally {
     if (stage !== undefined) rmSync(stage, { recursive: true, force: true });
   }
-}
-
-/** The runs to keep with one more. */
-export function runsWith(runs: readonly SiteRun[], run: SiteRun): readonly SiteRun[] {
-  const others = runs.filter(({ at }) => at < run.at);
-  return [...keptRuns([...others, run], Date.parse(run.at))];
 }
 
 function markedIn(path: string): ReadonlySet<string> {

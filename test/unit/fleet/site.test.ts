@@ -52,7 +52,7 @@ describe("the files of a site", () => {
       expect({
         path,
         found: text.match(
-          /<script(?! defer src="[.a-z])(?! type="application\/json")[^>]*>|<style|\sstyle=|\son[a-z]+=|https?:\/\//g,
+          /<script(?! defer src="[.a-z])(?! type="application\/json")[^>]*>|<style|\sstyle=|\son[a-z]+=|https?:\/\/|(?:href|src)="\//g,
         ),
       }).toEqual({ path, found: null });
     }
@@ -94,23 +94,33 @@ it("gives each tenant a page of its own on any file system", () => {
 describe("runs before", () => {
   const { status } = madeSite({ tenants: 6, entries: 6, own: 3 });
   const runAt = (at: string): SiteRun => ({ ...runOf(status), at });
-  const now = Date.parse("2026-11-23T06:00:00.000Z");
+  const kept = (times: readonly string[]): string[] => {
+    const [last = "", ...before] = times.toReversed();
+    return keptRuns(before.map(runAt), runAt(last)).map(({ at }) => at);
+  };
 
-  it("stay whole for a week, then the last of each day, for 400 days", () => {
-    const runs = [
+  it("stay whole for a week, then the last of each day", () => {
+    const times = [
       "2025-10-01T06:00:00.000Z",
       "2026-01-05T06:00:00.000Z",
       "2026-01-05T18:00:00.000Z",
       "2026-11-22T06:00:00.000Z",
       "2026-11-22T18:00:00.000Z",
       "2026-11-23T06:00:00.000Z",
-    ].map(runAt);
-    expect(keptRuns(runs.toReversed(), now).map(({ at }) => at)).toEqual([
-      "2026-01-05T18:00:00.000Z",
-      "2026-11-22T06:00:00.000Z",
-      "2026-11-22T18:00:00.000Z",
-      "2026-11-23T06:00:00.000Z",
-    ]);
+    ];
+    expect(kept(times)).toEqual(times.filter((time) => time !== "2026-01-05T06:00:00.000Z"));
+  });
+
+  it("stay for 400 days, and whatever a clock says", () => {
+    const days = Array.from({ length: 450 }, (_, day) =>
+      new Date(Date.UTC(2026, 0, 1 + day, 6)).toISOString(),
+    );
+    // Those of the last week, eight with its border, come on top.
+    expect(kept(days)).toEqual(days.slice(-408));
+    // A day that is far ahead takes away no day that was; nor does one that is long past.
+    const ahead = "2031-01-01T06:00:00.000Z";
+    expect(kept([...days.slice(-300), ahead])).toEqual([...days.slice(-300), ahead]);
+    expect(kept([...days.slice(-300), "2001-01-01T06:00:00.000Z"])).toHaveLength(301);
   });
 
   it("are small, read back as they were, and are nothing where they were not written by us", () => {

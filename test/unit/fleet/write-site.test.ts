@@ -16,7 +16,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { digestOf } from "../../../provider/fleet/site/paths";
 import { runOf, type SiteRun } from "../../../provider/fleet/site/runs";
 import type { SiteFile } from "../../../provider/fleet/site/site-files";
-import { MARKER, openSite, runsWith, writeSite } from "../../../provider/fleet/site/write-site";
+import { MARKER, openSite, writeSite } from "../../../provider/fleet/site/write-site";
 import { madeSite } from "../../support/made-site";
 
 let top: string;
@@ -35,8 +35,7 @@ const data = (text: string): SiteFile => [`data/fleet-${digestOf(text)}.js`, tex
 const page = (path: string, text: string): SiteFile => [path, text];
 
 const write = (files: Iterable<SiteFile>, at = "2026-11-23T06:00:00.000Z") => {
-  const site = openSite(folder);
-  return writeSite(site, files, runsWith(site.runs, runAt(at)));
+  return writeSite(openSite(folder), files, runAt(at));
 };
 
 /** All files, with what is in them; the marker's and the runs' by their name alone. */
@@ -130,8 +129,7 @@ it("goes on after a run that was killed while its pages came into their places",
 it("knows what another run wrote after it had looked at the folder", () => {
   const late = openSite(folder);
   write([data("other"), page("tenants/other.html", "other"), page("index.html", "1")]);
-  const run = runAt("2026-11-24T06:00:00.000Z");
-  writeSite(late, [data("late"), page("index.html", "2")], runsWith(late.runs, run));
+  writeSite(late, [data("late"), page("index.html", "2")], runAt("2026-11-24T06:00:00.000Z"));
   expect(Object.keys(there()).filter((path) => !path.includes("runs"))).toEqual([
     MARKER,
     data("late")[0],
@@ -181,11 +179,13 @@ it("refuses a folder that has something else in its place, and one whose marker 
   expect(() => openSite(folder)).toThrow(/is not what this release writes/);
 });
 
-it("keeps runs, without those that are too old, and leaves what is none of them", () => {
+it("keeps runs, of an old day the last alone, and leaves what is none of them", () => {
   write([page("index.html", "1")], "2025-01-01T06:00:00.000Z");
+  write([page("index.html", "1")], "2025-01-01T18:00:00.000Z");
   writeFileSync(join(folder, "data/runs/2025-01-02T06-00-00-000Z.json"), "nonsense");
   write([page("index.html", "2")], "2026-11-23T06:00:00.000Z");
   expect(readdirSync(join(folder, "data/runs"))).toEqual([
+    "2025-01-01T18-00-00-000Z.json",
     "2025-01-02T06-00-00-000Z.json",
     "2026-11-23T06-00-00-000Z.json",
   ]);
