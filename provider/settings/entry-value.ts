@@ -102,9 +102,13 @@ function parseExactly(text: string): Parsed<EntryValue> {
 
 function surroundings(text: string): string | undefined {
   if (text !== text.trim()) return `${quote(text)} has white space around it`;
+  if (BREAK.test(text)) return `${quote(text)} holds a tab or a line break (one entry holds one value)`;
   if (/[\p{Cc}\p{Cf}]/u.test(text)) return `${quote(text)} holds an invisible character`;
   return undefined;
 }
+
+/** What stands between the values of a table or a list. */
+const BREAK = /[\t\n\v\f\r\u{85}\u{2028}\u{2029}]/u;
 
 function looksLikeAddress(text: string): boolean {
   return /^[\d.]+$/.test(text) || ADDRESS_RANGE.test(text) || /:[^:]*:/.test(text);
@@ -199,6 +203,8 @@ const LONGEST_EXPLAINED = 4000;
 /** The value that was probably meant, if a well-known slip explains what was written. */
 export function probableValue(text: string): string | undefined {
   if (text.trim().length > LONGEST_EXPLAINED) return undefined;
+  // Several values, of which a break that is taken away would make one.
+  if (BREAK.test(text.trim())) return undefined;
   const candidates = new Set<string>();
   const cleaned = text
     .replace(/[\p{Cc}\p{Cf}]/gu, "")
@@ -219,8 +225,8 @@ export function probableValue(text: string): string | undefined {
   candidates.add(/^(.*:.*)%/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^([^:]+):\d+$/.exec(cleaned)?.[1] ?? "");
   candidates.add(/^\[(.+)\](?::\d+)?$/.exec(cleaned)?.[1] ?? "");
-  // A range must not become its first address.
-  if (/[/?#]/.test(cleaned) && !ADDRESS_RANGE.test(cleaned)) {
+  // A range must not become its first address, nor several URLs the first one.
+  if (/[/?#]/.test(cleaned) && !/\s/.test(cleaned) && !ADDRESS_RANGE.test(cleaned)) {
     const url = URL.parse(cleaned.includes("://") ? cleaned : `http://${cleaned}`);
     const host = url?.hostname.replace(/^\[(.+)\]$/, "$1") ?? "";
     // A browser reads "010.0.0.1" as 8.0.0.1; whether its writer did can't be told.

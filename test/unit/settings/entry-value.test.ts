@@ -55,6 +55,10 @@ describe("what is none of the three is refused with the reason, and with how to 
     [" \t\n", "is empty; write a domain, an IP address or a mailbox"],
     // White space and what can't be seen.
     [" evil.example", '" evil.example" has white space around it; write "evil.example"'],
+    [
+      "evil.example\tphish",
+      '"evil.example\\u{9}phish" holds a tab or a line break (one entry holds one value)',
+    ],
     ["evil.example\n", '"evil.example\\u{a}" has white space around it; write "evil.example"'],
     ["\u{feff}evil.example", '"\\u{feff}evil.example" has white space around it; write "evil.example"'],
     ["\u{a0}192.0.2.1", '"\u{a0}192.0.2.1" has white space around it; write "192.0.2.1"'],

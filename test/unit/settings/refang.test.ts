@@ -29,6 +29,12 @@ it.each([
   "user[@]evil.example/path",
   "http://",
   "--pr",
+  "evil.example\tphish",
+  "evil.example\nother.example",
+  "evil.example\r\nother.example\r\n",
+  "hxxps://evil.example/a\thxxps://other.example/b",
+  "hxxps://evil.example/a hxxps://other.example/b",
+  "user@evil.example\n<user@other.example>",
 ])("refuses %o", (written) => {
   expect(refang(written).ok).toBe(false);
 });
