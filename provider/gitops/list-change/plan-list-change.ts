@@ -78,7 +78,7 @@ class Planning implements PlannedChange {
         : section !== "vips" && (one.list !== section || scopeOf(one) === scopeName(scope));
     const there = this.#values.of(name).find(isSame);
     if (there !== undefined && sectionOf(there) !== section) {
-      this.refusals.push(`there is a ${standingText(there)}; ${this.#wayToMove(there, section)}`);
+      this.refusals.push(`there is ${articled(standingText(there))}; ${this.#wayToMove(there, section)}`);
       return;
     }
     if (there !== undefined) {
@@ -89,8 +89,7 @@ class Planning implements PlannedChange {
     }
     const element = elementOf(section, name, { ...facts, scope });
     const told = this.#toldOf(name, section, scope);
-    const ended = this.#values.expired(name).find((one) => isSame(one) && sectionOf(one) === section);
-    if (ended !== undefined && this.#isOwn(ended)) {
+    for (const ended of this.#values.expired(name).filter((one) => isSame(one) && this.#isOwn(one))) {
       told.push(`It takes the place of the ${standingText(ended)}, which is past.`);
       this.#remove(ended);
     }
@@ -112,6 +111,10 @@ class Planning implements PlannedChange {
     if (change.do === "remove") {
       this.#remove(one);
       this.#step(value, section, `remove the ${listName(section)} of ${name}`, told);
+    } else if (change.do === "move" && change.facts.expires === undefined && this.#isPast(one)) {
+      this.refusals.push(
+        `the ${standingText(one)} is past, and would be on the other list too; say by --for until when it is to stand there`,
+      );
     } else if (change.do === "move") this.#move(one as DeclaredEntry, value, change as Move, told);
     else this.#extend(one, value, change as Staying, told);
   }
@@ -123,6 +126,7 @@ class Planning implements PlannedChange {
       told.push(`Its new end is earlier than it was${one.expires === undefined ? ": it had none" : ""}.`);
     }
     const named = { do: "set", section, value: nameOf(one), ...scopeNamed(one) } as const;
+    const before = this.edits.length;
     for (const [key, to] of Object.entries(facts)) {
       if (one[key as keyof Declaration] === to) continue;
       const edit = { ...named, key: key as (typeof FIELDS)[number], to: to as string };
@@ -133,8 +137,7 @@ class Planning implements PlannedChange {
     }
     const name = `the ${listName(section)} of ${excerpt(nameOf(one), 300)}`;
     const what = change.do === "keep" ? `keep ${name}` : `let ${name} stand${untilText(facts)}`;
-    const isDone = reviewed === undefined && facts.expires === one.expires;
-    this.#step(value, section, what, told, undefined, isDone);
+    this.#step(value, section, what, told, undefined, this.edits.length === before);
   }
 
   #move(one: DeclaredEntry, value: Refanged, { to, facts }: Move, told: string[]): void {
@@ -168,7 +171,7 @@ class Planning implements PlannedChange {
     const found = near.length > 0 ? near : ended.filter(isMeant);
     const [one, another] = found;
     if (one === undefined) {
-      const other = all.map((each) => `there is a ${standingText(each)}`);
+      const other = all.map((each) => `there is ${articled(standingText(each))}`);
       const above = this.#values.above(canonical).map((each) => `above it is the ${standingText(each)}`);
       const excluded = this.#values
         .excluded(canonical)
@@ -237,6 +240,10 @@ class Planning implements PlannedChange {
 
   #isOwn({ place }: Declaration): boolean {
     return isOwnFile(place.file, this.#settings);
+  }
+
+  #isPast(one: Declaration): boolean {
+    return this.#values.expired(nameOf(one)).includes(one);
   }
 
   #add(section: Section, element: Element): void {
@@ -318,6 +325,10 @@ function scopeOf(one: Declaration): string | undefined {
 
 function scopeName(scope: string | undefined): string {
   return scope ?? DEFAULT_VERDICT_SCOPE;
+}
+
+function articled(text: string): string {
+  return `${text.startsWith("a") ? "an" : "a"} ${text}`;
 }
 
 function untilText({ expires }: Pick<Facts, "expires">): string {

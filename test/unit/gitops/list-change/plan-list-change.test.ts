@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { editSettings } from "../../../../provider/files/edit";
 import { readSettings } from "../../../../provider/files/read-settings";
+import { changeMessage } from "../../../../provider/gitops/list-change/change-message";
 import type { ListChange } from "../../../../provider/gitops/list-change/list-change";
 import { type PlannedChange, planListChange } from "../../../../provider/gitops/list-change/plan-list-change";
 import { type Refanged, refang } from "../../../../provider/settings/refang";
@@ -98,6 +99,19 @@ it("replaces what ended", () => {
   });
 });
 
+it("puts on the other list what ended on the one", () => {
+  const facts = { expires: "2027-03-03" };
+  const planned = plan({ do: "add", section: "allow", values: values("old.example"), facts });
+  expect(planned.refusals).toEqual([]);
+  expect(planned.steps[0]?.told).toEqual([
+    "It takes the place of the deny of old.example (acme.yaml:8, until 2026-01-01), which is past.",
+  ]);
+  expect(difference(planned)).toEqual({
+    added: ["    expires: 2027-03-03"],
+    gone: ["    expires: 2026-01-01"],
+  });
+});
+
 it("moves with owner and end, and leaves what was said of the old place", () => {
   const facts = { ticket: "INC-4" };
   const planned = plan({ do: "move", to: "deny", values: values("partner.example"), facts });
@@ -122,6 +136,19 @@ it("sets an end, and says when that is earlier", () => {
     gone: ["    expires: 2027-01-01"],
   });
   expect(planned.steps[0]?.told[1]).toBe("Its new end is earlier than it was.");
+});
+
+it("says what else changes where the end stays", () => {
+  const given = values("bad.example");
+  const facts = { expires: "2027-01-01", ticket: "INC-9" };
+  const planned = plan({ do: "extend", values: given, facts });
+  expect(planned.steps.map(({ isDone }) => isDone)).toEqual([false]);
+  expect(changeMessage({ do: "extend", values: given, facts }, planned.steps).title).toBe(
+    "Let the deny of bad.example stand until 2027-01-01 (INC-9)",
+  );
+  const same = plan({ do: "extend", values: given, facts: { expires: "2027-01-01" } });
+  expect(same.steps.map(({ isDone }) => isDone)).toEqual([true]);
+  expect(same.edits).toEqual([]);
 });
 
 it("keeps something as it is, with who decided and what else is said of it", () => {
@@ -157,6 +184,16 @@ it.each<[string, ListChange, RegExp]>([
     "what is on the other list",
     { do: "add", section: "allow", values: values("bad.example"), facts: {} },
     /^there is a deny of bad\.example .*`email-security move bad\.example --to allow` moves it$/,
+  ],
+  [
+    "what is allowed, too",
+    { do: "add", section: "deny", values: values("partner.example"), facts: {} },
+    /^there is an allow of partner\.example /,
+  ],
+  [
+    "to move what ended without a new end, since it would do nothing on the other list",
+    { do: "move", to: "allow", values: values("old.example"), facts: {} },
+    /^the deny of old\.example \(acme\.yaml:8, until 2026-01-01\) is past, .*; say by --for until when/,
   ],
   [
     "no mailbox as a VIP",
