@@ -19,7 +19,7 @@ import { WRITE_EXITS } from "./write-options";
 /** How such verbs end. */
 export const EXITS = {
   ...WRITE_EXITS,
-  2: "something is left to a person: an entry that is there already and ends earlier, or with --pr, a request to open",
+  2: "something is left to a person: an entry that is there already and ends earlier, what an earlier run wrote and did not commit or push, or with --pr, a request to open",
 } as const;
 
 /** `email-security add`: puts values on a list of the settings files. Without arguments, in a terminal, it asks. */

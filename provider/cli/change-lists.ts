@@ -19,13 +19,23 @@ export async function changeLists(
   confirm?: () => Promise<boolean>,
 ): Promise<ExitCode> {
   const place = await chosenFile(options);
-  const { steps, files, findings } = makeListChange(place, change);
+  const { steps, files, findings, read } = makeListChange(place, change);
   const tenant = await tellOf(steps, options);
   for (const line of lines(steps, tenant)) console.log(harmless(line));
   for (const finding of findings) console.log(harmless(findingText(finding)));
   if (files.length === 0) console.log("There is nothing to change.");
   const code = await showAndWrite(files, changeMessage(change, steps), options, confirm);
-  return code === EXIT.clean && steps.some(({ isLeft }) => isLeft) ? EXIT.changes : code;
+  const left = files.length === 0 ? await leftOf(read, options) : [];
+  for (const line of left) console.error(harmless(line));
+  const isLeft = left.length > 0 || steps.some((step) => step.isLeft);
+  return code === EXIT.clean && isLeft ? EXIT.changes : code;
+}
+
+/** What an earlier run left of what is asked for again. */
+async function leftOf(files: readonly string[], { commit, pr, dryRun }: ChangeOptions): Promise<string[]> {
+  if (dryRun || !(commit || pr)) return [];
+  const { leftToCommit } = await import("../gitops/left-to-commit.js");
+  return await leftToCommit(files, pr === true);
 }
 
 /** More of these nobody reads; the diff has them all. */
@@ -46,8 +56,7 @@ function lines(steps: readonly Step[], { of, missing }: TenantTold): string[] {
 
 async function tellOf(steps: readonly Step[], { evidence, tenant }: ChangeOptions): Promise<TenantTold> {
   const nothing = (why: string): TenantTold => ({ of: new Map(), missing: [why] });
-  const asked = steps.filter(({ isDone }) => !isDone);
-  if (!evidence || asked.length === 0) return { of: new Map(), missing: [] };
+  if (!evidence || steps.length === 0) return { of: new Map(), missing: [] };
   // The environment's key may be another tenant's.
   if (tenant !== undefined) return nothing("Did not look at the mail: with --tenant, no key is read.");
   const { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: key } = process.env;
@@ -56,7 +65,7 @@ async function tellOf(steps: readonly Step[], { evidence, tenant }: ChangeOption
     const { tenantTold } = await import("../gitops/list-change/mail-of-values.js");
     const client = connect();
     try {
-      return await tenantTold(client, asked);
+      return await tenantTold(client, steps);
     } finally {
       await client.close();
     }

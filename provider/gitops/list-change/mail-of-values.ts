@@ -30,19 +30,22 @@ export async function tenantTold(client: SettingsClient, steps: readonly Step[])
   const window = `in the last ${DAYS} days`;
   const rows = Map.groupBy(observed.rows, ({ value }) => value.toLowerCase());
   const of = new Map(
-    steps.map(({ value: { canonical, entryType }, section }) => {
+    steps.map(({ value: { canonical, entryType }, section, isDone }) => {
       const held = (rows.get(canonical) ?? []).map(
         ({ list, created_by, created_at }) =>
           `The tenant has it on its ${excerpt(String(list))} list${byText(created_by, created_at)}.`,
       );
       const vip = observed.vips.has(canonical) ? ["The tenant has it as a VIP."] : [];
+      const isThere = section === "vips" ? vip.length > 0 : held.length > 0;
+      // What the files have already may not have been rolled out.
+      const missing = isDone && !isThere ? ["The tenant does not have it."] : [];
       const kind = section === "vips" ? "vip" : "entry";
       const evidence = evidenceOf(base, { kind, value: canonical, entryType });
       const mail =
         kind === "entry"
           ? mailTold({ base, window }, evidence)
           : vipMail(evidence?.threats, evidence?.reports);
-      return [canonical, [...held, ...vip, mail]] as const;
+      return [canonical, [...held, ...vip, ...missing, mail]] as const;
     }),
   );
   return { of, missing: base.summary.missing.map((one) => printable(one)) };

@@ -29,6 +29,8 @@ export interface MadeChange {
   readonly files: readonly ChangedFile[];
   /** What is to be known of what is added or changed, of risk and of the team's policy. */
   readonly findings: readonly Finding[];
+  /** The files that were read, as they are. */
+  readonly read: readonly string[];
 }
 
 /**
@@ -43,15 +45,15 @@ export function makeListChange(
   change: ListChange,
 ): MadeChange {
   const readFile = remembering(readerFrom(includedBy ?? file));
-  const read = readingOnce();
-  const options = { readFile, readYaml: read, ...(today === undefined ? {} : { today }) };
+  const readYaml = readingOnce();
+  const options = { readFile, readYaml, ...(today === undefined ? {} : { today }) };
   // What is wrong with all together is told of the files as they would be.
   const settings = readSettings(file, { ...options, together: false });
-  const has = (one: string, section: Section): boolean => hasSection(one, section, readFile, read);
+  const has = (one: string, section: Section): boolean => hasSection(one, section, readFile, readYaml);
   const { steps, edits, refusals } = planListChange(settings, change, has);
   if (refusals.length > 0) throw new ChangeRefusedError(refusals);
-  const files = editFiles(edits, readFile, read);
-  if (files.length === 0) return { steps, files, findings: [] };
+  const files = editFiles(edits, readFile, readYaml);
+  if (files.length === 0) return { steps, files, findings: [], read: settings.files };
   const after = { ...options, readFile: readingAfter(files, readFile) };
   const tops = includedBy === undefined ? [file] : [file, includedBy];
   const isChanged = changedBy(steps);
@@ -68,7 +70,7 @@ export function makeListChange(
     [...new Set(including)].flatMap((one) => newErrors(one, files, options, after)),
     wayOut,
   );
-  return { steps, files, findings };
+  return { steps, files, findings, read: settings.files };
 }
 
 /** Which findings are about what is changed. */

@@ -102,3 +102,19 @@ it("shows the tenant's mail, and goes on where the service fails", async () => {
   expect([looked.code, failed.code]).toEqual([0, 0]);
   expect(failed.stdout).toContain("+  - value: evil.example");
 });
+
+it("says of what is in the files already what the tenant holds", async () => {
+  const settings = "version: 1\ndeny:\n  - auditors.example.org\n  - evil.example\n";
+  using folder = settingsRepository({ "settings.yaml": settings });
+  await using sandbox = await startSandbox({ scenario: "acme" });
+  const asked = { ...PATH, EMAIL_SECURITY_BASE_URL: sandbox.url, EMAIL_SECURITY_API_KEY: "sandbox-acme-ci" };
+  const run = await commandLine(folder.path, asked)("add", "deny", "auditors.example.org", "evil.example");
+  expect(run.stdout).toMatch(
+    /^there already: deny of auditors\.example\.org \(settings\.yaml:3\)\n {2}The tenant has it on its allow list, by /,
+  );
+  expect(run.stdout).toContain(
+    "there already: deny of evil.example (settings.yaml:4)\n  The tenant does not have it.\n",
+  );
+  expect(run.stdout).toContain("There is nothing to change.\n");
+  expect(run.code).toBe(0);
+});

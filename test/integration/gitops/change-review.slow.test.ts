@@ -76,6 +76,34 @@ it("tells why gh could not, as text alone, and the page to open; and of a host t
   expect(unknown.code).toBe(2);
 });
 
+it("asked again, tells what the run before did not commit, and did not push", async () => {
+  using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
+  using _remote = withRemote(repository, "git@github.com:acme/settings.git");
+  repository.program("bin/gh", "echo https://github.com/acme/settings/pull/7");
+  const email = commandLine(repository.path, environment(repository));
+  const alone = await email(...ASKED.slice(0, -1));
+  expect([alone.code, alone.stderr]).toEqual([0, "Wrote settings.yaml.\n"]);
+  const uncommitted = await email(...ASKED);
+  expect(uncommitted.stdout).toContain("There is nothing to change.\n");
+  expect(uncommitted.stderr).toBe("settings.yaml is not committed as it is; commit it by hand.\n");
+  expect(uncommitted.code).toBe(2);
+
+  repository.git("checkout", "--quiet", "settings.yaml");
+  const ssh = repository.git("config", "core.sshCommand").trim();
+  repository.git("config", "core.sshCommand", "false");
+  expect((await email(...ASKED)).stderr).toContain("It could not be pushed");
+  const unpushed = await email(...ASKED);
+  expect(unpushed.stderr).toBe(
+    "The branch email-security/deny-evil.example-inc-1042 is at no remote as it is; push it by `git push --set-upstream`, and open it for review.\n",
+  );
+  expect(unpushed.code).toBe(2);
+
+  repository.git("config", "core.sshCommand", ssh);
+  repository.git("push", "--quiet", "--set-upstream", "origin", "HEAD");
+  const pushed = await email(...ASKED);
+  expect([pushed.code, pushed.stderr]).toEqual([0, ""]);
+});
+
 it("opens a merge request by glab", async () => {
   using repository = settingsRepository({ "settings.yaml": SETTINGS, ".gitignore": "bin\n" });
   using _remote = withRemote(repository, "git@gitlab.acme.example:mail/settings.git");

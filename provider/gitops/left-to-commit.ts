@@ -1,0 +1,40 @@
+import { dirname, relative, resolve, sep } from "node:path";
+import { realPath, repositoryOf } from "../files/repository";
+import { excerpt, printable } from "../settings/text";
+import { BRANCHES } from "./commit-change";
+import { programsIn } from "./git";
+
+/**
+ * What of settings files is not as far as was asked for, where there is nothing to change in them: an earlier run may have
+ * written and not committed, or committed and not pushed. A sentence each; none where all is in a commit, and at a remote.
+ *
+ * @param files those that hold what is there already.
+ * @param isPushed whether it was also asked to be pushed.
+ */
+export async function leftToCommit(files: readonly string[], isPushed: boolean): Promise<string[]> {
+  const [first = "."] = files;
+  const repository = repositoryOf(dirname(realPath(resolve(first))));
+  if (repository === undefined) return [];
+  const { git } = programsIn(repository);
+  const paths = files.map((file) =>
+    relative(repository, realPath(resolve(file)))
+      .split(sep)
+      .join("/"),
+  );
+  // A file of another repository is none that was asked to be committed here.
+  const own = paths.filter((path) => !path.startsWith("../")).map((path) => `:(top,literal)${path}`);
+  const { stdout } = await git(["status", "--porcelain=v1", "-z", "--ignored", "--no-renames", "--", ...own]);
+  const left = stdout
+    .split("\0")
+    .filter((line) => line !== "")
+    .map((line) => `${excerpt(line.slice(3), 200)} is not committed as it is; commit it by hand.`);
+  if (!isPushed) return left;
+  const branch = (await git(["symbolic-ref", "--quiet", "--short", "HEAD"])).stdout.trim();
+  if (!branch.startsWith(BRANCHES)) return left;
+  const ahead = (await git(["rev-list", "--count", "HEAD", "--not", "--remotes"])).stdout.trim();
+  if (ahead === "0") return left;
+  return [
+    ...left,
+    `The branch ${printable(branch)} is at no remote as it is; push it by \`git push --set-upstream\`, and open it for review.`,
+  ];
+}
