@@ -229,7 +229,7 @@ class Planning implements PlannedChange {
     const others = this.#values.of(name).map((one) => `There is also the ${standingText(one)}.`);
     const above = (section === "vips" ? [] : this.#values.above(name)).map((one) =>
       one.list === section && one.verdictScope === scopeName(scope)
-        ? `The ${standingText(one)} covers it already.`
+        ? `The ${standingText(one)} covers it already${name.endsWith(`@${nameOf(one)}`) ? "" : ", as is assumed; the service's reference does not say so"}.`
         : `Above it stands the ${standingText(one)}.`,
     );
     const out = this.#values

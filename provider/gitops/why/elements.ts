@@ -23,6 +23,7 @@ export class ElementFinder {
   readonly #pattern: RegExp;
   readonly #read = new Map<string, readonly Element[]>();
   readonly #includes = new Map<string, readonly string[]>();
+  #unreadable = 0;
 
   /** @param value in canonical form. */
   constructor(value: string) {
@@ -31,6 +32,11 @@ export class ElementFinder {
     // An IPv6 address is written in many ways.
     const written = /^[\da-f:.]*:[\da-f:.]*$/.test(value) ? String.raw`[\da-f.]*:[\da-f:.]+` : plain;
     this.#pattern = new RegExp(String.raw`(?<![\w.@-])(?:${written})(?![\w@-]|\.\w)`, "gi");
+  }
+
+  /** In how many of the versions the value stands where the text is no YAML, so that what is said of it can't be told. */
+  get unreadable(): number {
+    return this.#unreadable;
   }
 
   /** What a file includes, as it is written there. */
@@ -86,6 +92,7 @@ export class ElementFinder {
     const known = this.#read.get(piece);
     if (known !== undefined) return known;
     const { value } = readYaml(utf8(piece), "");
+    if (!isMapping(value)) this.#unreadable += 1;
     const found = isMapping(value) ? [...this.#of(value, ""), ...this.#of(value["remove"], "remove ")] : [];
     this.#read.set(piece, found);
     return found;

@@ -373,6 +373,11 @@ class Reading {
       missing.push(
         `The history is long: ${this.#notRead} older versions of the files were not read. \`git log -S\` searches them.`,
       );
+    const { unreadable } = this.#finder;
+    if (unreadable > 0)
+      missing.push(
+        `${unreadable === 1 ? "A version" : `${unreadable} versions`} of the files can't be read where the value stands, a mistake in the YAML: what is told as taken out and added there may have been written all along.`,
+      );
     return missing;
   }
 }

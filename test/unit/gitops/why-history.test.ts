@@ -55,6 +55,19 @@ it("follows an element that is written otherwise, moved to another file, renamed
   expect(isOfOtherFiles).toBe(false);
 });
 
+it("says that a version could not be read, by which a value seems to go and come", async () => {
+  const good = "version: 1\nallow:\n  - value: evil.example\n    ticket: T1\n";
+  folder.commit("add", { "a.yaml": good });
+  folder.commit("slip", { "a.yaml": good.replace("T1", "[T1") });
+  folder.commit("mend", { "a.yaml": good });
+  const { events, missing } = await historyOf(["a.yaml"], "evil.example");
+  expect(events.map(({ commit }) => commit?.subject)).toEqual(["mend", "slip", "add"]);
+  expect(missing).toEqual([
+    "A version of the files can't be read where the value stands, a mistake in the YAML: what is told as taken out and added there may have been written all along.",
+  ]);
+  expect((await historyOf(["a.yaml"], "other.example")).missing).toEqual([]);
+});
+
 it("tells the merge and the pull request that brought a commit, and what is not committed yet", async () => {
   folder.git("remote", "add", "origin", "https://user:hunter2@github.com/acme/mail.git");
   folder.commit("begin", { "a.yaml": "version: 1\n" });

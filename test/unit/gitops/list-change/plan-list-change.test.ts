@@ -71,13 +71,22 @@ it("adds what is new, once, and says what stands above it", () => {
   expect(planned.steps.map(({ what, told }) => ({ what, told }))).toEqual([
     {
       what: "deny www.bad.example until 2026-12-23",
-      told: ["The deny of bad.example (acme.yaml:5, INC-1, until 2027-01-01) covers it already."],
+      told: [
+        "The deny of bad.example (acme.yaml:5, INC-1, until 2027-01-01) covers it already, as is assumed; the service's reference does not say so.",
+      ],
     },
   ]);
   expect(difference(planned)).toEqual({
     added: ["  - value: www.bad.example", "    ticket: INC-2", "    expires: 2026-12-23"],
     gone: [],
   });
+});
+
+it("says of a mailbox that its domain's entry covers it", () => {
+  const planned = plan({ do: "add", section: "deny", values: values("x@bad.example"), facts: {} });
+  expect(planned.steps[0]?.told).toEqual([
+    "The deny of bad.example (acme.yaml:5, INC-1, until 2027-01-01) covers it already.",
+  ]);
 });
 
 it("leaves what is there, in an included file too, and says when it ends sooner", () => {
