@@ -1,4 +1,7 @@
+import { isIP } from "node:net";
+import { parse as parseHost } from "tldts";
 import { type EntryValue, type Parsed, parseEntryValue, probableValue } from "./entry-value";
+import { quote } from "./text";
 
 /** A value as somebody passed it on, and what it was read as. */
 export interface Refanged extends EntryValue {
@@ -11,11 +14,15 @@ export interface Refanged extends EntryValue {
 /**
  * Reads a domain, an IP address or a mailbox in the forms in which people pass on what is dangerous: `hxxps://evil[.]example/path`,
  * `evil(.)example`, `user[@]evil[.]example`, `"Name" <user@evil.example>`, a URL with a port. What could as well be meant otherwise is
- * refused with the reason: a range of addresses, a mailbox with a path behind it.
+ * refused with the reason: a range of addresses, a mailbox with a path behind it, a URL without https:// that has an @ in its path.
  */
 export function refang(written: string): Parsed<Refanged> {
   const text = written.trim();
   const exact = parseEntryValue(text);
+  if (exact.ok && exact.value.entryType === "email_address" && beginsAsUrl(text)) {
+    const reason = `${quote(text)} may be a URL or a mailbox; write https:// before a URL, or its domain alone`;
+    return { ok: false, reason };
+  }
   if (exact.ok) return { ok: true, value: { ...exact.value, written, isMended: false } };
   const meant = probableValue(text);
   if (meant === undefined) return exact;
@@ -29,4 +36,12 @@ export function refang(written: string): Parsed<Refanged> {
 function namesMailbox(text: string): boolean {
   if (/^[^\s/]{1,20}:\/\//.test(text)) return false;
   return /[^\s*][[({]?\s?(?:@|\bat\b)/i.test(text);
+}
+
+/** Whether a host stands before a path, as in `video.com/@channel.name`, which could be a mailbox too. */
+function beginsAsUrl(text: string): boolean {
+  const host = /^([^/?#@]+)[/?#]/.exec(text)?.[1] ?? "";
+  if (isIP(host) !== 0) return true;
+  const { isIcann, domain } = parseHost(host);
+  return isIcann === true && domain !== null;
 }

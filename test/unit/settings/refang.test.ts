@@ -16,6 +16,9 @@ it.each([
   ["https://your-bank.example@evil.example/login", "evil.example", true],
   ["@evil.example", "evil.example", true],
   ["192.0.2[.]7", "192.0.2.7", true],
+  ["https://video.com/@channel.name", "video.com", true],
+  ["first.last/office@mail.com", "first.last/office@mail.com", false],
+  ["/c=de/s=someone@mail.com", "/c=de/s=someone@mail.com", false],
   ["evil.example,", "evil.example", true],
 ])("reads %s", (written, canonical, isMended) => {
   expect(refang(written)).toMatchObject({ ok: true, value: { canonical, isMended, written } });
@@ -29,6 +32,9 @@ it.each([
   "user[@]evil.example/path",
   "http://",
   "--pr",
+  "video.com/@channel.name",
+  "www.video.co.uk/watch?by=someone@mail.com",
+  "192.0.2.7/login#someone@mail.com",
   "evil.example\tphish",
   "evil.example\nother.example",
   "evil.example\r\nother.example\r\n",
