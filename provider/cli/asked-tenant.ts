@@ -1,6 +1,9 @@
+import type { SettingsClient } from "../client";
 import type { EvidenceBase } from "../plan/evidence";
 import type { Observed } from "../plan/observed";
+import { harmless } from "../settings/text";
 import { connect } from "./command-line";
+import type { TenantNamed } from "./tenant-options";
 
 /** How much of the tenant's mail is looked at. */
 export interface AskedOptions {
@@ -31,5 +34,28 @@ export async function askTenant({ days, maxPages }: AskedOptions): Promise<{
     return { observed, base, host: hostOf(client) };
   } finally {
     await client.close();
+  }
+}
+
+/**
+ * Asks a tenant of the targets file, with its own key and within its address's limit.
+ *
+ * @param place the journal by which the limit is kept.
+ */
+export async function askNamed<T>(
+  { target, services }: TenantNamed,
+  place: string | undefined,
+  ask: (client: SettingsClient) => Promise<T>,
+): Promise<T> {
+  const { readKey } = await import("../rollout/targets/read-key.js");
+  const { withTargetClient } = await import("../rollout/asking/target-client.js");
+  const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
+  const log = (line: string): void => console.error(harmless(line));
+  const key = await readKey(target, { environment: process.env });
+  const permits = await permitsForReading(place, services, log);
+  try {
+    return await withTargetClient(target, key, { environment: process.env, permits: permits.of }, ask);
+  } finally {
+    await permits.close();
   }
 }

@@ -4,8 +4,11 @@ import type { ListChange, Step } from "../gitops/list-change/list-change";
 import type { TenantTold } from "../gitops/list-change/mail-of-values";
 import { makeListChange } from "../gitops/list-change/make-list-change";
 import { excerpt, harmless } from "../settings/text";
+import { askNamed } from "./asked-tenant";
 import { type ChangeOptions, chosenFile } from "./change-options";
 import { connect, EXIT, type ExitCode } from "./command-line";
+import { journalPlace } from "./journal-place";
+import { TARGETS_FILE, tenantNamed } from "./tenant-options";
 import { showAndWrite } from "./write-options";
 
 /**
@@ -54,15 +57,27 @@ function lines(steps: readonly Step[], { of, missing }: TenantTold): string[] {
   return [...shown, ...more, ...missing];
 }
 
-async function tellOf(steps: readonly Step[], { evidence, tenant }: ChangeOptions): Promise<TenantTold> {
+async function tellOf(
+  steps: readonly Step[],
+  { evidence, tenant, targets }: ChangeOptions,
+): Promise<TenantTold> {
   const nothing = (why: string): TenantTold => ({ of: new Map(), missing: [why] });
   if (!evidence || steps.length === 0) return { of: new Map(), missing: [] };
-  // The environment's key may be another tenant's.
-  if (tenant !== undefined) return nothing("Did not look at the mail: with --tenant, no key is read.");
   const { EMAIL_SECURITY_BASE_URL: url, EMAIL_SECURITY_API_KEY: key } = process.env;
-  if (!url || !key) return nothing("Did not look at the mail: no connection is configured.");
+  if (tenant === undefined && (!url || !key)) {
+    return nothing("Did not look at the mail: no connection is configured.");
+  }
   try {
     const { tenantTold } = await import("../gitops/list-change/mail-of-values.js");
+    if (tenant !== undefined) {
+      // The environment's key may be another tenant's.
+      const named = await tenantNamed(tenant, targets ?? TARGETS_FILE);
+      return await askNamed(
+        named,
+        journalPlace(undefined),
+        async (client) => await tenantTold(client, steps),
+      );
+    }
     const client = connect();
     try {
       return await tenantTold(client, steps);

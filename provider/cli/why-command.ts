@@ -4,8 +4,9 @@ import { Command } from "commander";
 import { ConfigurationError, type SettingsClient } from "../client";
 import type { ToldByFiles, WhyStory } from "../gitops/why/story";
 import { withCode } from "../settings/email-security-error";
-import { harmless, printable } from "../settings/text";
+import { printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
+import { askNamed } from "./asked-tenant";
 import { connect, EXIT, type ExitCode, isColoured, verb } from "./command-line";
 import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
 import { date, defaultFile, wholeNumber } from "./plan-options";
@@ -185,25 +186,6 @@ async function askTenant(
     }
   } catch (error) {
     return { above: [], missing: [`The tenant was not asked: ${withCode(error)}`] };
-  }
-}
-
-/** Asks a tenant of the targets file, with its own key and within its address's limit. */
-async function askNamed(
-  { target, services }: TenantNamed,
-  place: string | undefined,
-  ask: (client: SettingsClient) => Promise<Asked>,
-): Promise<Asked> {
-  const { readKey } = await import("../rollout/targets/read-key.js");
-  const { withTargetClient } = await import("../rollout/asking/target-client.js");
-  const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
-  const log = (line: string): void => console.error(harmless(line));
-  const key = await readKey(target, { environment: process.env });
-  const permits = await permitsForReading(place, services, log);
-  try {
-    return await withTargetClient(target, key, { environment: process.env, permits: permits.of }, ask);
-  } finally {
-    await permits.close();
   }
 }
 

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
+import { startSandbox } from "../../../provider/sandbox";
 import { COMMAND, type CommandRun, commandLine } from "../../support/command-line";
 import { settingsFolder } from "../../support/settings-folder";
 import { atTerminal } from "../../support/terminal";
@@ -112,4 +113,25 @@ waves: [{ name: all }]
   expect(both.stderr).toContain("Give --file or --tenant, not both.");
   expect([broken, nobody, both].map(({ code }) => code)).toEqual([1, 1, 1]);
   expect(readFileSync(folder.at("baseline.yaml"), "utf8")).toBe("version: 1\ndeny: []\n");
+});
+
+it("looks at the tenant that --tenant names, by its own key, as far as the run allows it", async () => {
+  await using sandbox = await startSandbox({ scenario: "acme" });
+  using folder = settingsFolder({
+    ".git/HEAD": "ref: refs/heads/main\n",
+    "tenants.yaml": `version: 1
+project: email-security
+tenants:
+  acme: { baseUrl: "${sandbox.url}", key: { environment: ACME_KEY }, settings: a/acme.yaml }
+waves: [{ name: all }]
+`,
+    "a/acme.yaml": "version: 1\n",
+  });
+  const keys = { ...PATH, ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_API_KEY: "not this one" };
+  const args = ["add", "deny", "evil.example", "--tenant", "acme", "--dry-run"] as const;
+  const looked = await commandLine(folder.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
+  expect(looked.stdout).toContain("No mail that the service detected came from it in the last 30 days");
+  const refused = await commandLine(folder.path, keys)(...args);
+  expect(refused.stdout).toMatch(/Did not look at the tenant: This run does not allow what/);
+  expect([looked.code, refused.code]).toEqual([0, 0]);
 });
