@@ -4,7 +4,7 @@ import { styleText } from "node:util";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { ConfigurationError } from "../client/errors";
 import { type Finding, type FindingLevel, inOrder } from "../files/finding";
-import type { FilesLintResult, LintedTenant } from "../files/lint-files";
+import type { FilesLintResult } from "../files/lint-files";
 import type { ApprovalsOptions, CheckedApprovals } from "../gitops/approvals/check-approvals";
 import { harmless, printable, printableJson } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
@@ -90,7 +90,7 @@ async function lint(
   const { lintAll } = await import("../rollout/targets/lint-all.js");
   const { sarifLog } = await import("../files/sarif.js");
   const linted = await lintAll(named, today === undefined ? {} : { today });
-  const held = await heldTo(approvals, linted.tenants);
+  const held = await heldTo(approvals, linted);
   const findings =
     held.findings.length === 0 ? linted.findings : inOrder([...linted.findings, ...held.findings]);
   const asSarif = (): string =>
@@ -128,7 +128,7 @@ function approvalsOptions(
 /** What is found of approvals, what is told of them in the end, and how many of each kind there were. */
 async function heldTo(
   options: ApprovalsOptions | false | undefined,
-  tenants: readonly LintedTenant[],
+  linted: Pick<FilesLintResult, "tenants" | "included">,
 ): Promise<{
   readonly findings: readonly Finding[];
   readonly told: string;
@@ -136,12 +136,12 @@ async function heldTo(
 }> {
   if (options === undefined || options === false) {
     const { uncheckedApprovals } = await import("../files/approval-demands.js");
-    const unchecked = uncheckedApprovals(tenants);
+    const unchecked = uncheckedApprovals(linted.tenants);
     if (options === undefined) return { findings: unchecked, told: "" };
     return { findings: [], told: unchecked.length === 0 ? "" : " Approvals are left to the pipeline." };
   }
   const { checkApprovals } = await import("../gitops/approvals/check-approvals.js");
-  const { findings, ...approvals } = await checkApprovals(tenants, options);
+  const { findings, ...approvals } = await checkApprovals(linted, options);
   const { checked, unchanged, notAsked } = approvals;
   const left = notAsked === 0 ? "" : `, ${notAsked} changed and asked for none`;
   return {

@@ -19,11 +19,13 @@ export interface FilesLintResult {
   readonly tops: readonly string[];
   /** The same, each with what it reads and the rules that hold for all of that. */
   readonly tenants: readonly LintedTenant[];
+  /** The same of those that another one includes: a file does not stop being a tenant's by that. */
+  readonly included: readonly LintedTenant[];
   /** Whether mistakes kept it from looking for more. */
   readonly isPartial: boolean;
 }
 
-/** A file that no other includes, as far as it could be read. */
+/** A file with all that it includes, as far as it could be read. */
 export interface LintedTenant {
   /** All files that it reads, itself first. */
   readonly files: readonly string[];
@@ -69,12 +71,17 @@ export function lintFiles(named: readonly string[], options: ReadOptions = {}): 
     findings: inOrder([...findings.values()]),
     files: [...new Set(tops.flatMap(({ files }) => files))].sort(),
     tops: tops.flatMap(({ files }) => files.slice(0, 1)),
-    tenants: tops.map(({ files, draft }) => ({
-      files,
-      policy: draft?.policy ?? {},
-      declared: [...(draft?.entries ?? []), ...(draft?.vips ?? [])],
-    })),
+    tenants: tops.map(asTenant),
+    included: [...results.values()].filter((result) => !tops.includes(result)).map(asTenant),
     isPartial: tops.some((top) => top.isPartial),
+  };
+}
+
+function asTenant({ files, draft }: LintResult): LintedTenant {
+  return {
+    files,
+    policy: draft?.policy ?? {},
+    declared: [...(draft?.entries ?? []), ...(draft?.vips ?? [])],
   };
 }
 

@@ -61,8 +61,8 @@ export async function check(
   }));
   const file = join(history.path, "reviews.json");
   writeFileSync(file, JSON.stringify(reviews));
-  const { tenants } = lintFiles([history.at("settings")], { today: TODAY, ownDomains: [] });
-  const { findings, ...counts } = await checkApprovals(tenants, {
+  const linted = lintFiles([history.at("settings")], { today: TODAY, ownDomains: [] });
+  const { findings, ...counts } = await checkApprovals(linted, {
     file,
     base: "main",
     author: "dana",

@@ -1,6 +1,6 @@
 import { dirname, resolve } from "node:path";
 import type { Finding } from "../../files/finding";
-import type { LintedTenant } from "../../files/lint-files";
+import type { FilesLintResult } from "../../files/lint-files";
 import { isSamePerson } from "../../files/policy";
 import { realPath, repositoryOf } from "../../files/repository";
 import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
@@ -38,16 +38,17 @@ export interface CheckedApprovals {
  * the policy's `approvers`, must not have made the change, and must have approved it as it is now. Which rules hold, and whose login is
  * whose, is what stood before the change: it can't name its own approvers.
  *
- * @param tenants as they were linted, as they are now.
+ * @param linted the files as they are now. One that another includes is looked at too: the other may take out what it declares, and who
+ * applies it by itself gets that all the same.
  * @throws {ApprovalsError} (`ERR_APPROVALS`) when the answer can't be read.
  * @throws {GitError} (`ERR_GIT`) when what stood before can't be told.
  */
 export async function checkApprovals(
-  tenants: readonly LintedTenant[],
+  { tenants, included }: Pick<FilesLintResult, "tenants" | "included">,
   { file, base, author, today = new Date().toISOString().slice(0, 10) }: ApprovalsOptions,
 ): Promise<CheckedApprovals> {
   const approvals = readApprovals(file);
-  const files = [...new Set(tenants.flatMap((tenant) => tenant.files))];
+  const files = [...new Set([...tenants, ...included].flatMap((one) => one.files))];
   const [first = "."] = files;
   const top = repositoryOf(realPath(dirname(resolve(first))));
   if (top === undefined) {
@@ -72,11 +73,15 @@ export async function checkApprovals(
   // What several tenants include is told once.
   const findings = new Map<string, Finding>();
   const spots = new Map<string, (typeof OUTCOMES)[number]>();
-  for (const { files: own, policy, declared } of tenants) {
+  const asPart = new Set(included.map((one) => one.files));
+  for (const { files: own, policy, declared } of [...tenants, ...included]) {
     const [tenant = ""] = own;
     const rules = rulesOf(own, policy, before);
+    // What others include since long is theirs: they are asked, but for what none of them shows.
+    const isPart = asPart.has(own) && !before.isTop(tenant);
     for (const one of declared) {
       const spot = JSON.stringify([one.place.file, one.place.line, one.place.column]);
+      if (isPart && spots.has(spot)) continue;
       const told = before.holds(tenant, one) ? "unchanged" : await judged(tenant, one, rules, change);
       const outcome = typeof told === "string" ? told : "checked";
       if (OUTCOMES.indexOf(outcome) >= OUTCOMES.indexOf(spots.get(spot) ?? outcome)) spots.set(spot, outcome);

@@ -56,6 +56,14 @@ export class CommittedSettings {
     return this.#texts.has(this.#pathOf(file));
   }
 
+  /** Whether it is there, and none of the files that were read includes it. */
+  isTop(file: string): boolean {
+    const path = this.#pathOf(file);
+    return (
+      this.#texts.has(path) && ![...this.#texts.keys()].some((one) => this.#includedBy(one).includes(path))
+    );
+  }
+
   /** Files in the same folder, as they are called from here. */
   besides(file: string): readonly string[] {
     const path = this.#pathOf(file);

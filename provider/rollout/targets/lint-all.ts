@@ -19,13 +19,14 @@ export async function lintAll(named: readonly string[], options: ReadOptions = {
   const wanted = [...new Set([...named.filter((file) => !targets.includes(file)), ...settings])];
   const rest =
     wanted.length === 0
-      ? { findings: [], files: [], tops: [], tenants: [], isPartial: false }
+      ? { findings: [], files: [], tops: [], tenants: [], included: [], isPartial: false }
       : lintFiles(wanted, options);
   return {
     findings: [...missingFindings(), ...linted.flatMap(({ findings }) => findings), ...rest.findings],
     files: [...linted.flatMap(({ files }) => files), ...rest.files],
     tops: rest.tops,
     tenants: rest.tenants,
+    included: rest.included,
     isPartial: rest.isPartial || linted.some((one) => one.isPartial),
   };
 }

@@ -183,6 +183,42 @@ describe("an entry that stood there before", () => {
   });
 });
 
+describe("a file that another one includes is still what somebody may apply", () => {
+  const hiding = "version: 1\ninclude: [acme.yaml]\nremove: { allow: [partner.example] }\n";
+
+  it("so what a new file takes out of a tenant's is asked all the same", async () => {
+    using made = change({ ...by("Tomas Lindqvist"), "settings/zzz.yaml": hiding });
+    const unapproved = await check(made.history, []);
+    expect(unapproved.told).toEqual([
+      expect.stringContaining('settings/acme.yaml:5 error approval-unproven: "partner.example"'),
+    ]);
+    expect(unapproved.checked).toBe(1);
+    expect((await check(made.history, [{ login: "tomas-l", commit: made.head }])).told).toEqual([]);
+  });
+
+  it("be that file there since long, or what it declares declared by that one before", async () => {
+    using history = settingsHistory();
+    history.commit("Begin", {
+      "settings/baseline.yaml": BASELINE,
+      "settings/acme.yaml": tenant(old),
+      "settings/shows.yaml": tenant(entry({ approvedBy: "Tomas Lindqvist" })),
+    });
+    history.git("switch", "--quiet", "--create", "change");
+    history.commit("Move it", {
+      ...by("Tomas Lindqvist"),
+      "settings/shows.yaml": "version: 1\ninclude: [acme.yaml]\nremove: { allow: [old.example] }\n",
+    });
+    const told = [expect.stringContaining('settings/acme.yaml:5 error approval-unproven: "partner.example"')];
+    expect((await check(history, [])).told).toEqual(told);
+
+    history.git("switch", "--quiet", "main");
+    history.commit("Begin anew", { "settings/acme.yaml": tenant(old), "settings/shows.yaml": hiding });
+    history.git("switch", "--quiet", "--create", "later");
+    history.commit("Add it", by("Tomas Lindqvist"));
+    expect((await check(history, [])).told).toEqual(told);
+  });
+});
+
 describe("a change can't make its own rules", () => {
   const sock = "policy: { approvers: { Sock Puppet: sock } }\n";
 
@@ -297,10 +333,10 @@ describe("what stood before can't be told", () => {
       url,
       history.at("clone"),
     ]);
-    const { tenants } = lintFiles([history.at("clone/settings")], { today: TODAY });
+    const linted = lintFiles([history.at("clone/settings")], { today: TODAY });
     writeFileSync(history.at("reviews.json"), "[]");
     const options = { file: history.at("reviews.json"), base: "origin/main", author: "dana", today: TODAY };
-    await expect(checkApprovals(tenants, options)).rejects.toMatchObject({
+    await expect(checkApprovals(linted, options)).rejects.toMatchObject({
       code: "ERR_GIT",
       message:
         'What --base "origin/main" and this change have in common is not here, as in a shallow clone. Fetch the whole history: `git fetch --unshallow`.',
