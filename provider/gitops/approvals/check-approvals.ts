@@ -183,7 +183,7 @@ async function unproven(
   }
   const logins = named.map(([, login]) => login.toLowerCase());
   if (logins.includes(author)) return "who proposes this change; let somebody else approve it";
-  if (writers.some((writer) => named.some(([name]) => isSamePerson(name, writer)))) {
+  if (writers.some((writer) => named.some((one) => isWriter(writer, one)))) {
     return "who wrote a commit of this change; let somebody else approve it";
   }
   const approval = logins.map((login) => approvals.get(login)).find((given) => given !== undefined);
@@ -229,9 +229,29 @@ async function commitBefore(git: GitReader, base: string): Promise<string> {
   );
 }
 
-/** Names and mailboxes of who wrote the commits of a change, as these say. */
+/** Names and mailboxes of who wrote the commits of a change, as these say; of a merge, where it says more than what it brings together. */
 async function writersOf(git: GitReader, before: string): Promise<readonly string[]> {
-  const told = await git.text("log", "--no-merges", "--format=%an%x00%ae", `${before}..HEAD`);
-  const names = told.split(/[\0\n]/).map((one) => one.trim());
+  const told = await git.text(
+    "log",
+    "--remerge-diff",
+    "--no-renames",
+    "--name-only",
+    "-z",
+    "--format=%x01%P%x02%an%x02%ae%x02",
+    `${before}..HEAD`,
+  );
+  const names = told.split("\x01").flatMap((commit) => {
+    const [parents = "", name = "", mailbox = "", files = ""] = commit.split("\x02");
+    // git makes no other merge anew than one of two.
+    const isOfTwo = parents.trim().split(" ").length === 2;
+    return isOfTwo && files.replaceAll(/[\0\s]/g, "") === "" ? [] : [name.trim(), mailbox.trim()];
+  });
   return [...new Set(names.filter((one) => one !== ""))];
+}
+
+/** Whether a writer of a commit is an approver: by name, by login, or by the mailbox that hosts give to a login. */
+function isWriter(writer: string, [name, login]: readonly [string, string]): boolean {
+  const own = writer.toLowerCase();
+  const [, ofHost] = /^(?:\d+[+-])?([^@+]+)@users\.noreply\./.exec(own) ?? [];
+  return isSamePerson(name, writer) || own === login.toLowerCase() || ofHost === login.toLowerCase();
 }

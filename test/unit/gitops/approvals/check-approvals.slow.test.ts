@@ -14,7 +14,7 @@ import {
   TODAY,
   tenant,
 } from "../../../support/approved-change";
-import { settingsHistory } from "../../../support/settings-history";
+import { type SettingsHistory, settingsHistory } from "../../../support/settings-history";
 
 /* What check-approvals.test.ts has a sample of. */
 
@@ -82,6 +82,49 @@ describe("an entry that a change adds", () => {
     const head = made.history.git("rev-parse", "HEAD").trim();
     expect((await check(made.history, [{ login: "mei", commit: head }])).told).toEqual([
       expect.stringContaining("who wrote a commit of this change; let somebody else approve it"),
+    ]);
+  });
+});
+
+describe("who wrote a commit", () => {
+  const merged = (own: string, more?: (history: SettingsHistory) => void) => {
+    const made = change(by("Mei Chen"));
+    const { git, commit } = made.history;
+    git("switch", "--quiet", "main");
+    commit("Main moves", { "other.txt": "x\n" });
+    git("switch", "--quiet", "change");
+    git("merge", "--quiet", "--no-commit", "--no-ff", "main");
+    more?.(made.history);
+    git("add", "--all");
+    git("commit", "--quiet", `--author=${own}`, "--message", "Merge main");
+    return made;
+  };
+  const headOf = (history: SettingsHistory): Given[] => [
+    { login: "mei", commit: history.git("rev-parse", "HEAD").trim() },
+  ];
+
+  it.each([
+    ["a login in place of the name", "Mei <m@x.example>"],
+    ["the mailbox that GitHub gives to it", "M. C. <123+mei@users.noreply.github.com>"],
+    ["the mailbox that GitLab gives to it", "M. C. <123-mei@users.noreply.gitlab.com>"],
+  ])("is known by %s", async (_, own) => {
+    using made = change(by("Mei Chen"));
+    made.history.git("commit", "--quiet", "--amend", `--author=${own}`, "--no-edit");
+    expect((await check(made.history, headOf(made.history))).told).toEqual([
+      expect.stringContaining("who wrote a commit of this change; let somebody else approve it"),
+    ]);
+  });
+
+  it("is who merged, where the merge says more than the two that it brings together", async () => {
+    using plain = merged("Mei Chen <m@x.example>");
+    expect((await check(plain.history, headOf(plain.history))).told).toEqual([]);
+    using more = merged("Mei Chen <m@x.example>", (history) => {
+      const also = entry({ approvedBy: "Mei Chen" }, "also.example");
+      writeFileSync(history.at("settings/acme.yaml"), tenant(old, entry({ approvedBy: "Mei Chen" }), also));
+    });
+    expect((await check(more.history, headOf(more.history))).told).toEqual([
+      expect.stringContaining('"also.example" says that "Mei Chen" approved it, who wrote a commit'),
+      expect.stringContaining('"partner.example" says that "Mei Chen" approved it, who wrote a commit'),
     ]);
   });
 });
