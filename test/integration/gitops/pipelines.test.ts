@@ -115,6 +115,11 @@ describe("the workflows for GitHub", () => {
     // What the pull request brings is run without the token.
     const withToken = own["approvals"]?.steps.filter(({ env }) => env?.["GH_TOKEN"] !== undefined);
     expect(withToken?.map(({ run }) => run?.split(" ")[0])).toEqual(["gh"]);
+    // One to another branch, which holds what it brings already, passes for the same commit in one to main.
+    expect(own["approvals"]?.steps.find(({ name }) => name === "Approvals")?.env).toEqual({
+      AUTHOR: expect.stringContaining(" github.event.pull_request.user.login "),
+      BASE: expect.stringContaining(" github.event.repository.default_branch "),
+    });
   });
 
   it("apply one at a time, and stop none half way", () => {
@@ -208,6 +213,9 @@ describe("the pipeline for GitLab", () => {
     ]);
     expect(job).not.toHaveProperty("extends");
     expect(script.join("\n")).toMatch(/ != "\$CI_MERGE_REQUEST_PROJECT_ID" \]; then\n.*\n {2}exit 1\n/);
+    // The target can be another one by then.
+    expect(script.join("\n")).toContain('\ngit fetch origin "$CI_DEFAULT_BRANCH"\n');
+    expect(script.join("\n")).not.toContain("TARGET_BRANCH");
   });
 
   it("looks at what stands each month or on a merge, and compares on all other nights", () => {

@@ -81,7 +81,10 @@ export class RepositoryOnGitHub implements AsyncDisposable {
 
   /** The workflow that runs after a review, on what main would hold. */
   async reviewed({ number, branch, from = REPOSITORY }: PullRequest): Promise<JobRun> {
-    const event = { pull_request: { number, base: { ref: "main" }, user: { login: "dana" } } };
+    const event = {
+      pull_request: { number, base: { ref: branch }, user: { login: "dana" } },
+      repository: { default_branch: "main" },
+    };
     const contexts = { github: { event_name: "pull_request_review", event } };
     return await this.#run("approvals", "approvals", contexts, { merge: branch, from });
   }
