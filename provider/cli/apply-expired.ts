@@ -46,7 +46,11 @@ export async function applyExpired(given: string | undefined, options: Options):
     return EXIT.refused;
   }
   if (made.targets.length === 0) {
-    console.log("Nothing has expired that the tenant still holds.");
+    console.log(
+      made.kept.length === 0
+        ? "Nothing has expired that the tenant still holds."
+        : "Nothing of what has expired is this run's to remove.",
+    );
     sayLeft(made, stack);
     return EXIT.clean;
   }

@@ -91,7 +91,12 @@ export function onlyExpired(whole: Plan, settings: Settings, known: KnownLists):
   for (const one of lapsed(settings)) {
     const why = whyKept(one, whole, known);
     if (why === undefined) going.push(one);
-    else if (isKnown(one, known)) kept.push({ key: one.key, kind: one.kind, why });
+    else if (
+      isKnown(one, known) ||
+      whole.expired.some((told) => told.stays && nameOf(told) === nameOf(one))
+    ) {
+      kept.push({ key: one.key, kind: one.kind, why });
+    }
   }
   const names = new Set(going.map(nameOf));
   const changes = whole.changes.filter((change) => change.sign === "remove" && names.has(nameOf(change)));
@@ -142,10 +147,13 @@ function isKnown({ kind, key }: Pick<Change, "kind" | "key">, known: KnownLists)
   return Object.hasOwn(content, key) && !isUnmanaged(content[key] ?? "");
 }
 
+const NEVER_DECLARED =
+  "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack has it";
+
 /** Why one that has lapsed is not what a run takes away; undefined where it is. */
 function whyKept(one: DeclaredEntry | DeclaredVip, whole: Plan, known: KnownLists): string | undefined {
   const { content, options } = listOf(one.kind, known);
-  if (!isKnown(one, known)) return "this stack has never declared it";
+  if (!isKnown(one, known)) return NEVER_DECLARED;
   const there = whole.changes.find((change) => change.sign === "remove" && nameOf(change) === nameOf(one));
   if (one.kind === "vip") return options?.["onDelete"] === "keep" ? "lists.vips.onDelete is keep" : undefined;
   const before = readEntry(one.key, content[one.key] ?? "");

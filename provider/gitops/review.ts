@@ -10,7 +10,7 @@ import { foundAtTenant, hasMailSince } from "./review/found-at-tenant";
 import { notAskedOf } from "./review/not-asked";
 import { outsideOwner, outsideVip } from "./review/outsiders";
 import type { Reason, ReviewKind } from "./review/review-kinds";
-import { ignoredBy, undeclaredAllows } from "./review/undeclared-allows";
+import { foundOfEnded, ignoredBy, staysAtTenant, undeclaredAllows } from "./review/undeclared-allows";
 import { type Asked, byRank, type Review, type ReviewItem, withReasons } from "./review/worklist";
 import { suggest } from "./suggest";
 import { Context } from "./suggest-context";
@@ -75,8 +75,11 @@ export function reviewOf(
     if (why === "policy" || !isSettled(one)) tell(one, { kind: why, evidence: printable(`${message}.`) });
   }
   for (const one of expired) {
-    if ((one.reviewed?.on ?? "") > (one.expires ?? "") && isSettled(one)) continue;
-    const evidence = `It was declared until ${one.expires}, and its line does nothing any more.`;
+    const stays = asked !== undefined && staysAtTenant(one, { settings, observed: asked.observed });
+    if (!stays && (one.reviewed?.on ?? "") > (one.expires ?? "") && isSettled(one)) continue;
+    const evidence = stays
+      ? `It was declared until ${one.expires}, and the tenant still holds it: a run takes it away where its stack has it (\`apply --only-expired\`), else remove it in the console.`
+      : `It was declared until ${one.expires}, and its line does nothing any more.`;
     tell(one, { kind: "ended", evidence });
   }
   const own = new OwnDomains(settings.ownDomains);
@@ -90,6 +93,7 @@ export function reviewOf(
   if (asked !== undefined) {
     const context = new Context(settings, asked.observed, asked.base);
     for (const one of all) for (const reason of foundAtTenant(one, context)) tell(one, reason);
+    for (const one of expired) for (const reason of foundOfEnded(one, context)) tell(one, reason);
     items.push(...undeclaredAllows(context));
   }
   const isLeftOut = ignoredBy(settings.lists.vips?.ignore);

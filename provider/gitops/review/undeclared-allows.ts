@@ -1,5 +1,6 @@
 import type { AllowDenyEntryRow } from "../../client";
 import { lineText } from "../../files/finding";
+import type { DeclaredEntry, DeclaredVip } from "../../files/settings";
 import { evidenceOf } from "../../plan/evidence";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
 import { canonicalValue } from "../../settings/entry-value";
@@ -18,7 +19,7 @@ import { type ReviewItem, withReasons } from "./worklist";
 export function undeclaredAllows(context: Context): ReviewItem[] {
   const { settings, observed } = context;
   const declared = new Map(settings.entries.map((entry) => [entry.key, entry]));
-  const ended = new Set(settings.expired.map(({ key }) => key));
+  const ended = new Set(settings.expired.filter(isAllow).map(({ key }) => key));
   const isIgnored = ignoredBy(settings.lists.entries?.ignore);
   return [...observed.entries].flatMap(([key, rows]) => {
     const row = rows.find(({ list }) => list === "allow");
@@ -39,6 +40,26 @@ export function undeclaredAllows(context: Context): ReviewItem[] {
       ]),
     ];
   });
+}
+
+/** What the mail says of an allow that has ended in the files and stands at the tenant all the same. */
+export function foundOfEnded(one: DeclaredEntry | DeclaredVip, context: Context): readonly Reason[] {
+  if (!isAllow(one) || !staysAtTenant(one, context)) return [];
+  const row = context.observed.entries.get(one.key)?.find(({ list }) => list === "allow");
+  return row === undefined ? [] : mailReasons(row, context);
+}
+
+/** Whether the tenant has an entry that has ended, on its list, and no file declares it anew. VIPs may be kept by their list's options. */
+export function staysAtTenant(
+  one: DeclaredEntry | DeclaredVip,
+  { settings, observed }: Pick<Context, "settings" | "observed">,
+): boolean {
+  if (one.kind === "vip" || settings.entries.some(({ key }) => key === one.key)) return false;
+  return observed.entries.get(one.key)?.some(({ list }) => list === one.list) === true;
+}
+
+function isAllow(one: DeclaredEntry | DeclaredVip): boolean {
+  return one.kind === "entry" && one.list === "allow";
 }
 
 /** Whether the files leave something alone. */

@@ -89,8 +89,13 @@ it("is what has lapsed, and was declared by this stack, as it stands", () => {
     "gone.example",
     "missing.example",
   ]);
+  // What the tenant has and this stack never had stays, and is told.
+  const why =
+    "this stack has never declared it; remove it in the console, or run once with a later `expires`, so that the stack has it";
   expect(kept).toEqual([
+    { key: "never-ours.example", kind: "entry", why },
     { key: "moved.example", kind: "entry", why: "it was put on the allow list in the console" },
+    { key: "shown.example", kind: "entry", why },
   ]);
   expect(targets).toEqual(["urn:entries", "urn:vips"]);
   // stays.example, new.example, dropped.example, moved.example

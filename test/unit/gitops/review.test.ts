@@ -181,6 +181,16 @@ describe("what a review knows of people and of what no file declares", () => {
     ]);
   });
 
+  it("is an allow whose line is of the other list and has ended, and one that has ended and is still there, kept or not", () => {
+    const kept = "expires: 2026-11-01, reviewed: { on: 2026-11-15, by: Dana }";
+    const rows = [row({ value: "turned.example" }), row({ value: "bad.example" })];
+    const about = `allow:\n  - { value: bad.example, ${kept} }\n  - { value: gone.example, ${kept} }\ndeny:\n  - { value: turned.example, ${kept} }\n`;
+    expect(told(about, rows, [], { threats: [malicious("10")] })).toEqual([
+      "allow bad.example malicious ended",
+      "allow turned.example undeclared",
+    ]);
+  });
+
   it("is an owner or VIP outside the own domains, and a VIP of whom the service knows nothing as it does of others", () => {
     const about =
       "ownDomains: [acme.example]\nvips: [here@acme.example, gone@acme.example, kept@eu.acme.example, out@else.example]\ndeny:\n  - { value: a.example, owner: x@gone.example }\n  - { value: b.example, owner: x@eu.acme.example }\n  - { value: c.example, owner: The team }\n";
