@@ -120,8 +120,9 @@ interface Rules {
 /** What a tenant is held to: the rules before the change, and what the change demands besides. */
 function rulesOf(files: readonly string[], policy: Policy, before: CommittedSettings): Rules {
   const [top = ""] = files;
-  // Of a new tenant, the files that it includes and those beside it tell.
-  const known = before.has(top) ? [top] : [...files.filter((one) => before.has(one)), ...before.besides(top)];
+  // Of a new tenant, the files that it includes and those beside it tell; where there are none of either, all that there are.
+  const near = before.has(top) ? [top] : [...files.filter((one) => before.has(one)), ...before.besides(top)];
+  const known = near.length === 0 ? before.all() : near;
   const policies = known.map((one) => before.policyOf(one));
   return {
     demanded: new Set([policy, ...policies].flatMap(({ requireApproval = [] }) => requireApproval)),

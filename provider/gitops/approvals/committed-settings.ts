@@ -67,9 +67,18 @@ export class CommittedSettings {
   /** Files in the same folder, as they are called from here. */
   besides(file: string): readonly string[] {
     const path = this.#pathOf(file);
-    return [...this.#texts.keys()]
-      .filter((one) => one !== path && posix.dirname(one) === posix.dirname(path))
-      .map((one) => relative(process.cwd(), join(this.#top, one)));
+    return this.#called(
+      [...this.#texts.keys()].filter((one) => one !== path && posix.dirname(one) === posix.dirname(path)),
+    );
+  }
+
+  /** All files that were read, as they are called from here. */
+  all(): readonly string[] {
+    return this.#called([...this.#texts.keys()]);
+  }
+
+  #called(paths: readonly string[]): readonly string[] {
+    return paths.map((one) => relative(process.cwd(), join(this.#top, one)));
   }
 
   /**

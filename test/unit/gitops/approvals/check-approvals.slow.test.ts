@@ -310,6 +310,13 @@ describe("a change can't make its own rules", () => {
     expect(told).toEqual([expect.stringContaining('error approval-missing: "partner.example" is added')]);
   });
 
+  it("a new tenant's file in a folder of its own, which includes nothing, is held to what stands elsewhere", async () => {
+    using made = change({ "settings/new/sub.yaml": `version: 1\nallow:\n${entry({})}` });
+    expect((await check(made.history, [])).told).toEqual([
+      expect.stringContaining('settings/new/sub.yaml:3 error approval-missing: "partner.example"'),
+    ]);
+  });
+
   it("a demand that it brings holds for it, and for it nobody may approve yet", async () => {
     const history = settingsHistory();
     history.commit("Begin", { "settings/acme.yaml": "version: 1\n" });
