@@ -129,9 +129,11 @@ waves: [{ name: all }]
   });
   const keys = { ...PATH, ACME_KEY: "sandbox-acme-ci", EMAIL_SECURITY_API_KEY: "not this one" };
   const args = ["add", "deny", "evil.example", "--tenant", "acme", "--dry-run"] as const;
-  const looked = await commandLine(folder.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(...args);
+  const looked = await commandLine(folder.path, { ...keys, EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY" })(
+    ...args,
+  );
   expect(looked.stdout).toContain("No mail that the service detected came from it in the last 30 days");
   const refused = await commandLine(folder.path, keys)(...args);
-  expect(refused.stdout).toMatch(/Did not look at the tenant: This run does not allow what/);
+  expect(refused.stdout).toMatch(/Did not look at the mail: This run does not allow what/);
   expect([looked.code, refused.code]).toEqual([0, 0]);
 });
