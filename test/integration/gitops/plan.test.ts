@@ -477,23 +477,28 @@ describe("the digest of a plan", () => {
 describe("a plan with evidence", () => {
   let sandbox: Sandbox;
   beforeAll(async () => {
-    sandbox = await startSandbox({ scenario: "acme", threats: 3_000 });
+    // What the mail of a month holds hangs on the hour: where a sender is missing that is wanted below, other mail is drawn.
+    for (let seed = 1; ; seed += 1) {
+      sandbox = await startSandbox({ scenario: "acme", threats: 3_000, seed });
+      if (seed === 20 || ["malicious", "graymail"].every((verdict) => senderOf(verdict) !== undefined)) break;
+      await sandbox.close();
+    }
   });
   afterAll(async () => await sandbox.close());
 
-  it("is red for a danger, and green again with an acceptRisk that says why it is meant", async () => {
-    const recent = sandbox
-      .threats("acme")
-      .filter(({ detection_time }) => Date.parse(detection_time) > Date.now() - 29 * 86_400_000);
+  /** A sender from outside, on no list, of whose mail of the last month all was found to be so. */
+  function senderOf(verdict: string): string | undefined {
+    const since = Date.now() - 29 * 86_400_000;
+    const recent = sandbox.threats("acme").filter(({ detection_time }) => Date.parse(detection_time) > since);
     const bySender = Map.groupBy(recent, ({ sender_email }) => sender_email ?? "");
     const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));
-    const senderOf = (verdict: string): string => {
-      const found = [...bySender].find(
-        ([sender, threats]) =>
-          /@(?!acme)/.test(sender) && !listed.has(sender) && threats.every((one) => one.verdict === verdict),
-      );
-      return found?.[0] ?? expect.fail(`no sender of ${verdict} mail alone`);
-    };
+    return [...bySender].find(
+      ([sender, threats]) =>
+        /@(?!acme)/.test(sender) && !listed.has(sender) && threats.every((one) => one.verdict === verdict),
+    )?.[0];
+  }
+
+  it("is red for a danger, and green again with an acceptRisk that says why it is meant", async () => {
     const [malicious, graymail] = [senderOf("malicious"), senderOf("graymail")];
     using folder = settingsFolder({});
     const email = commandLine(folder.at("."), {
