@@ -14,9 +14,14 @@ const soon = new Date(Date.now() + 5 * DAY_MS).toISOString().slice(0, 10);
 
 it("asks the lists and the mail once", async () => {
   await using sandbox = await startSandbox({ scenario: "acme" });
+  const lately = Date.now() - 20 * 86_400_000;
+  const listed = new Set(sandbox.allowDenyEntries("acme").map(({ value }) => value));
   const bad = sandbox
     .threats("acme")
-    .find(({ verdict, sender_domain }) => verdict === "malicious" && sender_domain === "bulk.example.org");
+    .find(
+      ({ verdict, sender_email: from = "", time }) =>
+        verdict === "malicious" && Date.parse(time) > lately && /@(?!.*acme)/.test(from) && !listed.has(from),
+    );
   const sender = bad?.sender_email ?? "";
   using folder = settingsFolder({
     "settings.yaml": `version: 1\nallow:\n  - { value: ${sender}, owner: Dana, expires: ${soon} }\n`,
