@@ -3,6 +3,7 @@ import { ConfigurationError } from "../client";
 import type { ListChange } from "../gitops/list-change/list-change";
 import {
   type ChangeOptions,
+  chosenFile,
   factsOf,
   LISTS,
   type ListWord,
@@ -191,6 +192,8 @@ async function asked(options: ChangeOptions): Promise<ExitCode> {
       "Name the list and what is to be added, as `add deny evil.example`; only in a terminal does it ask.",
     );
   }
+  // Which file is meant is known before anybody answers anything.
+  await chosenFile(options);
   const { askWhatToAdd, isMeant } = await import("./ask-change.js");
   const answered = await askWhatToAdd(options);
   if (answered === undefined) return EXIT.error;

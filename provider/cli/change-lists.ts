@@ -22,8 +22,8 @@ export async function changeLists(
   confirm?: () => Promise<boolean>,
 ): Promise<ExitCode> {
   const place = await chosenFile(options);
-  const { steps, files, findings, read } = makeListChange(place, change);
-  const tenant = await tellOf(steps, options);
+  const { steps, files, findings, read, ownDomains } = makeListChange(place, change);
+  const tenant = await tellOf(steps, ownDomains, options);
   for (const line of lines(steps, tenant)) console.log(harmless(line));
   for (const finding of findings) console.log(harmless(findingText(finding)));
   if (files.length === 0) console.log("There is nothing to change.");
@@ -59,6 +59,7 @@ function lines(steps: readonly Step[], { of, missing }: TenantTold): string[] {
 
 async function tellOf(
   steps: readonly Step[],
+  ownDomains: readonly string[],
   { evidence, tenant, targets }: ChangeOptions,
 ): Promise<TenantTold> {
   const nothing = (why: string): TenantTold => ({ of: new Map(), missing: [why] });
@@ -75,12 +76,12 @@ async function tellOf(
       return await askNamed(
         named,
         journalPlace(undefined),
-        async (client) => await tenantTold(client, steps),
+        async (client) => await tenantTold(client, steps, ownDomains),
       );
     }
     const client = connect();
     try {
-      return await tenantTold(client, steps);
+      return await tenantTold(client, steps, ownDomains);
     } finally {
       await client.close();
     }

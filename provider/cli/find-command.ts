@@ -1,5 +1,5 @@
 import { Command, Option } from "commander";
-import { ConfigurationError } from "../client";
+import { ConfigurationError, type SettingsClient } from "../client";
 import type { TenantFound } from "../gitops/find/found";
 import type { Matcher } from "../gitops/find/matcher";
 import { harmless } from "../settings/text";
@@ -136,8 +136,8 @@ async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
   try {
     const [tenant, state] = await Promise.all([
       client &&
-        readMatching(client, matcher).then(
-          (rows) => ({ rows }),
+        Promise.all([readMatching(client, matcher), refuseOtherTenant(client, file)]).then(
+          ([rows]) => ({ rows }),
           (error: unknown) => ({ error }),
         ),
       stack === undefined ? undefined : stateOf(stack),
@@ -152,6 +152,27 @@ async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
   } finally {
     await client?.close();
   }
+}
+
+/**
+ * Reads the VIPs where the files say whose mailboxes they are to have.
+ *
+ * @throws {OtherTenantError} when the tenant is another than that of the files.
+ */
+async function refuseOtherTenant(client: SettingsClient, file: string | undefined): Promise<void> {
+  if (file === undefined) return;
+  const { inspectSettings } = await import("../files/read-settings.js");
+  const { otherTenantTold } = await import("../plan/same-tenant.js");
+  const { OtherTenantError } = await import("../resources/lifecycle/errors.js");
+  const { settings, draft } = inspectSettings(file, { together: false });
+  const { ownDomains = [] } = settings ?? draft ?? {};
+  if (ownDomains.length === 0) return;
+  const vips = await client.vipEmployees.readAll();
+  const other = otherTenantTold(
+    vips.map(({ email }) => email),
+    ownDomains,
+  );
+  if (other !== undefined) throw new OtherTenantError(other);
 }
 
 /** The settings file; where there is none, the tenant is looked at alone, which is told. */

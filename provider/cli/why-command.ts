@@ -99,7 +99,7 @@ async function storyOf(
   const journal = await rolloutsOf(value, named, place);
   const [history, tenant] = await Promise.all([
     historyOf(settings.files, value),
-    askTenant(value, told.files, named, place, now, options),
+    askTenant(value, told.files, settings.ownDomains, named, place, now, options),
   ]);
   const declared = new Set(
     told.above.map(({ list, value: own, verdictScope }) => `${list} ${own} ${verdictScope}`),
@@ -163,6 +163,7 @@ type Asked = Awaited<ReturnType<typeof import("../gitops/why/told-by-tenant").to
 async function askTenant(
   value: string,
   files: readonly ToldByFiles[],
+  ownDomains: readonly string[],
   named: TenantNamed | undefined,
   place: string | undefined,
   now: Date,
@@ -171,7 +172,7 @@ async function askTenant(
   const { toldByTenant } = await import("../gitops/why/told-by-tenant.js");
   const { hostOf } = await import("../gitops/plan-tenant.js");
   const { days, evidence, maxPages } = options;
-  const asking = { days: evidence ? days : 0, now, ...withoutUndefined({ maxPages }) };
+  const asking = { days: evidence ? days : 0, now, ownDomains, ...withoutUndefined({ maxPages }) };
   const ask = async (client: SettingsClient): Promise<Asked> => ({
     ...(await toldByTenant(client, value, files, asking)),
     host: hostOf(client),

@@ -20,7 +20,8 @@ export interface ProposedEntry {
  *   message's IP address, so entries of addresses match nothing.
  * - The entry that says most about a sender decides: the mailbox, else the domain with the most labels. Where two say as
  *   much, deny decides before allow, and what was there before decides before what is new.
- * - Scope `global` concerns all mail, any other scope that whose verdict has its name (`graymail`).
+ * - Scope `global` concerns all mail, any other scope that whose verdict has its name (`graymail`). Mail that was found `denied`
+ *   came under a deny: its verdict no longer tells of which scope, so that a deny of any may have been it.
  */
 export class Deciders {
   readonly #byValue: ReadonlyMap<string, readonly ProposedEntry[]>;
@@ -65,6 +66,7 @@ function nameOf(entryType: string, value: string): string {
   return `${entryType} ${value}`;
 }
 
-function concerns({ verdictScope }: ProposedEntry, verdict: string): boolean {
-  return verdictScope === DEFAULT_VERDICT_SCOPE || verdictScope === verdict;
+function concerns({ list, verdictScope }: ProposedEntry, verdict: string): boolean {
+  if (verdictScope === DEFAULT_VERDICT_SCOPE || verdictScope === verdict) return true;
+  return list === "deny" && verdict === "denied";
 }

@@ -87,6 +87,21 @@ export function refuseStrangers(
   );
 }
 
+/**
+ * Why a tenant is another than the one that files are of, for who reads and writes nothing there.
+ *
+ * @param mailboxes of its VIPs, all of them.
+ * @returns a sentence or more; undefined where nothing says so.
+ */
+export function otherTenantTold(
+  mailboxes: Iterable<string | undefined>,
+  ownDomains: readonly string[],
+): string | undefined {
+  const people = peopleOf(mailboxes, true);
+  if (!areStrangers(people, new OwnDomains(ownDomains))) return undefined;
+  return `${OTHER_TENANT_LEAD}: ${strangersSign(people)}. Check whose key it is. ${ADD_OWN_DOMAIN}`;
+}
+
 /** A mailbox is of one tenant: where VIPs of the state are there, it is the right one, whoever its people are by now. */
 function isAnyVipThere({ lists }: Desired, { vips }: Observed): boolean {
   return lists.some(

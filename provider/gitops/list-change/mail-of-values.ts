@@ -1,6 +1,7 @@
 import type { SettingsClient } from "../../client";
 import { evidenceOf, gatherEvidence } from "../../plan/evidence";
 import { observe } from "../../plan/observed";
+import { otherTenantTold } from "../../plan/same-tenant";
 import { withCode } from "../../settings/email-security-error";
 import { excerpt, printable } from "../../settings/text";
 import { counted, mailTold, sentences } from "../suggest-words";
@@ -17,15 +18,24 @@ const DAYS = 30;
 
 /**
  * Asks the tenant's service what it holds of the values already, and what its mail of the last 30 days says of them: the lists, and
- * pages of threats and reports, within the bounds of {@link gatherEvidence}. Never throws: what can't be read is told.
+ * pages of threats and reports, within the bounds of {@link gatherEvidence}. Never throws: what can't be read is told, and nothing of another tenant.
+ *
+ * @param ownDomains those of the files.
  */
-export async function tenantTold(client: SettingsClient, steps: readonly Step[]): Promise<TenantTold> {
+export async function tenantTold(
+  client: SettingsClient,
+  steps: readonly Step[],
+  ownDomains: readonly string[],
+): Promise<TenantTold> {
   let observed: Awaited<ReturnType<typeof observe>>;
   try {
     observed = await observe(client);
   } catch (error) {
     return { of: new Map(), missing: [`Did not look at the tenant: ${firstLine(error)}`] };
   }
+  const mailboxes = [...observed.vips.values()].map(({ email }) => email);
+  const other = otherTenantTold(mailboxes, ownDomains);
+  if (other !== undefined) return { of: new Map(), missing: [`Nothing is told of the tenant. ${other}`] };
   const base = await gatherEvidence({ client, days: DAYS, vips: observed.vips.keys() });
   const window = `in the last ${DAYS} days`;
   const rows = Map.groupBy(observed.rows, ({ value }) => value.toLowerCase());

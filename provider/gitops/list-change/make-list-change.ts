@@ -31,6 +31,8 @@ export interface MadeChange {
   readonly findings: readonly Finding[];
   /** The files that were read, as they are. */
   readonly read: readonly string[];
+  /** The tenant's own domains, as these say. */
+  readonly ownDomains: readonly string[];
 }
 
 /**
@@ -49,11 +51,12 @@ export function makeListChange(
   const options = { readFile, readYaml, ...(today === undefined ? {} : { today }) };
   // What is wrong with all together is told of the files as they would be.
   const settings = readSettings(file, { ...options, together: false });
+  const { ownDomains } = settings;
   const has = (one: string, section: Section): boolean => hasSection(one, section, readFile, readYaml);
   const { steps, edits, refusals } = planListChange(settings, change, has);
   if (refusals.length > 0) throw new ChangeRefusedError(refusals);
   const files = editFiles(edits, readFile, readYaml);
-  if (files.length === 0) return { steps, files, findings: [], read: settings.files };
+  if (files.length === 0) return { steps, files, findings: [], read: settings.files, ownDomains };
   const after = { ...options, readFile: readingAfter(files, readFile) };
   const tops = includedBy === undefined ? [file] : [file, includedBy];
   const isChanged = changedBy(steps);
@@ -70,7 +73,7 @@ export function makeListChange(
     [...new Set(including)].flatMap((one) => newErrors(one, files, options, after)),
     wayOut,
   );
-  return { steps, files, findings, read: settings.files };
+  return { steps, files, findings, read: settings.files, ownDomains };
 }
 
 /** Which findings are about what is changed. */

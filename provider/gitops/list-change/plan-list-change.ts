@@ -110,6 +110,11 @@ class Planning implements PlannedChange {
     const told = [`It is the ${standingText(one)}.`];
     if (change.do === "remove") {
       this.#remove(one);
+      if (section === "vips" && this.#settings.lists.vips?.onDelete !== "keep") {
+        told.push(
+          "The next `up` excludes this person at the service, which lasts: detection makes no VIP of it again. `onDelete: keep` under `lists.vips` leaves it a VIP.",
+        );
+      }
       this.#step(value, section, `remove the ${listName(section)} of ${name}`, told);
     } else if (change.do === "move" && change.facts.expires === undefined && this.#isPast(one)) {
       this.refusals.push(

@@ -2,6 +2,7 @@ import type { SettingsClient } from "../../client";
 import type { ProposedEntry } from "../../plan/deciders";
 import { evidenceOf, gatherEvidence } from "../../plan/evidence";
 import { type Observed, observe } from "../../plan/observed";
+import { otherTenantTold } from "../../plan/same-tenant";
 import { withoutEntry } from "../../plan/without-entry";
 import { keyOfRow } from "../../resources/lifecycle/entry-match";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
@@ -17,6 +18,8 @@ export interface AskingTenant {
   readonly days: number;
   readonly maxPages?: number;
   readonly now: Date;
+  /** The tenant's own domains, as its files say. */
+  readonly ownDomains: readonly string[];
 }
 
 /**
@@ -27,7 +30,7 @@ export async function toldByTenant(
   client: SettingsClient,
   value: string,
   files: readonly ToldByFiles[],
-  { days, maxPages, now }: AskingTenant,
+  { days, maxPages, now, ownDomains }: AskingTenant,
 ): Promise<Pick<WhyStory, "held" | "mail" | "missing"> & { readonly above: readonly Above[] }> {
   let observed: Observed;
   try {
@@ -35,6 +38,9 @@ export async function toldByTenant(
   } catch (error) {
     return { above: [], missing: [`The tenant could not be asked: ${withCode(error)}`] };
   }
+  const mailboxes = [...observed.vips.values()].map(({ email }) => email);
+  const other = otherTenantTold(mailboxes, ownDomains);
+  if (other !== undefined) return { above: [], missing: [`Nothing is told of the tenant. ${other}`] };
   const declared = new Set(
     files.filter(({ state }) => state === "declared").map(({ kind, key }) => `${kind} ${key}`),
   );

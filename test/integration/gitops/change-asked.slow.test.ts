@@ -137,3 +137,34 @@ waves: [{ name: all }]
   expect(refused.stdout).toMatch(/Did not look at the mail: This run does not allow what/);
   expect([looked.code, refused.code]).toEqual([0, 0]);
 });
+
+it("tells nothing of a tenant that is another than that of the files, nor do find and why", async () => {
+  await using sandbox = await startSandbox({ scenario: "acme" });
+  const [held] = sandbox.allowDenyEntries("acme");
+  const value = held?.value ?? "";
+  using folder = settingsFolder({
+    "globex.yaml": `version: 1\nownDomains: [globex.example]\nallow: ["${value}"]\n`,
+    "acme.yaml": `version: 1\nownDomains: [acme.example]\nvips: [lena.hartmann@acme.example]\n`,
+  });
+  const run = commandLine(folder.path, {
+    ...PATH,
+    EMAIL_SECURITY_BASE_URL: sandbox.url,
+    EMAIL_SECURITY_API_KEY: "sandbox-acme-ci",
+  });
+  const runs = [
+    await run("find", value, "--file", "globex.yaml"),
+    await run("why", value, "globex.yaml"),
+    await run("add", "deny", "z.example", "--file", "globex.yaml", "--dry-run"),
+  ];
+  for (const { stdout } of runs) {
+    expect(stdout.replace(/\s+/g, " ")).toContain(
+      'have mailboxes of "acme.example", and none of the own domains',
+    );
+    expect(stdout).not.toContain("The tenant has");
+  }
+  expect(runs.map(({ code }) => code)).toEqual([1, 2, 0]);
+  const own = await run("find", value, "--file", "acme.yaml");
+  expect([own.code, own.stdout]).toEqual([2, expect.stringContaining("at the tenant, and not declared")]);
+  const removed = await run("remove", "lena.hartmann@acme.example", "--file", "acme.yaml", "--dry-run");
+  expect(removed.stdout).toContain("The next `up` excludes this person at the service, which lasts");
+});

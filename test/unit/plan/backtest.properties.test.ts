@@ -61,7 +61,8 @@ function isAbout(
   entry: ProposedEntry,
   { sender_email, sender_domain, verdict: said }: ThreatFields,
 ): boolean {
-  if (entry.verdictScope !== "global" && said !== "graymail") return false;
+  const isStopped = entry.list === "deny" && said === "denied";
+  if (entry.verdictScope !== "global" && said !== "graymail" && !isStopped) return false;
   if (entry.value.includes("@")) return sender_email === entry.value;
   return [sender_email?.split("@")[1], sender_domain].some((from) => `.${from}`.endsWith(`.${entry.value}`));
 }

@@ -49,6 +49,14 @@ it("tells of an allow what another entry would stop", () => {
   });
 });
 
+it("takes mail that was denied for what a deny of any scope stopped: its verdict tells no more", () => {
+  const base = evidenceBaseOf({
+    threats: [mail("a@deals.example", "quarantined", "denied"), mail("a@deals.example", "none", "spam")],
+  });
+  const deny: ProposedEntry = { ...entry("deny", "deals.example"), verdictScope: "graymail" };
+  expect(withoutEntry(base, [deny], deny.key)).toMatchObject({ decided: 1, notKnown: 1 });
+});
+
 it("tells nothing of an IP address, of what is not there, and without threats", () => {
   const base = evidenceBaseOf({ threats: [] });
   const ip: ProposedEntry = { ...entry("deny", "192.0.2.1"), entryType: "ip" };

@@ -68,6 +68,14 @@ document.addEventListener("DOMContentLoaded", () => {
     field.select();
   });
 
+  /** Whose files declare what nobody knows. @param {Fleet} fleet */
+  const untoldOf = ({ tenants }) => {
+    const names = tenants.filter(({ standing }) => standing === "unusable").map(({ name }) => name);
+    if (names.length === 0) return "";
+    const more = names.length > 5 ? ` and ${names.length - 5} more` : "";
+    return ` There may be more: the files of ${names.slice(0, 5).join(", ")}${more} can't be used, so what they declare is not known here.`;
+  };
+
   /** @param {HTMLInputElement} field */
   function startSearch(field) {
     const status = /** @type {HTMLElement} */ (byId("search-status"));
@@ -118,7 +126,7 @@ document.addEventListener("DOMContentLoaded", () => {
       const many = exact.length + covering.length + containing.length;
       status.textContent =
         many === 0
-          ? "Nothing: no file declares it, and no tenant that was read holds it."
+          ? `Nothing: no file that can be used declares it, and no tenant that was read holds it.${untoldOf(fleet)}`
           : `${isMore ? "More than " : ""}${counted(many, "entry")}.`;
     };
     field.addEventListener("focus", () => void prepare(), { once: true });
@@ -201,7 +209,7 @@ document.addEventListener("DOMContentLoaded", () => {
     /** @param {(typeof told)[number]} one */
     const rowOf = ({ entry, odd }) => {
       const what = odd === undefined ? (own.isRead ? "as declared" : "not read") : (WHATS[odd[1]] ?? odd[1]);
-      const by = odd === undefined ? [] : [odd[2], odd[3]].filter((one) => one !== "");
+      const by = odd === undefined ? [] : [odd[2] && `by ${odd[2]}`, odd[3]].filter((one) => one !== "");
       const facts = factsOf(entry);
       /** One that is empty has no name where names stand beside what they are of. @param {string} label @param {(Node | string)[]} parts */
       const cell = (label, ...parts) => el("td", parts.length === 0 ? {} : { "data-label": label }, ...parts);
@@ -234,7 +242,10 @@ document.addEventListener("DOMContentLoaded", () => {
       body.replaceChildren(...found.slice(0, most).map(rowOf));
       more.hidden = found.length <= most;
       more.textContent = `Show ${(found.length - most).toLocaleString("en-US")} more`;
-      status.textContent = `${counted(found.length, "entry")} of ${told.length.toLocaleString("en-US")}.`;
+      status.textContent =
+        told.length === 0 && !own.isRead
+          ? "None is known here: its files can't be used, or it could not be read."
+          : `${counted(found.length, "entry")} of ${told.length.toLocaleString("en-US")}.`;
     };
     const anew = () => {
       most = MOST;
