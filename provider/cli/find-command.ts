@@ -132,9 +132,17 @@ async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
   const { hostOf } = await import("../gitops/plan-tenant.js");
   const { filesOnly, stack, today } = options;
   const file = options.file ?? (await fileIfAny(filesOnly === true));
-  const client = filesOnly ? undefined : connect();
+  let client: SettingsClient | undefined;
+  let unconnected: { readonly error: unknown } | undefined;
   try {
-    const [tenant, state] = await Promise.all([
+    client = filesOnly ? undefined : connect();
+  } catch (error) {
+    // What the files say is told all the same.
+    if (file === undefined) throw error;
+    unconnected = { error };
+  }
+  try {
+    const [tenant = unconnected, state] = await Promise.all([
       client &&
         Promise.all([readMatching(client, matcher), refuseOtherTenant(client, file)]).then(
           ([rows]) => ({ rows }),

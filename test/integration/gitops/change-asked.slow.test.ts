@@ -163,6 +163,8 @@ it("tells nothing of a tenant that is another than that of the files, nor do fin
     expect(stdout).not.toContain("The tenant has");
   }
   expect(runs.map(({ code }) => code)).toEqual([1, 2, 0]);
+  const nowhere = await commandLine(folder.path, PATH)("find", value, "--file", "globex.yaml");
+  expect([nowhere.code, nowhere.stdout]).toEqual([1, expect.stringContaining("declared at globex.yaml:3")]);
   const own = await run("find", value, "--file", "acme.yaml");
   expect([own.code, own.stdout]).toEqual([2, expect.stringContaining("at the tenant, and not declared")]);
   const removed = await run("remove", "lena.hartmann@acme.example", "--file", "acme.yaml", "--dry-run");
