@@ -35,11 +35,15 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
     const owned = Array.from({ length: own }, (_, at) =>
       entryOf(`own${at}.${name}.example`, file, at + 4, text),
     );
-    store.add(name, {
-      entries: [...baseline, ...owned],
-      vips: [vipOf(`ceo@${name}.example`, file, own + 6)],
-    });
-    return tenantOf(name, number, entries, text);
+    const tenant = tenantOf(name, number, entries, text);
+    // Of files with mistakes nothing is known.
+    if (tenant.standing !== "unusable") {
+      store.add(name, {
+        entries: [...baseline, ...owned],
+        vips: [vipOf(`ceo@${name}.example`, file, own + 6)],
+      });
+    }
+    return tenant;
   });
   const names = tenants.map(({ name }) => name);
   const status: FleetStatus = {
@@ -174,6 +178,10 @@ function tenantOf(name: string, number: number, entries: number, text: string): 
   if (number === 5) {
     const error = { code: "ERR_AUTH", message: `the service refuses the key${text}` };
     return { ...about, standing: "key-wrong", error, drift: [], behind: [] };
+  }
+  if (number === 7) {
+    const error = { code: "ERR_SETTINGS_FILE", message: `settings/t007.yaml can't be used${text}` };
+    return { ...about, standing: "unusable", error, drift: [], behind: [] };
   }
   return { ...read, standing: "in-step", drift: [], behind: [] };
 }

@@ -22,7 +22,7 @@ describe("the files of a site", () => {
           3,
         0,
       ),
-    ).toBe(480 + 300 * 21 + 1);
+    ).toBe(480 + 299 * 21 + 1);
     expect(data).toHaveLength(7);
     expect([...shared].filter(([, text]) => text.includes("shared7.example")).map(([path]) => path)).toEqual([
       data[0]?.[0],
