@@ -3,34 +3,14 @@ import { type AddressInfo, createServer as createSilent } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { findSchema } from "../../../provider/gitops/find/find-schema";
 import type { FindReport } from "../../../provider/gitops/find/found";
-import { type Sandbox, type ScenarioTenant, startSandbox } from "../../../provider/sandbox";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { LintedFolder } from "../../support/linted-folder";
+import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 
 /*
  * `email-security find` through the real command, over the sandbox and servers that answer nobody.
  */
-
-const entry = (list: "allow" | "deny", value: string, comment = "") => ({
-  list,
-  entryType: value.includes("@") ? ("email_address" as const) : ("domain" as const),
-  value,
-  verdictScope: "global" as const,
-  comment,
-  createdBy: "Dana Reyes (console)",
-  createdAt: "2026-11-02T09:00:00Z",
-});
-
-const tenant = (name: string, entries: ReturnType<typeof entry>[]): ScenarioTenant => ({
-  name,
-  keyLabels: { ci: "ci", console: "console" },
-  detectedAt: "2026-01-01T00:00:00Z",
-  employees: [],
-  manualVips: [],
-  exclusions: [],
-  entries,
-  threats: 0,
-});
 
 const many = Array.from({ length: 401 }, (_, at) => entry("deny", `other${at}.example`));
 

@@ -4,35 +4,15 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { statusSchema } from "../../../provider/fleet/status/status-schema";
 import { openDatabase } from "../../../provider/rollout/journal/open-database";
 import { stateBackend } from "../../../provider/rollout/state-backend";
-import { type Sandbox, type ScenarioTenant, startSandbox } from "../../../provider/sandbox";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
 import { LintedFolder } from "../../support/linted-folder";
+import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 
 /*
  * `email-security fleet site` through the real command, over the sandbox.
  */
-
-const entry = (list: "allow" | "deny", value: string, createdAt = "2026-11-02T09:00:00Z") => ({
-  list,
-  entryType: "domain" as const,
-  value,
-  verdictScope: "global" as const,
-  comment: "",
-  createdBy: "Dana Reyes (console)",
-  createdAt,
-});
-
-const tenant = (name: string, entries: ReturnType<typeof entry>[]): ScenarioTenant => ({
-  name,
-  keyLabels: { ci: "ci", console: "console" },
-  detectedAt: "2026-01-01T00:00:00Z",
-  employees: [],
-  manualVips: [],
-  exclusions: [],
-  entries,
-  threats: 0,
-});
 
 const BASELINE = `version: 1
 lists: { entries: { ignore: [left.example] } }
@@ -42,7 +22,7 @@ allow:
 `;
 const AS_DECLARED = [
   entry("deny", "evil.example"),
-  entry("allow", "partner.example", "2020-01-01T00:00:00Z"),
+  entry("allow", "partner.example", "", "2020-01-01T00:00:00Z"),
 ];
 
 const targets = (names: string): string => `version: 1

@@ -7,35 +7,15 @@ import type { FleetStatus } from "../../../provider/fleet/status/fleet-status";
 import { statusSchema } from "../../../provider/fleet/status/status-schema";
 import { openDatabase } from "../../../provider/rollout/journal/open-database";
 import { stateBackend } from "../../../provider/rollout/state-backend";
-import { type Sandbox, type ScenarioTenant, startSandbox } from "../../../provider/sandbox";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
 import { LintedFolder } from "../../support/linted-folder";
+import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 
 /*
  * `email-security fleet status` through the real command, over the sandbox and servers that answer nobody.
  */
-
-const entry = (list: "allow" | "deny", value: string, comment = "") => ({
-  list,
-  entryType: "domain" as const,
-  value,
-  verdictScope: "global" as const,
-  comment,
-  createdBy: "Dana Reyes (console)",
-  createdAt: "2026-11-02T09:00:00Z",
-});
-
-const tenant = (name: string, entries: ReturnType<typeof entry>[]): ScenarioTenant => ({
-  name,
-  keyLabels: { ci: "ci", console: "console" },
-  detectedAt: "2026-01-01T00:00:00Z",
-  employees: [],
-  manualVips: [],
-  exclusions: [],
-  entries,
-  threats: 0,
-});
 
 const BASELINE = `version: 1
 deny:
