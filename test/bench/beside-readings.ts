@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { deniedDomain, Service, tenantName } from "#bench/service";
 import { table } from "#bench/table";
 import { FREE_PERMITS } from "../../provider/dist/client/permits.js";
+import { readEach } from "../../provider/dist/fleet/read-each.js";
 import type { Reach } from "../../provider/dist/rollout/asking/target-client.js";
 import { readTargets } from "../../provider/dist/rollout/targets/read-targets.js";
 import type { Targets } from "../../provider/dist/rollout/targets/target.js";
 
-export const TENANTS = 300;
-export const ENTRIES = 500;
+const TENANTS = 300;
+const ENTRIES = 500;
 /** Of these, each tenant declares so many in its own file, and the others in a baseline that all include. */
 const OWN = 20;
 export const CONCURRENCY = 16;
@@ -17,11 +18,12 @@ const RUNS = 3;
 /** What is measured is to take at most so many times as long as the reading. */
 const LIMIT = 1.2;
 
-/** What is measured: each answers how many tenants it has come through with. */
-export interface Ways {
-  /** Reads the same lists, and does nothing with them. */
-  readonly reading: (fleet: BenchFleet) => Promise<number>;
-  readonly measured: (fleet: BenchFleet) => Promise<number>;
+/** What is measured. */
+export interface Measured {
+  /** Whether it reads the VIPs too, and not the entries alone. */
+  readonly readsVips: boolean;
+  /** Answers how many tenants it has come through with. */
+  readonly work: (fleet: BenchFleet) => Promise<number>;
 }
 
 /** Who is read. */
@@ -31,7 +33,7 @@ export interface BenchFleet {
 }
 
 /** What is done over a fleet beside the reading of its lists alone, in turns. @param name of what is measured. */
-export async function besideReadings(name: string, { reading, measured }: Ways): Promise<string> {
+export async function besideReadings(name: string, { readsVips, work: measured }: Measured): Promise<string> {
   await using service = await Service.start({ tenants: TENANTS, entries: ENTRIES });
   const folder = mkdtempSync(join(tmpdir(), "email-security-bench-fleet-"));
   const before = process.cwd();
@@ -47,6 +49,7 @@ export async function besideReadings(name: string, { reading, measured }: Ways):
     };
     const { targets } = readTargets("tenants.yaml");
     const fleet = { targets, reach: { environment, permits: () => FREE_PERMITS } };
+    const reading = async (of: BenchFleet): Promise<number> => await readLists(of, readsVips);
     const ways = { "reading the lists alone": reading, [name]: measured };
     const seconds = new Map<string, number[]>();
     const processor = new Map<string, number[]>();
@@ -78,6 +81,25 @@ export async function besideReadings(name: string, { reading, measured }: Ways):
     process.chdir(before);
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Reads the same lists, and does nothing with them. */
+async function readLists({ targets, reach }: BenchFleet, withVips: boolean): Promise<number> {
+  let rows = 0;
+  await readEach(targets, {
+    reach,
+    concurrency: CONCURRENCY,
+    read: async (client) =>
+      await Promise.all([
+        ...(withVips ? [client.vipEmployees.readAll()] : []),
+        client.allowDenyEntries.readAll("allow"),
+        client.allowDenyEntries.readAll("deny"),
+      ]),
+    settled: (_target, { read }) => {
+      for (const list of read ?? []) rows += list.length;
+    },
+  });
+  return rows / ENTRIES;
 }
 
 function layOut(names: readonly string[], url: string): void {
