@@ -144,8 +144,8 @@ async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
   try {
     const [tenant = unconnected, state] = await Promise.all([
       client &&
-        Promise.all([readMatching(client, matcher), refuseOtherTenant(client, file)]).then(
-          ([rows]) => ({ rows }),
+        readMatching(client, matcher, undefined, await ownDomainsIn(file)).then(
+          (rows) => ({ rows }),
           (error: unknown) => ({ error }),
         ),
       stack === undefined ? undefined : stateOf(stack),
@@ -162,25 +162,12 @@ async function inOne(matcher: Matcher, options: Options): Promise<TenantFound> {
   }
 }
 
-/**
- * Reads the VIPs where the files say whose mailboxes they are to have.
- *
- * @throws {OtherTenantError} when the tenant is another than that of the files.
- */
-async function refuseOtherTenant(client: SettingsClient, file: string | undefined): Promise<void> {
-  if (file === undefined) return;
+/** The own domains that a settings file says its tenant has, however much else is wrong with it. */
+async function ownDomainsIn(file: string | undefined): Promise<readonly string[]> {
+  if (file === undefined) return [];
   const { inspectSettings } = await import("../files/read-settings.js");
-  const { otherTenantTold } = await import("../plan/same-tenant.js");
-  const { OtherTenantError } = await import("../resources/lifecycle/errors.js");
   const { settings, draft } = inspectSettings(file, { together: false });
-  const { ownDomains = [] } = settings ?? draft ?? {};
-  if (ownDomains.length === 0) return;
-  const vips = await client.vipEmployees.readAll();
-  const other = otherTenantTold(
-    vips.map(({ email }) => email),
-    ownDomains,
-  );
-  if (other !== undefined) throw new OtherTenantError(other);
+  return (settings ?? draft)?.ownDomains ?? [];
 }
 
 /** The settings file; where there is none, the tenant is looked at alone, which is told. */

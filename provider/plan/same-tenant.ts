@@ -99,7 +99,7 @@ export function otherTenantTold(
 ): string | undefined {
   const people = peopleOf(mailboxes, true);
   if (!areStrangers(people, new OwnDomains(ownDomains))) return undefined;
-  return `${OTHER_TENANT_LEAD}: ${strangersSign(people)}. Check whose key it is. ${ADD_OWN_DOMAIN}`;
+  return guard(strangersSign(people), ADD_OWN_DOMAIN).message;
 }
 
 /** A mailbox is of one tenant: where VIPs of the state are there, it is the right one, whoever its people are by now. */

@@ -2,6 +2,8 @@ import type { AllowDenyEntryRow, SettingsClient, VipEmployeeRow } from "../../cl
 import { mistakesText } from "../../files/finding";
 import { inspectSettings, type ReadCache, type ReadResult } from "../../files/read-settings";
 import type { KnownLists } from "../../plan/desired";
+import { otherTenantTold } from "../../plan/same-tenant";
+import { OtherTenantError } from "../../resources/lifecycle/errors";
 import { LISTS } from "../../settings/assumptions";
 import { EmailSecurityError } from "../../settings/email-security-error";
 import { withoutUndefined } from "../../settings/without-undefined";
@@ -38,12 +40,15 @@ type ReadingOf<Name extends string, T> =
  * Reads both lists of a tenant, and its VIPs where a mailbox may be meant, ⌈N/200⌉ requests each, and keeps what concerns the values.
  *
  * @param answered told as soon as the service has answered anything.
+ * @param ownDomains those that its files say it has; with them the VIPs are read in any case, and tell whose tenant it is.
  * @throws {ServiceError} when one of them can't be read.
+ * @throws {OtherTenantError} when the VIPs have mailboxes of none of the own domains.
  */
 export async function readMatching(
   client: SettingsClient,
   matcher: Matcher,
   answered: () => void = () => {},
+  ownDomains: readonly string[] = [],
 ): Promise<MatchingRows> {
   const onPage = (): (() => void) => {
     let pages = 0;
@@ -55,10 +60,18 @@ export async function readMatching(
   const entries = LISTS.map((list) =>
     client.allowDenyEntries.readAll(list, { onPage: onPage(), keep: (row) => isMatching(matcher, row) }),
   );
-  const vips = matcher.meansMailboxes
-    ? client.vipEmployees.readAll({ onPage: onPage(), keep: (row) => isMatchingVip(matcher, row) })
-    : [];
+  const mailboxes = new Set<string | undefined>();
+  const keep = (row: VipEmployeeRow): boolean => {
+    mailboxes.add(row.email);
+    return isMatchingVip(matcher, row);
+  };
+  const vips =
+    matcher.meansMailboxes || ownDomains.length > 0
+      ? client.vipEmployees.readAll({ onPage: onPage(), keep })
+      : [];
   const [rows, people] = await Promise.all([Promise.all(entries), vips]);
+  const other = ownDomains.length === 0 ? undefined : otherTenantTold(mailboxes, ownDomains);
+  if (other !== undefined) throw new OtherTenantError(other);
   return { entries: rows.flat(), vips: people };
 }
 
