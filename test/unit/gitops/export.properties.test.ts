@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { CST, Lexer } from "yaml";
 import type { AllowDenyEntryRow, VipEmployeeRow } from "../../../provider/client";
 import { readSettings } from "../../../provider/files/read-settings";
 import type { Settings } from "../../../provider/files/settings";
@@ -46,6 +47,12 @@ function targetOf(row: AllowDenyEntryRow): PatternTarget {
   return ENTRIES.target(keyOfRow(row), textOfEntry(row));
 }
 
+/** A file without its texts in quotes, as YAML's own lexer finds them: a quote in a comment begins none. */
+function besideQuoted(text: string): string {
+  const marks = new Set<string>([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR]);
+  return [...new Lexer().lex(text)].filter((token) => !marks.has(token) && !/^["']/.test(token)).join("");
+}
+
 function readBack({ files }: Exported): Settings {
   return readSettings("settings.yaml", {
     today: AT.slice(0, 10),
@@ -76,13 +83,16 @@ describe("exportSettings, of any tenant", () => {
 
         for (const one of settings.entries) {
           // The row that a run would find for it is as declared, so nothing is written.
-          const alike = entries.filter(
+          const ofValue = entries.filter(
             (row) =>
               row.entry_type === one.entryType &&
               canonicalValue(row.value) === one.value &&
-              row.list === one.list &&
-              (row.verdict_scope ?? one.verdictScope) === one.verdictScope,
+              row.list === one.list,
           );
+          // A row whose scope is not told stands for one of another scope only where no row tells that scope.
+          const ofScope = ofValue.filter((row) => (row.verdict_scope ?? "global") === one.verdictScope);
+          const alike =
+            ofScope.length > 0 ? ofScope : ofValue.filter((row) => row.verdict_scope === undefined);
           const found = alike.find((row) => row.value === one.value) ?? alike[0];
           expect(found, one.key).toBeDefined();
           expect(canonicalComment(found?.comment)).toBe(one.comment ?? "");
@@ -119,7 +129,7 @@ describe("exportSettings, of any tenant", () => {
               .replaceAll("\uFFFF", "\\uffff"),
           );
         }
-        expect(commandsIn(everything.replaceAll(/"(?:[^"\\]|\\.)*"/g, ""))).toEqual([]);
+        for (const text of exported.files.values()) expect(commandsIn(besideQuoted(text))).toEqual([]);
       }),
       { numRuns: 250 },
     );
