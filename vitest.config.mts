@@ -69,6 +69,7 @@ export default defineConfig(({ mode }) => {
       // What is waited for comes, on a busy machine later than in vitest's own second.
       expect: { poll: { timeout: 30_000 } },
       globalSetup: "test/support/compile-cache.ts",
+      setupFiles: "test/support/property-seed.ts",
       reporters: ["default", "./test/support/longest-reporter.ts"],
       projects: [
         project("unit", 30, { include: files(["unit/**/*"], endings) }),
