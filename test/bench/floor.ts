@@ -8,7 +8,9 @@ const CONCURRENCY = 16;
 const PAGE_SIZE = 200;
 const PATH = "/api/v1/settings/allow_deny_entries";
 
-const program = `
+/** A program with so many resources that do nothing. */
+export function nothingProgram(count: number): string {
+  return `
 import * as pulumi from "@pulumi/pulumi";
 
 class NothingProvider implements pulumi.dynamic.ResourceProvider {
@@ -27,8 +29,9 @@ class Nothing extends pulumi.dynamic.Resource {
   }
 }
 
-new Nothing("nothing");
+for (let index = 0; index < ${count}; index++) new Nothing("nothing-" + index);
 `;
+}
 
 /** What nobody can do without: the engine with a resource that does nothing, and the requests alone, one after the other. */
 export const floor: Peer = {
@@ -37,7 +40,7 @@ export const floor: Peer = {
   isSlow: false,
   async measure(bench) {
     bench.say("the engine with a resource that does nothing");
-    await using project = await PulumiProject.create(program, {});
+    await using project = await PulumiProject.create(nothingProgram(1), {});
     const engine: Partial<Record<Operation, number>> = {
       "first up": (await project.up()).seconds,
       "no-op up": (await project.upWithNothingToDo()).seconds,

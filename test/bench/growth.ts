@@ -1,4 +1,5 @@
 import type { Finished } from "#bench/command";
+import type { Front } from "#bench/front";
 import { listProgram } from "#bench/list-resource";
 import type { Operation, Peer } from "#bench/observation";
 import { counted } from "#bench/operations";
@@ -13,24 +14,35 @@ entries.push({ list: "deny", value: "bad-new.example", comment: "INC-new" });
 `;
 
 /** How the cost of one list grows with its entries, and the memory it takes. */
-export const growth: Peer = {
-  name: "growth",
-  title: "one `AllowDenyList`, as it grows",
-  isSlow: true,
-  async measure(bench) {
-    const memory = { memory: true };
-    for (const count of bench.growth) {
-      await using service = await Service.start();
-      await using project = await PulumiProject.create(listProgram(count), service.environment);
-      const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
-        const { seconds, requests, peaks } = await counted(service, work);
-        bench.record({ operation, count, seconds, requests, ...(peaks && { peaks }) });
-      };
-      await measure("first up", () => project.up(memory));
-      await measure("no-op up", () => project.upWithNothingToDo(memory));
-      await measure("refresh", () => project.refresh(memory));
-      await project.write(listProgram(count, { changes: THREE_CHANGES }));
-      await measure("three changes", () => project.up(memory));
-    }
-  },
-};
+export const growth: Peer = growthOf("growth", "one `AllowDenyList`, as it grows", "dynamic");
+
+/** The same by the native plugin. */
+export const nativeGrowth: Peer = growthOf(
+  "native-growth",
+  "one `AllowDenyList`, native plugin, as it grows",
+  "native",
+);
+
+function growthOf(name: string, title: string, front: Front): Peer {
+  return {
+    name,
+    title,
+    isSlow: true,
+    async measure(bench) {
+      const memory = { memory: true };
+      for (const count of bench.growth) {
+        await using service = await Service.start();
+        await using project = await PulumiProject.create(listProgram(count, { front }), service.environment);
+        const measure = async (operation: Operation, work: () => Promise<Finished>): Promise<void> => {
+          const { seconds, requests, peaks } = await counted(service, work);
+          bench.record({ operation, count, seconds, requests, ...(peaks && { peakBytes: peaks.provider }) });
+        };
+        await measure("first up", () => project.up(memory));
+        await measure("no-op up", () => project.upWithNothingToDo(memory));
+        await measure("refresh", () => project.refresh(memory));
+        await project.write(listProgram(count, { front, changes: THREE_CHANGES }));
+        await measure("three changes", () => project.up(memory));
+      }
+    },
+  };
+}

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { availableParallelism, cpus, release, totalmem, type } from "node:os";
@@ -6,6 +7,8 @@ import { ensureEngine } from "pulumi-email-security/engine";
 /** What it was measured on. */
 export interface MachineFacts {
   readonly date: string;
+  /** The commit, with a `+` where the work tree has changes beside it. */
+  readonly commit: string;
   readonly cpu: string;
   readonly cores: number;
   readonly memoryGb: number;
@@ -18,6 +21,7 @@ export async function machineFacts(date: string): Promise<MachineFacts> {
   const sdk = createRequire(import.meta.url)("@pulumi/pulumi/package.json") as { version: string };
   return {
     date,
+    commit: commitOf(),
     cpu: cpus()[0]?.model.trim() ?? "unknown",
     cores: availableParallelism(),
     memoryGb: Math.round(totalmem() / 1024 ** 3),
@@ -25,6 +29,16 @@ export async function machineFacts(date: string): Promise<MachineFacts> {
     node: process.versions.node,
     pulumi: `${(await ensureEngine()).version}, SDK ${sdk.version}`,
   };
+}
+
+function commitOf(): string {
+  const git = (...args: string[]): string => execFileSync("git", args, { encoding: "utf8" }).trim();
+  try {
+    return git("rev-parse", "--short=9", "HEAD") + (git("status", "--porcelain") === "" ? "" : "+");
+  } catch {
+    // Such as an archive of the sources.
+    return "unknown";
+  }
 }
 
 function systemName(): string {

@@ -4,6 +4,8 @@
  *
  *   npm run bench                                    everything, some 30 minutes; writes results.md and the docs' table
  *   npm run bench -- --resume                        goes on where an interrupted bench stopped
+ *   npm run bench -- --quick                         the main rows in some minutes, only printed; `--save FILE` keeps them
+ *   npm run bench -- --quick --compare FILE          says what became slower since by more than the noise, and fails by it
  *   npm run bench -- --only floor,list --runs 1      a part, only printed
  *   npm run bench -- --entries 100 --growth 100,500  with other sizes, only printed
  *   npm run bench -- fronts                          dynamic resources and the native plugin alone, some 10 minutes; writes the
@@ -14,18 +16,23 @@
  *                                                    only printed
  *   npm run bench -- rollout-simulation              rollouts of up to 10,000 tenants in virtual time, in seconds; only printed
  */
+import { readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { areCommandsStopped, stopCommands } from "#bench/command";
+import { compared, type Kept } from "#bench/compare";
 import { Journal } from "#bench/journal";
 import { machineFacts } from "#bench/machine";
 import type { Bench, Measured, Observation, Peer } from "#bench/observation";
-import { frontPeers, peers } from "#bench/peers";
+import { floorOf, frontPeers, peers, quickPeers } from "#bench/peers";
 import { frontsReport, reportOf, writeFrontsReport, writeReport } from "#bench/report";
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     only: { type: "string" },
+    quick: { type: "boolean", default: false },
+    save: { type: "string" },
+    compare: { type: "string" },
     resume: { type: "boolean", default: false },
     date: { type: "string", default: new Date().toISOString().slice(0, 10) },
     runs: { type: "string" },
@@ -58,19 +65,23 @@ if (part === "fleet") {
   console.log(await fleetReport());
   process.exit();
 }
-const runs = wholeNumber(values.runs, 3);
+const runs = wholeNumber(values.runs, values.quick ? 2 : 3);
 const sizes = {
   runs,
   manyEntries: wholeNumber(values.entries, 5_000),
-  singleEntries: wholeNumber(values.entries, 2_000),
+  singleEntries: wholeNumber(values.entries, values.quick ? 300 : 2_000),
   members: wholeNumber(values.members, 2_000),
   growth: (values.growth ?? "1000,10000,50000").split(",").map((size) => wholeNumber(size, 0)),
 };
-const selected = part === "fronts" ? frontPeers : selectedPeers(values.only);
+const before = values.compare === undefined ? undefined : keptIn(values.compare);
+const selected =
+  part === "fronts" ? frontPeers : selectedPeers(values.only, values.quick ? quickPeers : peers);
 // Only a whole bench, or a whole part, of the usual sizes is worth keeping.
-const isWhole = [values.only, values.runs, values.entries, values.members, values.growth].every(
-  (option) => option === undefined,
-);
+const isWhole =
+  !values.quick &&
+  [values.only, values.runs, values.entries, values.members, values.growth].every(
+    (option) => option === undefined,
+  );
 
 for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, stopCommands);
 
@@ -98,6 +109,17 @@ try {
     const report = reportOf(observations, facts, runs);
     console.log(`\n${report.all}\nIt took ${minutes().toFixed(1)} minutes.`);
     if (isWhole) await writeReport(report);
+  }
+  const now: Kept = { facts, observations };
+  if (values.save !== undefined) writeFileSync(values.save, `${JSON.stringify(now, null, 1)}\n`);
+  if (before !== undefined) {
+    const { text, worse } = compared(before, now, floorOf);
+    console.log(`\n${text}\n`);
+    for (const line of worse) console.log(`WORSE  ${line}`);
+    console.log(
+      worse.length === 0 ? "Nothing became worse by more than the noise." : `${worse.length} became worse.`,
+    );
+    if (worse.length > 0) process.exitCode = 1;
   }
 } catch (error) {
   if (!areCommandsStopped()) throw error;
@@ -134,8 +156,15 @@ async function measure(peer: Peer, run: number): Promise<void> {
   journal.keep(step, observed);
 }
 
-function selectedPeers(only: string | undefined): readonly Peer[] {
-  const names = only?.split(",") ?? peers.map(({ name }) => name);
+/** Read before anything is measured: a mistyped name should not cost half an hour. */
+function keptIn(file: string): Kept {
+  const kept = JSON.parse(readFileSync(file, "utf8")) as Partial<Kept>;
+  if (kept.facts !== undefined && kept.observations !== undefined) return kept as Kept;
+  throw new Error(`${file} is not what --save writes.`);
+}
+
+function selectedPeers(only: string | undefined, otherwise: readonly Peer[]): readonly Peer[] {
+  const names = only?.split(",") ?? otherwise.map(({ name }) => name);
   const unknown = names.filter((name) => !peers.some((peer) => peer.name === name));
   if (unknown.length === 0) return peers.filter(({ name }) => names.includes(name));
   throw new Error(`--only knows ${peers.map(({ name }) => name).join(", ")}; not ${unknown.join(", ")}`);
@@ -148,13 +177,21 @@ function wholeNumber(text: string | undefined, otherwise: number): number {
 }
 
 /** One measurement, for a line of progress. */
-function describe({ operation, count, variant, seconds, requests, stateAnEntry, peaks }: Measured): string {
+function describe({
+  operation,
+  count,
+  variant,
+  seconds,
+  requests,
+  stateAnEntry,
+  peakBytes,
+}: Measured): string {
   const parts = [
     seconds !== undefined && `${seconds.toFixed(1)} s`,
     requests && `${requests.reads} reads, ${requests.writes} writes`,
     stateAnEntry &&
       `${stateAnEntry.compactBytes.toFixed(0)} bytes an entry, ${stateAnEntry.fileBytes.toFixed(0)} in the file`,
-    peaks && `the provider took ${(peaks.provider / 1e6).toFixed(0)} MB`,
+    peakBytes && `${(peakBytes / 1e6).toFixed(0)} MB`,
   ];
   return `${operation} of ${count}${variant ? `, ${variant}` : ""}: ${parts.filter(Boolean).join("; ")}`;
 }

@@ -2,23 +2,23 @@ import { readdirSync, readFileSync } from "node:fs";
 
 /** The most memory that each process of a Pulumi run held at any time (`VmHWM`), in bytes. */
 export interface Peaks {
-  /** The dynamic provider. */
+  /** The provider of either front. */
   readonly provider: number;
   /** The program. */
   readonly program: number;
-  /** The CLI, which is the engine. */
-  readonly engine: number;
+  /** The command itself: Pulumi's CLI is the engine. */
+  readonly command: number;
 }
 
 const INTERVAL_MS = 100;
 
-/** Watches the processes under the CLI. Undefined where there is no /proc: on another system than Linux. */
-export function watchPeaks(cli: number | undefined): { stop(): Peaks } | undefined {
-  if (process.platform !== "linux" || cli === undefined) return undefined;
-  const peaks = { provider: 0, program: 0, engine: 0 };
+/** Watches a process that was started, and those under it. Undefined where there is no /proc: on another system than Linux. */
+export function watchPeaks(started: number | undefined): { stop(): Peaks } | undefined {
+  if (process.platform !== "linux" || started === undefined) return undefined;
+  const peaks = { provider: 0, program: 0, command: 0 };
   const look = (): void => {
-    for (const pid of withDescendants(cli)) {
-      const role = pid === cli ? "engine" : roleOf(pid);
+    for (const pid of withDescendants(started)) {
+      const role = pid === started ? "command" : roleOf(pid);
       if (role !== undefined) peaks[role] = Math.max(peaks[role], highWaterMark(pid));
     }
   };
@@ -64,7 +64,8 @@ const TREE_INTERVAL_MS = 1_000;
 
 function roleOf(pid: number): keyof Peaks | undefined {
   const command = read(`/proc/${pid}/cmdline`);
-  if (command.includes("@pulumi/pulumi/cmd/dynamic-provider")) return "provider";
+  if (/@pulumi\/pulumi\/cmd\/dynamic-provider|pulumi-resource-email-security/.test(command))
+    return "provider";
   if (command.includes("@pulumi/pulumi/cmd/run")) return "program";
   return undefined;
 }

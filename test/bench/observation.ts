@@ -1,4 +1,3 @@
-import type { Peaks } from "#bench/memory";
 import type { Requests } from "#bench/service";
 
 /** What is done; a `looking up` has nothing to do either, and refreshes first, as by `refresh: always`. */
@@ -10,7 +9,9 @@ export type Operation =
   | "three changes"
   | "import"
   | "state"
-  | "start";
+  | "start"
+  | "lint"
+  | "plan";
 
 /** One measurement. */
 export interface Measured {
@@ -22,7 +23,8 @@ export interface Measured {
   readonly seconds?: number;
   readonly requests?: Requests;
   readonly stateAnEntry?: StateSize;
-  readonly peaks?: Peaks;
+  /** The most memory that the provider held, or the command where there is none. */
+  readonly peakBytes?: number;
 }
 
 /** A measurement of a peer, or why there is none. */
@@ -32,6 +34,8 @@ export type Observation = { readonly peer: string } & (Measured | { readonly fai
 export interface StateSize {
   /** As it is exported, without white space. */
   readonly compactBytes: number;
+  /** The same without where in the program each resource was declared, which Pulumi's engine keeps. */
+  readonly withoutTraceBytes?: number;
   /** As it lies on the disk. */
   readonly fileBytes: number;
 }
@@ -60,6 +64,8 @@ export interface Peer {
   readonly title: string;
   /** Whether it takes minutes, so that it is done once and repeats only its fast operations itself. */
   readonly isSlow: boolean;
+  /** The peer that its times are beside, in the same run. Default: the floor. */
+  readonly floor?: string;
   measure(bench: Bench): Promise<void>;
 }
 
@@ -68,5 +74,9 @@ export function stateAnEntry(ofMany: StateSize, count: number, ofOne: StateSize)
   return {
     compactBytes: (ofMany.compactBytes - ofOne.compactBytes) / (count - 1),
     fileBytes: (ofMany.fileBytes - ofOne.fileBytes) / (count - 1),
+    ...(ofMany.withoutTraceBytes !== undefined &&
+      ofOne.withoutTraceBytes !== undefined && {
+        withoutTraceBytes: (ofMany.withoutTraceBytes - ofOne.withoutTraceBytes) / (count - 1),
+      }),
   };
 }

@@ -1,10 +1,12 @@
 import { floor } from "#bench/floor";
-import { growth } from "#bench/growth";
+import { growth, nativeGrowth } from "#bench/growth";
 import { listResource, nativeListResource } from "#bench/list-resource";
 import { nativeImport } from "#bench/native-import";
+import { nothingEntries, nothingEntriesWithoutCheckpoints } from "#bench/nothing-entries";
 import type { Peer } from "#bench/observation";
 import { obviousProvider } from "#bench/obvious-provider";
 import { dynamicStart, nativeStart, programStart } from "#bench/provider-start";
+import { lintOfMany, planOfMany } from "#bench/settings-file";
 import {
   nativeSingleEntries,
   nativeSingleEntriesWithoutCheckpoints,
@@ -20,17 +22,37 @@ export const peers: readonly Peer[] = [
   listResource,
   nativeListResource,
   vipList,
+  nothingEntries,
   singleEntries,
   nativeSingleEntries,
+  nothingEntriesWithoutCheckpoints,
   singleEntriesWithoutCheckpoints,
   nativeSingleEntriesWithoutCheckpoints,
   nativeImport,
   obviousProvider,
   terraform,
   growth,
+  nativeGrowth,
   dynamicStart,
   nativeStart,
   programStart,
+  lintOfMany,
+  planOfMany,
+];
+
+/** Those by which a change is judged in a few minutes. */
+export const quickPeers: readonly Peer[] = [
+  floor,
+  listResource,
+  nativeListResource,
+  nothingEntriesWithoutCheckpoints,
+  singleEntriesWithoutCheckpoints,
+  nativeSingleEntriesWithoutCheckpoints,
+  dynamicStart,
+  nativeStart,
+  programStart,
+  lintOfMany,
+  planOfMany,
 ];
 
 /** Those that show the dynamic resources beside the native plugin. */
@@ -38,9 +60,15 @@ export const frontPeers: readonly Peer[] = [
   floor,
   listResource,
   nativeListResource,
+  nothingEntriesWithoutCheckpoints,
   singleEntriesWithoutCheckpoints,
   nativeSingleEntriesWithoutCheckpoints,
   nativeImport,
   dynamicStart,
   nativeStart,
 ];
+
+/** The peer that a peer's times are beside. */
+export function floorOf(name: string): string {
+  return peers.find((peer) => peer.name === name)?.floor ?? "floor";
+}

@@ -91,8 +91,13 @@ export class PulumiProject implements AsyncDisposable {
     const stacks = join(this.#folder, ".state", ".pulumi", "stacks");
     const file = (await readdir(stacks, { recursive: true })).find((name) => name.endsWith("dev.json"));
     if (file === undefined) throw new Error("the file backend holds no stack");
+    const state: unknown = JSON.parse(output);
+    const withoutTrace = JSON.stringify(state, (key, value: unknown) =>
+      key === "stackTrace" || key === "sourcePosition" ? undefined : value,
+    );
     return {
-      compactBytes: Buffer.byteLength(JSON.stringify(JSON.parse(output))),
+      compactBytes: Buffer.byteLength(JSON.stringify(state)),
+      withoutTraceBytes: Buffer.byteLength(withoutTrace),
       fileBytes: (await readFile(join(stacks, file))).byteLength,
     };
   }

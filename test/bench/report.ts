@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { MachineFacts } from "#bench/machine";
 import type { Observation, Operation } from "#bench/observation";
-import { peers } from "#bench/peers";
+import { floorOf, peers } from "#bench/peers";
 import { grouped, type Row, ratioTo, rowsOf } from "#bench/rows";
 import { decimal, table, whole } from "#bench/table";
 import { type Verdict, verdictsOf } from "#bench/targets";
@@ -11,7 +11,7 @@ const RESULTS = fileURLToPath(new URL("results.md", import.meta.url));
 const README = fileURLToPath(new URL("../../README.md", import.meta.url));
 const PAGE = fileURLToPath(new URL("../../docs/reference/speed.md", import.meta.url));
 /** What has no column in the main table. */
-const APART: readonly Operation[] = ["import", "start"];
+const APART: readonly Operation[] = ["import", "start", "lint", "plan"];
 const FRONTS = /(<!-- bench-fronts:start -->\n)[\s\S]*?(<!-- bench-fronts:end -->)/;
 const BRIEF = /(<!-- bench-brief:start -->\n)([\s\S]*?)(<!-- bench-brief:end -->)/;
 const MARKED = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
@@ -25,7 +25,8 @@ export interface Report {
 
 export function reportOf(observations: readonly Observation[], facts: MachineFacts, runs: number): Report {
   const rows = rowsOf(observations).toSorted((a, b) => placeOf(a.peer) - placeOf(b.peer));
-  const rest = rows.filter(({ peer }) => peer !== "growth");
+  const isGrowth = ({ peer }: Row): boolean => peer === "growth" || peer === "native-growth";
+  const rest = rows.filter((row) => !isGrowth(row));
   const main = `${mainTable(rest.filter(({ operation }) => !APART.includes(operation)))}\n\n${factsLine(facts)}`;
   const parts = [
     "# What it costs",
@@ -35,8 +36,7 @@ export function reportOf(observations: readonly Observation[], facts: MachineFac
     targetTable(verdictsOf(rows)),
     "## Every measurement",
     rowTable(rest),
-    "## How one list grows",
-    growthTable(rows.filter(({ peer }) => peer === "growth")),
+    ...growthPart(rows.filter(isGrowth)),
     ...failures(observations),
   ];
   return { main, all: `${parts.join("\n\n")}\n` };
@@ -54,7 +54,8 @@ tables say.`,
   one entry by its id, so its \`read\` looks through the list.
 - **Terraform** has a resource an entry too. Its provider must read one entry, so the sandbox is given an endpoint for that
   which the service lacks. Its "first up" is an apply, its \`up\` with nothing to do a plan.
-- **State** is what one more entry adds to it: exported and without white space, and in the backend's file.`,
+- **State** is what one more entry adds to it: exported and without white space, and in the backend's file.
+- **MB** are the most memory that the provider held, or the command where there is none.`,
   ].join("\n\n");
 }
 
@@ -166,6 +167,7 @@ function rowTable(rows: readonly Row[]): string {
       "writes",
       "bytes",
       "in file",
+      "MB",
     ],
     rows.map((row) => [
       titleOf(row.peer),
@@ -174,32 +176,33 @@ function rowTable(rows: readonly Row[]): string {
       String(row.runs),
       row.seconds ? row.seconds.median.toFixed(2) : "",
       row.seconds && row.runs > 1 ? `${row.seconds.min.toFixed(2)} to ${row.seconds.max.toFixed(2)}` : "",
-      times(row.peer === "terraform" ? undefined : ratioTo("floor", row, rows)),
+      times(row.peer === "terraform" ? undefined : ratioTo(floorOf(row.peer), row, rows)),
       times(ratioTo("obvious", row, rows)),
       row.requests ? whole(row.requests.reads) : "",
       row.requests ? whole(row.requests.writes) : "",
       row.stateAnEntry ? whole(row.stateAnEntry.compactBytes) : "",
       row.stateAnEntry ? whole(row.stateAnEntry.fileBytes) : "",
+      row.peakBytes ? whole(row.peakBytes / 1e6) : "",
     ]),
     2,
   );
 }
 
-function growthTable(rows: readonly Row[]): string {
+function growthPart(rows: readonly Row[]): string[] {
+  if (rows.length === 0) return [];
   const operations: Operation[] = ["first up", "no-op up", "refresh", "three changes"];
-  const lines = grouped(rows, ({ count }) => String(count)).map((ofSize) => {
-    const count = ofSize[0]?.count ?? 0;
+  const lines = grouped(rows, ({ peer, count }) => JSON.stringify([peer, count])).map((ofSize) => {
+    const { peer = "", count = 0 } = ofSize[0] ?? {};
     const cells = operations.map((operation) => {
-      const seconds = ofSize.find((row) => row.operation === operation)?.seconds?.median;
-      return seconds === undefined
-        ? ""
-        : `${decimal(seconds)} s, ${decimal((seconds / count) * 1_000)} s a 1,000`;
+      const { seconds, peakBytes } = ofSize.find((row) => row.operation === operation) ?? {};
+      if (seconds === undefined) return "";
+      const memory = peakBytes === undefined ? "" : `, ${whole(peakBytes / 1e6)} MB`;
+      return `${decimal(seconds.median)} s${memory}`;
     });
-    const peaks = ofSize.flatMap((row) => row.providerPeak ?? []);
-    const memory = peaks.length === 0 ? "not measured" : `${whole(Math.max(...peaks) / 1e6)} MB`;
-    return [whole(count), ...cells, memory];
+    return [titleOf(peer), whole(count), ...cells];
   });
-  return table(["entries", ...operations.map((one) => `\`${one}\``), "provider's memory"], lines);
+  const head = ["", "entries", ...operations.map((one) => `\`${one}\`, the provider's memory`)];
+  return ["## How one list grows", table(head, lines)];
 }
 
 function targetTable(verdicts: readonly Verdict[]): string {
@@ -236,6 +239,6 @@ function titleOf(name: string): string {
   return peers.find((peer) => peer.name === name)?.title ?? name;
 }
 
-function factsLine({ date, cpu, cores, memoryGb, system, node, pulumi }: MachineFacts): string {
-  return `${date}; ${cpu}, ${cores} cores, ${memoryGb} GB; ${system}; Node.js ${node}; Pulumi ${pulumi}.`;
+function factsLine({ date, commit, cpu, cores, memoryGb, system, node, pulumi }: MachineFacts): string {
+  return `${date}, commit ${commit}; ${cpu}, ${cores} cores, ${memoryGb} GB; ${system}; Node.js ${node}; Pulumi ${pulumi}.`;
 }

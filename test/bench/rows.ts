@@ -14,7 +14,7 @@ export interface Row {
   readonly requests: Requests | undefined;
   readonly stateAnEntry: StateSize | undefined;
   /** The most of all runs, in bytes. */
-  readonly providerPeak: number | undefined;
+  readonly peakBytes: number | undefined;
 }
 
 type MeasuredOfPeer = Measured & { readonly peer: string };
@@ -39,7 +39,7 @@ export function rowsOf(observations: readonly Observation[]): Row[] {
     const last = group.at(-1);
     if (last === undefined) return [];
     const { peer, operation, count, variant, requests, stateAnEntry } = last;
-    const peaks = group.flatMap((one) => one.peaks?.provider ?? []);
+    const peaks = group.flatMap((one) => one.peakBytes ?? []);
     return {
       peer,
       operation,
@@ -49,7 +49,7 @@ export function rowsOf(observations: readonly Observation[]): Row[] {
       seconds: spread(group.flatMap((one) => one.seconds ?? [])),
       requests,
       stateAnEntry,
-      providerPeak: peaks.length === 0 ? undefined : Math.max(...peaks),
+      peakBytes: peaks.length === 0 ? undefined : Math.max(...peaks),
     };
   });
 }

@@ -43,6 +43,7 @@ function withCheckpoints(name: string, title: string, front: Front): Peer {
     name,
     title,
     isSlow: true,
+    floor: "nothing-entries",
     async measure(bench) {
       const program = (count: number): string => entriesProgram(count, front);
       await measureOperations(bench, { count: bench.singleEntries, program, repeats: bench.runs });
@@ -55,6 +56,7 @@ function withoutCheckpoints(name: string, title: string, front: Front): Peer {
     name,
     title,
     isSlow: false,
+    floor: "nothing-entries-without-checkpoints",
     async measure(bench) {
       const program = (count: number): string => entriesProgram(count, front);
       const environment = WITHOUT_CHECKPOINTS;

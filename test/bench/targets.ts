@@ -16,10 +16,10 @@ export interface Verdict extends Omit<Target, "measured"> {
 }
 
 const targets: readonly Target[] = [
-  atMost("first `up` of one `AllowDenyList`", 1.3, "× floor", ratio("list", "first up", "floor")),
-  atMost("`up` of it with nothing to do", 1.25, "× floor", ratio("list", "no-op up", "floor")),
+  atMost("first `up` of one `AllowDenyList`", 1.1, "× floor", ratio("list", "first up", "floor")),
+  atMost("`up` of it with nothing to do", 1.1, "× floor", ratio("list", "no-op up", "floor")),
   atMost("the same with `refresh: always`", 1.35, "× floor", ratio("list", "looking up", "floor")),
-  atMost("`refresh` of it", 1.4, "× floor", ratio("list", "refresh", "floor")),
+  atMost("`refresh` of it", 1.25, "× floor", ratio("list", "refresh", "floor")),
   atMost("its state an entry, short comments", 100, "bytes", bytes("list")),
   atMost(
     "its state an entry, comments of 40 characters",
@@ -27,24 +27,43 @@ const targets: readonly Target[] = [
     "bytes",
     bytes("list", "comments of 40 characters"),
   ),
-  atMost("memory of the provider at the longest list", 300, "MB", (rows) => {
-    const longest = Math.max(...rows.map((row) => (row.peer === "growth" ? row.count : 0)));
-    const peaks = rows.flatMap((row) => (row.count === longest && row.providerPeak) || []);
-    return peaks.length === 0 ? undefined : Math.max(...peaks) / 1e6;
-  }),
+  atMost("memory of the provider at the longest list", 350, "MB", longestPeak("growth")),
+  atMost("the same of the native plugin", 250, "MB", longestPeak("native-growth")),
+  ...singleEntryTargets("an `AllowDenyEntry` an entry", "", 1.05),
+  ...singleEntryTargets("the same by the native plugin", "native-", 0.8),
   atMost(
     "first `up` of an `AllowDenyEntry` an entry",
-    1 / 3,
-    "× the obvious provider",
-    ratio("entries", "first up", "obvious"),
+    1.1,
+    "× as many that do nothing",
+    ratio("entries", "first up", "nothing-entries"),
   ),
+  atMost("the same", 1 / 3, "× the obvious provider", ratio("entries", "first up", "obvious")),
   atMost(
     "the same with `PULUMI_SKIP_CHECKPOINTS=true` at the first `up`",
     1 / 20,
     "× the obvious provider",
     ratio("entries-without-checkpoints", "first up", "obvious"),
   ),
+  atMost(
+    "state of an `AllowDenyEntry` without the engine's stack trace",
+    850,
+    "bytes",
+    (rows) => rowOf(rows, "entries-without-checkpoints", "state")?.stateAnEntry?.withoutTraceBytes,
+  ),
+  atMost("until the dynamic host listens", 0.25, "s", seconds("dynamic-start", "start")),
+  ...(["lint", "plan"] as const).flatMap((verb) => [
+    atMost(`\`${verb}\` of the longest list`, 2, "s", seconds(verb, verb)),
+    atMost("its memory", 250, "MB", (rows) => mb(rowOf(rows, verb, verb)?.peakBytes)),
+  ]),
 ];
+
+function singleEntryTargets(what: string, front: "" | "native-", limit: number): Target[] {
+  const [peer, floor] = [`${front}entries-without-checkpoints`, "nothing-entries-without-checkpoints"];
+  return [
+    atMost(`${what}, nothing to do`, limit, "× as many that do nothing", ratio(peer, "no-op up", floor)),
+    atMost(`${what}, \`refresh\``, limit, "× as many that do nothing", ratio(peer, "refresh", floor)),
+  ];
+}
 
 export function verdictsOf(rows: readonly Row[]): Verdict[] {
   return targets.map((target) => ({ ...target, measured: target.measured(rows) }));
@@ -56,13 +75,32 @@ function atMost(what: string, limit: number, unit: string, measured: Target["mea
 
 function ratio(peer: string, operation: Operation, to: string): Target["measured"] {
   return (rows) => {
-    const row = rows.find((one) => one.peer === peer && one.operation === operation);
+    const row = rowOf(rows, peer, operation);
     return row && ratioTo(to, row, rows);
   };
 }
 
+function seconds(peer: string, operation: Operation): Target["measured"] {
+  return (rows) => rowOf(rows, peer, operation)?.seconds?.median;
+}
+
 function bytes(peer: string, variant?: string): Target["measured"] {
-  return (rows) =>
-    rows.find((one) => one.peer === peer && one.operation === "state" && one.variant === variant)
-      ?.stateAnEntry?.compactBytes;
+  return (rows) => rowOf(rows, peer, "state", variant)?.stateAnEntry?.compactBytes;
+}
+
+function longestPeak(peer: string): Target["measured"] {
+  return (rows) => {
+    const ofPeer = rows.filter((row) => row.peer === peer);
+    const longest = Math.max(...ofPeer.map(({ count }) => count));
+    const peaks = ofPeer.flatMap(({ count, peakBytes }) => (count === longest && peakBytes) || []);
+    return peaks.length === 0 ? undefined : mb(Math.max(...peaks));
+  };
+}
+
+function mb(count: number | undefined): number | undefined {
+  return count === undefined ? undefined : count / 1e6;
+}
+
+function rowOf(rows: readonly Row[], peer: string, operation: Operation, variant?: string): Row | undefined {
+  return rows.find((one) => one.peer === peer && one.operation === operation && one.variant === variant);
 }

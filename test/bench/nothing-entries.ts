@@ -1,0 +1,26 @@
+import { nothingProgram } from "#bench/floor";
+import type { Peer } from "#bench/observation";
+import { measureOperations } from "#bench/operations";
+import { WITHOUT_CHECKPOINTS } from "#bench/single-entries";
+
+/** What nobody can do without who has a resource an entry: as many dynamic resources that do nothing. */
+export const nothingEntries: Peer = {
+  name: "nothing-entries",
+  title: "a dynamic resource an entry that does nothing",
+  isSlow: true,
+  async measure(bench) {
+    const count = bench.singleEntries;
+    await measureOperations(bench, { count, program: nothingProgram, repeats: bench.runs });
+  },
+};
+
+/** The same, where the engine writes its state once, at the end. */
+export const nothingEntriesWithoutCheckpoints: Peer = {
+  name: "nothing-entries-without-checkpoints",
+  title: "a dynamic resource an entry that does nothing, with `PULUMI_SKIP_CHECKPOINTS=true`",
+  isSlow: false,
+  async measure(bench) {
+    const count = bench.singleEntries;
+    await measureOperations(bench, { count, program: nothingProgram, environment: WITHOUT_CHECKPOINTS });
+  },
+};

@@ -1,0 +1,56 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type Finished, run } from "#bench/command";
+import type { Bench, Peer } from "#bench/observation";
+import { deniedDomain, Service } from "#bench/service";
+
+const COMMAND = resolve("provider/dist/cli/main.js");
+const FILE = "settings.yaml";
+
+/** `lint` of one settings file with as many entries as the longest list. */
+export const lintOfMany: Peer = {
+  name: "lint",
+  title: "`email-security lint` of one file",
+  isSlow: false,
+  async measure(bench) {
+    const count = Math.max(...bench.growth);
+    await inFolderOf(count, async (folder) => {
+      record(bench, "lint", count, await email(folder, ["lint", FILE], {}));
+    });
+  },
+};
+
+/** `plan` of such a tenant, which holds what the file declares. */
+export const planOfMany: Peer = {
+  name: "plan",
+  title: "`email-security plan` of one tenant",
+  isSlow: false,
+  async measure(bench) {
+    const count = Math.max(...bench.growth);
+    await using service = await Service.start({ entries: count });
+    await inFolderOf(count, async (folder) => {
+      record(bench, "plan", count, await email(folder, ["plan", FILE], service.environment));
+    });
+  },
+};
+
+function record(bench: Bench, operation: "lint" | "plan", count: number, { seconds, peaks }: Finished): void {
+  bench.record({ operation, count, seconds, ...(peaks && { peakBytes: peaks.command }) });
+}
+
+async function email(folder: string, args: string[], environment: Record<string, string>): Promise<Finished> {
+  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment };
+  return await run(process.execPath, [COMMAND, ...args], { cwd: folder, env, memory: true });
+}
+
+async function inFolderOf(count: number, work: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "email-security-bench-file-"));
+  try {
+    const lines = Array.from({ length: count }, (_, index) => `  - ${deniedDomain(index)}\n`);
+    await writeFile(join(folder, FILE), `version: 1\ndeny:\n${lines.join("")}`);
+    await work(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}

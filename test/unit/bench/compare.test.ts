@@ -1,0 +1,77 @@
+import { describe, expect, it } from "vitest";
+import { compared, type Kept } from "../../bench/compare";
+import type { Measured } from "../../bench/observation";
+
+const FACTS = {
+  date: "2026-11-01",
+  commit: "0123abcde",
+  cpu: "cpu",
+  cores: 2,
+  memoryGb: 24,
+  system: "Linux",
+  node: "24",
+  pulumi: "3",
+};
+
+function bench(...runs: readonly (readonly [peer: string, measured: Partial<Measured>])[]): Kept {
+  const whole = (measured: Partial<Measured>): Measured => ({
+    operation: "refresh",
+    count: 5_000,
+    ...measured,
+  });
+  return { facts: FACTS, observations: runs.map(([peer, measured]) => ({ peer, ...whole(measured) })) };
+}
+
+const floorOf = (): string => "floor";
+
+function worse(before: Kept, now: Kept): readonly string[] {
+  return compared(before, now, floorOf).worse;
+}
+
+describe("a bench beside an earlier one", () => {
+  const before = bench(["list", { seconds: 2 }], ["list", { seconds: 2.4 }]);
+
+  it("finds what is slower than it ever was, and by more than a tenth", () => {
+    const now = bench(["list", { seconds: 2.6 }], ["list", { seconds: 2.8 }]);
+    expect(worse(before, now)).toEqual(["list: refresh of 5,000: time 2.70 s, and 2.20 s before"]);
+  });
+
+  it("takes for noise what overlaps, and what is within a tenth", () => {
+    expect(worse(before, bench(["list", { seconds: 2.3 }], ["list", { seconds: 3.4 }]))).toEqual([]);
+    const even = bench(["list", { seconds: 2 }]);
+    expect(worse(even, bench(["list", { seconds: 2.19 }]))).toEqual([]);
+    expect(worse(even, bench(["list", { seconds: 2.21 }]))).toHaveLength(1);
+  });
+
+  it("blames no row for a machine that became slower with its floor", () => {
+    const quick = bench(["floor", { seconds: 1 }], ["list", { seconds: 2 }]);
+    expect(worse(quick, bench(["floor", { seconds: 2 }], ["list", { seconds: 4 }]))).toEqual([
+      "floor: refresh of 5,000: time 2.00 s, and 1.00 s before",
+    ]);
+    expect(worse(quick, bench(["floor", { seconds: 0.5 }], ["list", { seconds: 2 }]))).toEqual([
+      "list: refresh of 5,000: time 2.00 s, 4.00 ×, and 2.00 s, 2.00 × before",
+    ]);
+  });
+
+  it("counts requests and state to the last one, and memory roughly", () => {
+    const of = (reads: number, compactBytes: number, peakBytes: number): Kept =>
+      bench([
+        "list",
+        { requests: { reads, writes: 1 }, stateAnEntry: { compactBytes, fileBytes: 1 }, peakBytes },
+      ]);
+    expect(worse(of(26, 100, 100e6), of(26, 100, 114e6))).toEqual([]);
+    expect(worse(of(26, 100, 100e6), of(27, 102, 116e6))).toEqual([
+      "list: refresh of 5,000: reads 27, and 26 before",
+      "list: refresh of 5,000: bytes of state an entry 102, and 100 before",
+      "list: refresh of 5,000: peak of memory, MB 116, and 100 before",
+    ]);
+    expect(worse(of(26, 100, 100e6), of(20, 90, 50e6))).toEqual([]);
+  });
+
+  it("says which commits stand side by side, and leaves out what only one of them has", () => {
+    const { text } = compared(before, bench(["list", { seconds: 2 }], ["vips", { seconds: 9 }]), floorOf);
+    expect(text).toContain("0123abcde, 2026-11-01");
+    expect(text).toContain("list: refresh of 5,000");
+    expect(text).not.toContain("vips");
+  });
+});
