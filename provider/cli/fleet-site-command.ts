@@ -7,6 +7,7 @@ import { type FleetReading, readFleet, warnOfUnread, withReading } from "./read-
 import { withHelp } from "./verb-help";
 
 interface Options extends FleetReading {
+  readonly evidence?: boolean;
   readonly json?: string;
   readonly markdown?: string;
 }
@@ -21,6 +22,10 @@ export function siteCommand(): Command {
     .argument("<folder>", "where it is; it keeps a little of each run, to tell what changes over time");
   return withHelp(
     withReading(command)
+      .option(
+        "--evidence",
+        "read the mail of each tenant too, of the last 30 days, and tell beside each entry what it says; counts, and nobody's name",
+      )
       .option("--json <file>", "also write the status as JSON, by the same reading")
       .option("--markdown <file>", "the same as Markdown, for an issue")
       .action(verb(site)),
@@ -47,7 +52,7 @@ async function site(folder: string, options: Options): Promise<ExitCode> {
   const { SiteMaker } = await import("../fleet/site/make-site.js");
   const { rolloutsTold } = await import("../rollout/journal/rollouts-told.js");
   // Before anybody is asked: a folder of others is refused.
-  const maker = new SiteMaker(folder);
+  const maker = new SiteMaker(folder, options.evidence ?? false);
   let rollouts: RolloutsTold | undefined;
   const status = await readFleet(options, maker, async (database, whose) => {
     rollouts = await rolloutsTold(database, whose);

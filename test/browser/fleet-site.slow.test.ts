@@ -93,7 +93,12 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
     await page.locator("#entry-status").filter({ hasText: "1 entry of this value." }).waitFor();
     const rows = page.locator("tbody tr");
     expect(await rows.count()).toBe(11);
-    expect(await rows.first().locator("td").allTextContents()).toEqual(["t001", "not there", ""]);
+    expect(await rows.first().locator("td").allTextContents()).toEqual([
+      "t001",
+      "not there",
+      "",
+      "2 threats: 2 malicious; to 1 mailbox (1 VIP); the last on 2026-11-23",
+    ]);
     await page.goBack();
     // What was looked for is in the address.
     await status.filter({ hasText: "1 entry." }).waitFor();
@@ -134,6 +139,7 @@ describe.skipIf(missingBrowser)(`the site of a fleet, in a browser ${missingBrow
       "allow",
       "outlook.com",
       "there, and declared nowhere, made by Kim Ito, 2026-11-22 16:11 UTC",
+      "",
       "by hand",
       "",
       "no file",

@@ -9,6 +9,7 @@ import { type SiteFile, siteFiles } from "../../provider/fleet/site/site-files";
 import { openSite, writeSite } from "../../provider/fleet/site/write-site";
 import type { FleetDifference, FleetStatus, TenantStatus } from "../../provider/fleet/status/fleet-status";
 import type { RolloutsTold } from "../../provider/rollout/journal/rollouts-told";
+import { evidenceBaseOf } from "./evidence-base";
 
 /** Which fleet a site is made of. */
 export interface MadeFleet {
@@ -42,6 +43,24 @@ export function madeSite({ tenants: many, entries, own, text = "" }: MadeFleet):
         entries: [...baseline, ...owned],
         vips: [vipOf(`ceo@${name}.example`, file, own + 6)],
       });
+    }
+    if (tenant.error === undefined) {
+      const sent = { recipient_email: `ceo@${name}.example`, verdict: `malicious${text}`, time: AT };
+      const threats = [
+        { ...sent, sender_email: `x@shared0.example` },
+        { ...sent, sender_email: `y@shared0.example` },
+      ];
+      const reports = [{ sender: "z@shared3.example", report_date: AT, verdict: "safe" }];
+      const vips = [`ceo@${name}.example`];
+      store.mail(
+        name,
+        evidenceBaseOf({
+          threats,
+          reports,
+          vips,
+          ...(number === 2 && { missing: [`No reports: 403${text}`] }),
+        }),
+      );
     }
     return tenant;
   });

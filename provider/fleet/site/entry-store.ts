@@ -1,4 +1,5 @@
 import type { DeclaredEntry, DeclaredVip, Settings } from "../../files/settings";
+import type { EvidenceBase } from "../../plan/evidence";
 import type { Observed } from "../../plan/observed";
 import { minute, onOneLine } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
@@ -7,6 +8,7 @@ import { canonicalComment, excerpt } from "../../settings/text";
 import { unicodeOf } from "../../settings/unicode-value";
 import { isStored } from "../../tenant";
 import type { FleetDifference, TenantStatus } from "../status/fleet-status";
+import { type MailSeen, mailSeenOf } from "./mail-seen";
 
 /** What stands in an {@link EntryRow}, in its order. The pages' script knows them by the same names. */
 export const ENTRY_FIELDS = [
@@ -50,6 +52,8 @@ export interface TenantEntries {
   /** What is declared: first and last of numbers that follow each other. */
   readonly ranges: readonly (readonly [first: number, last: number])[];
   readonly unlike: readonly Unlike[];
+  /** What its mail says of them; undefined where it was not asked. */
+  readonly mail?: MailSeen;
 }
 
 /** All entries of a fleet, each once however many tenants have it, and which of them are whose. */
@@ -67,6 +71,7 @@ export class EntryStore {
   /** What a tenant's files declare, until it was read: `deny evil.example`. */
   readonly #awaited = new Map<string, ReadonlySet<string>>();
   readonly #others = new Map<string, readonly Unlike[]>();
+  readonly #mail = new Map<string, MailSeen>();
 
   /** Takes in what one tenant's files declare. */
   add(name: string, { entries, vips }: Pick<Settings, "entries" | "vips">): void {
@@ -111,6 +116,21 @@ export class EntryStore {
     if (others.length > 0) this.#others.set(name, others);
   }
 
+  /** Takes in what the mail of the same tenant says of what it declares and holds. */
+  mail(name: string, base: EvidenceBase): void {
+    const { days, threats, reports, missing } = base.summary;
+    const indexes = [
+      ...(this.#declared.get(name) ?? []),
+      ...(this.#others.get(name) ?? []).map(([index]) => index),
+    ];
+    const seen = [...new Set(indexes)].flatMap((index): MailSeen["seen"] => {
+      const [list = "", value = ""] = this.#stored[index]?.row ?? [];
+      const told = mailSeenOf(base, list, value);
+      return told === undefined ? [] : [[index, told]];
+    });
+    this.#mail.set(name, { days, threats, reports, missing: missing.map((text) => printed(text)), seen });
+  }
+
   /** All entries in the order of files and lines, with what the tenants hold otherwise. */
   finish(tenants: readonly TenantStatus[]): FleetEntries {
     const unlike = new Map(tenants.map((tenant) => [tenant.name, this.#unlikeOf(tenant)]));
@@ -127,6 +147,7 @@ export class EntryStore {
         tenants.map(({ name }) => [
           name,
           {
+            ...this.#mailOf(name, numberOf),
             ranges: rangesOf((this.#declared.get(name) ?? []).map(numberOf)),
             unlike: (unlike.get(name) ?? []).map(
               ([index, what, by, at]): Unlike => [numberOf(index), what, by, at],
@@ -135,6 +156,13 @@ export class EntryStore {
         ]),
       ),
     };
+  }
+
+  #mailOf(name: string, numberOf: (index: number) => number): Pick<TenantEntries, "mail"> {
+    const mail = this.#mail.get(name);
+    if (mail === undefined) return {};
+    const seen = mail.seen.map(([index, told]) => [numberOf(index), told] as const);
+    return { mail: { ...mail, seen } };
   }
 
   #compare(one: number, other: number): number {

@@ -1,4 +1,5 @@
 import type { Settings } from "../../files/settings";
+import type { EvidenceBase } from "../../plan/evidence";
 import type { Observed } from "../../plan/observed";
 import type { RolloutsTold } from "../../rollout/journal/rollouts-told";
 import type { FleetStatus } from "../status/fleet-status";
@@ -13,13 +14,17 @@ export class SiteMaker {
   readonly #folder: SiteFolder;
   readonly #store = new EntryStore();
   readonly #ages: AllowAges;
+  /** Takes in what the mail of one tenant says; undefined where that is not wanted, so that none is read. */
+  readonly mail: ((name: string, mail: EvidenceBase) => void) | undefined;
 
   /**
    * @param path the folder; it is made where it is not there.
+   * @param isMailWanted whether the tenants' mail is read too.
    * @throws {ConfigurationError} when it can't be used; no tenant needs to be read then.
    */
-  constructor(path: string, nowMs = Date.now()) {
+  constructor(path: string, isMailWanted: boolean, nowMs = Date.now()) {
     this.#folder = openSite(path);
+    this.mail = isMailWanted ? (name, mail) => this.#store.mail(name, mail) : undefined;
     this.#ages = new AllowAges(nowMs);
   }
 

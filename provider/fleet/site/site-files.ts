@@ -73,8 +73,9 @@ export function* siteFiles(data: SiteData): Generator<SiteFile> {
 /** What the search needs to know of tenants. */
 function fleetOf({ status, entries }: SiteData, chunks: readonly string[]) {
   const told = ({ name, standing }: TenantStatus) => {
-    const { ranges = [], unlike = [] } = entries.tenants.get(name) ?? {};
-    return { name, page: tenantPage(name), standing, ranges, unlike };
+    const { ranges = [], unlike = [], mail } = entries.tenants.get(name) ?? {};
+    const about = { name, page: tenantPage(name), standing, ranges, unlike };
+    return mail === undefined ? about : { ...about, mail: mail.seen };
   };
   return {
     fields: ENTRY_FIELDS,

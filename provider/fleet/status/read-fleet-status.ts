@@ -2,6 +2,7 @@ import { findingText, SettingsFileError } from "../../files/finding";
 import { type LintResult, lintSettings } from "../../files/lint";
 import type { ReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
+import { type EvidenceBase, gatherEvidence } from "../../plan/evidence";
 import { type Observed, observe } from "../../plan/observed";
 import { isOfAddress } from "../../rollout/asking/address-health";
 import type { Reach } from "../../rollout/asking/target-client";
@@ -41,6 +42,8 @@ export interface FleetWatch {
   files(name: string, settings: Settings): void;
   /** What one tenant holds. */
   observed(name: string, observed: Observed): void;
+  /** What its mail says of the last 30 days. Where nobody wants it, it is not read. */
+  readonly mail?: ((name: string, mail: EvidenceBase) => void) | undefined;
 }
 
 /** What is known of one tenant once it was read. */
@@ -87,6 +90,9 @@ export async function readFleetStatus(
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
       const observed = await observe(client, now, answered);
       watch?.observed(target.name, observed);
+      if (watch?.mail !== undefined) {
+        watch.mail(target.name, await gatherEvidence({ client, now: now(), vips: observed.vips.keys() }));
+      }
       const { last } = stackOf(target);
       const before = async () => (last === undefined ? undefined : await applied?.of(last));
       const accepting = { environment: reach.environment, name: target.name };

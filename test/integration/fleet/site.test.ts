@@ -1,7 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { SettingsClient } from "../../../provider/client";
 import { statusSchema } from "../../../provider/fleet/status/status-schema";
+import { evidenceOf, gatherEvidence } from "../../../provider/plan/evidence";
 import { openDatabase } from "../../../provider/rollout/journal/open-database";
 import { stateBackend } from "../../../provider/rollout/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
@@ -31,6 +33,8 @@ defaults: { baseUrl: "${sandbox.url}", key: { environment: "{NAME}_KEY" }, setti
 tenants: { ${names} }
 waves: [{ name: all }]
 `;
+
+const EMPLOYEE = { email: "ann@acme.example", fullName: "Ann Lee", jobTitle: "Engineer", department: "IT" };
 
 let sandbox: Sandbox;
 let folder: LintedFolder;
@@ -166,6 +170,31 @@ it("tells of rollouts, wave by wave, and on a tenant's page of those that came t
   expect(rollouts).toContain("1 unchanged and 1 to do");
   expect(read("tenants/acme.html")).toContain(`href="../rollouts.html#r-${done}"`);
   expect(read("tenants/globex.html")).not.toContain(done);
+});
+
+it("tells beside each entry what the tenant's own mail says, where that is asked for", async () => {
+  await using service = await startSandbox({
+    scenario: { name: "mail", tenants: [{ ...tenant("acme", []), employees: [EMPLOYEE], threats: 30 }] },
+  });
+  const client = new SettingsClient({ baseUrl: service.url, apiKey: service.tenants[0]?.apiKeys.ci ?? "" });
+  const mail = await gatherEvidence({ client });
+  const domain = mail.threats?.find(({ sender }) => sender.domains.length > 0)?.sender.domains[0] ?? "";
+  const many = evidenceOf(mail, { kind: "entry", value: domain })?.threats;
+  folder.write("tenants.yaml", targets("acme: {}").replace(sandbox.url, service.url));
+  folder.write("settings/acme.yaml", `version: 1\ndeny: [${domain}, unseen.example]\n`);
+  service.clearRequests();
+  expect(await site("--evidence")).toMatchObject({ code: 0, stderr: "" });
+  expect(service.requests.map(({ path }) => path.split("/").at(-1)).sort()).toEqual([
+    "allow_deny_entries",
+    "allow_deny_entries",
+    "phishing-reports",
+    "threats",
+    "vip_employees",
+  ]);
+  const own = JSON.parse(/id="own">(.+?)<\/script>/.exec(read("tenants/acme.html"))?.[1] ?? "");
+  expect(own.mail).toEqual([
+    [0, expect.stringMatching(new RegExp(`^${many} threats?: .*; to \\d+ mailbox`))],
+  ]);
 });
 
 it("is written where not all could be read, says of whom, and ends with 1", async () => {

@@ -58,6 +58,22 @@ describe("the files of a site", () => {
     }
   });
 
+  it("tell beside an entry what the tenant's mail says, and on what that rests", () => {
+    const files = filesOf(madeSite({ tenants: 6, entries: 6, own: 3 }));
+    const own = (name: string): { ranges: [number, number][]; mail?: [number, string][] } =>
+      JSON.parse(/id="own">(.+?)<\/script>/.exec(files.get(tenantPage(name)) ?? "")?.[1] ?? "");
+    expect(own("t003").mail?.map(([, told]) => told)).toEqual([
+      "2 threats: 2 malicious; to 1 mailbox (1 VIP); the last on 2026-11-23",
+      "2 threats: 2 malicious; the last on 2026-11-23",
+    ]);
+    // It could not be read, and so its mail was not.
+    expect(own("t005").mail).toBeUndefined();
+    expect(files.get(tenantPage("t005"))).not.toContain("Its mail");
+    expect(files.get(tenantPage("t002"))).toContain(
+      "Its mail: 2 threats and 1 report of users, of the last 30 days. Of IP addresses it says nothing. No reports: 403",
+    );
+  });
+
   it("have hostile text as nothing but text", () => {
     for (const text of Object.values(HOSTILE)) {
       const files = filesOf(madeSite({ tenants: 6, entries: 6, own: 3, text }));

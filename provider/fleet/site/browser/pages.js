@@ -189,11 +189,12 @@ document.addEventListener("DOMContentLoaded", () => {
     const body = /** @type {HTMLElement} */ (byId("entries"));
     const more = /** @type {HTMLElement} */ (byId("more"));
     const own =
-      /** @type {{ fields: string[], isRead: boolean, ranges: [number, number][], unlike: Unlike[] }} */ (
+      /** @type {{ fields: string[], isRead: boolean, ranges: [number, number][], unlike: Unlike[], mail?: Mail[] }} */ (
         JSON.parse(byId("own")?.textContent ?? "{}")
       );
     fleetSite.know(own.fields);
     const unlike = new Map(own.unlike.map((one) => [one[0], one]));
+    const mail = own.mail && new Map(own.mail);
     const declared = own.ranges.flatMap(([first, last]) =>
       Array.from({ length: last - first + 1 }, (_, index) => first + index),
     );
@@ -227,11 +228,14 @@ document.addEventListener("DOMContentLoaded", () => {
             ...(by.length === 0 ? [] : [", made ", bdi(by.join(", "))]),
           ),
         ),
+        ...(mail === undefined ? [] : [cell("Its mail", ...mailOf(mail.get(entry.number)))]),
         cell("Why", ...(facts.length === 0 ? [] : [el("span", {}, ...facts)])),
         cell("Ends", ...(entry.expires === "" ? [] : [entry.expires])),
         cell("Declared at", bdi(entry.place === "" ? "no file" : entry.place)),
       );
     };
+    /** @param {string | undefined} seen */
+    const mailOf = (seen) => (seen === undefined ? [] : [bdi(seen)]);
     const show = () => {
       const [wanted, list] = [fleetSearch.normal(field.value), chosen("list")];
       const found = told.filter(
@@ -300,7 +304,8 @@ document.addEventListener("DOMContentLoaded", () => {
           ? "never ends"
           : `until ${entry.expires}`;
     const shown = holders.slice(0, 1_000);
-    const rows = shown.map(({ tenant, what, by, at }) =>
+    const hasMail = shown.some(({ tenant }) => tenant.mail !== undefined);
+    const rows = shown.map(({ tenant, what, by, at, mail }) =>
       el(
         "tr",
         what === "" || what === WHATS["ignored"] ? {} : { class: "odd" },
@@ -309,6 +314,7 @@ document.addEventListener("DOMContentLoaded", () => {
         ...[[by, at].filter((one) => one !== "").join(", ")].map((made) =>
           el("td", made === "" ? {} : { "data-label": "Made" }, bdi(made)),
         ),
+        ...(hasMail ? [el("td", mail === "" ? {} : { "data-label": "Its mail" }, bdi(mail))] : []),
       ),
     );
     const left = holders.length - shown.length;
@@ -334,7 +340,11 @@ document.addEventListener("DOMContentLoaded", () => {
           "table",
           {},
           el("caption", {}, caption),
-          el("thead", {}, el("tr", {}, th("Tenant"), th("There"), th("Made"))),
+          el(
+            "thead",
+            {},
+            el("tr", {}, th("Tenant"), th("There"), th("Made"), ...(hasMail ? [th("Its mail")] : [])),
+          ),
           el("tbody", {}, ...rows),
         ),
       ),

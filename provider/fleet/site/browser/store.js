@@ -8,7 +8,8 @@
  *   ticket: string, owner: string, approvedBy: string, expires: string, reviewed: string, acceptRisk: string,
  *   place: string }} Entry
  * @typedef {[entry: number, what: string, by: string, at: string]} Unlike
- * @typedef {{ name: string, page: string, standing: string, ranges: [number, number][], unlike: Unlike[] }} Tenant
+ * @typedef {[entry: number, told: string]} Mail
+ * @typedef {{ name: string, page: string, standing: string, ranges: [number, number][], unlike: Unlike[], mail?: Mail[] }} Tenant
  * @typedef {{ fields: string[], tenants: Tenant[], chunks: string[] }} Fleet
  */
 const fleetSite = (() => {

@@ -94,6 +94,9 @@ const fleetTold = (() => {
     return known.get(number);
   };
 
+  /** What a tenant's mail says of an entry; empty where there is none, or none was read. @param {Tenant} tenant @param {number} number */
+  const mailOf = ({ mail = [] }, number) => mail.find(([entry]) => entry === number)?.[1] ?? "";
+
   /**
    * Who has an entry, and how: first who holds it otherwise than declared.
    *
@@ -101,15 +104,16 @@ const fleetTold = (() => {
    * @param {Fleet} fleet
    */
   const holdersOf = (number, { tenants }) => {
-    /** @type {{ tenant: Tenant, what: string, by: string, at: string }[]} */
+    /** @type {{ tenant: Tenant, what: string, by: string, at: string, mail: string }[]} */
     const holders = [];
     for (const tenant of tenants) {
       const unlike = unlikeOf(tenant, number);
       if (unlike !== undefined) {
-        holders.push({ tenant, what: WHATS[unlike[1]] ?? unlike[1], by: unlike[2], at: unlike[3] });
+        const [, what, by, at] = unlike;
+        holders.push({ tenant, what: WHATS[what] ?? what, by, at, mail: mailOf(tenant, number) });
       } else if (isIn(tenant.ranges, number)) {
         const what = UNREAD.has(tenant.standing) ? "declared; the tenant could not be read" : "";
-        holders.push({ tenant, what, by: "", at: "" });
+        holders.push({ tenant, what, by: "", at: "", mail: mailOf(tenant, number) });
       }
     }
     return holders;

@@ -13,6 +13,7 @@ import type {
 } from "../../status/fleet-status";
 import { toldStatus } from "../../status/told-status";
 import { ENTRY_FIELDS, type TenantEntries } from "../entry-store";
+import type { MailSeen } from "../mail-seen";
 import { tenantPage } from "../paths";
 import { type SiteRun, sinceWhen } from "../runs";
 import { scriptJson } from "../script-json";
@@ -43,7 +44,13 @@ export function tenantHtml(shell: Shell, page: TenantPage): string {
   const { error: _told, ...shown } = tenant;
   const own: FleetStatus = { ...shell.status, tenants: [shown], ends, reviews, findings };
   const isRead = tenant.error === undefined;
-  const known = { fields: ENTRY_FIELDS, isRead, ranges: entries.ranges, unlike: entries.unlike };
+  const known = {
+    fields: ENTRY_FIELDS,
+    isRead,
+    ranges: entries.ranges,
+    unlike: entries.unlike,
+    ...(entries.mail && { mail: entries.mail.seen }),
+  };
   return shellPage(shell, {
     title: tenant.name,
     path: tenantPage(tenant.name),
@@ -57,11 +64,12 @@ ${toldStatus(own).sections.map(ownSectionHtml)}
 <form role="search"><label class="source" for="entry-filter">Value, comment, ticket, owner or file</label>
 <input type="search" id="entry-filter" autocomplete="off" spellcheck="false" autocapitalize="off">
 <div class="filters">${listChoices({ id: "list-odd", value: "odd", label: "Not as declared" })}</div>
-<p class="status" id="entry-status" role="status"></p></form>${NO_SCRIPT}
+<p class="status" id="entry-status" role="status"></p></form>${NO_SCRIPT}${mailHtml(entries.mail)}
 <div class="table" tabindex="0" role="region" aria-labelledby="lists"><table class="rows entries"><thead><tr>${[
       "List",
       "Value",
       "At the tenant",
+      ...(entries.mail === undefined ? [] : ["Its mail"]),
       "Why",
       "Ends",
       "Declared at",
@@ -142,6 +150,14 @@ function factsOf({
           ] as [string, Words],
         ]),
   ];
+}
+
+/** On what the mail's column rests. */
+function mailHtml(mail: MailSeen | undefined): Html | undefined {
+  if (mail === undefined) return undefined;
+  const { days, threats, reports, missing } = mail;
+  const read = `Its mail: ${counted(threats, "threat")} and ${counted(reports, "report")} of users, of the last ${counted(days, "day")}. Of IP addresses it says nothing.`;
+  return html`<p class="source">${[read, ...missing].join(" ")}</p>`;
 }
 
 function historyHtml(history: readonly StackTold[]): Html | undefined {
