@@ -3,6 +3,7 @@ import { Command } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../plan/render/words";
 import { PlanningEndedError } from "../rollout/errors";
+import type { WhoseRollouts } from "../rollout/journal/reached";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
@@ -20,6 +21,7 @@ import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
 import { historyCommands } from "./rollout-history";
 import { keepingCommands } from "./rollout-keeping";
 import type { RolloutOutput } from "./rollout-output";
+import { skipCommand } from "./rollout-skip";
 import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
 import { withHelp } from "./verb-help";
 
@@ -49,7 +51,7 @@ interface Consent {
 
 /** How what changes tenants ends. */
 const EXITS = {
-  0: "all tenants are as declared",
+  0: "all tenants are as declared, but for those that are skipped",
   1: "an error, or a tenant failed",
   2: "something is left to do: no --yes, a gate, an interruption",
   3: "refused by a guard or by --fail-on, or not what was reviewed",
@@ -61,7 +63,10 @@ const EXITS_OF_GOING_ON = {
   3: "refused by a guard: a tenant is not as it was when it was planned",
 } as const;
 
-const EXITS_OF_GOING_BACK = { ...EXITS, 0: "all tenants hold what they held before" } as const;
+const EXITS_OF_GOING_BACK = {
+  ...EXITS,
+  0: "all tenants hold what they held before, but for those that are skipped",
+} as const;
 
 /**
  * `email-security rollout`: one change to many tenants, in waves. Exit codes: 0 all tenants are as declared; 2 there is
@@ -122,7 +127,7 @@ export function rolloutCommand(): Command {
           { does: "for a script", line: "rollout status 20261121-0800-7f3a91 --json" },
         ],
         exits: {
-          0: "all tenants are as declared",
+          0: "all tenants are as declared, but for those that are skipped",
           1: "an error, or a tenant failed",
           2: "it is under way, or waits",
         },
@@ -180,7 +185,7 @@ export function rolloutCommand(): Command {
       },
     ),
   );
-  for (const one of [...historyCommands(), ...keepingCommands()]) command.addCommand(one);
+  for (const one of [...historyCommands(), ...keepingCommands(), skipCommand()]) command.addCommand(one);
   return withHelp(command, {
     examples: [
       { does: "show the plan for all tenants; nothing is changed", line: "rollout tenants.yaml" },
@@ -390,8 +395,24 @@ async function goOn(
         ),
       );
     }
+    await tellSkipped(rollouts, record.spec, "Goes on without");
     return await run(rollouts, record.id, purpose === "resume", options);
   });
+}
+
+/** Who is skipped now, whatever a rollout that was planned before says of it. */
+async function tellSkipped(
+  rollouts: Rollouts,
+  whose: WhoseRollouts,
+  what: string,
+  told: ReadonlySet<string> = new Set(),
+): Promise<void> {
+  const { standingSkips } = await import("../rollout/journal/skips.js");
+  const { skipText } = await import("../rollout/skipping/without-skipped.js");
+  const standing = [...(await standingSkips(rollouts.journal.database, whose)).values()];
+  const skips = standing.filter(({ name }) => !told.has(name));
+  for (const one of skips.slice(0, 20)) console.error(harmless(`${what}: ${skipText(one)}.`));
+  if (skips.length > 20) console.error(`… and ${skips.length - 20} more: \`email-security rollout skip\``);
 }
 
 async function run(rollouts: Rollouts, id: string, retry: boolean, options: RunOptions): Promise<ExitCode> {
@@ -509,6 +530,8 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
       const { reportJson } = await import("../rollout/report/report-json.js");
       process.stdout.write(reportJson(report));
     } else process.stdout.write(printedReport(report));
+    const told = new Set((report.skipped ?? []).map(({ name }) => name));
+    await tellSkipped(rollouts, record.spec, "Skipped now", told);
     // Who looks at the newest is not to miss one that waits behind it.
     const others = id === undefined ? records.filter((one) => one.id !== record.id && isOpen(one)) : [];
     for (const other of others.slice(0, 5)) {

@@ -164,12 +164,17 @@ async function exportTo(file: string, options: JournalOptions): Promise<ExitCode
 async function importFrom(file: string, options: JournalOptions): Promise<ExitCode> {
   return await withRollouts(options, async (rollouts) => {
     const { importJournal } = await import("../rollout/carrying/import-journal.js");
-    const { imported, known, open } = await quietly(
+    const { imported, known, skipped, open } = await quietly(
       rollouts,
       async () => await importJournal(rollouts.journal, file),
     );
     const rest = known === 0 ? "" : `; the journal had ${known} already, just so`;
     console.log(`Imported ${counted(imported, "rollout")}${rest}.`);
+    if (skipped.length > 0) {
+      console.error(
+        `Skipped from now on, as it was there: ${counted(skipped.length, "tenant")}. Who, and why: \`email-security rollout skip\``,
+      );
+    }
     for (const id of open) console.error(harmless(`Not through: \`${rollouts.commands.status(id)}\``));
     return EXIT.clean;
   });

@@ -3,6 +3,7 @@ import { ConfigurationError } from "../client";
 import type { RolloutCommands } from "../rollout/commands";
 import type { RolloutTally } from "../rollout/journal/across-rollouts";
 import type { RolloutRecord } from "../rollout/journal/rollout-record";
+import { NO_COUNTS } from "../rollout/journal/rollout-view";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import { eventJson } from "../rollout/progress/event-json";
 import { LiveProgress } from "../rollout/progress/live-progress";
@@ -84,14 +85,15 @@ export function printedList(all: readonly ListedRollout[]): string {
   return `${lines.map(printable).join("\n")}\n`;
 }
 
-/** `7 tenants, 1 failed, 2 left`. */
+/** `7 tenants, 1 failed, 1 skipped, 2 left`. */
 function talliedText(tally: RolloutTally | undefined): string {
-  const { done = 0, unchanged = 0, failed = 0, pending = 0, released = 0, running = 0 } = tally?.counts ?? {};
+  const { done, unchanged, failed, skipped, pending, released, running } = tally?.counts ?? NO_COUNTS;
   const left = pending + released + running;
-  const all = done + unchanged + failed + left;
+  const all = done + unchanged + failed + skipped + left;
   return [
     `${all} ${all === 1 ? "tenant" : "tenants"}`,
     ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(skipped > 0 ? [`${skipped} skipped`] : []),
     ...(left > 0 ? [`${left} left`] : []),
   ].join(", ");
 }

@@ -46,6 +46,16 @@ export class RolloutCommands {
     return this.#command(`rollback ${id}${to === undefined ? "" : ` --to ${shellWord(to)}`}`);
   }
 
+  /** Has rollouts leave tenants out. @param source the targets file. */
+  skip(names: readonly string[], source: string): string {
+    return this.#command(`skip ${names.map(shellWord).join(" ")} --reason 'say why'${targetsOption(source)}`);
+  }
+
+  /** Has rollouts take tenants up again. */
+  endSkip(names: readonly string[], source: string): string {
+    return this.#command(`skip ${names.map(shellWord).join(" ")} --end${targetsOption(source)}`);
+  }
+
   stop(id: string): string {
     return this.#command(`stop ${id}`);
   }
@@ -53,4 +63,8 @@ export class RolloutCommands {
   #command(rest: string): string {
     return `${this.#program} rollout ${rest}${this.#database}`;
   }
+}
+
+function targetsOption(source: string): string {
+  return source === "tenants.yaml" ? "" : ` --targets ${shellWord(source)}`;
 }

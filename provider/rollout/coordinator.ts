@@ -5,6 +5,7 @@ import { checkHealth, type HealthContext } from "./health";
 import type { Journal } from "./journal/journal";
 import type { RolloutSpec } from "./journal/rollout-record";
 import type { Lane } from "./lanes/lane";
+import { namesOf } from "./marks/mark-of-rollout";
 import { nextStep, type RolloutView, type Step } from "./next-step";
 import type { RolloutEvent } from "./report/rollout-event";
 import type { RolloutState } from "./wave";
@@ -133,8 +134,10 @@ async function take(
       if (wave === undefined) return;
       const tenants = await journal.tenants(id);
       const unseen = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
+      const skipped = namesOf(spec.skipped);
       const changed = tenants
-        .filter((one) => one.wave === step.wave && (one.state === "done" || unseen.has(one.name)))
+        .filter((one) => one.wave === step.wave && !skipped.has(one.name))
+        .filter((one) => one.state === "done" || unseen.has(one.name))
         .map((one) => ({ ...one, finishedAtMs: one.finishedAtMs ?? unseen.get(one.name) }));
       const found = await checkHealth(wave, changed, health);
       // What was cut short says nothing of the wave.

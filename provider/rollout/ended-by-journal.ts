@@ -92,10 +92,10 @@ function wholeLine({ view, unwritten }: KnownWithoutJournal): string[] {
   const sum = (...states: (keyof (typeof counts)[number])[]): number =>
     counts.reduce((all, of) => states.reduce((some, state) => some + of[state], all), 0);
   const [hold, failed] = [sum("done", "unchanged"), sum("failed")];
-  const left = sum("pending", "released", "running");
+  const [left, skipped] = [sum("pending", "released", "running"), sum("skipped")];
   const others = unwritten.length === 0 ? "" : ", those above among them";
   return [
-    `By what it said last, ${hold} of ${hold + failed + left} tenants hold what is declared, ${failed} failed, and ${left} are left${others}.`,
+    `By what it said last, ${hold} of ${hold + failed + skipped + left} tenants hold what is declared, ${failed} failed, ${skipped === 0 ? "" : `${skipped} are skipped, `}and ${left} are left${others}.`,
   ];
 }
 

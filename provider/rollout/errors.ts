@@ -15,6 +15,8 @@ export type RolloutErrorCode =
   | "ERR_ROLLOUT_TAKEN_BACK"
   /** What a tenant held before can't be known, or can't be declared. */
   | "ERR_ROLLOUT_NOT_KNOWN"
+  /** A tenant is skipped, so that no rollout takes it up. */
+  | "ERR_ROLLOUT_SKIPPED"
   /** More tenants can't be planned than is tolerated. */
   | "ERR_ROLLOUT_PLAN"
   /** The stack is locked by another run of Pulumi. */

@@ -21,6 +21,7 @@ import { Journal } from "./journal/journal";
 import { openDatabase } from "./journal/open-database";
 import { hurriedBy } from "./journal/patience";
 import type { Rival, RolloutRecord, RolloutSpec } from "./journal/rollout-record";
+import { allSkips } from "./journal/skips";
 import type { Lane } from "./lanes/lane";
 import { LocalLane } from "./lanes/local-lane";
 import { signatureOf } from "./marks/change-signature";
@@ -46,6 +47,7 @@ import { broughtBefore } from "./rollback/brought-before";
 import { revertInGit } from "./rollback/revert-in-git";
 import { type FilesOf, rollbackOf } from "./rollback/rollback";
 import { takenBackSoFar, takenBackText } from "./rollback/taken-back";
+import { type WithoutSkipped, withoutSkipped } from "./skipping/without-skipped";
 import { projectFolder, requirePassphrase, stateBackend } from "./state-backend";
 import { assignWaves } from "./targets/assign-waves";
 import { refuseNotAllowed } from "./targets/not-allowed";
@@ -178,7 +180,12 @@ export class Rollouts {
   async plan(request: PlanRequest): Promise<PlannedRequest> {
     const { file, maxConcurrent, today = new Date().toISOString().slice(0, 10) } = request;
     const targets = readTargets(file);
-    const selected = selectTargets(targets.targets, request);
+    const { targets: selected, skipped } = await this.#withoutSkipped(
+      file,
+      targets.project,
+      selectTargets(targets.targets, request),
+      request,
+    );
     // What can't be sent is known before anything is begun.
     receiversOf(targets.notify, this.#options.environment);
     const { waves, findings } = assignWaves(targets.waves, selected);
@@ -194,6 +201,7 @@ export class Rollouts {
       services: [...services],
       ...(notify === undefined ? {} : { notify }),
       keyVariables: keyVariablesOf(targets.targets),
+      ...withoutUndefined({ skipped }),
     };
     const planned = await this.#plan(spec, selected, request);
     return { ...planned, findings: [...targets.findings, ...findings] };
@@ -219,8 +227,15 @@ export class Rollouts {
       planTenant,
       files,
       to: rollsBackTo,
+      skipped,
     } = await rollbackOf(this.journal, record, to, request, this.commands);
-    const { backend: _backend, folder: _folder, prunedAtMs: _prunedAtMs, ...rest } = record.spec;
+    const {
+      backend: _backend,
+      folder: _folder,
+      prunedAtMs: _prunedAtMs,
+      skipped: _skipped,
+      ...rest
+    } = record.spec;
     const { maxConcurrent } = request;
     return await this.#plan(
       {
@@ -228,6 +243,7 @@ export class Rollouts {
         waves: maxConcurrent === undefined ? waves : waves.map((wave) => ({ ...wave, maxConcurrent })),
         rollsBack: id,
         rollsBackTo,
+        ...withoutUndefined({ skipped }),
       },
       targets,
       { ...request, planTenant, ...withoutUndefined({ files }) },
@@ -411,6 +427,20 @@ export class Rollouts {
         `What the rollout came to could not be written beside the stacks: ${withCode(error)} The next run with this journal does it; until then runs with other journals take it for one that is under way.`,
       );
     }
+  }
+
+  /** Leaves out whom a person said to go on without. */
+  async #withoutSkipped(
+    source: string,
+    project: string,
+    targets: readonly Target[],
+    selection: Selection,
+  ): Promise<WithoutSkipped> {
+    const { database } = this.journal;
+    if ((await allSkips(database)).length === 0) return { targets };
+    const { fingerprint } = stateBackend(this.#options.environment, projectFolder(source));
+    const whose = { project, backend: fingerprint };
+    return await withoutSkipped(database, whose, targets, selection, { commands: this.commands, source });
   }
 
   async #plan(

@@ -55,11 +55,12 @@ export interface ThreatLimit {
  * - `unchanged`: holds what is declared, seen when the rollout was planned; nothing was written.
  * - `done`: was changed, and was seen to hold what is declared.
  * - `failed`: is not as declared; its error says why.
+ * - `skipped`: a person said to go on without it, before it was changed or after it failed.
  */
-export type TenantState = "pending" | "released" | "running" | "unchanged" | "done" | "failed";
+export type TenantState = "pending" | "released" | "running" | "unchanged" | "done" | "failed" | "skipped";
 
 /** The states in which there is nothing left to do for a tenant. */
-export const SETTLED: ReadonlySet<TenantState> = new Set(["unchanged", "done", "failed"]);
+export const SETTLED: ReadonlySet<TenantState> = new Set(["unchanged", "done", "failed", "skipped"]);
 
 /** What may be said of a wave. `soaking`, `checking` and `gated` come after all its tenants are settled. */
 export type WaveState = "pending" | "running" | "soaking" | "checking" | "gated" | "done" | "stopped";

@@ -426,5 +426,5 @@ function isUnderWay(state: TenantState): boolean {
 }
 
 function noCounts(): Record<TenantState, number> {
-  return { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0 };
+  return { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
 }

@@ -221,7 +221,7 @@ function runsBefore(status: FleetStatus): SiteRun[] {
 
 function rolloutsOf(tenants: readonly TenantStatus[], text: string): RolloutsTold {
   const from = Date.parse("2026-11-20T08:00:00.000Z");
-  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0 };
+  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
   const canary = {
     name: "canary",
     state: "done" as const,

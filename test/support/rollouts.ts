@@ -264,7 +264,7 @@ function waveSizes(tenants: number): number[] {
 }
 
 export function countsOf(tenants: readonly TenantReport[]): Record<TenantState, number> {
-  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0 };
+  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 };
   for (const { state } of tenants) counts[state] += 1;
   return counts;
 }

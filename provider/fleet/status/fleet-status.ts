@@ -69,6 +69,8 @@ export interface TenantStatus {
     readonly state: "done" | "unchanged";
     readonly at: string;
   };
+  /** Since when rollouts leave it out, who said so (`dana@build-7`) and why; absent where they do not. */
+  readonly skipped?: { readonly since: string; readonly by?: string; readonly reason: string };
   /** The newest rollout after that one, which has not brought it to what it declares. */
   readonly notReachedBy?: {
     readonly id: string;

@@ -100,7 +100,7 @@ export async function readFleetStatus(
       return { ...differences, at: observed.at, holds: holdsOf(observed) };
     },
     settled: (target, outcome) => {
-      tenants.set(target, statusOf(target, outcome, stackOf(target)));
+      tenants.set(target, statusOf(target, outcome, stackOf(target), reached));
     },
   });
   // Of those that could not be asked, the files are there all the same.
@@ -108,7 +108,8 @@ export async function readFleetStatus(
   told.sort(targets.map(({ name }) => name));
   const all = targets.map(
     (target) =>
-      tenants.get(target) ?? statusOf(target, { error: new Error("it was not read") }, stackOf(target)),
+      tenants.get(target) ??
+      statusOf(target, { error: new Error("it was not read") }, stackOf(target), reached),
   );
   return {
     format: FLEET_STATUS_FORMAT,
@@ -126,7 +127,13 @@ export async function readFleetStatus(
   };
 }
 
-function statusOf(target: Target, { read, error }: Reading<Read>, { last, next }: StackReach): TenantStatus {
+function statusOf(
+  target: Target,
+  { read, error }: Reading<Read>,
+  { last, next }: StackReach,
+  reached: Reached | undefined,
+): TenantStatus {
+  const skip = reached?.skips.get(target.stack);
   const { name, labels, settings, stack } = target;
   const about = {
     name,
@@ -141,6 +148,11 @@ function statusOf(target: Target, { read, error }: Reading<Read>, { last, next }
         wave: last.wave,
         state: last.state,
         at: new Date(last.atMs).toISOString(),
+      },
+      skipped: skip && {
+        since: new Date(skip.sinceMs).toISOString(),
+        reason: skip.reason,
+        ...withoutUndefined({ by: skip.by }),
       },
       notReachedBy: next && {
         id: next.rollout,

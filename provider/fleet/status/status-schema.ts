@@ -103,6 +103,15 @@ const tenant = z
       .readonly()
       .describe("The newest rollout that left it as it declared.")
       .exactOptional(),
+    skipped: z
+      .strictObject({
+        since: text("Since when (ISO 8601, UTC)."),
+        by: text("Who said so: dana@build-7.").exactOptional(),
+        reason: text("Why."),
+      })
+      .readonly()
+      .describe("Rollouts leave it out, since a person said to go on without it.")
+      .exactOptional(),
     notReachedBy: z
       .strictObject({
         id: z.string(),

@@ -54,6 +54,10 @@ export function toldStatus(status: FleetStatus): ToldStatus {
       `Not read (${counted(tenants.filter(({ error }) => error).length, "tenant")})`,
       unreadOf(tenants),
     ),
+    section(
+      `Skipped by rollouts (${counted(tenants.filter((one) => one.skipped !== undefined).length, "tenant")})`,
+      skippedOf(tenants),
+    ),
     section(`Drifted (${count(tenants, "drift")})`, differencesOf(status, "drift")),
     section(`Behind their files (${count(tenants, "behind")})`, differencesOf(status, "behind")),
     section("Rollouts that have not reached all", notReached(tenants)),
@@ -135,6 +139,19 @@ function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
     return [{ head: `${namesOf(names)}: ${word}`, facts, tenants: names, own: { head: word, facts } }];
   });
 }
+
+/** Who is left out is told until it is taken up again. */
+function skippedOf(tenants: readonly TenantStatus[]): ToldPoint[] {
+  return tenants.flatMap(({ name, skipped }) => {
+    if (skipped === undefined) return [];
+    const { since, by, reason } = skipped;
+    const own = `since ${minute(since).join("")}${by === undefined ? "" : ` by ${excerpt(by)}`}`;
+    const facts = [excerpt(onOneLine(reason), 500), SKIP_ENDS];
+    return [{ head: `${excerpt(name)}, ${own}`, facts, tenants: [name], own: { head: own, facts } }];
+  });
+}
+
+const SKIP_ENDS = "what rollouts bring does not come to it, until `email-security rollout skip NAME --end`";
 
 function differencesOf(status: FleetStatus, which: "drift" | "behind"): ToldPoint[] {
   return groupedDifferences(status, which).map((group) => {

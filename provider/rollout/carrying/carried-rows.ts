@@ -98,6 +98,9 @@ const spec = z.looseObject({
   backend: short,
   rollsBack: id.optional(),
   rollsBackTo: short.optional(),
+  skipped: z
+    .array(z.looseObject({ name: short, sinceMs: time, by: short.optional(), reason: short }))
+    .optional(),
   origin: z
     .looseObject({
       user: short.optional(),
@@ -201,6 +204,7 @@ const happening = z.union([
     durationMs: z.number(),
     error: error.optional(),
   }),
+  happens("tenant-skipped", { wave: short, tenant: short, reason: text, by: short.optional() }),
   happens("tenant-note", { wave: short, tenant: short, message: text }),
   happens("wave-soaking", { wave: short, until: when }),
   happens("wave-health", { wave: short, isWell: z.boolean(), message: text }),
@@ -208,7 +212,7 @@ const happening = z.union([
   happens("waiting", { wave: short, reason: text }),
   happens("stopped", { reason: text }),
   happens("interrupted", { reason: text, until: when.optional() }),
-  happens("finished", { done: amount, unchanged: amount, failed: amount }),
+  happens("finished", { done: amount, unchanged: amount, failed: amount, skipped: amount.optional() }),
 ]);
 
 /** A plan's packed JSON. */
@@ -226,7 +230,7 @@ const path = short.refine(
 );
 
 const rolloutState = z.enum(["planned", "running", "waiting", "stopped", "abandoned", "done"]);
-const tenantState = z.enum(["pending", "released", "running", "unchanged", "done", "failed"]);
+const tenantState = z.enum(["pending", "released", "running", "unchanged", "done", "failed", "skipped"]);
 const waveState = z.enum(["pending", "running", "soaking", "checking", "gated", "done", "stopped"]);
 
 /** Of each kind of row its table, its columns in their order, and what tells one from another in its rollout. */

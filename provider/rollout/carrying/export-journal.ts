@@ -14,6 +14,7 @@ import { quote } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import { isOpen } from "../which-rollout";
 import { CARRIED_FORMAT, CARRIED_KIND, rowLine, rowsOf } from "./carried-rows";
+import { skipLinesOf } from "./carried-skips";
 
 /** What was written. */
 export interface ExportedJournal {
@@ -23,7 +24,7 @@ export interface ExportedJournal {
 }
 
 /**
- * Writes all rollouts of a journal that were begun into a new file, a line of JSON each row: as they are at one moment. The file is for
+ * Writes all rollouts of a journal that were begun, and who is or was skipped, into a new file, a line of JSON each row: as they are at one moment. The file is for
  * this user alone, and there only once it is whole.
  *
  * @throws {ConfigurationError} when the file is there, can't be written, or there is nothing to write.
@@ -52,6 +53,7 @@ export async function exportJournal(journal: Journal, file: string, nowMs: numbe
           rollouts: records.length,
         }),
       );
+      for (const line of await skipLinesOf(database)) out.write(line);
       for (const { id } of records.toReversed()) {
         for await (const row of rowsOf(database, id)) out.write(rowLine(row));
       }

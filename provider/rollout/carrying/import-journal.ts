@@ -19,12 +19,15 @@ import {
   rowLine,
   rowsOf,
 } from "./carried-rows";
+import { insertSkip, readSkip } from "./carried-skips";
 
 /** What was read into a journal. */
 export interface ImportedJournal {
   readonly imported: number;
   /** Those that the journal had already, just so. */
   readonly known: number;
+  /** The names of the tenants that are skipped from now on. */
+  readonly skipped: readonly string[];
   /** Of the imported, those that are not through. */
   readonly open: readonly string[];
 }
@@ -50,8 +53,14 @@ export async function importJournal(journal: Journal, file: string): Promise<Imp
       }
     }
     const sum = createHash("sha256");
+    const skipped: string[] = [];
     for (const { line, text } of rowsIn(file)) {
       sum.update(text);
+      const skip = readSkip(line);
+      if (skip !== undefined) {
+        if (await insertSkip(database, skip)) skipped.push(skip.name);
+        continue;
+      }
       const row = readRow(line);
       if (missing.has(rolloutOf(row))) await insertRow(database, row);
     }
@@ -64,6 +73,7 @@ export async function importJournal(journal: Journal, file: string): Promise<Imp
     return {
       imported: missing.size,
       known: checked.rollouts.size - missing.size,
+      skipped,
       open: [...missing].flatMap(([id, { state }]) => (isOpenState(state) ? [id] : [])),
     };
   });
@@ -114,6 +124,10 @@ function check(file: string): {
   for (const { line, text, number } of rowsIn(file)) {
     sum.update(text);
     orWrong(`line ${number}`, () => {
+      if (readSkip(line) !== undefined) {
+        if (reading !== undefined) throw new Error("holds a skipped tenant among rollouts");
+        return;
+      }
       const row = readRow(line);
       if (row.of === "rollout") {
         done();

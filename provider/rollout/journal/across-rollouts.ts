@@ -1,6 +1,7 @@
 import type { TenantState } from "../wave";
 import type { Database } from "./database";
 import type { RolloutRecord } from "./rollout-record";
+import { NO_COUNTS } from "./rollout-view";
 
 /** What became of a rollout's tenants. */
 export interface RolloutTally {
@@ -16,7 +17,7 @@ export async function talliesOf(database: Database): Promise<ReadonlyMap<string,
   );
   const tallies = new Map<string, RolloutTally>();
   for (const [id, own] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
-    const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0 };
+    const counts: Record<TenantState, number> = { ...NO_COUNTS };
     for (const row of own) counts[String(row["state"]) as TenantState] = Number(row["count"]);
     tallies.set(id, { counts, isBegun: own.some((row) => Number(row["attempts"]) > 0) });
   }

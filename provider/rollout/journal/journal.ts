@@ -11,8 +11,10 @@ import { JournalError } from "./journal-error";
 import { JournalReader, recordOf } from "./journal-reader";
 import type { ClaimedTenant, PackedFiles, PlannedTenant, RolloutSpec, TenantSummary } from "./rollout-record";
 import { countsOf, NO_COUNTS, placesIn, roomAt, sum } from "./rollout-view";
+import { applySkips, skipIfStanding } from "./skips";
 import { json, parsed, unpacked } from "./stored-values";
 import { makeTables, VERSION, versionOf } from "./tables";
+import { tell } from "./tell";
 
 /**
  * The durable memory of rollouts: what each is to do, and how far it is. Every change of it is one transaction with the
@@ -32,7 +34,7 @@ export class Journal extends JournalReader {
    */
   static async open(database: Database, now: () => number = Date.now): Promise<Journal> {
     const version = await versionOf(database);
-    if (version === undefined) await makeTables(database);
+    if (version === undefined || version < VERSION) await makeTables(database);
     if (version === undefined || version <= VERSION) return new Journal(database, now);
     throw new JournalError(
       `The journal was made by a later release (version ${version} of its tables); use that one.`,
@@ -139,6 +141,12 @@ export class Journal extends JournalReader {
         "UPDATE rollouts SET state = 'running', reason = NULL, stop_requested = 0, until_wave = CASE WHEN $4 = 1 THEN COALESCE($2, until_wave) ELSE $2 END, started_at = COALESCE(started_at, $3), finished_at = NULL WHERE id = $1",
         [id, until ?? null, now, retry ? 1 : 0],
       );
+      await this.#tell(transaction, id, {
+        kind: "started",
+        resumed: row?.["started_at"] != null,
+        ...(by === undefined ? {} : { by }),
+      });
+      await applySkips(transaction, id, now, retry ? "resume" : "continue");
       if (retry) await retryFailed(transaction, id);
       else {
         await transaction.query(
@@ -146,11 +154,6 @@ export class Journal extends JournalReader {
           [id, now, until ?? ""],
         );
       }
-      await this.#tell(transaction, id, {
-        kind: "started",
-        resumed: row?.["started_at"] != null,
-        ...(by === undefined ? {} : { by }),
-      });
     });
   }
 
@@ -229,6 +232,8 @@ export class Journal extends JournalReader {
         "SELECT state, worker FROM rollout_tenants WHERE rollout = $1 AND name = $2",
         [job.rollout, job.tenant],
       );
+      // It was under way when somebody said to go on without it, and who was at it is gone.
+      if (before?.["state"] === "running" && (await skipIfStanding(transaction, job, now))) return undefined;
       const [row] = await transaction.query(
         `UPDATE rollout_tenants SET state = 'running', attempt = attempt + 1, worker = $4, started_at = $5, finished_at = NULL
          WHERE rollout = $1 AND name = $2 AND round = $3 AND state IN ('released', 'running')
@@ -283,6 +288,7 @@ export class Journal extends JournalReader {
         durationMs: now - Number(row["started_at"]),
         ...(error === undefined ? {} : { error }),
       });
+      if (error !== undefined) await skipIfStanding(transaction, job, now);
       return true;
     });
   }
@@ -407,20 +413,17 @@ export class Journal extends JournalReader {
         "UPDATE rollouts SET state = 'done', reason = NULL, finished_at = $2 WHERE id = $1",
         [id, this.#now()],
       );
-      const { done, unchanged, failed } = sum((await countsOf(transaction, id)).values());
-      await this.#tell(transaction, id, { kind: "finished", done, unchanged, failed });
+      const { done, unchanged, failed, skipped } = sum((await countsOf(transaction, id)).values());
+      await this.#tell(transaction, id, {
+        kind: "finished",
+        ...{ done, unchanged, failed },
+        ...(skipped === 0 ? {} : { skipped }),
+      });
     });
   }
 
   async #tell(transaction: Queryable, id: string, happening: RolloutHappening): Promise<void> {
-    const [row] = await transaction.query(
-      "UPDATE rollouts SET events = events + 1 WHERE id = $1 RETURNING events",
-      [id],
-    );
-    await transaction.query(
-      "INSERT INTO rollout_events (rollout, seq, at, happening) VALUES ($1, $2, $3, $4)",
-      [id, Number(row?.["events"]), this.#now(), JSON.stringify(happening)],
-    );
+    await tell(transaction, id, happening, this.#now());
   }
 }
 

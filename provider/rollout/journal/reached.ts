@@ -3,13 +3,17 @@ import type { Target } from "../targets/target";
 import type { RolloutState, TenantState } from "../wave";
 import type { Database } from "./database";
 import { JournalReader } from "./journal-reader";
-import type { PackedFiles, TenantSummary } from "./rollout-record";
+import type { PackedFiles, SkippedTenant, TenantSummary } from "./rollout-record";
+import { standingSkips } from "./skips";
 import { parsed, time } from "./stored-values";
+import { VERSION, versionOf } from "./tables";
 
 /** Where the stacks of a project stand among its rollouts. */
 export interface Reached {
   /** By the name of the stack. */
   readonly stacks: ReadonlyMap<string, StackReach>;
+  /** Whom rollouts leave out now, since a person said so; by the name of the stack. */
+  readonly skips: ReadonlyMap<string, SkippedTenant>;
   /** How many rollouts of the same project are of stacks in another state backend. */
   readonly elsewhere: number;
   /** The settings files of a rollout as they were when it was planned. */
@@ -124,6 +128,10 @@ export async function reachedIn(database: Database, { project, backend }: WhoseR
     }
     stacks.set(stack, withoutUndefined({ last: reached, next: notReached }));
   }
+  // Who only looks leaves a journal of an earlier release as it is: it has none.
+  const version = (await versionOf(database)) ?? 0;
+  const whose = withoutUndefined({ project, backend });
+  const skips = version < VERSION ? new Map() : await standingSkips(database, whose);
   const elsewhere = ofProject.length - own.size;
-  return { stacks, elsewhere, files: async (rollout) => await reader.files(rollout) };
+  return { stacks, skips, elsewhere, files: async (rollout) => await reader.files(rollout) };
 }

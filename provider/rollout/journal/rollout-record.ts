@@ -16,7 +16,17 @@ export interface Origin {
   readonly isChanged?: true;
 }
 
-/** What a rollout is to do; it does not change once it is written, but that it says when it was pruned. */
+/** A tenant that a rollout goes on without, since a person said so. */
+export interface SkippedTenant {
+  readonly name: string;
+  /** Since when rollouts leave it out, in milliseconds since 1970. */
+  readonly sinceMs: number;
+  /** Who said so: `dana@build-7`. */
+  readonly by?: string;
+  readonly reason: string;
+}
+
+/** What a rollout is to do; it does not change once it is written, but that it says when it was pruned, and who is skipped. */
 export interface RolloutSpec {
   /** The targets file, as it was named. */
   readonly source: string;
@@ -41,6 +51,8 @@ export interface RolloutSpec {
   readonly rollsBack?: string;
   /** What it goes back to: what each tenant held, or the files of a revision of git. */
   readonly rollsBackTo?: string;
+  /** Whom it leaves out: those that were left out of the plan, and those of its tenants that were skipped since. Absent: nobody. */
+  readonly skipped?: readonly SkippedTenant[];
   /** Absent in what an earlier release planned. */
   readonly origin?: Origin;
   /** When its files and all of its plans but what changed were taken out of the journal. */

@@ -122,6 +122,7 @@ export const NO_COUNTS: Readonly<Record<TenantState, number>> = {
   unchanged: 0,
   done: 0,
   failed: 0,
+  skipped: 0,
 };
 
 export function sum(all: Iterable<Record<TenantState, number>>): Record<TenantState, number> {

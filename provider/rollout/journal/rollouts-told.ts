@@ -5,6 +5,7 @@ import type { Database } from "./database";
 import { JournalReader } from "./journal-reader";
 import type { WhoseRollouts } from "./reached";
 import type { RolloutRecord, TenantSummary } from "./rollout-record";
+import { NO_COUNTS } from "./rollout-view";
 import { parsed, time } from "./stored-values";
 
 /** The rollouts of a project, the newest first, and what each did to a stack. */
@@ -140,7 +141,7 @@ async function rolloutOf(
     ...withoutUndefined({ reason, rollsBack: spec.rollsBack, finishedAtMs }),
     waves: waves.map((wave, position): WaveTold => {
       const own = byWave.get(position) ?? [];
-      const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0 };
+      const counts: Record<TenantState, number> = { ...NO_COUNTS };
       for (const { told } of own) counts[told.state] += 1;
       const through = own.reduce((last, { finishedAtMs: at = 0 }) => Math.max(last, at), 0);
       return {

@@ -2,7 +2,7 @@ import { ADDRESSES_TABLE } from "../permits/address-limiter";
 import type { Database, Queryable } from "./database";
 
 /** The version of the tables; a journal of a later one is refused. */
-export const VERSION = 1;
+export const VERSION = 2;
 
 /** Times are milliseconds since 1970. A `bytes` column is a BLOB or bytea, by the database. */
 const tables = (bytes: string): readonly string[] => [
@@ -28,6 +28,11 @@ const tables = (bytes: string): readonly string[] => [
     rollout TEXT NOT NULL, seq BIGINT NOT NULL, at BIGINT NOT NULL, happening TEXT NOT NULL,
     PRIMARY KEY (rollout, seq))`,
   ADDRESSES_TABLE,
+  // Since version 2.
+  `CREATE TABLE IF NOT EXISTS rollout_skips (
+    project TEXT NOT NULL, backend TEXT NOT NULL, stack TEXT NOT NULL, since BIGINT NOT NULL, name TEXT NOT NULL,
+    reason TEXT NOT NULL, skipped_by TEXT, ended_at BIGINT, ended_by TEXT,
+    PRIMARY KEY (project, backend, stack, since))`,
 ];
 
 /** The version of the tables that are there; undefined where there are none. Only reads: whoever looks at a journal changes nothing. */
@@ -41,12 +46,20 @@ export async function versionOf(database: Queryable): Promise<number | undefined
   return row === undefined ? undefined : Number(row["version"]);
 }
 
-/** Makes the journal's tables where they are not there yet; another process may do so at the same time. */
+/**
+ * Makes the journal's tables where they are not there yet, also those that an earlier release did not have; another process may do
+ * so at the same time. From then on earlier releases refuse the journal: they would not know who is to be left out.
+ */
 export async function makeTables(database: Database): Promise<void> {
   const bytes = database.dialect === "sqlite" ? "BLOB" : "bytea";
   await database.transaction(async (transaction) => {
     for (const table of tables(bytes)) await transaction.query(table);
-    if ((await transaction.query("SELECT version FROM rollout_journal")).length > 0) return;
-    await transaction.query("INSERT INTO rollout_journal (version) VALUES ($1)", [VERSION]);
+    const isThere = (await transaction.query("SELECT version FROM rollout_journal")).length > 0;
+    await transaction.query(
+      isThere
+        ? "UPDATE rollout_journal SET version = $1 WHERE version < $1"
+        : "INSERT INTO rollout_journal (version) VALUES ($1)",
+      [VERSION],
+    );
   });
 }

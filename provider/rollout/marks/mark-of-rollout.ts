@@ -1,5 +1,5 @@
 import type { Journal } from "../journal/journal";
-import type { RolloutRecord, TenantRecord, WaveRecord } from "../journal/rollout-record";
+import type { RolloutRecord, RolloutSpec, TenantRecord, WaveRecord } from "../journal/rollout-record";
 import type { RolloutState, UnseenTenant, Wave } from "../wave";
 import { signaturesIn } from "./change-signature";
 import type { Mark, TakenBack } from "./mark";
@@ -24,7 +24,9 @@ export async function markOfRollout(journal: Journal, id: string, place: string)
     events: (await journal.lastEvent(id)) ?? 0,
     at: new Date().toISOString(),
     pending: isOpen ? tenants.filter(isLeft).map(({ target }) => target.stack) : [],
-    unseen: waves.flatMap((wave, index) => unseenIn(spec.waves[index], wave, tenants, index)),
+    unseen: waves.flatMap((wave, index) =>
+      unseenIn(spec.waves[index], wave, tenants, index, namesOf(spec.skipped)),
+    ),
     ...(takenBack === undefined ? {} : { takenBack }),
   };
 }
@@ -59,14 +61,23 @@ function unseenIn(
   record: WaveRecord,
   tenants: readonly TenantRecord[],
   index: number,
+  skipped: ReadonlySet<string>,
 ): readonly UnseenTenant[] {
-  if (wave === undefined || wasLookedAt(wave, record)) return [];
+  if (wave === undefined) return [];
+  const isSeen = wasLookedAt(wave, record);
+  if (isSeen && skipped.size === 0) return [];
   const carried = new Map((wave.unseen ?? []).map(({ name, sinceMs }) => [name, sinceMs]));
   return tenants.flatMap(({ name, wave: own, attempt, target, startedAtMs, finishedAtMs }) => {
-    if (own !== index) return [];
+    // What is skipped was not looked at with its wave.
+    if (own !== index || (isSeen && !skipped.has(name))) return [];
     const sinceMs = attempt > 0 ? (finishedAtMs ?? startedAtMs) : carried.get(name);
     return sinceMs === undefined ? [] : [{ name: target.stack, sinceMs }];
   });
+}
+
+/** The names of the tenants that a rollout goes on without. */
+export function namesOf(skipped: RolloutSpec["skipped"] = []): ReadonlySet<string> {
+  return new Set(skipped.map(({ name }) => name));
 }
 
 /** Whether all that a wave waits for has been: one that had nobody after it may be through without. */

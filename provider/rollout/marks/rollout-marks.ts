@@ -7,7 +7,7 @@ import type { Journal } from "../journal/journal";
 import type { RolloutRecord } from "../journal/rollout-record";
 import { signaturesIn } from "./change-signature";
 import { isSpent, type Mark, type TakenBack, type UnreadableMark } from "./mark";
-import { markOfRollout, wasLookedAt } from "./mark-of-rollout";
+import { markOfRollout, namesOf, wasLookedAt } from "./mark-of-rollout";
 import type { Marks } from "./marks";
 
 /** Where marks are kept. */
@@ -249,10 +249,12 @@ export class RolloutMarks implements Disposable {
   async #clearSeen(id: string): Promise<void> {
     const { spec } = await this.#journal.record(id);
     const waves = await this.#journal.waves(id);
+    const skipped = namesOf(spec.skipped);
     const seen = new Set(
-      (await this.#journal.tenants(id)).flatMap(({ wave, attempt, target }) => {
+      (await this.#journal.tenants(id)).flatMap(({ name, wave, attempt, target }) => {
         const [planned, record] = [spec.waves[wave], waves[wave]];
-        const isSeen = planned !== undefined && record !== undefined && wasLookedAt(planned, record);
+        const isSeen =
+          planned !== undefined && record !== undefined && !skipped.has(name) && wasLookedAt(planned, record);
         return isSeen || attempt > 0 ? [target.stack] : [];
       }),
     );

@@ -74,10 +74,10 @@ function toldOf(event: RolloutEvent, unwell: string | undefined): Told | undefin
     case "interrupted":
       return { kind: event.until === undefined ? "stopped" : "waiting", reason: event.reason };
     case "finished": {
-      const { done, unchanged, failed } = event;
+      const { done, unchanged, failed, skipped = 0 } = event;
       // A nightly run that finds all as it should be wakes nobody.
       if (done + failed === 0) return undefined;
-      const reason = `${counted(done, "tenant")} changed, ${unchanged} as declared before, ${failed} failed.`;
+      const reason = `${counted(done, "tenant")} changed, ${unchanged} as declared before, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}.`;
       return { kind: "done", reason };
     }
     default:

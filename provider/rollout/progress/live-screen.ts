@@ -92,13 +92,14 @@ function roughly(ms: number): string {
   return duration(Math.max(step, Math.round(ms / step) * step));
 }
 
-function tally({ done, unchanged, running, failed, left }: ProgressCounts, columns: number): Line {
+function tally({ done, unchanged, running, failed, skipped, left }: ProgressCounts, columns: number): Line {
   const one = (count: number, { sign, word }: StateWords, style: Style): Line =>
     count > 0 || columns >= 90
       ? [[`${sign} ${number(count)} ${word}`, count > 0 ? style : "dim"], ["   "]]
       : [];
   return [
     ...one(failed, TENANT_STATES.failed, ["bold", "red"]),
+    ...(skipped > 0 ? one(skipped, TENANT_STATES.skipped, "yellow") : []),
     ...one(running, TENANT_STATES.running, "blue"),
     ...one(done, TENANT_STATES.done, "green"),
     ...one(unchanged, TENANT_STATES.unchanged, "cyan"),
@@ -243,23 +244,25 @@ function section(title: string | undefined, lines: readonly Line[]): Line[] {
 /** What a gap and a title take. */
 const HEADING = 2;
 
-/** `██████✗▒▒░░░`: done, failed, running, left. What there is one of is seen. */
+/** `██████✗⊘▒▒░░░`: done, failed, skipped, running, left. What there is one of is seen. */
 function bar(counts: ProgressCounts, total: number, width: number): Line {
   const of = (count: number) =>
     count === 0 ? 0 : Math.max(1, Math.round((count / Math.max(1, total)) * width));
   const failed = of(counts.failed);
-  const running = Math.min(of(counts.running), width - failed);
-  const left = Math.min(of(counts.left), width - failed - running);
+  const skipped = Math.min(of(counts.skipped), width - failed);
+  const running = Math.min(of(counts.running), width - failed - skipped);
+  const left = Math.min(of(counts.left), width - failed - skipped - running);
   return [
-    ["█".repeat(width - failed - running - left), "green"],
+    ["█".repeat(width - failed - skipped - running - left), "green"],
     ["✗".repeat(failed), "red"],
+    ["⊘".repeat(skipped), "yellow"],
     ["▒".repeat(running), "blue"],
     ["░".repeat(left), "dim"],
   ];
 }
 
-function throughOf({ done, unchanged, failed }: ProgressCounts): number {
-  return done + unchanged + failed;
+function throughOf({ done, unchanged, failed, skipped }: ProgressCounts): number {
+  return done + unchanged + failed + skipped;
 }
 
 /** Text from outside as nothing but text, on its line, in at most so many columns. */

@@ -38,9 +38,9 @@ export class PlainProgress implements ProgressView {
  * @param progress with the event in it.
  */
 export function plainLine(event: RolloutEvent, progress: Progress): string {
-  const { done, unchanged, failed } = progress.counts;
+  const { done, unchanged, failed, skipped } = progress.counts;
   const total = number(progress.total);
-  const through = number(done + unchanged + failed).padStart(total.length);
+  const through = number(done + unchanged + failed + skipped).padStart(total.length);
   const wave = "wave" in event ? `  ${shown(event.wave, MAX_NAME)}` : "";
   return `${clock(event.at)}  ${through}/${total}${wave}  ${happening(event)}\n`;
 }
@@ -64,6 +64,10 @@ function happening(event: RolloutEvent): string {
       return `${shown(event.tenant, MAX_NAME)}: ${shown(event.message, MAX_SENTENCE)}`;
     case "tenant-finished":
       return `${shown(event.tenant, MAX_NAME)}: ${outcome(event)}`;
+    case "tenant-skipped": {
+      const by = event.by === undefined ? "" : ` by ${shown(event.by, MAX_NAME)}`;
+      return `${shown(event.tenant, MAX_NAME)}: SKIPPED${by}: ${shown(event.reason, MAX_SENTENCE)}`;
+    }
     case "wave-soaking":
       return `all tenants of the wave are through; it soaks until ${clock(event.until)}`;
     case "wave-health":
@@ -77,7 +81,7 @@ function happening(event: RolloutEvent): string {
     case "interrupted":
       return `INTERRUPTED: ${shown(event.reason, MAX_SENTENCE)}`;
     case "finished":
-      return `the rollout is through: ${number(event.done)} changed, ${number(event.unchanged)} unchanged, ${number(event.failed)} failed`;
+      return `the rollout is through: ${number(event.done)} changed, ${number(event.unchanged)} unchanged, ${number(event.failed)} failed${event.skipped === undefined ? "" : `, ${number(event.skipped)} skipped`}`;
   }
 }
 

@@ -34,6 +34,7 @@ export interface ProgressCounts {
   readonly done: number;
   readonly unchanged: number;
   readonly failed: number;
+  readonly skipped: number;
 }
 
 export interface WaveProgress {
@@ -155,6 +156,13 @@ export class ProgressModel implements Progress {
       case "tenant-finished":
         this.#finish(event.tenant, event, atMs);
         return;
+      case "tenant-skipped": {
+        this.running.delete(event.tenant);
+        this.#move(event.tenant, "skipped", atMs);
+        const before = this.failures.findIndex(({ name }) => name === event.tenant);
+        if (before >= 0) this.failures.splice(before, 1);
+        return;
+      }
       case "wave-soaking":
         this.#change(event.wave, {
           state: "soaking",
@@ -350,10 +358,11 @@ const SEEN: Readonly<Record<TenantState, keyof ProgressCounts>> = {
   done: "done",
   unchanged: "unchanged",
   failed: "failed",
+  skipped: "skipped",
 };
 
 function none(): Writable<ProgressCounts> {
-  return { left: 0, running: 0, done: 0, unchanged: 0, failed: 0 };
+  return { left: 0, running: 0, done: 0, unchanged: 0, failed: 0, skipped: 0 };
 }
 
 function waveProgress(wave: WaveReport, workMs: number): OpenWave {

@@ -9,7 +9,7 @@ import type { SharedChange } from "./change-tally";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
 import { looseningWords, sharedLoosenings } from "./loosened";
-import type { ReportTextOptions } from "./report-text";
+import { type ReportTextOptions, skippedOf } from "./report-text";
 import type { RolloutReport, TenantReport } from "./rollout-report";
 import { listOf, SIGNS } from "./told-rollout";
 
@@ -49,6 +49,15 @@ export function overviewText(
   if (forTheStack > 0) {
     paper.text(
       say`Of those to change, ${counted(forTheStack, "tenant holds", "tenants hold")} what is declared already: only the state of the stack is made or brought up to date.`,
+    );
+  }
+  skippedOf(paper, report, limit);
+  if (report.rollsBack !== undefined && report.skipped !== undefined) {
+    paper.text(
+      [
+        "What the rollout did there stays, until they are taken up again and the rollout is taken back once more.",
+      ],
+      { indent: INDENT },
     );
   }
   guardsOf(paper, guards, limit);

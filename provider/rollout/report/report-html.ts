@@ -15,6 +15,7 @@ import {
   rolloutWords,
   SIGNS,
   type StateWords,
+  skippedWords,
   type ToldRollout,
   throughOf,
   timeWords,
@@ -52,6 +53,7 @@ ${htmlVerdict(rollout.mood, rollout.verdict, rollout.headline)}
 ${tallies(rollout)}
 ${rollout.standing.length === 0 ? undefined : html`<p>${htmlWords(rollout.standing)}</p>`}
 ${advice(report)}
+${skippedHtml(report)}
 ${loosened(report)}
 ${timeline(report, times)}
 ${report.waves.map((wave) => waveHtml(wave, words, byWave.get(wave.name) ?? [], times.get(wave.name)?.workMs))}
@@ -90,6 +92,16 @@ function advice({ advice: all }: RolloutReport): Html | undefined {
     ({ why, command }) =>
       html`<p>${htmlWords([sentence(why)])}</p>${command === undefined ? "" : html`<pre>${given(command)}</pre>`}`,
   )}</section>`;
+}
+
+function skippedHtml({ skipped = [] }: RolloutReport): Html | undefined {
+  if (skipped.length === 0) return undefined;
+  const more = skipped.length - MANY;
+  return html`<section><h2>Skipped <span class="n">${number(skipped.length)}</span></h2><ul class="loosened">${skipped
+    .slice(0, MANY)
+    .map(
+      (one) => html`<li>${htmlWords(skippedWords(one))}</li>`,
+    )}${more > 0 ? html`<li>… and ${number(more)} more</li>` : ""}</ul></section>`;
 }
 
 function loosened({ tenants: all }: RolloutReport): Html | undefined {
@@ -159,7 +171,7 @@ const MANY = 100;
 
 /** What is done of a wave; the words below say the same. */
 function barOf({ counts }: WaveReport): Html {
-  const states = ["done", "unchanged", "failed", "running", "released", "pending"] as const;
+  const states = ["done", "unchanged", "failed", "skipped", "running", "released", "pending"] as const;
   return html`<div class="bar" aria-hidden="true">${states
     .filter((state) => counts[state] > 0)
     .map((state) => html`<span class="is-${state}" style="flex-grow:${counts[state]}"></span>`)}</div>`;

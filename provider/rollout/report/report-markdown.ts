@@ -14,6 +14,8 @@ import {
   type RolloutWords,
   rolloutWords,
   SIGNS,
+  skippedHeading,
+  skippedWords,
   type ToldRollout,
   throughOf,
   toldRollout,
@@ -68,12 +70,13 @@ const SHARE = 0.7;
 type Section = (room: number) => string;
 
 function sectionsOf(report: RolloutReport, { failures }: ToldRollout): Section[] {
-  const { waves, tenants } = report;
+  const { waves, tenants, skipped = [] } = report;
   const words = rolloutWords(report);
   const others = tenants.filter(({ state }) => state !== "failed");
   const looser = sharedLoosenings(tenants);
   return [
     ...(failures.length === 0 ? [] : [(room: number) => failed(failures, room)]),
+    ...(skipped.length === 0 ? [] : [(room: number) => skippedList(skipped, room)]),
     ...(looser.length === 0 ? [] : [(room: number) => loosened(looser, room)]),
     ...(waves.length === 0 ? [] : [(room: number) => waveTable(report, words, room)]),
     ...(others.length === 0 ? [] : [(room: number) => tenantTable(others, words, room)]),
@@ -138,6 +141,15 @@ function failureText(tenant: TenantReport): string {
   const lines = facts.map((words) => `- ${markdownWords(words, { limit: 500 }).trimEnd()}`);
   const where = markdownWords(say`wave ${given(wave)}, ${given(host)}`, { limit: 80 });
   return [`#### ✗ ${markdownCode(name, 200)} (${where})`, "", ...lines, "", ""].join("\n");
+}
+
+function skippedList(all: NonNullable<RolloutReport["skipped"]>, room: number): string {
+  return `${filled(
+    `### ${skippedHeading(all)}\n\n`,
+    [all.map((one) => () => `- ${markdownWords(skippedWords(one), { limit: 500 }).trimEnd()}\n`)],
+    room - 1,
+    (rest) => `… and ${number(rest)} more.\n`,
+  )}\n`;
 }
 
 function loosened(all: readonly SharedLoosening[], room: number): string {

@@ -1,7 +1,9 @@
 import type { RolloutCommands } from "../commands";
 import { retriable, talliesOf, waitingSince } from "../journal/across-rollouts";
 import type { Journal } from "../journal/journal";
-import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
+import type { RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
+import { NO_COUNTS } from "../journal/rollout-view";
+import { standingSkips } from "../journal/skips";
 import { takenBackSoFar } from "../rollback/taken-back";
 import { nameOf } from "../targets/read-key";
 import type { RolloutState, TenantState } from "../wave";
@@ -10,6 +12,7 @@ import {
   type Advice,
   REPORT_FORMAT,
   type RolloutReport,
+  type SkippedReport,
   type TenantReport,
   type WaveReport,
 } from "./rollout-report";
@@ -39,7 +42,10 @@ export async function reportOf(
     isHeld,
     ...(reason === undefined ? {} : { reason }),
     ...(since === undefined ? {} : { waitingSince: iso(since) }),
-    advice: await adviceOn(journal, record, isHeld, commands),
+    advice: [
+      ...(await adviceOn(journal, record, isHeld, commands)),
+      ...(await adviceOnSkipping(journal, record, tenants, commands)),
+    ],
     digest,
     createdAt: iso(createdAtMs),
     ...(startedAtMs === undefined ? {} : { startedAt: iso(startedAtMs) }),
@@ -47,6 +53,7 @@ export async function reportOf(
     ...(spec.rollsBack === undefined ? {} : { rollsBack: spec.rollsBack }),
     ...(spec.rollsBackTo === undefined ? {} : { rollsBackTo: spec.rollsBackTo }),
     counts,
+    ...(spec.skipped === undefined ? {} : { skipped: spec.skipped.map(reportOfSkipped) }),
     waves: waves.map((wave, index): WaveReport => {
       const {
         name = "",
@@ -77,6 +84,11 @@ export async function reportOf(
     }),
     tenants: tenants.map((tenant) => reportOfTenant(tenant, spec.waves[tenant.wave]?.name ?? "")),
   };
+}
+
+/** A tenant that is skipped, as reports have it. */
+export function reportOfSkipped({ name, sinceMs, by, reason }: SkippedTenant): SkippedReport {
+  return { name, since: iso(sinceMs), ...(by === undefined ? {} : { by }), reason };
 }
 
 function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
@@ -159,6 +171,42 @@ export async function adviceOn(
   }
 }
 
+/** So many tenants are named in a command. */
+const NAMED = 5;
+
+/** How to go on without tenants that fail, and how to take up again those that are left out still. */
+async function adviceOnSkipping(
+  { database }: Journal,
+  { state, spec }: RolloutRecord,
+  tenants: readonly TenantRecord[],
+  commands: RolloutCommands,
+): Promise<readonly Advice[]> {
+  const failed = state === "stopped" ? tenants.filter((one) => one.state === "failed") : [];
+  const advice: Advice[] = [];
+  if (failed.length > 0 && failed.length <= NAMED) {
+    const it = failed.length === 1 ? "what failed" : "those that failed";
+    advice.push({
+      why: `To go on without ${it}, have it left out until somebody takes it up again; then resume:`,
+      command: commands.skip(
+        failed.map(({ name }) => name),
+        spec.source,
+      ),
+    });
+  }
+  const left = new Set((spec.skipped ?? []).map(({ name }) => name));
+  if (left.size === 0) return advice;
+  const standing = [...(await standingSkips(database, spec)).values()].filter(({ name }) => left.has(name));
+  if (standing.length === 0) return advice;
+  const names = standing.slice(0, NAMED).map(({ name }) => name);
+  return [
+    ...advice,
+    {
+      why: `To take up again what is skipped${standing.length > NAMED ? ", the first of them" : ""}:`,
+      command: commands.endSkip(names, spec.source),
+    },
+  ];
+}
+
 /** One that was given up stays as it is, or is taken back; of one that is being taken back, the other tells how far that is. */
 async function adviceOnAbandoned(
   journal: Journal,
@@ -197,7 +245,7 @@ async function takingBack(
 
 /** How many tenants are in each state. */
 export function countsOf(tenants: readonly TenantRecord[]): Record<TenantState, number> {
-  const counts = { pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0 };
+  const counts: Record<TenantState, number> = { ...NO_COUNTS };
   for (const { state } of tenants) counts[state] += 1;
   return counts;
 }

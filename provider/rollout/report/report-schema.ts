@@ -8,11 +8,13 @@ const time = (what: string) => z.string().describe(`${what} (ISO 8601, UTC).`);
 const ms = (what: string) => z.number().min(0).describe(`${what}, in milliseconds.`);
 
 /** What may be said of a tenant. */
-export const tenantState = z.enum(["pending", "released", "running", "unchanged", "done", "failed"]).meta({
-  id: "TenantState",
-  description:
-    "pending: planned, and not begun; where an error says so, not planned. released: may be begun. running: somebody is at it. unchanged: held what is declared, nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared.",
-});
+export const tenantState = z
+  .enum(["pending", "released", "running", "unchanged", "done", "failed", "skipped"])
+  .meta({
+    id: "TenantState",
+    description:
+      "pending: planned, and not begun; where an error says so, not planned. released: may be begun. running: somebody is at it. unchanged: held what is declared, nothing was written. done: was changed, and was seen to hold what is declared. failed: is not as declared. skipped: a person said to go on without it.",
+  });
 
 /** How many tenants are in each state. */
 export const counts = z
@@ -23,6 +25,7 @@ export const counts = z
     unchanged: count("Held what is declared."),
     done: count("Were changed."),
     failed: count("Are not as declared."),
+    skipped: count("Are left out, since a person said to go on without them."),
   })
   .readonly()
   .meta({ id: "Counts", description: "How many tenants are in each state." });
@@ -145,6 +148,20 @@ const tenant = z
   .readonly()
   .meta({ id: "Tenant", description: "A tenant and what became of it." });
 
+/** A tenant that is left out, since a person said so. */
+export const skipped = z
+  .strictObject({
+    name: z.string(),
+    since: time("Since when"),
+    by: text("Who said so: dana@build-7.").exactOptional(),
+    reason: text("Why."),
+  })
+  .readonly()
+  .meta({
+    id: "Skipped",
+    description: "A tenant that is left out, since a person said to go on without it.",
+  });
+
 const schema = z
   .strictObject({
     format: z.literal(REPORT_FORMAT).describe("The version of this format."),
@@ -164,6 +181,11 @@ const schema = z
       "What it goes back to: what each tenant held, or the files of a revision of git.",
     ).exactOptional(),
     counts,
+    skipped: z
+      .array(skipped)
+      .readonly()
+      .exactOptional()
+      .describe("The tenants that it leaves out, since a person said to go on without them."),
     waves: z.array(wave).readonly(),
     tenants: z.array(tenant).readonly().describe("In the order of waves, and in each, of its tenants."),
   })

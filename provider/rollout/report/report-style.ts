@@ -5,7 +5,7 @@ main, header, footer { max-width: 84rem; }
 .is-unchanged { --tone: var(--soft); --tone-card: var(--sunk); --tone-line: var(--line); }
 .is-failed, .is-stopped { --tone: var(--red); --tone-card: var(--red-card); --tone-line: var(--red-line); }
 .is-running, .is-soaking, .is-checking { --tone: var(--blue); --tone-card: var(--blue-card); --tone-line: var(--blue-line); }
-.is-gated { --tone: var(--amber); --tone-card: var(--amber-card); --tone-line: var(--amber-line); }
+.is-gated, .is-skipped { --tone: var(--amber); --tone-card: var(--amber-card); --tone-line: var(--amber-line); }
 .is-pending, .is-released { --tone: var(--soft); --tone-card: var(--card); --tone-line: var(--line); }
 i { font: 700 1em var(--mono); }
 .tallies a { color: inherit; }

@@ -7,6 +7,9 @@ import type { RolloutReport, TenantReport } from "./rollout-report";
 import {
   type RolloutMood,
   rolloutWords,
+  skippedHeading,
+  skippedWords,
+  TENANT_STATES,
   throughOf,
   toldRollout,
   touchedWords,
@@ -41,6 +44,7 @@ export function reportText(
   paper.labelled(told.verdict.toUpperCase(), told.headline, { style: MOOD_STYLES[told.mood] });
   paper.text([told.tallies.map(({ sign, word, count }) => `${sign} ${number(count)} ${word}`).join("   ")]);
   if (told.standing.length > 0) paper.text(told.standing);
+  skippedOf(paper, report, limit);
   failures(paper, told.failures, limit);
   waves(paper, report, limit * 5);
   advice(paper, report);
@@ -57,6 +61,21 @@ const MOOD_STYLES: Readonly<Record<RolloutMood, Style>> = {
 };
 
 const INDENT = 2;
+
+/** Who is left out, since a person said so. */
+export function skippedOf(
+  paper: Paper,
+  { skipped = [] }: Pick<RolloutReport, "skipped">,
+  limit: number,
+): void {
+  if (skipped.length === 0) return;
+  paper.heading([skippedHeading(skipped)], "yellow");
+  for (const one of skipped.slice(0, limit)) {
+    paper.marked(TENANT_STATES.skipped.sign, skippedWords(one), { indent: INDENT, style: "yellow" });
+  }
+  if (skipped.length > limit)
+    paper.text([`… and ${number(skipped.length - limit)} more`], { indent: INDENT });
+}
 const FACTS = { indent: 6, labelWidth: 10 };
 
 function failures(paper: Paper, all: readonly TenantReport[], limit: number): void {

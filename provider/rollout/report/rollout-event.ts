@@ -46,4 +46,18 @@ export type RolloutHappening =
   | { readonly kind: "stopped"; readonly reason: string }
   /** `until`: it begins nothing before this time (ISO 8601, UTC), since waves have closed hours. */
   | { readonly kind: "interrupted"; readonly reason: string; readonly until?: string }
-  | { readonly kind: "finished"; readonly done: number; readonly unchanged: number; readonly failed: number };
+  | {
+      readonly kind: "finished";
+      readonly done: number;
+      readonly unchanged: number;
+      readonly failed: number;
+      readonly skipped?: number;
+    }
+  /** A person said to go on without it: who, and why. */
+  | {
+      readonly kind: "tenant-skipped";
+      readonly wave: string;
+      readonly tenant: string;
+      readonly reason: string;
+      readonly by?: string;
+    };

@@ -31,9 +31,22 @@ export interface RolloutReport {
   /** What it goes back to: what each tenant held, or the files of a revision of git. */
   readonly rollsBackTo?: string;
   readonly counts: Readonly<Record<TenantState, number>>;
+  /**
+   * Whom it leaves out, since a person said to go on without them: those that were left out of the plan are none of `tenants`, the
+   * others are `skipped`, or were through before. Absent: nobody.
+   */
+  readonly skipped?: readonly SkippedReport[];
   readonly waves: readonly WaveReport[];
   /** In the order of waves, and in each, of its tenants. */
   readonly tenants: readonly TenantReport[];
+}
+
+export interface SkippedReport {
+  readonly name: string;
+  readonly since: string;
+  /** Who said so: `dana@build-7`. */
+  readonly by?: string;
+  readonly reason: string;
 }
 
 export interface Advice {

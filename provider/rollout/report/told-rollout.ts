@@ -4,6 +4,7 @@ import {
   given,
   minute,
   number,
+  onOneLine,
   say,
   sentence,
   type Words,
@@ -11,7 +12,7 @@ import {
 import { excerpt } from "../../settings/text";
 import type { TenantState, WaveState } from "../wave";
 import { between, duration } from "./duration";
-import type { RolloutReport, TenantChange, TenantReport, WaveReport } from "./rollout-report";
+import type { RolloutReport, SkippedReport, TenantChange, TenantReport, WaveReport } from "./rollout-report";
 
 /**
  * What a person is told of a rollout, in the order in which one asks: how did it go, what do I do now, which tenants
@@ -46,6 +47,7 @@ export interface StateWords {
 
 export const TENANT_STATES: Readonly<Record<TenantState, StateWords>> = {
   failed: { sign: "✗", word: "failed" },
+  skipped: { sign: "⊘", word: "skipped" },
   running: { sign: "▶", word: "running" },
   done: { sign: "✓", word: "changed" },
   unchanged: { sign: "=", word: "unchanged" },
@@ -105,7 +107,7 @@ export function toldRollout(report: RolloutReport): ToldRollout {
 
 /** How many tenants of it nothing is left to do for, but those that a rollout's end left out. */
 export function throughOf(counts: Readonly<Record<TenantState, number>>): number {
-  return counts.done + counts.unchanged + counts.failed;
+  return counts.done + counts.unchanged + counts.failed + counts.skipped;
 }
 
 /** How a wave stands: `stopped`, `soaking until 2026-11-21 08:12:05 UTC`. */
@@ -191,7 +193,10 @@ export function touchedWords({ error }: Pick<TenantReport, "error">): Words {
 
 const STATES = Object.keys(TENANT_STATES) as TenantState[];
 
-function verdictOf({ state, isHeld, counts }: RolloutReport): { mood: RolloutMood; verdict: string } {
+function verdictOf({ state, isHeld, counts, skipped: { length: skipped } = NOBODY }: RolloutReport): {
+  mood: RolloutMood;
+  verdict: string;
+} {
   switch (state) {
     case "planned":
       return counts.failed > 0
@@ -208,13 +213,15 @@ function verdictOf({ state, isHeld, counts }: RolloutReport): { mood: RolloutMoo
     case "done":
       return counts.failed > 0
         ? { mood: "warning", verdict: "Done, with failures" }
-        : { mood: "none", verdict: "Done" };
+        : skipped > 0
+          ? { mood: "warning", verdict: `Done, but for ${counted(skipped, "tenant")}` }
+          : { mood: "none", verdict: "Done" };
   }
 }
 
 function headlineOf(report: RolloutReport): Words {
   const why = whyOf(report);
-  const how = howFar(report);
+  const how = [...howFar(report), ...withoutWords(report)];
   return why.length === 0 ? how : [...why, " ", ...how];
 }
 
@@ -239,9 +246,41 @@ function whyOf({ state, reason, isHeld, waitingSince, waves }: RolloutReport): W
   }
 }
 
-function howFar({ counts, tenants, state, waves, rollsBack, rollsBackTo }: RolloutReport): Words {
-  const total = tenants.length;
-  const through = throughOf(counts);
+const NOBODY: NonNullable<RolloutReport["skipped"]> = [];
+/** So many of those that are skipped are named in a sentence. */
+const NAMED = 5;
+
+/** Whom it goes on without. */
+function withoutWords({ skipped = NOBODY }: RolloutReport): Words {
+  if (skipped.length === 0) return [];
+  const names = skipped.slice(0, NAMED).map(({ name }): Words => [given(name)]);
+  const more = skipped.length - names.length;
+  return say` Skipped: ${enumerate(more > 0 ? [...names, [`${number(more)} more`]] : names)}.`;
+}
+
+/** Who is skipped, since when, who said so and why. */
+export function skippedWords({ name, since, by, reason }: SkippedReport): Words {
+  const who: Words = by === undefined ? [] : say` by ${given(by)}`;
+  return say`${given(name)}, since ${minute(since)}${who}: ${sentence(onOneLine(reason))}`;
+}
+
+/** What stands above those that are skipped. */
+export function skippedHeading(skipped: readonly SkippedReport[]): string {
+  return `Skipped (${number(skipped.length)})`;
+}
+
+function howFar({
+  counts,
+  tenants,
+  state,
+  waves,
+  rollsBack,
+  rollsBackTo,
+  skipped = NOBODY,
+}: RolloutReport): Words {
+  // Those it goes on without are told by themselves.
+  const total = tenants.length - counts.skipped;
+  const through = throughOf(counts) - counts.skipped;
   if (state === "planned") {
     const failed = counts.failed > 0 ? `, ${number(counts.failed)} failed` : "";
     return say`${counted(total, "tenant")} in ${counted(waves.length, "wave")}: ${counted(
@@ -259,6 +298,11 @@ function howFar({ counts, tenants, state, waves, rollsBack, rollsBackTo }: Rollo
   const held = (who: string) =>
     back ? say`what is declared` : say`what ${who} held before ${given(rollsBack ?? "")}`;
   if (through === total && counts.failed === 0) {
+    if (skipped.length > 0) {
+      return total === 0
+        ? say`Nothing is left of it to do.`
+        : say`${counted(total, "tenant")} ${total === 1 ? "holds" : "hold"} ${held(total === 1 ? "it" : "they")}.`;
+    }
     return total === 1
       ? say`The one tenant holds ${held("it")}.`
       : say`All ${counted(total, "tenant")} hold ${held("they")}.`;
@@ -278,9 +322,13 @@ function standingOf(report: RolloutReport): Words {
   const begun = tenants.filter(({ attempts }) => attempts > 0);
   const cut = begun.filter(isIn("pending", "released", "running"));
   const failed = begun.filter(isIn("failed"));
+  const skipped = begun.filter(isIn("skipped"));
   const untouched = tenants.filter((tenant) => tenant.attempts === 0 && !isIn("unchanged")(tenant));
   const parts = [
     ...(failed.length > 0 ? [`${number(failed.length)} that failed`] : []),
+    ...(skipped.length > 0
+      ? [`${number(skipped.length)} that ${skipped.length === 1 ? "is" : "are"} skipped`]
+      : []),
     ...(cut.length > 0
       ? [`${number(cut.length)} that ${cut.length === 1 ? "was" : "were"} begun and not finished`]
       : []),
@@ -289,7 +337,9 @@ function standingOf(report: RolloutReport): Words {
   return [
     [
       ...(untouched.length > 0 ? [`Not begun, and as before: ${counted(untouched.length, "tenant")}.`] : []),
-      ...(parts.length > 0 ? [`May be changed in part: ${parts.join(" and ")}.`] : []),
+      ...(parts.length > 0
+        ? [`May be changed in part: ${enumerate(parts.map((part) => [part])).join("")}.`]
+        : []),
       ...(left && (state === "waiting" || state === "stopped") ? ["Nothing is under way."] : []),
       ...(state === "running" ? ["By itself it begins nothing more."] : []),
     ].join(" "),

@@ -6,8 +6,9 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import type { RolloutCommands } from "../commands";
 import { RolloutError } from "../errors";
 import type { Journal } from "../journal/journal";
-import type { PackedFiles, RolloutRecord, TenantRecord } from "../journal/rollout-record";
+import type { PackedFiles, RolloutRecord, SkippedTenant, TenantRecord } from "../journal/rollout-record";
 import { type PlanTenant, planTarget } from "../plan-target";
+import { withoutSkipped } from "../skipping/without-skipped";
 import { type Selection, selectTargets } from "../targets/select-targets";
 import type { Target } from "../targets/target";
 import type { Wave } from "../wave";
@@ -29,6 +30,8 @@ export interface Rollback {
   readonly planTenant: PlanTenant;
   /** The files of another time, which some are planned by. */
   readonly files: PackedFiles | undefined;
+  /** Who keeps what the rollout did, since a person said to go on without them. Absent: nobody. */
+  readonly skipped?: readonly SkippedTenant[];
 }
 
 /** Where the files are that say what tenants held before. */
@@ -39,9 +42,12 @@ const FOLDER = ".email-security/taken-back";
  * at once, and how many may fail; but nothing soaks, is checked, or waits for a person or an hour: what they held was good enough before, and
  * what they hold now is to go. With files of another time it is a change like any other, which the waves wait for.
  *
+ * A tenant that is skipped keeps what the rollout did: nobody touches it until it is taken up again.
+ *
  * @param to files of another time. A tenant that they do not have is taken back to what it held before.
  * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when nothing is left to take back; (`ERR_ROLLOUT_NOT_KNOWN`) when it can't be
- * known what a tenant held, as where another rollout changed it since.
+ * known what a tenant held, as where another rollout changed it since; (`ERR_ROLLOUT_SKIPPED`) when one is named that is skipped, or
+ * only such are left.
  */
 export async function rollbackOf(
   journal: Journal,
@@ -57,12 +63,13 @@ export async function rollbackOf(
       `The rollout ${id} changed no tenant; there is nothing to take back.`,
     );
   }
-  const selected = new Set(
-    selectTargets(
-      touched.map(({ target }) => target),
-      selection,
-    ).map(({ name }) => name),
+  const asked = selectTargets(
+    touched.map(({ target }) => target),
+    selection,
   );
+  const about = { commands, source: spec.source };
+  const { targets, skipped } = await withoutSkipped(journal.database, spec, asked, selection, about);
+  const selected = new Set(targets.map(({ name }) => name));
   const meant = touched.filter(({ name }) => selected.has(name));
   const hasFile = ({ target }: TenantRecord): boolean => to !== undefined && has(to.files, target.settings);
   const undone = await stillStanding(
@@ -102,6 +109,7 @@ export async function rollbackOf(
       return await planUndoing(target, key, undone, context, asking, atPlace);
     },
     files: to?.files,
+    ...withoutUndefined({ skipped }),
   };
 }
 

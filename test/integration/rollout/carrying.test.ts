@@ -64,7 +64,7 @@ it("is in another journal what it was, and is gone on with there", async () => {
   expect(await exportJournal(journal, file, nowMs)).toEqual({ rollouts: 3, open: [ids[2]] });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const other = await newJournal();
-  expect(await importJournal(other, file)).toEqual({ imported: 3, known: 0, open: [ids[2]] });
+  expect(await importJournal(other, file)).toEqual({ imported: 3, known: 0, skipped: [], open: [ids[2]] });
   expect((await exported(other)).text).toBe(readFileSync(file, "utf8"));
   expect(await other.records()).toEqual(await journal.records());
   const shown = async (one: Journal, id: string) => {
@@ -78,7 +78,7 @@ it("is in another journal what it was, and is gone on with there", async () => {
   }
 
   // Once more changes nothing; and what went on since is not taken back.
-  expect(await importJournal(other, file)).toEqual({ imported: 0, known: 3, open: [] });
+  expect(await importJournal(other, file)).toEqual({ imported: 0, known: 3, skipped: [], open: [] });
   await other.start(ids[2] ?? "", { retry: false });
   await expect(importJournal(other, file)).rejects.toMatchObject({
     code: "ERR_ROLLOUT_JOURNAL",

@@ -505,7 +505,7 @@ function wave(
     wave: { ...PLAIN, name, tenants: [], ...more },
     state,
     counts: {
-      ...{ pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0 },
+      ...{ pending: 0, released: 0, running: 0, unchanged: 0, done: 0, failed: 0, skipped: 0 },
       ...counts,
     },
     soakUntilMs: undefined,

@@ -1,0 +1,167 @@
+import { existsSync } from "node:fs";
+import { Command } from "commander";
+import { ConfigurationError } from "../client";
+import { counted } from "../plan/render/words";
+import type { SkippedIn, Skipping } from "../rollout/journal/skips";
+import type { Rollouts } from "../rollout/rollouts";
+import type { SkipRequest } from "../rollout/skipping/skip";
+import { isPostgres } from "../settings/postgres-address";
+import { harmless, printable, quote } from "../settings/text";
+import { EXIT, type ExitCode, verb } from "./command-line";
+import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
+import { JOURNAL, lookOfTerminal, withRollouts } from "./open-rollouts";
+import { TARGETS_FILE } from "./tenant-options";
+import { withHelp } from "./verb-help";
+
+interface SkipOptions extends JournalOptions {
+  readonly reason?: string;
+  readonly end?: boolean;
+  readonly targets: string;
+}
+
+/** `rollout skip`: goes on without tenants, until somebody takes them up again. It changes no tenant. */
+export function skipCommand(): Command {
+  return withHelp(
+    withJournal(new Command("skip"), JOURNAL)
+      .description(
+        "have all rollouts go on without tenants until they are taken up again; without a name, list who is skipped",
+      )
+      .argument("[tenants...]", "the tenants; * stands for any characters")
+      .option("--reason <text>", "why; every plan, run and status tells it")
+      .option("--end", "take them up again, from the next run on")
+      .option("--targets <file>", "the targets file", TARGETS_FILE)
+      .action(verb(skipVerb)),
+    {
+      examples: [
+        { does: "go on without a tenant", line: 'rollout skip t003 --reason "its key is refused, OPS-412"' },
+        { does: "who is skipped now, and why", line: "rollout skip" },
+        { does: "take it up again", line: "rollout skip t003 --end" },
+      ],
+      exits: { 0: "it is remembered, or was before; or it was told", 1: "an error; nothing was changed" },
+    },
+  );
+}
+
+async function skipVerb(names: readonly string[], options: SkipOptions): Promise<ExitCode> {
+  const { reason, end = false, targets: file } = options;
+  if (end && reason !== undefined) {
+    throw new ConfigurationError("--end takes tenants up again, and needs no --reason. Nothing was changed.");
+  }
+  if (names.length === 0 && (end || reason !== undefined)) {
+    throw new ConfigurationError("Name the tenants that are meant. Nothing was changed.");
+  }
+  await refuseNoJournal(options);
+  return await withRollouts(options, async (rollouts) => {
+    if (names.length === 0) return await list(rollouts);
+    const request = { file, names, environment: process.env, nowMs: Date.now() };
+    return end ? await takeUpAgain(rollouts, request) : await leaveOut(rollouts, reason, request);
+  });
+}
+
+/** In a journal that is made for it, nobody would look for who is skipped. */
+async function refuseNoJournal({ database }: JournalOptions): Promise<void> {
+  const { DEFAULT_JOURNAL } = await import("../rollout/journal/open-database.js");
+  const place = journalPlace(database) ?? DEFAULT_JOURNAL;
+  if (isPostgres(place) || existsSync(place)) return;
+  throw new ConfigurationError(
+    `There is no rollouts' journal at ${quote(place, 300)}, which would remember who is skipped. Nothing was changed. Name the one that the rollouts have (--database); before the first rollout, leave tenants out by \`rollout --except\`.`,
+  );
+}
+
+async function list({ journal, commands }: Rollouts): Promise<ExitCode> {
+  const { allSkips, skippedTenant } = await import("../rollout/journal/skips.js");
+  const { Paper } = await import("../plan/render/paper.js");
+  const { given, say } = await import("../plan/render/words.js");
+  const { skippedOf } = await import("../rollout/report/report-text.js");
+  const { reportOfSkipped } = await import("../rollout/report/report-of.js");
+  const skips = await allSkips(journal.database);
+  if (skips.length === 0) {
+    console.log("Nobody is skipped.");
+    return EXIT.clean;
+  }
+  const { color, width = 80 } = lookOfTerminal();
+  const paper = new Paper(color, width);
+  for (const [project, own] of Map.groupBy(skips, (one) => one.project)) {
+    paper.text(say`Project ${given(project)}`);
+    skippedOf(paper, { skipped: own.map((one) => reportOfSkipped(skippedTenant(one))) }, own.length);
+    paper.gap();
+  }
+  process.stdout.write(paper.toString());
+  const [first] = skips;
+  console.log(printable(`To take one up again: \`${commands.endSkip([first?.name ?? ""], TARGETS_FILE)}\``));
+  return EXIT.clean;
+}
+
+async function leaveOut(
+  rollouts: Rollouts,
+  reason: string | undefined,
+  request: SkipRequest,
+): Promise<ExitCode> {
+  const { skip } = await import("../rollout/skipping/skip.js");
+  const { skipText } = await import("../rollout/skipping/without-skipped.js");
+  const { journal, commands } = rollouts;
+  const done = await skip(journal, reason, request);
+  for (const one of done.fresh) say(`Skipped from now on: ${skipText(one)}.`);
+  for (const one of done.already) {
+    say(
+      `Skipped already: ${skipText(one)}. That stands. To give another reason, take it up first: \`${commands.endSkip([one.name], request.file)}\``,
+    );
+  }
+  await tellRollouts(rollouts, done);
+  const names = [...done.fresh, ...done.already].map(({ name }) => name);
+  if (done.fresh.length > 0) say(`To take up again: \`${commands.endSkip(names, request.file)}\``);
+  return EXIT.clean;
+}
+
+/** What it is to the rollouts that are not through. */
+async function tellRollouts(rollouts: Rollouts, { rollouts: all }: Skipping): Promise<void> {
+  for (const [id, own] of Map.groupBy(all, ({ rollout }) => rollout)) {
+    const isHeld = await rollouts.isHeld(id);
+    const { state } = await rollouts.journal.record(id);
+    const parts = [...Map.groupBy(own, ({ state: one }) => wordsFor(one, isHeld))].map(
+      ([words, some]) => `${some.map(({ tenant }) => quote(tenant)).join(", ")} ${words}`,
+    );
+    say(`In the rollout ${id}: ${parts.join("; ")}.`);
+    if (isHeld) continue;
+    const next = state === "waiting" ? rollouts.commands.continue(id) : rollouts.commands.resume(id);
+    say(`To go on with it: \`${next}\``);
+  }
+}
+
+function wordsFor(state: SkippedIn["state"], isHeld: boolean): string {
+  switch (state) {
+    case "skipped":
+      return isHeld ? "is left out from now on" : "is left out when it goes on";
+    case "running":
+      return isHeld
+        ? "is being changed right now, and is left to end; it is left out from then on"
+        : "was being changed when it was interrupted; a worker that is still at it is left to end, else it is left out";
+    default:
+      return "is through already and stays as it is; the health of its wave goes on without it";
+  }
+}
+
+async function takeUpAgain(rollouts: Rollouts, request: SkipRequest): Promise<ExitCode> {
+  const { takeUp } = await import("../rollout/skipping/skip.js");
+  const { skipText } = await import("../rollout/skipping/without-skipped.js");
+  const { commands } = rollouts;
+  const { skips, rollouts: open } = await takeUp(rollouts.journal, request);
+  for (const one of skips) say(`Not skipped any more: ${skipText(one)}.`);
+  for (const [id, own] of Map.groupBy(open, ({ rollout }) => rollout)) {
+    const isHeld = await rollouts.isHeld(id);
+    say(
+      `The rollout ${id} left out ${counted(own.length, "tenant")} of ${own.length === 1 ? "it" : "them"}. ${
+        isHeld ? "Its run goes on without; once it has ended" : "With what it was planned by"
+      }: \`${commands.resume(id)}\``,
+    );
+  }
+  const names = skips.map(({ name }) => name);
+  say(
+    `What came to others meanwhile comes to ${names.length === 1 ? "it" : "them"} with the next rollout: \`${commands.plan(request.file, names)}\``,
+  );
+  return EXIT.clean;
+}
+
+function say(line: string): void {
+  console.log(harmless(line));
+}

@@ -1,0 +1,251 @@
+import { withoutUndefined } from "../../settings/without-undefined";
+import type { Job } from "../lanes/lane";
+import type { Database, Queryable, Row } from "./database";
+import { recordOf } from "./journal-reader";
+import type { WhoseRollouts } from "./reached";
+import type { RolloutSpec, SkippedTenant } from "./rollout-record";
+import { parsed, time } from "./stored-values";
+import { tell } from "./tell";
+
+/** A tenant that no rollout of a project takes up, until a person says otherwise. */
+export interface Skip extends SkippedTenant {
+  readonly project: string;
+  /** Of the state backend, as `stateBackend` fingerprints it. */
+  readonly backend: string;
+  readonly stack: string;
+}
+
+/** All skips of a journal that stand now, the oldest first. */
+export async function allSkips(database: Queryable): Promise<readonly Skip[]> {
+  const rows = await database.query(
+    "SELECT project, backend, stack, since, name, reason, skipped_by FROM rollout_skips WHERE ended_at IS NULL ORDER BY since, name",
+  );
+  return rows.map((row) => ({
+    project: String(row["project"]),
+    backend: String(row["backend"]),
+    stack: String(row["stack"]),
+    name: String(row["name"]),
+    sinceMs: time(row["since"]) ?? 0,
+    reason: String(row["reason"]),
+    ...withoutUndefined({ by: row["skipped_by"] == null ? undefined : String(row["skipped_by"]) }),
+  }));
+}
+
+/** Those that stand now of whose stacks are meant, by the stack. */
+export async function standingSkips(
+  database: Queryable,
+  { project, backend }: WhoseRollouts,
+): Promise<ReadonlyMap<string, Skip>> {
+  const own = (await allSkips(database)).filter(
+    (skip) => skip.project === project && (backend ?? skip.backend) === skip.backend,
+  );
+  return new Map(own.map((skip) => [skip.stack, skip]));
+}
+
+/** What a rollout keeps of a skip. */
+export function skippedTenant({ name, sinceMs, by, reason }: Skip): SkippedTenant {
+  return { name, sinceMs, reason, ...withoutUndefined({ by }) };
+}
+
+/** What became of a tenant that was skipped, in a rollout that is not through. */
+export interface SkippedIn {
+  readonly rollout: string;
+  readonly tenant: string;
+  /** `skipped`; `running`: it is being changed now, and is left to end; `done` or `unchanged`: it holds what is declared. */
+  readonly state: string;
+}
+
+/** What came of skipping. */
+export interface Skipping {
+  readonly fresh: readonly Skip[];
+  /** Were skipped already: what was said then stands. */
+  readonly already: readonly Skip[];
+  readonly rollouts: readonly SkippedIn[];
+}
+
+/**
+ * Has all rollouts leave tenants out from now on, also those that are under way. One that is being changed is left to end.
+ *
+ * @param more in milliseconds since 1970, and who says so.
+ */
+export async function skipTenants(
+  database: Database,
+  whose: Required<WhoseRollouts>,
+  tenants: readonly { readonly name: string; readonly stack: string }[],
+  { reason, by, nowMs }: { readonly reason: string; readonly by: string; readonly nowMs: number },
+): Promise<Skipping> {
+  return await database.transaction(async (transaction) => {
+    const before = await standingSkips(transaction, whose);
+    const fresh = tenants
+      .filter(({ stack }) => !before.has(stack))
+      .map(({ name, stack }): Skip => ({ ...whose, name, stack, sinceMs: nowMs, reason, by }));
+    for (const { project, backend, stack, name } of fresh) {
+      await transaction.query(
+        "INSERT INTO rollout_skips (project, backend, stack, since, name, reason, skipped_by) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        [project, backend, stack, nowMs, name, reason, by],
+      );
+    }
+    const stacks = new Set(tenants.map(({ stack }) => stack));
+    const rollouts: SkippedIn[] = [];
+    for (const id of await openOf(transaction, whose)) {
+      await applySkips(transaction, id, nowMs, "now");
+      for (const { name, state } of await tenantsIn(transaction, id, stacks)) {
+        rollouts.push({ rollout: id, tenant: name, state });
+      }
+    }
+    const already = tenants.flatMap(({ stack }) => before.get(stack) ?? []);
+    return { fresh, already, rollouts };
+  });
+}
+
+/**
+ * Has rollouts take tenants up again.
+ *
+ * @returns the rollouts that are not through and left them out: who resumes one takes them up there.
+ */
+export async function endSkips(
+  database: Database,
+  skips: readonly Skip[],
+  { by, nowMs }: { readonly by: string; readonly nowMs: number },
+): Promise<readonly SkippedIn[]> {
+  return await database.transaction(async (transaction) => {
+    const rollouts: SkippedIn[] = [];
+    for (const skip of skips) {
+      await transaction.query(
+        "UPDATE rollout_skips SET ended_at = $4, ended_by = $5 WHERE project = $1 AND backend = $2 AND stack = $3 AND ended_at IS NULL",
+        [skip.project, skip.backend, skip.stack, nowMs, by],
+      );
+      for (const id of await openOf(transaction, skip)) {
+        for (const { name, state } of await tenantsIn(transaction, id, new Set([skip.stack]))) {
+          if (state === "skipped") rollouts.push({ rollout: id, tenant: name, state });
+        }
+      }
+    }
+    return rollouts;
+  });
+}
+
+/**
+ * Brings a rollout to what is skipped now, and keeps in it who, why and since when. What was changed already stays so: then its
+ * wave's health goes without it.
+ *
+ * @param how `now`: it is not begun or gone on with. A tenant that is taken up again has its turn when the rollout is resumed, or, by
+ * `continue` too, where its wave is not begun.
+ */
+export async function applySkips(
+  transaction: Queryable,
+  id: string,
+  nowMs: number,
+  how: "now" | "continue" | "resume",
+): Promise<void> {
+  const { spec } = await recordOf(transaction, id);
+  const standing = await standingSkips(transaction, spec);
+  const known = new Map((spec.skipped ?? []).map((one) => [one.name, one]));
+  if (standing.size + known.size === 0) return;
+  const rows = await transaction.query(
+    `SELECT t.name AS name, t.stack AS stack, t.wave AS wave, t.state AS state, w.state AS wave_state,
+       CASE WHEN t.plan IS NULL THEN 0 ELSE 1 END AS planned
+     FROM rollout_tenants t JOIN rollout_waves w ON w.rollout = t.rollout AND w.position = t.wave
+     WHERE t.rollout = $1 ORDER BY t.wave, t.position`,
+    [id],
+  );
+  const names = new Set(rows.map((row) => String(row["name"])));
+  // Those that were left out of the plan stay so, whatever is said since.
+  const skipped = [...known.values()].filter(({ name }) => !names.has(name));
+  for (const row of rows) {
+    const [name, state] = [String(row["name"]), String(row["state"])];
+    const skip = standing.get(String(row["stack"]));
+    if (skip !== undefined) {
+      skipped.push(skippedTenant(skip));
+      if (LEFT_OUT.has(state)) await leaveOut(transaction, id, row, spec, skip, nowMs);
+      continue;
+    }
+    const before = known.get(name);
+    if (before === undefined) continue;
+    const next = state === "skipped" ? takenUpAs(row, how) : state;
+    if (next !== state) {
+      await transaction.query("UPDATE rollout_tenants SET state = $3 WHERE rollout = $1 AND name = $2", [
+        ...[id, name, next],
+      ]);
+    } else if (state === "skipped") skipped.push(before);
+  }
+  const { skipped: _before, ...rest } = spec;
+  await transaction.query("UPDATE rollouts SET spec = $2 WHERE id = $1", [
+    id,
+    JSON.stringify(skipped.length === 0 ? rest : { ...rest, skipped }),
+  ]);
+}
+
+/** Nobody is at them: `released` is given to who is free, and taken by nobody yet. */
+const LEFT_OUT: ReadonlySet<string> = new Set(["pending", "released", "failed"]);
+
+/** What becomes of a tenant that is skipped no more. Who resumes tries again all that failed: it is one of those, or was not planned. */
+function takenUpAs(row: Row, how: "now" | "continue" | "resume"): string {
+  if (how === "resume") return "failed";
+  if (how === "now" || row["wave_state"] !== "pending") return "skipped";
+  return Number(row["planned"]) === 1 ? "pending" : "failed";
+}
+
+/** Leaves out a tenant that a worker has or had, where it is skipped now; false where it is not. */
+export async function skipIfStanding(
+  transaction: Queryable,
+  { rollout, tenant }: Pick<Job, "rollout" | "tenant">,
+  nowMs: number,
+): Promise<boolean> {
+  const { spec } = await recordOf(transaction, rollout);
+  const [row] = await transaction.query(
+    "SELECT name, stack, wave FROM rollout_tenants WHERE rollout = $1 AND name = $2",
+    [rollout, tenant],
+  );
+  const skip = (await standingSkips(transaction, spec)).get(String(row?.["stack"]));
+  if (row === undefined || skip === undefined) return false;
+  await leaveOut(transaction, rollout, row, spec, skip, nowMs);
+  return true;
+}
+
+/** Its error stays: it may be changed in part. */
+async function leaveOut(
+  transaction: Queryable,
+  id: string,
+  row: Row,
+  { waves }: RolloutSpec,
+  { reason, by }: Skip,
+  nowMs: number,
+): Promise<void> {
+  const tenant = String(row["name"]);
+  await transaction.query("UPDATE rollout_tenants SET state = 'skipped' WHERE rollout = $1 AND name = $2", [
+    id,
+    tenant,
+  ]);
+  const wave = waves[Number(row["wave"])]?.name ?? "";
+  const told = { kind: "tenant-skipped", wave, tenant, reason, ...withoutUndefined({ by }) } as const;
+  await tell(transaction, id, told, nowMs);
+}
+
+/** The rollouts that are not through, of whose stacks are meant. */
+async function openOf(
+  transaction: Queryable,
+  { project, backend }: Required<WhoseRollouts>,
+): Promise<readonly string[]> {
+  const rows = await transaction.query(
+    "SELECT id, spec FROM rollouts WHERE state IN ('running', 'waiting', 'stopped') ORDER BY created_at, id",
+  );
+  return rows.flatMap((row) => {
+    const spec = parsed<RolloutSpec>(row["spec"]);
+    return spec.project === project && spec.backend === backend ? [String(row["id"])] : [];
+  });
+}
+
+async function tenantsIn(
+  transaction: Queryable,
+  id: string,
+  stacks: ReadonlySet<string>,
+): Promise<readonly { readonly name: string; readonly state: string }[]> {
+  const rows = await transaction.query(
+    "SELECT name, stack, state FROM rollout_tenants WHERE rollout = $1 ORDER BY wave, position",
+    [id],
+  );
+  return rows.flatMap((row) =>
+    stacks.has(String(row["stack"])) ? [{ name: String(row["name"]), state: String(row["state"]) }] : [],
+  );
+}

@@ -1,0 +1,19 @@
+import type { RolloutHappening } from "../report/rollout-event";
+import type { Queryable } from "./database";
+
+/** Writes the next event of a rollout, in the transaction of what it tells. @param nowMs in milliseconds since 1970. */
+export async function tell(
+  transaction: Queryable,
+  id: string,
+  happening: RolloutHappening,
+  nowMs: number,
+): Promise<void> {
+  const [row] = await transaction.query(
+    "UPDATE rollouts SET events = events + 1 WHERE id = $1 RETURNING events",
+    [id],
+  );
+  await transaction.query(
+    "INSERT INTO rollout_events (rollout, seq, at, happening) VALUES ($1, $2, $3, $4)",
+    [id, Number(row?.["events"]), nowMs, JSON.stringify(happening)],
+  );
+}

@@ -1,0 +1,117 @@
+import { ConfigurationError } from "../../client";
+import { quote } from "../../settings/text";
+import { RolloutError } from "../errors";
+import type { Journal } from "../journal/journal";
+import type { WhoseRollouts } from "../journal/reached";
+import { allSkips, endSkips, type Skip, type SkippedIn, type Skipping, skipTenants } from "../journal/skips";
+import { nameOfWho } from "../origin";
+import { projectFolder, stateBackend } from "../state-backend";
+import { readTargets } from "../targets/read-targets";
+import { SelectionError, selectTargets } from "../targets/select-targets";
+import { TargetsFileError } from "../targets/targets-file-error";
+
+/** Which tenants are meant, and where. */
+export interface SkipRequest {
+  /** The targets file. */
+  readonly file: string;
+  readonly names: readonly string[];
+  readonly environment: NodeJS.ProcessEnv;
+  readonly nowMs: number;
+}
+
+const LONGEST_REASON = 1_000;
+
+/**
+ * Has all rollouts of this journal go on without tenants, until {@link takeUp}. One that is skipped already stays so, with the reason
+ * that was given first. Changes no tenant.
+ *
+ * @throws {ConfigurationError} when no reason is given, or one that nobody would read.
+ * @throws {SelectionError} when the targets file has no such tenant.
+ * @throws {RolloutError} (`ERR_ROLLOUT_NOT_FOUND`) when the journal knows this project's rollouts only with other state backends.
+ */
+export async function skip(
+  journal: Journal,
+  reason: string | undefined,
+  { file, names, environment, nowMs }: SkipRequest,
+): Promise<Skipping> {
+  const said = reason?.trim() ?? "";
+  if (said === "" || said.length > LONGEST_REASON) {
+    const what = said === "" ? "is missing" : `is longer than ${LONGEST_REASON} characters`;
+    throw new ConfigurationError(
+      `Why the tenant is to be skipped ${what}: everybody is told it until it is taken up again. Nothing was changed. Give --reason TEXT.`,
+    );
+  }
+  const { targets, project } = readTargets(file);
+  const tenants = selectTargets(targets, { only: names });
+  const whose = { project, backend: stateBackend(environment, projectFolder(file)).fingerprint };
+  await refuseElsewhere(journal, whose);
+  return await skipTenants(journal.database, whose, tenants, {
+    reason: said,
+    by: nameOfWho(environment),
+    nowMs,
+  });
+}
+
+/** What is taken up again. */
+export interface TakenUp {
+  readonly skips: readonly Skip[];
+  /** The rollouts that left them out and are not through. */
+  readonly rollouts: readonly SkippedIn[];
+}
+
+/**
+ * Has rollouts take tenants up again, also those that the targets file has no more. Changes no tenant.
+ *
+ * @throws {SelectionError} when one is not skipped, or it can't be told which is meant.
+ */
+export async function takeUp(journal: Journal, request: SkipRequest): Promise<TakenUp> {
+  const { environment, names, nowMs } = request;
+  const all = await allSkips(journal.database);
+  const whose = whoseOf(request);
+  const skips = [...new Set(names)].map((name) => oneOf(all, name, whose));
+  const by = nameOfWho(environment);
+  return { skips, rollouts: await endSkips(journal.database, skips, { by, nowMs }) };
+}
+
+function oneOf(all: readonly Skip[], name: string, whose: Partial<WhoseRollouts>): Skip {
+  const named = all.filter((one) => one.name === name);
+  const own = named.filter((one) => one.project === whose.project && one.backend === whose.backend);
+  const [found, another] = own.length > 0 ? own : named;
+  if (found === undefined) {
+    const known = all.slice(0, 5).map((one) => quote(one.name));
+    const more = all.length > 5 ? `, … and ${all.length - 5} more` : "";
+    const others = all.length === 0 ? "nobody is" : `skipped are ${known.join(", ")}${more}`;
+    throw new SelectionError(`${quote(name)} is not skipped; ${others}. Nothing was changed.`);
+  }
+  if (another !== undefined) {
+    throw new SelectionError(
+      `${quote(name)} is skipped in several projects or state backends. Nothing was changed. Name the targets file of the one that is meant (--targets), with PULUMI_BACKEND_URL as its rollouts have it.`,
+    );
+  }
+  return found;
+}
+
+/** As far as it can be told: who is left out is not kept so by a targets file that is broken or gone. */
+function whoseOf({ file, environment }: SkipRequest): Partial<WhoseRollouts> {
+  try {
+    const { project } = readTargets(file);
+    return { project, backend: stateBackend(environment, projectFolder(file)).fingerprint };
+  } catch (error) {
+    if (error instanceof TargetsFileError || error instanceof ConfigurationError) return {};
+    throw error;
+  }
+}
+
+/** A skip that no rollout looks at would be believed to hold. */
+async function refuseElsewhere(
+  journal: Journal,
+  { project, backend }: Required<WhoseRollouts>,
+): Promise<void> {
+  const own = (await journal.records()).filter(({ spec }) => spec.project === project);
+  const [first] = own;
+  if (first === undefined || own.some(({ spec }) => spec.backend === backend)) return;
+  throw new RolloutError(
+    "ERR_ROLLOUT_NOT_FOUND",
+    `The journal has ${own.length === 1 ? "a rollout" : `${own.length} rollouts`} of the project ${quote(project)}, such as ${first.id}, and all with another state backend than this run has: they would not leave anybody out by this. Nothing was changed. Set PULUMI_BACKEND_URL as they had it.`,
+  );
+}

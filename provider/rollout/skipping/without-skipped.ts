@@ -1,0 +1,64 @@
+import { counted } from "../../plan/render/words";
+import { excerpt, quote } from "../../settings/text";
+import type { RolloutCommands } from "../commands";
+import { RolloutError } from "../errors";
+import type { Queryable } from "../journal/database";
+import type { WhoseRollouts } from "../journal/reached";
+import type { SkippedTenant } from "../journal/rollout-record";
+import { type Skip, skippedTenant, standingSkips } from "../journal/skips";
+import type { Selection } from "../targets/select-targets";
+import type { Target } from "../targets/target";
+
+/** The targets of a rollout, and those that it leaves out since a person said so. */
+export interface WithoutSkipped {
+  readonly targets: readonly Target[];
+  /** Not empty. Absent: nobody. */
+  readonly skipped?: readonly SkippedTenant[];
+}
+
+/**
+ * Leaves out what is skipped.
+ *
+ * @param only as the selection has it: who names a tenant wants it, and is told that it is skipped.
+ * @param source the targets file.
+ * @throws {RolloutError} (`ERR_ROLLOUT_SKIPPED`) when one is named, or nothing is left.
+ */
+export async function withoutSkipped(
+  database: Queryable,
+  whose: WhoseRollouts,
+  targets: readonly Target[],
+  { only = [] }: Selection,
+  { commands, source }: { readonly commands: RolloutCommands; readonly source: string },
+): Promise<WithoutSkipped> {
+  const standing = await standingSkips(database, whose);
+  const left = targets.flatMap(({ name, stack }) => {
+    const skip = standing.get(stack);
+    return skip === undefined ? [] : [{ ...skip, name }];
+  });
+  if (left.length === 0) return { targets };
+  const named = left.filter(({ name }) => only.includes(name));
+  const rest = targets.filter(({ stack }) => !standing.has(stack));
+  const refused = named.length > 0 ? named : rest.length === 0 ? left : [];
+  if (refused.length > 0) throw refusal(refused, commands, source);
+  return { targets: rest, skipped: left.map(skippedTenant) };
+}
+
+/** So many are told. */
+const SHOWN = 5;
+
+function refusal(skips: readonly Skip[], commands: RolloutCommands, source: string): RolloutError {
+  const told = skips.slice(0, SHOWN).map(skipText);
+  const more = skips.length > SHOWN ? `; and ${counted(skips.length - SHOWN, "more tenant")}` : "";
+  const names = skips.slice(0, SHOWN).map(({ name }) => name);
+  return new RolloutError(
+    "ERR_ROLLOUT_SKIPPED",
+    `${skips.length === 1 ? "The tenant is" : "The tenants are"} skipped: ${told.join("; ")}${more}. Nothing was changed. To take ${skips.length === 1 ? "it" : "them"} up again: \`${commands.endSkip(names, source)}\``,
+  );
+}
+
+/** `"t003", since 2026-11-21 03:12 UTC by dana@build-7 (its key is refused)`. */
+export function skipText({ name, sinceMs, by, reason }: SkippedTenant): string {
+  const since = new Date(sinceMs).toISOString().slice(0, 16).replace("T", " ");
+  const who = by === undefined ? "" : ` by ${excerpt(by)}`;
+  return `${quote(name)}, since ${since} UTC${who} (${excerpt(reason.replace(/\s+/g, " "), 300)})`;
+}

@@ -1,0 +1,17 @@
+import { afterAll, beforeAll } from "vitest";
+import { openPostgres } from "../../../provider/rollout/journal/postgres-database";
+import { type Postgres, startPostgres } from "../../support/postgres";
+import { skippingStories } from "./skip";
+
+let postgres: Postgres;
+let count = 0;
+
+beforeAll(async () => {
+  postgres = await startPostgres();
+});
+
+afterAll(async () => {
+  await postgres[Symbol.asyncDispose]();
+});
+
+skippingStories(async () => await openPostgres(await postgres.createDatabase(`skip${count++}`)));

@@ -1,0 +1,169 @@
+import { describe, expect, it } from "vitest";
+import { RolloutCommands } from "../../../provider/rollout/commands";
+import type { Database } from "../../../provider/rollout/journal/database";
+import { Journal } from "../../../provider/rollout/journal/journal";
+import { reachedIn } from "../../../provider/rollout/journal/reached";
+import { allSkips, endSkips, standingSkips } from "../../../provider/rollout/journal/skips";
+import { markOfRollout } from "../../../provider/rollout/marks/mark-of-rollout";
+import { reportOf } from "../../../provider/rollout/report/report-of";
+import { reportText } from "../../../provider/rollout/report/report-text";
+import { SkippingFleet, UNWELL_WITH_C, WHOSE } from "../../support/skipping";
+
+const WAVES = { canary: ["a", "b", "c"], rest: ["d", "e"] };
+const SKIPPED = { reason: "its key is refused", by: "dana@build-7" };
+
+/** What skipping a tenant is, over a database of either kind; each story has one of its own. */
+export function skippingStories(open: () => Promise<Database>): void {
+  const report = async ({ journal }: SkippingFleet, id: string) =>
+    await reportOf(journal, id, false, new RolloutCommands());
+
+  describe("a tenant that is skipped", () => {
+    it("lets a rollout that it stopped go on without it, which says so and how to take it up again", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      fleet.failing.add("b");
+      const id = await fleet.plan(WAVES);
+      expect(await fleet.run(id)).toBe("stopped");
+      expect(await fleet.states(id)).toEqual({
+        ...{ a: "done", b: "failed", c: "pending", d: "pending", e: "pending" },
+      });
+      expect((await report(fleet, id)).advice.map(({ command }) => command)).toContain(
+        "email-security rollout skip b --reason 'say why'",
+      );
+      // Without it, resuming tries again and stops again.
+      expect(await fleet.run(id)).toBe("stopped");
+
+      expect(await fleet.skip("b")).toMatchObject({
+        fresh: [{ name: "b", ...SKIPPED }],
+        already: [],
+        rollouts: [{ rollout: id, tenant: "b", state: "skipped" }],
+      });
+      expect(await fleet.run(id)).toBe("done");
+      expect(await fleet.states(id)).toEqual({ a: "done", b: "skipped", c: "done", d: "done", e: "done" });
+      expect(fleet.changed).toEqual(["a", "c", "d", "e"]);
+      const told = await report(fleet, id);
+      expect(told).toMatchObject({ state: "done", counts: { done: 4, failed: 0, skipped: 1 } });
+      expect(told.skipped).toEqual([
+        { name: "b", since: expect.stringMatching(/^2026-11-21T03:/), ...SKIPPED },
+      ]);
+      // Why it failed is still known: it may be changed in part.
+      expect(told.tenants[1]).toMatchObject({ name: "b", state: "skipped", error: { code: "ERR_PULUMI" } });
+      const text = reportText(told, { width: 200 });
+      expect(text).toContain("DONE, BUT FOR 1 TENANT");
+      expect(text).toContain("4 tenants hold what is declared. Skipped: b.");
+      expect(text).toContain("May be changed in part: 1 that is skipped.");
+      expect(text).toMatch(/⊘ b, since 2026-11-21 03:\d\d UTC by dana@build-7: its key is refused/);
+      expect(text).toContain("email-security rollout skip b --end");
+      expect(text).not.toContain("All");
+      expect(fleet.events.findLast(({ kind }) => kind === "finished")).toMatchObject({ done: 4, skipped: 1 });
+
+      // Where it is in a fleet: the newest rollout has not reached it.
+      const { skips, stacks } = await reachedIn(fleet.journal.database, WHOSE);
+      expect([...skips.keys()]).toEqual(["b"]);
+      expect(stacks.get("b")).toMatchObject({ next: { rollout: id, state: "skipped" } });
+    });
+
+    it("is not in its wave's health, though it was changed, and stays unseen for the rollouts to come", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await fleet.plan(WAVES, { health: UNWELL_WITH_C });
+      expect(await fleet.run(id)).toBe("stopped");
+      expect((await fleet.journal.record(id)).reason).toContain("c is unwell");
+      expect(await fleet.skip("c")).toMatchObject({ rollouts: [{ tenant: "c", state: "done" }] });
+      expect(await fleet.run(id)).toBe("done");
+      expect(await fleet.states(id)).toMatchObject({ c: "done", d: "done", e: "done" });
+      expect((await report(fleet, id)).skipped).toMatchObject([{ name: "c" }]);
+      const mark = await markOfRollout(fleet.journal, id, "here");
+      expect(mark.unseen.map(({ name }) => name)).toEqual(["c"]);
+    });
+
+    it("is left out at once by a rollout that runs; one that is being changed is left to end, and fails nothing", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await fleet.plan({ canary: ["a", "b"], rest: ["c", "d", "e"] }, { maxConcurrent: 1 });
+      fleet.failing.add("b");
+      const told: unknown[] = [];
+      fleet.meanwhile = async (name) => {
+        if (name === "b") told.push((await fleet.skip("b", "d")).rollouts);
+      };
+      expect(await fleet.run(id)).toBe("done");
+      expect(told).toEqual([
+        [
+          { rollout: id, tenant: "b", state: "running" },
+          { rollout: id, tenant: "d", state: "skipped" },
+        ],
+      ]);
+      expect(await fleet.states(id)).toEqual({
+        ...{ a: "done", b: "skipped", c: "done", d: "skipped", e: "done" },
+      });
+      expect(fleet.changed).toEqual(["a", "c", "e"]);
+      const ofB = fleet.events.filter((event) => "tenant" in event && event.tenant === "b");
+      expect(ofB.map(({ kind }) => kind)).toEqual(["tenant-started", "tenant-finished", "tenant-skipped"]);
+    });
+
+    it("is not taken over from a process that died in it", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await fleet.plan({ canary: ["a"] });
+      const { journal } = fleet;
+      await journal.start(id, { retry: false });
+      await journal.wave(id, 0, "running");
+      const lane = { handOut: async () => {}, start: () => {}, drain: async () => {} };
+      await journal.release(id, 0, ["a"], lane);
+      const job = { rollout: id, wave: 0, tenant: "a", round: 0 };
+      expect(await journal.begin(job, "dead:1")).toBeDefined();
+      await fleet.skip("a");
+      expect(await fleet.states(id)).toEqual({ a: "running" });
+      expect(await journal.begin(job, "host:1")).toBeUndefined();
+      expect(await fleet.states(id)).toEqual({ a: "skipped" });
+    });
+
+    it("is taken up again by who resumes, with its wave looked at anew; by who continues only in later waves", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const id = await fleet.plan(WAVES, { gate: true });
+      await fleet.skip("b", "e");
+      expect(await fleet.run(id, { retry: false })).toBe("waiting");
+      const skips = [...(await standingSkips(fleet.journal.database, WHOSE)).values()];
+      const said = { by: "kim@build-8", nowMs: fleet.now() };
+      expect(await endSkips(fleet.journal.database, skips, said)).toEqual([
+        { rollout: id, tenant: "b", state: "skipped" },
+        { rollout: id, tenant: "e", state: "skipped" },
+      ]);
+      expect(await allSkips(fleet.journal.database)).toEqual([]);
+      expect(await fleet.run(id, { retry: false })).toBe("done");
+      expect(await fleet.states(id)).toEqual({ a: "done", b: "skipped", c: "done", d: "done", e: "done" });
+      expect((await report(fleet, id)).skipped?.map(({ name }) => name)).toEqual(["b"]);
+      // Nobody is to take up what is taken up: it is told no more how.
+      expect((await report(fleet, id)).advice).toEqual([]);
+      expect(await fleet.run(id)).toBe("done");
+      expect(await fleet.states(id)).toMatchObject({ b: "done" });
+      expect(await report(fleet, id)).not.toHaveProperty("skipped");
+      expect(fleet.changed).toEqual(["a", "c", "d", "e", "b"]);
+    });
+
+    it("keeps the reason that was given first, and is of one project and one state backend", async () => {
+      await using fleet = await SkippingFleet.on(await open());
+      const other = await fleet.plan({ canary: ["a", "b"] }, {}, { project: "other" });
+      const elsewhere = await fleet.plan({ canary: ["a", "b"] }, {}, { backend: "elsewhere" });
+      await fleet.skip("b");
+      const again = await fleet.skip("b", "a");
+      expect(again.fresh.map(({ name }) => name)).toEqual(["a"]);
+      expect(again.already.map(({ name }) => name)).toEqual(["b"]);
+      for (const id of [other, elsewhere]) {
+        expect(await fleet.run(id)).toBe("done");
+        expect(await fleet.states(id)).toEqual({ a: "done", b: "done" });
+        expect((await report(fleet, id)).skipped).toBeUndefined();
+      }
+      const { skips } = await reachedIn(fleet.journal.database, { project: "p", backend: "elsewhere" });
+      expect(skips.size).toBe(0);
+    });
+  });
+
+  it("a journal of the release before has its skips from the first run of this one on, and is refused by that release then", async () => {
+    const database = await open();
+    await (await Journal.open(database)).database.query("DROP TABLE rollout_skips");
+    await database.query("UPDATE rollout_journal SET version = 1");
+    // Who only looks leaves it as it is.
+    expect((await reachedIn(database, WHOSE)).skips.size).toBe(0);
+    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 1 }]);
+    await using fleet = await SkippingFleet.on(database);
+    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 2 }]);
+    expect((await fleet.skip("a")).fresh.map(({ name }) => name)).toEqual(["a"]);
+  });
+}

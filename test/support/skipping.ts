@@ -1,0 +1,121 @@
+import { conduct } from "../../provider/rollout/coordinator";
+import type { HealthContext } from "../../provider/rollout/health";
+import type { Database } from "../../provider/rollout/journal/database";
+import { Journal } from "../../provider/rollout/journal/journal";
+import type { RolloutSpec } from "../../provider/rollout/journal/rollout-record";
+import { skipTenants } from "../../provider/rollout/journal/skips";
+import { type Change, journaledJob } from "../../provider/rollout/journaled-job";
+import { LocalLane } from "../../provider/rollout/lanes/local-lane";
+import type { RolloutEvent } from "../../provider/rollout/report/rollout-event";
+import type { HealthCheck, Wave } from "../../provider/rollout/wave";
+import { targetOf } from "./journal-story";
+
+/** Whose stacks the rollouts are of. */
+export const WHOSE = { project: "p", backend: "b" } as const;
+
+const NEVER = new AbortController().signal;
+
+/** A fleet of five in two waves, whose changes are in memory; the coordinator and the journal are the real ones. */
+export class SkippingFleet implements AsyncDisposable {
+  readonly journal: Journal;
+  /** What was changed, in order. */
+  readonly changed: string[] = [];
+  readonly failing = new Set<string>();
+  readonly events: RolloutEvent[] = [];
+  /** Is waited for in the change of a tenant. */
+  meanwhile: (name: string) => Promise<void> = async () => {};
+  #nowMs = Date.UTC(2026, 10, 21, 3);
+
+  private constructor(database: Database) {
+    this.journal = {} as Journal;
+    this.#database = database;
+  }
+
+  readonly #database: Database;
+
+  static async on(database: Database): Promise<SkippingFleet> {
+    const fleet = new SkippingFleet(database);
+    (fleet as { journal: Journal }).journal = await Journal.open(database, () => fleet.now());
+    return fleet;
+  }
+
+  now(): number {
+    this.#nowMs += 1_000;
+    return this.#nowMs;
+  }
+
+  /** Plans a rollout over these waves. Answers its id. */
+  async plan(
+    waves: Readonly<Record<string, readonly string[]>>,
+    { health, ...more }: Partial<Wave> = {},
+    spec: Partial<RolloutSpec> = {},
+  ): Promise<string> {
+    const names = Object.values(waves).flat();
+    const all = Object.entries(waves).map(
+      ([name, tenants], index): Wave => ({
+        ...{ name, tenants, maxConcurrent: 1, tolerated: 0, soakMs: 0, gate: false },
+        ...more,
+        ...(index === 0 && health !== undefined ? { health } : {}),
+      }),
+    );
+    const about = { source: "tenants.yaml", today: "2026-11-21", services: [], waves: all };
+    const id = await this.journal.create(
+      { ...about, ...WHOSE, ...spec },
+      names.map((name) => targetOf(name, "https://a.example")),
+    );
+    await this.journal.planned(
+      id,
+      names.map((name) => ({ name, state: "pending", digest: `v2-${name}`, plan: '{"changes":[]}' })),
+    );
+    await this.journal.planningDone(id, "r2-reviewed", { bundle: new Map(), folder: "." });
+    return id;
+  }
+
+  /** Begins it, or goes on with it, until it ends. Answers how. */
+  async run(id: string, { retry = true }: { readonly retry?: boolean } = {}): Promise<string> {
+    const { journal } = this;
+    await journal.start(id, { retry });
+    const change: Change = async ({ target: { name } }) => {
+      await this.meanwhile(name);
+      if (this.failing.has(name)) throw new Error("The service refused it.");
+      this.changed.push(name);
+    };
+    const job = journaledJob({ journal, worker: "host:1", environment: {} }, change);
+    const health = { rollout: id, now: Date.now, reach: { environment: ENVIRONMENT } };
+    return await conduct(id, {
+      ...{
+        journal,
+        lane: new LocalLane(job, NEVER),
+        capacity: 9,
+        stopping: NEVER,
+        aborted: NEVER,
+        pollMs: 1,
+      },
+      health: health as unknown as HealthContext,
+      onEvent: (event) => this.events.push(event),
+    });
+  }
+
+  async skip(...names: string[]) {
+    const tenants = names.map((name) => ({ name, stack: targetOf(name, "").stack }));
+    const said = { reason: "its key is refused", by: "dana@build-7", nowMs: this.now() };
+    return await skipTenants(this.#database, WHOSE, tenants, said);
+  }
+
+  /** What became of each tenant. */
+  async states(id: string): Promise<Readonly<Record<string, string>>> {
+    return Object.fromEntries((await this.journal.tenants(id)).map(({ name, state }) => [name, state]));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.journal.close();
+  }
+}
+
+/** Is not well where the tenant `c` is looked at. */
+export const UNWELL_WITH_C: HealthCheck = {
+  command: ["sh", "-c", 'case ",$EMAIL_SECURITY_TENANTS," in *,c,*) echo c is unwell; exit 1;; esac'],
+  timeoutMs: 60_000,
+};
+
+const ENVIRONMENT = { ...process.env, EMAIL_SECURITY_COMMANDS: JSON.stringify(UNWELL_WITH_C.command) };
