@@ -56,8 +56,9 @@ export const BY_ENGINE = [
   "ERR_STACK_FOREIGN",
 ] as const satisfies readonly ErrorCode[];
 
-/** In stories that come to them: test/engine/rollout-taken-back.slow.test.ts and rollout-waits.slow.test.ts. */
+/** In stories that come to them: rollout-taken-back, rollout-skip and rollout-waits, each a .slow.test.ts of test/engine. */
 export const BY_STORIES = [
+  "ERR_ROLLOUT_SKIPPED",
   "ERR_ROLLOUT_TAKEN_BACK",
   "ERR_STACK_LOCKED",
 ] as const satisfies readonly ErrorCode[];
@@ -99,6 +100,10 @@ function withoutVolatile(message: string): string {
     .replace(/\b\d{8}-\d{4}-[0-9a-f]{6}\b/g, "20261121-0800-7f3a91")
     .replace(/\b([rv]2)-[\w-]{16,}/g, "$1-5d3c0f6a")
     .replace(/\S+@\S+ \(pid \d+\)/g, "ci@build-3 (pid 4711)")
+    .replace(
+      /since \d{4}-\d{2}-\d{2} \d{2}:\d{2} UTC by \S+@\S+/g,
+      "since 2026-11-21 03:12 UTC by dana@build-7",
+    )
     .replace(/waited for \d+ s/g, "waited for 600 s")
     .replace(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, "2026-11-21T08:00:00Z");
 }

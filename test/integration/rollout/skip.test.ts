@@ -1,8 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
+import { afterAll, expect, it } from "vitest";
+import { endSkips } from "../../../provider/rollout/journal/skips";
 import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { skip, takeUp } from "../../../provider/rollout/skipping/skip";
+import { stateBackend } from "../../../provider/rollout/state-backend";
+import { LintedFolder } from "../../support/linted-folder";
+import { SkippingFleet } from "../../support/skipping";
 import { skippingStories } from "./skip";
 
 const folder = mkdtempSync(join(tmpdir(), "email-security-skip-"));
@@ -10,8 +15,54 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let count = 0;
 
-skippingStories(async () => {
+const open = async () => {
   const database = await openSqlite(join(folder, `${count++}.db`));
   await database.query("PRAGMA synchronous = OFF");
   return database;
+};
+
+skippingStories(open);
+
+it("refuses, with the way, what would skip nobody or nobody would understand", async () => {
+  using files = new LintedFolder({
+    "tenants.yaml":
+      'version: 1\nproject: p\ndefaults: { baseUrl: https://a.example, key: { environment: "{NAME}_KEY" }, settings: "{name}.yaml" }\ntenants: { acme: {}, globex: {} }\n',
+  });
+  const environment = { PULUMI_BACKEND_URL: `file://${files.folder}` };
+  const backend = stateBackend(environment, files.folder).fingerprint;
+  await using fleet = await SkippingFleet.on(await open());
+  const { journal } = fleet;
+  const request = (...names: string[]) => ({
+    ...{ file: files.path("tenants.yaml"), names, environment, nowMs: fleet.now() },
+  });
+  for (const [reason, why] of [
+    [undefined, /is missing.*Give --reason TEXT/],
+    [" \n\t", /is missing/],
+    ["x".repeat(1_001), /longer than 1000 characters/],
+  ] as const) {
+    await expect(skip(journal, reason, request("acme"))).rejects.toThrow(why);
+  }
+  await expect(skip(journal, "why", request("acmee"))).rejects.toMatchObject({
+    code: "ERR_ROLLOUT_SELECTION",
+    message: 'No tenant is called "acmee"; did you mean "acme"?',
+  });
+  await expect(takeUp(journal, request("acme"))).rejects.toMatchObject({
+    code: "ERR_ROLLOUT_SELECTION",
+    message: '"acme" is not skipped; nobody is. Nothing was changed.',
+  });
+  await fleet.run(await fleet.plan({ all: ["acme"] }, {}, { backend: "another" }));
+  await expect(skip(journal, "why", request("acme"))).rejects.toThrow(
+    /another state backend.*Set PULUMI_BACKEND_URL/,
+  );
+  await fleet.run(await fleet.plan({ all: ["acme"] }, {}, { backend }));
+
+  const { fresh } = await skip(journal, " its key\nis refused ", request("a*"));
+  expect(fresh).toMatchObject([{ name: "acme", project: "p", backend, reason: "its key\nis refused" }]);
+  await expect(takeUp(journal, request("acme", "globex"))).rejects.toThrow(
+    /^"globex" is not skipped; skipped are "acme"\./,
+  );
+  // Where the file is gone, it is taken up by its name all the same.
+  const taken = await takeUp(journal, { ...request("acme", "acme"), file: files.path("gone.yaml") });
+  expect(taken.skips.map(({ name }) => name)).toEqual(["acme"]);
+  expect(await endSkips(journal.database, taken.skips, { by: "kim", nowMs: fleet.now() })).toEqual([]);
 });

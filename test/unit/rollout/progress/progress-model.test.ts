@@ -27,6 +27,7 @@ describe("how far a rollout has come", () => {
       done: counts.done,
       unchanged: counts.unchanged,
       failed: counts.failed,
+      skipped: counts.skipped,
     });
     expect(model.waves.map((wave) => [wave.name, wave.state, wave.counts.failed])).toEqual(
       waves.map((wave) => [wave.name, wave.state, wave.counts.failed]),

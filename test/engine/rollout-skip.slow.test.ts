@@ -1,0 +1,76 @@
+import { expect, it } from "vitest";
+import { emailSecurity } from "../support/command";
+import { startFaultyProxy } from "../support/faulty-proxy";
+import { Fleet, statesIn } from "../support/fleet";
+import { expectExample } from "../support/provoked";
+
+/*
+ * A tenant stops a rollout at night, and somebody goes on without it. Through the real command and the real engine.
+ */
+
+it("goes on without a tenant that stopped a rollout, asks nothing of it until it is taken up again, and says so each time", async () => {
+  await using fleet = await Fleet.start({
+    tenants: 3,
+    waves: "waves:\n  - { name: canary, take: 2 }\n  - { name: rest }\n",
+  });
+  await using proxy = await startFaultyProxy({ target: fleet.sandbox.url });
+  await fleet.targets({ about: (name) => (name === "t1" ? `{ baseUrl: ${proxy.url} }` : "{}") });
+  proxy.inject({
+    method: "POST",
+    fault: { forwarded: false, told: { status: 500, body: '{"error":"down"}' } },
+  });
+  const told = async (
+    ...args: string[]
+  ): Promise<{ readonly code: number | null; readonly output: string }> => {
+    const { code, stdout, stderr } = await emailSecurity(
+      fleet.folder,
+      ["rollout", ...args],
+      fleet.environment,
+    );
+    return { code, output: `${stderr}${stdout}` };
+  };
+  const stopped = await fleet.rollout("--yes");
+  expect(stopped.code).toBe(1);
+  const { id, advice } = stopped.report();
+  expect(advice.map(({ command }) => command)).toContain("email-security rollout skip t1 --reason 'say why'");
+  const asked = (): number => fleet.take().filter(({ tenant }) => tenant === "t1").length;
+  asked();
+
+  const skipped = await told("skip", "t1", "--reason", "its service is down, OPS-412");
+  expect(skipped.code).toBe(0);
+  expect(skipped.output).toMatch(/^Skipped from now on: "t1", since .* \(its service is down, OPS-412\)\.$/m);
+  expect(skipped.output).toContain(`email-security rollout --resume ${id}`);
+  const resumed = await told("--resume", "--json", "report.json");
+  expect(resumed.code).toBe(0);
+  expect(resumed.output).toMatch(/^Goes on without: "t1", since /m);
+  expect(resumed.output).toMatch(/DONE, BUT FOR 1 TENANT +2 tenants hold what is declared\. Skipped: t1\./);
+  expect(statesIn(JSON.parse(await fleet.read("report.json")))).toEqual({
+    ...{ t0: "done", t1: "skipped", t2: "done" },
+  });
+  for (const name of ["t0", "t2"]) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+
+  // To take it back, and the next rollout: both are planned without it.
+  const back = await told("rollback");
+  expect(back.code).toBe(2);
+  expect(back.output).toMatch(
+    /Skipped \(1\)\n\n {2}⊘ t1, since .*\n {2}What the rollout did there stays, until/,
+  );
+  await fleet.baseline(["evil0.example", "next.example"]);
+  const next = await told();
+  expect(next.code).toBe(2);
+  expect(next.output).toMatch(
+    /^Plan of tenants\.yaml: 2 tenants in 1 wave\n[\s\S]*⊘ t1, since .*: its service is down, OPS-412$/m,
+  );
+  const named = await told("--yes", "--only", "t0", "t1");
+  expect(named.code).toBe(1);
+  expectExample("ERR_ROLLOUT_SKIPPED", named.output);
+  expect(asked()).toBe(0);
+
+  await proxy.heal();
+  const ended = await told("skip", "t1", "--end");
+  expect([ended.code, ended.output]).toEqual([0, expect.stringContaining('Not skipped any more: "t1"')]);
+  const last = await fleet.rollout("--yes", "--only", "t1");
+  expect(last.code).toBe(0);
+  expect(last.report()).not.toHaveProperty("skipped");
+  expect(fleet.holds("t1")).toEqual(["deny evil0.example", "deny next.example", "deny only-t1.example"]);
+});

@@ -1,0 +1,119 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { statusSchema } from "../../../provider/fleet/status/status-schema";
+import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { stateBackend } from "../../../provider/rollout/state-backend";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { fleetJournal } from "../../support/fleet-journal";
+import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { LintedFolder } from "../../support/linted-folder";
+import { tenantWith } from "../../support/scenario-tenant";
+
+/*
+ * `email-security rollout skip` and who tells of it, through the real command.
+ */
+
+let sandbox: Sandbox;
+let folder: LintedFolder;
+let environment: NodeJS.ProcessEnv;
+let id: string;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: { name: "skip", tenants: ["acme", "globex"].map((name) => tenantWith(name, [])) },
+  });
+  folder = new LintedFolder({
+    "tenants.yaml": `version: 1
+project: p
+defaults: { baseUrl: "${sandbox.url}", key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }
+tenants: { acme: {}, globex: {} }
+`,
+    "settings/acme.yaml": "version: 1\n",
+    "settings/globex.yaml": "version: 1\n",
+    "state/.keep": "",
+  });
+  environment = {
+    PULUMI_BACKEND_URL: `file://${folder.path("state")}`,
+    ACME_KEY: "sandbox-acme-ci",
+    GLOBEX_KEY: "sandbox-globex-ci",
+    EMAIL_SECURITY_KEY_VARIABLES: "ACME_KEY,GLOBEX_KEY",
+    GITHUB_ACTOR: "dana",
+  };
+});
+
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  await sandbox.close();
+});
+
+const run = async (args: readonly string[], more: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> =>
+  await emailSecurity(folder.folder, args, { ...environment, ...more });
+const skip = async (...args: string[]): Promise<CommandOutcome> => await run(["rollout", "skip", ...args]);
+
+it("makes no journal, and refuses what says too little", async () => {
+  expect(await skip("acme", "--reason", "why")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("There is no rollouts' journal at"),
+  });
+  await using journal = await fleetJournal(
+    await openSqlite(folder.path("rollouts.db")),
+    stateBackend(environment, folder.folder).fingerprint,
+  );
+  id = await journal.rollout(new Map(), { acme: "pending", globex: "unchanged" });
+  environment["EMAIL_SECURITY_DATABASE"] = folder.path("rollouts.db");
+  expect(await skip("acme", "--end", "--reason", "why")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("needs no --reason"),
+  });
+  expect(await skip("--end")).toMatchObject({ code: 1, stderr: expect.stringContaining("Name the tenants") });
+});
+
+it("is told by all who look, as nothing but text, until it is ended", async () => {
+  const reason = Object.values(HOSTILE).join(" ").replaceAll("\0", "").slice(0, 900).toWellFormed();
+  const skipped = await skip("globex", "acme", "--reason", reason);
+  expect(skipped).toMatchObject({ code: 0, stderr: "" });
+  expect(skipped.stdout).toMatch(
+    /^Skipped from now on: "acme", since .* UTC by dana@.*\nSkipped from now on: "globex"/,
+  );
+  expect(skipped.stdout).toContain(
+    `In the rollout ${id}: "acme" is left out when it goes on; "globex" is through already`,
+  );
+  expect(await skip("acme", "--reason", "another")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Skipped already: "acme".*That stands\..*skip acme --end`\n/),
+  });
+
+  const looked = [
+    await skip(),
+    await run(["rollout", "status"]),
+    await run(["fleet", "status", "--markdown", "fleet.md", "--json", "fleet.json"]),
+  ];
+  const markdown = readFileSync(folder.path("fleet.md"), "utf8");
+  expect(markdown).toMatch(/### Skipped by rollouts \(2 tenants\)\n\n- acme, since .* by `dana/);
+  for (const { stdout, stderr } of [skipped, ...looked]) {
+    expect(stdout).toMatch(/acme.*since/);
+    expect(stdout).not.toContain("another");
+    expect(commandsIn(`${stdout}${stderr}`)).toEqual([]);
+  }
+  expect(looked[1]?.stdout).toContain("Skipped: acme and globex.");
+  expect(looked[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, since .* by dana@/m);
+  const { tenants } = statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8")));
+  expect(tenants.map(({ skipped: one }) => one)).toEqual([
+    { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
+    { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
+  ]);
+  const none = await run(["rollout", "--yes", "--only", "ac*"]);
+  expect(none).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("[ERR_ROLLOUT_SKIPPED]"),
+  });
+
+  // Also where the targets file is gone meanwhile.
+  const ended = await skip("acme", "globex", "--end", "--targets", "gone.yaml");
+  expect(ended.code).toBe(0);
+  expect(ended.stdout).toContain(`email-security rollout --resume ${id}`);
+  expect(await skip()).toMatchObject({ stdout: "Nobody is skipped.\n" });
+  expect((await run(["fleet", "status"])).stdout).not.toContain("Skipped by rollouts");
+});
