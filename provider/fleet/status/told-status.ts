@@ -140,18 +140,22 @@ function unreadOf(tenants: readonly TenantStatus[]): ToldPoint[] {
   });
 }
 
-/** Who is left out is told until it is taken up again. */
+/** Who is left out is told until it is taken up again; those that were skipped together are one point. */
 function skippedOf(tenants: readonly TenantStatus[]): ToldPoint[] {
-  return tenants.flatMap(({ name, skipped }) => {
-    if (skipped === undefined) return [];
-    const { since, by, reason } = skipped;
+  const all = tenants.flatMap(({ name, skipped }) => (skipped === undefined ? [] : [{ name, ...skipped }]));
+  const groups = Map.groupBy(all, ({ since, by = "", reason }) => `${since} ${by} ${reason}`);
+  return [...groups.values()].flatMap((some) => {
+    const [first] = some;
+    if (first === undefined) return [];
+    const { since, by, reason } = first;
+    const names = some.map(({ name }) => name);
     const own = `since ${minute(since).join("")}${by === undefined ? "" : ` by ${excerpt(by)}`}`;
     const facts = [excerpt(onOneLine(reason), 500), SKIP_ENDS];
-    return [{ head: `${excerpt(name)}, ${own}`, facts, tenants: [name], own: { head: own, facts } }];
+    return [{ head: `${namesOf(names)}, ${own}`, facts, tenants: names, own: { head: own, facts } }];
   });
 }
 
-const SKIP_ENDS = "what rollouts bring does not come to it, until `email-security rollout skip NAME --end`";
+const SKIP_ENDS = "until `email-security rollout skip NAME --end`";
 
 function differencesOf(status: FleetStatus, which: "drift" | "behind"): ToldPoint[] {
   return groupedDifferences(status, which).map((group) => {

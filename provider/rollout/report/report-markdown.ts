@@ -186,7 +186,7 @@ function waveRow(wave: WaveReport, words: RolloutWords, took: number | undefined
 function tenantTable(all: readonly TenantReport[], words: RolloutWords, room: number): string {
   const close = "\n</details>\n\n";
   const head = [
-    `<details${all.length <= MOST_OPEN ? " open" : ""}><summary>${counted(all.length, "tenant")} that did not fail</summary>`,
+    `<details${all.length <= MOST_OPEN ? " open" : ""}><summary>${counted(all.length, "tenant")} that did not fail${all.some(({ state }) => state === "skipped") ? ", or are skipped" : ""}</summary>`,
     "",
     "| Tenant | Wave | Planned changes | Took |",
     "|---|---|---|---|",

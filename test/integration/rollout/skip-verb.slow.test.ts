@@ -90,19 +90,25 @@ it("is told by all who look, as nothing but text, until it is ended", async () =
     await run(["fleet", "status", "--markdown", "fleet.md", "--json", "fleet.json"]),
   ];
   const markdown = readFileSync(folder.path("fleet.md"), "utf8");
-  expect(markdown).toMatch(/### Skipped by rollouts \(2 tenants\)\n\n- acme, since .* by `dana/);
+  expect(markdown).toMatch(/### Skipped by rollouts \(2 tenants\)\n\n- acme, globex, since .* by `dana/);
   for (const { stdout, stderr } of [skipped, ...looked]) {
     expect(stdout).toMatch(/acme.*since/);
     expect(stdout).not.toContain("another");
     expect(commandsIn(`${stdout}${stderr}`)).toEqual([]);
   }
   expect(looked[1]?.stdout).toContain("Skipped: acme and globex.");
-  expect(looked[2]?.stdout).toMatch(/^Skipped by rollouts \(2 tenants\):\n {2}acme, since .* by dana@/m);
+  expect(looked[2]?.stdout).toMatch(
+    /^Skipped by rollouts \(2 tenants\):\n {2}acme, globex, since .* by dana@/m,
+  );
   const { tenants } = statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8")));
   expect(tenants.map(({ skipped: one }) => one)).toEqual([
     { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
     { since: expect.any(String), by: expect.stringMatching(/^dana@/), reason: reason.trim() },
   ]);
+  await run(["fleet", "site", "site"]);
+  const page = readFileSync(folder.path("site/tenants/acme.html"), "utf8");
+  expect(page).toMatch(/Skipped by rollouts[\s\S]*since \d{4}-\d\d-\d\d \d\d:\d\d UTC by dana@/);
+  expect(page).not.toContain("<script>alert");
   const none = await run(["rollout", "--yes", "--only", "ac*"]);
   expect(none).toMatchObject({
     code: 1,

@@ -121,3 +121,29 @@ it("prints what came from outside as nothing but text", () => {
   for (const hostile of Object.values(HOSTILE)) check(hostile);
   fc.assert(fc.property(hostileText, check), { numRuns: 50 });
 });
+
+it("tells who is skipped by rollouts, those that were skipped together once, as nothing but text", () => {
+  const skip = (at: number) => ({
+    since: `2026-11-2${at % 2}T03:12:00.000Z`,
+    by: "dana@build-7",
+    reason: at % 2 === 0 ? Object.values(HOSTILE).join(" ") : "its key is refused",
+  });
+  const status = statusOf(
+    Array.from({ length: 40 }, (_, at) => ({
+      ...tenant(`t${at}`, []),
+      ...(at < 35 && { skipped: skip(at) }),
+    })),
+  );
+  const text = statusText(status);
+  expect(text).toContain(
+    "Skipped by rollouts (35 tenants):\n  t0, t2, t4, t6, t8, t10, t12, t14 and 10 more,",
+  );
+  expect(text.match(/its key is refused/g)).toHaveLength(1);
+  expect(text).toMatch(
+    /since 2026-11-21 03:12 UTC by\s+dana@build-7\n {6}its key is refused\n {6}until `email-security rollout skip NAME --end`/,
+  );
+  expect(commandsIn(text)).toEqual([]);
+  const markdown = statusMarkdown(status);
+  expect(markdown).toContain("### Skipped by rollouts (35 tenants)\n\n- `t0`, `t2`,");
+  expect(breakoutsIn(markdown.slice(markdown.indexOf("\n")))).toEqual([]);
+});

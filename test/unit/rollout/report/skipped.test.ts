@@ -1,0 +1,95 @@
+import { expect, it } from "vitest";
+import { RolloutCommands } from "../../../../provider/rollout/commands";
+import { PlainProgress } from "../../../../provider/rollout/progress/plain-progress";
+import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
+import { overviewText } from "../../../../provider/rollout/report/overview-text";
+import { reportHtml } from "../../../../provider/rollout/report/report-html";
+import { reportJson } from "../../../../provider/rollout/report/report-json";
+import { reportMarkdown } from "../../../../provider/rollout/report/report-markdown";
+import { reportSchema } from "../../../../provider/rollout/report/report-schema";
+import { reportText } from "../../../../provider/rollout/report/report-text";
+import type { RolloutEvent } from "../../../../provider/rollout/report/rollout-event";
+import type { RolloutReport, SkippedReport } from "../../../../provider/rollout/report/rollout-report";
+import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { breakoutsIn } from "../../../support/markdown-breakouts";
+import { countsOf, rollouts } from "../../../support/rollouts";
+
+const HOSTILE_TEXT = Object.values(HOSTILE).join(" ");
+const skip = (name: string, reason = "its service is down"): SkippedReport => ({
+  ...{ name, since: "2026-11-21T03:12:00.000Z", by: "dana@build-7", reason },
+});
+
+/** A report in which these tenants are skipped, and others were left out of the plan. */
+function reportWith(names: readonly string[], leftOut: readonly SkippedReport[] = []): RolloutReport {
+  const { after } = rollouts.small;
+  const tenants = after.tenants.map((one) =>
+    names.includes(one.name) ? { ...one, state: "skipped" as const } : one,
+  );
+  return {
+    ...{
+      ...after,
+      tenants,
+      counts: countsOf(tenants),
+      skipped: [...names.map((name) => skip(name)), ...leftOut],
+    },
+    waves: after.waves.map((wave) => ({
+      ...{ ...wave, counts: countsOf(tenants.filter((one) => one.wave === wave.name)) },
+    })),
+  };
+}
+
+const [FIRST = "", SECOND = "", THIRD = ""] = rollouts.small.after.tenants.map(({ name }) => name);
+
+it.each([
+  [[FIRST], "2 tenants hold what is declared.", "1 tenant"],
+  [[FIRST, SECOND], "1 tenant holds what is declared.", "2 tenants"],
+  [[FIRST, SECOND, THIRD], "Nothing is left of it to do.", "3 tenants"],
+])("is never told to be all: %j", (names, hold, butFor) => {
+  const text = reportText(reportWith(names), { width: 200 });
+  expect(text).toContain(`DONE, BUT FOR ${butFor.toUpperCase()}  ${hold} Skipped: ${names[0]}`);
+  expect(text).toContain(`⊘ ${FIRST}, since 2026-11-21 03:12 UTC by dana@build-7: its service is down`);
+  expect(text).not.toMatch(/\bAll\b/);
+});
+
+it("is told of those too that were left out of the plan, in each format and as nothing but text", () => {
+  const many = Array.from({ length: 500 }, (_, index) => skip(`left${index}${HOSTILE_TEXT}`, HOSTILE_TEXT));
+  const report = reportWith([FIRST], many);
+  expect(reportSchema.parse(JSON.parse(reportJson(report)))).toEqual(report);
+  const markdown = reportMarkdown(report);
+  expect(markdown).toContain(`### Skipped (501)\n\n- \`${FIRST}\`, since 2026-11-21`);
+  expect(Buffer.byteLength(markdown)).toBeLessThanOrEqual(65_536);
+  expect(breakoutsIn(markdown)).toEqual([]);
+  const page = reportHtml(report);
+  expect(page).toContain('Skipped <span class="n">501</span>');
+  expect(page).toContain("… and 401 more");
+  expect(page).not.toContain("<script");
+  const planned = { guards: [], backend: "file:///state", changes: [] };
+  const overview = overviewText(
+    { ...rollouts.small.before, skipped: many.slice(0, 2) },
+    planned,
+    new RolloutCommands(),
+  );
+  expect(overview).toMatch(/Skipped \(2\)\n\n {2}⊘ left0/);
+  for (const text of [reportText(report), overview]) expect(commandsIn(text)).toEqual([]);
+});
+
+it("leaves what ran or failed, once it is skipped, and is through", () => {
+  const { before } = rollouts.small;
+  const model = new ProgressModel(before);
+  const about = { rollout: before.id, at: "2026-11-21T03:12:00.000Z", wave: before.waves[0]?.name ?? "" };
+  const events: readonly RolloutEvent[] = [
+    { ...about, seq: 1, kind: "tenant-started", tenant: FIRST, attempt: 1, worker: "host:1" },
+    { ...about, seq: 2, kind: "tenant-finished", tenant: FIRST, state: "failed", durationMs: 1_000 },
+    { ...about, seq: 3, kind: "tenant-skipped", tenant: FIRST, reason: `down${HOSTILE_TEXT}`, by: "dana" },
+  ];
+  for (const event of events.slice(0, 2)) model.happened(event);
+  expect([model.counts.failed, model.failures.length]).toEqual([1, 1]);
+  for (const event of events.slice(2)) model.happened(event);
+  expect(model.counts).toMatchObject({ failed: 0, skipped: 1, running: 0 });
+  expect([model.failures.length, model.running.size]).toEqual([0, 0]);
+  const lines: string[] = [];
+  const progress = new PlainProgress(before, (line) => lines.push(line));
+  for (const event of events) progress.happened(event);
+  expect(lines[2]).toMatch(/^2026-11-21 03:12:00Z {2}1\/3 {2}\S+ {2}\S+: SKIPPED by dana: down/);
+  expect(commandsIn(lines.join(""))).toEqual([]);
+});
