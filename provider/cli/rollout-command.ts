@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
-import { Command } from "commander";
+import { Command, Option } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../plan/render/words";
 import { PlanningEndedError } from "../rollout/errors";
 import type { WhoseRollouts } from "../rollout/journal/reached";
 import type { PlannedRollout } from "../rollout/plan-rollout";
+import type { MailOf } from "../rollout/planned/ask-mail";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
 import { overTolerance } from "../rollout/targets/tolerance";
@@ -34,6 +35,7 @@ interface RunOptions extends JournalOptions, RolloutOutput {
 
 interface RolloutOptions extends RunOptions, Consent, Selecting {
   readonly today?: string;
+  readonly evidence?: (typeof EVIDENCE)[number];
   readonly alwaysRunEngine?: boolean;
   readonly resume?: string | true;
 }
@@ -41,6 +43,9 @@ interface RolloutOptions extends RunOptions, Consent, Selecting {
 interface RollbackOptions extends RunOptions, Consent, Selecting {
   readonly to?: string;
 }
+
+/** Whose mail is asked for a plan that is shown. */
+const EVIDENCE = ["sample", "all", "none"] as const;
 
 /** What a person said of a plan beforehand. */
 interface Consent {
@@ -83,6 +88,12 @@ export function rolloutCommand(): Command {
     .option("--plan-digest <digest>", "the digest that was reviewed; refuses when anything moved since")
     .addOption(failOnOption())
     .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
+    .addOption(
+      new Option(
+        "--evidence <whose>",
+        "for the --markdown and --html of a plan: ask the mail of 5 tenants, of each that changes, or of none (default: sample)",
+      ).choices(EVIDENCE),
+    )
     .option("--always-run-engine", "run the engine for every tenant, even where nothing is to be done")
     .option(
       "--resume [id]",
@@ -189,6 +200,10 @@ export function rolloutCommand(): Command {
   return withHelp(command, {
     examples: [
       { does: "show the plan for all tenants; nothing is changed", line: "rollout tenants.yaml" },
+      {
+        does: "for a pull request: a comment, and a page with all of it",
+        line: "rollout --markdown comment.md --html plan.html --fail-on risk",
+      },
       { does: "apply just what was reviewed", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
       { does: "go on after an interruption", line: "rollout --resume" },
     ],
@@ -207,15 +222,15 @@ function withRunOptions(command: Command): Command {
       wholeNumber,
     )
     .option("--events", "print a line of JSON for each thing that happens")
-    .option("--markdown <file>", "write the report as Markdown, at most 65,536 characters")
-    .option("--html <file>", "write the report as one page")
+    .option("--markdown <file>", "write the plan or the report as Markdown, at most 65,536 characters")
+    .option("--html <file>", "write the plan or the report as one page")
     .option("--json <file>", "write the report as JSON");
 }
 
 async function rollout(file: string, options: RolloutOptions, command: Command): Promise<ExitCode> {
   refuseMisspeltVerb(file, command);
   if (options.resume !== undefined) {
-    const given = ["only", "except", "label", "planDigest", "today", "alwaysRunEngine"].filter(
+    const given = ["only", "except", "label", "planDigest", "today", "alwaysRunEngine", "evidence"].filter(
       (name) => command.getOptionValueSource(name) === "cli",
     );
     if (given.length > 0 || command.args.length > 0) {
@@ -228,6 +243,7 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
   tellMissingTelemetry();
   return await withRollouts(options, async (rollouts) => {
     const { maxConcurrent, today, alwaysRunEngine } = options;
+    const mail = mailFor(options);
     const { findingText } = await import("../files/finding.js");
     const { PlanningProgress } = await import("./rollout-output.js");
     const progress = new PlanningProgress();
@@ -238,7 +254,7 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
           stopping,
           onProgress: (count, of) => progress.planned(count, of),
           ...selectionOf(options),
-          ...withoutUndefined({ maxConcurrent, today, alwaysRunEngine }),
+          ...withoutUndefined({ maxConcurrent, today, alwaysRunEngine, mail }),
         });
       } finally {
         progress.end();
@@ -247,6 +263,17 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     for (const finding of planned.findings) console.error(harmless(findingText(finding)));
     return await decide(rollouts, planned, options);
   });
+}
+
+/** Whose mail is asked: where a plan is shown in full, and not begun. */
+function mailFor({ evidence, yes, markdown, html }: RolloutOptions): MailOf | undefined {
+  const isShown = yes !== true && (markdown !== undefined || html !== undefined);
+  if (evidence !== undefined && evidence !== "none" && !isShown) {
+    throw new ConfigurationError(
+      "--evidence is told in the --markdown or --html of a plan: name one of them, and leave out --yes.",
+    );
+  }
+  return evidence === "none" || !isShown ? undefined : (evidence ?? "sample");
 }
 
 /** Before anything is planned: at the end it would be too late to install it. No rollout fails for its telemetry. */
@@ -270,14 +297,15 @@ async function decide(
   options: RunOptions & Consent,
 ): Promise<ExitCode> {
   const { id, digest } = planned;
-  const report = await rollouts.report(id);
-  const { printedOverview, writeReportFiles } = await import("./rollout-output.js");
+  const { printedOverview, writePlanFiles } = await import("./rollout-output.js");
+  const { withMail } = await import("../rollout/planned/told-whole.js");
+  const report = withMail(await rollouts.report(id), planned.mail);
   const overview = printedOverview(report, planned, rollouts.commands);
   if (options.events === true) process.stderr.write(overview);
   else process.stdout.write(overview);
   const code = untilRefusal(report, options) ?? verdictOn(report, planned, options);
   if (code !== undefined) {
-    writeReportFiles(report, options);
+    await writePlanFiles(report, planned, async () => await rollouts.wholePlan(planned), options);
     await rollouts.forget(id);
     if (code === EXIT.changes) {
       console.error(`Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`);
@@ -486,7 +514,8 @@ async function untilInterrupted<T>(
   } catch (error) {
     if (error instanceof PlanningEndedError) {
       const { writeReportFiles } = await import("./rollout-output.js");
-      writeReportFiles(error.report, options);
+      const { PLAN_MARK } = await import("../plan/render/markdown.js");
+      writeReportFiles(error.report, options, PLAN_MARK);
     }
     throw error;
   } finally {

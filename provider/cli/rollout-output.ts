@@ -5,6 +5,7 @@ import type { RolloutTally } from "../rollout/journal/across-rollouts";
 import type { RolloutRecord } from "../rollout/journal/rollout-record";
 import { NO_COUNTS } from "../rollout/journal/rollout-view";
 import type { PlannedRollout } from "../rollout/plan-rollout";
+import type { WholePlan } from "../rollout/planned/whole-plan";
 import { eventJson } from "../rollout/progress/event-json";
 import { LiveProgress } from "../rollout/progress/live-progress";
 import { PlainProgress } from "../rollout/progress/plain-progress";
@@ -117,12 +118,39 @@ export function checkReportFiles({ markdown, html, json }: RolloutOutput): void 
 /**
  * Writes a report into the files that were asked for.
  *
+ * @param mark the first line of the Markdown, in the place of its own.
  * @throws {ConfigurationError} when one can't be written.
  */
-export function writeReportFiles(report: RolloutReport, { markdown, html, json }: RolloutOutput): void {
-  if (markdown !== undefined) writeOutput(markdown, reportMarkdown(report), "report");
+export function writeReportFiles(
+  report: RolloutReport,
+  { markdown, html, json }: RolloutOutput,
+  mark?: string,
+): void {
+  const options = mark === undefined ? {} : { mark };
+  if (markdown !== undefined) writeOutput(markdown, reportMarkdown(report, options), "report");
   if (html !== undefined) writeOutput(html, reportHtml(report), "report");
   if (json !== undefined) writeOutput(json, reportJson(report), "report");
+}
+
+/**
+ * Writes a plan that is not begun into the files that were asked for: what a pull request's comment needs, and a page with all of it.
+ *
+ * @param whole the plans of all tenants as one; asked for only where one of the files tells them.
+ * @throws {ConfigurationError} when one can't be written.
+ */
+export async function writePlanFiles(
+  report: RolloutReport,
+  planned: PlannedRollout,
+  whole: () => Promise<WholePlan>,
+  { markdown, html, json }: RolloutOutput,
+): Promise<void> {
+  if (json !== undefined) writeOutput(json, reportJson(report), "report");
+  if (markdown === undefined && html === undefined) return;
+  const { wholePlanMarkdown } = await import("../rollout/planned/plan-markdown.js");
+  const { wholePlanHtml } = await import("../rollout/planned/plan-html.js");
+  const shown = { report, planned, whole: await whole() };
+  if (markdown !== undefined) writeOutput(markdown, wholePlanMarkdown(shown), "plan");
+  if (html !== undefined) writeOutput(html, wholePlanHtml(shown), "plan");
 }
 
 /** What is shown of a rollout while it runs: a screen on a terminal, else lines; and to telemetry, where it is asked for. */

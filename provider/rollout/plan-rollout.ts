@@ -6,7 +6,7 @@ import { eachAtOnce } from "../settings/at-once";
 import { hashOf } from "../settings/plan-digest";
 import { secretsIn } from "../settings/secrets";
 import { withoutUndefined } from "../settings/without-undefined";
-import { AddressHealth, isOfAddress } from "./asking/address-health";
+import { AddressHealth, type Asking, isOfAddress } from "./asking/address-health";
 import { planEach } from "./asking/plan-each";
 import { checkReach, lookWith, type Reach } from "./asking/target-client";
 import type { RolloutCommands } from "./commands";
@@ -23,6 +23,8 @@ import {
   planTarget,
   type TargetPlan,
 } from "./plan-target";
+import { askMail, type MailAsked, type MailOf } from "./planned/ask-mail";
+import { planWithMail } from "./planned/plan-with-mail";
 import { endedEarly, type PlanFailure } from "./planning-ended";
 import { ChangeTally, type SharedChange } from "./report/change-tally";
 import { projectFolder, type StateBackend } from "./state-backend";
@@ -31,6 +33,7 @@ import { findSameKeys, SameKeyError } from "./targets/same-key";
 import { limitOf } from "./targets/service-limit";
 import type { Target } from "./targets/target";
 import { FailureTally } from "./targets/tolerance";
+import { tenantError } from "./tenant-error";
 
 /** What a rollout is planned with. */
 export interface PlanRolloutOptions {
@@ -51,6 +54,8 @@ export interface PlanRolloutOptions {
   readonly planTenant?: PlanTenant;
   /** Ends the planning: what was planned is forgotten. */
   readonly stopping?: AbortSignal;
+  /** Whose mail is asked what it says of the changes, once all are planned, by their settings files alone. Default: nobody's. */
+  readonly mail?: MailOf;
   /** Told how many tenants are planned. */
   readonly onProgress?: (planned: number, of: number) => void;
 }
@@ -70,6 +75,8 @@ export interface PlannedRollout {
   readonly again?: readonly AgainTakenBack[];
   /** What changes in how many tenants, the most important first. */
   readonly changes: readonly SharedChange[];
+  /** What the mail of some tenants says of them. Absent: it was not asked. */
+  readonly mail?: MailAsked;
 }
 
 /** Plans that are written to the journal together. */
@@ -149,11 +156,12 @@ export async function planRollout(
     const keyOf = (target: Target): string => keys.get(target) ?? "";
     const asked = [...keys.keys()];
     await write(keyless.map(({ target, error }) => failed(target, error)));
+    const addresses = new AddressHealth({
+      look: lookWith(reach, (target) => Promise.resolve(keyOf(target))),
+      targets: asked,
+    });
     await planEach<TargetPlan>(asked, {
-      addresses: new AddressHealth({
-        look: lookWith(reach, (target) => Promise.resolve(keyOf(target))),
-        targets: asked,
-      }),
+      addresses,
       concurrency,
       tally,
       signal,
@@ -180,10 +188,31 @@ export async function planRollout(
     const digest = digestOfRollout(spec, targets, digests);
     const packed = options.files ?? packFiles(context.files, stackFilesOf(spec, targets));
     await journal.planningDone(id, digest, withFiles(packed, made));
+    const byName = new Map(asked.map((target) => [target.name, target]));
+    const mail =
+      options.mail === undefined || options.planTenant !== undefined
+        ? undefined
+        : await askMail(journal, id, {
+            mail: options.mail,
+            concurrency,
+            planWithMail: async (name) => {
+              goOn();
+              const target = byName.get(name) as Target;
+              const plan = async (asking: Asking) =>
+                await planWithMail(target, keyOf(target), context, asking);
+              return await addresses.ask(target, plan);
+            },
+            why: (name, error) => {
+              goOn();
+              const secrets = [keyOf(byName.get(name) as Target), ...secretsIn(environment)];
+              return tenantError(error, "plan", secrets).message;
+            },
+          });
     return {
       id,
       digest,
-      guards,
+      guards: [...guards, ...(mail?.guards ?? [])],
+      ...withoutUndefined({ mail }),
       changes: changes.changes,
       backend: backend.shown,
       ...withoutUndefined({ tolerated: spec.tolerated }),

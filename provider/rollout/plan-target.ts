@@ -7,7 +7,7 @@ import type { Settings } from "../files/settings";
 import { hostOf } from "../gitops/plan-tenant";
 import { type Desired, desiredOf } from "../plan/desired";
 import { withoutEvidence } from "../plan/mail-evidence";
-import { makePlan } from "../plan/make-plan";
+import { type MailEvidence, makePlan } from "../plan/make-plan";
 import { type Observed, observe } from "../plan/observed";
 import type { Change, Guard, Plan } from "../plan/plan";
 import { planJson } from "../plan/render/json";
@@ -216,6 +216,7 @@ export function planOf(
   host: string,
   { accepting }: Pick<PlanningContext, "accepting">,
   fingerprints: readonly string[] = [],
+  mail: MailEvidence = withoutEvidence(observed.at, "No evidence is asked for in a rollout."),
 ): Plan {
   const { name, stack, resource } = target;
   return makePlan({
@@ -223,7 +224,7 @@ export function planOf(
     observed,
     tenant: { host, name },
     source: { kind: "files", files: settings.files, ...withoutUndefined({ stack, resource }) },
-    mail: withoutEvidence(observed.at, "No evidence is asked for in a rollout."),
+    mail,
     fingerprints,
     accepting: { environment: accepting, name },
   });

@@ -40,6 +40,8 @@ import {
   planRollout,
   stackFilesOf,
 } from "./plan-rollout";
+import type { MailOf } from "./planned/ask-mail";
+import { type WholePlan, WholePlanMaker } from "./planned/whole-plan";
 import { adviceOn, reportOf } from "./report/report-of";
 import type { RolloutEvent } from "./report/rollout-event";
 import type { Advice, RolloutReport } from "./report/rollout-report";
@@ -84,6 +86,8 @@ export interface PlanRequest extends Selection {
   /** The day (UTC) by which `expires` is judged. Default: today. */
   readonly today?: string;
   readonly alwaysRunEngine?: boolean;
+  /** Whose mail is asked what it says of the changes. Default: nobody's. */
+  readonly mail?: MailOf;
   readonly onProgress?: (planned: number, of: number) => void;
   /** Ends the planning, with an error (`ERR_ROLLOUT_STOPPED`). */
   readonly stopping?: AbortSignal;
@@ -350,6 +354,26 @@ export class Rollouts {
     };
   }
 
+  /** The plans of all tenants as one, with what the mail that was asked says. */
+  async wholePlan({ id, mail }: Pick<PlannedRollout, "id" | "mail">): Promise<WholePlan> {
+    const { journal } = this;
+    const [{ spec }, tenants] = [await journal.record(id), await journal.tenants(id)];
+    const strangers = new Set(mail?.guards.map(({ tenant }) => tenant));
+    const maker = new WholePlanMaker();
+    for (const { name } of tenants) {
+      const text = strangers.has(name) ? undefined : await journal.plan(id, name);
+      if (text === undefined) continue;
+      const plan = JSON.parse(text) as Plan;
+      // What takes a rollout back is declared in files that were made for it.
+      const shown =
+        spec.rollsBack === undefined
+          ? plan
+          : { ...plan, changes: plan.changes.map(({ place: _, overrides: __, ...change }) => change) };
+      maker.add(name, shown, mail?.said.get(name)?.changes);
+    }
+    return maker.whole(tenants.length);
+  }
+
   /** Whether somebody is at a rollout now. */
   async isHeld(id: string): Promise<boolean> {
     const hold = await this.journal.database.hold(`rollout-${id}`, () => {});
@@ -446,7 +470,7 @@ export class Rollouts {
   async #plan(
     spec: Omit<RolloutSpec, "backend">,
     targets: readonly Target[],
-    request: Pick<PlanRequest, "maxConcurrent" | "alwaysRunEngine" | "onProgress" | "stopping"> &
+    request: Pick<PlanRequest, "maxConcurrent" | "alwaysRunEngine" | "mail" | "onProgress" | "stopping"> &
       Pick<PlanRolloutOptions, "files" | "planTenant">,
   ): Promise<PlannedRollout> {
     const { environment } = this.#options;
@@ -461,7 +485,7 @@ export class Rollouts {
     const office = new PermitOffice(this.journal.database);
     hurriedBy(this.journal.database, request);
     try {
-      const { maxConcurrent, alwaysRunEngine, onProgress, stopping, files, planTenant } = request;
+      const { maxConcurrent, alwaysRunEngine, mail, onProgress, stopping, files, planTenant } = request;
       const planned = await planRollout(full, targets, {
         journal: this.journal,
         commands: this.commands,
@@ -469,7 +493,7 @@ export class Rollouts {
         backend,
         environment,
         concurrency: maxConcurrent ?? engineCapacity(),
-        ...withoutUndefined({ alwaysRunEngine, onProgress, stopping, files, planTenant }),
+        ...withoutUndefined({ alwaysRunEngine, mail, onProgress, stopping, files, planTenant }),
       });
       const again = spec.rollsBack === undefined ? await this.#again(planned.id, minded) : [];
       return { ...planned, ...(again.length === 0 ? {} : { again }) };

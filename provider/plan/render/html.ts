@@ -26,10 +26,9 @@ import { counted, day, number, onOneLine, say, given as told, type Words } from 
  */
 export function planHtml(plan: Plan): string {
   const report = reportOf(plan);
-  const all = [...report.dangers, ...report.accepted, ...report.warnings, ...report.others];
   return htmlPage({
     title: `Plan for ${plan.tenant.name}: ${report.verdict}`,
-    style: `${PLAN_STYLE}${FILTERS}`,
+    style: PLAN_PAGE_STYLE,
     body: html`<header>
 <p class="eyebrow">Email security plan</p>
 <h1><bdi>${plan.tenant.name}</bdi> <span class="host">at <bdi>${plan.tenant.host}</bdi></span></h1>
@@ -40,17 +39,31 @@ ${htmlVerdict(report.mood, report.verdict, report.headline)}
 ${tallies(report)}
 ${guards(report)}
 ${loosened(report)}
-${all.length > FEW ? filters(report, all) : ""}
-${changes("Danger", "danger", report.dangers)}
-${changes("Risk accepted", "accepted", report.accepted)}
-${changes("Needs a look", "warning", report.warnings)}
-${changes("Nothing speaks against", "calm", report.others)}
+${changesHtml(report, "`--json` holds all of them")}
 ${asides(report)}
 </main>
 <footer>
 <p>Digest <code>${plan.digest}</code></p>
 </footer>`,
   });
+}
+
+/**
+ * The changes, those that are dangerous first, to be filtered; a page with them has {@link PLAN_PAGE_STYLE}.
+ *
+ * @param where all of them are, where they are too many for a page: a clause.
+ */
+export function changesHtml(
+  report: Pick<Report, "dangers" | "accepted" | "warnings" | "others">,
+  where: string,
+): Html {
+  const { dangers, accepted, warnings, others } = report;
+  const all = [...dangers, ...accepted, ...warnings, ...others];
+  return html`${all.length > FEW ? filters(report, all) : ""}
+${changes("Danger", "danger", dangers, where)}
+${changes("Risk accepted", "accepted", accepted, where)}
+${changes("Needs a look", "warning", warnings, where)}
+${changes("Nothing speaks against", "calm", others, where)}`;
 }
 
 /** So many changes are seen without a filter. */
@@ -95,7 +108,10 @@ const ALARMS = {
 const LISTS = { allow: "Allow", deny: "Deny", vip: "VIP" } as const;
 
 /** Radio buttons that the style sheet acts on: a page without a script. */
-function filters(report: Report, all: readonly Card[]): Html {
+function filters(
+  report: Pick<Report, "dangers" | "accepted" | "warnings" | "others">,
+  all: readonly Card[],
+): Html {
   const byAlarm = {
     danger: report.dangers.length,
     accepted: report.accepted.length,
@@ -113,7 +129,9 @@ function filters(report: Report, all: readonly Card[]): Html {
   ])}</div>`;
 }
 
-const FILTERS = [
+/** The style of a page of changes. */
+export const PLAN_PAGE_STYLE = [
+  PLAN_STYLE,
   ...keys(ALARMS).map((name) => `body:has(#only-${name}:checked) .group:not(.of-${name}) { display: none; }`),
   ...keys(LISTS).map((name) => `body:has(#only-${name}:checked) .change:not(.in-${name}) { display: none; }`),
 ].join("\n");
@@ -129,6 +147,7 @@ function changes(
   title: string,
   group: "danger" | "accepted" | "warning" | "calm",
   cards: readonly Card[],
+  where: string,
 ): Html | undefined {
   if (cards.length === 0) return undefined;
   const name = group === "calm" ? "none" : group;
@@ -143,7 +162,7 @@ function changes(
       cards.map((card) => () => lineHtml(card).toString()),
     ],
     ROOM,
-    (rest) => html`<li class="rest">${restWords(cards.slice(-rest))}</li>`.toString(),
+    (rest) => html`<li class="rest">${restWords(cards.slice(-rest), where)}</li>`.toString(),
   );
   return new Html(`${shown}</ul></section>`);
 }
@@ -155,9 +174,9 @@ const MANY = 200;
 /** So many are unfolded from the start. */
 const MOST_OPEN = 50;
 
-function restWords(rest: readonly Card[]): string {
+function restWords(rest: readonly Card[], where: string): string {
   const kinds = kindsOf(rest).map(({ name, count }) => `${number(count)} ${name}`);
-  return `… and ${number(rest.length)} more, which are not on this page: ${kinds.join(", ")}. \`--json\` holds all of them.`;
+  return `… and ${number(rest.length)} more, which are not on this page: ${kinds.join(", ")}. ${where}.`;
 }
 
 function classesOf(card: Card): string {

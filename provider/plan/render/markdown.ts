@@ -40,7 +40,16 @@ export function planMarkdown(plan: Plan, { limit = 65_536, artifact }: PlanMarkd
     report,
     artifact === undefined ? "" : `The whole plan: ${where.replace(/^in /, "")}\n\n`,
   );
-  const sections = sectionsOf(report, where);
+  return withSections(head, sectionsOf(report, where), foot, limit);
+}
+
+/** A head, the sections as far as there is room for each, and a foot: in all at most so many bytes. */
+export function withSections(
+  head: string,
+  sections: readonly MarkdownSection[],
+  foot: string,
+  limit: number,
+): string {
   let left = limit - bytesOf(head) - bytesOf(foot);
   const shown = sections.map((section, index) => {
     const others = sections.length - index - 1;
@@ -58,35 +67,22 @@ const MIN_LIMIT = 32_768;
 /** What a section summed up needs: a heading, what there is, where it is. */
 const RESERVE = 1_500;
 
-interface Section {
+/** A part of a report in Markdown. */
+export interface MarkdownSection {
   /** Of the limit, what it may take at most: so that even what comes last gets a little. */
   readonly share: number;
   /** Its Markdown, in at most so many bytes; so many are there as it needs when summed up. */
   readonly render: (room: number) => string;
 }
 
-function sectionsOf(report: Report, where: string): Section[] {
-  const sections: Section[] = [];
+function sectionsOf(report: Report, where: string): MarkdownSection[] {
+  const sections: MarkdownSection[] = [];
   if (report.guards.length > 0)
     sections.push({ share: 0.25, render: (room) => guards(report.guards, room, where) });
   if (report.loosened.length > 0) {
     sections.push({ share: 0.15, render: (room) => loosened(report.loosened, room, where) });
   }
-  if (report.dangers.length > 0) {
-    sections.push({ share: 0.6, render: (room) => cards("Danger", report.dangers, room, where) });
-  }
-  if (report.accepted.length > 0) {
-    sections.push({ share: 0.5, render: (room) => cards("Risk accepted", report.accepted, room, where) });
-  }
-  if (report.warnings.length > 0) {
-    sections.push({ share: 0.4, render: (room) => cards("Needs a look", report.warnings, room, where) });
-  }
-  if (report.others.length > 0) {
-    sections.push({
-      share: 0.8,
-      render: (room) => table("Nothing speaks against", report.others, room, where),
-    });
-  }
+  sections.push(...cardSections(report, where));
   const asides: [string, readonly Words[]][] = [
     [
       "Findings in what does not change",
@@ -102,6 +98,22 @@ function sectionsOf(report: Report, where: string): Section[] {
       sections.push({ share: 0.15, render: (room) => aside(title, first, lines, room, where) });
   }
   return sections;
+}
+
+/** The changes, those that are dangerous first. @param where the rest of them is, where they are too many. */
+export function cardSections(
+  { dangers, accepted, warnings, others }: Pick<Report, "dangers" | "accepted" | "warnings" | "others">,
+  where: string,
+): MarkdownSection[] {
+  const told = [
+    { title: "Danger", all: dangers, share: 0.6, form: cards },
+    { title: "Risk accepted", all: accepted, share: 0.5, form: cards },
+    { title: "Needs a look", all: warnings, share: 0.4, form: cards },
+    { title: "Nothing speaks against", all: others, share: 0.8, form: table },
+  ];
+  return told
+    .filter(({ all }) => all.length > 0)
+    .map(({ title, all, share, form }) => ({ share, render: (room) => form(title, all, room, where) }));
 }
 
 function headOf({ mood, verdict, headline, tenant, tallies }: Report): string {

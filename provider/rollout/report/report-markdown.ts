@@ -31,6 +31,8 @@ export const ROLLOUT_MARK = "<!-- email-security-rollout -->";
 export interface ReportMarkdownOptions {
   /** The most characters, and bytes of UTF-8, that it may have: 65,536 when left out, as GitHub takes; at least 32,768. */
   readonly limit?: number;
+  /** Its first line. Default: {@link ROLLOUT_MARK}. */
+  readonly mark?: string;
 }
 
 /**
@@ -41,12 +43,12 @@ export interface ReportMarkdownOptions {
  */
 export function reportMarkdown(
   report: RolloutReport,
-  { limit = 65_536 }: ReportMarkdownOptions = {},
+  { limit = 65_536, mark = ROLLOUT_MARK }: ReportMarkdownOptions = {},
 ): string {
   if (!(limit >= MIN_LIMIT))
     throw new RangeError(`The limit is ${limit}; it can't be less than ${MIN_LIMIT}`);
   const told = toldRollout(report);
-  const head = headOf(report, told);
+  const head = `${mark}\n${headOf(report, told)}`;
   const foot = `Digest: ${markdownCode(report.digest, 100)}\n`;
   let left = limit - bytesOf(head) - bytesOf(foot);
   const sections = sectionsOf(report, told);
@@ -77,10 +79,10 @@ function sectionsOf(report: RolloutReport, { failures }: ToldRollout): Section[]
   return [
     ...(failures.length === 0 ? [] : [(room: number) => failed(failures, room)]),
     ...(skipped.length === 0 ? [] : [(room: number) => skippedList(skipped, room)]),
-    ...(looser.length === 0 ? [] : [(room: number) => loosened(looser, room)]),
+    ...(looser.length === 0 ? [] : [(room: number) => loosenedMarkdown(looser, room)]),
     ...(waves.length === 0 ? [] : [(room: number) => waveTable(report, words, room)]),
     ...(others.length === 0 ? [] : [(room: number) => tenantTable(others, words, room)]),
-    ...(tenants.length === 0 ? [] : [(room: number) => keyList(tenants, room)]),
+    ...(tenants.length === 0 ? [] : [(room: number) => keysMarkdown(tenants, room)]),
   ];
 }
 
@@ -96,7 +98,6 @@ function headOf(
   { mood, verdict, headline, standing, tallies, facts }: ToldRollout,
 ): string {
   return [
-    ROLLOUT_MARK,
     `## Email security rollout of ${markdownCode(source, 60)}`,
     "",
     `> [!${ALERTS[mood]}]`,
@@ -152,7 +153,8 @@ function skippedList(all: NonNullable<RolloutReport["skipped"]>, room: number): 
   )}\n`;
 }
 
-function loosened(all: readonly SharedLoosening[], room: number): string {
+/** What tenants' files loosen alike, in at most so many bytes. */
+export function loosenedMarkdown(all: readonly SharedLoosening[], room: number): string {
   return `${filled(
     `### ${LOOSENED} (${number(all.length)})\n\n`,
     [all.map((one) => () => `- ${markdownWords(looseningWords(one), { limit: 500 })}\n`)],
@@ -197,8 +199,8 @@ function tenantTable(all: readonly TenantReport[], words: RolloutWords, room: nu
   return `${filled(head, [rows, short], room - close.length, (rest) => `… and ${number(rest)} more.\n`)}${close}`;
 }
 
-/** Who is sent which keys; of those that are alike one line. */
-function keyList(tenants: readonly TenantReport[], room: number): string {
+/** Who is sent which keys, in at most so many bytes; of those that are alike one line. */
+export function keysMarkdown(tenants: readonly TenantReport[], room: number): string {
   const lines = keyRoutes(tenants).map(
     (route) => () => `- ${markdownWords(routeWords(route, tenants.length), { limit: 200 }).trimEnd()}\n`,
   );

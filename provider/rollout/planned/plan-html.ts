@@ -1,0 +1,70 @@
+import { changesHtml, PLAN_PAGE_STYLE } from "../../plan/render/html";
+import { htmlPage, htmlVerdict } from "../../plan/render/html-page";
+import { given, type Html, html, htmlWords } from "../../plan/render/html-text";
+import { LOOSENED } from "../../plan/render/plan-words";
+import { number, type Words } from "../../plan/render/words";
+import { keyRoutes, routeWords } from "../report/key-routes";
+import { looseningWords, sharedLoosenings } from "../report/loosened";
+import { type ShownPlan, toldWhole } from "./told-whole";
+
+/**
+ * The plan of all tenants as a page: one file that needs nothing else, asks nobody for anything and runs no script. With each change,
+ * who gets it, and all tenants by name.
+ */
+export function wholePlanHtml(shown: ShownPlan): string {
+  const { report, whole } = shown;
+  const told = toldWhole(shown);
+  const looser = sharedLoosenings(report.tenants).map(looseningWords);
+  const keys = keyRoutes(report.tenants).map((route) => routeWords(route, report.tenants.length));
+  return htmlPage({
+    title: `Plan of ${report.source}: ${told.verdict}`,
+    style: PLAN_PAGE_STYLE,
+    body: html`<header>
+<p class="eyebrow">Email security plan</p>
+<h1>${htmlWords(told.title)}</h1>
+<p class="source">${htmlWords(told.mail)}</p>
+</header>
+<main>
+${htmlVerdict(told.mood, told.verdict, told.headline)}
+<ul class="tallies">${told.tallies.map(({ sign, word, count }) => html`<li><b>${sign}${number(count)}</b>${word}</li>`)}</ul>
+${
+  told.guards.length === 0
+    ? ""
+    : html`<section><h2>Refused <span class="n">${told.guards.length}</span></h2>${told.guards.map(
+        ({ code, message }) => html`<div class="guard"><h3>${code}</h3><pre>${given(message)}</pre></div>`,
+      )}</section>`
+}
+${aside("Taken back before, and comes again", told.again, true)}
+${aside(
+  "Can't be planned",
+  told.failures.flatMap(({ title, facts }) => [title, ...facts]),
+  true,
+)}
+${aside(LOOSENED, looser, true)}
+${changesHtml(whole, "A plan of one tenant alone (`rollout --only`) has all of its own")}
+${aside("Stays as it is: somebody changed it after the rollout", told.left, true)}
+${aside(
+  "Each tenant",
+  told.tenants.map(({ words }) => words),
+)}
+${whole.groups.all.map(({ name, tenants }) =>
+  aside(
+    `${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+    tenants.map((one): Words => [{ given: one }]),
+  ),
+)}
+${aside("Waves", told.waves)}
+${aside("Keys", keys)}
+</main>
+<footer>
+<p>Digest <code>${report.digest}</code></p>
+</footer>`,
+  });
+}
+
+function aside(title: string, lines: readonly Words[], isOpen = false): Html | undefined {
+  if (lines.length === 0) return undefined;
+  return html`<details class="aside"${isOpen ? html` open` : ""}><summary><h2>${title}</h2> <span class="n">${number(
+    lines.length,
+  )}</span></summary><div class="body"><ul>${lines.map((words) => html`<li>${htmlWords(words)}</li>\n`)}</ul></div></details>`;
+}

@@ -1,0 +1,261 @@
+import type { Card, Mood } from "../../plan/render/report";
+import { counted, enumerate, given, join, number, say, sentence, type Words } from "../../plan/render/words";
+import type { PlannedRollout } from "../plan-rollout";
+import type { RolloutReport, TenantReport } from "../report/rollout-report";
+import type { MailAsked } from "./ask-mail";
+import { isFew, type TenantGroups } from "./tenant-groups";
+import type { WholePlan } from "./whole-plan";
+
+/** A rollout that was planned and is shown to be judged. */
+export interface ShownPlan {
+  /** As {@link withMail} has it. */
+  readonly report: RolloutReport;
+  readonly planned: Pick<PlannedRollout, "guards" | "again" | "mail">;
+  readonly whole: WholePlan;
+}
+
+/** What a person is told of a rollout's plan, in every format. */
+export interface ToldWhole {
+  readonly title: Words;
+  readonly mood: Mood;
+  readonly verdict: string;
+  readonly headline: Words;
+  /** How many tenants, and how many changes in them, by sign. */
+  readonly tallies: readonly { readonly sign: string; readonly word: string; readonly count: number }[];
+  /** Whose mail was asked. */
+  readonly mail: Words;
+  /** Those that refuse alike, and whose. */
+  readonly guards: readonly { readonly code: string; readonly message: string }[];
+  readonly again: readonly Words[];
+  /** Those that can't be planned for the same reason, together. */
+  readonly failures: readonly { readonly title: Words; readonly facts: readonly Words[] }[];
+  /** What a rollback leaves as it is. */
+  readonly left: readonly Words[];
+  /** What each tenant gets: each is in one line, those that get the same in the same. */
+  readonly tenants: readonly { readonly words: Words; readonly count: number }[];
+  readonly waves: readonly Words[];
+}
+
+/** A report whose alarms are also those that the tenants' mail tells. */
+export function withMail(report: RolloutReport, mail: MailAsked | undefined): RolloutReport {
+  if (mail === undefined) return report;
+  const tenants = report.tenants.map((tenant) => {
+    const alarms = mail.said.get(tenant.name)?.alarms;
+    return alarms === undefined ? tenant : { ...tenant, alarms };
+  });
+  return { ...report, tenants };
+}
+
+export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
+  const { source, rollsBack, tenants, counts, waves } = report;
+  const mood = moodOf(report, planned, whole);
+  const told = new Set(whole.alike.flatMap((set) => set.tenants));
+  const changing = changingIn(report);
+  const stacks = counts.pending - changing;
+  const sum = (sign: "added" | "changed" | "removed"): number =>
+    tenants.reduce((all, { name, planned: { [sign]: count } }) => all + (told.has(name) ? count : 0), 0);
+  return {
+    title:
+      rollsBack === undefined ? [given(source)] : say`taking back ${given(rollsBack)} of ${given(source)}`,
+    mood,
+    verdict: VERDICTS[mood],
+    headline: headlineOf(report, planned, whole),
+    tallies: [
+      { sign: "~", word: `${noun(changing)} to change`, count: changing },
+      { sign: "=", word: "as declared", count: counts.unchanged },
+      ...(stacks > 0 ? [{ sign: "·", word: "of which only the stack's state changes", count: stacks }] : []),
+      ...(counts.failed > 0 ? [{ sign: "✗", word: "can't be planned", count: counts.failed }] : []),
+      { sign: "+", word: "added in all", count: sum("added") },
+      { sign: "~", word: "changed", count: sum("changed") },
+      { sign: "-", word: "removed", count: sum("removed") },
+    ],
+    mail: mailWords(planned.mail),
+    guards: guardsOf(planned.guards),
+    again: (planned.again ?? []).map(
+      ({ rollout, by, tenants: where, what }) =>
+        say`${some(what)} in ${counted(where.length, "tenant")}: the rollout ${given(rollout)} had done it, and ${given(by)} took it back.`,
+    ),
+    failures: failuresOf(tenants),
+    left: tenants.flatMap(({ name, left = [] }) => left.map((what) => say`${given(what)} in ${given(name)}`)),
+    tenants: tenantsOf(report, planned, whole),
+    waves: waves.map(
+      ({ name, tenants: all, counts: { pending }, tolerated, after: { isGated } }) =>
+        say`${given(name)}: ${counted(all, "tenant")}, ${pending} to change, ${tolerated} may fail${isGated ? "; then it waits for a person" : ""}`,
+    ),
+  };
+}
+
+const VERDICTS: Readonly<Record<Mood, string>> = {
+  refused: "Refused",
+  danger: "Danger",
+  accepted: "Risk accepted",
+  warning: "Needs a look",
+  none: "No finding",
+  nothing: "Nothing to do",
+};
+
+function moodOf(
+  { counts }: RolloutReport,
+  { guards, again = [] }: ShownPlan["planned"],
+  { dangers, accepted, warnings }: WholePlan,
+): Mood {
+  if (guards.length > 0) return "refused";
+  if (dangers.length > 0) return "danger";
+  if (warnings.length > 0 || counts.failed > 0 || again.length > 0) return "warning";
+  if (accepted.length > 0) return "accepted";
+  return counts.pending > 0 ? "none" : "nothing";
+}
+
+function headlineOf(
+  report: RolloutReport,
+  { guards }: ShownPlan["planned"],
+  { dangers, accepted, warnings, others, untold }: WholePlan,
+): Words {
+  const { tenants, counts } = report;
+  const different = dangers.length + accepted.length + warnings.length + others.length;
+  const risks = [
+    [dangers.length, "dangerous"],
+    [warnings.length, "to be looked at"],
+    [accepted.length, "accepted risks"],
+  ] as const;
+  const judged = risks
+    .filter(([count]) => count > 0)
+    .map(([count, what]): Words => [`${number(count)} ${what}`]);
+  const refused = new Set(guards.map(({ tenant }) => tenant)).size;
+  return [
+    ...(refused > 0 ? [`It would be refused, by what protects ${counted(refused, "tenant")}. `] : []),
+    ...say`${changingIn(report)} of ${counted(tenants.length, "tenant")} would change, by ${counted(different, "different change")}${untold > 0 ? " and more that are counted alone" : ""}${judged.length > 0 ? say`: ${enumerate(judged)}` : ""}.`,
+    ...(counts.failed > 0 ? [` ${counted(counts.failed, "tenant")} can't be planned.`] : []),
+  ];
+}
+
+function mailWords(mail: MailAsked | undefined): Words {
+  if (mail === undefined) return ["The tenants' mail was not looked at."];
+  const { days, of, said, silent } = mail;
+  if (of === 0) return ["Nothing changes that the tenants' mail could speak of, and it was not looked at."];
+  const all = said.size === of;
+  const names = said.size === 0 ? [] : say` (${some([...said.keys()])})`;
+  const gaps = [...said].flatMap(([tenant, { missing }]) =>
+    missing.map((why): Words => say` Of ${given(tenant)} it is not all: ${sentence(why)}`),
+  );
+  return say`The mail of ${days > 0 ? `the last ${days} days of ` : ""}${all ? (of === 1 ? "the tenant" : `all ${number(of)} tenants`) : `${number(said.size)} of ${number(of)} tenants`} in which something changes was looked at${names}${all ? "." : say`, a sample: of the others nothing is known, unless ${given("--evidence all")} asks them.`}${silent
+    .slice(0, 5)
+    .flatMap(
+      ({ tenant, why }): Words => say` ${given(tenant)} says nothing: ${sentence(why)}`,
+    )}${silent.length > 5 ? ` Nor do ${number(silent.length - 5)} more.` : ""}${gaps.slice(0, 5).flat()}`;
+}
+
+/** Of guards that differ by the tenant's name alone, one. */
+function guardsOf(guards: ShownPlan["planned"]["guards"]): ToldWhole["guards"] {
+  const alike = Map.groupBy(guards, ({ tenant, guard }) =>
+    JSON.stringify([guard.code, guard.message.replaceAll(tenant, "…")]),
+  );
+  return [...alike.values()]
+    .sort((one, other) => other.length - one.length)
+    .flatMap((all) => {
+      const [first] = all;
+      if (first === undefined) return [];
+      const names = all.slice(0, NAMED).map(({ tenant }) => tenant);
+      const more = all.length > NAMED ? ` and ${number(all.length - NAMED)} more` : "";
+      return [{ code: first.guard.code, message: `${names.join(", ")}${more}:\n${first.guard.message}` }];
+    });
+}
+
+function failuresOf(tenants: readonly TenantReport[]): ToldWhole["failures"] {
+  const failed = tenants.filter(({ error }) => error !== undefined);
+  const alike = Map.groupBy(failed, ({ name, error }) => (error?.message ?? "").replaceAll(name, "…"));
+  return [...alike.values()]
+    .sort((one, other) => other.length - one.length)
+    .flatMap((all) => {
+      const [{ error } = { error: undefined }] = all;
+      if (error === undefined) return [];
+      return [
+        {
+          title: some(all.map(({ name }) => name)),
+          facts: [
+            say`Why: ${sentence(error.message)} (${given(error.code)})`,
+            say`What to do: ${sentence(error.advice)}`,
+          ],
+        },
+      ];
+    });
+}
+
+function tenantsOf(
+  { tenants }: RolloutReport,
+  { guards }: ShownPlan["planned"],
+  { alike, groups }: WholePlan,
+): ToldWhole["tenants"] {
+  const byName = new Map(tenants.map((tenant) => [tenant.name, tenant]));
+  const told = new Set(alike.flatMap((set) => set.tenants));
+  const lines = alike.map(({ tenants: names, own }) => {
+    const [only = ""] = names;
+    const { added, changed, removed } = byName.get(only)?.planned ?? { added: 0, changed: 0, removed: 0 };
+    const shown = own.slice(0, NAMED).map(changeWords);
+    const more = own.length > NAMED ? [[`… and ${number(own.length - NAMED)} more`]] : [];
+    const alone = own.length === 0 ? "" : say`; what no other gets: ${join([...shown, ...more], ", ")}`;
+    const counts = `+${number(added)} ~${number(changed)} -${number(removed)}`;
+    return {
+      words: say`${given("~")} ${whoWords(names, groups)}: ${counts}${alone}`,
+      count: names.length,
+    };
+  });
+  const isRefused = new Set(guards.map(({ tenant }) => tenant));
+  const rest = tenants.filter(({ name }) => !told.has(name));
+  const others = [
+    ["✗", "can't be planned", rest.filter(({ error }) => error !== undefined)],
+    ["!", "refused", rest.filter((one) => one.error === undefined && isRefused.has(one.name))],
+    [
+      "~",
+      "nothing changes in the lists, but the state of the stack",
+      rest.filter((one) => isPlain(one) && one.state === "pending" && !isRefused.has(one.name)),
+    ],
+    [
+      "=",
+      "as declared",
+      rest.filter((one) => isPlain(one) && one.state !== "pending" && !isRefused.has(one.name)),
+    ],
+  ] as const;
+  const asOne = others
+    .map(([sign, what, all]) => ({ sign, what, names: all.map(({ name }) => name) }))
+    .filter(({ names }) => names.length > 0)
+    .map(({ sign, what, names }) => ({
+      words: say`${given(sign)} ${whoWords(names, groups)}: ${what}`,
+      count: names.length,
+    }));
+  return [...lines, ...asOne];
+}
+
+/** `acme and globex`, `40 tenants, group 1`. */
+function whoWords(names: readonly string[], groups: TenantGroups): Words {
+  const who = groups.who(names);
+  return isFew(names) ? who : say`${counted(names.length, "tenant")}, ${who}`;
+}
+
+function isPlain({ error }: TenantReport): boolean {
+  return error === undefined;
+}
+
+/** `+ allow partner.example`. */
+function changeWords({ sign, list, change }: Card): Words {
+  return say`${given(sign)} ${list} ${given(change.value)}`;
+}
+
+const NAMED = 5;
+
+/** `acme, globex and 38 more`. */
+function some(names: readonly string[]): Words {
+  const shown = names.slice(0, NAMED).map((name): Words => [given(name)]);
+  return names.length > NAMED
+    ? say`${join(shown, ", ")} and ${number(names.length - NAMED)} more`
+    : enumerate(shown);
+}
+
+/** In how many tenants something changes that the service holds. */
+function changingIn({ tenants }: RolloutReport): number {
+  return tenants.filter(({ planned: { added, changed, removed } }) => added + changed + removed > 0).length;
+}
+
+function noun(count: number): string {
+  return count === 1 ? "tenant" : "tenants";
+}

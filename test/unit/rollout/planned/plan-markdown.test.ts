@@ -1,0 +1,233 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import type { Change, Plan } from "../../../../provider/plan/plan";
+import { PLAN_MARK } from "../../../../provider/plan/render/markdown";
+import type { MailAsked } from "../../../../provider/rollout/planned/ask-mail";
+import { wholePlanHtml } from "../../../../provider/rollout/planned/plan-html";
+import { wholePlanMarkdown } from "../../../../provider/rollout/planned/plan-markdown";
+import type { ShownPlan } from "../../../../provider/rollout/planned/told-whole";
+import { WholePlanMaker } from "../../../../provider/rollout/planned/whole-plan";
+import { commandsIn, HOSTILE } from "../../../support/hostile-text";
+import { breakoutsIn } from "../../../support/markdown-breakouts";
+import { dangerousPlan, emptyPlan, hugePlan, markupText, planOf } from "../../../support/plans";
+import { countsOf, playRollout } from "../../../support/rollouts";
+
+/** What is shown of these plans, a tenant each; undefined: it can't be planned. */
+function shownOf(
+  plans: readonly (Plan | undefined)[],
+  { text = "", mail }: { readonly text?: string; readonly mail?: MailAsked } = {},
+): ShownPlan {
+  const { before } = playRollout({ tenants: plans.length, text, unchangedEvery: 0 });
+  const maker = new WholePlanMaker();
+  const tenants = before.tenants.map((tenant, at) => {
+    const name = `t${at}`;
+    const plan = plans[at];
+    const none = { added: 0, changed: 0, removed: 0 };
+    if (plan === undefined) {
+      const message = `${name} can't be read. ${text}`;
+      const error = { code: "ERR_AUTH", message, advice: `Mend it ${text}`, phase: "plan" } as const;
+      return { ...tenant, name, state: "failed", planned: none, error, loosened: [text] } as const;
+    }
+    maker.add(name, plan);
+    const { added, changed, removed } = plan.counts;
+    const state = plan.changes.length > 0 ? "pending" : "unchanged";
+    return { ...tenant, name, state, planned: { added, changed, removed } } as const;
+  });
+  const guards = plans.flatMap((plan, at) =>
+    (plan?.guards ?? []).map((guard) => ({ tenant: `t${at}`, guard })),
+  );
+  return {
+    report: { ...before, tenants, counts: countsOf(tenants) },
+    planned: { guards, ...(mail === undefined ? {} : { mail }) },
+    whole: maker.whole(plans.length),
+  };
+}
+
+/** With just these denies, each at a line of the baseline. */
+function denies(...values: readonly string[]): Plan {
+  const changes = values.map(
+    (value, at): Change => ({
+      sign: "add",
+      kind: "entry",
+      key: value,
+      value,
+      entryType: "domain",
+      after: { list: "deny", comment: "Phishing" },
+      ticket: "INC-7",
+      place: { file: "settings/baseline.yaml", line: at + 2, column: 5 },
+      findings: [],
+      alarm: "none",
+    }),
+  );
+  return { ...emptyPlan, changes, counts: { ...emptyPlan.counts, added: changes.length } };
+}
+
+/** How many tenants the fold of all tenants tells, by its lines. */
+function tenantsToldIn(markdown: string): number {
+  const [, fold = ""] =
+    /<summary>Each tenant \([\d,]+\)<\/summary>\n\n(.*?)\n<\/details>/s.exec(markdown) ?? [];
+  return fold
+    .split("\n")
+    .filter((line) => line !== "")
+    .reduce((sum, line) => {
+      const many = /^(?:- `.` |… and )([\d,]+) (?:more )?tenants?,/.exec(line)?.[1];
+      const names = /^- `.` (.*?): /.exec(line)?.[1]?.match(/`t\d+`/g)?.length ?? 0;
+      return sum + (many === undefined ? names : Number(many.replace(",", "")));
+    }, 0);
+}
+
+describe("the plan of all tenants as Markdown", () => {
+  test("tells a change of many once, with whose it is, its line and its ticket", () => {
+    const shared = denies("evil.example");
+    const plans = [
+      ...Array.from({ length: 40 }, () => shared),
+      denies("evil.example", "own.example"),
+      emptyPlan,
+    ];
+    const text = wholePlanMarkdown(shownOf(plans));
+    expect(text.split("\n", 2)).toEqual([PLAN_MARK, "## Email security plan of `tenants.yaml`"]);
+    expect(text).toContain("> **No finding.** 41 of 42 tenants would change, by 2 different changes.");
+    expect(text).toContain(
+      "**~41** tenants to change · **=1** as declared · **+42** added in all · **~0** changed · **-0** removed",
+    );
+    expect(text).toContain(
+      "| `+` add deny<br>`evil.example`<br>domain, in 41 of 42 tenants: group 1 | `Phishing` | ticket `INC-7`<br>`settings/baseline.yaml:2` |  |\n",
+    );
+    expect(text.match(/`evil\.example`/g)).toHaveLength(1);
+    expect(text).toContain("- `~` 40 tenants, group 2: +1 ~0 -0\n");
+    expect(text).toContain("- `~` `t40`: +2 ~0 -0; what no other gets: `+` deny `own.example`\n");
+    expect(text).toContain("- `=` `t41`: as declared\n");
+    expect(text).toMatch(/<summary>Group 1: 41 tenants<\/summary>\n\n`t0`, `t1`, .*`t40`\n\n<\/details>/);
+    expect(text.endsWith("\nDigest: `sha256:5d3c0f6a`\n")).toBe(true);
+  });
+
+  test("tells what tenants differ in of one change: two lines, and the risk that is one of some", () => {
+    const [change] = denies("evil.example").changes;
+    if (change === undefined) throw new Error("no change");
+    const risky: Plan = {
+      ...denies("evil.example"),
+      changes: [{ ...change, alarm: "danger", place: { file: "settings/t1.yaml", line: 9, column: 1 } }],
+    };
+    const text = wholePlanMarkdown(shownOf([denies("evil.example"), risky, denies("evil.example")]));
+    expect(text).toContain(
+      "### Danger (1)\n\n#### `+` add deny `evil.example` (domain, in `t0`, `t1` and `t2`, a risk in 1 of them)\n",
+    );
+    expect(text).toContain("- **Declared:** `settings/baseline.yaml:2` (in `t0` and `t2`)\n");
+    expect(text).toContain("- **Declared:** `settings/t1.yaml:9` (in `t1`)\n");
+  });
+
+  test("tells nothing of a tenant that the key seems not to be of, but that", () => {
+    const stranger: Plan = {
+      ...denies("secret.example"),
+      guards: [{ code: "other-tenant", message: "The key of t1 is another tenant's." }],
+    };
+    const shown = shownOf([denies("evil.example"), stranger]);
+    for (const text of [wholePlanMarkdown(shown), wholePlanHtml(shown)]) {
+      expect(text).toContain("Refused");
+      expect(text).not.toContain("secret.example");
+    }
+    const text = wholePlanMarkdown(shown);
+    expect(text).toContain("```text\nt1:\nThe key of t1 is another tenant's.\n```\n");
+    expect(text).toContain("**+1** added in all");
+    expect(text).toContain("- `!` `t1`: refused\n");
+  });
+
+  test("says whose mail was asked, and whose says nothing", () => {
+    const mail: MailAsked = {
+      days: 30,
+      of: 3,
+      said: new Map([
+        [
+          "t0",
+          { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: ["No permission."] },
+        ],
+      ]),
+      silent: [{ tenant: "t1", why: "It is down." }],
+      guards: [],
+    };
+    const text = wholePlanMarkdown(
+      shownOf([denies("a.example"), denies("b.example"), denies("c.example")], { mail }),
+    );
+    expect(text).toContain(
+      "The mail of the last 30 days of 1 of 3 tenants in which something changes was looked at (`t0`), a sample: of the others nothing is known, unless `--evidence all` asks them. `t1` says nothing: It is down. Of `t0` it is not all: No permission.",
+    );
+  });
+
+  test("accounts for every change and every tenant within GitHub's limit, and cuts no fold", () => {
+    const own = Array.from({ length: 300 }, (_, at) =>
+      at % 100 === 99 ? undefined : denies("evil.example", ...(at % 3 === 0 ? [`own-${at}.example`] : [])),
+    );
+    const huge = hugePlan(1_000);
+    for (const plans of [own, [...own, huge, huge]]) {
+      const shown = shownOf(plans);
+      const text = wholePlanMarkdown(shown);
+      expect(Buffer.byteLength(text)).toBeLessThanOrEqual(65_536);
+      expect(tenantsToldIn(text)).toBe(plans.length);
+      expect(text.match(/<details/g)?.length).toBe(text.match(/<\/details>/g)?.length);
+      const { dangers, accepted, warnings, others } = shown.whole;
+      const told = text.match(/^(?:#### |- |\| )`[+~-]` (?:add|change|remove) /gm) ?? [];
+      const rest = [...text.matchAll(/^… and ([\d,]+) more in the artifact: /gm)].map(([, count]) =>
+        Number(count?.replace(",", "")),
+      );
+      expect(told.length + rest.reduce((sum, count) => sum + count, 0)).toBe(
+        dangers.length + accepted.length + warnings.length + others.length,
+      );
+      expect(breakoutsIn(text)).toEqual([]);
+    }
+  });
+
+  test("is within its limit and no markup, link, mention or command, whatever comes from outside", () => {
+    fc.assert(
+      fc.property(
+        markupText,
+        fc.constantFrom(1, 40),
+        fc.integer({ min: 1, max: 12 }),
+        fc.integer({ min: 32_768, max: 66_000 }),
+        (text, times, tenants, limit) => {
+          const long = text.repeat(times);
+          const plans = Array.from({ length: tenants }, (_, at) =>
+            at % 5 === 4 ? undefined : at % 2 === 0 ? planOf(long) : dangerousPlan,
+          );
+          const mail: MailAsked = {
+            days: 30,
+            of: 2,
+            said: new Map([
+              [long, { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: [long] }],
+            ]),
+            silent: [{ tenant: long, why: long }],
+            guards: [],
+          };
+          const shown = shownOf(plans, { text: long, mail });
+          const told = wholePlanMarkdown(shown, { limit });
+          expect(Buffer.byteLength(told)).toBeLessThanOrEqual(limit);
+          expect(breakoutsIn(told)).toEqual([]);
+          expect(commandsIn(told)).toEqual([]);
+          expect(told).toMatch(/\nDigest: .*\n$/);
+          expect(tenantsToldIn(told)).toBe(tenants);
+        },
+      ),
+      { seed: 24, numRuns: 15 },
+    );
+  });
+
+  test("takes tenants for alike in whatever order their changes come, and only a limit in which something can be said", () => {
+    const [one, other] = [denies("a.example", "b.example"), denies("b.example", "a.example")];
+    expect(shownOf([one, other]).whole.alike).toHaveLength(1);
+    expect(() => wholePlanMarkdown(shownOf([one]), { limit: 1_000 })).toThrow(RangeError);
+  });
+});
+
+test("the page has every tenant by name and every change, and nothing of it is markup", () => {
+  const text = Object.values(HOSTILE).join(" ");
+  const plans = [
+    ...Array.from({ length: 60 }, (_, at) => denies("evil.example", `own-${at}.example`)),
+    planOf(text),
+  ];
+  const page = wholePlanHtml(shownOf(plans, { text }));
+  for (let at = 0; at < 60; at += 1) {
+    expect(page).toContain(`<bdi class="given">t${at}</bdi>`);
+    expect(page).toContain(`<code><bdi>own-${at}.example</bdi></code>`);
+  }
+  expect(page).not.toContain("<script");
+  expect(page).not.toContain("\u001b");
+});
