@@ -253,6 +253,7 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
           file,
           stopping,
           onProgress: (count, of) => progress.planned(count, of),
+          onMail: (count, of) => progress.asked(count, of),
           ...selectionOf(options),
           ...withoutUndefined({ maxConcurrent, today, alwaysRunEngine, mail }),
         });

@@ -44,6 +44,12 @@ export class PlanningProgress {
     }
   }
 
+  /** Of how many the mail was asked; elsewhere than on a terminal as seldom. */
+  asked(asked: number, of: number): void {
+    if (this.#isTerminal) process.stderr.write(`\rAsking the mail: ${asked} of ${of} tenants …`);
+    else if (asked % EVERY === 0) console.error(`Asked the mail of ${asked} of ${of} tenants.`);
+  }
+
   end(): void {
     if (this.#isTerminal) process.stderr.write("\r\u001b[K");
   }

@@ -58,6 +58,8 @@ export interface PlanRolloutOptions {
   readonly mail?: MailOf;
   /** Told how many tenants are planned. */
   readonly onProgress?: (planned: number, of: number) => void;
+  /** Told of how many the mail was asked. */
+  readonly onMail?: (asked: number, of: number) => void;
 }
 
 /** A rollout that was planned; nothing was written to any tenant. */
@@ -207,7 +209,9 @@ export async function planRollout(
               const secrets = [keyOf(byName.get(name) as Target), ...secretsIn(environment)];
               return tenantError(error, "plan", secrets).message;
             },
+            onProgress: options.onMail,
           });
+    goOn();
     return {
       id,
       digest,

@@ -89,6 +89,7 @@ export interface PlanRequest extends Selection {
   /** Whose mail is asked what it says of the changes. Default: nobody's. */
   readonly mail?: MailOf;
   readonly onProgress?: (planned: number, of: number) => void;
+  readonly onMail?: (asked: number, of: number) => void;
   /** Ends the planning, with an error (`ERR_ROLLOUT_STOPPED`). */
   readonly stopping?: AbortSignal;
 }
@@ -470,7 +471,10 @@ export class Rollouts {
   async #plan(
     spec: Omit<RolloutSpec, "backend">,
     targets: readonly Target[],
-    request: Pick<PlanRequest, "maxConcurrent" | "alwaysRunEngine" | "mail" | "onProgress" | "stopping"> &
+    request: Pick<
+      PlanRequest,
+      "maxConcurrent" | "alwaysRunEngine" | "mail" | "onProgress" | "onMail" | "stopping"
+    > &
       Pick<PlanRolloutOptions, "files" | "planTenant">,
   ): Promise<PlannedRollout> {
     const { environment } = this.#options;
@@ -485,7 +489,8 @@ export class Rollouts {
     const office = new PermitOffice(this.journal.database);
     hurriedBy(this.journal.database, request);
     try {
-      const { maxConcurrent, alwaysRunEngine, mail, onProgress, stopping, files, planTenant } = request;
+      const { maxConcurrent, alwaysRunEngine, mail, onProgress, onMail, stopping, files, planTenant } =
+        request;
       const planned = await planRollout(full, targets, {
         journal: this.journal,
         commands: this.commands,
@@ -493,7 +498,7 @@ export class Rollouts {
         backend,
         environment,
         concurrency: maxConcurrent ?? engineCapacity(),
-        ...withoutUndefined({ alwaysRunEngine, mail, onProgress, stopping, files, planTenant }),
+        ...withoutUndefined({ alwaysRunEngine, mail, onProgress, onMail, stopping, files, planTenant }),
       });
       const again = spec.rollsBack === undefined ? await this.#again(planned.id, minded) : [];
       return { ...planned, ...(again.length === 0 ? {} : { again }) };

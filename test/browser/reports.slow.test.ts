@@ -2,13 +2,16 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { reviewHtml } from "../../provider/gitops/review/review-html";
 import { planHtml } from "../../provider/plan/render/html";
+import { wholePlanHtml } from "../../provider/rollout/planned/plan-html";
 import { reportHtml } from "../../provider/rollout/report/report-html";
+import { HOSTILE } from "../support/hostile-text";
 import { blindPlan, calmPlan, dangerousPlan, emptyPlan, hostilePlan, hugePlan } from "../support/plans";
 import { hostileReview, mixedReview, unreadReview } from "../support/reviews";
 import { rollouts } from "../support/rollouts";
+import { denies, shownOf } from "../support/whole-plans";
 import { LOOKS, missingBrowser, startBrowser, Tab } from "./browser";
 
-/** What `plan --html`, `review --html` and `rollout status --html` write. */
+/** What `plan --html`, `review --html`, `rollout --html` and `rollout status --html` write. */
 const PAGES = {
   "a plan without changes": planHtml(emptyPlan),
   "a calm plan": planHtml(calmPlan),
@@ -19,6 +22,17 @@ const PAGES = {
   "a review": reviewHtml(mixedReview),
   "a review of half the mail": reviewHtml(unreadReview),
   "a review of hostile texts": reviewHtml(hostileReview),
+  "a plan of all tenants": wholePlanHtml(
+    shownOf([
+      ...Array.from({ length: 12 }, () => denies("evil.example")),
+      dangerousPlan,
+      undefined,
+      emptyPlan,
+    ]),
+  ),
+  "a plan of all tenants with hostile texts": wholePlanHtml(
+    shownOf([denies("evil.example"), hostilePlan, undefined], { text: Object.values(HOSTILE).join(" ") }),
+  ),
   "a rollout before it begins": reportHtml(rollouts.middle.before),
   "a rollout of three tenants": reportHtml(rollouts.small.after),
   "a rollout with a failure": reportHtml(rollouts.middle.after),

@@ -53,11 +53,13 @@ export async function askMail(
     concurrency,
     planWithMail,
     why,
+    onProgress,
   }: {
     readonly mail: MailOf;
     readonly concurrency: number;
     readonly planWithMail: (tenant: string) => Promise<Plan>;
     readonly why: (tenant: string, error: unknown) => string;
+    readonly onProgress: ((asked: number, of: number) => void) | undefined;
   },
 ): Promise<MailAsked> {
   const tenants = await journal.tenants(id);
@@ -95,6 +97,7 @@ export async function askMail(
     } catch (error) {
       silent.push({ tenant, why: why(tenant, error) });
     }
+    onProgress?.(said.size + silent.length, asked.length);
   });
   const order = new Map(tenants.map(({ name }, at) => [name, at]));
   const inOrder = (one: string, other: string): number => (order.get(one) ?? 0) - (order.get(other) ?? 0);

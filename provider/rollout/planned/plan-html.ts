@@ -2,7 +2,7 @@ import { changesHtml, PLAN_PAGE_STYLE } from "../../plan/render/html";
 import { htmlPage, htmlVerdict } from "../../plan/render/html-page";
 import { given, type Html, html, htmlWords } from "../../plan/render/html-text";
 import { LOOSENED } from "../../plan/render/plan-words";
-import { number, type Words } from "../../plan/render/words";
+import { join, number, say, type Words } from "../../plan/render/words";
 import { keyRoutes, routeWords } from "../report/key-routes";
 import { looseningWords, sharedLoosenings } from "../report/loosened";
 import { type ShownPlan, toldWhole } from "./told-whole";
@@ -37,7 +37,7 @@ ${
 ${aside("Taken back before, and comes again", told.again, true)}
 ${aside(
   "Can't be planned",
-  told.failures.flatMap(({ title, facts }) => [title, ...facts]),
+  told.failures.map(({ title, facts }) => say`${title}. ${join(facts, " ")}`),
   true,
 )}
 ${aside(LOOSENED, looser, true)}
@@ -46,6 +46,8 @@ ${aside("Stays as it is: somebody changed it after the rollout", told.left, true
 ${aside(
   "Each tenant",
   told.tenants.map(({ words }) => words),
+  false,
+  report.tenants.length,
 )}
 ${whole.groups.all.map(({ name, tenants }) =>
   aside(
@@ -62,9 +64,14 @@ ${aside("Keys", keys)}
   });
 }
 
-function aside(title: string, lines: readonly Words[], isOpen = false): Html | undefined {
+function aside(
+  title: string,
+  lines: readonly Words[],
+  isOpen = false,
+  count = lines.length,
+): Html | undefined {
   if (lines.length === 0) return undefined;
   return html`<details class="aside"${isOpen ? html` open` : ""}><summary><h2>${title}</h2> <span class="n">${number(
-    lines.length,
+    count,
   )}</span></summary><div class="body"><ul>${lines.map((words) => html`<li>${htmlWords(words)}</li>\n`)}</ul></div></details>`;
 }

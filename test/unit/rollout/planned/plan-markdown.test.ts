@@ -1,66 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Change, Plan } from "../../../../provider/plan/plan";
+import type { Plan } from "../../../../provider/plan/plan";
 import { PLAN_MARK } from "../../../../provider/plan/render/markdown";
 import type { MailAsked } from "../../../../provider/rollout/planned/ask-mail";
 import { wholePlanHtml } from "../../../../provider/rollout/planned/plan-html";
 import { wholePlanMarkdown } from "../../../../provider/rollout/planned/plan-markdown";
-import type { ShownPlan } from "../../../../provider/rollout/planned/told-whole";
-import { WholePlanMaker } from "../../../../provider/rollout/planned/whole-plan";
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import { dangerousPlan, emptyPlan, hugePlan, markupText, planOf } from "../../../support/plans";
-import { countsOf, playRollout } from "../../../support/rollouts";
-
-/** What is shown of these plans, a tenant each; undefined: it can't be planned. */
-function shownOf(
-  plans: readonly (Plan | undefined)[],
-  { text = "", mail }: { readonly text?: string; readonly mail?: MailAsked } = {},
-): ShownPlan {
-  const { before } = playRollout({ tenants: plans.length, text, unchangedEvery: 0 });
-  const maker = new WholePlanMaker();
-  const tenants = before.tenants.map((tenant, at) => {
-    const name = `t${at}`;
-    const plan = plans[at];
-    const none = { added: 0, changed: 0, removed: 0 };
-    if (plan === undefined) {
-      const message = `${name} can't be read. ${text}`;
-      const error = { code: "ERR_AUTH", message, advice: `Mend it ${text}`, phase: "plan" } as const;
-      return { ...tenant, name, state: "failed", planned: none, error, loosened: [text] } as const;
-    }
-    maker.add(name, plan);
-    const { added, changed, removed } = plan.counts;
-    const state = plan.changes.length > 0 ? "pending" : "unchanged";
-    return { ...tenant, name, state, planned: { added, changed, removed } } as const;
-  });
-  const guards = plans.flatMap((plan, at) =>
-    (plan?.guards ?? []).map((guard) => ({ tenant: `t${at}`, guard })),
-  );
-  return {
-    report: { ...before, tenants, counts: countsOf(tenants) },
-    planned: { guards, ...(mail === undefined ? {} : { mail }) },
-    whole: maker.whole(plans.length),
-  };
-}
-
-/** With just these denies, each at a line of the baseline. */
-function denies(...values: readonly string[]): Plan {
-  const changes = values.map(
-    (value, at): Change => ({
-      sign: "add",
-      kind: "entry",
-      key: value,
-      value,
-      entryType: "domain",
-      after: { list: "deny", comment: "Phishing" },
-      ticket: "INC-7",
-      place: { file: "settings/baseline.yaml", line: at + 2, column: 5 },
-      findings: [],
-      alarm: "none",
-    }),
-  );
-  return { ...emptyPlan, changes, counts: { ...emptyPlan.counts, added: changes.length } };
-}
+import { denies, shownOf } from "../../../support/whole-plans";
 
 /** How many tenants the fold of all tenants tells, by its lines. */
 function tenantsToldIn(markdown: string): number {

@@ -24,6 +24,10 @@ describe("a rollout's report as Markdown", () => {
     expect(order).not.toContain(-1);
     expect(order).toEqual(order.toSorted((one, other) => one - other));
     expect(breakoutsIn(text)).toEqual([]);
+    // One whose planning ended early stands where its plan would.
+    expect(reportMarkdown(rollouts.stopped.after, { mark: "<!-- email-security-plan -->" })).toBe(
+      text.replace(ROLLOUT_MARK, "<!-- email-security-plan -->"),
+    );
   });
 
   test.each([1_000, 5_000])("accounts for each of %d tenants within GitHub's limit", (tenants) => {
