@@ -32,9 +32,9 @@ export class TenantGroups {
 
   /** `in acme`, `in all 300 tenants`, `in 40 of 300 tenants: group 1`. @param tenants in their order; at least one. */
   where(tenants: readonly string[]): Words {
+    if (tenants.length === this.#total && tenants.length > 1) return say`in all ${tenants.length} tenants`;
     const who = this.who(tenants);
     if (isFew(tenants)) return say`in ${who}`;
-    if (tenants.length === this.#total) return say`in all ${tenants.length} tenants`;
     return say`in ${tenants.length} of ${this.#total} tenants: ${who}`;
   }
 

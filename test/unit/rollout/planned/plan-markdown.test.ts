@@ -58,7 +58,7 @@ describe("the plan of all tenants as Markdown", () => {
     };
     const text = wholePlanMarkdown(shownOf([denies("evil.example"), risky, denies("evil.example")]));
     expect(text).toContain(
-      "### Danger (1)\n\n#### `+` add deny `evil.example` (domain, in `t0`, `t1` and `t2`, a risk in 1 of them)\n",
+      "### Danger (1)\n\n#### `+` add deny `evil.example` (domain, in all 3 tenants, a risk in 1 of them)\n",
     );
     expect(text).toContain("- **Declared:** `settings/baseline.yaml:2` (in `t0` and `t2`)\n");
     expect(text).toContain("- **Declared:** `settings/t1.yaml:9` (in `t1`)\n");

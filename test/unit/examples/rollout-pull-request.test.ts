@@ -1,0 +1,36 @@
+import { readFileSync } from "node:fs";
+import { expect, it } from "vitest";
+import { parse } from "yaml";
+import type { Workflow } from "../../support/pipeline-files";
+
+const workflow = (file: string) => parse(readFileSync(`examples/${file}`, "utf8")) as Workflow;
+
+const own = workflow("rollout/.github/workflows/pull-request.yml");
+
+it("gives keys to who may write nothing, and none to a fork; what comments has none", () => {
+  expect(own.permissions).toEqual({});
+  expect(Object.keys(own)).toContain("on");
+  expect(JSON.stringify(own)).not.toContain('pull_request_target":');
+  const { plan, comment } = own.jobs;
+  expect(plan).toMatchObject({ environment: "plan", permissions: { contents: "read" } });
+  expect(plan?.if).toBe(workflow("gitops/.github/workflows/pull-request.yml").jobs["plan"]?.if);
+  expect(comment?.permissions).toEqual({ "pull-requests": "write" });
+  expect(JSON.stringify(comment)).not.toContain("secrets.");
+  expect(comment).not.toHaveProperty("environment");
+});
+
+it("keeps one comment, as the pull request of one tenant does, and finds it by the mark of its plan", () => {
+  const stepOf = (job: Workflow["jobs"][string] | undefined) =>
+    job?.steps.find(({ name }) => name === "Comment");
+  const { jobs } = workflow("gitops/.github/workflows/pull-request.yml");
+  expect(stepOf(own.jobs["comment"])).toEqual(stepOf(jobs["plan"]));
+  expect(stepOf(own.jobs["comment"])?.run).toContain("<!-- email-security-plan -->");
+});
+
+it("plans only, and is refused where a risk or what can't be planned is in it", () => {
+  const { steps = [] } = own.jobs["plan"] ?? {};
+  const [plan] = steps.filter(({ run = "" }) => run.includes("email-security"));
+  expect(plan?.run).toContain("rollout tenants.yaml --fail-on risk");
+  expect(JSON.stringify(steps)).not.toContain("--yes");
+  expect(steps.at(-1)?.if).toBe(`\${{ steps.plan.outputs.code == '1' || steps.plan.outputs.code == '3' }}`);
+});
