@@ -308,6 +308,7 @@ async function decide(
   if (code !== undefined) {
     await writePlanFiles(report, planned, async () => await rollouts.wholePlan(planned), options);
     await rollouts.forget(id);
+    tellWritten(options, planned.mail);
     if (code === EXIT.changes) {
       console.error(`Nothing was changed. To apply just this: add --yes --plan-digest ${digest}`);
     }
@@ -320,6 +321,17 @@ async function decide(
     await rollouts.forgetUnbegun(id).catch(() => {});
     throw error;
   }
+}
+
+/** What tells more of the plan than the terminal, and whether with what mail says. */
+function tellWritten({ markdown, html }: RunOptions, mail: PlannedRollout["mail"]): void {
+  const files = [markdown, html].filter((file) => file !== undefined);
+  if (files.length === 0) return;
+  const said =
+    mail === undefined || mail.said.size === 0
+      ? ""
+      : `, with what the mail of ${mail.said.size} of ${counted(mail.of, "tenant")} says`;
+  console.error(harmless(`Wrote ${files.join(" and ")}${said}.`));
 }
 
 function untilRefusal({ waves }: RolloutReport, { until }: RunOptions): ExitCode | undefined {

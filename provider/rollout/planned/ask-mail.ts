@@ -46,7 +46,7 @@ const LOOKED_AT = 200;
  * @param planWithMail plans a tenant once more. @param why tells a failure in a sentence, without any key.
  */
 export async function askMail(
-  journal: Journal,
+  journal: Pick<Journal, "tenants" | "plan">,
   id: string,
   {
     mail,

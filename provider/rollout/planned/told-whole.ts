@@ -188,12 +188,12 @@ function tenantsOf(
 ): ToldWhole["tenants"] {
   const byName = new Map(tenants.map((tenant) => [tenant.name, tenant]));
   const told = new Set(alike.flatMap((set) => set.tenants));
-  const lines = alike.map(({ tenants: names, own }) => {
+  const lines = alike.map(({ tenants: names, differing }) => {
     const [only = ""] = names;
     const { added, changed, removed } = byName.get(only)?.planned ?? { added: 0, changed: 0, removed: 0 };
-    const shown = own.slice(0, NAMED).map(changeWords);
-    const more = own.length > NAMED ? [[`… and ${number(own.length - NAMED)} more`]] : [];
-    const alone = own.length === 0 ? "" : say`; what no other gets: ${join([...shown, ...more], ", ")}`;
+    const shown = differing.slice(0, NAMED).map(changeWords);
+    const more = differing.length > NAMED ? [[`… and ${number(differing.length - NAMED)} more`]] : [];
+    const alone = differing.length === 0 ? "" : say`; what not all get: ${join([...shown, ...more], ", ")}`;
     const counts = `+${number(added)} ~${number(changed)} -${number(removed)}`;
     return {
       words: say`${given("~")} ${whoWords(names, groups)}: ${counts}${alone}`,

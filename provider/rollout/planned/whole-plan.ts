@@ -17,8 +17,8 @@ export interface WholePlan extends Record<"dangers" | "accepted" | "warnings" | 
 
 export interface AlikeTenants {
   readonly tenants: readonly string[];
-  /** What they alone get. */
-  readonly own: readonly Card[];
+  /** Of what they get, what not all get to whom something changes; what the fewest get, first. */
+  readonly differing: readonly Card[];
 }
 
 /** What a tenant's mail says of a change. */
@@ -117,13 +117,14 @@ export class WholePlanMaker {
         },
       ]) => [added, changed, removed, ...own.map(({ at }) => at).sort((one, other) => one - other)].join(" "),
     );
+    const all = this.#byTenant.size;
     return [...sets.values()]
       .map((alike) => ({
         tenants: alike.map(([tenant]) => tenant),
-        own: (alike[0]?.[1].own ?? []).flatMap((one) => {
-          const card = one.tenants.length === alike.length ? cards.get(one) : undefined;
-          return card === undefined ? [] : [card];
-        }),
+        differing: (alike[0]?.[1].own ?? [])
+          .filter(({ tenants }) => tenants.length < all)
+          .sort((one, other) => one.tenants.length - other.tenants.length || one.at - other.at)
+          .flatMap((one) => cards.get(one) ?? []),
       }))
       .sort((one, other) => other.tenants.length - one.tenants.length);
   }

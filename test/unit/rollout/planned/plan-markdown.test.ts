@@ -43,7 +43,7 @@ describe("the plan of all tenants as Markdown", () => {
     );
     expect(text.match(/`evil\.example`/g)).toHaveLength(1);
     expect(text).toContain("- `~` 40 tenants, group 2: +1 ~0 -0\n");
-    expect(text).toContain("- `~` `t40`: +2 ~0 -0; what no other gets: `+` deny `own.example`\n");
+    expect(text).toContain("- `~` `t40`: +2 ~0 -0; what not all get: `+` deny `own.example`\n");
     expect(text).toContain("- `=` `t41`: as declared\n");
     expect(text).toMatch(/<summary>Group 1: 41 tenants<\/summary>\n\n`t0`, `t1`, .*`t40`\n\n<\/details>/);
     expect(text.endsWith("\nDigest: `sha256:5d3c0f6a`\n")).toBe(true);

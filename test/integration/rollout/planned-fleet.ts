@@ -1,0 +1,94 @@
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { clickedEntry, tenantWith } from "../../support/scenario-tenant";
+import { chiefOf } from "../../support/two-tenants";
+import { Workshop } from "../engine-setup/workshop";
+
+export const NAMES = ["t0", "t1", "t2", "t3", "t4", "t5", "t6", "held"] as const;
+
+/**
+ * Eight tenants of the sandbox that get a deny of the baseline, but `held`, which holds it; `t6` also gets an allow of somebody who
+ * sent it something malicious. With a Pulumi that has no stacks.
+ */
+export class PlannedFleet implements AsyncDisposable {
+  readonly sandbox: Sandbox;
+  /** Who sent `t6` something malicious. */
+  readonly sender: string;
+  readonly #workshop: Workshop;
+
+  private constructor(sandbox: Sandbox, workshop: Workshop, sender: string) {
+    this.sandbox = sandbox;
+    this.sender = sender;
+    this.#workshop = workshop;
+  }
+
+  static async start(): Promise<PlannedFleet> {
+    const sandbox = await startSandbox({
+      scenario: {
+        name: "mail",
+        tenants: NAMES.map((name) => ({
+          ...tenantWith(name, name === "held" ? [clickedEntry("deny", "evil.example", "Phishing")] : []),
+          employees: [chiefOf("fleet.example", `ceo-${name}`)],
+          threats: name === "t6" ? 300 : 0,
+        })),
+      },
+    });
+    const malicious = sandbox.threats("t6").find(({ verdict }) => verdict === "malicious");
+    const sender = String(malicious?.sender_email);
+    const workshop = new Workshop();
+    workshop.write(
+      "settings/baseline.yaml",
+      "version: 1\ndeny:\n  - { value: evil.example, comment: Phishing, ticket: INC-7, owner: Dana Reyes }\n",
+    );
+    for (const name of NAMES) {
+      workshop.write(
+        `settings/${name}.yaml`,
+        `version: 1\ninclude: [baseline.yaml]\n${name === "t6" ? `allow:\n  - { value: ${sender}, comment: "@all ![](http://x.example) <b>", ticket: INC-9 }\n` : ""}`,
+      );
+    }
+    workshop.write(
+      "tenants.yaml",
+      `version: 1\nproject: fleet\ndefaults: { baseUrl: "${sandbox.url}", allowInsecureHttp: true, key: { environment: "{NAME}_KEY" }, settings: "settings/{name}.yaml" }\ntenants:\n${NAMES.map((name) => `  ${name}: {}\n`).join("")}waves: [{ name: first, take: 1 }, { name: rest }]\n`,
+    );
+    mkdirSync(join(workshop.folder, "state"));
+    workshop.program(
+      "pulumi",
+      `case "$*" in version) echo v3.300.0 ;; *"stack ls"*) echo '[]' ;; *) echo "error: no stack named 'x' found" >&2; exit 255 ;; esac`,
+    );
+    for (const host of ["pulumi-language-nodejs", "pulumi-resource-pulumi-nodejs"])
+      workshop.program(host, "");
+    return new PlannedFleet(sandbox, workshop, sender);
+  }
+
+  /** Plans, into `plan.md` and `plan.html`. @param environment beside what a run needs, or in its place. */
+  async plan(args: readonly string[], environment: NodeJS.ProcessEnv = {}): Promise<CommandOutcome> {
+    const { sandbox } = this;
+    const workshop = this.#workshop;
+    sandbox.clearRequests();
+    return await emailSecurity(
+      workshop.folder,
+      ["rollout", "tenants.yaml", "--markdown", "plan.md", "--html", "plan.html", ...args],
+      {
+        ...workshop.env,
+        PULUMI_BACKEND_URL: `file://${workshop.folder}/state`,
+        PULUMI_CONFIG_PASSPHRASE: "",
+        ...Object.fromEntries(
+          sandbox.tenants.map(({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci]),
+        ),
+        EMAIL_SECURITY_KEY_VARIABLES: NAMES.map((name) => `${name.toUpperCase()}_KEY`).join(","),
+        ...environment,
+      },
+    );
+  }
+
+  written(file: string): string {
+    return readFileSync(join(this.#workshop.folder, file), "utf8");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#workshop[Symbol.dispose]();
+    await this.sandbox.close();
+  }
+}

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasShell } from "../engine-setup/workshop";
+import { PlannedFleet } from "./planned-fleet";
+
+/*
+ * What `email-security rollout --markdown` and `--html` say of a plan, over the sandbox.
+ */
+
+describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () => {
+  let fleet: PlannedFleet;
+
+  beforeAll(async () => {
+    fleet = await PlannedFleet.start();
+  });
+
+  afterAll(async () => {
+    await fleet?.[Symbol.asyncDispose]();
+  });
+
+  it("asks every tenant's mail, or none's, as it is told; the digest is the same", async () => {
+    const all = await fleet.plan(["--evidence", "all"]);
+    expect(all.code).toBe(2);
+    expect(fleet.sandbox.requests).toHaveLength(8 * 3 + 7 * 5);
+    const told = fleet.written("plan.md");
+    expect(told).toContain(
+      "The mail of the last 30 days of all 7 tenants in which something changes was looked at",
+    );
+    const none = await fleet.plan(["--evidence", "none"]);
+    expect(none.code).toBe(2);
+    expect(fleet.sandbox.requests).toHaveLength(8 * 3);
+    expect(fleet.written("plan.md")).toContain("> **No finding.** 7 of 8 tenants would change");
+    expect(fleet.written("plan.md")).toContain("The tenants' mail was not looked at.");
+    expect(fleet.written("plan.md").split("Digest").at(-1)).toBe(told.split("Digest").at(-1));
+  });
+
+  it("refuses to ask for mail that nothing would tell of", async () => {
+    const { code, stderr } = await fleet.plan(["--evidence", "all", "--yes"]);
+    expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
+    expect(stderr).toContain("--evidence is told in the --markdown or --html of a plan");
+  });
+
+  it("has its comment in the same place where too few could be planned to go on", async () => {
+    const { code, stderr } = await fleet.plan([], { T0_KEY: undefined });
+    const text = fleet.written("plan.md");
+    expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
+    expect(stderr).toContain("ERR_ROLLOUT_PLAN");
+    expect(text.split("\n", 1)).toEqual(["<!-- email-security-plan -->"]);
+    expect(text).toContain("T0_KEY");
+  });
+});
