@@ -91,7 +91,7 @@ export function rolloutCommand(): Command {
     .addOption(
       new Option(
         "--evidence <whose>",
-        "for the --markdown and --html of a plan: ask the mail of 5 tenants, of each that changes, or of none (default: sample)",
+        "whose mail the --markdown and --html of a plan tell: of 5 tenants (sample, the default), of each that changes, of none",
       ).choices(EVIDENCE),
     )
     .option("--always-run-engine", "run the engine for every tenant, even where nothing is to be done")
@@ -199,10 +199,9 @@ export function rolloutCommand(): Command {
   for (const one of [...historyCommands(), ...keepingCommands(), skipCommand()]) command.addCommand(one);
   return withHelp(command, {
     examples: [
-      { does: "show the plan for all tenants; nothing is changed", line: "rollout tenants.yaml" },
       {
-        does: "for a pull request: a comment, and a page with all of it",
-        line: "rollout --markdown comment.md --html plan.html --fail-on risk",
+        does: "show the plan for all tenants, and write it for a pull request; nothing is changed",
+        line: "rollout tenants.yaml --markdown comment.md --html plan.html",
       },
       { does: "apply just what was reviewed", line: "rollout --yes --plan-digest r2-5d3c0f6a" },
       { does: "go on after an interruption", line: "rollout --resume" },

@@ -22,6 +22,7 @@ describe.skipIf(!hasShell)("a rollout's plan for a pull request", () => {
     const { code, stderr } = await fleet.plan(["--fail-on", "risk"]);
     const text = fleet.written("plan.md");
     expect(code).toBe(3);
+    expect(stderr).toContain("Wrote plan.md and plan.html, with what the mail of 5 of 7 tenants says.");
     expect(stderr).toContain("the changes of 1 tenant are refused by --fail-on risk");
     expect(text).toContain(
       "> [!CAUTION]\n> **Danger.** 7 of 8 tenants would change, by 2 different changes: 1 dangerous.",
