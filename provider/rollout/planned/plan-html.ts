@@ -40,6 +40,7 @@ ${aside(
   told.failures.map(({ title, facts }) => say`${title}. ${join(facts, " ")}`),
   true,
 )}
+${aside("Skipped", told.skipped, true)}
 ${aside(LOOSENED, looser, true)}
 ${changesHtml(whole, "A plan of one tenant alone (`rollout --only`) has all of its own")}
 ${aside("Stays as it is: somebody changed it after the rollout", told.left, true)}

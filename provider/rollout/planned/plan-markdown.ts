@@ -5,6 +5,7 @@ import { filled } from "../../plan/render/room";
 import { counted, given, join, number, type Words } from "../../plan/render/words";
 import { sharedLoosenings } from "../report/loosened";
 import { keysMarkdown, loosenedMarkdown, type ReportMarkdownOptions } from "../report/report-markdown";
+import { skippedHeading } from "../report/told-rollout";
 import type { TenantGroup } from "./tenant-groups";
 import { type ShownPlan, type ToldWhole, toldWhole } from "./told-whole";
 
@@ -56,7 +57,7 @@ function headOf({ title, mood, verdict, headline, tallies, mail }: ToldWhole): s
 
 function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSection[] {
   const { tenants } = report;
-  const { guards, again, failures, left, tenants: each, waves } = told;
+  const { guards, again, failures, skipped, left, tenants: each, waves } = told;
   const looser = sharedLoosenings(tenants);
   const sections: (MarkdownSection & { readonly isThere: boolean })[] = [
     { isThere: guards.length > 0, share: 0.2, render: (room) => refused(guards, room) },
@@ -66,6 +67,11 @@ function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSect
       render: (room) => list("### Taken back before, and comes again\n\n", again, room),
     },
     { isThere: failures.length > 0, share: 0.2, render: (room) => unplanned(failures, room) },
+    {
+      isThere: skipped.length > 0,
+      share: 0.1,
+      render: (room) => list(`### ${skippedHeading(skipped)}\n\n`, skipped, room),
+    },
     { isThere: looser.length > 0, share: 0.1, render: (room) => loosenedMarkdown(looser, room) },
     ...cardSections(whole, "in the artifact").map((one) => ({
       ...one,

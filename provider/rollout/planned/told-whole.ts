@@ -2,6 +2,7 @@ import type { Card, Mood } from "../../plan/render/report";
 import { counted, enumerate, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import type { PlannedRollout } from "../plan-rollout";
 import type { RolloutReport, TenantReport } from "../report/rollout-report";
+import { skippedWords } from "../report/told-rollout";
 import type { MailAsked } from "./ask-mail";
 import { isFew, type TenantGroups } from "./tenant-groups";
 import type { WholePlan } from "./whole-plan";
@@ -29,6 +30,8 @@ export interface ToldWhole {
   readonly again: readonly Words[];
   /** Those that can't be planned for the same reason, together. */
   readonly failures: readonly { readonly title: Words; readonly facts: readonly Words[] }[];
+  /** Whom it leaves out, because a person said so. */
+  readonly skipped: readonly Words[];
   /** What a rollback leaves as it is. */
   readonly left: readonly Words[];
   /** What each tenant gets: each is in one line, those that get the same in the same. */
@@ -47,7 +50,7 @@ export function withMail(report: RolloutReport, mail: MailAsked | undefined): Ro
 }
 
 export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
-  const { source, rollsBack, tenants, counts, waves } = report;
+  const { source, rollsBack, tenants, counts, waves, skipped = [] } = report;
   const mood = moodOf(report, planned, whole);
   const told = new Set(whole.alike.flatMap((set) => set.tenants));
   const changing = changingIn(report);
@@ -76,6 +79,7 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
         say`${some(what)} in ${counted(where.length, "tenant")}: the rollout ${given(rollout)} had done it, and ${given(by)} took it back.`,
     ),
     failures: failuresOf(tenants),
+    skipped: skipped.map(skippedWords),
     left: tenants.flatMap(({ name, left = [] }) => left.map((what) => say`${given(what)} in ${given(name)}`)),
     tenants: tenantsOf(report, planned, whole),
     waves: waves.map(

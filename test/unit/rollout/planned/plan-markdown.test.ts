@@ -80,6 +80,27 @@ describe("the plan of all tenants as Markdown", () => {
     expect(text).toContain("- `!` `t1`: refused\n");
   });
 
+  test("tells whom it leaves out, and why", () => {
+    const shown = shownOf([denies("evil.example")]);
+    const skipped = [
+      {
+        name: "t003",
+        since: "2026-11-22T02:10:00.000Z",
+        by: "dana@laptop",
+        reason: "its key is revoked\n# x",
+      },
+    ];
+    const of = { ...shown, report: { ...shown.report, skipped } };
+    const words = "since 2026-11-22 02:10 UTC by";
+    expect(wholePlanMarkdown(of)).toContain(
+      `### Skipped (1)\n\n- \`t003\`, ${words} \`dana@laptop\`: its key is revoked`,
+    );
+    expect(wholePlanHtml(of).replace(/<[^>]+>/g, "")).toContain(
+      `t003, ${words} dana@laptop: its key is revoked`,
+    );
+    expect(wholePlanMarkdown(shown)).not.toContain("Skipped");
+  });
+
   test("says whose mail was asked, and whose says nothing", () => {
     const mail: MailAsked = {
       days: 30,
