@@ -95,9 +95,15 @@ export async function runPulumi(
  */
 export function toldBy({ stdout, stderr }: PulumiRun): string {
   const text = without(secretsIn(process.env), stderr.trim() || stdout.trim());
-  const lines = harmless(withoutColour(text)).split("\n").slice(-20);
-  return lines.join("\n");
+  const lines = harmless(withoutColour(text)).split("\n");
+  return lines
+    .filter((line) => !OF_A_LIBRARY.test(line))
+    .slice(-20)
+    .join("\n");
 }
+
+/** What the client of a bucket notes on its way to the error that the CLI then tells. */
+const OF_A_LIBRARY = /^SDK \d{4}\/\d\d\/\d\d [\d:]+ (?:WARN|DEBUG) /;
 
 /** Parses what the CLI printed as JSON. */
 export function jsonOf(text: string, what: string): unknown {

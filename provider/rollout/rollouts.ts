@@ -393,10 +393,7 @@ export class Rollouts {
       return false;
     }
     const { spec } = await this.journal.record(id);
-    using marks = this.#marks(
-      spec,
-      (await this.journal.tenants(id)).map(({ target }) => target),
-    );
+    using marks = this.#marks(spec);
     await this.journal.abandon(id, "A person gave it up.");
     await marks.update(id);
     return true;
@@ -409,15 +406,13 @@ export class Rollouts {
    * @returns undefined where there is no such rollout; else of how many stacks nobody knows what it did there.
    */
   async giveUpElsewhere(id: string, file: string): Promise<number | undefined> {
-    const of = targetsOf(file);
-    using marks = this.#marks(of, of.targets);
+    using marks = this.#marks(projectOf(file));
     return await marks.giveUp(id);
   }
 
   /** The rollouts that are not through and that this journal does not know, by what they left beside the stacks. */
   async elsewhere(file: string): Promise<readonly (Mark | UnreadableMark)[]> {
-    const of = targetsOf(file);
-    using marks = this.#marks(of, of.targets);
+    using marks = this.#marks(projectOf(file));
     return await marks.elsewhere();
   }
 
@@ -438,12 +433,8 @@ export class Rollouts {
   async #mark({ id, spec }: RolloutRecord): Promise<void> {
     const { journal } = this;
     const { rollsBack } = spec;
-    const own = await journal.tenants(id);
     try {
-      using marks = this.#marks(
-        spec,
-        own.map(({ target }) => target),
-      );
+      using marks = this.#marks(spec);
       if (rollsBack !== undefined)
         await journal.abandon(rollsBack, takenBackText(await takenBackSoFar(journal, rollsBack)));
       await marks.update(id);
@@ -482,7 +473,7 @@ export class Rollouts {
     const backend = stateBackend(environment, projectFolder(spec.source));
     const fingerprint = { ...spec, backend: backend.fingerprint };
     requirePassphrase(environment, backend, [...stackFilesOf(fingerprint, targets).values()]);
-    using marks = this.#marks(spec, targets);
+    using marks = this.#marks(spec);
     const minded = await marks.look(spec.project);
     const waves = spec.rollsBack === undefined ? withUnseen(spec.waves, targets, minded) : spec.waves;
     const full: RolloutSpec = { ...fingerprint, waves, origin: await originOf(environment) };
@@ -536,17 +527,10 @@ export class Rollouts {
   }
 
   /** What rollouts have left beside the stacks; to be disposed of. */
-  #marks(
-    { source, keyVariables }: Pick<RolloutSpec, "source" | "keyVariables">,
-    targets: readonly Pick<Target, "stack">[] = [],
-  ): RolloutMarks {
+  #marks({ source, keyVariables }: Pick<RolloutSpec, "source" | "keyVariables">): RolloutMarks {
     const { environment, database } = this.#options;
     const backend = stateBackend(environment, projectFolder(source));
-    const marks = new Marks(
-      engineEnvironment(environment, keyVariables, backend),
-      backend.shown,
-      organizationOf(targets),
-    );
+    const marks = new Marks(engineEnvironment(environment, keyVariables, backend), backend.shown);
     return new RolloutMarks(marks, this.journal, database, this.commands);
   }
 
@@ -580,10 +564,7 @@ export class Rollouts {
       const tenants = await journal.tenants(id);
       const isNew = startedAtMs === undefined;
       const isMinded = !isNew || tenants.some(({ state }) => state === "pending");
-      using marks = this.#marks(
-        spec,
-        tenants.map(({ target }) => target),
-      );
+      using marks = this.#marks(spec);
       if (isMinded) await marks.begin(await journal.record(id));
       try {
         if (rollsBack !== undefined) {
@@ -648,10 +629,7 @@ export class Rollouts {
     try {
       // What workers have is theirs; what got lost between them is handed out anew.
       if (isElsewhere) await journal.handOutOpen(id, lane);
-      using marks = this.#marks(
-        spec,
-        (await journal.tenants(id)).map(({ target }) => target),
-      );
+      using marks = this.#marks(spec);
       return await conduct(id, {
         ...request,
         journal,
@@ -730,21 +708,12 @@ function whatChanges({ kind, value, before, after }: Change): string {
   return `${after === undefined ? "no " : ""}${list} ${excerpt(value)}`;
 }
 
-/** What a targets file says of the stacks; one that is not there, or holds mistakes, nothing. */
-function targetsOf(
-  file: string,
-): Pick<RolloutSpec, "source" | "keyVariables"> & { readonly targets: readonly Target[] } {
+/** What a targets file says of where the stacks are; one that is not there, or holds mistakes, names no keys. */
+function projectOf(file: string): Pick<RolloutSpec, "source" | "keyVariables"> {
   try {
-    const { targets } = readTargets(file);
-    return { source: file, keyVariables: keyVariablesOf(targets), targets };
+    return { source: file, keyVariables: keyVariablesOf(readTargets(file).targets) };
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
-    return { source: file, targets: [] };
+    return { source: file };
   }
-}
-
-/** The organization of stacks that are written with one, as Pulumi Cloud has them. */
-function organizationOf(targets: readonly Pick<Target, "stack">[]): string | undefined {
-  const [organization] = targets.flatMap(({ stack }) => (stack.includes("/") ? [stack.split("/")[0]] : []));
-  return organization === "organization" ? undefined : organization;
 }

@@ -6,14 +6,14 @@ import { readPlainFile } from "../machine/plain-file";
 import { hashOf } from "../settings/plan-digest";
 import { withoutPassword } from "../settings/secrets";
 import { shellWord } from "../settings/shell-word";
-import { quote } from "../settings/text";
+import { excerpt, quote } from "../settings/text";
 import { NotAllowedError } from "./targets/not-allowed";
 
 /** Where the state of all stacks is. */
 export interface StateBackend {
   /** Its address, as Pulumi takes it; undefined: the one that the user is logged in to. */
   readonly url: string | undefined;
-  /** The address as it may be shown: without a password. */
+  /** The address as it may be shown: what tells the place from others, without a password. */
   readonly shown: string;
   /** Tells it from others; nothing of it, such as a password in the address, can be read out of this. */
   readonly fingerprint: string;
@@ -31,7 +31,9 @@ export function stateBackend(environment: NodeJS.ProcessEnv, project: string): S
   const allowed = environment["PULUMI_BACKEND_URL"];
   const given = allowed || projectBackend(project);
   if (!given) {
-    return { url: undefined, shown: "the one that Pulumi is logged in to", fingerprint: hashOf("logged in") };
+    const organization = ofOrganization(environment);
+    const shown = `the one that Pulumi is logged in to${organization}`;
+    return { url: undefined, shown, fingerprint: hashOf(`logged in${organization}`) };
   }
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(given)) {
     throw new ConfigurationError(
@@ -53,7 +55,7 @@ export function stateBackend(environment: NodeJS.ProcessEnv, project: string): S
       `The state backend ${quote(url, 300)} is a folder that does not exist. Where it held states, mount it or bring it back: with an empty one all stacks are taken for new. Else make it, or mend PULUMI_BACKEND_URL.`,
     );
   }
-  const shown = placeIn(url);
+  const shown = `${placeIn(url)}${isService(url) ? ofOrganization(environment) : ""}`;
   return { url, shown, fingerprint: hashOf(shown) };
 }
 
@@ -70,7 +72,7 @@ export function requirePassphrase(
   const isGiven = ["PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"].some(
     (name) => environment[name] !== undefined,
   );
-  const isOwnBackend = url !== undefined && !/^https?:/.test(url);
+  const isOwnBackend = url !== undefined && !isService(url);
   if (isGiven || !isOwnBackend) return;
   const hasProvider = stackFiles.some((file) => existsSync(file) && hasSecretsProvider(file));
   if (hasProvider) return;
@@ -100,11 +102,40 @@ function projectBackend(folder: string): string | undefined {
   }
 }
 
+/** Whether it is Pulumi's service, or one that speaks as it does. */
+function isService(url: string): boolean {
+  return /^https?:/i.test(url);
+}
+
+/** At Pulumi's service, stacks of the same name may be those of two organizations. */
+function ofOrganization(environment: NodeJS.ProcessEnv): string {
+  const name = environment["PULUMI_DEFAULT_ORGANIZATION"];
+  return name ? `, organization ${excerpt(name)}` : "";
+}
+
+/**
+ * What of an address' query is a part of the place: two prefixes of one bucket hold other stacks, and so do two tables of one
+ * database, and buckets of one name at two services.
+ */
+const PLACES = ["endpoint", "prefix", "storage_account", "domain", "host", "port", "dbname", "table"];
+
 /** Of an address only the place, so that nobody who shows it shows what opens it. */
 function placeIn(url: string): string {
+  const query = new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]);
+  const told = PLACES.flatMap((name) => {
+    const value = query.get(name);
+    return value ? [`${name}=${readable(withoutPassword(value, ""))}`] : [];
+  });
   const parsed = URL.parse(url);
-  if (parsed !== null) return `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
-  return withoutPassword(url, "").replace(/[?#].*$/s, "");
+  const place =
+    parsed === null
+      ? withoutPassword(url, "").replace(/[?#].*$/s, "")
+      : `${parsed.protocol}//${parsed.host}${parsed.pathname}`;
+  return told.length === 0 ? place : `${place}?${told.join("&")}`;
+}
+
+function readable(value: string): string {
+  return encodeURIComponent(value).replaceAll("%2F", "/").replaceAll("%3A", ":");
 }
 
 /** The folder of the project: that of the targets file. */

@@ -29,6 +29,8 @@ export interface FleetOptions {
   readonly about?: (name: string, number: number) => string;
   /** More of a tenant in the sandbox, such as its employees. */
   readonly scenario?: (name: string) => Partial<ScenarioTenant>;
+  /** More of the command's environment, such as another state backend. */
+  readonly environment?: NodeJS.ProcessEnv;
 }
 
 /** A run of `email-security` that has ended. */
@@ -105,6 +107,7 @@ export class Fleet implements AsyncDisposable {
         PULUMI_NODEJS_TRANSPILE_ONLY: "true",
         ...Object.fromEntries(keys),
         EMAIL_SECURITY_KEY_VARIABLES: keys.map(([variable]) => variable).join(","),
+        ...options.environment,
       },
       engine.command,
       options,

@@ -159,9 +159,11 @@ export const ROLLOUT_ERRORS = {
     example: [
       'What rollouts have left to be minded beside the stacks (the project email-security-rollouts in "file:///home/ci/acme/nowhere") can\'t be read:',
       'error: unable to open state directory "file:///home/ci/acme/nowhere": stat /home/ci/acme/nowhere: no such file or directory',
+      "Mount or bring back the folder, with what was in it, or mend PULUMI_BACKEND_URL.",
     ].join("\n"),
     causes: [
       "a state backend that can't be reached, or may not be written",
+      "a bucket for which the run has no credentials, or that is not there",
       "a passphrase that is not the one of the state",
     ],
     remedies: [

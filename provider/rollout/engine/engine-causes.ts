@@ -9,6 +9,14 @@ export interface EngineCause {
 const UNREACHABLE =
   /unable to open state (?:database|bucket|store)|failed to ping PostgreSQL|(?:read "\.pulumi\/meta\.yaml"|could not list bucket|failed to load checkpoint|IO error occurred).*(?:dial tcp|lookup|connection|timeout|no such host|credentials|StatusCode)/s;
 
+/** What a bucket's client says, whichever cloud's. */
+const OF_A_BUCKET = String.raw`blob \((?:key|code)[\s\S]*`;
+const NOT_SIGNED_IN = new RegExp(
+  `${OF_A_BUCKET}(?:credential|AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|AuthenticationFailed|AuthorizationFailure|StatusCode: 40[13]\\b)`,
+  "i",
+);
+const NO_BUCKET = new RegExp(`${OF_A_BUCKET}(?:NoSuchBucket|ContainerNotFound|bucket does not exist)`, "i");
+
 /** A process was ended from outside: nothing says that it would be again. */
 const DIED = /^The (?:Pulumi CLI|process that runs Pulumi) .*in the middle of/;
 const PROVIDER_DIED = /error reading from server: EOF|transport is closing|plugin .* exited/;
@@ -73,6 +81,20 @@ const CAUSES: readonly (readonly [words: RegExp, cause: EngineCause])[] = [
     {
       lead: "The state backend's files may not be read or written.",
       act: "Give this user the right to them",
+    },
+  ],
+  [
+    NO_BUCKET,
+    {
+      lead: "The bucket of the state backend is not there. Nothing of this tenant was changed.",
+      act: "Mend PULUMI_BACKEND_URL; make the bucket only where there never was one, since with an empty one all stacks are taken for new",
+    },
+  ],
+  [
+    NOT_SIGNED_IN,
+    {
+      lead: "The state backend's bucket does not open for this run: it has no credentials for it, or they are not taken.",
+      act: "Give the run what opens the bucket (of S3: `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`, `AWS_PROFILE`, or the machine's role)",
     },
   ],
   [

@@ -4,6 +4,7 @@ import { stringify } from "yaml";
 import { type ScratchFolder, scratchFolder } from "../../machine/scratch-folder";
 import { jsonOf, type PulumiRun, runPulumi, toldBy } from "../../plan/pulumi";
 import { quote } from "../../settings/text";
+import { engineCause } from "../engine/engine-causes";
 import { RolloutError } from "../errors";
 import { keptMark, type Mark, readMark, type UnreadableMark } from "./mark";
 
@@ -17,15 +18,13 @@ export const MARKS_PROJECT = "email-security-rollouts";
 export class Marks implements Disposable {
   readonly #folder: ScratchFolder;
   readonly #environment: NodeJS.ProcessEnv;
-  readonly #organization: string;
   readonly #where: string;
 
   /**
    * @param environment of the CLI: with the state backend, and without any key.
    * @param where the state backend, as it may be shown.
-   * @param organization of the stacks, where their names have one.
    */
-  constructor(environment: NodeJS.ProcessEnv, where: string, organization?: string) {
+  constructor(environment: NodeJS.ProcessEnv, where: string) {
     this.#folder = scratchFolder("marks");
     writeFileSync(
       join(this.#folder.path, "Pulumi.yaml"),
@@ -37,7 +36,6 @@ export class Marks implements Disposable {
     // Nothing in a mark is encrypted; the CLI wants a passphrase all the same.
     this.#environment = hasPassphrase ? environment : { ...environment, PULUMI_CONFIG_PASSPHRASE: "" };
     this.#where = where;
-    this.#organization = organization === undefined ? "" : `${organization}/`;
   }
 
   /**
@@ -47,16 +45,7 @@ export class Marks implements Disposable {
    * @throws {RolloutError} (`ERR_ROLLOUT_MARKS`) when they can't be read: then nobody knows what must not be gone past.
    */
   async read(own?: string): Promise<readonly (Mark | UnreadableMark)[]> {
-    const organization = this.#organization === "" ? [] : ["--organization", this.#organization.slice(0, -1)];
-    const listed = await this.#run(
-      "read",
-      "stack",
-      "ls",
-      "--json",
-      "--project",
-      MARKS_PROJECT,
-      ...organization,
-    );
+    const listed = await this.#run("read", "stack", "ls", "--json", "--project", MARKS_PROJECT);
     const stacks = jsonOf(listed.stdout, "The list of stacks") as readonly { readonly name: string }[];
     const ids = stacks
       .map(({ name }) => name.slice(name.lastIndexOf("/") + 1))
@@ -71,7 +60,7 @@ export class Marks implements Disposable {
 
   /** The mark of one rollout; undefined where it has none. */
   async of(rollout: string): Promise<Mark | UnreadableMark | undefined> {
-    const run = await this.#pulumi("stack", "export", "--stack", this.#stack(rollout));
+    const run = await this.#pulumi("stack", "export", "--stack", rollout);
     // Removed since it was listed, as by a rollout that is through.
     if (run.code !== 0 && isMissing(run)) return undefined;
     if (run.code !== 0) throw this.#failed("read", run);
@@ -85,7 +74,7 @@ export class Marks implements Disposable {
    * @param isFirst whether it has none yet, as far as is known; that only spares a run of the CLI.
    */
   async write(mark: Mark, isFirst = false): Promise<void> {
-    const stack = this.#stack(mark.rollout);
+    const stack = mark.rollout;
     const file = join(this.#folder.path, `${mark.rollout}.json`);
     writeFileSync(file, JSON.stringify(deploymentOf(mark)), { mode: 0o600 });
     const importing = ["stack", "import", "--stack", stack, "--file", file];
@@ -101,23 +90,12 @@ export class Marks implements Disposable {
 
   /** Takes a mark away; one that is not there is fine. */
   async remove(rollout: string): Promise<void> {
-    const run = await this.#pulumi(
-      "stack",
-      "rm",
-      "--yes",
-      "--remove-backups",
-      "--stack",
-      this.#stack(rollout),
-    );
+    const run = await this.#pulumi("stack", "rm", "--yes", "--remove-backups", "--stack", rollout);
     if (run.code !== 0 && !isMissing(run)) throw this.#failed("taken away", run);
   }
 
   [Symbol.dispose](): void {
     this.#folder[Symbol.dispose]();
-  }
-
-  #stack(rollout: string): string {
-    return this.#organization === "" ? rollout : `${this.#organization}${MARKS_PROJECT}/${rollout}`;
   }
 
   async #run(done: string, ...args: string[]): Promise<PulumiRun> {
@@ -131,9 +109,12 @@ export class Marks implements Disposable {
   }
 
   #failed(done: string, run: PulumiRun): RolloutError {
+    const told = toldBy(run);
+    const cause = engineCause(told);
+    const act = cause === undefined ? "" : `\n${cause.act}.`;
     return new RolloutError(
       "ERR_ROLLOUT_MARKS",
-      `What rollouts have left to be minded beside the stacks (the project ${MARKS_PROJECT} in ${quote(this.#where, 300)}) can't be ${done}:\n${toldBy(run)}`,
+      `What rollouts have left to be minded beside the stacks (the project ${MARKS_PROJECT} in ${quote(this.#where, 300)}) can't be ${done}:\n${told}${act}`,
     );
   }
 }

@@ -26,11 +26,17 @@ export function nameRefusal(text: string): string | undefined {
   return "is no name that a Pulumi stack can have; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots";
 }
 
+/** The same of a stack, whose name Pulumi also takes with its organization and project. */
+function stackRefusal(text: string): string | undefined {
+  if (!/^[\w.-]+(\/[\w.-]+){1,2}$/.test(text)) return nameRefusal(text);
+  return "has more than a stack's own name: the project is said by `project`, and an organization of Pulumi's service by PULUMI_DEFAULT_ORGANIZATION, where the run is started";
+}
+
 const text = (wanted: string) => z.string({ error: ({ input }) => missingOr(input, wanted) });
 
-const name = (what: string) =>
+const name = (what: string, refusal = nameRefusal) =>
   text("a name")
-    .regex(NAME, { error: ({ input }) => `${quote(input)} ${nameRefusal(String(input))}` })
+    .regex(NAME, { error: ({ input }) => `${quote(input)} ${refusal(String(input))}` })
     .refine((one) => !NO_NAMES.has(one), { error: ({ input }) => `${quote(input)} is no name; take another` })
     .describe(what);
 
@@ -170,7 +176,7 @@ const about = {
 const tenant = z.strictObject(
   {
     ...about,
-    stack: name("The Pulumi stack of the tenant; its name, when left out.").optional(),
+    stack: name("The Pulumi stack of the tenant; its name, when left out.", stackRefusal).optional(),
     resource: text("a name")
       .min(1, "is empty; write a name, or take the line away")
       .refine((one) => isPrintable(one) && one.length <= 200, "must be one line of at most 200 characters")

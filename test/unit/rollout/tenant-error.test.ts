@@ -180,6 +180,18 @@ describe("a run of Pulumi that failed", () => {
     [
       "a bucket out of reach",
       'error: read ".pulumi/meta.yaml": blob (key ".pulumi/meta.yaml") (code=Unknown): operation error S3: GetObject, get identity: get credentials: failed to refresh cached credentials, no EC2 IMDS role found',
+      "The state backend's bucket does not open for this run: it has no credentials for it, or they are not taken.",
+      "Give the run what opens the bucket (of S3: `AWS_ACCESS_KEY_ID`",
+    ],
+    [
+      "a bucket that is not there",
+      "error: could not list bucket: blob (code=NotFound): operation error S3: ListObjectsV2, https response error StatusCode: 404, RequestID: 2, NoSuchBucket: The specified bucket does not exist",
+      "The bucket of the state backend is not there. Nothing of this tenant was changed.",
+      "Mend PULUMI_BACKEND_URL",
+    ],
+    [
+      "a bucket's server that is down",
+      'error: read ".pulumi/meta.yaml": blob (key ".pulumi/meta.yaml") (code=Unknown): operation error S3: GetObject, exceeded maximum number of attempts, 3, https response error StatusCode: 0, request send failed, Get "http://127.0.0.1:9000/states/.pulumi/meta.yaml": dial tcp 127.0.0.1:9000: connect: connection refused',
       "The state backend can't be reached.",
       "See whether it is up",
     ],

@@ -288,7 +288,7 @@ describe("mistakes in one place", () => {
     ],
     [
       "tenants: { acme: { stack: org/acme } }",
-      '6:27 stack "org/acme" is no name that a Pulumi stack can have; write 1 to 100 of the letters A to Z, a to z, digits, hyphens, underscores and dots',
+      "6:27 stack \"org/acme\" has more than a stack's own name: the project is said by `project`, and an organization of Pulumi's service by PULUMI_DEFAULT_ORGANIZATION, where the run is started",
     ],
     [
       "tenants: { acme: { baseUrl: mail.example } }",

@@ -1,0 +1,116 @@
+import { hostname } from "node:os";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { ServiceRequest } from "../../provider/sandbox";
+import { baselineOf, Fleet, statesIn } from "../support/fleet";
+import { S3Server } from "../support/s3-server";
+
+/*
+ * The state of the stacks is in a bucket of S3: a rollout is killed in the middle with the stacks' locks in its hands, and
+ * resumed. Through the real command, the real engine and a server of S3's protocol.
+ */
+
+const SECRET = "a-secret-that-opens-the-bucket";
+/** No process has this number. */
+const NOBODY = 2 ** 22 + 1;
+
+let bucket: S3Server;
+let fleet: Fleet;
+let atRequest: (request: ServiceRequest) => unknown = () => {};
+
+beforeAll(async () => {
+  bucket = await S3Server.start();
+  fleet = await Fleet.start({
+    tenants: 3,
+    waves: "waves:\n  - { name: all, maxConcurrent: 2 }\n",
+    environment: {
+      PULUMI_BACKEND_URL: bucket.backend,
+      AWS_ACCESS_KEY_ID: "somebody",
+      AWS_SECRET_ACCESS_KEY: SECRET,
+    },
+    sandbox: {
+      async intercept(request) {
+        await atRequest(request);
+        return undefined;
+      },
+    },
+  });
+});
+
+afterAll(async () => {
+  await fleet?.[Symbol.asyncDispose]();
+  await bucket?.[Symbol.asyncDispose]();
+});
+
+const LOCKS = ".pulumi/locks/organization/fleet";
+
+/** Lays down a lock as the CLI writes it. */
+async function layLock(name: string, host: string): Promise<string> {
+  const object = `${LOCKS}/${name}/a.json`;
+  const lock = { pid: NOBODY, username: "ci", hostname: host, timestamp: "2026-01-01T00:00:00.000Z" };
+  await bucket.put(object, JSON.stringify(lock));
+  return object;
+}
+
+it("goes on where it was killed, with its locks taken away, and has no key in the bucket", async () => {
+  // The first write is never answered, so that its stack is locked for sure.
+  const released = Promise.withResolvers<void>();
+  const firstWrite = new Promise<void>((done) => {
+    atRequest = async ({ method }) => {
+      if (method === "GET") return;
+      done();
+      await released.promise;
+    };
+  });
+  const run = fleet.begin({}, "rollout", "--yes", "--max-concurrent", "1");
+  await firstWrite;
+  run.process.kill("SIGKILL");
+  for (const { id } of fleet.processes()) process.kill(id, "SIGKILL");
+  await run.ended;
+  await fleet.quiet();
+  atRequest = () => {};
+  released.resolve();
+  expect(await bucket.names(`${LOCKS}/t0/`)).toHaveLength(1);
+  expect(await fleet.states()).toEqual({ t0: "running", t1: "pending", t2: "pending" });
+
+  // Of one that was killed while it made the stack, and of one on another machine.
+  await layLock("t1", hostname());
+  const foreign = await layLock("t2", "runner-7");
+  const resumed = await fleet.rollout("--resume", "--lock-wait", "1");
+  expect(resumed.code).toBe(1);
+  const report = resumed.report();
+  expect(statesIn(report)).toEqual({ t0: "done", t1: "done", t2: "failed" });
+  const notes = resumed.events.flatMap((event) => (event.kind === "tenant-note" ? [event.message] : []));
+  expect(notes.filter((note) => note.includes("was left behind by"))).toHaveLength(2);
+  expect(report.tenants.find(({ name }) => name === "t2")?.error).toMatchObject({
+    code: "ERR_STACK_LOCKED",
+    message: expect.stringMatching(/locked by ci@runner-7 \(pid \d+\), since .*The stack is not made yet/),
+  });
+  expect(await bucket.names(`${LOCKS}/`)).toEqual([foreign]);
+
+  await bucket.remove(foreign);
+  expect(await fleet.rollout("--resume")).toMatchObject({ code: 0 });
+  for (const name of fleet.names) expect(fleet.holds(name)).toEqual(fleet.declared(name));
+  const posts = fleet.take().filter(({ method }) => method === "POST");
+  const told = posts.map(({ tenant, body }) => `${tenant} ${(body as { value: string }).value}`);
+  const each = fleet.names.flatMap((name) =>
+    [...baselineOf(), `only-${name}.example`].map((value) => `${name} ${value}`),
+  );
+  expect(told.sort()).toEqual(each.sort());
+
+  expect(await bucket.names(`${LOCKS}/`)).toEqual([]);
+  const objects = await bucket.objects();
+  const stacks = [...objects.keys()].filter((name) => /\/stacks\/fleet\/[^/]*\.json$/.test(name));
+  expect(stacks).toEqual(fleet.names.map((name) => `.pulumi/stacks/fleet/${name}.json`));
+  const secrets = [
+    SECRET,
+    fleet.environment["PULUMI_CONFIG_PASSPHRASE"] ?? "",
+    ...fleet.sandbox.tenants.map(({ apiKeys }) => apiKeys.ci),
+  ];
+  for (const secret of secrets) {
+    expect(secret).not.toBe("");
+    for (const [name, text] of objects) expect(text.includes(secret), name).toBe(false);
+    expect(`${run.output()}${resumed.output}`).not.toContain(secret);
+  }
+  const again = await fleet.rollout();
+  expect(again).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { exportStack } from "../../../provider/plan/stack-state";
+import { keptMark, type Mark } from "../../../provider/rollout/marks/mark";
+import { Marks } from "../../../provider/rollout/marks/marks";
+
+/*
+ * Stacks at Pulumi's service, which have an organization in their names: the real CLI against as much of a service as it asks.
+ */
+
+const OWN = "20261121-0800-aaaaaa";
+const OTHER = "20261121-0801-bbbbbb";
+const mark: Mark = {
+  rollout: OWN,
+  project: "fleet",
+  state: "open",
+  told: "waits",
+  at: "2026-11-21T08:00:00.000Z",
+  journal: "here",
+  events: 1,
+  pending: ["t0"],
+  unseen: [],
+};
+
+let server: Server;
+let folder: string;
+let environment: NodeJS.ProcessEnv;
+/** The stacks that were asked for. */
+let asked: string[] = [];
+
+function answer(path: string): unknown {
+  const [, stack, isExport] = /^\/api\/stacks\/([^?]+?)(\/export)?(?:\?|$)/.exec(path) ?? [];
+  if (path === "/api/user")
+    return { githubLogin: "ann", name: "Ann", organizations: [{ githubLogin: "acme" }] };
+  if (path.startsWith("/api/capabilities")) return { capabilities: [] };
+  if (path.startsWith("/api/user/stacks")) {
+    // Of all organizations that the user is in.
+    const of = (orgName: string, stackName: string) => ({
+      orgName,
+      projectName: "email-security-rollouts",
+      stackName,
+    });
+    return { stacks: [of("acme", OWN), of("globex", OTHER)] };
+  }
+  if (stack === undefined) return undefined;
+  asked.push(stack);
+  if (stack !== `acme/email-security-rollouts/${OWN}`) return undefined;
+  if (isExport === undefined) {
+    return { orgName: "acme", projectName: "email-security-rollouts", stackName: OWN, version: 1 };
+  }
+  const resource = {
+    urn: "urn:pulumi:s::p::t::n",
+    custom: false,
+    type: "t",
+    outputs: { mark: keptMark(mark) },
+  };
+  return { version: 3, deployment: { manifest: {}, resources: [resource] } };
+}
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "email-security-service-"));
+  writeFileSync(join(folder, "Pulumi.yaml"), "name: fleet\nruntime: nodejs\n");
+  server = createServer(({ url = "" }, response) => {
+    const found = answer(url);
+    response.writeHead(found === undefined ? 404 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(found ?? { code: 404, message: "Not Found" }));
+  });
+  await new Promise<void>((listening) => void server.listen(0, "127.0.0.1", listening));
+  environment = {
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+    PULUMI_HOME: join(folder, ".home"),
+    PULUMI_BACKEND_URL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    PULUMI_ACCESS_TOKEN: "pul-0",
+    PULUMI_DEFAULT_ORGANIZATION: "acme",
+  };
+});
+
+afterAll(() => {
+  server?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it("are those of the organization that the environment names, a tenant's and what rollouts left beside them", async () => {
+  expect(await exportStack("t0", { folder, base: environment })).toBeUndefined();
+  expect(new Set(asked)).toEqual(new Set(["acme/fleet/t0"]));
+  asked = [];
+  using marks = new Marks(environment, "here");
+  expect(await marks.read()).toEqual([mark]);
+  expect(new Set(asked)).toEqual(
+    new Set([`acme/email-security-rollouts/${OWN}`, `acme/email-security-rollouts/${OTHER}`]),
+  );
+});
