@@ -64,7 +64,8 @@ export async function readFleet(
   const place = journalPlace(options.database);
   const log = (line: string): void => console.error(harmless(line));
   // Before the permits, which would make a journal.
-  const journal = await openJournal(place, file, project, log);
+  const stacks = selected.map(({ stack }) => stack);
+  const journal = await openJournal(place, { file, project, stacks }, log);
   try {
     if (journal !== undefined) await journaled?.(journal.database, journal.whose);
     // A limit is kept to by a journal, which is made where there is none.
@@ -101,8 +102,11 @@ interface OpenJournal {
 /** What the journal says of the project's stacks; undefined where there is none, since to open it would make one. */
 async function openJournal(
   given: string | undefined,
-  file: string,
-  project: string,
+  {
+    file,
+    project,
+    stacks,
+  }: { readonly file: string; readonly project: string; readonly stacks: readonly string[] },
   log: (line: string) => void,
 ): Promise<OpenJournal | undefined> {
   const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
@@ -116,7 +120,7 @@ async function openJournal(
   const database = await openDatabase(place, { log });
   try {
     const whose = withoutUndefined({ project, backend: await backendOf(file, log) });
-    const reached = await reachedIn(database, whose);
+    const reached = await reachedIn(database, { ...whose, stacks });
     if (reached.elsewhere > 0) {
       log(
         `note: the journal has ${counted(reached.elsewhere, "rollout")} of this project with another state backend, which say nothing of these stacks. Where they are meant, set PULUMI_BACKEND_URL as they had it.`,

@@ -14,6 +14,8 @@
  *                                                    in a minute; only printed
  *   npm run bench -- fleet                           `fleet status` over the same beside the reading of what it reads, in a minute;
  *                                                    only printed
+ *   npm run bench -- fleet-scale --sizes 1000,10000  `fleet status`, `fleet site` and the journal over so many tenants, in some minutes;
+ *                                                    only printed
  *   npm run bench -- rollout-simulation              rollouts of up to 10,000 tenants in virtual time, in seconds; only printed
  */
 import { readFileSync, writeFileSync } from "node:fs";
@@ -39,15 +41,16 @@ const { values, positionals } = parseArgs({
     entries: { type: "string" },
     members: { type: "string" },
     growth: { type: "string" },
+    sizes: { type: "string" },
   },
 });
 const [part, ...others] = positionals;
 if (
-  (part !== undefined && !["fronts", "find", "fleet", "rollout-simulation"].includes(part)) ||
+  (part !== undefined && !["fronts", "find", "fleet", "fleet-scale", "rollout-simulation"].includes(part)) ||
   others.length > 0
 ) {
   throw new Error(
-    `The parts by name are fronts, find, fleet and rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
+    `The parts by name are fronts, find, fleet, fleet-scale and rollout-simulation; not ${positionals.join(" ")}. Peers are chosen by --only.`,
   );
 }
 if (part === "rollout-simulation") {
@@ -58,6 +61,12 @@ if (part === "rollout-simulation") {
 if (part === "find") {
   const { findReport } = await import("#bench/find");
   console.log(await findReport());
+  process.exit();
+}
+if (part === "fleet-scale") {
+  const { fleetScaleReport } = await import("#bench/fleet-scale");
+  const sizes = (values.sizes ?? "300,1000,3000,10000").split(",").map((size) => wholeNumber(size, 0));
+  console.log(await fleetScaleReport(sizes));
   process.exit();
 }
 if (part === "fleet") {

@@ -49,12 +49,15 @@ export class Service implements AsyncDisposable {
   }
 
   static async start(options: ServiceOptions = {}): Promise<Service> {
-    const script = fileURLToPath(new URL("service-process.ts", import.meta.url));
-    const child = spawn(
-      process.execPath,
-      ["--disable-warning=ExperimentalWarning", script, JSON.stringify(options)],
-      { stdio: ["pipe", "pipe", "inherit"] },
-    );
+    return await Service.startScript("service-process.ts", JSON.stringify(options));
+  }
+
+  /** Starts another one than the sandbox. @param script beside this file, which prints its address. */
+  static async startScript(script: string, options: string): Promise<Service> {
+    const path = fileURLToPath(new URL(script, import.meta.url));
+    const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", path, options], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
     const url = await new Promise<string>((resolve, reject) => {
       createInterface({ input: child.stdout }).once("line", resolve);
       child.once("exit", (code) => reject(new Error(`the sandbox ended with ${code}`)));

@@ -3,7 +3,7 @@ import type { Target } from "../targets/target";
 import type { RolloutState, TenantState } from "../wave";
 import type { Database } from "./database";
 import { JournalReader } from "./journal-reader";
-import type { PackedFiles, SkippedTenant, TenantSummary } from "./rollout-record";
+import type { PackedFiles, RolloutRecord, SkippedTenant, TenantSummary } from "./rollout-record";
 import { standingSkips } from "./skips";
 import { parsed, time } from "./stored-values";
 import { VERSION, versionOf } from "./tables";
@@ -57,14 +57,22 @@ export interface WhoseRollouts {
   readonly project: string;
   /** As `stateBackend` fingerprints it. Default: of any. */
   readonly backend?: string;
+  /** The stacks that are asked about, where it is not all: then those of others may be left out of the answer. */
+  readonly stacks?: readonly string[];
 }
+
+/** In so many of the newest rollouts, each stack that is asked about is mostly found: a journal of years is not read for it. */
+const NEWEST = 8;
 
 /**
  * Looks up which rollouts have come to each stack of a project: two rows a stack, however many rollouts there were.
  *
  * @throws {JournalError} when the journal can't be read.
  */
-export async function reachedIn(database: Database, { project, backend }: WhoseRollouts): Promise<Reached> {
+export async function reachedIn(
+  database: Database,
+  { project, backend, stacks: wanted }: WhoseRollouts,
+): Promise<Reached> {
   const reader = new JournalReader(database);
   const records = await reader.records();
   const ofProject = records.filter(({ spec }) => spec.project === project);
@@ -74,10 +82,42 @@ export async function reachedIn(database: Database, { project, backend }: WhoseR
       .map((record) => [record.id, record]),
   );
   const foreign = records.filter(({ id }) => !own.has(id)).map(({ id }) => id);
-  const except =
-    foreign.length === 0
-      ? ""
-      : `AND t.rollout NOT IN (${foreign.map((_, index) => `$${index + 1}`).join(", ")})`;
+  const newest = [...own.values()].sort(later).slice(0, NEWEST);
+  const isKnown = (stacks: Stacks, stack: string): boolean => stacks.get(stack)?.last !== undefined;
+  let stacks: Stacks | undefined;
+  if (wanted !== undefined && newest.length < own.size) {
+    const some = await stacksIn(
+      database,
+      own,
+      "IN",
+      newest.map(({ id }) => id),
+    );
+    if (wanted.every((stack) => isKnown(some, stack))) stacks = some;
+  }
+  stacks ??= await stacksIn(database, own, "NOT IN", foreign);
+  // Who only looks leaves a journal of an earlier release as it is: it has none.
+  const version = (await versionOf(database)) ?? 0;
+  const whose = withoutUndefined({ project, backend });
+  const skips = version < VERSION ? new Map() : await standingSkips(database, whose);
+  const elsewhere = ofProject.length - own.size;
+  return { stacks, skips, elsewhere, files: async (rollout) => await reader.files(rollout) };
+}
+
+type Stacks = Reached["stacks"];
+
+/** The order in which rollouts came to stacks, the newest first. */
+function later(one: RolloutRecord, other: RolloutRecord): number {
+  return (other.startedAtMs ?? 0) - (one.startedAtMs ?? 0) || (one.id < other.id ? 1 : -1);
+}
+
+async function stacksIn(
+  database: Database,
+  own: ReadonlyMap<string, RolloutRecord>,
+  which: "IN" | "NOT IN",
+  rollouts: readonly string[],
+): Promise<Stacks> {
+  const places = rollouts.map((_, index) => `$${index + 1}`).join(", ");
+  const among = rollouts.length === 0 ? "" : `AND t.rollout ${which} (${places})`;
   const rows = await database.query(
     `SELECT stack, rollout, wave, state, settled, target, summary, finished_at, started_at FROM (
        SELECT t.stack AS stack, t.rollout AS rollout, t.wave AS wave, t.state AS state, t.target AS target,
@@ -86,9 +126,9 @@ export async function reachedIn(database: Database, { project, backend }: WhoseR
          ROW_NUMBER() OVER (
            PARTITION BY t.stack, CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END
            ORDER BY r.started_at DESC, r.id DESC) AS newest
-       FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.started_at IS NOT NULL ${except}
+       FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.started_at IS NOT NULL ${among}
      ) ranked WHERE newest = 1`,
-    foreign,
+    rollouts,
   );
   const stacks = new Map<string, StackReach>();
   for (const [stack, some] of Map.groupBy(rows, (row) => String(row["stack"]))) {
@@ -128,10 +168,5 @@ export async function reachedIn(database: Database, { project, backend }: WhoseR
     }
     stacks.set(stack, withoutUndefined({ last: reached, next: notReached }));
   }
-  // Who only looks leaves a journal of an earlier release as it is: it has none.
-  const version = (await versionOf(database)) ?? 0;
-  const whose = withoutUndefined({ project, backend });
-  const skips = version < VERSION ? new Map() : await standingSkips(database, whose);
-  const elsewhere = ofProject.length - own.size;
-  return { stacks, skips, elsewhere, files: async (rollout) => await reader.files(rollout) };
+  return stacks;
 }

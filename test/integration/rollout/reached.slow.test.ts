@@ -81,4 +81,46 @@ describe.each(Object.entries(DATABASES))("which rollouts came to a stack, in %s"
     const { rollouts, older } = await rolloutsTold(database, { project: "p" }, 1);
     expect([rollouts.map(({ id }) => id), older]).toEqual([[last], 3]);
   });
+
+  it("is looked for in the newest alone where these have come to all that are asked about, and is the same", async () => {
+    const opened = await open();
+    const looks: string[] = [];
+    const database: Database = {
+      dialect: opened.dialect,
+      query: async (sql, parameters) => {
+        if (sql.includes("ROW_NUMBER")) looks.push(/t\.rollout (?:NOT )?IN/.exec(sql)?.[0] ?? "all");
+        return await opened.query(sql, parameters);
+      },
+      transaction: async (work) => await opened.transaction(work),
+      hold: async (name, lost) => await opened.hold(name, lost),
+      hurry: (ms) => opened.hurry(ms),
+      close: async () => await opened.close(),
+    };
+    await using journal = await fleetJournal(database, "c");
+    const none = new Map<string, Uint8Array>();
+    const whose = { project: "years", backend: "c" };
+    await journal.rollout(none, { t0: "unchanged" }, "another of the same database");
+    await journal.rollout(none, { t0: "unchanged", t1: "unchanged", rare: "unchanged" }, "years");
+    for (let night = 0; night < 9; night++) {
+      await journal.rollout(
+        none,
+        { t0: "unchanged", t1: night < 8 ? "unchanged" : "pending", t2: "pending" },
+        "years",
+      );
+    }
+    const { stacks: all } = await reachedIn(database, whose);
+    const asked = async (...stacks: string[]): Promise<unknown[]> => {
+      looks.length = 0;
+      const { stacks: some } = await reachedIn(database, { ...whose, stacks });
+      for (const stack of stacks) expect(some.get(stack)).toEqual(all.get(stack));
+      return [...looks];
+    };
+    expect(all.get("t1")).toMatchObject({ last: { state: "unchanged" }, next: { state: "pending" } });
+    expect(await asked("t0", "t1")).toEqual(["t.rollout IN"]);
+    expect(await asked()).toEqual(["t.rollout IN"]);
+    // One that none of them came to, and one that no rollout ever did.
+    expect(await asked("t0", "rare")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);
+    expect(await asked("t2")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);
+    expect(await asked("new")).toEqual(["t.rollout IN", "t.rollout NOT IN"]);
+  });
 });

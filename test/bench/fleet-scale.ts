@@ -1,0 +1,304 @@
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { machineFacts } from "#bench/machine";
+import { deniedDomain, Service } from "#bench/service";
+import { decimal, table, whole } from "#bench/table";
+import { Journal } from "../../provider/dist/rollout/journal/journal.js";
+import { openSqlite } from "../../provider/dist/rollout/journal/sqlite-database.js";
+import { pruneRollout } from "../../provider/dist/rollout/pruning/prune-rollout.js";
+import { stateBackend } from "../../provider/dist/rollout/state-backend.js";
+import type { Target } from "../../provider/rollout/targets/target.js";
+
+/** What the stand-in's tenant is called, in whose place it puts each one's name. */
+export const PLACEHOLDER = "placeholder";
+
+/** The so manieth domain that a tenant alone denies, counted from 0. */
+export function ownDomain(index: number, name: string): string {
+  return `own${index}-${name}.example`;
+}
+
+/** What each tenant has: of these, so many in a baseline that all include. */
+const SHARED = 480;
+const OWN = 20;
+/** What an address' limit may be; the reading of many tenants takes at least the time of its requests by it. */
+const RATES = [10, 50];
+/** How many rollouts of a kind there are in five years, and how many of them are younger than the 90 days for which all is kept. */
+const KINDS = [
+  { what: "a week's rollout that changes all", share: 1, count: 261, young: 13 },
+  { what: "a night in which 1 in 100 tenants is changed", share: 0.01, count: 1_826, young: 90 },
+];
+
+/**
+ * `fleet status` and `fleet site` over fleets of these sizes, and what rollouts over them leave in the journal: measured, each
+ * command as a process of its own.
+ */
+export async function fleetScaleReport(sizes: readonly number[]): Promise<string> {
+  const stand = ["fleet-stand-in.ts", JSON.stringify({ shared: SHARED, own: OWN })] as const;
+  await using service = await Service.startScript(...stand);
+  const readings: string[][] = [];
+  const journals: string[][] = [];
+  for (const tenants of sizes) {
+    const folder = mkdtempSync(join(tmpdir(), "email-security-bench-scale-"));
+    try {
+      const environment = layOut(folder, tenants, service.url);
+      const plan = await planOf(folder, environment);
+      for (const kind of KINDS) {
+        journals.push(await journalRow(folder, tenants, plan, kind));
+        say(journals);
+      }
+      for (const args of [
+        ["fleet", "status"],
+        ["fleet", "site", "site"],
+      ]) {
+        const before = await service.requests();
+        const { seconds, processor, memory } = await measured(folder, environment, args);
+        const requests = (await service.requests()).reads - before.reads;
+        const atLimits = RATES.map((rate) => duration(requests / rate));
+        const written = args[1] === "site" ? megabytes(sizeOf(join(folder, "site"))) : "";
+        const costs = [duration(seconds), duration(processor), megabytes(memory), written];
+        readings.push([args.slice(0, 2).join(" "), whole(tenants), whole(requests), ...atLimits, ...costs]);
+        say(readings);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  const facts = await machineFacts(new Date().toISOString().slice(0, 10));
+  return [
+    `Each tenant denies ${SHARED} domains of a baseline that all include, and ${OWN} of its own; one address, ${facts.cpu}.`,
+    table(
+      [
+        ...["", "tenants", "requests"],
+        ...RATES.map((rate) => `these at ${rate} a second`),
+        ...["took", "of its processor", "memory", "written"],
+      ],
+      readings,
+    ),
+    table(["in the journal", "tenants", "whole", "pruned", "five years", "with `rollout prune`"], journals),
+  ].join("\n\n");
+}
+
+/** A bench that goes on for long tells each row when it has it. */
+function say(rows: readonly (readonly string[])[]): void {
+  console.error((rows.at(-1) ?? []).join(" | "));
+}
+
+const cli = createRequire(import.meta.url)
+  .resolve("pulumi-email-security/package.json")
+  .replace(/package\.json$/, "dist/cli/main.js");
+
+function nameOf(index: number): string {
+  return `t${String(index).padStart(5, "0")}`;
+}
+
+/** A folder with a fleet that is as its files declare. Answers the command's environment. */
+function layOut(folder: string, tenants: number, url: string): NodeJS.ProcessEnv {
+  const names = Array.from({ length: tenants }, (_, index) => nameOf(index));
+  for (const made of ["settings", ".state", ".email-security"]) mkdirSync(join(folder, made));
+  writeFileSync(join(folder, "settings/baseline.yaml"), baseline());
+  for (const name of names) writeFileSync(join(folder, `settings/${name}.yaml`), settingsOf(name));
+  const key = 'key: { environment: "{NAME}_KEY" }';
+  const defaults = `defaults: { baseUrl: "${url}", settings: "settings/{name}.yaml", ${key} }`;
+  const listed = names.map((name) => `  ${name}: {}\n`).join("");
+  const text = `version: 1\nproject: bench\n${defaults}\ntenants:\n${listed}waves: [{ name: all }]\n`;
+  writeFileSync(join(folder, "tenants.yaml"), text);
+  const variables = names.map((name) => [`${name.toUpperCase()}_KEY`, `sandbox-${name}-ci`] as const);
+  return {
+    ...process.env,
+    ...Object.fromEntries(variables),
+    EMAIL_SECURITY_KEY_VARIABLES: variables.map(([variable]) => variable).join(","),
+    ...backendOf(folder),
+    EMAIL_SECURITY_BASE_URL: url,
+    EMAIL_SECURITY_API_KEY: `sandbox-${names[0]}-ci`,
+  };
+}
+
+function backendOf(folder: string): NodeJS.ProcessEnv {
+  return { PULUMI_BACKEND_URL: `file://${join(folder, ".state")}` };
+}
+
+function baseline(): string {
+  const denied = Array.from({ length: SHARED }, (_, index) => `  - ${deniedDomain(index)}\n`);
+  return `version: 1\ndeny:\n${denied.join("")}`;
+}
+
+function settingsOf(name: string, more = ""): string {
+  const own = Array.from({ length: OWN }, (_, index) => `  - ${ownDomain(index, name)}\n`);
+  return `version: 1\ninclude: [baseline.yaml]\ndeny:\n${own.join("")}${more}`;
+}
+
+interface Cost {
+  readonly seconds: number;
+  /** Of its processor, in seconds. */
+  readonly processor: number;
+  /** The most that it held, in bytes. */
+  readonly memory: number;
+}
+
+/** Runs a command to its end, and looks at what it costs while it goes on, where there is a /proc. */
+async function measured(folder: string, env: NodeJS.ProcessEnv, args: readonly string[]): Promise<Cost> {
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, [cli, ...args], {
+    cwd: folder,
+    env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let [processor, memory, told] = [0, 0, ""];
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    told += text;
+  });
+  const look = (): void => {
+    const [user = 0, system = 0] = (/\) (.*)$/s.exec(read(`/proc/${child.pid}/stat`))?.[1] ?? "")
+      .split(" ")
+      .slice(11, 13)
+      .map(Number);
+    // A hundred ticks a second, on every Linux that is used.
+    processor = Math.max(processor, (user + system) / 100);
+    memory = Math.max(
+      memory,
+      Number(/^VmHWM:\s*(\d+) kB/m.exec(read(`/proc/${child.pid}/status`))?.[1] ?? 0) * 1024,
+    );
+  };
+  const timer = setInterval(look, 50);
+  const code = await new Promise<number | null>((done, failed) =>
+    child.once("error", failed).once("close", done),
+  );
+  clearInterval(timer);
+  // A plan with changes ends with 2.
+  if (code !== 0 && code !== 2)
+    throw new Error(`email-security ${args.join(" ")} ended with ${code}:\n${told.slice(0, 2_000)}`);
+  return { seconds: (performance.now() - startedAt) / 1_000, processor, memory };
+}
+
+/** The plan of one more deny at one tenant, as a rollout keeps it. */
+async function planOf(folder: string, environment: NodeJS.ProcessEnv): Promise<string> {
+  const file = join(folder, `settings/${nameOf(0)}.yaml`);
+  writeFileSync(file, settingsOf(nameOf(0), "  - new.example\n"));
+  await measured(folder, environment, ["plan", file, "--no-evidence", "--json", "plan.json"]);
+  writeFileSync(file, settingsOf(nameOf(0)));
+  return readFileSync(join(folder, "plan.json"), "utf8");
+}
+
+/** Writes a rollout into a journal as a run of it does, and prunes it. */
+async function journalRow(
+  folder: string,
+  tenants: number,
+  plan: string,
+  { what, share, count, young }: (typeof KINDS)[number],
+): Promise<string[]> {
+  const file = join(folder, ".email-security/rollouts.db");
+  for (const end of ["", "-wal", "-shm"]) rmSync(`${file}${end}`, { force: true });
+  const database = await openSqlite(file);
+  const journal = await Journal.open(database);
+  // What is measured is how large it becomes, and not the disk.
+  await database.query("PRAGMA synchronous = OFF");
+  const bytes = async (): Promise<number> => {
+    const [row] = await database.query(
+      "SELECT (c.page_count - f.freelist_count) * s.page_size AS bytes FROM pragma_page_count() c, pragma_freelist_count() f, pragma_page_size() s",
+    );
+    return Number(row?.["bytes"]);
+  };
+  try {
+    const empty = await bytes();
+    const changing = Math.max(1, Math.round(tenants * share));
+    const id = await writeRollout(journal, tenants, { folder, plan, changing });
+    const full = (await bytes()) - empty;
+    if (!(await pruneRollout(database, id, Date.now()))) throw new Error("it was not pruned");
+    const pruned = (await bytes()) - empty;
+    // What is measured after it is told by a whole one what was brought to each tenant.
+    await writeRollout(journal, tenants, { folder, plan, changing: 1 });
+    const fiveYears = [count * full, young * full + (count - young) * pruned];
+    return [what, whole(tenants), ...[full, pruned, ...fiveYears].map(megabytes)];
+  } finally {
+    await journal.close();
+  }
+}
+
+/** Of all tenants, the first so many are changed. */
+async function writeRollout(
+  journal: Journal,
+  tenants: number,
+  { folder, plan, changing }: { folder: string; plan: string; changing: number },
+): Promise<string> {
+  const backend = stateBackend(backendOf(folder), folder).fingerprint;
+  const names = Array.from({ length: tenants }, (_, index) => nameOf(index));
+  const wave = { name: "all", maxConcurrent: tenants, tolerated: 0, soakMs: 0, gate: false, tenants: names };
+  const id = await journal.create(
+    {
+      ...{ source: "tenants.yaml", project: "bench", today: "2026-11-21", services: [], backend },
+      waves: [wave],
+    },
+    names.map(targetOf),
+  );
+  const summary = {
+    planned: { added: 1, changed: 0, removed: 0 },
+    changes: [{ sign: "add", kind: "entry", list: "deny", value: "new.example" }],
+    alarms: { danger: 0, warning: 0 },
+    resource: "settings",
+    isStackThere: true,
+  } as const;
+  const none = { ...summary, planned: { added: 0, changed: 0, removed: 0 }, changes: [] };
+  const digest = `v2-${"0".repeat(16)}`;
+  await journal.planned(
+    id,
+    names.map((name, index) =>
+      index < changing
+        ? { name, state: "pending", digest, summary, plan: plan.replaceAll(nameOf(0), name) }
+        : { name, state: "unchanged", digest, summary: none },
+    ),
+  );
+  const bundle = new Map(names.map((name) => [`settings/${name}.yaml`, Buffer.from(settingsOf(name))]));
+  bundle.set("settings/baseline.yaml", Buffer.from(baseline()));
+  await journal.planningDone(id, `r2-${"0".repeat(16)}`, { bundle, folder: "." });
+  await journal.start(id, { retry: false, by: "ci@runner-7" });
+  await journal.wave(id, 0, "running");
+  const changed = names.slice(0, changing);
+  await journal.release(id, 0, changed, { handOut: async () => {}, start: () => {}, drain: async () => {} });
+  for (const tenant of changed) {
+    const claimed = await journal.begin({ rollout: id, wave: 0, tenant, round: 0 }, "runner-7:4711");
+    if (claimed === undefined) throw new Error(`${tenant} was not begun`);
+    await journal.finish(claimed, undefined);
+  }
+  await journal.wave(id, 0, "done");
+  await journal.finishRollout(id);
+  return id;
+}
+
+function targetOf(name: string): Target {
+  return {
+    name,
+    labels: { region: "eu" },
+    baseUrl: "https://service.example",
+    key: { from: "environment", variable: `${name.toUpperCase()}_KEY` },
+    settings: `settings/${name}.yaml`,
+    stack: name,
+    allowInsecureHttp: false,
+    place: { file: "tenants.yaml", line: 1, column: 1 },
+  };
+}
+
+function sizeOf(folder: string): number {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .reduce((sum, one) => sum + statSync(join(one.parentPath, one.name)).size, 0);
+}
+
+/** Empty when the process has just ended. */
+function read(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+function megabytes(bytes: number): string {
+  return bytes >= 1e9 ? `${decimal(bytes / 1e9)} GB` : `${decimal(bytes / 1e6)} MB`;
+}
+
+function duration(seconds: number): string {
+  return seconds < 120 ? `${decimal(seconds)} s` : `${whole(seconds / 60)} min`;
+}

@@ -1,0 +1,77 @@
+/**
+ * A stand-in of the service for more tenants than a sandbox holds well: one tenant of a sandbox answers for all of them, each page once,
+ * and with each tenant's own name in it. A process of its own; it prints its address, and ends when its standard input does.
+ *
+ *   node test/bench/fleet-stand-in.ts '{ "shared": 480, "own": 20 }'
+ */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { startSandbox } from "pulumi-email-security/sandbox";
+import { ownDomain, PLACEHOLDER } from "#bench/fleet-scale";
+import { deniedDomain } from "#bench/service";
+
+const { shared, own } = JSON.parse(process.argv[2] ?? "{}") as { shared: number; own: number };
+const entry = (value: string) => ({
+  list: "deny" as const,
+  entryType: "domain" as const,
+  value,
+  comment: "",
+  createdBy: "bench",
+  createdAt: "2026-01-01T06:00:00.000Z",
+});
+const sandbox = await startSandbox({
+  scenario: {
+    name: "bench",
+    tenants: [
+      {
+        name: PLACEHOLDER,
+        keyLabels: { ci: "bench", console: "nobody" },
+        detectedAt: "2026-01-01T06:00:00.000Z",
+        employees: [],
+        manualVips: [],
+        exclusions: [],
+        entries: [
+          ...Array.from({ length: shared }, (_, index) => entry(deniedDomain(index))),
+          ...Array.from({ length: own }, (_, index) => entry(ownDomain(index, PLACEHOLDER))),
+        ],
+        threats: 0,
+      },
+    ],
+  },
+});
+
+interface Page {
+  readonly status: number;
+  readonly text: string;
+}
+const pages = new Map<string, Promise<Page>>();
+let reads = 0;
+
+async function pageOf(path: string): Promise<Page> {
+  const response = await fetch(`${sandbox.url}${path}`, {
+    headers: { "x-api-key": `sandbox-${PLACEHOLDER}-ci` },
+  });
+  return { status: response.status, text: await response.text() };
+}
+
+const server = createServer(async ({ url = "", method, headers }, response) => {
+  if (url === "/sandbox/requests") {
+    // It is asked again after minutes, when the connection would be just about to be closed.
+    response.setHeader("connection", "close").end(JSON.stringify({ reads, writes: 0 }));
+    return;
+  }
+  const name = /sandbox-(\w+)-ci/.exec(String(headers["x-api-key"]))?.[1];
+  if (name === undefined || method !== "GET") {
+    response.writeHead(401).end();
+    return;
+  }
+  reads += 1;
+  const page = pages.get(url) ?? pageOf(url);
+  pages.set(url, page);
+  const { status, text } = await page;
+  response.writeHead(status, { "content-type": "application/json" }).end(text.replaceAll(PLACEHOLDER, name));
+});
+server.listen(0, "127.0.0.1", () => {
+  console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+});
+process.stdin.resume().once("end", () => process.exit());
