@@ -7,9 +7,11 @@ import { machineFacts } from "#bench/machine";
 import { deniedDomain, Service } from "#bench/service";
 import { decimal, table, whole } from "#bench/table";
 import { Journal } from "../../provider/dist/rollout/journal/journal.js";
+import { reachedIn } from "../../provider/dist/rollout/journal/reached.js";
 import { openSqlite } from "../../provider/dist/rollout/journal/sqlite-database.js";
 import { pruneRollout } from "../../provider/dist/rollout/pruning/prune-rollout.js";
 import { stateBackend } from "../../provider/dist/rollout/state-backend.js";
+import type { Database } from "../../provider/rollout/journal/database.js";
 import type { Target } from "../../provider/rollout/targets/target.js";
 
 /** What the stand-in's tenant is called, in whose place it puts each one's name. */
@@ -77,7 +79,18 @@ export async function fleetScaleReport(sizes: readonly number[]): Promise<string
       ],
       readings,
     ),
-    table(["in the journal", "tenants", "whole", "pruned", "five years", "with `rollout prune`"], journals),
+    table(
+      [
+        "in the journal",
+        "tenants",
+        "whole",
+        "pruned",
+        "five years",
+        "with `rollout prune`",
+        "what all brought, known in",
+      ],
+      journals,
+    ),
   ].join("\n\n");
 }
 
@@ -210,11 +223,47 @@ async function journalRow(
     const pruned = (await bytes()) - empty;
     // What is measured after it is told by a whole one what was brought to each tenant.
     await writeRollout(journal, tenants, { folder, plan, changing: 1 });
+    const looking = await lookAtYears(database, journal, count);
     const fiveYears = [count * full, young * full + (count - young) * pruned];
-    return [what, whole(tenants), ...[full, pruned, ...fiveYears].map(megabytes)];
+    return [what, whole(tenants), ...[full, pruned, ...fiveYears].map(megabytes), duration(looking)];
   } finally {
     await journal.close();
   }
+}
+
+/**
+ * What `fleet status` takes of the processor, in seconds, to know what so many rollouts brought to each tenant. Of the older ones the
+ * tenants' rows are left out, since nobody reads them then; all are taken away again.
+ */
+async function lookAtYears(database: Database, journal: Journal, count: number): Promise<number> {
+  const [record] = await journal.records();
+  if (record === undefined) throw new Error("there is no rollout");
+  const { id, spec, startedAtMs = 0 } = record;
+  const stacks = (await journal.tenants(id)).map(({ target }) => target.stack);
+  const copies = Array.from({ length: count - 1 }, (_, index) => `copy-${String(index).padStart(5, "0")}`);
+  await database.transaction(async (transaction) => {
+    for (const [index, copy] of copies.entries()) {
+      const at = startedAtMs - (index + 1) * 60_000;
+      await transaction.query(
+        "INSERT INTO rollouts SELECT $1, state, spec, digest, reason, until_wave, stop_requested, events, $2, $2, $2 FROM rollouts WHERE id = $3",
+        [copy, at, id],
+      );
+      if (index >= 9) continue;
+      await transaction.query(
+        "INSERT INTO rollout_tenants SELECT $1, name, wave, position, state, address, stack, target, digest, summary, plan, round, attempt, worker, error, started_at, finished_at FROM rollout_tenants WHERE rollout = $2",
+        [copy, id],
+      );
+    }
+  });
+  const before = process.cpuUsage();
+  const reached = await reachedIn(database, { project: spec.project, backend: spec.backend, stacks });
+  const { user, system } = process.cpuUsage(before);
+  if (reached.stacks.size !== stacks.length) throw new Error(`${reached.stacks.size} of ${stacks.length}`);
+  await database.transaction(async (transaction) => {
+    for (const rows of ["rollouts WHERE id", "rollout_tenants WHERE rollout"])
+      await transaction.query(`DELETE FROM ${rows} LIKE 'copy-%'`);
+  });
+  return (user + system) / 1_000_000;
 }
 
 /** Of all tenants, the first so many are changed. */

@@ -1,7 +1,7 @@
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Target } from "../targets/target";
 import type { RolloutState, TenantState } from "../wave";
-import type { Database } from "./database";
+import type { Database, Row } from "./database";
 import { JournalReader } from "./journal-reader";
 import type { PackedFiles, RolloutRecord, SkippedTenant, TenantSummary } from "./rollout-record";
 import { standingSkips } from "./skips";
@@ -61,7 +61,7 @@ export interface WhoseRollouts {
   readonly stacks?: readonly string[];
 }
 
-/** In so many of the newest rollouts, each stack that is asked about is mostly found: a journal of years is not read for it. */
+/** In so many of the newest rollouts each stack that is asked about is mostly found: a journal of years is not read for it. */
 const NEWEST = 8;
 
 /**
@@ -71,7 +71,7 @@ const NEWEST = 8;
  */
 export async function reachedIn(
   database: Database,
-  { project, backend, stacks: wanted }: WhoseRollouts,
+  { project, backend, stacks: asked }: WhoseRollouts,
 ): Promise<Reached> {
   const reader = new JournalReader(database);
   const records = await reader.records();
@@ -82,54 +82,15 @@ export async function reachedIn(
       .map((record) => [record.id, record]),
   );
   const foreign = records.filter(({ id }) => !own.has(id)).map(({ id }) => id);
-  const newest = [...own.values()].sort(later).slice(0, NEWEST);
-  const isKnown = (stacks: Stacks, stack: string): boolean => stacks.get(stack)?.last !== undefined;
-  let stacks: Stacks | undefined;
-  if (wanted !== undefined && newest.length < own.size) {
-    const some = await stacksIn(
-      database,
-      own,
-      "IN",
-      newest.map(({ id }) => id),
-    );
-    if (wanted.every((stack) => isKnown(some, stack))) stacks = some;
-  }
-  stacks ??= await stacksIn(database, own, "NOT IN", foreign);
-  // Who only looks leaves a journal of an earlier release as it is: it has none.
-  const version = (await versionOf(database)) ?? 0;
-  const whose = withoutUndefined({ project, backend });
-  const skips = version < VERSION ? new Map() : await standingSkips(database, whose);
-  const elsewhere = ofProject.length - own.size;
-  return { stacks, skips, elsewhere, files: async (rollout) => await reader.files(rollout) };
-}
-
-type Stacks = Reached["stacks"];
-
-/** The order in which rollouts came to stacks, the newest first. */
-function later(one: RolloutRecord, other: RolloutRecord): number {
-  return (other.startedAtMs ?? 0) - (one.startedAtMs ?? 0) || (one.id < other.id ? 1 : -1);
-}
-
-async function stacksIn(
-  database: Database,
-  own: ReadonlyMap<string, RolloutRecord>,
-  which: "IN" | "NOT IN",
-  rollouts: readonly string[],
-): Promise<Stacks> {
-  const places = rollouts.map((_, index) => `$${index + 1}`).join(", ");
-  const among = rollouts.length === 0 ? "" : `AND t.rollout ${which} (${places})`;
-  const rows = await database.query(
-    `SELECT stack, rollout, wave, state, settled, target, summary, finished_at, started_at FROM (
-       SELECT t.stack AS stack, t.rollout AS rollout, t.wave AS wave, t.state AS state, t.target AS target,
-         t.summary AS summary, t.finished_at AS finished_at, r.started_at AS started_at,
-         CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END AS settled,
-         ROW_NUMBER() OVER (
-           PARTITION BY t.stack, CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END
-           ORDER BY r.started_at DESC, r.id DESC) AS newest
-       FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.started_at IS NOT NULL ${among}
-     ) ranked WHERE newest = 1`,
-    rollouts,
-  );
+  const newest = [...own.values()]
+    .sort(later)
+    .slice(0, NEWEST)
+    .map(({ id }) => id);
+  const mayDo = asked !== undefined && newest.length < own.size;
+  const some = mayDo ? await rowsIn(database, "IN", newest) : [];
+  const known = new Set(some.filter(({ settled }) => Number(settled) === 1).map(({ stack }) => stack));
+  const isAll = mayDo && asked.every((stack) => known.has(stack));
+  const rows = isAll ? some : await rowsIn(database, "NOT IN", foreign);
   const stacks = new Map<string, StackReach>();
   for (const [stack, some] of Map.groupBy(rows, (row) => String(row["stack"]))) {
     const last = some.find((row) => Number(row["settled"]) === 1);
@@ -168,5 +129,37 @@ async function stacksIn(
     }
     stacks.set(stack, withoutUndefined({ last: reached, next: notReached }));
   }
-  return stacks;
+  // Who only looks leaves a journal of an earlier release as it is: it has none.
+  const version = (await versionOf(database)) ?? 0;
+  const whose = withoutUndefined({ project, backend });
+  const skips = version < VERSION ? new Map() : await standingSkips(database, whose);
+  const elsewhere = ofProject.length - own.size;
+  return { stacks, skips, elsewhere, files: async (rollout) => await reader.files(rollout) };
+}
+
+/** The order in which rollouts came to stacks, the newest first. */
+function later(one: RolloutRecord, other: RolloutRecord): number {
+  return (other.startedAtMs ?? 0) - (one.startedAtMs ?? 0) || (one.id < other.id ? 1 : -1);
+}
+
+/** Of each stack the newest row that was settled, and the newest that was not, among some rollouts or all but some. */
+async function rowsIn(
+  database: Database,
+  which: "IN" | "NOT IN",
+  rollouts: readonly string[],
+): Promise<readonly Row[]> {
+  const places = rollouts.map((_, index) => `$${index + 1}`).join(", ");
+  const among = rollouts.length === 0 ? "" : `AND t.rollout ${which} (${places})`;
+  return await database.query(
+    `SELECT stack, rollout, wave, state, settled, target, summary, finished_at, started_at FROM (
+       SELECT t.stack AS stack, t.rollout AS rollout, t.wave AS wave, t.state AS state, t.target AS target,
+         t.summary AS summary, t.finished_at AS finished_at, r.started_at AS started_at,
+         CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END AS settled,
+         ROW_NUMBER() OVER (
+           PARTITION BY t.stack, CASE WHEN t.state IN ('done', 'unchanged') THEN 1 ELSE 0 END
+           ORDER BY r.started_at DESC, r.id DESC) AS newest
+       FROM rollout_tenants t JOIN rollouts r ON r.id = t.rollout AND r.started_at IS NOT NULL ${among}
+     ) ranked WHERE newest = 1`,
+    rollouts,
+  );
 }

@@ -70,7 +70,7 @@ export interface Skipping {
  */
 export async function skipTenants(
   database: Database,
-  whose: Required<WhoseRollouts>,
+  whose: Required<Omit<WhoseRollouts, "stacks">>,
   tenants: readonly { readonly name: string; readonly stack: string }[],
   { reason, by, nowMs }: { readonly reason: string; readonly by: string; readonly nowMs: number },
 ): Promise<Skipping> {
@@ -225,7 +225,7 @@ async function leaveOut(
 /** The rollouts that are not through, of whose stacks are meant. */
 async function openOf(
   transaction: Queryable,
-  { project, backend }: Required<WhoseRollouts>,
+  { project, backend }: Required<Omit<WhoseRollouts, "stacks">>,
 ): Promise<readonly string[]> {
   const rows = await transaction.query(
     "SELECT id, spec FROM rollouts WHERE state IN ('running', 'waiting', 'stopped') ORDER BY created_at, id",

@@ -105,7 +105,7 @@ function whoseOf({ file, environment }: SkipRequest): Partial<WhoseRollouts> {
 /** A skip that no rollout looks at would be believed to hold. */
 async function refuseElsewhere(
   journal: Journal,
-  { project, backend }: Required<WhoseRollouts>,
+  { project, backend }: Required<Omit<WhoseRollouts, "stacks">>,
 ): Promise<void> {
   const own = (await journal.records()).filter(({ spec }) => spec.project === project);
   const [first] = own;
