@@ -3,7 +3,7 @@ import { Command, Option } from "commander";
 import { ConfigurationError } from "../client";
 import { counted } from "../plan/render/words";
 import { PlanningEndedError } from "../rollout/errors";
-import type { WhoseRollouts } from "../rollout/journal/reached";
+import type { WhoseRollouts } from "../rollout/journal/rollout-record";
 import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { MailOf } from "../rollout/planned/ask-mail";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";

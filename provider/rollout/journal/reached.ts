@@ -3,7 +3,7 @@ import type { Target } from "../targets/target";
 import type { RolloutState, TenantState } from "../wave";
 import type { Database, Row } from "./database";
 import { JournalReader } from "./journal-reader";
-import type { PackedFiles, RolloutRecord, SkippedTenant, TenantSummary } from "./rollout-record";
+import type { PackedFiles, RolloutRecord, SkippedTenant, TenantSummary, WhoseRollouts } from "./rollout-record";
 import { standingSkips } from "./skips";
 import { parsed, time } from "./stored-values";
 import { VERSION, versionOf } from "./tables";
@@ -50,15 +50,6 @@ export interface NotReachedBy {
   /** What became of the tenant in it. */
   readonly state: TenantState;
   readonly rolloutState: RolloutState;
-}
-
-/** Whose rollouts are meant: stacks of one name in two projects, or in two state backends, are two stacks. */
-export interface WhoseRollouts {
-  readonly project: string;
-  /** As `stateBackend` fingerprints it. Default: of any. */
-  readonly backend?: string;
-  /** The stacks that are asked about, where it is not all: then those of others may be left out of the answer. */
-  readonly stacks?: readonly string[];
 }
 
 /** In so many of the newest rollouts each stack that is asked about is mostly found: a journal of years is not read for it. */

@@ -59,6 +59,15 @@ export interface RolloutSpec {
   readonly prunedAtMs?: number;
 }
 
+/** Whose rollouts are meant: stacks of one name in two projects, or in two state backends, are two stacks. */
+export interface WhoseRollouts {
+  readonly project: string;
+  /** As `stateBackend` fingerprints it. Default: of any. */
+  readonly backend?: string;
+  /** The stacks that are asked about, where it is not all: then those of others may be left out of the answer. */
+  readonly stacks?: readonly string[];
+}
+
 /** What a plan said of a tenant, as far as reports need it. */
 export interface TenantSummary {
   readonly planned: { readonly added: number; readonly changed: number; readonly removed: number };

@@ -3,8 +3,7 @@ import type { TenantError } from "../report/rollout-report";
 import type { RolloutState, TenantState, WaveState } from "../wave";
 import type { Database } from "./database";
 import { JournalReader } from "./journal-reader";
-import type { WhoseRollouts } from "./reached";
-import type { RolloutRecord, TenantSummary } from "./rollout-record";
+import type { RolloutRecord, TenantSummary, WhoseRollouts } from "./rollout-record";
 import { NO_COUNTS } from "./rollout-view";
 import { parsed, time } from "./stored-values";
 

@@ -2,8 +2,7 @@ import { withoutUndefined } from "../../settings/without-undefined";
 import type { Job } from "../lanes/lane";
 import type { Database, Queryable, Row } from "./database";
 import { recordOf } from "./journal-reader";
-import type { WhoseRollouts } from "./reached";
-import type { RolloutSpec, SkippedTenant } from "./rollout-record";
+import type { RolloutSpec, SkippedTenant, WhoseRollouts } from "./rollout-record";
 import { parsed, time } from "./stored-values";
 import { tell } from "./tell";
 

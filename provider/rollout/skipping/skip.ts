@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../client";
 import { quote } from "../../settings/text";
 import { RolloutError } from "../errors";
 import type { Journal } from "../journal/journal";
-import type { WhoseRollouts } from "../journal/reached";
+import type { WhoseRollouts } from "../journal/rollout-record";
 import { allSkips, endSkips, type Skip, type SkippedIn, type Skipping, skipTenants } from "../journal/skips";
 import { nameOfWho } from "../origin";
 import { projectFolder, stateBackend } from "../state-backend";
