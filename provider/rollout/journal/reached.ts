@@ -3,7 +3,13 @@ import type { Target } from "../targets/target";
 import type { RolloutState, TenantState } from "../wave";
 import type { Database, Row } from "./database";
 import { JournalReader } from "./journal-reader";
-import type { PackedFiles, RolloutRecord, SkippedTenant, TenantSummary, WhoseRollouts } from "./rollout-record";
+import type {
+  PackedFiles,
+  RolloutRecord,
+  SkippedTenant,
+  TenantSummary,
+  WhoseRollouts,
+} from "./rollout-record";
 import { standingSkips } from "./skips";
 import { parsed, time } from "./stored-values";
 import { VERSION, versionOf } from "./tables";

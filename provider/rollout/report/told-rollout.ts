@@ -250,8 +250,8 @@ const NOBODY: NonNullable<RolloutReport["skipped"]> = [];
 /** So many of those that are skipped are named in a sentence. */
 const NAMED = 5;
 
-/** Whom it goes on without. */
-function withoutWords({ skipped = NOBODY }: RolloutReport): Words {
+/** Whom it goes on without: a sentence behind another one; empty where there is nobody. */
+export function withoutWords({ skipped = NOBODY }: RolloutReport): Words {
   if (skipped.length === 0) return [];
   const names = skipped.slice(0, NAMED).map(({ name }): Words => [given(name)]);
   const more = skipped.length - names.length;

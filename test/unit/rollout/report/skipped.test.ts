@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { RolloutCommands } from "../../../../provider/rollout/commands";
+import { wholePlanMarkdown } from "../../../../provider/rollout/planned/plan-markdown";
 import { PlainProgress } from "../../../../provider/rollout/progress/plain-progress";
 import { ProgressModel } from "../../../../provider/rollout/progress/progress-model";
 import { overviewText } from "../../../../provider/rollout/report/overview-text";
@@ -13,6 +14,7 @@ import type { RolloutReport, SkippedReport } from "../../../../provider/rollout/
 import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { breakoutsIn } from "../../../support/markdown-breakouts";
 import { countsOf, rollouts } from "../../../support/rollouts";
+import { denies, shownOf } from "../../../support/whole-plans";
 
 const HOSTILE_TEXT = Object.values(HOSTILE).join(" ");
 const skip = (name: string, reason = "its service is down"): SkippedReport => ({
@@ -71,6 +73,14 @@ it("is told of those too that were left out of the plan, in each format and as n
   );
   expect(overview).toMatch(/Skipped \(2\)\n\n {2}⊘ left0/);
   for (const text of [reportText(report), overview]) expect(commandsIn(text)).toEqual([]);
+});
+
+it("is named by the headline of the plan of all tenants that a pull request shows", () => {
+  const { report, ...shown } = shownOf([denies("evil.example"), denies("evil.example")]);
+  const told = { ...shown, report: { ...report, skipped: [skip("t8"), skip("t9")] } };
+  const headline = "2 of 2 tenants would change, by 1 different change.";
+  expect(wholePlanMarkdown(told)).toContain(`${headline} Skipped: \`t8\` and \`t9\`.\n`);
+  expect(wholePlanMarkdown({ ...shown, report })).toContain(`${headline}\n`);
 });
 
 it("leaves what ran or failed, once it is skipped, and is through", () => {
