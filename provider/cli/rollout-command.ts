@@ -8,7 +8,9 @@ import type { PlannedRollout } from "../rollout/plan-rollout";
 import type { MailOf } from "../rollout/planned/ask-mail";
 import type { RolloutReport, TenantReport } from "../rollout/report/rollout-report";
 import type { Rollouts } from "../rollout/rollouts";
+import type { Selection } from "../rollout/targets/select-targets";
 import { overTolerance } from "../rollout/targets/tolerance";
+import type { Task } from "../rollout/tasks/task";
 import type { Purpose } from "../rollout/which-rollout";
 import { withCode } from "../settings/email-security-error";
 import { nearestName } from "../settings/nearest-name";
@@ -37,6 +39,8 @@ interface RolloutOptions extends RunOptions, Consent, Selecting {
   readonly today?: string;
   readonly evidence?: (typeof EVIDENCE)[number];
   readonly alwaysRunEngine?: boolean;
+  readonly onlyExpired?: boolean;
+  readonly mend?: "drift";
   readonly resume?: string | true;
 }
 
@@ -56,7 +60,7 @@ interface Consent {
 
 /** How what changes tenants ends. */
 const EXITS = {
-  0: "all tenants are as declared, but for those that are skipped",
+  0: "all tenants are as declared, but for those that are skipped; or what --only-expired or --mend is for is done",
   1: "an error, or a tenant failed",
   2: "something is left to do: no --yes, a gate, an interruption",
   3: "refused by a guard or by --fail-on, or not what was reviewed",
@@ -95,6 +99,16 @@ export function rolloutCommand(): Command {
       ).choices(EVIDENCE),
     )
     .option("--always-run-engine", "run the engine for every tenant, even where nothing is to be done")
+    .option(
+      "--only-expired",
+      "remove what has expired, and nothing else: other changes, of files and console, stay pending; a job that nobody attends gives --yes too",
+    )
+    .addOption(
+      new Option(
+        "--mend <what>",
+        "take back what the console changed, and nothing else, in the tenants whose settings say `onDrift: mend` and hold no change that was not rolled out; a job gives --yes too",
+      ).choices(["drift"]),
+    )
     .option(
       "--resume [id]",
       "go on with a rollout that was interrupted or stopped (default: the newest that is not through)",
@@ -229,9 +243,17 @@ function withRunOptions(command: Command): Command {
 async function rollout(file: string, options: RolloutOptions, command: Command): Promise<ExitCode> {
   refuseMisspeltVerb(file, command);
   if (options.resume !== undefined) {
-    const given = ["only", "except", "label", "planDigest", "today", "alwaysRunEngine", "evidence"].filter(
-      (name) => command.getOptionValueSource(name) === "cli",
-    );
+    const given = [
+      "only",
+      "except",
+      "label",
+      "planDigest",
+      "today",
+      "alwaysRunEngine",
+      "onlyExpired",
+      "mend",
+      "evidence",
+    ].filter((name) => command.getOptionValueSource(name) === "cli");
     if (given.length > 0 || command.args.length > 0) {
       throw new ConfigurationError(
         "--resume goes on with what was planned: leave out the targets file and what selects tenants.",
@@ -240,6 +262,9 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
     return await goOn(options.resume === true ? undefined : options.resume, options, "resume");
   }
   tellMissingTelemetry();
+  const task = taskOf(options);
+  const selection = task === "mend-drift" ? await selectionToMend(file, options) : selectionOf(options);
+  if (selection === undefined) return EXIT.clean;
   return await withRollouts(options, async (rollouts) => {
     const { maxConcurrent, today, alwaysRunEngine } = options;
     const mail = mailFor(options);
@@ -253,8 +278,8 @@ async function rollout(file: string, options: RolloutOptions, command: Command):
           stopping,
           onProgress: (count, of) => progress.planned(count, of),
           onMail: (count, of) => progress.asked(count, of),
-          ...selectionOf(options),
-          ...withoutUndefined({ maxConcurrent, today, alwaysRunEngine, mail }),
+          ...selection,
+          ...withoutUndefined({ maxConcurrent, today, alwaysRunEngine, mail, task }),
         });
       } finally {
         progress.end();
@@ -274,6 +299,37 @@ function mailFor({ evidence, yes, markdown, html }: RolloutOptions): MailOf | un
     );
   }
   return evidence === "none" || !isShown ? undefined : (evidence ?? "sample");
+}
+
+/** What the rollout is for; undefined where it brings what the files say. */
+function taskOf({ onlyExpired, mend, alwaysRunEngine }: RolloutOptions): Task | undefined {
+  if (onlyExpired === true && mend !== undefined) {
+    throw new ConfigurationError(
+      "--only-expired and --mend drift are two rollouts: run the one, and then the other. Nothing was changed.",
+    );
+  }
+  const task = onlyExpired === true ? "only-expired" : mend === "drift" ? "mend-drift" : undefined;
+  if (task !== undefined && alwaysRunEngine === true) {
+    throw new ConfigurationError(
+      "--always-run-engine is for a rollout of all that the files say: leave it out beside --only-expired and --mend. Nothing was changed.",
+    );
+  }
+  return task;
+}
+
+/** The tenants whose settings let a rollout mend them; undefined where there is none, which is told. */
+async function selectionToMend(
+  file: string,
+  options: RolloutOptions,
+): Promise<(Selection & { readonly among: readonly string[] }) | undefined> {
+  const { mendedTenants } = await import("../rollout/tasks/mended-tenants.js");
+  const { names, unread, of } = mendedTenants(file, selectionOf(options));
+  const many = names.length - unread;
+  const says = `${many} of ${counted(of, "tenant")} ${many === 1 ? "says" : "say"} \`onDrift: mend\` in the settings files`;
+  const unknown = unread === 0 ? "" : `, and the files of ${unread} can't be read`;
+  const rest = names.length === 0 ? ": nothing is mended." : "; the others are left as they are.";
+  console.error(`${says}${unknown}${rest}`);
+  return names.length === 0 ? undefined : { ...selectionOf(options), among: names };
 }
 
 /** Before anything is planned: at the end it would be too late to install it. No rollout fails for its telemetry. */
@@ -424,7 +480,7 @@ async function goOn(
     const changed = await rollouts.changedFiles(record);
     if (changed.length > 0) {
       const shown = changed.slice(0, 5).join(", ");
-      const anew = `\`${rollouts.commands.plan(record.spec.source)}\``;
+      const anew = `\`${rollouts.commands.plan(record.spec.source, [], record.spec.task)}\``;
       console.error(
         harmless(
           `Changed since the rollout was planned, and not what it goes on with: ${shown}${changed.length > 5 ? ", …" : ""}. To apply them, ${
@@ -585,7 +641,19 @@ async function status(id: string | undefined, options: StatusOptions): Promise<E
   });
 }
 
-async function rollback(id: string | undefined, options: RollbackOptions): Promise<ExitCode> {
+async function rollback(
+  id: string | undefined,
+  options: RollbackOptions,
+  command: Command,
+): Promise<ExitCode> {
+  const before = ["onlyExpired", "mend"].filter(
+    (name) => command.parent?.getOptionValueSource(name) === "cli",
+  );
+  if (before.length > 0) {
+    throw new ConfigurationError(
+      "--only-expired and --mend are of rollouts of their own, and a rollback does neither: leave them out. Nothing was changed.",
+    );
+  }
   tellMissingTelemetry();
   return await withRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "rollback");

@@ -17,6 +17,7 @@ import { reportMarkdown } from "../rollout/report/report-markdown";
 import { reportText } from "../rollout/report/report-text";
 import type { RolloutEvent } from "../rollout/report/rollout-event";
 import type { RolloutReport } from "../rollout/report/rollout-report";
+import { TASK_WORDS } from "../rollout/tasks/task";
 import { startTelemetry } from "../rollout/telemetry/start-telemetry";
 import type { Telemetry } from "../rollout/telemetry/telemetry";
 import { harmless, printable } from "../settings/text";
@@ -86,7 +87,9 @@ export function printedList(all: readonly ListedRollout[]): string {
   );
   const width = Math.max(...states.map((state) => state.length));
   const lines = all.map(({ record: { id, spec, reason }, tally }, index) => {
-    const what = spec.rollsBack === undefined ? spec.source : `${spec.source}, takes back ${spec.rollsBack}`;
+    const task = spec.task === undefined ? "" : `, ${TASK_WORDS[spec.task].does}`;
+    const back = spec.rollsBack === undefined ? "" : `, takes back ${spec.rollsBack}`;
+    const what = `${spec.source}${task}${back}`;
     return `${id}  ${(states[index] ?? "").padEnd(width)}  ${talliedText(tally)} of ${what}${reason === undefined ? "" : `: ${reason}`}`;
   });
   return `${lines.map(printable).join("\n")}\n`;

@@ -68,6 +68,8 @@ const asItIs: Direction<unknown> = { isLooser: (value, than) => value !== than }
 
 /** Every rule and option has a direction: without one it does not compile. */
 const DIRECTIONS = {
+  // Nothing is written that nobody looks at.
+  onDrift: stays("report"),
   "policy.requireComment": all,
   "policy.requireTicket": all,
   "policy.ticketPattern": asItIs,
@@ -195,6 +197,10 @@ export class Options {
 
   placeOf(path: string): Place | undefined {
     return this.#said.get(path as OptionPath)?.place;
+  }
+
+  value(path: OptionPath): unknown {
+    return this.#said.get(path)?.value;
   }
 
   /** Of `policy`, `lists.entries` or `lists.vips`: the options as a file holds them. */

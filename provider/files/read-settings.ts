@@ -96,6 +96,7 @@ export function inspectSettings(
     ? together.filter(({ code }) => code !== "list-options")
     : together;
   const findings = inOrder([...reading.findings, ...judged]);
+  const onDrift = top.options.value("onDrift") as Settings["onDrift"];
   const draft: Settings = {
     file,
     files,
@@ -107,6 +108,7 @@ export function inspectSettings(
       // Those of the environment are no part of what is declared.
       ownDomains: [...(own?.ownDomains ?? [])].sort(),
     },
+    ...(onDrift === undefined ? {} : { onDrift }),
     lists: { entries: top.options.under("lists.entries"), vips: top.options.under("lists.vips") },
     entries,
     vips,

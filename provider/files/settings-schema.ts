@@ -170,14 +170,19 @@ const lists = z.strictObject(
   { error: (issue) => mapping(issue.input) },
 );
 
+/** What is done unattended about what somebody changed in the console. */
+const ON_DRIFT = ["report", "mend"] as const;
+
 /** A rule or an option by its path in a settings file: `policy.requireTicket`. */
 export type OptionPath =
+  | "onDrift"
   | `policy.${keyof Policy}`
   | `lists.entries.${keyof z.infer<typeof entriesOptions>}`
   | `lists.vips.${keyof z.infer<typeof vipsOptions>}`;
 
 /** All rules and options. */
 export const OPTION_PATHS = [
+  "onDrift",
   ...Object.keys(policyRules.shape).map((name) => `policy.${name}`),
   ...Object.keys(entriesOptions.shape).map((name) => `lists.entries.${name}`),
   ...Object.keys(vipsOptions.shape).map((name) => `lists.vips.${name}`),
@@ -211,6 +216,12 @@ function fileOf(entryElement: z.ZodType, vipElement: z.ZodType) {
       ),
       policy: policyRules.describe("The rules that a team holds its own settings to.").optional(),
       lists: lists.describe("Options of the two lists.").optional(),
+      onDrift: z
+        .enum(ON_DRIFT, { error: (issue) => missingOr(issue.input, oneOf(ON_DRIFT)) })
+        .describe(
+          "What an unattended `rollout --mend drift` does with what the console changed: report (default): nothing. mend: takes it back.",
+        )
+        .optional(),
       mayLoosen: z
         .array(z.enum(OPTION_PATHS, { error: (issue) => loosened(issue.input) }), {
           error: (issue) => missingOr(issue.input, "a list of rules and options, as [policy.requireTicket]"),
@@ -260,6 +271,7 @@ export interface SettingsFile {
   readonly ownDomains?: readonly string[];
   readonly policy?: Policy;
   readonly lists?: ListsOptions;
+  readonly onDrift?: (typeof ON_DRIFT)[number];
   readonly mayLoosen?: readonly OptionPath[];
   readonly remove?: { readonly [Section in (typeof POLICY_SUBJECTS)[number]]?: readonly string[] };
   readonly vips?: readonly z.infer<typeof vip>[];
@@ -284,7 +296,7 @@ export function settingsJsonSchema(): Record<string, unknown> {
 const SCHEMA_ID = `urn:pulumi-email-security:settings:${SETTINGS_VERSION}`;
 
 function loosened(input: unknown): string {
-  return `is ${quote(input)}; write a rule of \`policy\` as policy.requireTicket, an option of \`lists\` as lists.entries.protect`;
+  return `is ${quote(input)}; write a rule of \`policy\` as policy.requireTicket, an option of \`lists\` as lists.entries.protect, or onDrift`;
 }
 
 function readOwnDomain(text: string): { ok: true } | { ok: false; reason: string } {

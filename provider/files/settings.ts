@@ -1,6 +1,6 @@
 import type { EntryType, List } from "../settings/assumptions";
 import type { Finding, Place } from "./finding";
-import type { ListsOptions, Policy, Reviewed } from "./settings-schema";
+import type { ListsOptions, Policy, Reviewed, SettingsFile } from "./settings-schema";
 
 /** What is declared of an entry or a VIP beside what it is, and where. */
 export interface Declared {
@@ -68,6 +68,8 @@ export interface Settings {
   readonly policy: Policy;
   /** The same of the options. */
   readonly lists: ListsOptions;
+  /** The same of what is done unattended about what the console changed; undefined where nothing is said, which is `report`. */
+  readonly onDrift?: SettingsFile["onDrift"];
   /** The same, and what else the files say for all that they declare, by its path: `policy.maxDays`. */
   readonly rules: Readonly<Record<string, unknown>>;
   /** Sorted by key. */

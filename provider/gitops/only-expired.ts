@@ -84,8 +84,17 @@ async function readLists(stack: string, resource: string | undefined): Promise<K
   return known;
 }
 
-/** The same of a plan of all. Pure. */
-export function onlyExpired(whole: Plan, settings: Settings, known: KnownLists): OnlyExpired {
+/**
+ * The same of a plan of all. Pure.
+ *
+ * @param wholeRun the command that does all, which is told where a guard refuses.
+ */
+export function onlyExpired(
+  whole: Plan,
+  settings: Settings,
+  known: KnownLists,
+  wholeRun = "email-security apply",
+): OnlyExpired {
   const kept: OnlyExpired["kept"][number][] = [];
   const going: (DeclaredEntry | DeclaredVip)[] = [];
   for (const one of lapsed(settings)) {
@@ -101,7 +110,7 @@ export function onlyExpired(whole: Plan, settings: Settings, known: KnownLists):
   const names = new Set(going.map(nameOf));
   const changes = whole.changes.filter((change) => change.sign === "remove" && names.has(nameOf(change)));
   const refused = whole.guards.filter(({ code }) => code === OTHER_TENANT);
-  const guards = [...refused, ...guardsOf(going, settings, known)];
+  const guards = [...refused, ...guardsOf(going, settings, known, wholeRun)];
   const targets = (["entry", "vip"] as const).flatMap((kind) => {
     const list = kind === "entry" ? known.entries : known.vips;
     return list.urn !== undefined && going.some((one) => one.kind === kind && isKnown(one, known))
@@ -167,6 +176,7 @@ function guardsOf(
   going: readonly (DeclaredEntry | DeclaredVip)[],
   settings: Settings,
   known: KnownLists,
+  wholeRun: string,
 ): Guard[] {
   const names = new Set(going.map(nameOf));
   return desiredOf(settings, known).lists.flatMap((list): Guard[] => {
@@ -187,7 +197,7 @@ function guardsOf(
     const reasons = new Set(judged.map(({ property, reason }) => `${property} ${reason}`));
     return [...reasons].map((reason) => ({
       code: "removal-guard",
-      message: `${list.kind === "vip" ? "The VIP list" : "The allow/deny list"}: ${reason}\nWhere it is meant, a whole \`email-security apply\` does it, with what the guard asks for in the files.`,
+      message: `${list.kind === "vip" ? "The VIP list" : "The allow/deny list"}: ${reason}\nWhere it is meant, a whole \`${wholeRun}\` does it, with what the guard asks for in the files.`,
     }));
   });
 }

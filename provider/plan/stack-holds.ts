@@ -40,17 +40,22 @@ const FRAME = /^(pulumi:pulumi:Stack|pulumi:providers:(pulumi-nodejs|email-secur
  * @param front that the run would be over; a stack of the other one is moved.
  */
 export function stackHolds(state: unknown, desired: Desired, plan: Plan, front: FrontName): boolean {
-  const { deployment } = state as StackState;
-  const resources = deployment?.resources ?? [];
   if (plan.changes.length > 0 || plan.guards.length > 0) return false;
+  return (
+    isApplied(state, desired, plan.tenant.host, front) && !desired.lists.some((list) => showsMore(list, plan))
+  );
+}
+
+/**
+ * Whether what is declared is what a stack's last run declared, by its state, and that run came to its end: what a tenant differs
+ * in then, somebody did there.
+ */
+export function isApplied(state: unknown, { lists }: Desired, host: string, front: FrontName): boolean {
+  const resources = (state as StackState).deployment?.resources ?? [];
   if (hasPendingOperations(state)) return false;
   if (resources.some((one) => one.delete === true || (one.initErrors ?? []).length > 0)) return false;
-  return desired.lists.every(
-    (list) =>
-      !showsMore(list, plan) &&
-      resources.some(
-        (one) => one.type === typeOf(front, LISTS[list.kind]) && isAsDeclared(one, list, plan.tenant.host),
-      ),
+  return lists.every((list) =>
+    resources.some((one) => one.type === typeOf(front, LISTS[list.kind]) && isAsDeclared(one, list, host)),
   );
 }
 

@@ -1,5 +1,6 @@
 import { withoutPassword } from "../settings/secrets";
 import { shellWord } from "../settings/shell-word";
+import { TASK_WORDS, type Task } from "./tasks/task";
 
 /**
  * What a person types next, for the shell: each works as it is printed, from the folder in which the rollout was begun. Whoever
@@ -19,10 +20,11 @@ export class RolloutCommands {
       database === undefined ? "" : ` --database ${shellWord(withoutPassword(database, "PASSWORD"))}`;
   }
 
-  /** Plans a rollout anew, of all tenants or of these. */
-  plan(source: string, only: readonly string[] = []): string {
+  /** Plans a rollout anew, of all tenants or of these, for the same task. */
+  plan(source: string, only: readonly string[] = [], task?: Task): string {
     const which = only.length === 0 ? "" : ` --only ${only.map(shellWord).join(" ")}`;
-    return this.#command(`${shellWord(source.startsWith("-") ? `./${source}` : source)}${which}`);
+    const what = task === undefined ? "" : ` ${TASK_WORDS[task].option}`;
+    return this.#command(`${shellWord(source.startsWith("-") ? `./${source}` : source)}${which}${what}`);
   }
 
   resume(id: string): string {

@@ -240,7 +240,7 @@ function digestOfRollout(
   targets: readonly Target[],
   digests: ReadonlyMap<string, string>,
 ): string {
-  const { project, waves, tolerated, services, backend, rollsBack } = spec;
+  const { project, waves, tolerated, services, backend, rollsBack, task } = spec;
   const tenants = targets.map(({ name, baseUrl, key, stack, resource, settings, front }) => [
     name,
     baseUrl,
@@ -251,7 +251,8 @@ function digestOfRollout(
     digests.get(name),
     ...(front === undefined ? [] : [front]),
   ]);
-  return `r2-${hashOf([project, waves, tolerated, services, backend, rollsBack, tenants])}`;
+  const of = task === undefined ? [] : [task];
+  return `r2-${hashOf([project, waves, tolerated, services, backend, rollsBack, tenants, ...of])}`;
 }
 
 /** What a stack is configured with, where the user's project has it: by its name beside the project. */

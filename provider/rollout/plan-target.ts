@@ -1,6 +1,6 @@
 import { join, relative, resolve } from "node:path";
 import type { SettingsClient } from "../client";
-import { isLoosening, lineText, SettingsFileError } from "../files/finding";
+import { type Finding, isLoosening, lineText, SettingsFileError } from "../files/finding";
 import { lintSettings } from "../files/lint";
 import type { ReadCache } from "../files/read-settings";
 import type { Settings } from "../files/settings";
@@ -83,19 +83,27 @@ export async function planTarget(
   asking: Asking,
   atPlace: AtPlace,
 ): Promise<TargetPlan> {
-  const { today, cache, root, files, reach } = context;
+  const { settings, findings } = settingsOf(target, context);
+  const stack = await atPlace(async () => await stackOf(target, context));
+  const desired = desiredOf(settings, stack.known, findings);
+  const { observed, host } = await readTenant(target, key, context.reach, asking);
+  const plan = planOf(target, settings, desired, observed, host, context);
+  const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan, stack.front);
+  const seen = withoutUndefined({ fingerprint: seenFingerprint(desired, observed) });
+  return targetPlan(target, plan, stack, holds, context, seen);
+}
+
+/** What a tenant's settings files say, which are kept with the rollout. @throws {SettingsFileError} with every mistake in them. */
+export function settingsOf(
+  target: Target,
+  { today, cache, root, files }: PlanningContext,
+): { readonly settings: Settings; readonly findings: readonly Finding[] } {
   const file = root === undefined ? target.settings : join(root, target.settings);
   files.add(file);
   const { settings, findings, files: read } = lintSettings(file, { today, cache, ownDomains: [] });
   for (const one of read) files.add(one);
   if (settings === undefined) throw new SettingsFileError(file, findings);
-  const stack = await atPlace(async () => await stackOf(target, context));
-  const desired = desiredOf(settings, stack.known, findings);
-  const { observed, host } = await readTenant(target, key, reach, asking);
-  const plan = planOf(target, settings, desired, observed, host, context);
-  const holds = !context.alwaysRunEngine && stackHolds(stack.state, desired, plan, stack.front);
-  const seen = withoutUndefined({ fingerprint: seenFingerprint(desired, observed) });
-  return targetPlan(target, plan, stack, holds, context, seen);
+  return { settings, findings };
 }
 
 /**
@@ -110,7 +118,7 @@ export function targetPlan(
   { resource, isThere, isPending, front }: Awaited<ReturnType<typeof stackOf>>,
   isDone: boolean,
   context: PlanningContext,
-  more: Pick<TenantSummary, "first" | "left" | "fingerprint"> = {},
+  more: Pick<TenantSummary, "first" | "left" | "fingerprint" | "only" | "drift"> = {},
 ): TargetPlan {
   const summary: TenantSummary = {
     ...summaryOf(plan),

@@ -58,8 +58,8 @@ function notPlanned({ name }: Target): PlannedTenant {
   };
 }
 
-function commandAgain({ source, rollsBack }: RolloutReport, commands: RolloutCommands): string {
-  return rollsBack === undefined ? commands.plan(source) : commands.rollback(rollsBack);
+function commandAgain({ source, rollsBack, task }: RolloutReport, commands: RolloutCommands): string {
+  return rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack);
 }
 
 /** So many causes are told, and so many tenants of each by name. */

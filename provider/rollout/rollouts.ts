@@ -40,6 +40,7 @@ import {
   planRollout,
   stackFilesOf,
 } from "./plan-rollout";
+import type { PlanTenant } from "./plan-target";
 import type { MailOf } from "./planned/ask-mail";
 import { type WholePlan, WholePlanMaker } from "./planned/whole-plan";
 import { adviceOn, reportOf } from "./report/report-of";
@@ -59,6 +60,7 @@ import { limitOf } from "./targets/service-limit";
 import type { Target } from "./targets/target";
 import { TargetsFileError } from "./targets/targets-file-error";
 import { toleratedOf } from "./targets/tolerance";
+import type { Task } from "./tasks/task";
 import { keyVariablesOf } from "./tenant-environment";
 import { tenantJob } from "./tenant-job";
 import type { RolloutState } from "./wave";
@@ -88,6 +90,10 @@ export interface PlanRequest extends Selection {
   readonly alwaysRunEngine?: boolean;
   /** Whose mail is asked what it says of the changes. Default: nobody's. */
   readonly mail?: MailOf;
+  /** What it is for. Default: to bring what the files say. */
+  readonly task?: Task;
+  /** Of those that are selected, the only ones that it is of, by name. Default: all. */
+  readonly among?: readonly string[];
   readonly onProgress?: (planned: number, of: number) => void;
   readonly onMail?: (asked: number, of: number) => void;
   /** Ends the planning, with an error (`ERR_ROLLOUT_STOPPED`). */
@@ -183,12 +189,13 @@ export class Rollouts {
    * @throws {SameKeyError} when two are the same tenant of the service.
    */
   async plan(request: PlanRequest): Promise<PlannedRequest> {
-    const { file, maxConcurrent, today = new Date().toISOString().slice(0, 10) } = request;
+    const { file, maxConcurrent, task, today = new Date().toISOString().slice(0, 10) } = request;
     const targets = readTargets(file);
+    const among = request.among && new Set(request.among);
     const { targets: selected, skipped } = await this.#withoutSkipped(
       file,
       targets.project,
-      selectTargets(targets.targets, request),
+      selectTargets(targets.targets, request).filter(({ name }) => among?.has(name) !== false),
       request,
     );
     // What can't be sent is known before anything is begun.
@@ -207,8 +214,10 @@ export class Rollouts {
       ...(notify === undefined ? {} : { notify }),
       keyVariables: keyVariablesOf(targets.targets),
       ...withoutUndefined({ skipped }),
+      ...(task === undefined ? {} : { task }),
     };
-    const planned = await this.#plan(spec, selected, request);
+    const planTenant = task === undefined ? {} : { planTenant: await planOfTask(task) };
+    const planned = await this.#plan(spec, selected, { ...request, ...planTenant });
     return { ...planned, findings: [...targets.findings, ...findings] };
   }
 
@@ -239,6 +248,7 @@ export class Rollouts {
       folder: _folder,
       prunedAtMs: _prunedAtMs,
       skipped: _skipped,
+      task: _task,
       ...rest
     } = record.spec;
     const { maxConcurrent } = request;
@@ -305,7 +315,7 @@ export class Rollouts {
       if (record.spec.prunedAtMs !== undefined) {
         throw new RolloutError(
           "ERR_ROLLOUT_NOT_KNOWN",
-          `The rollout ${id} was pruned: the files and plans that it would go on with are gone. Nothing was changed. Begin a new one: \`${this.commands.plan(record.spec.source)}\``,
+          `The rollout ${id} was pruned: the files and plans that it would go on with are gone. Nothing was changed. Begin a new one: \`${this.commands.plan(record.spec.source, [], record.spec.task)}\``,
         );
       }
       const { environment } = this.#options;
@@ -691,6 +701,12 @@ export class Rollouts {
       `The rollout ${id} is still under way. Nothing was changed. Stop it first: \`${commands.stop(id)}\`; once its run has ended, take it back: \`${commands.rollback(id)}\``,
     );
   }
+}
+
+async function planOfTask(task: Task): Promise<PlanTenant> {
+  return task === "only-expired"
+    ? (await import("./tasks/plan-expired.js")).planExpired
+    : (await import("./tasks/plan-mending.js")).planMending;
 }
 
 /** Whether a file has this content; one that is no plain file any more has not. */

@@ -107,7 +107,9 @@ async function apply(
   const grant = await office.grant(target.baseUrl, limit, () => !signal.aborted);
   try {
     const planFile = join(scratch.path, "plan.json");
-    inTemporaryFolder(() => writeFileSync(planFile, plan, { mode: 0o600 }));
+    const { only } = summary;
+    const held = only === undefined ? plan : JSON.stringify({ ...(JSON.parse(plan) as object), only });
+    inTemporaryFolder(() => writeFileSync(planFile, held, { mode: 0o600 }));
     const request = {
       stack: target.stack,
       isThere: summary.isStackThere,
@@ -116,6 +118,7 @@ async function apply(
       front: summary.front ?? "dynamic",
       settings: target.settings,
       ...(summary.first === undefined ? {} : { first: summary.first }),
+      ...(only === undefined ? {} : { targets: only.targets }),
       today: spec.today,
       folder: place.folder,
       command: engine.command,
@@ -264,12 +267,12 @@ async function stillLocked(
 /** How somebody goes on with a rollout in which a tenant failed. */
 function nextCommands(
   id: string,
-  { source, rollsBack }: RolloutSpec,
+  { source, rollsBack, task }: RolloutSpec,
   commands: RolloutCommands,
 ): NextCommands {
   return {
     resume: commands.resume(id),
-    anew: rollsBack === undefined ? commands.plan(source) : commands.rollback(rollsBack),
+    anew: rollsBack === undefined ? commands.plan(source, [], task) : commands.rollback(rollsBack),
     stop: commands.stop(id),
   };
 }

@@ -34,7 +34,7 @@ export async function whichRollout(
   if (id !== undefined) return named(records, id, purpose, context);
   const all = await candidates(journal, records);
   // Whoever says it twice means the same one twice, and not the one before it too.
-  const last = all.find(({ record, isBegun }) => isBegun && record.spec.rollsBack === undefined);
+  const last = all.find(({ record, isBegun }) => isBegun && isAnyChange(record));
   if (purpose === "rollback" && last?.isTakenBack === true) {
     const before = all.find((one) => PURPOSES.rollback.isMeant(one));
     throw new RolloutError(
@@ -74,6 +74,11 @@ export function isOpen({ state }: RolloutRecord): boolean {
   return isOpenState(state);
 }
 
+/** Whether it brought what somebody had changed in the files. */
+function isAnyChange({ spec }: RolloutRecord): boolean {
+  return spec.rollsBack === undefined && spec.task === undefined;
+}
+
 const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {
   status: { called: "at all", fits: () => true, isMeant: () => true },
   resume: {
@@ -89,9 +94,8 @@ const PURPOSES: Readonly<Record<Purpose, PurposeRule>> = {
   rollback: {
     called: "that can be taken back",
     fits: ({ spec }) => spec.rollsBack === undefined,
-    // One that was taken back is meant only when it is named, as to take it back to other files.
-    isMeant: ({ record, isBegun, isTakenBack }) =>
-      record.spec.rollsBack === undefined && isBegun && !isTakenBack,
+    // One that was taken back is meant only when it is named, as to take it back to other files; so is what a nightly run did.
+    isMeant: ({ record, isBegun, isTakenBack }) => isAnyChange(record) && isBegun && !isTakenBack,
   },
   stop: { called: "that is not through", fits: isOpen, isMeant: ({ record }) => isOpen(record) },
 };

@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Queryable, Row, SqlValue } from "../journal/database";
 import { isTimeZone } from "../targets/closed-hours";
 import { NOTICE_KINDS, RECEIVERS } from "../targets/notify";
+import { TASKS } from "../tasks/task";
 
 /** The version of the format of a journal in a file. */
 export const CARRIED_FORMAT = 1;
@@ -101,6 +102,7 @@ const spec = z.looseObject({
   skipped: z
     .array(z.looseObject({ name: short, sinceMs: time, by: short.optional(), reason: short }))
     .optional(),
+  task: z.enum(TASKS).optional(),
   origin: z
     .looseObject({
       user: short.optional(),
@@ -152,6 +154,14 @@ const summary = z.looseObject({
   fingerprint: short.optional(),
   front: z.enum(["dynamic", "native"]).optional(),
   left: z.array(text).optional(),
+  drift: z.array(text).optional(),
+  only: z
+    .looseObject({
+      what: z.literal("expired"),
+      removes: z.array(z.looseObject({ kind, key: text })),
+      targets: strings,
+    })
+    .optional(),
   loosened: z.array(text).optional(),
 });
 

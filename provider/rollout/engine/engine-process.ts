@@ -61,7 +61,8 @@ async function up(request: UpRequest): Promise<UpResult> {
     if (request.first !== undefined) {
       await handle.up({ refresh: true, onEvent, program: programOf(request.first) });
     }
-    await handle.up({ refresh: true, onEvent });
+    const { targets } = request;
+    await handle.up(targets === undefined ? { refresh: true, onEvent } : { target: [...targets], onEvent });
     // What an engine was killed in stays in the state, where it would be warned of, and run for, ever after.
     if (request.mayBePending && (await hasPending(handle))) {
       await handle.refresh({ clearPendingCreates: true, onEvent });

@@ -15,6 +15,8 @@ export interface UpRequest {
   readonly settings: string;
   /** One that is declared before it, and changes nothing at the service. */
   readonly first?: string;
+  /** The only resources that it may change, by their URNs; the service is not looked at then, so that what else differs stays. */
+  readonly targets?: readonly string[];
   /** The day (UTC) by which `expires` is judged. */
   readonly today: string;
   /** The working folder: that of the project. */

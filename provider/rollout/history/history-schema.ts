@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { IsSame } from "../../settings/is-same";
 import { printableJson } from "../../settings/text";
-import { counts, reportSchema, rolloutState, tenantState } from "../report/report-schema";
+import { counts, reportSchema, rolloutState, task, tenantState } from "../report/report-schema";
 import { DIFFERENCE_FORMAT, type RolloutDifference } from "./difference";
 import { HISTORY_FORMAT, type RolloutHistory } from "./history";
 import { SHOWN_FORMAT, type ShownRollout } from "./shown";
@@ -74,6 +74,7 @@ const past = z
     isChanged,
     rollsBack: text("The id of the rollout that this one takes back.").exactOptional(),
     rollsBackTo: text("What it goes back to.").exactOptional(),
+    task,
     prunedAt: time("When its files and whole plans were taken out of the journal").exactOptional(),
     counts,
     planned: z

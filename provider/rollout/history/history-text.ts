@@ -2,7 +2,7 @@ import { Paper } from "../../plan/render/paper";
 import { counted, given, join, minute, number, say, sentence, type Words } from "../../plan/render/words";
 import { printable } from "../../settings/text";
 import { between, duration } from "../report/duration";
-import { listOf, plannedText, SIGNS, TENANT_STATES } from "../report/told-rollout";
+import { listOf, plannedText, SIGNS, TENANT_STATES, taskWords } from "../report/told-rollout";
 import type { PastRollout, RolloutHistory } from "./history";
 
 /** How a history is shown on a terminal. */
@@ -49,7 +49,8 @@ function stateWords({ state, isHeld, tenantState }: PastRollout, tenant = ""): W
 const SHOWN = 3;
 
 function linesOf(one: PastRollout): readonly Words[] {
-  const { by, revision, isChanged, digest, reason, rollsBack, rollsBackTo, prunedAt, changes, source } = one;
+  const { by, revision, isChanged, digest, reason, rollsBack, rollsBackTo, prunedAt, changes, source, task } =
+    one;
   const took = between(one.startedAt, one.finishedAt);
   const facts: Words[] = [
     [given(source)],
@@ -65,6 +66,7 @@ function linesOf(one: PastRollout): readonly Words[] {
     join(facts, " · "),
     ...(changes.length === 0 ? [] : [changesWords(one)]),
     ...(rollsBack === undefined ? [] : [say`takes back ${given(rollsBack)}: to ${given(rollsBackTo ?? "")}`]),
+    ...taskWords(task),
     ...(reason === undefined ? [] : [[sentence(reason)]]),
     ...(prunedAt === undefined
       ? []

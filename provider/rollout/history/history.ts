@@ -4,6 +4,7 @@ import type { RolloutRecord, TenantRecord } from "../journal/rollout-record";
 import { ChangeTally } from "../report/change-tally";
 import { countsOf, iso } from "../report/report-of";
 import type { TenantChange } from "../report/rollout-report";
+import type { Task } from "../tasks/task";
 import type { RolloutState, TenantState } from "../wave";
 
 /** The version of the format of a history. */
@@ -36,6 +37,8 @@ export interface PastRollout {
   readonly isChanged?: true;
   readonly rollsBack?: string;
   readonly rollsBackTo?: string;
+  /** What it was for; absent where it brought what the files said. */
+  readonly task?: Task;
   /** When its files and whole plans were taken out of the journal. */
   readonly prunedAt?: string;
   readonly counts: Readonly<Record<TenantState, number>>;
@@ -98,7 +101,7 @@ function pastRollout(
   tenant: string | undefined,
   isHeld: boolean,
 ): PastRollout {
-  const { source, origin, rollsBack, rollsBackTo, prunedAtMs } = spec;
+  const { source, origin, rollsBack, rollsBackTo, task, prunedAtMs } = spec;
   const begun = tenants.filter(
     ({ name, attempt }) => attempt > 0 && (tenant === undefined || name === tenant),
   );
@@ -119,6 +122,7 @@ function pastRollout(
       reason,
       rollsBack,
       rollsBackTo,
+      task,
       finishedAt: finishedAtMs === undefined ? undefined : iso(finishedAtMs),
       prunedAt: prunedAtMs === undefined ? undefined : iso(prunedAtMs),
       by: origin && (origin.user === undefined ? origin.host : `${origin.user}@${origin.host}`),

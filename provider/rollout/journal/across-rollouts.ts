@@ -48,7 +48,10 @@ export async function retriable(
     const isSettled = own.some(({ later }) => {
       const [one, other] = [specs.get(id), specs.get(String(later))];
       // Stacks of one name in two projects, or in two backends, are two stacks.
-      return other !== undefined && one?.project === other.project && one.backend === other.backend;
+      if (other === undefined || one?.project !== other.project || one.backend !== other.backend)
+        return false;
+      // What only takes away what has ended, or mends drift, brings nothing that another has failed to bring.
+      return other.task === undefined || other.task === one.task;
     });
     // What it would be tried again with is gone.
     const isPruned = specs.get(id)?.prunedAtMs !== undefined;

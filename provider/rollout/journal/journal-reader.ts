@@ -127,8 +127,9 @@ export class JournalReader {
     );
     const found: LaterChange[] = [];
     for (const [rollout, ofOne] of Map.groupBy(rows, (row) => String(row["rollout"]))) {
-      const { project, backend, rollsBack } = (await this.record(rollout)).spec;
-      if (project !== spec.project || backend !== spec.backend) continue;
+      const { project, backend, rollsBack, task } = (await this.record(rollout)).spec;
+      // What has ended, or was put back as it was declared, keeps nobody from taking back what was before it.
+      if (project !== spec.project || backend !== spec.backend || task !== undefined) continue;
       for (const row of ofOne) {
         const change = laterChange(row, rollout, rollsBack);
         if (change !== undefined) found.push(change);

@@ -75,7 +75,8 @@ export async function reachedIn(
   const ofProject = records.filter(({ spec }) => spec.project === project);
   const own = new Map(
     ofProject
-      .filter(({ spec }) => (backend ?? spec.backend) === spec.backend)
+      // What takes away what has ended, or mends drift, brings no tenant to its files.
+      .filter(({ spec }) => (backend ?? spec.backend) === spec.backend && spec.task === undefined)
       .map((record) => [record.id, record]),
   );
   const foreign = records.filter(({ id }) => !own.has(id)).map(({ id }) => id);
@@ -130,7 +131,7 @@ export async function reachedIn(
   const version = (await versionOf(database)) ?? 0;
   const whose = withoutUndefined({ project, backend });
   const skips = version < VERSION ? new Map() : await standingSkips(database, whose);
-  const elsewhere = ofProject.length - own.size;
+  const elsewhere = ofProject.filter(({ spec }) => (backend ?? spec.backend) !== spec.backend).length;
   return { stacks, skips, elsewhere, files: async (rollout) => await reader.files(rollout) };
 }
 

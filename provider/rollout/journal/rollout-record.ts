@@ -1,8 +1,10 @@
 import type { FrontName } from "../../resources/resource-type";
+import type { PlanFile } from "../../resources/reviewed-plan";
 import type { Job } from "../lanes/lane";
 import type { TenantChange, TenantError } from "../report/rollout-report";
 import type { Notify } from "../targets/notify";
 import type { ServiceLimit, Target } from "../targets/target";
+import type { Task } from "../tasks/task";
 import type { RolloutState, TenantState, Wave, WaveState } from "../wave";
 
 /** Who planned a rollout, where, and of which commit; each as far as it is known. */
@@ -53,6 +55,8 @@ export interface RolloutSpec {
   readonly rollsBackTo?: string;
   /** Whom it leaves out: those that were left out of the plan, and those of its tenants that were skipped since. Absent: nobody. */
   readonly skipped?: readonly SkippedTenant[];
+  /** What it is for; absent where it brings what the files say, or takes another back. */
+  readonly task?: Task;
   /** Absent in what an earlier release planned. */
   readonly origin?: Origin;
   /** When its files and all of its plans but what changed were taken out of the journal. */
@@ -87,8 +91,12 @@ export interface TenantSummary {
   readonly acceptsEmptyTenant?: boolean;
   /** A settings file that is declared first, which writes nothing: what the stack is to know before it can remove it. */
   readonly first?: string;
-  /** What a rollback leaves as it is, since somebody changed it after the rollout: `allow partner.example`. */
+  /** What it leaves as it is: of a rollback, what somebody changed after the rollout, `allow partner.example`; of a task, with why. */
   readonly left?: readonly string[];
+  /** What was done in the console and is taken back, with who did it as far as the service tells; the first of it. */
+  readonly drift?: readonly string[];
+  /** All that is done where only what has ended goes: which keys, and the resources of the stack that have them, by their URNs. */
+  readonly only?: NonNullable<PlanFile["only"]> & { readonly targets: readonly string[] };
   /** What its settings files loosen of what those that they include ask for, with file and line; the first few. Absent: nothing. */
   readonly loosened?: readonly string[];
 }

@@ -1,5 +1,6 @@
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { TenantError } from "../report/rollout-report";
+import type { Task } from "../tasks/task";
 import type { RolloutState, TenantState, WaveState } from "../wave";
 import type { Database } from "./database";
 import { JournalReader } from "./journal-reader";
@@ -24,6 +25,7 @@ export interface RolloutTold {
   readonly digest: string;
   readonly reason?: string;
   readonly rollsBack?: string;
+  readonly task?: Task;
   readonly startedAtMs: number;
   readonly finishedAtMs?: number;
   readonly waves: readonly WaveTold[];
@@ -137,7 +139,7 @@ async function rolloutOf(
     source: spec.source,
     digest,
     startedAtMs: startedAtMs ?? createdAtMs,
-    ...withoutUndefined({ reason, rollsBack: spec.rollsBack, finishedAtMs }),
+    ...withoutUndefined({ reason, rollsBack: spec.rollsBack, task: spec.task, finishedAtMs }),
     waves: waves.map((wave, position): WaveTold => {
       const own = byWave.get(position) ?? [];
       const counts: Record<TenantState, number> = { ...NO_COUNTS };

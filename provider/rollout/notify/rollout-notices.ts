@@ -77,7 +77,7 @@ function toldOf(event: RolloutEvent, unwell: string | undefined): Told | undefin
       const { done, unchanged, failed, skipped = 0 } = event;
       // A nightly run that finds all as it should be wakes nobody.
       if (done + failed === 0) return undefined;
-      const reason = `${counted(done, "tenant")} changed, ${unchanged} as declared before, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}.`;
+      const reason = `${counted(done, "tenant")} changed, ${unchanged} needed no change, ${failed} failed${skipped === 0 ? "" : `, ${skipped} skipped`}.`;
       return { kind: "done", reason };
     }
     default:

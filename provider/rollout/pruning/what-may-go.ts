@@ -74,6 +74,7 @@ async function changesByStack(
   );
   const found = new Map<string, StackChange[]>();
   for (const { id, spec, startedAtMs = 0 } of inOrder) {
+    if (spec.task !== undefined) continue;
     for (const row of ofRollout.get(id) ?? []) {
       const change = laterChange(row, id, spec.rollsBack);
       if (change === undefined) continue;

@@ -5,6 +5,7 @@ import { counted, given, join, number, say, sentence, type Words } from "../../p
 import { printable } from "../../settings/text";
 import type { RolloutCommands } from "../commands";
 import type { PlannedRollout } from "../plan-rollout";
+import { TASK_WORDS } from "../tasks/task";
 import type { SharedChange } from "./change-tally";
 import { duration } from "./duration";
 import { keyRoutes, routeWords } from "./key-routes";
@@ -32,23 +33,24 @@ export function overviewText(
   const paper = new Paper(color, width);
   const { counts, tenants, waves } = report;
   const size = say`${counted(tenants.length, "tenant")} in ${counted(waves.length, "wave")}`;
+  const { task } = report;
   paper.text(
     report.rollsBack === undefined
-      ? say`Plan of ${given(report.source)}: ${size}`
+      ? say`Plan of ${given(report.source)}: ${size}${task === undefined ? "" : `; it ${TASK_WORDS[task].does}`}`
       : say`Plan of taking back the rollout ${given(report.rollsBack)} of ${given(report.source)}: ${size}`,
     { style: "bold" },
   );
   if (report.rollsBackTo !== undefined) paper.text(say`To ${given(report.rollsBackTo)}.`);
   paper.gap();
   paper.text([
-    `~ ${number(counts.pending)} to change   = ${number(counts.unchanged)} hold what is declared   ✗ ${number(counts.failed)} can't be planned`,
+    `~ ${number(counts.pending)} to change   = ${number(counts.unchanged)} ${task === undefined ? "hold what is declared" : "left as they are"}   ✗ ${number(counts.failed)} can't be planned`,
   ]);
   const forTheStack = tenants.filter(
     (tenant) => tenant.state === "pending" && changesOf(tenant) === 0,
   ).length;
   if (forTheStack > 0) {
     paper.text(
-      say`Of those to change, ${counted(forTheStack, "tenant holds", "tenants hold")} what is declared already: only the state of the stack is made or brought up to date.`,
+      say`Of those to change, ${counted(forTheStack, "tenant holds", "tenants hold")} ${task === undefined ? "what is declared already" : "nothing of it any more"}: only the state of the stack is made or brought up to date.`,
     );
   }
   skippedOf(paper, report, limit);
@@ -65,7 +67,9 @@ export function overviewText(
   loosened(paper, tenants, limit);
   failures(paper, tenants, limit);
   changes(paper, report, shared, tenants.length === 1 ? shared.length : limit, commands);
-  leftAsTheyAre(paper, tenants, limit);
+  if (task !== undefined) alike(paper, "Taken back", tenants, ({ drift }) => drift, limit);
+  if (task === undefined) leftAsTheyAre(paper, tenants, limit);
+  else alike(paper, "Stays as it is", tenants, ({ left }) => left, limit);
   risks(paper, tenants, limit);
   wavesOf(paper, report);
   keysOf(paper, tenants, limit);
@@ -149,7 +153,7 @@ const SIGN_STYLES = { add: "green", change: "yellow", remove: "red" } as const;
 
 function changes(
   paper: Paper,
-  { tenants, source, rollsBack }: RolloutReport,
+  { tenants, source, rollsBack, task }: RolloutReport,
   all: readonly SharedChange[],
   limit: number,
   commands: RolloutCommands,
@@ -178,7 +182,7 @@ function changes(
     ],
     { indent: INDENT, style: "dim" },
   );
-  if (hasCommand) paper.verbatim(commands.plan(source, [most.name]), INDENT * 2);
+  if (hasCommand) paper.verbatim(commands.plan(source, [most.name], task), INDENT * 2);
 }
 
 function alarmText({ tenants, alarms: { danger, accepted, warning } }: SharedChange): string {
@@ -206,6 +210,31 @@ function leftAsTheyAre(paper: Paper, tenants: readonly TenantReport[], limit: nu
     paper.marked("·", say`${given(what)} in ${given(name)}`, { indent: INDENT });
   }
   rest(paper, all.length - limit);
+}
+
+/** What is told of tenants in the same words, once for all that it is of. */
+function alike(
+  paper: Paper,
+  heading: string,
+  tenants: readonly TenantReport[],
+  linesOf: (tenant: TenantReport) => readonly string[] | undefined,
+  limit: number,
+): void {
+  const all = tenants.flatMap((tenant) =>
+    (linesOf(tenant) ?? []).map((what) => ({ what, name: tenant.name })),
+  );
+  if (all.length === 0) return;
+  paper.heading([heading], "yellow");
+  const groups = [...Map.groupBy(all, ({ what }) => what)];
+  for (const [what, members] of groups.slice(0, limit)) {
+    const names = join(
+      members.slice(0, 5).map(({ name }): Words => [given(name)]),
+      ", ",
+    );
+    const more = members.length > 5 ? ` and ${number(members.length - 5)} more` : "";
+    paper.marked("·", say`${names}${more}: ${given(what)}`, { indent: INDENT });
+  }
+  rest(paper, groups.length - limit);
 }
 
 function risks(paper: Paper, tenants: readonly TenantReport[], limit: number): void {

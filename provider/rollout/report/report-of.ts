@@ -52,6 +52,7 @@ export async function reportOf(
     ...(finishedAtMs === undefined ? {} : { finishedAt: iso(finishedAtMs) }),
     ...(spec.rollsBack === undefined ? {} : { rollsBack: spec.rollsBack }),
     ...(spec.rollsBackTo === undefined ? {} : { rollsBackTo: spec.rollsBackTo }),
+    ...(spec.task === undefined ? {} : { task: spec.task }),
     counts,
     ...(spec.skipped === undefined ? {} : { skipped: spec.skipped.map(reportOfSkipped) }),
     waves: waves.map((wave, index): WaveReport => {
@@ -106,6 +107,7 @@ function reportOfTenant(tenant: TenantRecord, wave: string): TenantReport {
     changes: summary?.changes ?? [],
     alarms: summary?.alarms ?? { danger: 0, warning: 0 },
     ...(summary?.left === undefined ? {} : { left: summary.left }),
+    ...(summary?.drift === undefined ? {} : { drift: summary.drift }),
     ...(summary?.loosened === undefined ? {} : { loosened: summary.loosened }),
     ...(error === undefined ? {} : { error }),
     attempts: attempt,
@@ -161,7 +163,7 @@ export async function adviceOn(
                 why: `${unplanned === 1 ? "1 of its tenants" : `${unplanned} of its tenants`} could not be planned, and resuming leaves them as they are. Once their causes are mended, plan them anew:`,
                 command:
                   spec.rollsBack === undefined
-                    ? commands.plan(spec.source)
+                    ? commands.plan(spec.source, [], spec.task)
                     : commands.rollback(spec.rollsBack, to),
               },
             ]

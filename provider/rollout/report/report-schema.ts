@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { IsSame } from "../../settings/is-same";
+import { TASKS } from "../tasks/task";
 import { REPORT_FORMAT, type RolloutReport } from "./rollout-report";
 
 const text = (what: string) => z.string().describe(what);
@@ -132,7 +133,16 @@ const tenant = z
       .array(z.string())
       .readonly()
       .exactOptional()
-      .describe("What a rollback leaves as it is, since somebody changed it after the rollout."),
+      .describe(
+        "What it leaves as it is: of a rollback, what somebody changed after the rollout; of a task, with why.",
+      ),
+    drift: z
+      .array(z.string())
+      .readonly()
+      .exactOptional()
+      .describe(
+        "What was done in the console and is taken back, with who did it as far as the service tells; the first of it.",
+      ),
     loosened: z
       .array(z.string())
       .readonly()
@@ -162,6 +172,14 @@ export const skipped = z
     description: "A tenant that is left out, since a person said to go on without it.",
   });
 
+/** What a rollout is for, as reports and the history tell it. */
+export const task = z
+  .enum(TASKS)
+  .exactOptional()
+  .describe(
+    "What it is for, where it does not bring what the files say: to take away what has ended, or what the console changed.",
+  );
+
 const schema = z
   .strictObject({
     format: z.literal(REPORT_FORMAT).describe("The version of this format."),
@@ -180,6 +198,7 @@ const schema = z
     rollsBackTo: text(
       "What it goes back to: what each tenant held, or the files of a revision of git.",
     ).exactOptional(),
+    task,
     counts,
     skipped: z
       .array(skipped)

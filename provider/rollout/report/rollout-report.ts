@@ -1,3 +1,4 @@
+import type { Task } from "../tasks/task";
 import type { RolloutState, TenantState, WaveState } from "../wave";
 
 /** The version of the format of a report. */
@@ -30,6 +31,8 @@ export interface RolloutReport {
   readonly rollsBack?: string;
   /** What it goes back to: what each tenant held, or the files of a revision of git. */
   readonly rollsBackTo?: string;
+  /** What it is for; absent where it brings what the files say, or takes another back. */
+  readonly task?: Task;
   readonly counts: Readonly<Record<TenantState, number>>;
   /**
    * Whom it leaves out, since a person said to go on without them: those that were left out of the plan are none of `tenants`, the
@@ -96,8 +99,10 @@ export interface TenantReport {
   readonly changes: readonly TenantChange[];
   /** How many risky changes (`danger`), accepted risks and changes with a warning its plan has. */
   readonly alarms: { readonly danger: number; readonly accepted?: number; readonly warning: number };
-  /** What a rollback leaves as it is, since somebody changed it after the rollout: `allow partner.example`. Absent: nothing. */
+  /** What it leaves as it is: of a rollback, what somebody changed after the rollout; of a task, with why. Absent: nothing. */
   readonly left?: readonly string[];
+  /** What was done in the console and is taken back, with who did it as far as the service tells. Absent: nothing. */
+  readonly drift?: readonly string[];
   /** What its settings files loosen of what those that they include ask for, with file and line; the first few. Absent: nothing. */
   readonly loosened?: readonly string[];
   readonly error?: TenantError;

@@ -10,6 +10,7 @@ import {
   type Words,
 } from "../../plan/render/words";
 import { excerpt } from "../../settings/text";
+import { TASK_WORDS, type Task } from "../tasks/task";
 import type { TenantState, WaveState } from "../wave";
 import { between, duration } from "./duration";
 import type { RolloutReport, SkippedReport, TenantChange, TenantReport, WaveReport } from "./rollout-report";
@@ -277,6 +278,7 @@ function howFar({
   rollsBack,
   rollsBackTo,
   skipped = NOBODY,
+  task,
 }: RolloutReport): Words {
   // Those it goes on without are told by themselves.
   const total = tenants.length - counts.skipped;
@@ -286,13 +288,19 @@ function howFar({
     return say`${counted(total, "tenant")} in ${counted(waves.length, "wave")}: ${counted(
       total - counts.unchanged - counts.failed,
       "tenant",
-    )} to change, ${counts.unchanged} as declared already${failed}.`;
+    )} to change, ${counts.unchanged} ${task === undefined ? "as declared already" : "left as they are"}${failed}.`;
   }
   // What they hold since, it does not know: it was given up, or taken back.
   if (state === "abandoned") {
     return say`It changed ${counts.done} of ${counted(total, "tenant")}, ${counts.failed} failed, ${
       total - through
     } were left.`;
+  }
+  if (task !== undefined) {
+    const { done, unchanged, failed } = counts;
+    const staying = tenants.filter(({ left = [] }) => left.length > 0).length;
+    const stays = staying === 0 ? "" : ` In ${counted(staying, "tenant")} something stays, as its plan told.`;
+    return say`It changed ${done} of ${counted(total, "tenant")}, and left ${unchanged} as they are. ${failed} failed, and ${total - through} are still to do.${stays}`;
   }
   const back = rollsBack === undefined || rollsBackTo?.startsWith("the files") === true;
   const held = (who: string) =>
@@ -346,15 +354,21 @@ function standingOf(report: RolloutReport): Words {
   ].filter((text) => text !== "");
 }
 
-function factsOf({ id, startedAt, finishedAt, rollsBack, createdAt }: RolloutReport): Words[] {
+function factsOf({ id, startedAt, finishedAt, rollsBack, task, createdAt }: RolloutReport): Words[] {
   const took = between(startedAt, finishedAt);
   const begun = startedAt ?? createdAt;
   return [
     say`Rollout ${given(excerpt(id, LONGEST_ID))}`,
     ...(rollsBack === undefined ? [] : [say`takes back ${given(excerpt(rollsBack, LONGEST_ID))}`]),
+    ...taskWords(task),
     say`${startedAt === undefined ? "planned" : "begun"} ${minute(begun)}`,
     ...(took === undefined ? [] : [say`took ${duration(took)}`]),
   ];
+}
+
+/** What a rollout is for, where it does not bring what the files say. */
+export function taskWords(task: Task | undefined): readonly Words[] {
+  return task === undefined ? [] : [[TASK_WORDS[task].does]];
 }
 
 const LONGEST_ID = 100;

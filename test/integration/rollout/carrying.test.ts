@@ -39,7 +39,11 @@ async function written(): Promise<{ readonly journal: Journal; readonly ids: rea
       failing: ["globex"],
     },
     { tenants: { acme: [added("c.example")] }, files: { "base.yaml": `# ${text}\nversion: 1\n` } },
-    { tenants: { acme: [added("d.example")], hooli: [added("d.example")] }, end: "waiting" },
+    {
+      tenants: { acme: [added("d.example")], hooli: [added("d.example")] },
+      end: "waiting",
+      spec: { task: "mend-drift" },
+    },
   ] as const;
   const ids: string[] = [];
   for (const one of all) {

@@ -11,7 +11,7 @@ import {
 } from "../../../plan/render/words";
 import type { RolloutsTold, RolloutTold, WaveTold } from "../../../rollout/journal/rollouts-told";
 import { duration } from "../../../rollout/report/duration";
-import { TENANT_STATES, WAVE_STATES } from "../../../rollout/report/told-rollout";
+import { TENANT_STATES, taskWords, WAVE_STATES } from "../../../rollout/report/told-rollout";
 import type { RolloutState, TenantState } from "../../../rollout/wave";
 import { excerpt } from "../../../settings/text";
 import { type Shell, shellPage } from "./shell";
@@ -51,6 +51,7 @@ function rolloutHtml({
   digest,
   reason,
   rollsBack,
+  task,
   startedAtMs,
   finishedAtMs,
   waves,
@@ -60,6 +61,7 @@ function rolloutHtml({
     ...(finishedAtMs === undefined ? [] : [say`took ${duration(finishedAtMs - startedAtMs)}`]),
     say`${given(excerpt(source, 200))}`,
     ...(rollsBack === undefined ? [] : [say`takes back ${given(excerpt(rollsBack))}`]),
+    ...taskWords(task),
     ...(digest === "" ? [] : [say`${given(excerpt(digest))}`]),
   ];
   return html`<article class="rollout" id="r-${excerpt(id)}"><h2><bdi>${excerpt(id)}</bdi> <span class="state is-${state}">${STATES[state]}</span></h2>

@@ -4,6 +4,7 @@ import { RolloutCommands } from "../../../../provider/rollout/commands";
 import { ChangeTally } from "../../../../provider/rollout/report/change-tally";
 import { overviewText } from "../../../../provider/rollout/report/overview-text";
 import type { RolloutReport, TenantChange } from "../../../../provider/rollout/report/rollout-report";
+import { commandsIn, HOSTILE } from "../../../support/hostile-text";
 import { countsOf, rollouts } from "../../../support/rollouts";
 
 /** What an overview says of plans, of which a report keeps the first 20 changes. */
@@ -129,4 +130,30 @@ test("tells which address is sent whose keys from where, and of those that are a
   · https://mail-security.example is sent the key of globex-001, from the file "/run/secrets/globex"
 `,
   );
+});
+
+test("of what nobody attends tells what is taken back and what stays, the same of several tenants once", () => {
+  const { tenants, ...report } = rollouts.middle.before;
+  const told = tenants.map((tenant, index) =>
+    index < 8
+      ? {
+          ...tenant,
+          left: ["1 that nobody declares"],
+          ...(index === 0 ? { drift: [`deny a: ${Object.values(HOSTILE).join(" ")}`] } : {}),
+        }
+      : tenant,
+  );
+  const text = overviewText(
+    { ...report, tenants: told, task: "mend-drift" },
+    NO_PLAN,
+    new RolloutCommands(),
+    { width: 200 },
+  );
+  expect(text).toContain("it takes back what the console changed, and nothing else");
+  expect(text).toContain("left as they are");
+  expect(text).not.toContain("what is declared");
+  const names = tenants.slice(0, 5).map(({ name }) => name);
+  expect(text).toContain(`  · ${names.join(", ")} and 3 more: 1 that nobody declares`);
+  expect(text).toContain("Taken back\n");
+  expect(commandsIn(text)).toEqual([]);
 });

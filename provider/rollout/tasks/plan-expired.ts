@@ -1,0 +1,41 @@
+import { onlyExpired } from "../../gitops/only-expired";
+import { desiredOf } from "../../plan/desired";
+import { seenFingerprint } from "../../plan/same-tenant";
+import { frontOf } from "../../plan/stack-holds";
+import { printable } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { type PlanTenant, planOf, readTenant, settingsOf, stackOf, targetPlan } from "../plan-target";
+import { shortened } from "./shortened";
+
+/**
+ * Plans one tenant's part of a rollout that only takes away what has ended, as `apply --only-expired` does for one: what else the
+ * files or the console changed stays as it is, at the tenant and in the stack's state. Writes nothing.
+ *
+ * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
+ */
+export const planExpired: PlanTenant = async (target, key, context, asking, atPlace) => {
+  const { settings, findings } = settingsOf(target, context);
+  const stack = await atPlace(async () => await stackOf(target, context));
+  const desired = desiredOf(settings, stack.known, findings);
+  const { observed, host } = await readTenant(target, key, context.reach, asking);
+  const whole = planOf(target, settings, desired, observed, host, context);
+  const { plan, only, targets, kept, pending } = onlyExpired(
+    whole,
+    settings,
+    stack.known,
+    "email-security rollout",
+  );
+  const left = [
+    ...shortened(kept.map((one) => printable(`${one.kind === "vip" ? "VIP " : ""}${one.key}: ${one.why}`))),
+    ...(pending === 0
+      ? []
+      : [`${pending === 1 ? "1 other change that is" : `${pending} other changes that are`} pending`]),
+  ];
+  // A move to the other front is a whole run's.
+  const front = frontOf(stack.state) ?? stack.front;
+  return targetPlan(target, plan, { ...stack, front }, targets.length === 0, context, {
+    ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
+    ...(targets.length === 0 ? {} : { only: { ...only, targets } }),
+    ...(left.length === 0 ? {} : { left }),
+  });
+};

@@ -1,0 +1,65 @@
+import { desiredOf } from "../../plan/desired";
+import type { Change, Plan } from "../../plan/plan";
+import { OTHER_TENANT, seenFingerprint } from "../../plan/same-tenant";
+import { isApplied } from "../../plan/stack-holds";
+import { excerpt, printable } from "../../settings/text";
+import { withoutUndefined } from "../../settings/without-undefined";
+import { type PlanTenant, planOf, readTenant, settingsOf, stackOf, targetPlan } from "../plan-target";
+import { shortened } from "./shortened";
+import { whyNotMended } from "./why-not-mended";
+
+/**
+ * Plans one tenant's part of a rollout that takes back what the console changed. That is all that differs where the files say what
+ * the stack's last run declared, by its state; where they say anything else, nothing is taken back: a change of the files is
+ * brought by who looks at it. Writes nothing.
+ *
+ * @throws whatever keeps it from being planned; that is this tenant's own, or its address's.
+ */
+export const planMending: PlanTenant = async (target, key, context, asking, atPlace) => {
+  const { settings, findings } = settingsOf(target, context);
+  const stack = await atPlace(async () => await stackOf(target, context));
+  const desired = desiredOf(settings, stack.known, findings);
+  const { observed, host } = await readTenant(target, key, context.reach, asking);
+  const plan = planOf(target, settings, desired, observed, host, context);
+  const isAsBrought = isApplied(stack.state, desired, host, stack.front);
+  const others = plan.unmanaged.length;
+  const differs = plan.changes.length + others > 0;
+  const why = differs ? whyNotMended(settings, desired, stack.known, isAsBrought) : undefined;
+  const isMended = why === undefined && plan.changes.length > 0;
+  const left = [
+    ...(why === undefined ? [] : [why]),
+    ...(others === 0
+      ? []
+      : [
+          `${others} at the tenant that nobody declares${isAsBrought ? ": left, as by every rollout of these files" : ""}`,
+        ]),
+  ];
+  return targetPlan(target, isMended ? plan : untouched(plan), stack, !isMended, context, {
+    ...withoutUndefined({ fingerprint: seenFingerprint(desired, observed) }),
+    ...(isMended ? { drift: shortened(plan.changes.map(driftText)) } : {}),
+    ...(left.length === 0 ? {} : { left }),
+  });
+};
+
+/** A plan of nothing. That the key is another tenant's ends the rollout all the same. */
+function untouched(plan: Plan): Plan {
+  return {
+    ...plan,
+    changes: [],
+    guards: plan.guards.filter(({ code }) => code === OTHER_TENANT),
+    counts: { ...plan.counts, added: 0, changed: 0, removed: 0 },
+  };
+}
+
+/** What was done at the tenant, by whom and when, as far as the service tells. */
+function driftText({ sign, kind, value, before, after, why }: Change): string {
+  const list = kind === "vip" ? "VIP" : ((before ?? after)?.list ?? "entry");
+  const { by, at } = before ?? {};
+  const made =
+    by === undefined && at === undefined
+      ? "who made it, the service does not tell"
+      : `made${by === undefined ? "" : ` by ${excerpt(by)}`}${at === undefined ? "" : ` on ${excerpt(at, 40)}`}`;
+  const done = sign === "remove" ? `added at the tenant, ${made}` : (why ?? "not as declared at the tenant");
+  const there = sign === "change" && by !== undefined ? `; what is there was ${made}` : "";
+  return printable(`${list} ${excerpt(value, 300)}: ${done}${there}`);
+}

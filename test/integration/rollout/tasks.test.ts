@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { RolloutCommands } from "../../../provider/rollout/commands";
+import { historyOf } from "../../../provider/rollout/history/history";
+import { historyText } from "../../../provider/rollout/history/history-text";
+import { retriable } from "../../../provider/rollout/journal/across-rollouts";
+import { Journal } from "../../../provider/rollout/journal/journal";
+import { reachedIn } from "../../../provider/rollout/journal/reached";
+import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
+import { oldRollouts } from "../../../provider/rollout/pruning/what-may-go";
+import { reportOf } from "../../../provider/rollout/report/report-of";
+import { reportText } from "../../../provider/rollout/report/report-text";
+import type { Task } from "../../../provider/rollout/tasks/task";
+import { type Purpose, whichRollout } from "../../../provider/rollout/which-rollout";
+import { added, type Writing, writeRollout } from "../../support/written-rollouts";
+
+/* What a rollout that nobody attends is to those before it: no change of the files, and nothing that hides one. */
+
+const folder = mkdtempSync(join(tmpdir(), "email-security-tasks-"));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const DAY = 86_400_000;
+let count = 0;
+const commands = new RolloutCommands();
+
+async function written(...all: readonly Writing[]) {
+  let nowMs = Date.UTC(2026, 10, 1);
+  const journal = await Journal.open(await openSqlite(join(folder, `${count++}.db`)), () => nowMs);
+  const ids: string[] = [];
+  for (const one of all) {
+    nowMs += DAY;
+    ids.push(await writeRollout(journal, one));
+  }
+  const which = async (purpose: Purpose, id?: string) =>
+    (
+      await whichRollout(journal, id, purpose, {
+        place: "the journal",
+        commands,
+        isHeld: () => Promise.resolve(false),
+      })
+    ).id;
+  return { journal, ids, which, [Symbol.asyncDispose]: async () => await journal.close() };
+}
+
+const nightly = (task: Task, value: string, rest: Partial<Writing> = {}): Writing => ({
+  tenants: { acme: [added(value)], globex: [] },
+  ...rest,
+  spec: { task },
+});
+
+it("a nightly run is taken back by its name alone, and is in the way of nobody who takes back what was before it", async () => {
+  await using its = await written(
+    { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] } },
+    nightly("only-expired", "old.example"),
+    nightly("mend-drift", "evil.example"),
+  );
+  const [change = "", ended = "", mended = ""] = its.ids;
+  expect(await its.which("status")).toBe(mended);
+  expect(await its.which("rollback")).toBe(change);
+  expect(await its.which("rollback", ended)).toBe(ended);
+  expect(await its.journal.since(change)).toEqual([]);
+  // Nor is it kept for that: the change is, which it did not hide.
+  const { mayGo, needed } = await oldRollouts(its.journal, Date.UTC(2027, 0, 1));
+  expect(mayGo.map(({ id }) => id)).toEqual([mended, ended]);
+  expect(needed.map(({ record }) => record.id)).toEqual([change]);
+});
+
+it("it brings no tenant to its files, nor one that failed before", async () => {
+  await using its = await written(
+    { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] }, failing: ["acme"] },
+    nightly("only-expired", "old.example"),
+  );
+  const [change = ""] = its.ids;
+  expect(await retriable(its.journal.database, await its.journal.records())).toEqual(new Set([change]));
+  const { stacks, elsewhere } = await reachedIn(its.journal.database, { project: "p", backend: "b" });
+  expect([...stacks].map(([stack, { last, next }]) => [stack, last?.rollout, next?.rollout])).toEqual([
+    ["acme", undefined, change],
+    ["globex", change, undefined],
+  ]);
+  expect(elsewhere).toBe(0);
+});
+
+it("one that failed in a nightly run is settled by the next, and by a whole rollout", async () => {
+  const failed = nightly("mend-drift", "evil.example", { failing: ["acme"] });
+  for (const [after, isRetriable] of [
+    [nightly("mend-drift", "evil.example"), false],
+    [nightly("only-expired", "old.example"), true],
+    [{ tenants: { acme: [added("evil.example")] } }, false],
+  ] as const) {
+    await using its = await written(failed, after);
+    const found = await retriable(its.journal.database, await its.journal.records());
+    expect(found.has(its.ids[0] ?? "")).toBe(isRetriable);
+  }
+});
+
+it("what is interrupted is gone on with as what it is, and told so", async () => {
+  await using its = await written(
+    { tenants: { acme: [added("evil.example")] } },
+    { ...nightly("only-expired", "old.example"), end: "running" },
+  );
+  const [, open = ""] = its.ids;
+  expect(await its.which("resume")).toBe(open);
+  const report = await reportOf(its.journal, open, false, commands);
+  expect(report.task).toBe("only-expired");
+  const told = reportText(report).replace(/\s+/g, " ");
+  expect(told).toContain("takes away what has ended, and nothing else");
+  expect(told).toContain(
+    "It changed 0 of 2 tenants, and left 1 as they are. 0 failed, and 1 are still to do.",
+  );
+  expect(told).not.toContain("declared");
+  const history = await historyOf(its.journal, { limit: 20 }, () => Promise.resolve(false));
+  expect(history.rollouts.map(({ task }) => task)).toEqual(["only-expired", undefined]);
+  expect(historyText(history, {}).replace(/\s+/g, " ")).toContain(
+    "takes away what has ended, and nothing else",
+  );
+  expect(commands.plan("tenants.yaml", ["acme"], "mend-drift")).toBe(
+    "email-security rollout tenants.yaml --only acme --mend drift",
+  );
+});
