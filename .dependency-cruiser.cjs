@@ -3,7 +3,7 @@
  *
  *   cli → fleet → rollout → gitops → plan → files → resources → tenant → client
  *
- * Of rollout, fleet has only what says who many tenants are, and asks them: it reads them over time, and changes none.
+ * Of rollout, fleet has only what says who many tenants are, asks them, and tells people: it reads them over time, and changes none.
  *
  * settings is everyone's vocabulary and machine what everyone does with files and processes: they import none of ours; engine and
  * sandbox stand beside the line.
@@ -37,13 +37,13 @@ module.exports = {
     {
       name: "fleet-reads-tenants",
       comment:
-        "Who they are, the limits of their addresses, how they are asked, and what the journal says of them, in whose words; how rollouts run is none of its business",
+        "Who they are, the limits of their addresses, how they are asked, what the journal says of them, in whose words, and who is told; how rollouts run is none of its business",
       severity: "error",
       from: { path: inside(["fleet"]) },
       to: {
         path: inside(["rollout"]),
         pathNot:
-          "^provider/rollout/((targets|permits|asking)/|(schemas|wave|journal/(reached|rollout-record|rollouts-told)|report/(duration|told-rollout))[.]ts$)",
+          "^provider/rollout/((targets|permits|asking)/|notify/(notice|notifier|receivers)[.]ts$|(schemas|wave|journal/(reached|rollout-record|rollouts-told)|report/(duration|told-rollout))[.]ts$)",
       },
     },
     {

@@ -48,13 +48,13 @@ function statusCommand(): Command {
           line: "fleet status --label ring=canary --within 6w",
         },
         {
-          does: "for an issue and for later, as a nightly job does",
-          line: "fleet status --markdown fleet.md --json fleet.json",
+          does: "for an issue and for later, with a notice of what is new, as a nightly job does",
+          line: "fleet status --markdown fleet.md --json fleet.json --notify told.json",
         },
       ],
       exits: {
         0: "all tenants are in step",
-        1: "an error, or not all could be read",
+        1: "an error, or not all could be read or told",
         2: "a tenant has drifted or is behind its files; all were read",
       },
     },
@@ -62,7 +62,8 @@ function statusCommand(): Command {
 }
 
 async function status(options: Options): Promise<ExitCode> {
-  const status = await readFleet(options);
+  const read = await readFleet(options);
+  const { status } = read;
   const { statusText } = await import("../fleet/status/status-text.js");
   const { statusMarkdown } = await import("../fleet/status/status-markdown.js");
   const { statusJson } = await import("../fleet/status/status-schema.js");
@@ -70,6 +71,6 @@ async function status(options: Options): Promise<ExitCode> {
   if (markdown !== undefined) writeOutput(markdown, statusMarkdown(status), "status");
   if (typeof json === "string") writeOutput(json, statusJson(status), "status");
   process.stdout.write(json === true ? statusJson(status) : statusText(status, process.stdout.columns));
-  if (warnOfUnread(status)) return EXIT.error;
+  if (warnOfUnread(read)) return EXIT.error;
   return status.tenants.every(({ standing }) => standing === "in-step") ? EXIT.clean : EXIT.changes;
 }

@@ -42,7 +42,7 @@ export function siteCommand(): Command {
       ],
       exits: {
         0: "the site was written, however the tenants stand",
-        1: "an error; or not all could be read, and the site says of each why",
+        1: "an error; or not all could be read, and the site says of each why; or not all could be told",
       },
     },
   );
@@ -54,9 +54,10 @@ async function site(folder: string, options: Options): Promise<ExitCode> {
   // Before anybody is asked: a folder of others is refused.
   const maker = new SiteMaker(folder, options.evidence ?? false);
   let rollouts: RolloutsTold | undefined;
-  const status = await readFleet(options, maker, async (database, whose) => {
+  const read = await readFleet(options, maker, async (database, whose) => {
     rollouts = await rolloutsTold(database, whose);
   });
+  const { status } = read;
   const { files, bytes } = maker.write(status, rollouts);
   const { statusMarkdown } = await import("../fleet/status/status-markdown.js");
   const { statusJson } = await import("../fleet/status/status-schema.js");
@@ -67,5 +68,5 @@ async function site(folder: string, options: Options): Promise<ExitCode> {
   console.log(
     harmless(`Written: ${join(folder, "index.html")}, with ${files - 1} files beside it, ${size} MB in all.`),
   );
-  return warnOfUnread(status) ? EXIT.error : EXIT.clean;
+  return warnOfUnread(read) ? EXIT.error : EXIT.clean;
 }

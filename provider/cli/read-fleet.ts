@@ -1,11 +1,14 @@
 import { existsSync } from "node:fs";
 import type { Command } from "commander";
+import type { FleetNotices } from "../fleet/notices/fleet-notices";
 import type { FleetStatus } from "../fleet/status/fleet-status";
 import type { FleetWatch } from "../fleet/status/read-fleet-status";
 import { counted } from "../plan/render/words";
 import type { Database } from "../rollout/journal/database";
 import type { Reached } from "../rollout/journal/reached";
 import type { WhoseRollouts } from "../rollout/journal/rollout-record";
+import type { Notify } from "../rollout/targets/notify";
+import type { Targets } from "../rollout/targets/target";
 import { withCode } from "../settings/email-security-error";
 import { harmless, quote } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
@@ -19,6 +22,13 @@ export interface FleetReading extends JournalOptions, Selecting {
   readonly within: number;
   readonly maxConcurrent: number;
   readonly today?: string;
+  readonly notify?: string;
+}
+
+/** What was read, and whether all who should be told of it were. */
+export interface FleetRead {
+  readonly status: FleetStatus;
+  readonly isTold: boolean;
 }
 
 /** Adds the options by which a fleet is read. */
@@ -29,19 +39,23 @@ export function withReading(command: Command): Command {
   )
     .addOption(withinOption())
     .option("--today <date>", "the day (UTC) by which `expires` is judged", date)
-    .option("--max-concurrent <number>", "how many tenants are read at once", wholeNumber, 16);
+    .option("--max-concurrent <number>", "how many tenants are read at once", wholeNumber, 16)
+    .option(
+      "--notify <file>",
+      "tell whoever `notify` and the environment name of drift and of ends that are new; the file keeps what was told",
+    );
 }
 
-/** Whether some could not be read, which is told. */
-export function warnOfUnread({ isComplete, tenants }: FleetStatus): boolean {
-  if (isComplete) return false;
+/** Whether some could not be read, which is told, or told of. */
+export function warnOfUnread({ status: { isComplete, tenants }, isTold }: FleetRead): boolean {
+  if (isComplete) return !isTold;
   const some = tenants.filter(({ error }) => error !== undefined).length;
   console.error(`warning: of ${tenants.length}, ${some} could not be read.`);
   return true;
 }
 
 /**
- * Reads all tenants that are meant, once each.
+ * Reads all tenants that are meant, once each, and tells whoever is to be told.
  *
  * @param watch told of what is read and the status does not hold.
  * @param journaled what else is read of the journal, while it is open.
@@ -50,15 +64,29 @@ export function warnOfUnread({ isComplete, tenants }: FleetStatus): boolean {
 export async function readFleet(
   options: FleetReading,
   watch?: FleetWatch,
-  journaled?: (database: Database, whose: WhoseRollouts) => Promise<void>,
-): Promise<FleetStatus> {
+  journaled?: Journaled,
+): Promise<FleetRead> {
   const { readTargets } = await import("../rollout/targets/read-targets.js");
+  const targets = readTargets(options.targets);
+  // Before anybody is asked: what can't be told is refused.
+  const notices = options.notify === undefined ? undefined : await noticesOf(targets.notify, options.notify);
+  const status = await readAll(targets, options, watch, journaled);
+  return { status, isTold: await tell(status, notices) };
+}
+
+type Journaled = (database: Database, whose: WhoseRollouts) => Promise<void>;
+
+async function readAll(
+  { targets, services, project }: Targets,
+  options: FleetReading,
+  watch: FleetWatch | undefined,
+  journaled: Journaled | undefined,
+): Promise<FleetStatus> {
   const { selectTargets } = await import("../rollout/targets/select-targets.js");
   const { dueFrom } = await import("../files/reviews.js");
   const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
   const { readFleetStatus } = await import("../fleet/status/read-fleet-status.js");
   const { targets: file, maxConcurrent: concurrency, within } = options;
-  const { targets, services, project } = readTargets(file);
   const selected = selectTargets(targets, selectionOf(options));
   const today = options.today ?? new Date().toISOString().slice(0, 10);
   const until = dueFrom(today, `${within}d`);
@@ -91,6 +119,19 @@ export async function readFleet(
   } finally {
     await journal?.close();
   }
+}
+
+async function noticesOf(notify: Notify | undefined, file: string): Promise<FleetNotices> {
+  const { FleetNotices } = await import("../fleet/notices/fleet-notices.js");
+  return new FleetNotices(notify, process.env, file);
+}
+
+/** Whether all who should be told were; why not is told here. */
+async function tell(status: FleetStatus, notices: FleetNotices | undefined): Promise<boolean> {
+  const { problem, notes = [] } = (await notices?.tell(status)) ?? {};
+  for (const note of notes) console.error(harmless(`note: ${note}`));
+  if (problem !== undefined) console.error(harmless(`warning: ${problem}`));
+  return problem === undefined;
 }
 
 interface OpenJournal {

@@ -38,7 +38,9 @@ export const NOTICE = z
           value: z.string(),
         }),
       )
-      .describe("What changes, the first 20 changes; only where the receiver asks for them.")
+      .describe(
+        "What changes, the first 20 changes; only where the receiver asks for them. Of drift what somebody did, of ends what goes: the same in several tenants once, with the first of them.",
+      )
       .optional(),
   })
   .readonly();

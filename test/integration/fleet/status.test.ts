@@ -10,6 +10,7 @@ import { stateBackend } from "../../../provider/rollout/state-backend";
 import { type Sandbox, startSandbox } from "../../../provider/sandbox";
 import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
+import { startHook } from "../../support/hook";
 import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
 
@@ -323,4 +324,35 @@ waves: [{ name: all }]
   ]);
   // The three lists of the first, and three others that are looked at once.
   expect(connections).toHaveLength(6);
+});
+
+it("tells people once what is new, with --notify, and asks nobody where it could not", async () => {
+  await using hook = await startHook([200, 200, 404]);
+  const run = async (...args: string[]): Promise<CommandOutcome> =>
+    await emailSecurity(
+      folder.folder,
+      ["fleet", "status", "--today", "2026-11-20", "--only", "globex,hooli", ...args],
+      { ...keys(), EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url },
+    );
+  const first = await run("--notify", "told.json");
+  expect([first.code, first.stderr]).toEqual([2, ""]);
+  expect(hook.received.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
+    { kind: "drift", source: "tenants.yaml", tenants: ["globex", "hooli"] },
+    { kind: "ends", tenants: ["globex", "hooli"] },
+  ]);
+  expect(JSON.stringify(hook.received)).not.toMatch(/outlook\.com|partner\.example|By hand/);
+  expect(await run("--notify", "told.json")).toMatchObject({ code: 2, stderr: "" });
+  expect(hook.received).toHaveLength(2);
+
+  const refused = await run("--notify", "other.json");
+  expect([refused.code, hook.received.length]).toEqual([1, 4]);
+  expect(refused.stderr).toBe(
+    "warning: Not everybody could be told: webhook answered 404. It will be told again the next time.\n",
+  );
+  expect(existsSync(join(folder.folder, "other.json"))).toBe(false);
+
+  sandbox.clearRequests();
+  const mistaken = await run("--notify", "tenants.yaml");
+  expect([mistaken.code, sandbox.requests.length]).toEqual([1, 0]);
+  expect(mistaken.stderr).toMatch(/^error: "tenants\.yaml" does not keep what was told: it is no JSON\./);
 });

@@ -1,0 +1,178 @@
+import { counted } from "../../plan/render/words";
+import { NOTICE_FORMAT, type Notice } from "../../rollout/notify/notice";
+import { Notifier } from "../../rollout/notify/notifier";
+import { ADDRESSES, receiversOf, unaddressed } from "../../rollout/notify/receivers";
+import type { Notify } from "../../rollout/targets/notify";
+import { shellWord } from "../../settings/shell-word";
+import { excerpt } from "../../settings/text";
+import type { FleetDifference, FleetStatus } from "../status/fleet-status";
+import { groupedDifferences } from "../status/grouped-differences";
+import { type News, newsOf } from "./news";
+import { readTold, type Told, writeTold } from "./told-file";
+
+/** What became of telling. */
+export interface TellingOutcome {
+  /** Why somebody was not told who should have been, a sentence. */
+  readonly problem?: string;
+  /** Whom nobody asked to be told, and should be thought of: a sentence each. */
+  readonly notes: readonly string[];
+}
+
+/** Tells whoever wants to know it which tenants drifted and what ends soon: what is new since it was told, and nothing twice. */
+export class FleetNotices {
+  readonly #notifier: Notifier;
+  readonly #file: string;
+  readonly #before: Told;
+  readonly #unaddressed: readonly string[];
+  readonly #isAnybody: boolean;
+
+  /**
+   * @param notify what the targets file says.
+   * @param file where it is kept what was told.
+   * @throws {ConfigurationError} when an address to send to is none, or the file keeps something else; nobody needs to be asked then.
+   */
+  constructor(
+    notify: Notify | undefined,
+    environment: Readonly<Record<string, string | undefined>>,
+    file: string,
+  ) {
+    const receivers = receiversOf(notify, environment);
+    this.#notifier = new Notifier(receivers);
+    this.#isAnybody = receivers.length > 0;
+    this.#unaddressed = unaddressed(notify, environment);
+    this.#file = file;
+    this.#before = readTold(file);
+  }
+
+  /**
+   * Tells it, and keeps what was told once all receivers took it; else it is told again the next time.
+   *
+   * @param waitMs how long to wait for receivers at most, in milliseconds. Default: half a minute.
+   * @throws {ConfigurationError} when what was told can't be kept.
+   */
+  async tell(status: FleetStatus, waitMs?: number): Promise<TellingOutcome> {
+    if (!this.#isAnybody) {
+      const variables = Object.values(ADDRESSES).join(", ");
+      return { notes: [`--notify tells nobody, since none of ${variables} is set: nothing was sent.`] };
+    }
+    const news = newsOf(status, this.#before);
+    const { drifted, ends, ids, now } = news;
+    if (drifted.length > 0) this.#notifier.tell("drift", ids.drift, async () => driftNotice(status, news));
+    if (ends.length > 0) this.#notifier.tell("ends", ids.ends, async () => endsNotice(status, news));
+    const problem = (await this.#notifier.end(waitMs)) ?? this.#keep(now);
+    return {
+      ...(problem === undefined ? {} : { problem: `${problem} It will be told again the next time.` }),
+      notes: this.#unaddressed.map(
+        (variable) =>
+          `\`notify\` names somebody to tell, and ${variable} is not set: nothing was sent there.`,
+      ),
+    };
+  }
+
+  /** @returns why it could not be kept, a sentence. */
+  #keep(now: Told): string | undefined {
+    try {
+      writeTold(this.#file, {
+        ...now,
+        // What nobody wants to hear of is not told, and so is new for who does later.
+        ...(this.#notifier.isWanted("drift") ? {} : { drift: this.#before.drift }),
+        ...(this.#notifier.isWanted("ends") ? {} : { ends: this.#before.ends }),
+      });
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+}
+
+/** How many names and changes are told. */
+const SHOWN = 20;
+
+function driftNotice(status: FleetStatus, { drifted }: News): Notice {
+  const { tenants, isJournalRead } = status;
+  const all = tenants.filter(({ drift }) => drift.length > 0).length;
+  const unread = tenants.filter(({ error }) => error !== undefined).length;
+  const differences = drifted.flatMap(({ drift }) => drift);
+  const risky = differences.filter(({ risks }) => risks !== undefined).length;
+  const summary = [
+    `New drift in ${counted(drifted.length, "tenant")}: ${counted(differences.length, "difference")}${risky === 0 ? "" : `, ${risky} of them risky`}.`,
+    `In all, ${all} of ${counted(tenants.length, "tenant")} differ from their files by somebody else's doing.`,
+    ...(unread === 0 ? [] : [`${unread} could not be read.`]),
+    ...(isJournalRead ? [] : ["There is no rollouts' journal: what no rollout has brought yet counts too."]),
+  ];
+  return {
+    ...about("drift", status, summary),
+    tenants: drifted.slice(0, SHOWN).map(({ name }) => excerpt(name)),
+    next: [
+      {
+        why: "See what it is, since when and by whom, as far as the service tells:",
+        command: statusCommand(status),
+      },
+    ],
+    changes: groupedDifferences({ tenants: drifted }, "drift")
+      .slice(0, SHOWN)
+      .flatMap(({ difference, members: [first] }) =>
+        first === undefined ? [] : [changeOf(first.tenant.name, SIGNS[difference.what], difference)],
+      ),
+  };
+}
+
+function endsNotice(status: FleetStatus, { ends }: News): Notice {
+  const names = new Set(ends.flatMap(({ tenants }) => tenants));
+  // The soonest is the first.
+  const first = ends[0]?.expires ?? status.until;
+  return {
+    ...about("ends", status, [
+      `${counted(ends.length, "entry", "entries")} of ${counted(names.size, "tenant")} ${ends.length === 1 ? "ends" : "end"} until ${status.until}, the first on ${first}.`,
+    ]),
+    tenants: [...names].slice(0, SHOWN).map((name) => excerpt(name)),
+    next: [
+      {
+        why: "Who needs one for longer gives it a later `expires` in its file; see which they are:",
+        command: statusCommand(status),
+      },
+    ],
+    changes: ends
+      .slice(0, SHOWN)
+      .flatMap(({ tenants: [name], ...end }) => (name === undefined ? [] : [changeOf(name, "remove", end)])),
+  };
+}
+
+type Change = NonNullable<Notice["changes"]>[number];
+
+/** What somebody did at the tenant. */
+const SIGNS: Readonly<Record<FleetDifference["what"], Change["sign"]>> = {
+  added: "add",
+  changed: "change",
+  missing: "remove",
+  leaving: "change",
+};
+
+/** Of several tenants, the first is named: the same in many is told once. */
+function changeOf(
+  tenant: string,
+  sign: Change["sign"],
+  { list, value, there }: Pick<FleetDifference, "list" | "value" | "there">,
+): Change {
+  const shown = list === "vip" ? undefined : excerpt(there?.list ?? list);
+  return {
+    tenant: excerpt(tenant),
+    sign,
+    ...(shown === undefined ? {} : { list: shown }),
+    value: excerpt(value, 320),
+  };
+}
+
+function about(kind: "drift" | "ends", { at, file }: FleetStatus, summary: readonly string[]) {
+  return {
+    format: NOTICE_FORMAT,
+    kind,
+    at,
+    summary: excerpt(summary.join(" "), 1_000),
+    source: excerpt(file, 300),
+  } as const;
+}
+
+function statusCommand({ file }: FleetStatus): string {
+  return excerpt(`email-security fleet status --targets ${shellWord(file)}`, 500);
+}

@@ -1,0 +1,60 @@
+import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { z } from "zod";
+import { ConfigurationError } from "../../client";
+import { readPlainFile } from "../../machine/plain-file";
+import { printable, quote } from "../../settings/text";
+
+const MAX_BYTES = 32 * 1024 * 1024;
+
+const marks = z.array(z.string().max(100)).readonly();
+
+const schema = z
+  .strictObject({
+    format: z.literal(1),
+    /** By the tenant's name. */
+    drift: z.record(z.string(), marks).readonly(),
+    ends: marks,
+  })
+  .readonly();
+
+/** What somebody was told of and is so still, each as a hash: the file says nothing of what tenants hold. */
+export type Told = z.output<typeof schema>;
+
+/**
+ * Reads what was told; nothing was where there is no such file.
+ *
+ * @throws {ConfigurationError} when it holds something else: it is not to be written over.
+ */
+export function readTold(file: string): Told {
+  let why: string;
+  try {
+    const { data } = schema.safeParse(JSON.parse(readPlainFile(file, MAX_BYTES).toString("utf8")));
+    if (data !== undefined) return data;
+    why = "it is not what this release writes";
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { format: 1, drift: {}, ends: [] };
+    why = error instanceof SyntaxError ? "it is no JSON" : (error as Error).message;
+  }
+  throw new ConfigurationError(
+    `${quote(file, 300)} does not keep what was told: ${printable(why)}. Name a file of its own for --notify; where there is none, one is made, and all is told.`,
+  );
+}
+
+/**
+ * Writes what was told, whole or not at all.
+ *
+ * @throws {ConfigurationError} when it can't be written.
+ */
+export function writeTold(file: string, told: Told): void {
+  const next = `${file}.${process.pid}.new`;
+  try {
+    writeFileSync(next, `${JSON.stringify(told)}\n`, { mode: 0o600, flag: "wx" });
+    renameSync(next, file);
+  } catch (cause) {
+    rmSync(next, { force: true });
+    throw new ConfigurationError(
+      `What was told can't be kept in ${quote(file, 300)}: ${printable((cause as Error).message)}.`,
+      { cause },
+    );
+  }
+}

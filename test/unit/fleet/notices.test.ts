@@ -1,0 +1,259 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { FleetNotices } from "../../../provider/fleet/notices/fleet-notices";
+import { newsOf } from "../../../provider/fleet/notices/news";
+import { readTold } from "../../../provider/fleet/notices/told-file";
+import type {
+  FleetDifference,
+  FleetEnd,
+  FleetStatus,
+  TenantStatus,
+} from "../../../provider/fleet/status/fleet-status";
+import { NOTICE, type Notice } from "../../../provider/rollout/notify/notice";
+import type { Notify } from "../../../provider/rollout/targets/notify";
+import { startHook } from "../../support/hook";
+import { commandsIn, HOSTILE } from "../../support/hostile-text";
+import { LintedFolder } from "../../support/linted-folder";
+
+let folder: LintedFolder;
+let file: string;
+
+beforeEach(() => {
+  folder = new LintedFolder({ "settings.yaml": "version: 1\n" });
+  file = join(folder.folder, "told.json");
+});
+
+afterEach(() => folder[Symbol.dispose]());
+
+const added = (value: string, rest: Partial<FleetDifference> = {}): FleetDifference => ({
+  what: "added",
+  list: "allow",
+  value,
+  there: { list: "allow", by: "Dana Reyes", at: "2026-11-20T02:00:00Z" },
+  ...rest,
+});
+
+const tenant = (name: string, drift: readonly FleetDifference[] = []): TenantStatus => ({
+  name,
+  labels: {},
+  host: "mail-security.example",
+  settings: `settings/${name}.yaml`,
+  stack: name,
+  standing: drift.length > 0 ? "drifted" : "in-step",
+  drift,
+  behind: [],
+});
+
+const unread = (name: string): TenantStatus => ({
+  ...tenant(name),
+  standing: "unreachable",
+  error: { code: "ERR_CONNECTION", message: "no answer" },
+});
+
+const end = (value: string, expires: string, rest: Partial<FleetEnd> = {}): FleetEnd => ({
+  list: "allow",
+  value,
+  expires,
+  isOver: false,
+  place: { file: "settings/baseline.yaml", line: 7 },
+  tenants: ["acme", "globex"],
+  ...rest,
+});
+
+function statusOf(tenants: readonly TenantStatus[], ends: readonly FleetEnd[] = []): FleetStatus {
+  return {
+    format: 1,
+    at: "2026-11-23T04:00:00.000Z",
+    file: "tenants.yaml",
+    project: "p",
+    today: "2026-11-23",
+    until: "2026-12-23",
+    tenants,
+    ends,
+    reviews: [],
+    findings: [],
+    isJournalRead: true,
+    isComplete: tenants.every(({ error }) => error === undefined),
+  };
+}
+
+/** What a webhook is told of each status, one night after the other; what was not sent, and the ids. */
+async function nights(
+  statuses: readonly FleetStatus[],
+  notify?: Notify,
+  answers: readonly number[] = [],
+): Promise<{ notices: Notice[][]; ids: unknown[]; problems: (string | undefined)[] }> {
+  await using hook = await startHook(answers);
+  const notices: Notice[][] = [];
+  const problems: (string | undefined)[] = [];
+  for (const status of statuses) {
+    const before = hook.received.length;
+    const environment = { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url };
+    const { problem } = await new FleetNotices(notify, environment, file).tell(status);
+    problems.push(problem);
+    notices.push(hook.received.slice(before).map(({ body }) => NOTICE.parse(JSON.parse(body))));
+  }
+  return { notices, problems, ids: hook.received.map(({ headers }) => headers["webhook-id"]) };
+}
+
+const told = (notices: Notice[][]) =>
+  notices.map((night) => night.map(({ kind, tenants }) => [kind, ...tenants]));
+
+describe("notices of a fleet", () => {
+  it("tell what is new, once, and again what was mended and is back", async () => {
+    const [one, two] = [added("outlook.com", { risks: ["free-mail"] }), added("evil.example")];
+    const { notices, ids } = await nights([
+      statusOf([tenant("acme", [one]), tenant("globex")], [end("partner.example", "2026-11-30")]),
+      statusOf([tenant("acme", [one]), tenant("globex")], [end("partner.example", "2026-11-30")]),
+      statusOf([tenant("acme", [one, two]), tenant("globex", [one])], [end("partner.example", "2026-12-01")]),
+      statusOf([tenant("acme"), tenant("globex", [one])]),
+      statusOf([tenant("acme", [one]), tenant("globex", [one])]),
+    ]);
+    expect(told(notices)).toEqual([
+      [
+        ["drift", "acme"],
+        ["ends", "acme", "globex"],
+      ],
+      [],
+      [
+        ["drift", "acme", "globex"],
+        ["ends", "acme", "globex"],
+      ],
+      [],
+      [["drift", "acme"]],
+    ]);
+    expect(notices[0]?.map(({ summary }) => summary)).toEqual([
+      "New drift in 1 tenant: 1 difference, 1 of them risky. In all, 1 of 2 tenants differ from their files by somebody else's doing.",
+      "1 entry of 2 tenants ends until 2026-12-23, the first on 2026-11-30.",
+    ]);
+    // What comes back is told as what it is on its day.
+    expect(new Set(ids).size).toBe(4);
+    expect(ids[0]).toBe(ids[4]);
+    expect(ids[0]).toMatch(/^drift-[\w-]{22}$/);
+  });
+
+  it("tell it again where a receiver did not take it, by the same id", async () => {
+    const status = statusOf([tenant("acme", [added("outlook.com")])]);
+    const { notices, problems, ids } = await nights([status, status, status], undefined, [404]);
+    expect(told(notices)).toEqual([[["drift", "acme"]], [["drift", "acme"]], []]);
+    expect(problems).toEqual([
+      "Not everybody could be told: webhook answered 404. It will be told again the next time.",
+      undefined,
+      undefined,
+    ]);
+    expect(ids[0]).toBe(ids[1]);
+  });
+
+  it("forget nothing of a tenant that could not be read, and tell who changed it anew", async () => {
+    const [one, other] = [added("outlook.com"), added("outlook.com", { there: { by: "Mallory" } })];
+    const { notices } = await nights([
+      statusOf([tenant("acme", [one]), tenant("globex", [one])]),
+      statusOf([unread("acme"), tenant("globex", [one])]),
+      statusOf([tenant("acme", [one]), tenant("globex", [other])]),
+    ]);
+    expect(told(notices)).toEqual([[["drift", "acme", "globex"]], [], [["drift", "globex"]]]);
+  });
+
+  it("tell nothing of what ended, and keep for later what nobody wants to hear of", async () => {
+    const over = end("old.example", "2026-10-31", { isOver: true });
+    const status = statusOf(
+      [tenant("acme", [added("outlook.com")])],
+      [over, end("new.example", "2026-12-01")],
+    );
+    const first = await nights([status], { webhook: { events: ["ends"] } });
+    const then = await nights([status]);
+    expect([told(first.notices), told(then.notices)]).toEqual([
+      [[["ends", "acme", "globex"]]],
+      [[["drift", "acme"]]],
+    ]);
+  });
+
+  it("hold entries only where a receiver asks for it: the same of many tenants once, what is risky first", async () => {
+    const names = Array.from({ length: 40 }, (_, at) => `t${at}`);
+    const drift = [added("one.example"), added("outlook.com", { risks: ["free-mail"] })];
+    const status = statusOf(
+      names.map((name) => tenant(name, [...drift, added(`${name}.example`)])),
+      [end("partner.example", "2026-11-30"), end("ceo@acme.example", "2026-12-01", { list: "vip" })],
+    );
+    const { notices } = await nights([status], { webhook: { changes: true } });
+    const [drifted, ends] = notices[0] ?? [];
+    expect(drifted?.tenants).toHaveLength(20);
+    expect(drifted?.changes).toHaveLength(20);
+    expect(drifted?.changes?.slice(0, 2)).toEqual([
+      { tenant: "t0", sign: "add", list: "allow", value: "outlook.com" },
+      { tenant: "t0", sign: "add", list: "allow", value: "one.example" },
+    ]);
+    expect(ends?.changes).toEqual([
+      { tenant: "acme", sign: "remove", list: "allow", value: "partner.example" },
+      { tenant: "acme", sign: "remove", value: "ceo@acme.example" },
+    ]);
+    folder[Symbol.dispose]();
+    folder = new LintedFolder({});
+    const without = await nights([status]);
+    expect(JSON.stringify(without.notices)).not.toMatch(/one\.example|outlook\.com|partner\.example|Dana/);
+  });
+
+  it("are text, whatever is at the tenant", async () => {
+    const text = Object.values(HOSTILE).join(" ");
+    const drift = [added(text, { there: { list: text, comment: text, by: text } })];
+    const { notices } = await nights([statusOf([tenant(text, drift)], [end(text, "2026-11-30")])], {
+      webhook: { changes: true },
+    });
+    const texts = notices.flat().map((notice) => JSON.stringify(notice));
+    expect(notices[0]).toHaveLength(2);
+    expect(texts.flatMap(commandsIn)).toEqual([]);
+  });
+});
+
+describe("the file that keeps what was told", () => {
+  it("holds hashes, and no word of what tenants have", async () => {
+    await nights([
+      statusOf([tenant("acme", [added("outlook.com")])], [end("partner.example", "2026-11-30")]),
+    ]);
+    const kept = readTold(file);
+    expect([Object.keys(kept.drift), kept.drift["acme"]?.length, kept.ends.length]).toEqual([["acme"], 1, 1]);
+    expect(readFileSync(file, "utf8")).not.toMatch(/example|outlook|Dana/);
+    expect(readdirSync(folder.folder).filter((name) => name.endsWith(".new"))).toEqual([]);
+  });
+
+  it.each([
+    ["settings", "version: 1\n", /does not keep what was told: it is no JSON/],
+    ["a status", JSON.stringify(statusOf([])), /it is not what this release writes/],
+    ["of a later release", JSON.stringify({ format: 2, drift: {}, ends: [] }), /not what this release/],
+    ["an empty file", "", /it is no JSON/],
+  ])("is left alone where it is something else: %s", (_what, text, message) => {
+    writeFileSync(file, text);
+    expect(() => new FleetNotices(undefined, {}, file)).toThrow(message);
+    expect(readFileSync(file, "utf8")).toBe(text);
+  });
+
+  it("is not made where there is nobody to tell, and who is named without an address is told of", async () => {
+    const status = statusOf([tenant("acme", [added("outlook.com")])]);
+    expect(await new FleetNotices(undefined, {}, file).tell(status)).toEqual({
+      notes: [expect.stringMatching(/^--notify tells nobody, since none of EMAIL_SECURITY_NOTIFY_WEBHOOK, /)],
+    });
+    expect(existsSync(file)).toBe(false);
+    await using hook = await startHook();
+    const environment = { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url };
+    expect(await new FleetNotices({ slack: {} }, environment, file).tell(status)).toEqual({
+      notes: [expect.stringContaining("EMAIL_SECURITY_NOTIFY_SLACK is not set: nothing was sent there.")],
+    });
+  });
+
+  it("that can't be written is told, and what it should keep is told again", async () => {
+    const status = statusOf([tenant("acme", [added("outlook.com")])]);
+    file = join(folder.folder, "nowhere", "told.json");
+    const { notices, problems } = await nights([status, status]);
+    expect(told(notices)).toEqual([[["drift", "acme"]], [["drift", "acme"]]]);
+    expect(problems[0]).toMatch(/^What was told can't be kept in ".*": ENOENT.* told again the next time\.$/);
+  });
+
+  it("takes names that an object has by itself for what they are", () => {
+    const drift = [added("outlook.com")];
+    const status = statusOf([tenant("constructor", drift), tenant("__proto__", drift)]);
+    const { now, drifted } = newsOf(status, { format: 1, drift: {}, ends: [] });
+    expect(drifted).toHaveLength(2);
+    expect(newsOf(status, now).drifted).toEqual([]);
+  });
+});
