@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { describe, expect, it } from "vitest";
+import { ADDRESSES, SECRET } from "../../../provider/rollout/notify/receivers";
 import { actionlint } from "../../support/actionlint";
 import { EmptyFolder } from "../../support/packed-package";
 import {
@@ -183,12 +184,14 @@ describe("the pipeline for GitLab", () => {
         });
       }
       const pipeline = gitLabPipeline(`examples/${name}`);
-      const job = (pipeline[".tenant"] ?? pipeline["rollout"]) as GitLabJob & {
+      const rollout = pipeline["rollout"] as GitLabJob | undefined;
+      const job = pipeline[".tenant"] as GitLabJob & {
         readonly id_tokens: object;
         readonly variables: Record<string, string>;
       };
-      const tokens = name === "gitops" ? ["GITLAB_TOKEN", "CI_JOB_TOKEN"] : ["CI_JOB_TOKEN"];
-      const secrets = [...Object.keys({ ...job.id_tokens, ...(job.secrets as object) }), ...tokens];
+      const addresses = name === "gitops" ? [] : [...Object.values(ADDRESSES), SECRET];
+      const named = { ...job.id_tokens, ...(job.secrets as object), ...(rollout?.secrets as object) };
+      const secrets = [...Object.keys(named), "GITLAB_TOKEN", "CI_JOB_TOKEN", ...addresses];
       const install = job.before_script?.find((script) => script.includes("npm ci")) ?? "";
       const seen = join(folder.path, "seen");
       await promisify(execFile)("bash", ["-c", install], {

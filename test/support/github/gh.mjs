@@ -52,6 +52,10 @@ const commands = {
     } else throw new Error(`gh: no ${method} ${path}`);
   },
   "label create"() {},
+  "run list"() {
+    const runs = (state.runs ?? []).filter(({ workflow }) => workflow === value("--workflow"));
+    print(runs.slice(0, Number(value("--limit"))).map(({ status }) => ({ status })));
+  },
   "issue list"() {
     const label = value("--label");
     const open = state.issues.filter((issue) => issue.state === value("--state") && issue.label === label);

@@ -3,8 +3,10 @@ import { join, resolve } from "node:path";
 import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { Deployment } from "kubernetes-models/apps/v1/Deployment";
+import { CronJob } from "kubernetes-models/batch/v1/CronJob";
 import { Job } from "kubernetes-models/batch/v1/Job";
 import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicy";
+import { PersistentVolumeClaim } from "kubernetes-models/v1/PersistentVolumeClaim";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
@@ -13,16 +15,21 @@ import { assignWaves } from "../../../provider/rollout/targets/assign-waves";
 import { readTargets } from "../../../provider/rollout/targets/read-targets";
 import { selectTargets } from "../../../provider/rollout/targets/select-targets";
 import { actionlint } from "../../support/actionlint";
+import type { Workflow } from "../../support/pipeline-files";
 
 const FOLDER = "examples/rollout";
 const KUBERNETES = join(FOLDER, "kubernetes");
-const KINDS = { Deployment, Job, NetworkPolicy };
+const KINDS = { CronJob, Deployment, Job, NetworkPolicy, PersistentVolumeClaim };
 
 /** A manifest, as far as the tests look into it. */
 interface Manifest {
   readonly kind: keyof typeof KINDS;
   readonly metadata: { readonly namespace?: string };
-  readonly spec: { readonly template?: { readonly spec: PodSpec } };
+  readonly spec: Template & { readonly jobTemplate?: { readonly spec: Template } };
+}
+
+interface Template {
+  readonly template?: { readonly spec: PodSpec };
 }
 
 interface PodSpec {
@@ -56,6 +63,8 @@ describe("the targets of the rollout example", () => {
     const gitlab = parse(readFileSync(join(FOLDER, ".gitlab-ci.yml"), "utf8"));
     const regions: string[] = github.jobs.rollout.strategy.matrix.region;
     expect(gitlab.rollout.parallel.matrix).toEqual([{ REGION: regions }]);
+    const nightly = parse(readFileSync(join(FOLDER, ".github/workflows/nightly.yml"), "utf8"));
+    expect(nightly.jobs.reconcile.strategy.matrix.region).toEqual(regions);
     const shards = regions.map((region) => selectTargets(targets, { labels: [`region=${region}`] }));
     expect(shards.flat().map(({ name }) => name)).toEqual(targets.map(({ name }) => name));
     expect(assignWaves(waves, shards[1] ?? []).waves.flatMap(({ tenants }) => tenants)).toEqual(["initech"]);
@@ -65,6 +74,43 @@ describe("the targets of the rollout example", () => {
 describe("the pipelines of the rollout example", () => {
   it("have nothing that actionlint finds", async () => {
     expect(await actionlint(FOLDER)).toEqual([]);
+  });
+
+  it("have no right but those that a job asks for, and no key where they may write in the repository", () => {
+    for (const name of ["nightly", "rollout-matrix"] as const) {
+      const { permissions, jobs } = parse(
+        readFileSync(join(FOLDER, `.github/workflows/${name}.yml`), "utf8"),
+      ) as Workflow;
+      expect(permissions).toEqual({});
+      for (const [job, { permissions: own, environment, steps, ...about }] of Object.entries(jobs)) {
+        expect(about["timeout-minutes"], job).toBeGreaterThan(0);
+        expect(own, job).toBeDefined();
+        const hasSecrets = JSON.stringify(steps).includes("secrets.");
+        expect({ job, has: hasSecrets }).toEqual({ job, has: typeof environment === "string" });
+        if (hasSecrets) expect(own, job).toEqual({ contents: "read" });
+      }
+    }
+  });
+
+  it("change a region's tenants one after the other: a nightly run waits only where it changes something", () => {
+    const [nightly, matrix] = ["nightly", "rollout-matrix"].map(
+      (name) => parse(readFileSync(join(FOLDER, `.github/workflows/${name}.yml`), "utf8")) as Workflow,
+    );
+    expect(matrix?.jobs["rollout"]).toMatchObject({
+      concurrency: { group: `rollout-\${{ matrix.region }}`, "cancel-in-progress": false },
+    });
+    const reconcile = nightly?.jobs["reconcile"];
+    expect(reconcile).toMatchObject({
+      concurrency: {
+        group: `\${{ needs.turn.outputs.free == 'yes' && 'rollout' || 'nightly' }}-\${{ matrix.region }}`,
+        "cancel-in-progress": false,
+      },
+    });
+    const changing = reconcile?.steps.filter(({ run = "" }) => /rollout (?:tenants|prune)/.test(run)) ?? [];
+    expect(changing).toHaveLength(3);
+    for (const step of changing) expect(step.if).toContain("needs.turn.outputs.free == 'yes'");
+    const gitlab = parse(readFileSync(join(FOLDER, ".gitlab-ci.yml"), "utf8"));
+    expect([gitlab.rollout.resource_group, gitlab.reconcile.extends]).toEqual(["rollout-$REGION", "rollout"]);
   });
 
   it("are what GitLab's schema takes", () => {
@@ -97,11 +143,12 @@ describe("the manifests for Kubernetes", () => {
     expect(mistypedIn(manifests)).toEqual([]);
   });
 
-  it.each(manifests.filter(([, { spec }]) => spec.template !== undefined))(
+  it.each(manifests.flatMap(([file, { spec }]) => podOf(spec).map((pod): [string, PodSpec] => [file, pod])))(
     "%s runs as nobody special, with a file system of its own that it can't change",
-    (_, { spec }) => {
-      expect(spec.template?.spec.securityContext).toMatchObject({ runAsNonRoot: true });
-      for (const { securityContext } of spec.template?.spec.containers ?? []) {
+    (_, { securityContext: own, containers }) => {
+      expect(own).toMatchObject({ runAsNonRoot: true });
+      expect(containers).not.toEqual([]);
+      for (const { securityContext } of containers) {
         expect(securityContext).toEqual({
           allowPrivilegeEscalation: false,
           readOnlyRootFilesystem: true,
@@ -112,9 +159,20 @@ describe("the manifests for Kubernetes", () => {
   );
 });
 
+function podOf({ template, jobTemplate }: Manifest["spec"]): PodSpec[] {
+  const pod = (template ?? jobTemplate?.spec.template)?.spec;
+  return pod === undefined ? [] : [pod];
+}
+
 /** What the compiler says of manifests as values of their types: schemas let unknown fields pass. */
 function mistypedIn(all: readonly [string, Manifest][]): string[] {
-  const folders = { Deployment: "apps/v1", Job: "batch/v1", NetworkPolicy: "networking.k8s.io/v1" };
+  const folders: Readonly<Record<Manifest["kind"], string>> = {
+    CronJob: "batch/v1",
+    Deployment: "apps/v1",
+    Job: "batch/v1",
+    NetworkPolicy: "networking.k8s.io/v1",
+    PersistentVolumeClaim: "v1",
+  };
   const file = resolve("test/unit/examples/manifests-in-memory.mts");
   const source = all
     .map(

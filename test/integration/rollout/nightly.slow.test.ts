@@ -1,0 +1,248 @@
+import { existsSync, readdirSync } from "node:fs";
+import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { parse } from "yaml";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { stateBackend } from "../../../provider/rollout/state-backend";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { click } from "../../support/console";
+import { fleetJournal } from "../../support/fleet-journal";
+import type { JobRun } from "../../support/github/workflow-run";
+import { runStep } from "../../support/github/workflow-run";
+import { SmallGitLab } from "../../support/gitlab/small-gitlab";
+import { type Hook, startHook } from "../../support/hook";
+import { NightlyExample } from "../../support/nightly-example";
+import { EmptyFolder } from "../../support/packed-package";
+import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { missingZizmor, zizmor } from "../../support/zizmor";
+
+/*
+ * The nightly run of the rollout example: its very scripts against the sandbox, with the command as it is built. One repository, whose
+ * story goes on from test to test. Acme has something that no rollout has brought, and initech what somebody clicked.
+ */
+
+const AS_DECLARED = [
+  entry("deny", "invoices-portal.example", "Invoice fraud, seen at three tenants in March"),
+];
+
+let sandbox: Sandbox;
+let example: NightlyExample;
+let hook: Hook;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: {
+      name: "nightly",
+      tenants: [
+        tenant("acme", AS_DECLARED),
+        tenant("globex", AS_DECLARED),
+        tenant("initech", [...AS_DECLARED, entry("allow", "clicked.example", "phish at 2 am")]),
+      ],
+    },
+  });
+  hook = await startHook();
+  const keys = Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [name, apiKeys.ci]));
+  example = await NightlyExample.create(sandbox.url, keys);
+  await journalOf("eu", ["acme", "globex"]);
+  const acme = join(example.repository, "settings/acme.yaml");
+  await writeFile(acme, `${await readFile(acme, "utf8")}\ndeny: [parcel-tracking.example]\n`);
+});
+
+afterAll(async () => {
+  await example?.[Symbol.asyncDispose]();
+  await hook?.[Symbol.asyncDispose]();
+  await sandbox?.close();
+});
+
+/** The journal of a region, as a rollout before has left it in the cache. */
+async function journalOf(region: string, tenants: readonly string[]): Promise<void> {
+  const folder = join(example.cache(`rollout-${region}-0-1`), ".email-security");
+  await mkdir(folder, { recursive: true });
+  const { fingerprint } = stateBackend({ PULUMI_BACKEND_URL: example.backend }, example.repository);
+  await using journal = await fleetJournal(await openDatabase(join(folder, "rollouts.db")), fingerprint);
+  const files = ["baseline", ...tenants].map(async (name): Promise<[string, Buffer]> => {
+    const path = `settings/${name}.yaml`;
+    return [path, await readFile(join(example.repository, path))];
+  });
+  const states = Object.fromEntries(tenants.map((name) => [name, "unchanged" as const]));
+  await journal.rollout(new Map(await Promise.all(files)), states, "email-security");
+}
+
+/** A night on GitHub, whose jobs see what those before them came to. */
+async function night(vars: object = {}): Promise<Record<"turn" | "eu" | "us" | "fleet" | "report", JobRun>> {
+  example.nextNight();
+  await example.forgetCalls();
+  const secrets = { NOTIFY_WEBHOOK: hook.url };
+  const turn = await example.github("turn");
+  const regional = async (region: string): Promise<JobRun> =>
+    await example.github("reconcile", { matrix: { region }, needs: { turn }, vars });
+  const [eu, us] = [await regional("eu"), await regional("us")];
+  const fleet = await example.github("fleet", { needs: { reconcile: eu }, secrets, vars });
+  const report = await example.github("report", { needs: { fleet } });
+  return { turn, eu, us, fleet, report };
+}
+
+const issues = async () =>
+  (await example.state()).issues.map(({ number, state, label }) => [number, state, label]);
+
+it("takes away what has expired, by region, tells what is new, and keeps one issue of what drifted", async () => {
+  const { turn, eu, us, fleet, report } = await night();
+  expect(turn).toMatchObject({ result: "success", outputs: { free: "yes" } });
+  for (const job of [eu, us, fleet, report]) expect(job.result, job.log).toBe("success");
+  expect(await example.calls()).toEqual([
+    "rollout tenants.yaml --label region=eu --only-expired --yes --markdown expired.md",
+    "rollout prune --older-than 180d --yes",
+    "rollout export journal-eu.jsonl",
+    "rollout tenants.yaml --label region=us --only-expired --yes --markdown expired.md",
+    "rollout import journals/journal-eu.jsonl --database fleet/rollouts.db",
+    "fleet site fleet/site --database fleet/rollouts.db --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
+  ]);
+  expect(fleet.outputs).toEqual({ drift: "yes" });
+  expect(fleet.summary).toContain("1 behind their files, 1 drifted");
+  expect(await issues()).toEqual([[1, "open", "email-security-fleet"]]);
+  const [issue] = (await example.state()).issues;
+  expect(issue?.body).toContain("clicked.example");
+  expect(hook.received.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
+    { kind: "drift", tenants: ["initech"] },
+  ]);
+  expect(sandbox.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  // What goes on to the next night holds no entry.
+  const kept = readdirSync(example.cache("fleet-1-1"), { recursive: true, withFileTypes: true });
+  expect(kept.filter((file) => file.isFile()).map(({ name }) => name.replace(/^\d.*Z/, "RUN"))).toEqual(
+    expect.arrayContaining(["RUN.json", "told.json"]),
+  );
+  for (const file of kept.filter((one) => one.isFile())) {
+    expect(await readFile(join(file.parentPath, file.name), "utf8")).not.toContain("clicked.example");
+  }
+});
+
+it("changes nothing where a rollout is under way, and reads all the same", async () => {
+  await example.change(({ runs }) => runs.push({ workflow: "rollout-matrix.yml", status: "waiting" }));
+  const { turn, eu, us, fleet, report } = await night({ MEND_DRIFT: "yes", PUBLISH_SITE: "yes" });
+  expect(turn.outputs).toEqual({ free: "" });
+  expect(turn.summary).toContain("tonight tenants are read, and none is changed");
+  for (const job of [eu, us, fleet, report]) expect(job.result, job.log).toBe("success");
+  expect((await example.calls()).map((call) => call.split(" ").slice(0, 2).join(" "))).toEqual([
+    "rollout export",
+    "rollout import",
+    "fleet site",
+  ]);
+  expect(existsSync(example.cache("rollout-eu-2-1"))).toBe(false);
+  // Nothing is new, and the site knows the night before.
+  expect(hook.received).toHaveLength(1);
+  expect(readdirSync(join(example.cache("fleet-2-1"), "fleet/site/data/runs"))).toHaveLength(2);
+  expect(await issues()).toEqual([[1, "open", "email-security-fleet"]]);
+  const publish = await example.github("publish", { needs: { fleet }, vars: { PUBLISH_SITE: "yes" } });
+  expect(publish.result).toBe("success");
+  expect(await example.github("publish", { needs: { fleet } })).toMatchObject({ result: "skipped" });
+  await example.change(({ runs }) => runs.splice(0));
+});
+
+it("leaves the issue as it is where somebody could not be read, and is red", async () => {
+  const row = sandbox.allowDenyEntries("initech").find(({ value }) => value === "clicked.example");
+  await click(sandbox, "DELETE", `/allow_deny_entries/${row?.id}`, undefined, "initech");
+  const broken = join(example.repository, "settings/globex.yaml");
+  const text = await readFile(broken, "utf8");
+  await writeFile(broken, "version: 1\ndeny: [nonsense]\n");
+  const { fleet, report } = await night({ MEND_DRIFT: "yes" });
+  expect(await example.calls()).toContain(
+    "rollout tenants.yaml --label region=us --mend drift --yes --markdown mended.md",
+  );
+  expect(fleet).toMatchObject({ result: "failure", code: 1, outputs: { drift: "unknown" } });
+  expect(report.result).toBe("success");
+  expect(await issues()).toEqual([[1, "open", "email-security-fleet"]]);
+  await writeFile(broken, text);
+});
+
+it("closes it once all is mended; where a region's journal did not come, nothing is read and nobody told", async () => {
+  const { fleet, report } = await night();
+  expect([fleet.outputs["drift"], report.result]).toEqual(["no", "success"]);
+  expect(await issues()).toEqual([[1, "closed", "email-security-fleet"]]);
+
+  example.nextNight();
+  sandbox.clearRequests();
+  const lost = await example.github("fleet", { needs: { reconcile: { result: "failure" } } });
+  expect(lost).toMatchObject({ result: "failure", code: 1, outputs: { drift: "" } });
+  expect(sandbox.requests).toEqual([]);
+  expect(await example.github("report", { needs: { fleet: lost } })).toMatchObject({ result: "skipped" });
+  expect(await example.github("fleet", { needs: { reconcile: { result: "skipped" } } })).toMatchObject({
+    result: "skipped",
+  });
+});
+
+it("does the same on GitLab", async () => {
+  await example.forgetCalls();
+  using gitLab = await SmallGitLab.start();
+  await click(sandbox, "POST", "/allow_deny_entries", CLICKED, "initech");
+  const eu = await example.gitlab("reconcile", { REGION: "eu", ROLLOUT_ENDS: "3", MEND_DRIFT: "yes" });
+  const us = await example.gitlab("reconcile", { REGION: "us" });
+  expect([eu.code, us.code], eu.output + us.output).toEqual([3, 0]);
+  const fleet = await example.gitlab("fleet", {}, [eu.workspace, us.workspace]);
+  expect(fleet.code, fleet.output).toBe(0);
+  expect(await example.calls()).toEqual([
+    "rollout tenants.yaml --label region=eu --only-expired --yes --markdown expired.md",
+    "rollout tenants.yaml --label region=eu --mend drift --yes --markdown mended.md",
+    "rollout tenants.yaml --label region=us --only-expired --yes --markdown expired.md",
+    "fleet site fleet/site --markdown fleet/fleet.md --json fleet/fleet.json --notify fleet/told.json",
+  ]);
+  const report = async () => await example.gitlab("report", gitLab.environment, [fleet.workspace]);
+  for (const time of [1, 2]) expect(await report(), `report ${time}`).toMatchObject({ code: 0 });
+  expect(gitLab.issues).toMatchObject([
+    { state: "opened", title: "Tenants differ from their files", labels: "email-security-fleet" },
+  ]);
+  expect(gitLab.issues[0]?.description).toContain("clicked.example");
+  for (const [drift, state] of [
+    ["unknown", "opened"],
+    ["no", "closed"],
+  ]) {
+    await writeFile(join(fleet.workspace, "fleet/drift"), `${drift}\n`);
+    expect(await report()).toMatchObject({ code: 0 });
+    expect(gitLab.issues.map((issue) => issue.state)).toEqual([state]);
+  }
+  const lost = await example.gitlab("fleet", {}, [eu.workspace]);
+  expect([lost.code, existsSync(join(lost.workspace, "fleet/fleet.json"))]).toEqual([1, false]);
+});
+
+it("does each part on Kubernetes whatever became of the one before, and fails where one did", async () => {
+  await example.forgetCalls();
+  const manifest = parse(await readFile(join(example.repository, "kubernetes/nightly.yaml"), "utf8")) as {
+    spec: { jobTemplate: { spec: { template: { spec: { containers: Container[] } } } } };
+  };
+  const [container] = manifest.spec.jobTemplate.spec.template.spec.containers;
+  expect(container?.command).toEqual(["/bin/bash", "-c"]);
+  const environment = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
+  const workspace = join(example.repository, "../kubernetes-work");
+  await cp(example.repository, workspace, { recursive: true });
+  const FLEET = join(workspace, "fleet");
+  const run = async (more: NodeJS.ProcessEnv) =>
+    await runStep({ run: container?.args[0] ?? "" }, workspace, {
+      ...example.environment,
+      ...environment,
+      HOME: workspace,
+      FLEET,
+      ...more,
+    });
+  const { code, output } = await run({ ROLLOUT_ENDS: "3" });
+  expect(code, output).toBe(3);
+  expect(await example.calls()).toEqual([
+    "rollout tenants.yaml --only-expired --yes",
+    "rollout prune --older-than 180d --yes",
+    `fleet site ${FLEET}/site --notify ${FLEET}/told.json`,
+  ]);
+  expect(existsSync(join(FLEET, "site/index.html"))).toBe(true);
+});
+
+it.skipIf(missingZizmor)(`has no workflow of which zizmor says anything ${missingZizmor ?? ""}`, async () => {
+  await using folder = await EmptyFolder.create();
+  await cp("examples/rollout/.github", join(folder.path, ".github"), { recursive: true });
+  expect(await zizmor(folder.path)).toEqual([]);
+});
+
+interface Container {
+  readonly command: readonly string[];
+  readonly args: readonly string[];
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+}
+
+const CLICKED = { list: "allow", entry_type: "domain", value: "clicked.example", comment: "again" };

@@ -1,0 +1,257 @@
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { parse } from "yaml";
+import { COMMAND } from "./command-line";
+import { type Action, type Contexts, type JobRun, runJob, runStep } from "./github/workflow-run";
+import { goTool } from "./go-tool";
+import type { GitLabJob, Workflow } from "./pipeline-files";
+
+const EXAMPLE = "examples/rollout";
+
+/** What stands in for GitHub, as `gh` tells it. */
+export interface NightlyState {
+  runs: { workflow: string; status: string }[];
+  issues: { number: number; state: string; label: string; title: string; body: string }[];
+}
+
+/**
+ * The rollout example's nightly run: the scripts of its pipelines as they stand, in a copy whose addresses and key files are those of a
+ * test. Simulated are the actions of others (caches, artifacts), by copies of files, `gh`, and what changes tenants
+ * (`rollout --only-expired`, `--mend`), which is noted and does nothing.
+ */
+export class NightlyExample implements AsyncDisposable {
+  /** The repository's files: each job has a copy of its own. */
+  readonly repository: string;
+  /** What every job finds in its environment. */
+  readonly environment: NodeJS.ProcessEnv;
+  readonly #top: string;
+  readonly #keys: Readonly<Record<string, string>>;
+  #workspaces = 0;
+  #run = 0;
+
+  private constructor(top: string, keys: Readonly<Record<string, string>>) {
+    this.#top = top;
+    this.#keys = keys;
+    this.repository = join(top, "repository");
+    this.environment = {
+      PATH: [join(top, "commands"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
+      HOME: top,
+      USER: process.env["USER"] ?? "root",
+      CALLS: join(top, "calls"),
+      GH_STATE: join(top, "github.json"),
+      PULUMI_BACKEND_URL: this.backend,
+    };
+  }
+
+  /** @param keys the tenants' by their names. */
+  static async create(url: string, keys: Readonly<Record<string, string>>): Promise<NightlyExample> {
+    const top = await mkdtemp(join(tmpdir(), "email-security-nightly-"));
+    const example = new NightlyExample(top, keys);
+    for (const folder of ["commands", "caches", "artifacts", "state"]) await mkdir(join(top, folder));
+    await cp(EXAMPLE, example.repository, {
+      recursive: true,
+      filter: (path) => !path.includes("node_modules"),
+    });
+    for (const file of FILES) {
+      const text = await readFile(join(example.repository, file), "utf8");
+      const own = text
+        .replaceAll("https://mail-security.example", url)
+        .replaceAll("/run/secrets/tenants", join(top, "keys"));
+      await writeFile(join(example.repository, file), own);
+    }
+    const gojq = await goTool("github.com/itchyny/gojq", "gojq");
+    const email = `echo "$@" >> "$CALLS"\ncase "$*" in *--only-expired*|*"--mend drift"*) exit "\${ROLLOUT_ENDS:-0}" ;; esac\nexec node '${COMMAND}' "$@"`;
+    const commands = {
+      npm: "exit 0",
+      sudo: 'exec "$@"',
+      jq: `exec '${gojq}' "$@"`,
+      gojq: `exec '${gojq}' "$@"`,
+      gh: `exec node '${resolve("test/support/github/gh.mjs")}' "$@"`,
+      "email-security": email,
+      npx: `[ "$1 $2" = "--no email-security" ] || exit 64\nshift 2\n${email}`,
+    };
+    for (const [name, script] of Object.entries(commands)) {
+      await writeFile(join(top, "commands", name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+    }
+    await example.change(() => {}, { runs: [], issues: [] });
+    await example.forgetCalls();
+    return example;
+  }
+
+  /** Where the stacks' state is. */
+  get backend(): string {
+    return `file://${join(this.#top, "state")}`;
+  }
+
+  /** How the command was called. */
+  async calls(): Promise<string[]> {
+    return (await readFile(join(this.#top, "calls"), "utf8")).split("\n").filter((line) => line !== "");
+  }
+
+  async forgetCalls(): Promise<void> {
+    await writeFile(join(this.#top, "calls"), "");
+  }
+
+  async state(): Promise<NightlyState> {
+    return JSON.parse(await readFile(join(this.#top, "github.json"), "utf8")) as NightlyState;
+  }
+
+  async change(change: (state: NightlyState) => void, before?: NightlyState): Promise<void> {
+    const state = before ?? (await this.state());
+    change(state);
+    await writeFile(join(this.#top, "github.json"), JSON.stringify(state));
+  }
+
+  /** Saves a folder as a cache, as a run before has. */
+  cache(key: string): string {
+    return join(this.#top, "caches", key);
+  }
+
+  /** A file of an artifact of the newest run. */
+  artifact(name: string, file: string): string {
+    return join(this.#top, "artifacts", `${this.#run}`, name, file);
+  }
+
+  /** A new night begins: jobs of one see each other's artifacts. */
+  nextNight(): void {
+    this.#run += 1;
+  }
+
+  async workflow(): Promise<Workflow> {
+    const file = join(this.repository, ".github/workflows/nightly.yml");
+    return parse(await readFile(file, "utf8")) as Workflow;
+  }
+
+  /** Runs a job of the workflow. */
+  async github(name: string, { environment = {}, ...contexts }: NightlyContexts = {}): Promise<JobRun> {
+    const job = (await this.workflow()).jobs[name];
+    if (job === undefined) throw new Error(`there is no job ${name}`);
+    return await runJob({
+      job,
+      workspace: await this.#workspace(),
+      environment: { ...this.environment, ...environment },
+      contexts: {
+        secrets: { TENANT_KEYS: JSON.stringify(this.#keys), ...(contexts["secrets"] as object | undefined) },
+        vars: { PULUMI_BACKEND_URL: this.backend, ...(contexts["vars"] as object | undefined) },
+        ...Object.fromEntries(Object.entries(contexts).filter(([key]) => !["secrets", "vars"].includes(key))),
+        github: { repository: "acme/email-security", token: "a token", run_id: this.#run, run_attempt: 1 },
+      },
+      actions: this.#actions(),
+    });
+  }
+
+  /**
+   * Runs a job of GitLab's pipeline, without what installs.
+   *
+   * @param from the workspaces of jobs whose artifacts it is given.
+   */
+  async gitlab(
+    name: string,
+    environment: NodeJS.ProcessEnv = {},
+    from: readonly string[] = [],
+  ): Promise<{ readonly code: number; readonly output: string; readonly workspace: string }> {
+    const pipeline = parse(await readFile(join(this.repository, ".gitlab-ci.yml"), "utf8")) as Record<
+      string,
+      GitLabJob & { readonly artifacts?: { readonly paths: readonly string[] } }
+    >;
+    const job = pipeline[name];
+    if (job?.script === undefined) throw new Error(`there is no job ${name}`);
+    const workspace = await this.#workspace();
+    for (const one of from) {
+      await cp(join(one, "fleet"), join(workspace, "fleet"), { recursive: true }).catch(() => {});
+      for (const region of ["eu", "us"]) {
+        const journal = `journal-${region}.jsonl`;
+        await cp(join(one, journal), join(workspace, journal)).catch(() => {});
+      }
+    }
+    const keys = join(this.#top, "keys.json");
+    await writeFile(keys, JSON.stringify(this.#keys));
+    const isOfTenant = job.extends !== undefined;
+    const tenant = isOfTenant ? pipeline[".tenant"] : undefined;
+    const { code, output } = await runStep(
+      { run: [...(tenant?.before_script?.slice(1) ?? []), ...job.script].join("\n") },
+      workspace,
+      {
+        ...this.environment,
+        ...(pipeline["variables"] as unknown as NodeJS.ProcessEnv),
+        ...tenant?.variables,
+        ...(isOfTenant ? { TENANT_KEYS: keys } : {}),
+        ...environment,
+      },
+    );
+    return { code, output, workspace };
+  }
+
+  async #workspace(): Promise<string> {
+    this.#workspaces += 1;
+    const workspace = join(this.#top, `workspace-${this.#workspaces}`);
+    await cp(this.repository, workspace, { recursive: true });
+    return workspace;
+  }
+
+  #actions(): Record<string, Action> {
+    const artifacts = join(this.#top, "artifacts", `${this.#run}`);
+    const pathsOf = (path = ""): string[] => path.split("\n").filter((one) => one !== "");
+    const upload: Action = async ({ with: { name = "github-pages", path }, workspace }) => {
+      const paths = pathsOf(path);
+      for (const one of paths) {
+        // As the real one: what all have in common above them is left away, and a folder's own name.
+        const isFolder = paths.length === 1 && !/\.\w+$/.test(one);
+        const to = join(artifacts, name, isFolder ? "." : (one.split("/").at(-1) ?? ""));
+        await cp(join(workspace, one), to, { recursive: true });
+      }
+    };
+    return {
+      "actions/checkout": async () => {},
+      "actions/setup-node": async () => {},
+      "pulumi/actions": async () => {},
+      "actions/deploy-pages": async () => {
+        await readFile(join(artifacts, "github-pages/index.html"));
+      },
+      "actions/cache/restore": async ({ with: { path, "restore-keys": prefix = "" }, workspace }) => {
+        const newest = await this.#newestCache(prefix);
+        if (newest === undefined) return;
+        for (const one of pathsOf(path))
+          await cp(join(newest, one), join(workspace, one), COPY).catch(() => {});
+      },
+      "actions/cache/save": async ({ with: { path, key = "" }, workspace }) => {
+        for (const one of pathsOf(path))
+          await cp(join(workspace, one), join(this.cache(key), one), COPY).catch(() => {});
+      },
+      "actions/upload-artifact": upload,
+      "actions/upload-pages-artifact": upload,
+      "actions/download-artifact": async ({ with: { name, pattern, path = "" }, workspace }) => {
+        const names = name === undefined ? await this.#artifactsLike(pattern ?? "") : [name];
+        for (const one of names) await cp(join(artifacts, one), join(workspace, path), COPY);
+      },
+    };
+  }
+
+  async #newestCache(prefix: string): Promise<string | undefined> {
+    const { readdir, stat } = await import("node:fs/promises");
+    const names = (await readdir(join(this.#top, "caches"))).filter((name) => name.startsWith(prefix));
+    const aged = await Promise.all(
+      names.map(async (name) => ({ name, at: (await stat(this.cache(name))).mtimeMs })),
+    );
+    const newest = aged.toSorted((one, other) => other.at - one.at)[0];
+    return newest && this.cache(newest.name);
+  }
+
+  async #artifactsLike(pattern: string): Promise<string[]> {
+    const { readdir } = await import("node:fs/promises");
+    const names = await readdir(join(this.#top, "artifacts", `${this.#run}`)).catch(() => []);
+    return names.filter((name) => name.startsWith(pattern.replace("*", "")));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#top, { recursive: true, force: true });
+  }
+}
+
+/** What a job of a workflow sees besides. */
+export type NightlyContexts = Contexts & { readonly environment?: NodeJS.ProcessEnv };
+
+const COPY = { recursive: true } as const;
+
+const FILES = ["tenants.yaml", ".gitlab-ci.yml", ".github/workflows/nightly.yml", "kubernetes/nightly.yaml"];
