@@ -1,4 +1,5 @@
-import { renameSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, constants, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { z } from "zod";
 import { ConfigurationError } from "../../client";
 import { readPlainFile } from "../../machine/plain-file";
@@ -23,10 +24,16 @@ export type Told = z.output<typeof schema>;
 /**
  * Reads what was told; nothing was where there is no such file.
  *
- * @throws {ConfigurationError} when it holds something else: it is not to be written over.
+ * @throws {ConfigurationError} when it holds something else, which is not to be written over; or could not be written: then all would be
+ * told again and again.
  */
 export function readTold(file: string): Told {
   let why: string;
+  try {
+    accessSync(dirname(file), constants.W_OK);
+  } catch (cause) {
+    throw unwritable(file, cause);
+  }
   try {
     const { data } = schema.safeParse(JSON.parse(readPlainFile(file, MAX_BYTES).toString("utf8")));
     if (data !== undefined) return data;
@@ -52,9 +59,11 @@ export function writeTold(file: string, told: Told): void {
     renameSync(next, file);
   } catch (cause) {
     rmSync(next, { force: true });
-    throw new ConfigurationError(
-      `What was told can't be kept in ${quote(file, 300)}: ${printable((cause as Error).message)}.`,
-      { cause },
-    );
+    throw unwritable(file, cause);
   }
+}
+
+function unwritable(file: string, cause: unknown): ConfigurationError {
+  const why = printable((cause as Error).message);
+  return new ConfigurationError(`What was told can't be kept in ${quote(file, 300)}: ${why}.`, { cause });
 }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { FleetNotices } from "../../../provider/fleet/notices/fleet-notices";
@@ -188,9 +188,9 @@ describe("notices of a fleet", () => {
       { tenant: "acme", sign: "remove", list: "allow", value: "partner.example" },
       { tenant: "acme", sign: "remove", value: "ceo@acme.example" },
     ]);
-    folder[Symbol.dispose]();
-    folder = new LintedFolder({});
+    file = join(folder.folder, "other.json");
     const without = await nights([status]);
+    expect(without.notices[0]).toHaveLength(2);
     expect(JSON.stringify(without.notices)).not.toMatch(/one\.example|outlook\.com|partner\.example|Dana/);
   });
 
@@ -241,12 +241,29 @@ describe("the file that keeps what was told", () => {
     });
   });
 
-  it("that can't be written is told, and what it should keep is told again", async () => {
-    const status = statusOf([tenant("acme", [added("outlook.com")])]);
+  it("that could not be written is refused before anybody is asked", () => {
     file = join(folder.folder, "nowhere", "told.json");
-    const { notices, problems } = await nights([status, status]);
-    expect(told(notices)).toEqual([[["drift", "acme"]], [["drift", "acme"]]]);
-    expect(problems[0]).toMatch(/^What was told can't be kept in ".*": ENOENT.* told again the next time\.$/);
+    expect(() => new FleetNotices(undefined, {}, file)).toThrow(
+      /^What was told can't be kept in ".*": ENOENT/,
+    );
+  });
+
+  it("that can't be written any more is told, and what it should keep is told again", async () => {
+    await using hook = await startHook();
+    const own = join(folder.folder, "own");
+    mkdirSync(own);
+    const notices = () =>
+      new FleetNotices(undefined, { EMAIL_SECURITY_NOTIFY_WEBHOOK: hook.url }, join(own, "told.json"));
+    const first = notices();
+    rmSync(own, { recursive: true });
+    const status = statusOf([tenant("acme", [added("outlook.com")])]);
+    expect(await first.tell(status)).toEqual({
+      problem: expect.stringMatching(/^What was told can't be kept in ".*": ENOENT.* again the next time\.$/),
+      notes: [],
+    });
+    mkdirSync(own);
+    expect(await notices().tell(status)).toEqual({ notes: [] });
+    expect(hook.received).toHaveLength(2);
   });
 
   it("takes names that an object has by itself for what they are", () => {
