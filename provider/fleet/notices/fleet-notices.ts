@@ -96,7 +96,7 @@ function driftNotice(status: FleetStatus, { drifted }: News): Notice {
   const risky = differences.filter(({ risks }) => risks !== undefined).length;
   const summary = [
     `New drift in ${counted(drifted.length, "tenant")}: ${counted(differences.length, "difference")}${risky === 0 ? "" : `, ${risky} of them risky`}.`,
-    `In all, ${all} of ${counted(tenants.length, "tenant")} differ from their files by somebody else's doing.`,
+    `Drifted in all: ${all} of ${counted(tenants.length, "tenant")}.`,
     ...(unread === 0 ? [] : [`${unread} could not be read.`]),
     ...(isJournalRead ? [] : ["There is no rollouts' journal: what no rollout has brought yet counts too."]),
   ];
@@ -128,7 +128,7 @@ function endsNotice(status: FleetStatus, { ends }: News): Notice {
     tenants: [...names].slice(0, SHOWN).map((name) => excerpt(name)),
     next: [
       {
-        why: "Who needs one for longer gives it a later `expires` in its file; see which they are:",
+        why: "Who needs one for longer gives it a later end in its file; see which they are:",
         command: statusCommand(status),
       },
     ],
