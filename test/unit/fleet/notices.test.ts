@@ -143,6 +143,9 @@ describe("notices of a fleet", () => {
       undefined,
     ]);
     expect(ids[0]).toBe(ids[1]);
+    // On another day it is a thing of its own, which nobody takes for one that they have.
+    const before = { format: 1, drift: {}, ends: [] } as const;
+    expect(newsOf({ ...status, today: "2026-11-24" }, before).ids.drift).not.toBe(ids[0]);
   });
 
   it("forget nothing of a tenant that could not be read, and tell who changed it anew", async () => {
