@@ -32,11 +32,12 @@ import {
  * what is wrong with these concerns one tenant, and is found when that is planned.
  *
  * @param file its path, relative to the working folder.
+ * @param readFile reads a file as text, as it is or would be. Default: from the disk.
  * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) with every mistake at its place.
  */
-export function readTargets(file: string): Targets {
+export function readTargets(file: string, readFile?: (path: string) => string): Targets {
   const name = normalize(file);
-  const reading = new Reading(name);
+  const reading = new Reading(name, readFile);
   const top = reading.file(name, TARGETS_FILE);
   if (top === undefined) throw new TargetsFileError(file, inOrder(reading.findings));
   const files = [top, ...reading.included(top)];
@@ -86,8 +87,8 @@ class Reading {
   readonly #readFile: (path: string) => string;
   readonly #isBeyond: (path: string) => boolean;
 
-  constructor(top: string) {
-    this.#readFile = readerFrom(top);
+  constructor(top: string, readFile = readerFrom(top)) {
+    this.#readFile = readFile;
     this.#isBeyond = isBeyondRepositoryOf(top);
   }
 

@@ -1,0 +1,235 @@
+import { isDeepStrictEqual } from "node:util";
+import { isMap, isScalar, type Node, type Pair, type YAMLMap } from "yaml";
+import { columnOf, endOf, keyName, lineEndAfter, rangeOf, withoutFlowItem } from "../../files/edit-element";
+import { EditError } from "../../files/edit-error";
+import { aboveComments, behindComments, lineStartOf, readUnnamed } from "../../files/edit-text";
+import type { YamlSource } from "../../files/yaml-source";
+import { yamlText } from "../../files/yaml-text";
+import { TARGETS_VERSION } from "./targets-schema";
+
+/** What is written of a tenant beside its name: what `defaults` do not say already. */
+export interface WrittenTenant {
+  readonly baseUrl?: string;
+  /** The name of the environment variable that holds its key. */
+  readonly keyVariable?: string;
+  readonly settings?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Puts a tenant behind the others of a targets file and leaves all else as it is, byte for byte: a wave that takes the first so many
+ * takes those that it took. It is written as the last one is. The result is read again: it says exactly what it said, and the tenant.
+ *
+ * @param text the file as it is; empty where there is none yet.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) when the tenant is there, or the file is written in a way that can't be changed piece by piece.
+ */
+export function addTenant(text: string, name: string, tenant: WrittenTenant): string {
+  return edited(
+    text,
+    (file) => {
+      if (file.pairs.some(({ key }) => keyName(key) === name))
+        throw refused(`it has the tenant ${name} already`);
+      const { tenants, lineEnd } = file;
+      if (tenants === undefined) {
+        const head = file.text === "" ? `version: ${TARGETS_VERSION}${lineEnd}` : file.text;
+        return `${head}${lineEnd}tenants:${lineEnd}${block(name, tenant, 2, 2, lineEnd)}`;
+      }
+      const { value } = tenants;
+      if (!isMap(value) || value.items.length === 0) {
+        // `tenants:` with nothing behind it, or with empty braces.
+        const colon = file.text.indexOf(":", endOf(tenants.key as Node)) + 1;
+        const until = isMap(value) ? endOf(value as unknown as Node) : colon;
+        const line = lineEndAfter(file.text, until);
+        const column = columnOf(file.text, rangeOf(tenants.key as Node)[0]) + 2;
+        const rest = file.text.slice(until, line);
+        return `${file.text.slice(0, colon)}${rest}${block(name, tenant, column, 2, lineEnd)}${file.text.slice(line)}`;
+      }
+      return value.flow === true
+        ? inBraces(file.text, value, name, tenant)
+        : below(file.text, value, name, tenant, lineEnd);
+    },
+    (value) => ({ ...value, tenants: { ...mappingOf(value["tenants"]), [name]: dataOf(tenant) } }),
+  );
+}
+
+/**
+ * Takes a tenant out of the file that declares it, with the comment lines directly above it and those in it, and leaves all else as it
+ * is, byte for byte. The result is read again: it says exactly what it said, but the tenant.
+ *
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) when it is not there, or the file is written in a way that can't be changed piece by piece.
+ */
+export function removeTenant(text: string, name: string): string {
+  return edited(
+    text,
+    ({ text: whole, tenants, pairs }) => {
+      const at = pairs.findIndex(({ key }) => keyName(key) === name);
+      const pair = pairs[at];
+      if (pair === undefined || !isMap(tenants?.value)) throw refused(`it has no tenant ${name}`);
+      const map = tenants.value;
+      if (map.flow === true) {
+        const before = pairs[at - 1];
+        return withoutFlowItem(whole, ...spanOf(pair), before === undefined ? undefined : spanOf(before)[1]);
+      }
+      const { from, until } = linesOf(whole, map, at);
+      if (pairs.length > 1) return whole.slice(0, from) + whole.slice(until);
+      // An empty mapping is nothing to YAML, and nothing is no mapping.
+      const colon = whole.indexOf(":", endOf(tenants.key as Node)) + 1;
+      return `${whole.slice(0, colon)} {}${whole.slice(colon, from)}${whole.slice(until)}`;
+    },
+    (value) => {
+      const { [name]: _gone, ...others } = mappingOf(value["tenants"]);
+      return { ...value, tenants: others };
+    },
+  );
+}
+
+/** A targets file whose every line has an end. */
+interface EditedFile {
+  readonly text: string;
+  readonly lineEnd: string;
+  readonly tenants: Pair | undefined;
+  readonly pairs: readonly Pair[];
+}
+
+/** Edits a text, and compares what it says then with what it should. */
+function edited(
+  text: string,
+  edit: (file: EditedFile) => string,
+  expected: (value: Readonly<Record<string, unknown>>) => unknown,
+): string {
+  const mark = text.startsWith("\uFEFF") ? "\uFEFF" : "";
+  const body = text.slice(mark.length);
+  const lineEnd = body.includes("\r\n") ? "\r\n" : "\n";
+  const isOpen = body !== "" && !body.endsWith("\n");
+  const closed = isOpen ? body + lineEnd : body;
+  const { document, value } = readWhole(closed);
+  const root: unknown = document.contents;
+  if (body !== "" && (!isMap(root) || root.flow === true)) {
+    throw refused("it is written in braces, or is no mapping of keys and values; change it by hand");
+  }
+  const tenants = isMap(root) ? root.items.find(({ key }) => keyName(key) === "tenants") : undefined;
+  const isOther = tenants !== undefined && !isMap(tenants.value) && !isNothing(tenants.value);
+  if (isOther) throw refused("its tenants are no mapping of names");
+  const pairs = isMap(tenants?.value) ? (tenants.value.items as Pair[]) : [];
+  const changed = edit({ text: closed, lineEnd, tenants, pairs });
+  const result = isOpen ? changed.replace(/\r?\n$/, "") : changed;
+  const before = body === "" ? { version: TARGETS_VERSION } : mappingOf(value);
+  if (!isSame(readWhole(result).value, expected(before))) {
+    throw refused(NOT_IN_PIECES);
+  }
+  return mark + result;
+}
+
+const NOT_IN_PIECES = "it is written in a way that can't be changed piece by piece; change it by hand";
+
+/** What is wrong with it is told by who reads it as a targets file: a key may stand near. */
+function readWhole(text: string): YamlSource {
+  const source = readUnnamed(text);
+  if (source.findings.some(({ level }) => level === "error")) throw refused(NOT_IN_PIECES);
+  return source;
+}
+
+function refused(reason: string): EditError {
+  return new EditError(reason, "The targets file");
+}
+
+/** Whether both say the same, their tenants in the same order: waves take the first ones. */
+function isSame(one: unknown, other: unknown): boolean {
+  const names = (value: unknown): string[] => Object.keys(mappingOf(mappingOf(value)["tenants"]));
+  return isDeepStrictEqual(one, other) && isDeepStrictEqual(names(one), names(other));
+}
+
+function mappingOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function isNothing(value: unknown): boolean {
+  return value === null || (isScalar(value) && value.value === null);
+}
+
+function spanOf({ key, value }: Pair): readonly [start: number, end: number] {
+  const [start] = rangeOf(key as Node);
+  return [start, value === null ? endOf(key as Node) : endOf(value as Node)];
+}
+
+/** The lines of a tenant, with the comments above and in it. */
+function linesOf(
+  text: string,
+  map: YAMLMap,
+  at: number,
+): { readonly from: number; readonly until: number; readonly column: number } {
+  const pair = map.items[at] as Pair;
+  const [start, end] = spanOf(pair);
+  const column = columnOf(text, start);
+  const line = lineStartOf(text, start);
+  if (text.slice(line, start).trim() !== "") throw refused("its tenants don't stand on lines of their own");
+  const before = at === 0 ? 0 : spanOf(map.items[at - 1] as Pair)[1];
+  const from = aboveComments(text, line, column, before === 0 ? 0 : lineEndAfter(text, before));
+  const until = behindComments(text, text[end - 1] === "\n" ? end : lineEndAfter(text, end), column);
+  return { from, until, column };
+}
+
+/** Below the last tenant, written as that is. */
+function below(text: string, map: YAMLMap, name: string, tenant: WrittenTenant, lineEnd: string): string {
+  const last = map.items.length - 1;
+  const { from, until, column } = linesOf(text, map, last);
+  const { value } = map.items[last] as Pair;
+  const isFlow = isMap(value) && value.flow === true;
+  const isApart = last > 0 && new RegExp(`${lineEnd}${lineEnd}$`).test(text.slice(0, from));
+  const inner = isMap(value) && !isFlow ? columnOf(text, rangeOf(value as unknown as Node)[0]) - column : 2;
+  const short = `${" ".repeat(column)}${yamlText(name)}: ${flow(tenant)}${lineEnd}`;
+  const isShort = isFlow && short.length <= LONGEST_LINE;
+  const written = isShort ? short : block(name, tenant, column, inner, lineEnd);
+  return `${text.slice(0, until)}${isApart ? lineEnd : ""}${written}${text.slice(until)}`;
+}
+
+const LONGEST_LINE = 120;
+
+/** Between the braces of all tenants, behind the last. */
+function inBraces(text: string, map: YAMLMap, name: string, tenant: WrittenTenant): string {
+  const [, end] = spanOf(map.items.at(-1) as Pair);
+  return `${text.slice(0, end)}, ${yamlText(name, { inFlow: true })}: ${flow(tenant)}${text.slice(end)}`;
+}
+
+function block(name: string, tenant: WrittenTenant, column: number, inner: number, lineEnd: string): string {
+  const { baseUrl, keyVariable, settings, labels } = tenant;
+  const lines = [
+    ...(baseUrl === undefined ? [] : [`baseUrl: ${yamlText(baseUrl)}`]),
+    ...(keyVariable === undefined
+      ? []
+      : [`key: { environment: ${yamlText(keyVariable, { inFlow: true })} }`]),
+    ...(settings === undefined ? [] : [`settings: ${yamlText(settings)}`]),
+    ...(labels === undefined ? [] : [`labels: ${flowOf(labels)}`]),
+  ];
+  const pad = " ".repeat(column);
+  const head = `${pad}${yamlText(name)}:${lines.length === 0 ? " {}" : ""}${lineEnd}`;
+  return head + lines.map((line) => `${pad}${" ".repeat(inner)}${line}${lineEnd}`).join("");
+}
+
+function flow({ baseUrl, keyVariable, settings, labels }: WrittenTenant): string {
+  const inFlow = (text: string): string => yamlText(text, { inFlow: true });
+  const parts = [
+    ...(baseUrl === undefined ? [] : [`baseUrl: ${inFlow(baseUrl)}`]),
+    ...(keyVariable === undefined ? [] : [`key: { environment: ${inFlow(keyVariable)} }`]),
+    ...(settings === undefined ? [] : [`settings: ${inFlow(settings)}`]),
+    ...(labels === undefined ? [] : [`labels: ${flowOf(labels)}`]),
+  ];
+  return parts.length === 0 ? "{}" : `{ ${parts.join(", ")} }`;
+}
+
+function flowOf(labels: Readonly<Record<string, string>>): string {
+  const inFlow = (text: string): string => yamlText(text, { inFlow: true });
+  return `{ ${Object.entries(labels)
+    .map(([label, value]) => `${inFlow(label)}: ${inFlow(value)}`)
+    .join(", ")} }`;
+}
+
+/** The same as it is read back. */
+function dataOf({ baseUrl, keyVariable, settings, labels }: WrittenTenant): Record<string, unknown> {
+  const data: Record<string, unknown> = {};
+  if (baseUrl !== undefined) data["baseUrl"] = baseUrl;
+  if (keyVariable !== undefined) data["key"] = { environment: keyVariable };
+  if (settings !== undefined) data["settings"] = settings;
+  if (labels !== undefined) data["labels"] = { ...labels };
+  return data;
+}
