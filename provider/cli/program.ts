@@ -19,6 +19,7 @@ import { reviewCommand } from "./review-command";
 import { rolloutCommand } from "./rollout-command";
 import { sandboxCommand } from "./sandbox-command";
 import { suggestCommand } from "./suggest-command";
+import { tenantCommand } from "./tenant-command";
 import { exampleLines } from "./verb-help";
 import { whyCommand } from "./why-command";
 import { workerCommand } from "./worker-command";
@@ -72,6 +73,7 @@ function bare(): Command {
       .addCommand(rolloutCommand())
       .addCommand(workerCommand())
       .addCommand(fleetCommand())
+      .addCommand(tenantCommand())
       .commandsGroup("Help, and trying out:")
       .addCommand(doctorCommand())
       .addCommand(explainCommand())

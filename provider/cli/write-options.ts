@@ -34,6 +34,7 @@ export const WRITE_EXITS = {
  *
  * @param confirm asked once it is shown, where a person is to say yes first.
  * @param show takes what is shown. Default: standard output.
+ * @param shown the files of which the change is shown. Default: all.
  */
 export async function showAndWrite(
   files: readonly ChangedFile[],
@@ -41,10 +42,11 @@ export async function showAndWrite(
   options: WriteOptions,
   confirm?: () => Promise<boolean>,
   show: (text: string) => void = console.log,
+  shown: readonly ChangedFile[] = files,
 ): Promise<ExitCode> {
   const { diffOf, isAllDone, writeChange, writtenLines } = await import("../gitops/write-change.js");
   // What the files hold goes to a terminal here.
-  if (files.length > 0) show(harmless(diffOf(files)).trimEnd());
+  if (shown.length > 0) show(harmless(diffOf(shown)).trimEnd());
   if (options.dryRun || files.length === 0) return EXIT.clean;
   if (confirm !== undefined && !(await confirm())) return EXIT.error;
   const written = await writeChange(files, message, options);

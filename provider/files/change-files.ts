@@ -15,8 +15,12 @@ export interface FileEdit {
 /** A file as it is and as it would be. */
 export interface ChangedFile {
   readonly file: string;
+  /** Empty where there is none yet. */
   readonly before: string;
+  /** Empty where there is none any more. */
   readonly after: string;
+  /** Whether it is made, or taken away. Default: neither, it is there before and after. */
+  readonly does?: "make" | "remove";
 }
 
 /**
@@ -73,6 +77,11 @@ export function readingAfter(
   return (path) => texts.get(path) ?? readFile(path);
 }
 
+/** What is in each file when all is done; undefined: it is gone. */
+export function afterwards(files: readonly ChangedFile[]): Map<string, string | undefined> {
+  return new Map(files.map(({ file, after, does }) => [file, does === "remove" ? undefined : after]));
+}
+
 /**
  * The changes as a unified diff that `git apply` takes.
  *
@@ -80,9 +89,9 @@ export function readingAfter(
  */
 export function patchOf(files: readonly ChangedFile[], root: string): string {
   return files
-    .map(({ file, before, after }) => {
+    .map(({ file, before, after, does }) => {
       const name = relative(root, resolve(file)).split(sep).join("/");
-      return patchBetween(name, before, after);
+      return patchBetween(name, before, after, does);
     })
     .join("");
 }

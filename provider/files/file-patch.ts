@@ -4,8 +4,17 @@ import { lineEndAfter, linesIn } from "./edit-element";
 /** The lines around a change that a patch shows. */
 const CONTEXT = 4;
 
-/** A file's patch. What it begins and ends with alike is not compared: of a long file, that is almost all. */
-export function patchBetween(name: string, before: string, after: string): string {
+/**
+ * A file's patch. What it begins and ends with alike is not compared: of a long file, that is almost all.
+ *
+ * @param does whether the file is made, or taken away. Default: neither.
+ */
+export function patchBetween(name: string, before: string, after: string, does?: "make" | "remove"): string {
+  if (does !== undefined) {
+    const [from, to] = does === "make" ? [NO_FILE, `b/${name}`] : [`a/${name}`, NO_FILE];
+    const patch = structuredPatch(from, to, before, after, undefined, undefined, { context: CONTEXT });
+    return formatPatch(patch, FILE_HEADERS_ONLY);
+  }
   const [start, end] = alike(before, after);
   const middle = patchOfMiddle(name, before, after, start, end);
   // git takes a change with fewer lines around for one at the beginning or the end of the file.
@@ -15,6 +24,9 @@ export function patchBetween(name: string, before: string, after: string): strin
   const patch = isShown ? middle : patchOfMiddle(name, before, after, 0, 0);
   return formatPatch(patch, FILE_HEADERS_ONLY);
 }
+
+/** What git calls the one side of a file that is made or taken away. */
+const NO_FILE = "/dev/null";
 
 function patchOfMiddle(
   name: string,

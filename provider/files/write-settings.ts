@@ -57,30 +57,39 @@ export function writeFolder(folder: string, files: ReadonlyMap<string, string>):
 /**
  * Writes several files, wherever they are: all of them, or none. Each keeps its mode, and a link stays a link.
  *
- * @param files the text of each by its path.
+ * @param files the text of each by its path; undefined takes it away.
  * @throws {EmailSecurityError} (`ERR_SETTINGS_WRITE`) when one can't be written; all are as they were.
  */
-export function writeAll(files: ReadonlyMap<string, string>): void {
+export function writeAll(files: ReadonlyMap<string, string | undefined>): void {
+  const made: string[] = [];
   try {
+    for (const [path, text] of files) {
+      const folder = text === undefined ? undefined : mkdirSync(dirname(path), { recursive: true });
+      if (folder !== undefined) made.push(folder);
+    }
     writeEach(files);
   } catch (error) {
+    for (const folder of made.toReversed()) rmSync(folder, { recursive: true, force: true });
     throw notWritten([...files.keys()].join(", "), error);
   }
 }
 
 /** @throws {Error} when one can't be written; all are as they were. */
-function writeEach(files: ReadonlyMap<string, string>): void {
+function writeEach(files: ReadonlyMap<string, string | undefined>): void {
   const steps: Step[] = [];
   try {
     for (const [path, text] of files) {
-      const target = realPath(path);
-      const step: Step = { target, temporary: beside(target), backup: beside(target), isDone: false };
+      // A link that is taken away is no file.
+      const target = text === undefined ? path : realPath(path);
+      const isGone = text === undefined;
+      const step: Step = { target, temporary: beside(target), backup: beside(target), isGone, isDone: false };
       steps.push(step);
-      writeNew(step.temporary, text, modeOf(target));
+      if (text !== undefined) writeNew(step.temporary, text, modeOf(target));
       if (existsSync(target)) copyFileSync(target, step.backup, constants.COPYFILE_EXCL);
     }
     for (const step of steps) {
-      renameSync(step.temporary, step.target);
+      if (step.isGone) rmSync(step.target, { force: true });
+      else renameSync(step.temporary, step.target);
       step.isDone = true;
     }
   } catch (error) {
@@ -99,6 +108,8 @@ interface Step {
   readonly target: string;
   readonly temporary: string;
   readonly backup: string;
+  /** Whether the file is taken away. */
+  readonly isGone: boolean;
   isDone: boolean;
 }
 

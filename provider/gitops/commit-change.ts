@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, relative, resolve, sep } from "node:path";
-import type { ChangedFile } from "../files/change-files";
+import { afterwards, type ChangedFile } from "../files/change-files";
 import { realPath, repositoryOf } from "../files/repository";
 import { writeAll } from "../files/write-settings";
 import { excerpt, quote } from "../settings/text";
@@ -57,8 +57,12 @@ export async function commitChange(files: readonly ChangedFile[], message: Chang
     let isWritten = false;
     try {
       await taken(["switch", "--quiet", "--no-track", "--create", branch], `No branch ${branch} can be made`);
-      writeAll(new Map(files.map(({ file, after }) => [file, after])));
+      writeAll(afterwards(files));
       isWritten = true;
+      const made = paths.filter((_path, at) => files[at]?.does === "make");
+      if (made.length > 0) {
+        await taken(["add", "--intent-to-add", "--", ...literal(made)], "git takes no new file");
+      }
       const text = message.body === "" ? message.title : `${message.title}\n\n${message.body}`;
       const args = [
         "commit",
@@ -212,7 +216,9 @@ async function takeBack(
 ): Promise<string[]> {
   const left: string[] = [];
   try {
-    writeAll(new Map(originals.map(({ file, before: text }) => [file, text])));
+    writeAll(
+      new Map(originals.map(({ file, before: text, does }) => [file, does === "make" ? undefined : text])),
+    );
   } catch (error) {
     left.push(messageOf(error));
   }

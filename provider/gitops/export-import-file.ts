@@ -17,7 +17,7 @@ import { canonicalMailbox, naturalKey, parseMailbox } from "../settings/entry-va
 import { OwnDomains } from "../settings/own-domains";
 import { printableJson } from "../settings/text";
 import { isAutomatic } from "../tenant";
-import { describeEntry, describeVip } from "./export";
+import { describeEntry, describeVip } from "./describe-row";
 
 /** What an import file takes in. */
 export interface ImportFileOptions {

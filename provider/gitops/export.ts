@@ -11,9 +11,10 @@ import type { EntryType } from "../settings/assumptions";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { canonicalMailbox, parseEntryValue } from "../settings/entry-value";
 import { OwnDomains } from "../settings/own-domains";
-import { canonicalComment, printable, quote } from "../settings/text";
+import { quote } from "../settings/text";
 import { isAutomatic } from "../tenant";
 import { entriesForFile, patternsForEntries, patternsForVips, vipsForFile } from "./declarable";
+import { describeEntry, describeVip, madeBy, person } from "./describe-row";
 
 /** How a tenant is exported. */
 export interface ExportOptions {
@@ -71,57 +72,116 @@ const LONGEST_DENY_FILE = 1_000;
  * @throws {EmailSecurityError} (`ERR_EXPORT`) when the files do not read back as what is there: a mistake of this package.
  */
 export function exportSettings(observed: Observed, options: ExportOptions): Exported {
-  const { ownDomains: named = [], includeAutomatic = false } = options;
+  const { ownDomains: named = [] } = options;
   refuseStrangers(observed, named);
-  const likely = named.length > 0 ? [] : ownDomainsSeen(observed);
-  const ownDomains = [...named, ...likely];
+  const held = heldBy(observed, options);
+  const { day, allow, deny, vips, automatic, entries } = held;
+
+  const header = headerOf(observed, options);
+  const parts = new Map([
+    ["vips.yaml", `${headed(header)}${vipsSection(vips, automatic)}`],
+    ["allow.yaml", `${headed(header)}${entriesSection("allow", allow)}`],
+    ...denyFiles(header, deny),
+  ]);
+  const top = [
+    headed(header),
+    ownDomainsText(held),
+    `include:\n${[...parts.keys()].map((name) => `  - ${name}\n`).join("")}`,
+    listsText(held),
+    undeclaredText(held),
+  ].join("");
+  const exported: Exported = {
+    files: new Map([[SETTINGS_FILE, top], ...parts]),
+    entries: allow.length + deny.length,
+    vips: vips.length,
+    risky: entries.filter((one) => one.ok && one.element["acceptRisk"] !== undefined).length,
+    automatic: automatic.length,
+    likelyOwnDomains: held.likely,
+    left: leftLines(held),
+  };
+  check(exported, day, [...allow, ...deny], vips);
+  return exported;
+}
+
+/** What a tenant holds, as files declare it, and what no file can. */
+export interface Held {
+  /** The day (UTC) of the reading. */
+  readonly day: string;
+  /** The own domains that were named, and those that the VIPs share where none was. */
+  readonly named: readonly string[];
+  readonly likely: readonly string[];
+  readonly entries: readonly Declarable<AllowDenyEntryRow>[];
+  readonly allow: readonly Declared<AllowDenyEntryRow>[];
+  readonly deny: readonly Declared<AllowDenyEntryRow>[];
+  readonly vips: readonly Declared<VipEmployeeRow>[];
+  /** The VIPs that are left to automatic detection. */
+  readonly automatic: readonly Declarable<VipEmployeeRow>[];
+  readonly left: {
+    readonly entries: readonly Left[];
+    readonly vips: readonly Left[];
+    readonly nameless: readonly Left[];
+  };
+}
+
+/**
+ * What a tenant holds, for files.
+ *
+ * @param known own domains beside those that are named, by which too it is told what is risky.
+ */
+export function heldBy(
+  observed: Observed,
+  { ownDomains: named = [], includeAutomatic = false }: Omit<ExportOptions, "host">,
+  known: readonly string[] = [],
+): Held {
+  const likely = named.length > 0 ? [] : ownDomainsSeen(observed).filter((domain) => !known.includes(domain));
   const day = observed.at.slice(0, 10);
   const acceptRisk = `It stood at the service before the export of ${day}, and is to be reviewed.`;
-  const entries = entriesForFile(observed, new OwnDomains(ownDomains), acceptRisk);
+  const entries = entriesForFile(observed, new OwnDomains([...named, ...likely, ...known]), acceptRisk);
   const allVips = vipsForFile(observed);
   const automatic = includeAutomatic ? [] : allVips.filter(({ row }) => isAutomatic(row));
   const vips = includeAutomatic ? allVips : allVips.filter(({ row }) => !isAutomatic(row));
-
-  const header = `Exported from ${options.host} at ${observed.at} by \`email-security export\`.`;
-  const allow = entries.filter(isDeclarable).filter(({ row }) => row.list === "allow");
-  const deny = entries.filter(isDeclarable).filter(({ row }) => row.list === "deny");
-  const parts = new Map([
-    ["vips.yaml", vipsFile(header, vips.filter(isDeclarable), automatic)],
-    ["allow.yaml", entriesFile(header, "allow", allow)],
-    ...denyFiles(header, deny),
-  ]);
-  const leftEntries = leftOf(entries, patternsForEntries(entries), describeEntry);
-  const leftVips = leftOf(vips, patternsForVips(vips), describeVip);
   const nameless = observed.namelessVips.map(
     (row): Left => ({
       what: describeVip(row),
       reason: "has no mailbox by which a file could name it; it stays a VIP",
     }),
   );
-  const left = [...leftEntries, ...leftVips, ...nameless];
-  const top = settingsText(header, [...parts.keys()], { named, likely }, leftEntries, leftVips, nameless);
-  const exported: Exported = {
-    files: new Map([[SETTINGS_FILE, top], ...parts]),
-    entries: allow.length + deny.length,
-    vips: vips.filter(isDeclarable).length,
-    risky: entries.filter((one) => one.ok && one.element["acceptRisk"] !== undefined).length,
-    automatic: automatic.length,
-    likelyOwnDomains: likely,
-    left: left.map(leftText),
+  return {
+    day,
+    named,
+    likely,
+    entries,
+    allow: entries.filter(isDeclarable).filter(({ row }) => row.list === "allow"),
+    deny: entries.filter(isDeclarable).filter(({ row }) => row.list === "deny"),
+    vips: vips.filter(isDeclarable),
+    automatic,
+    left: {
+      entries: leftOf(entries, patternsForEntries(entries), describeEntry),
+      vips: leftOf(vips, patternsForVips(vips), describeVip),
+      nameless,
+    },
   };
-  check(exported, day, [...allow, ...deny], vips.filter(isDeclarable));
-  return exported;
+}
+
+/** The first line of a file that was made of a tenant. */
+function headerOf({ at }: Pick<Observed, "at">, { host }: Pick<ExportOptions, "host">): string {
+  return `Exported from ${host} at ${at} by \`email-security export\`.`;
+}
+
+/** How a file begins. */
+export function headed(header: string): string {
+  return `${yamlComment(header, 0)}version: ${SETTINGS_VERSION}\n\n`;
 }
 
 function denyFiles(
   header: string,
   deny: readonly Declared<AllowDenyEntryRow>[],
 ): [name: string, text: string][] {
-  if (deny.length <= LONGEST_DENY_FILE) return [["deny.yaml", entriesFile(header, "deny", deny)]];
+  if (deny.length <= LONGEST_DENY_FILE) return [["deny.yaml", headed(header) + entriesSection("deny", deny)]];
   const byType = Map.groupBy(deny, ({ element }) => typeOf(element["value"] ?? ""));
   return Object.entries(FILE_OF_TYPE).flatMap(([type, name]): [string, string][] => {
     const some = byType.get(type as EntryType);
-    return some === undefined ? [] : [[name, entriesFile(header, "deny", some)]];
+    return some === undefined ? [] : [[name, headed(header) + entriesSection("deny", some)]];
   });
 }
 
@@ -136,8 +196,8 @@ function typeOf(value: string): EntryType {
   return parsed.ok ? parsed.value.entryType : "domain";
 }
 
-function entriesFile(
-  header: string,
+/** A section of entries, sorted, with who made each. */
+export function entriesSection(
   section: "allow" | "deny",
   entries: readonly Declared<AllowDenyEntryRow>[],
 ): string {
@@ -147,11 +207,11 @@ function entriesFile(
       return elementLines(element, "value", madeBy("added", row.created_at, row.created_by), notes);
     },
   );
-  return sectionFile(header, section, elements);
+  return sectionText(section, elements);
 }
 
-function vipsFile(
-  header: string,
+/** The section of VIPs, and those that are left to automatic detection in a comment. */
+export function vipsSection(
   vips: readonly Declared<VipEmployeeRow>[],
   automatic: readonly Declarable<VipEmployeeRow>[],
 ): string {
@@ -164,15 +224,14 @@ function vipsFile(
   });
   const others = sortedBy(automatic, byMailbox).map(({ row }) => yamlComment(`  ${describeVip(row)}`, 0));
   const note = others.length === 0 ? "" : `\n${yamlComment(NOT_DECLARED_AUTOMATIC, 0)}${others.join("")}`;
-  return sectionFile(header, "vips", elements) + note;
+  return sectionText("vips", elements) + note;
 }
 
 const NOT_DECLARED_AUTOMATIC = `VIPs by automatic detection, which keeps them; so they are not declared. Before you write
 \`mode: exclusive\` for VIPs, declare them, or ignore them: it would exclude them for good.`;
 
-function sectionFile(header: string, section: string, elements: readonly string[]): string {
-  const body = elements.length === 0 ? `${section}: []\n` : `${section}:\n${elements.join("")}`;
-  return `${yamlComment(header, 0)}version: ${SETTINGS_VERSION}\n\n${body}`;
+function sectionText(section: string, elements: readonly string[]): string {
+  return elements.length === 0 ? `${section}: []\n` : `${section}:\n${elements.join("")}`;
 }
 
 /** An element with who made it beside its first line, and notes above. */
@@ -226,35 +285,38 @@ function leftText({ what, reason, pattern }: Left): string {
   return `${what}: ${reason}${where}`;
 }
 
-function settingsText(
-  header: string,
-  includes: readonly string[],
-  { named, likely }: { readonly named: readonly string[]; readonly likely: readonly string[] },
-  entries: readonly Left[],
-  vips: readonly Left[],
-  nameless: readonly Left[],
-): string {
-  const ownDomains = [...named, ...likely];
-  const own =
-    ownDomains.length === 0
-      ? ""
-      : `${likely.length > 0 ? yamlComment(LIKELY_OWN, 0) : ""}ownDomains:\n${ownDomains.map((one) => `  - ${yamlText(one)}\n`).join("")}\n`;
-  const lists = [ignoreText("entries", entries), ignoreText("vips", vips)].join("");
-  const unnamed = [...entries, ...vips, ...nameless].filter(({ pattern }) => pattern === undefined);
-  const rest =
-    unnamed.length === 0
-      ? ""
-      : `\n${yamlComment("At the service, and not in these files: no file can declare it.", 0)}${unnamed
-          .map((one) => yamlComment(`  ${leftText(one)}`, 0))
-          .join("")}`;
-  return [
-    yamlComment(header, 0),
-    `version: ${SETTINGS_VERSION}\n\n`,
-    own,
-    `include:\n${includes.map((name) => `  - ${name}\n`).join("")}`,
-    lists === "" ? "" : `\nlists:\n${lists}`,
-    rest,
-  ].join("");
+/** The own domains that are to stand in a file. */
+export function ownDomainsText({ named, likely }: Pick<Held, "named" | "likely">): string {
+  const all = [...named, ...likely];
+  if (all.length === 0) return "";
+  const note = likely.length > 0 ? yamlComment(LIKELY_OWN, 0) : "";
+  return `${note}ownDomains:\n${all.map((one) => `  - ${yamlText(one)}\n`).join("")}\n`;
+}
+
+/** What the lists ignore, as no file can declare it. */
+export function listsText({ left }: Pick<Held, "left">): string {
+  const lists = [ignoreText("entries", left.entries), ignoreText("vips", left.vips)].join("");
+  return lists === "" ? "" : `\nlists:\n${lists}`;
+}
+
+/**
+ * What no file can declare, in comments.
+ *
+ * @param isNamed whether also what a pattern can name is told. Default: no, {@link listsText} has it.
+ */
+export function undeclaredText({ left }: Pick<Held, "left">, isNamed = false): string {
+  const all = [...left.entries, ...left.vips, ...left.nameless];
+  const unnamed = isNamed
+    ? all.map(({ what, reason }) => ({ what, reason }))
+    : all.filter(({ pattern }) => pattern === undefined);
+  if (unnamed.length === 0) return "";
+  const lines = unnamed.map((one) => yamlComment(`  ${leftText(one)}`, 0));
+  return `\n${yamlComment("At the service, and not in these files: no file can declare it.", 0)}${lines.join("")}`;
+}
+
+/** The same in words, each on one line. */
+export function leftLines({ left }: Pick<Held, "left">): string[] {
+  return [...left.entries, ...left.vips, ...left.nameless].map(leftText);
 }
 
 const LIKELY_OWN = `The domains that its VIPs' mailboxes share. By them a key of another tenant is told, and an entry for one of
@@ -272,39 +334,6 @@ function ignoreText(list: "entries" | "vips", left: readonly Left[]): string {
       `      - ${yamlText(pattern)}\n`,
   );
   return `  ${list}:\n    # At the service, and not declared: no file can.\n    ignore:\n${patterns.join("")}`;
-}
-
-/** An entry in words, with what a person would look for it by. */
-export function describeEntry(row: AllowDenyEntryRow): string {
-  const { list, value, entry_type, verdict_scope } = row;
-  const scope = verdict_scope === undefined ? "" : `, scope ${quote(verdict_scope)}`;
-  const made = madeBy("added", row.created_at, row.created_by);
-  return `${quote(list)} ${quote(value, LONGEST_SHOWN)} (type ${quote(entry_type)}${scope}${commentOf(row)}${made === "" ? "" : `, ${made}`})`;
-}
-
-/** The same of a VIP. */
-export function describeVip(row: VipEmployeeRow): string {
-  const made = madeBy("added", row.date_added, row.added_by);
-  const about = [person(row), `source ${quote(row.source ?? "not told")}`, made]
-    .filter((text) => text !== "")
-    .join(", ");
-  return `VIP ${row.email === undefined ? "without a mailbox" : quote(row.email, LONGEST_SHOWN)} (${about}${commentOf(row)})`;
-}
-
-/** As much of a text is shown as people write; the whole stays at the service. */
-const LONGEST_SHOWN = 1_000;
-
-function commentOf({ comment }: { readonly comment?: string | undefined }): string {
-  return canonicalComment(comment) === "" ? "" : `, comment ${quote(comment, LONGEST_SHOWN)}`;
-}
-
-function person({ full_name: name, job_title: title, department }: VipEmployeeRow): string {
-  return printable([name, title, department].filter((text) => text?.trim()).join(", "));
-}
-
-function madeBy(verb: string, at: string | undefined, by: string | undefined): string {
-  const parts = [at, by && `by ${by}`].filter((text) => text?.trim());
-  return parts.length === 0 ? "" : printable([verb, ...parts].join(" "));
 }
 
 function sortedBy<T>(all: readonly T[], keyOf: (one: T) => string): T[] {

@@ -1,4 +1,6 @@
 import { execFile, spawn } from "node:child_process";
+import { dirname, resolve } from "node:path";
+import { realPath, repositoryOf } from "../files/repository";
 import { leanEnvironment } from "../machine/child-environment";
 import { EmailSecurityError } from "../settings/email-security-error";
 import { excerpt, printable } from "../settings/text";
@@ -60,6 +62,18 @@ export function programsIn(folder: string): Programs {
     },
     other: run,
   };
+}
+
+/** Whether git has a file just as it is: taken away, it can be had back. */
+export async function isCommitted(file: string): Promise<boolean> {
+  const path = realPath(resolve(file));
+  const repository = repositoryOf(dirname(path));
+  if (repository === undefined) return false;
+  const { git } = programsIn(repository);
+  const known = await git(["--literal-pathspecs", "ls-files", "--error-unmatch", "--", path]);
+  if (known.code !== 0) return false;
+  const changed = await git(["--literal-pathspecs", "status", "--porcelain=v1", "--", path]);
+  return changed.code === 0 && changed.stdout === "";
 }
 
 function whyOf(stderr: string, stdout: string): string {

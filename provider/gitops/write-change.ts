@@ -1,5 +1,6 @@
+import { lstatSync } from "node:fs";
 import { resolve } from "node:path";
-import { type ChangedFile, patchOf } from "../files/change-files";
+import { afterwards, type ChangedFile, patchOf } from "../files/change-files";
 import { readerFrom } from "../files/read-source";
 import { repositoryOf } from "../files/repository";
 import { writeAll } from "../files/write-settings";
@@ -19,6 +20,8 @@ export interface WriteWay {
 /** What was done. */
 export interface WrittenChange {
   readonly files: readonly string[];
+  /** Those of them that were taken away. Absent: none. */
+  readonly removed?: readonly string[];
   readonly commit?: Commit;
   readonly pullRequest?: PullRequest;
 }
@@ -36,21 +39,28 @@ export async function writeChange(
   { commit = false, pr = false }: WriteWay = {},
 ): Promise<WrittenChange> {
   const names = files.map(({ file }) => file);
-  if (files.length === 0) return { files: names };
-  for (const { file, before } of files) {
-    if (readerFrom(file)(file) === before) continue;
+  const gone = files.flatMap(({ file, does }) => (does === "remove" ? [file] : []));
+  const done = gone.length === 0 ? { files: names } : { files: names, removed: gone };
+  if (files.length === 0) return done;
+  for (const { file, before, does } of files) {
+    if (does === "make" ? !isThere(file) : readerFrom(file)(file) === before) continue;
     throw new EmailSecurityError(
       "ERR_SETTINGS_WRITE",
       `${quote(file, 300)} was changed by somebody else meanwhile, and was left alone; run it again`,
     );
   }
   if (!commit && !pr) {
-    writeAll(new Map(files.map(({ file, after }) => [file, after])));
-    return { files: names };
+    writeAll(afterwards(files));
+    return done;
   }
   const made = await commitChange(files, message);
-  if (!pr) return { files: names, commit: made };
-  return { files: names, commit: made, pullRequest: await openPullRequest(made, message) };
+  if (!pr) return { ...done, commit: made };
+  return { ...done, commit: made, pullRequest: await openPullRequest(made, message) };
+}
+
+/** Whether a path is taken, by whatever. */
+function isThere(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }
 
 /** The change as a unified diff, by the names that files have in their repository. */
@@ -61,9 +71,15 @@ export function diffOf(files: readonly ChangedFile[]): string {
 }
 
 /** What was done, in lines for people. */
-export function writtenLines({ files, commit, pullRequest }: WrittenChange): string[] {
+export function writtenLines({ files, removed = [], commit, pullRequest }: WrittenChange): string[] {
   const names = files.map(printable).join(", ");
-  if (commit === undefined) return files.length === 0 ? [] : [`Wrote ${names}.`];
+  if (commit === undefined) {
+    const written = files.filter((file) => !removed.includes(file)).map(printable);
+    return [
+      ...(written.length === 0 ? [] : [`Wrote ${written.join(", ")}.`]),
+      ...(removed.length === 0 ? [] : [`Removed ${removed.map(printable).join(", ")}.`]),
+    ];
+  }
   const { branch, before, hash } = commit;
   const back = before === undefined ? "" : `; \`git switch ${printable(before)}\` goes back`;
   const lines = [`Committed ${names} as ${hash} on the new branch ${branch}, which you are on now${back}.`];

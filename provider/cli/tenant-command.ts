@@ -1,0 +1,217 @@
+import { Command } from "commander";
+import { ConfigurationError } from "../client";
+import type { TenantFile } from "../gitops/tenant-file";
+import { counted } from "../plan/render/words";
+import type { AddedTenant } from "../rollout/tenants/add-tenant";
+import type { PlacedTenant } from "../rollout/tenants/place-tenant";
+import { shellWord } from "../settings/shell-word";
+import { harmless, printable } from "../settings/text";
+import { withoutUndefined } from "../settings/without-undefined";
+import { askNamed } from "./asked-tenant";
+import { factsOf, term } from "./change-options";
+import { EXIT, type ExitCode, isColoured, programName, verb } from "./command-line";
+import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
+import { several, TARGETS_FILE } from "./tenant-options";
+import { tenantRemoveCommand } from "./tenant-remove-command";
+import { withHelp } from "./verb-help";
+import { showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
+
+/** `email-security tenant`: tenants that come to tenants.yaml, and go. */
+export function tenantCommand(): Command {
+  return withHelp(
+    new Command("tenant")
+      .description("take a tenant into tenants.yaml, or out of it")
+      .addCommand(addCommand())
+      .addCommand(tenantRemoveCommand()),
+    {
+      examples: [
+        {
+          does: "take in a tenant, with what it holds as its settings file",
+          line: "tenant add acme --base-url https://mail.example --key-env ACME_KEY",
+        },
+        { does: "take it out again; at the service all stays as it is", line: "tenant remove acme" },
+      ],
+      exits: {},
+    },
+  );
+}
+
+interface AddOptions extends WriteOptions, JournalOptions {
+  readonly baseUrl?: string;
+  readonly keyEnv?: string;
+  readonly settings?: string;
+  readonly label?: readonly string[];
+  readonly wave?: string;
+  /** False: none is wanted. */
+  readonly baseline?: string | false;
+  readonly ownDomains?: string;
+  readonly beside?: readonly string[];
+  readonly targets: string;
+}
+
+/**
+ * `email-security tenant add`: a tenant that exists, with what it holds, into the files. Exit codes: 0 a first rollout writes nothing, 2 it
+ * would bring what of the baseline is missing, or a request is left to open, 1 an error.
+ */
+function addCommand(): Command {
+  const command = new Command("add")
+    .description(
+      "take a tenant that exists into tenants.yaml: what it holds becomes its settings file; nothing is written at the service",
+    )
+    .argument("<name>", "what it is to be called, in tenants.yaml and as its stack")
+    .option("--base-url <url>", "the service's address (default: that under defaults)")
+    .option("--key-env <variable>", "the variable that holds its key (default: that under defaults)")
+    .option("--settings <file>", "the file to be made (default: as under defaults, else settings/NAME.yaml)")
+    .option("--baseline <file>", "what it includes (default: the file that the other tenants include)")
+    .option("--no-baseline", "include nothing")
+    .option("--own-domains <domains>", "its own domains, with commas (default: those that its VIPs share)")
+    .option("--label <label=value>", "a label of it; again for more", several)
+    .option("--wave <name>", "the wave that it is to be in; it gets the labels that the wave asks for")
+    .option("--ticket <text>", "where it was decided, for all that the file declares")
+    .option("--owner <name>", "who answers for all that the file declares")
+    .option("--approved-by <name>", "who else looked at all that the file declares")
+    .option(
+      "--for <term>",
+      "until when all that the file declares is to stand: 90d, 2026-12-31 or never",
+      term,
+    )
+    .option("--beside <name>", "a tenant that it looks like, and is another than; again for more", several)
+    .option("--targets <file>", "the targets file", TARGETS_FILE);
+  withWriteOptions(withJournal(command, "the journal, by which the limits of addresses are shared"));
+  return withHelp(command.action(verb(add)), {
+    examples: [
+      {
+        does: "see what would be written, and what a first rollout would do",
+        line: "tenant add acme --base-url https://mail.example --key-env ACME_KEY --dry-run",
+      },
+      {
+        does: "where tenants.yaml has defaults, into the wave of the first ones, for review",
+        line: "tenant add acme --wave canary --pr",
+      },
+    ],
+    exits: {
+      0: "it is written, and a first rollout writes nothing at the service",
+      1: "an error; no file was written",
+      2: "a first rollout would bring what of the baseline the tenant lacks, or would be stopped, and it is said by what; or with --pr, a request is left to open",
+    },
+  });
+}
+
+async function add(name: string, options: AddOptions): Promise<ExitCode> {
+  const { targets: file, keyEnv: keyVariable, baseUrl, settings, wave, baseline: named } = options;
+  const { placeTenant } = await import("../rollout/tenants/place-tenant.js");
+  const { standingTenants } = await import("../rollout/tenants/standing-tenants.js");
+  const { addTenantTo, baselineFor, refuseSameKey } = await import("../rollout/tenants/add-tenant.js");
+  const { hostOf } = await import("../gitops/plan-tenant.js");
+  const { observe } = await import("../plan/observed.js");
+  const today = new Date().toISOString().slice(0, 10);
+  const asked = { name, file, ...withoutUndefined({ baseUrl, keyVariable, settings, wave }) };
+  const ownDomains = await ownDomainsIn(options);
+  const placed = placeTenant({ ...asked, labels: labelsIn(options.label) });
+  const { target, others, services } = placed;
+  const { read: standing, unread } = standingTenants(others, today);
+  const baseline = baselineFor(target, named, standing, today);
+  await refuseSameKey(target, others, process.env);
+  const { observed, host } = await askNamed(
+    { target, services },
+    journalPlace(options.database),
+    async (client) => ({ observed: await observe(client), host: hostOf(client) }),
+  );
+  const { baseline: _baseline, ...said } = options;
+  const facts = { ...factsOf(said) };
+  const beside = options.beside ?? [];
+  const about = { file, today, host, ownDomains, baseline, facts, beside, standing };
+  const added = addTenantTo(placed, observed, about);
+  for (const line of toldOf(placed, added)) console.log(harmless(line));
+  for (const one of unread) {
+    console.error(
+      harmless(`note: ${printable(one.settings)} can't be read, so nobody knows whether this is ${one.name}`),
+    );
+  }
+  for (const line of added.made.left.slice(0, SHOWN)) console.error(harmless(`note: ${printable(line)}`));
+  const more = added.made.left.length - SHOWN;
+  if (more > 0) console.error(`note: and ${more} more, all in comments of the file`);
+  const { stdout } = process;
+  const { plan, files } = added;
+  const isNothing = plan.changes.length === 0 && plan.guards.length === 0;
+  const first = "a first rollout of it, with a new stack,";
+  if (isNothing) console.log(`All it holds is as declared: ${first} writes nothing.`);
+  else {
+    const { planText } = await import("../plan/render/text.js");
+    const what =
+      plan.guards.length > 0
+        ? `${first[0]?.toUpperCase()}${first.slice(1)} would be stopped:`
+        : `What it lacks of ${printable(baseline?.settings.file ?? "its files")}, ${first} would bring:`;
+    console.log(`${what}\n`);
+    stdout.write(planText(plan, { color: isColoured(stdout), width: stdout.columns ?? 80, limit: SHOWN }));
+  }
+  // A settings file may be long: without --dry-run, its name is enough.
+  const shown = options.dryRun ? files : files.filter(({ file: one }) => one !== target.settings);
+  const message = {
+    title: `Take in the tenant ${name}`,
+    body: isNothing
+      ? "Its settings file declares what it holds: a first rollout writes nothing."
+      : `A first rollout would change ${counted(plan.changes.length, "entry or VIP", "entries and VIPs")} that its baseline declares.`,
+    branch: `tenant-${name}`,
+  };
+  const code = await showAndWrite(files, message, options, undefined, undefined, shown);
+  if (!options.dryRun) {
+    console.log(`Next: ${programName()} rollout ${shellWord(file)} --only ${shellWord(name)}`);
+  }
+  return code === EXIT.clean && !isNothing ? EXIT.changes : code;
+}
+
+const SHOWN = 20;
+
+/** What was read, and what becomes of it. */
+function toldOf({ target, wave }: PlacedTenant, { made, plan }: AddedTenant): string[] {
+  const { entries, vips, shared, risky, automatic, likelyOwnDomains } = made;
+  const baseline = plan.source.kind === "files" ? plan.source.files[1] : undefined;
+  const beside =
+    baseline === undefined
+      ? ""
+      : `, beside ${number(shared)} that it has as ${printable(baseline)} declares them`;
+  return [
+    `${printable(target.settings)} declares what ${target.name} holds: ${held(entries, vips)}${beside}. It is in the wave ${wave}.`,
+    ...(likelyOwnDomains.length === 0
+      ? []
+      : [
+          `Its own domains seem to be ${likelyOwnDomains.map((one) => printable(one)).join(", ")}: look at them, a key of another tenant is told by them.`,
+        ]),
+    ...(risky === 0
+      ? []
+      : [
+          `${risky} of them ${risky === 1 ? "is" : "are"} risky, and declared as to be reviewed: look for acceptRisk.`,
+        ]),
+    ...(automatic === 0
+      ? []
+      : [
+          `${counted(automatic, "VIP")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it.`,
+        ]),
+  ];
+}
+
+function held(entries: TenantFile["entries"], vips: TenantFile["vips"]): string {
+  return `${counted(entries, "allow/deny entry", "allow/deny entries")} and ${counted(vips, "VIP")}`;
+}
+
+function number(count: number): string {
+  return count.toLocaleString("en");
+}
+
+async function ownDomainsIn({ ownDomains = "" }: AddOptions): Promise<readonly string[]> {
+  const { parseOwnDomains } = await import("../settings/own-domains.js");
+  const own = parseOwnDomains(ownDomains);
+  if (own.ok) return own.value;
+  throw new ConfigurationError(`--own-domains ${own.reason}.`);
+}
+
+function labelsIn(given: readonly string[] = []): Record<string, string> {
+  return Object.fromEntries(
+    given.map((one) => {
+      const at = one.indexOf("=");
+      if (at < 1) throw new ConfigurationError("--label is written as ring=canary.");
+      return [one.slice(0, at), one.slice(at + 1)];
+    }),
+  );
+}

@@ -1,0 +1,37 @@
+import type { AllowDenyEntryRow, VipEmployeeRow } from "../client";
+import { canonicalComment, printable, quote } from "../settings/text";
+
+/** An entry in words, with what a person would look for it by. */
+export function describeEntry(row: AllowDenyEntryRow): string {
+  const { list, value, entry_type, verdict_scope } = row;
+  const scope = verdict_scope === undefined ? "" : `, scope ${quote(verdict_scope)}`;
+  const made = madeBy("added", row.created_at, row.created_by);
+  return `${quote(list)} ${quote(value, LONGEST_SHOWN)} (type ${quote(entry_type)}${scope}${commentOf(row)}${made === "" ? "" : `, ${made}`})`;
+}
+
+/** The same of a VIP. */
+export function describeVip(row: VipEmployeeRow): string {
+  const made = madeBy("added", row.date_added, row.added_by);
+  const about = [person(row), `source ${quote(row.source ?? "not told")}`, made]
+    .filter((text) => text !== "")
+    .join(", ");
+  return `VIP ${row.email === undefined ? "without a mailbox" : quote(row.email, LONGEST_SHOWN)} (${about}${commentOf(row)})`;
+}
+
+/** As much of a text is shown as people write; the whole stays at the service. */
+const LONGEST_SHOWN = 1_000;
+
+function commentOf({ comment }: { readonly comment?: string | undefined }): string {
+  return canonicalComment(comment) === "" ? "" : `, comment ${quote(comment, LONGEST_SHOWN)}`;
+}
+
+/** Who a VIP is. */
+export function person({ full_name: name, job_title: title, department }: VipEmployeeRow): string {
+  return printable([name, title, department].filter((text) => text?.trim()).join(", "));
+}
+
+/** Who did something and when, as far as the service tells. */
+export function madeBy(verb: string, at: string | undefined, by: string | undefined): string {
+  const parts = [at, by && `by ${by}`].filter((text) => text?.trim());
+  return parts.length === 0 ? "" : printable([verb, ...parts].join(" "));
+}

@@ -1,0 +1,120 @@
+import type { Declared as DeclaredInFile, Settings } from "../files/settings";
+import { yamlComment, yamlText } from "../files/yaml-text";
+import type { Observed } from "../plan/observed";
+import { refuseStrangers } from "../plan/same-tenant";
+import { sameComment } from "../resources/lifecycle/comparable";
+import type { Declared } from "../resources/lifecycle/declarable";
+import {
+  entriesSection,
+  headed,
+  heldBy,
+  leftLines,
+  listsText,
+  ownDomainsText,
+  undeclaredText,
+  vipsSection,
+} from "./export";
+
+/** How a tenant's file is made. */
+export interface TenantFileOptions {
+  /** The service's host, for the first line. */
+  readonly host: string;
+  /** The tenant's own domains, in canonical form. Default: those that its VIPs share. */
+  readonly ownDomains?: readonly string[];
+  /** What all tenants share. Default: nothing. */
+  readonly baseline?: Baseline;
+  /** What is said of all that the file declares: ticket, owner, approvedBy, expires. */
+  readonly facts?: Readonly<Record<string, string>>;
+}
+
+/** What all tenants share. */
+export interface Baseline {
+  /** As the file includes it. */
+  readonly include: string;
+  /** What it declares. */
+  readonly settings: Settings;
+}
+
+/** A tenant in one settings file, without what its baseline says of it already. */
+export interface TenantFile {
+  readonly text: string;
+  /** How many are declared in the file. */
+  readonly entries: number;
+  readonly vips: number;
+  /** How many of what it holds the baseline declares just so. */
+  readonly shared: number;
+  readonly risky: number;
+  /** How many VIPs were left to automatic detection. */
+  readonly automatic: number;
+  /** Own domains that stand in the file because the VIPs share them. */
+  readonly likelyOwnDomains: readonly string[];
+  /** What no file can declare, in words. */
+  readonly left: readonly string[];
+}
+
+/**
+ * A tenant as one settings file: with its baseline, that declares what is there. What the baseline has otherwise, on the other list or
+ * with another comment, is declared as it stands.
+ *
+ * @throws {OtherTenantError} when the tenant's people have mailboxes of none of the own domains.
+ */
+export function tenantFile(observed: Observed, options: TenantFileOptions): TenantFile {
+  const { host, ownDomains = [], baseline, facts = {} } = options;
+  const below = baseline?.settings;
+  const known = below?.ownDomains ?? [];
+  refuseStrangers(observed, [...ownDomains, ...known]);
+  // An exclusive list takes away what nobody declares, also what detection found.
+  const isExclusive = (list: "entries" | "vips"): boolean => below?.lists[list]?.mode === "exclusive";
+  const held = heldBy(observed, { ownDomains, includeAutomatic: isExclusive("vips") }, known);
+  const entries = new Map(below?.entries.map((one) => [one.key, one]));
+  const vips = new Map(below?.vips.map((one) => [one.key, one]));
+  const isSame = (one: DeclaredInFile | undefined, comment: string | undefined): boolean =>
+    one !== undefined && sameComment(one.comment, comment);
+  const ownEntries = [...held.allow, ...held.deny].filter(({ key, row }) => {
+    const one = entries.get(key);
+    return one?.list !== row.list || !isSame(one, row.comment);
+  });
+  const ownVips = held.vips.filter(({ key, row }) => !isSame(vips.get(key), row.comment));
+  const moved = ownEntries.flatMap(({ key, row }) => {
+    const one = entries.get(key);
+    return one === undefined || one.list === row.list ? [] : [one];
+  });
+  const said = <Row>(all: readonly Declared<Row>[]): Declared<Row>[] =>
+    all.map((one) => ({ ...one, element: { ...one.element, ...facts } }));
+  const on = (list: "allow" | "deny") => said(ownEntries.filter(({ row }) => row.list === list));
+  const ignores = baseline === undefined || isExclusive("entries") || isExclusive("vips");
+  const header = `Taken in from ${host} at ${observed.at} by \`email-security tenant add\`.`;
+  const [allow, deny] = [on("allow"), on("deny")];
+  const text = [
+    headed(header),
+    ownDomainsText(held),
+    baseline === undefined ? "" : `include:\n  - ${yamlText(baseline.include)}\n\n`,
+    removeText(moved),
+    vipsSection(said(ownVips), held.automatic),
+    `\n${entriesSection("allow", allow)}`,
+    `\n${entriesSection("deny", deny)}`,
+    ignores ? listsText(held) : "",
+    undeclaredText(held, !ignores),
+  ].join("");
+  return {
+    text,
+    entries: ownEntries.length,
+    vips: ownVips.length,
+    shared: held.allow.length + held.deny.length + held.vips.length - ownEntries.length - ownVips.length,
+    risky: ownEntries.filter(({ element }) => element["acceptRisk"] !== undefined).length,
+    automatic: held.automatic.length,
+    likelyOwnDomains: held.likely,
+    left: leftLines(held),
+  };
+}
+
+/** What the baseline has on the other list. */
+function removeText(moved: Settings["entries"]): string {
+  if (moved.length === 0) return "";
+  const byList = Map.groupBy(moved, ({ list }) => list);
+  const sections = [...byList].map(
+    ([list, all]) =>
+      `  ${list}:\n${[...new Set(all.map(({ value }) => value))].map((value) => `    - ${yamlText(value)}\n`).join("")}`,
+  );
+  return `${yamlComment("The baseline has these, and the tenant has them on the other list.", 0)}remove:\n${sections.join("")}\n`;
+}

@@ -1,0 +1,131 @@
+import { existsSync } from "node:fs";
+import { normalize, resolve } from "node:path";
+import { ConfigurationError } from "../../client";
+import type { ChangedFile } from "../../files/change-files";
+import { lineText, SettingsFileError } from "../../files/finding";
+import { lintSettings } from "../../files/lint";
+import { readSettings } from "../../files/read-settings";
+import { readerFrom } from "../../files/read-source";
+import { type Baseline, type TenantFile, tenantFile } from "../../gitops/tenant-file";
+import { desiredOf } from "../../plan/desired";
+import type { Observed } from "../../plan/observed";
+import type { Plan } from "../../plan/plan";
+import { knownLists } from "../../plan/stack-state";
+import { OtherTenantError } from "../../resources/lifecycle/errors";
+import { quote } from "../../settings/text";
+import { planOf } from "../plan-target";
+import { readKey } from "../targets/read-key";
+import { findSameKeys, SameKeyError } from "../targets/same-key";
+import type { Target } from "../targets/target";
+import { includePath, type PlacedTenant } from "./place-tenant";
+import { knownAs, type StandingTenant, sharedFiles } from "./standing-tenants";
+
+/** How a tenant is taken in. */
+export interface AddOptions {
+  /** The targets file. */
+  readonly file: string;
+  readonly today: string;
+  /** The service's host. */
+  readonly host: string;
+  readonly ownDomains: readonly string[];
+  readonly baseline: Baseline | undefined;
+  readonly facts: Readonly<Record<string, string>>;
+  /** Tenants of which this one may be told apart by nothing, and is another all the same. */
+  readonly beside: readonly string[];
+  readonly standing: readonly StandingTenant[];
+}
+
+/** A tenant that is taken in as soon as the files are written. */
+export interface AddedTenant {
+  readonly files: readonly ChangedFile[];
+  readonly made: TenantFile;
+  /** Of the files as they would be, over a new stack. */
+  readonly plan: Plan;
+}
+
+/**
+ * What all tenants share: the file that is named, else the one that more than half of the others include.
+ *
+ * @param named as it is named; false: none is wanted.
+ * @throws {ConfigurationError} when there is none of the name, or several could be meant.
+ * @throws {SettingsFileError} when it can't be used.
+ */
+export function baselineFor(
+  { settings }: Target,
+  named: string | false | undefined,
+  standing: readonly StandingTenant[],
+  today: string,
+): Baseline | undefined {
+  if (named === false) return undefined;
+  const shared = named === undefined ? sharedFiles(standing) : [named];
+  if (shared.length > 1) {
+    const all = shared.map((one) => quote(one, 300)).join(", ");
+    throw new ConfigurationError(
+      `The other tenants include several files alike: ${all}. Name the one that is the baseline by --baseline, or give --no-baseline.`,
+    );
+  }
+  const [file] = shared;
+  if (file === undefined) return undefined;
+  if (!existsSync(file)) throw new ConfigurationError(`There is no file ${quote(file, 300)} to include.`);
+  return { include: includePath(settings, file), settings: readSettings(file, { today, ownDomains: [] }) };
+}
+
+/**
+ * Refuses a key that opens a tenant which is there already, as far as the others' keys can be read here without running anything.
+ *
+ * @throws {SameKeyError} (`ERR_ROLLOUT_SAME_KEY`)
+ * @throws whatever keeps the key itself from being read.
+ */
+export async function refuseSameKey(
+  target: Target,
+  others: readonly Target[],
+  environment: NodeJS.ProcessEnv,
+): Promise<void> {
+  const keys = new Map([[target, await readKey(target, { environment })]]);
+  for (const other of others) {
+    if (other.key.from === "command") continue;
+    const key = await readKey(other, { environment }).catch(() => undefined);
+    if (key !== undefined) keys.set(other, key);
+  }
+  const same = findSameKeys(keys).filter((group) => group.includes(target));
+  if (same.length > 0) throw new SameKeyError(same);
+}
+
+/**
+ * The files that take a tenant in, and what a first rollout would do then. Nothing is written.
+ *
+ * @throws {OtherTenantError} when it seems to be a tenant that is there already, or its people have none of the own domains.
+ * @throws {SettingsFileError} when the baseline's rules refuse what it holds.
+ */
+export function addTenantTo(placed: PlacedTenant, observed: Observed, options: AddOptions): AddedTenant {
+  const { target, before, after, isFirst } = placed;
+  const { file, today, host, ownDomains, baseline, facts, beside, standing } = options;
+  const known = knownAs(
+    observed,
+    standing.filter((one) => !beside.includes(one.target.name)),
+  );
+  if (known !== undefined) {
+    const { name } = known.target;
+    throw new OtherTenantError(
+      `${quote(target.name)} looks like a tenant that is there already: ${known.why}. Nothing was written, at the service neither. Check whose key it is. Where these are two tenants of the service, give --beside ${name}.`,
+    );
+  }
+  const made = tenantFile(observed, { host, ownDomains, facts, ...(baseline && { baseline }) });
+  const read = readerFrom(target.settings);
+  const readFile = (path: string): string =>
+    resolve(path) === resolve(target.settings) ? made.text : read(path);
+  const { settings, findings } = lintSettings(target.settings, { today, ownDomains: [], readFile });
+  if (settings === undefined) throw new SettingsFileError(target.settings, findings);
+  const desired = desiredOf(settings, knownLists({}, target.stack, undefined), findings);
+  const plan = planOf(target, settings, desired, observed, host, { accepting: {} });
+  const files: ChangedFile[] = [
+    { file: target.settings, before: "", after: made.text, does: "make" },
+    { file: normalize(file), before, after, ...(isFirst ? { does: "make" } : {}) },
+  ];
+  return { files, made, plan };
+}
+
+/** Where a change comes from, for people: the line of the baseline. */
+export function whereFrom({ place }: Plan["changes"][number]): string {
+  return place === undefined ? "" : ` (${lineText(place)})`;
+}

@@ -1,0 +1,140 @@
+import { resolve } from "node:path";
+import { ConfigurationError } from "../../client";
+import type { ChangedFile } from "../../files/change-files";
+import { readerFrom } from "../../files/read-source";
+import { isCommitted } from "../../gitops/git";
+import { nearestName } from "../../settings/nearest-name";
+import { printable, quote } from "../../settings/text";
+import type { RolloutCommands } from "../commands";
+import { RolloutError } from "../errors";
+import type { Database } from "../journal/database";
+import { JournalReader } from "../journal/journal-reader";
+import { removeTenant } from "../targets/edit-targets";
+import { readTargets } from "../targets/read-targets";
+import type { Target, Targets } from "../targets/target";
+import { TargetsFileError } from "../targets/targets-file-error";
+import { standingTenants } from "./standing-tenants";
+
+/** A tenant that is out of the files as soon as these are written. */
+export interface RemovedTenant {
+  readonly target: Target;
+  readonly targets: Targets;
+  readonly files: readonly ChangedFile[];
+  /** What becomes of its settings file, and of what that alone includes, in sentences. */
+  readonly told: readonly string[];
+}
+
+/**
+ * The files without a tenant. Its settings file goes too, where no other tenant reads it and git has it as it is. Nothing is written.
+ *
+ * @param file the targets file, relative to the working folder.
+ * @throws {ConfigurationError} when there is no such tenant, it is the only one, or the file can't be used without it.
+ * @throws {TargetsFileError} (`ERR_ROLLOUT_TARGETS`) when the file can't be used as it is.
+ * @throws {EditError} (`ERR_SETTINGS_EDIT`) when the file can't be edited.
+ */
+export async function withoutTenant(file: string, name: string, today: string): Promise<RemovedTenant> {
+  const targets = readTargets(file);
+  const target = targets.targets.find((one) => one.name === name);
+  if (target === undefined) {
+    const near = nearestName(
+      name,
+      targets.targets.map((one) => one.name),
+    );
+    const meant = near === undefined ? "" : `; did you mean ${near}?`;
+    throw new ConfigurationError(
+      `${quote(file, 300)} has no tenant ${quote(name)}, and nothing was changed${meant === "" ? "." : meant}`,
+    );
+  }
+  const others = targets.targets.filter((one) => one !== target);
+  if (others.length === 0) {
+    throw new ConfigurationError(
+      `${quote(name)} is the only tenant of ${quote(file, 300)}, which is none without tenants. Where nothing is to be left, remove that file by hand.`,
+    );
+  }
+  const read = readerFrom(file);
+  const before = read(target.place.file);
+  const after = removeTenant(before, name);
+  refuseUnusable(file, target, (path) => (resolve(path) === resolve(target.place.file) ? after : read(path)));
+  const { files, told } = await settingsGone(target, others, today);
+  return { target, targets, files: [{ file: target.place.file, before, after }, ...files], told };
+}
+
+/** A wave with a look at what was done must not lose its last tenant without a word. */
+function refuseUnusable(file: string, { name }: Target, readFile: (path: string) => string): void {
+  try {
+    readTargets(file, readFile);
+  } catch (error) {
+    if (!(error instanceof TargetsFileError)) throw error;
+    const mistakes = error.findings.filter(({ level }) => level === "error").map(({ message }) => message);
+    throw new ConfigurationError(
+      `Without ${quote(name)}, ${quote(file, 300)} could not be used, and nothing was changed: ${mistakes.join("; ")}.`,
+    );
+  }
+}
+
+async function settingsGone(
+  { settings }: Target,
+  others: readonly Target[],
+  today: string,
+): Promise<Pick<RemovedTenant, "files" | "told">> {
+  const shown = printable(settings);
+  const kept = (why: string): Pick<RemovedTenant, "files" | "told"> => ({
+    files: [],
+    told: [`${shown} stays: ${why}.`],
+  });
+  const user = others.find((one) => resolve(one.settings) === resolve(settings));
+  if (user !== undefined) return kept(`it is the settings file of ${user.name} too`);
+  const { read, unread } = standingTenants(others, today);
+  const includer = read.find((one) => one.settings.files.some((file) => resolve(file) === resolve(settings)));
+  if (includer !== undefined) return kept(`the files of ${includer.target.name} include it`);
+  const [first] = unread;
+  if (first !== undefined) {
+    return kept(`${printable(first.settings)} can't be read, which may include it`);
+  }
+  if (!(await isCommitted(settings))) return kept("git does not have it as it is, so nothing would keep it");
+  const [own] = standingTenants([{ settings } as Target], today).read;
+  const used = new Set(read.flatMap((one) => one.settings.files.map((file) => resolve(file))));
+  const alone = (own?.settings.files ?? []).slice(1).filter((file) => !used.has(resolve(file)));
+  const text = readerFrom(settings)(settings);
+  return {
+    files: [{ file: settings, before: text, after: "", does: "remove" }],
+    told: [
+      `${shown} is removed; git keeps it.`,
+      ...(alone.length === 0
+        ? []
+        : [
+            `What it alone included stays, and no tenant reads it any more: ${alone.map(printable).join(", ")}.`,
+          ]),
+    ],
+  };
+}
+
+/**
+ * Refuses to take away a tenant whom a rollout has still to change: it would be changed all the same, by what the journal keeps.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`)
+ */
+export async function refuseOpenRollouts(
+  database: Database,
+  { name, stack }: Target,
+  project: string,
+  commands: RolloutCommands,
+): Promise<void> {
+  const rows = await database.query(
+    `SELECT r.id AS id FROM rollouts r JOIN rollout_tenants t ON t.rollout = r.id
+     WHERE r.state IN ('running', 'waiting', 'stopped') AND t.stack = $1 AND t.state NOT IN ('done', 'unchanged')
+     ORDER BY r.id`,
+    [stack],
+  );
+  const reader = new JournalReader(database);
+  for (const row of rows) {
+    const id = String(row["id"]);
+    const { spec } = await reader.record(id);
+    // Of whichever state backend: rather one too many is told.
+    if (spec.project !== project) continue;
+    throw new RolloutError(
+      "ERR_ROLLOUT_BUSY",
+      `The rollout ${id} is not through, and has still to change ${quote(name)}; nothing was changed. Go on with it, by \`${commands.resume(id)}\`, or give it up, by \`${commands.stop(id)}\`, and run this again.`,
+    );
+  }
+}
