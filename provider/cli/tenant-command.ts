@@ -1,15 +1,12 @@
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
-import type { TenantFile } from "../gitops/tenant-file";
 import { counted } from "../plan/render/words";
-import type { AddedTenant } from "../rollout/tenants/add-tenant";
-import type { PlacedTenant } from "../rollout/tenants/place-tenant";
 import { shellWord } from "../settings/shell-word";
 import { harmless, printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { askNamed } from "./asked-tenant";
 import { factsOf, term } from "./change-options";
-import { EXIT, type ExitCode, isColoured, programName, verb } from "./command-line";
+import { EXIT, type ExitCode, programName, verb } from "./command-line";
 import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
 import { several, TARGETS_FILE } from "./tenant-options";
 import { tenantRemoveCommand } from "./tenant-remove-command";
@@ -122,7 +119,9 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
   const beside = options.beside ?? [];
   const about = { file, today, host, ownDomains, baseline, facts, beside, standing };
   const added = addTenantTo(placed, observed, about);
-  for (const line of toldOf(placed, added)) console.log(harmless(line));
+  const { stdout } = process;
+  const { addedText } = await import("../rollout/tenants/added-text.js");
+  stdout.write(addedText(placed, added, baseline?.settings.file, stdout.columns ?? 80));
   for (const one of unread) {
     console.error(
       harmless(`note: ${printable(one.settings)} can't be read, so nobody knows whether this is ${one.name}`),
@@ -131,20 +130,8 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
   for (const line of added.made.left.slice(0, SHOWN)) console.error(harmless(`note: ${printable(line)}`));
   const more = added.made.left.length - SHOWN;
   if (more > 0) console.error(`note: and ${more} more, all in comments of the file`);
-  const { stdout } = process;
   const { plan, files } = added;
   const isNothing = plan.changes.length === 0 && plan.guards.length === 0;
-  const first = "a first rollout of it, with a new stack,";
-  if (isNothing) console.log(`All it holds is as declared: ${first} writes nothing.`);
-  else {
-    const { planText } = await import("../plan/render/text.js");
-    const what =
-      plan.guards.length > 0
-        ? `${first[0]?.toUpperCase()}${first.slice(1)} would be stopped:`
-        : `What it lacks of ${printable(baseline?.settings.file ?? "its files")}, ${first} would bring:`;
-    console.log(`${what}\n`);
-    stdout.write(planText(plan, { color: isColoured(stdout), width: stdout.columns ?? 80, limit: SHOWN }));
-  }
   // A settings file may be long: without --dry-run, its name is enough.
   const shown = options.dryRun ? files : files.filter(({ file: one }) => one !== target.settings);
   const message = {
@@ -162,42 +149,6 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
 }
 
 const SHOWN = 20;
-
-/** What was read, and what becomes of it. */
-function toldOf({ target, wave }: PlacedTenant, { made, plan }: AddedTenant): string[] {
-  const { entries, vips, shared, risky, automatic, likelyOwnDomains } = made;
-  const baseline = plan.source.kind === "files" ? plan.source.files[1] : undefined;
-  const beside =
-    baseline === undefined
-      ? ""
-      : `, beside ${number(shared)} that it has as ${printable(baseline)} declares them`;
-  return [
-    `${printable(target.settings)} declares what ${target.name} holds: ${held(entries, vips)}${beside}. It is in the wave ${wave}.`,
-    ...(likelyOwnDomains.length === 0
-      ? []
-      : [
-          `Its own domains seem to be ${likelyOwnDomains.map((one) => printable(one)).join(", ")}: look at them, a key of another tenant is told by them.`,
-        ]),
-    ...(risky === 0
-      ? []
-      : [
-          `${risky} of them ${risky === 1 ? "is" : "are"} risky, and declared as to be reviewed: look for acceptRisk.`,
-        ]),
-    ...(automatic === 0
-      ? []
-      : [
-          `${counted(automatic, "VIP")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it.`,
-        ]),
-  ];
-}
-
-function held(entries: TenantFile["entries"], vips: TenantFile["vips"]): string {
-  return `${counted(entries, "allow/deny entry", "allow/deny entries")} and ${counted(vips, "VIP")}`;
-}
-
-function number(count: number): string {
-  return count.toLocaleString("en");
-}
 
 async function ownDomainsIn({ ownDomains = "" }: AddOptions): Promise<readonly string[]> {
   const { parseOwnDomains } = await import("../settings/own-domains.js");

@@ -1,8 +1,10 @@
 import { existsSync } from "node:fs";
 import { Command } from "commander";
+import { ConfigurationError } from "../client";
 import type { RemovedTenant } from "../rollout/tenants/remove-tenant";
-import { harmless } from "../settings/text";
-import { type ExitCode, programName, verb } from "./command-line";
+import { harmless, quote } from "../settings/text";
+import { askNamed } from "./asked-tenant";
+import { EXIT, type ExitCode, isColoured, programName, verb } from "./command-line";
 import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
 import { TARGETS_FILE } from "./tenant-options";
 import { withHelp } from "./verb-help";
@@ -10,6 +12,9 @@ import { showAndWrite, type WriteOptions, withWriteOptions } from "./write-optio
 
 interface RemoveOptions extends WriteOptions, JournalOptions {
   readonly targets: string;
+  readonly destroy?: true;
+  readonly forgetStack?: true;
+  readonly yes?: string;
 }
 
 /**
@@ -18,20 +23,28 @@ interface RemoveOptions extends WriteOptions, JournalOptions {
 export function tenantRemoveCommand(): Command {
   const command = new Command("remove")
     .description(
-      "take a tenant out of tenants.yaml, and its settings file where no other reads it and git has it; what it holds at the service stays, and so does its stack",
+      "take a tenant out of tenants.yaml, and its settings file where no other reads it and git has it; what it holds at the service stays, and so does its stack, unless more is asked for",
     )
     .argument("<name>", "the tenant")
+    .option(
+      "--destroy",
+      "before that, remove at the service what its stack has declared, and then the stack; a VIP that is removed stays excluded from detection",
+    )
+    .option("--forget-stack", "before that, remove its stack; what it holds at the service stays")
+    .option("--yes <name>", "the tenant's name once more, without which neither of the two is done")
     .option("--targets <file>", "the targets file", TARGETS_FILE);
   withWriteOptions(withJournal(command, "the journal, which tells whether a rollout has still to change it"));
   return withHelp(command.action(verb(remove)), {
     examples: [
       { does: "see what would be taken out", line: "tenant remove acme --dry-run" },
       { does: "take it out of the files, for review", line: "tenant remove acme --pr" },
+      { does: "tell what --destroy would remove at the service", line: "tenant remove acme --destroy" },
     ],
     exits: {
-      0: "it is out of the files",
+      0: "it is out of the files, and what else was asked for is done",
       1: "an error, or a rollout has still to change it; no file was changed",
-      2: "with --pr: all is pushed, and a person is to open it for review",
+      2: "with --destroy or --forget-stack, and without --yes: it is only told; with --pr: a request is left to open",
+      3: "refused: what it would remove at the service is protected, or looks like another tenant's",
     },
   });
 }
@@ -41,7 +54,14 @@ async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
   const today = new Date().toISOString().slice(0, 10);
   const removed = await withoutTenant(options.targets, name, today);
   await refuseOpen(removed, options);
-  for (const line of [...removed.told, ...(await toldOfStack(removed))]) console.log(harmless(line));
+  const isGoing = options.destroy || options.forgetStack;
+  if (isGoing) {
+    refuseTogether(options);
+    const code = await letStackGo(removed, options, today);
+    if (code !== EXIT.clean) return code;
+  }
+  const told = isGoing ? [] : await toldOfStack(removed);
+  for (const line of [...removed.told, ...told]) console.log(harmless(line));
   const message = {
     title: `Take out the tenant ${name}`,
     body: "What it holds at the service stays as it is, and so does its stack.",
@@ -51,6 +71,81 @@ async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
   const shown = options.dryRun ? removed.files : removed.files.filter(({ does }) => does === undefined);
   return await showAndWrite(removed.files, message, options, undefined, undefined, shown);
 }
+
+function refuseTogether({ destroy, forgetStack, commit, pr }: RemoveOptions): void {
+  const refusal =
+    destroy && forgetStack
+      ? "--destroy removes the stack too; give one of --destroy and --forget-stack."
+      : commit || pr
+        ? "A stack goes at once, and a review takes a while, in which the next rollout would bring all back: give --destroy or --forget-stack without --commit and --pr, and commit the files then."
+        : undefined;
+  if (refusal !== undefined) throw new ConfigurationError(refusal);
+}
+
+/** Tells what goes beside the files, and does it where `--yes` names the tenant. */
+async function letStackGo(
+  { target, targets }: RemovedTenant,
+  { destroy, yes, dryRun, database }: RemoveOptions,
+  today: string,
+): Promise<ExitCode> {
+  const { destroyStack, planGoing, removeStack, withGoingStack } = await import(
+    "../rollout/tenants/going-stack.js"
+  );
+  const { name, stack } = target;
+  if (yes !== undefined && yes !== name) {
+    throw new ConfigurationError(`--yes names another tenant than ${quote(name)}; nothing was done.`);
+  }
+  const isMeant = yes === name && !dryRun;
+  const only = (): ExitCode => {
+    if (!dryRun) console.error(`Nothing was done. To do it: the same with --yes ${name}`);
+    return dryRun ? EXIT.clean : EXIT.changes;
+  };
+  return await withGoingStack(target, targets, process.env, async (going) => {
+    if (!going.isThere) {
+      console.log(harmless(`There is no stack ${stack}: nothing is known to be ours at the service.`));
+      return EXIT.clean;
+    }
+    if (!destroy) {
+      console.log(harmless(`The stack ${stack} goes; what ${name} holds at the service stays.`));
+      if (!isMeant) return only();
+      await removeStack(going, true);
+      return EXIT.clean;
+    }
+    const { observe } = await import("../plan/observed.js");
+    const { hostOf } = await import("../gitops/plan-tenant.js");
+    const { undoneOf } = await import("../rollout/plan-target.js");
+    const { RolloutError } = await import("../rollout/errors.js");
+    const { readKey } = await import("../rollout/targets/read-key.js");
+    const { planText } = await import("../plan/render/text.js");
+    const named = { target, services: targets.services };
+    const read = async () =>
+      await askNamed(named, journalPlace(database), async (client) => ({
+        observed: await observe(client),
+        host: hostOf(client),
+      }));
+    const { observed, host } = await read();
+    const plan = planGoing(going, observed, { host, today });
+    const { stdout } = process;
+    stdout.write(planText(plan, { color: isColoured(stdout), width: stdout.columns ?? 80, limit: SHOWN }));
+    if (plan.guards.length > 0) return EXIT.refused;
+    if (!isMeant) return only();
+    await destroyStack(going, plan, await readKey(target, { environment: process.env }), process.env);
+    const left = undoneOf(plan, (await read()).observed);
+    if (left.length > 0) {
+      throw new RolloutError(
+        "ERR_ROLLOUT_NOT_AS_DECLARED",
+        `All was asked for, and at ${quote(name)} not all is gone; no file was changed. Look at it in the console, and run this again:\n  ${left.slice(0, SHOWN).join("\n  ")}`,
+      );
+    }
+    await removeStack(going, false);
+    console.log(
+      harmless(`What ${name} had of its stack is removed at the service, and so is the stack ${stack}.`),
+    );
+    return EXIT.clean;
+  });
+}
+
+const SHOWN = 20;
 
 /** What is left beside the files, and what would take it away. */
 async function toldOfStack({ target, targets }: RemovedTenant): Promise<string[]> {

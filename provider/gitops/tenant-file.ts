@@ -1,4 +1,4 @@
-import type { Declared as DeclaredInFile, Settings } from "../files/settings";
+import type { DeclaredEntry, Declared as DeclaredInFile, Settings } from "../files/settings";
 import { yamlComment, yamlText } from "../files/yaml-text";
 import type { Observed } from "../plan/observed";
 import { refuseStrangers } from "../plan/same-tenant";
@@ -44,6 +44,10 @@ export interface TenantFile {
   /** How many of what it holds the baseline declares just so. */
   readonly shared: number;
   readonly risky: number;
+  /** What stands on another list than the baseline has it on: the file keeps it there, and says so. */
+  readonly moved: readonly Pick<DeclaredEntry, "list" | "value" | "place">[];
+  /** How many have another comment than the baseline's. */
+  readonly otherComment: number;
   /** How many VIPs were left to automatic detection. */
   readonly automatic: number;
   /** Own domains that stand in the file because the VIPs share them. */
@@ -102,6 +106,10 @@ export function tenantFile(observed: Observed, options: TenantFileOptions): Tena
     vips: ownVips.length,
     shared: held.allow.length + held.deny.length + held.vips.length - ownEntries.length - ownVips.length,
     risky: ownEntries.filter(({ element }) => element["acceptRisk"] !== undefined).length,
+    moved,
+    otherComment:
+      ownEntries.filter(({ key, row }) => entries.get(key)?.list === row.list).length +
+      ownVips.filter(({ key }) => vips.has(key)).length,
     automatic: held.automatic.length,
     likelyOwnDomains: held.likely,
     left: leftLines(held),

@@ -257,7 +257,7 @@ function digestOfRollout(
 
 /** What a stack is configured with, where the user's project has it: by its name beside the project. */
 export function stackFilesOf(
-  { source }: RolloutSpec,
+  { source }: Pick<RolloutSpec, "source">,
   targets: readonly Target[],
 ): ReadonlyMap<string, string> {
   const folder = projectFolder(source);

@@ -170,7 +170,10 @@ export function failedPlan({ name }: Target, error: unknown, secrets: readonly s
 }
 
 /** The state of a tenant's stack. @throws {RolloutError} (`ERR_STACK_FOREIGN`) when a run would delete what is not ours. */
-export async function stackOf(target: Target, { project, folder, environment }: PlanningContext) {
+export async function stackOf(
+  target: Target,
+  { project, folder, environment }: Pick<PlanningContext, "project" | "folder" | "environment">,
+) {
   const files = { backend: environment["PULUMI_BACKEND_URL"], project, stack: target.stack };
   removeTornAttributes(files);
   const exported = await exportStack(target.stack, { folder, base: environment }).catch((error: unknown) => {
@@ -272,11 +275,15 @@ function toldChange({ sign, kind, value, before, after, alarm }: Change): Tenant
 export async function notAsPlanned(
   target: Target,
   key: string,
-  { changes }: Plan,
+  plan: Plan,
   reach: Reach,
 ): Promise<readonly string[]> {
-  if (changes.length === 0) return [];
-  const { observed } = await readTenant(target, key, reach);
+  if (plan.changes.length === 0) return [];
+  return undoneOf(plan, (await readTenant(target, key, reach)).observed);
+}
+
+/** The same of a tenant that was read. */
+export function undoneOf({ changes }: Plan, observed: Observed): readonly string[] {
   return changes
     .filter((change) => !isDone(change, observed))
     .map(({ sign, value }) => `${quote(value)} is not ${DONE[sign]}`);

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { normalize, resolve } from "node:path";
 import { ConfigurationError } from "../../client";
 import type { ChangedFile } from "../../files/change-files";
-import { lineText, SettingsFileError } from "../../files/finding";
+import { type Finding, SettingsFileError } from "../../files/finding";
 import { lintSettings } from "../../files/lint";
 import { readSettings } from "../../files/read-settings";
 import { readerFrom } from "../../files/read-source";
@@ -12,6 +12,7 @@ import type { Observed } from "../../plan/observed";
 import type { Plan } from "../../plan/plan";
 import { knownLists } from "../../plan/stack-state";
 import { OtherTenantError } from "../../resources/lifecycle/errors";
+import { EmailSecurityError } from "../../settings/email-security-error";
 import { quote } from "../../settings/text";
 import { planOf } from "../plan-target";
 import { readKey } from "../targets/read-key";
@@ -115,7 +116,7 @@ export function addTenantTo(placed: PlacedTenant, observed: Observed, options: A
   const readFile = (path: string): string =>
     resolve(path) === resolve(target.settings) ? made.text : read(path);
   const { settings, findings } = lintSettings(target.settings, { today, ownDomains: [], readFile });
-  if (settings === undefined) throw new SettingsFileError(target.settings, findings);
+  if (settings === undefined) throw refusedBy(target.settings, findings);
   const desired = desiredOf(settings, knownLists({}, target.stack, undefined), findings);
   const plan = planOf(target, settings, desired, observed, host, { accepting: {} });
   const files: ChangedFile[] = [
@@ -125,7 +126,11 @@ export function addTenantTo(placed: PlacedTenant, observed: Observed, options: A
   return { files, made, plan };
 }
 
-/** Where a change comes from, for people: the line of the baseline. */
-export function whereFrom({ place }: Plan["changes"][number]): string {
-  return place === undefined ? "" : ` (${lineText(place)})`;
+/** What the file that would be made may not say: most often, what a team's rules ask for and a service does not tell. */
+function refusedBy(file: string, findings: readonly Finding[]): EmailSecurityError {
+  const { message } = new SettingsFileError(file, findings);
+  return new EmailSecurityError(
+    "ERR_SETTINGS_FILE",
+    `The file that would be made of what the tenant holds breaks the rules of what it includes; nothing was written. --ticket, --owner, --approved-by and --for say it of all that the file declares; --no-baseline leaves the rules away.\n${message}`,
+  );
 }

@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { writeFolder, writeSettings } from "../../../provider/files/write-settings";
+import { writeAll, writeFolder, writeSettings } from "../../../provider/files/write-settings";
 import { type SettingsFolder, settingsFolder } from "../../support/settings-folder";
 
 let made: SettingsFolder;
@@ -86,5 +86,40 @@ describe("writeFolder", () => {
     ]);
     expect(() => writeFolder(join(folder, "a", "b"), files)).toThrow(/can't be written/);
     expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+describe("writeAll", () => {
+  it("makes, changes and takes away, in folders that are made", () => {
+    const [one, two, three] = [
+      join(folder, "a", "one.yaml"),
+      join(folder, "two.yaml"),
+      join(folder, "three.yaml"),
+    ];
+    writeFileSync(two, "old");
+    writeFileSync(three, "old");
+    writeAll(
+      new Map([
+        [one, "1"],
+        [two, "2"],
+        [three, undefined],
+      ]),
+    );
+    expect(readdirSync(folder).sort()).toEqual(["a", "two.yaml"]);
+    expect([one, two].map((path) => readFileSync(path, "utf8"))).toEqual(["1", "2"]);
+  });
+
+  it("leaves all as it was where one file can't be written", () => {
+    const gone = join(folder, "gone.yaml");
+    writeFileSync(gone, "old");
+    mkdirSync(join(folder, "taken.yaml"));
+    const files = new Map([
+      [gone, undefined],
+      [join(folder, "a", "new.yaml"), "0"],
+      [join(folder, "taken.yaml"), "1"],
+    ]);
+    expect(() => writeAll(files)).toThrow(expect.objectContaining({ code: "ERR_SETTINGS_WRITE" }));
+    expect(readdirSync(folder).sort()).toEqual(["gone.yaml", "taken.yaml"]);
+    expect(readFileSync(gone, "utf8")).toBe("old");
   });
 });

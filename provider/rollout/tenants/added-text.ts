@@ -1,0 +1,88 @@
+import { lineText } from "../../files/finding";
+import type { Change, Plan } from "../../plan/plan";
+import { hanging } from "../../plan/render/columns";
+import { counted, number } from "../../plan/render/words";
+import { excerpt, harmless, printable } from "../../settings/text";
+import type { AddedTenant } from "./add-tenant";
+import type { PlacedTenant } from "./place-tenant";
+
+/** So many of what a first rollout would bring are named. */
+const SHOWN = 20;
+const LONGEST = 200;
+
+/**
+ * What is taken in, and what a first rollout would do, for a terminal; ended by a line end.
+ *
+ * @param baseline the file that is included; undefined: none.
+ */
+export function addedText(
+  { target, wave }: PlacedTenant,
+  { made, plan }: AddedTenant,
+  baseline: string | undefined,
+  width: number,
+): string {
+  const { entries, vips, shared, risky, moved, otherComment, automatic, likelyOwnDomains } = made;
+  const held = `${counted(entries, "allow/deny entry", "allow/deny entries")} and ${counted(vips, "VIP")}`;
+  const beside =
+    baseline === undefined || shared === 0 ? "" : `, beside ${number(shared)} as ${baseline} declares them`;
+  const sentences = [
+    `${target.settings} declares what ${target.name} holds: ${held}${beside}. Its wave is ${wave}.`,
+    ...(likelyOwnDomains.length === 0
+      ? []
+      : [
+          `Its own domains seem to be ${likelyOwnDomains.join(", ")}: look at them, a key of another tenant is told by them.`,
+        ]),
+    ...(risky === 0
+      ? []
+      : [
+          `${number(risky)} of them ${risky === 1 ? "is" : "are"} risky, and declared as to be reviewed: look for acceptRisk.`,
+        ]),
+    ...moved
+      .slice(0, SHOWN)
+      .map(
+        ({ list, value, place }) =>
+          `Otherwise than ${lineText(place)}, which has it under ${list}, ${value} stays on the other list here: is that meant?`,
+      ),
+    ...(moved.length > SHOWN
+      ? [`… and ${number(moved.length - SHOWN)} more: look for remove in the file.`]
+      : []),
+    ...(otherComment === 0
+      ? []
+      : [`${number(otherComment)} with another comment than ${baseline ?? "the baseline"} has keep theirs.`]),
+    ...(automatic === 0
+      ? []
+      : [
+          `${counted(automatic, "VIP")} by automatic detection ${automatic === 1 ? "is" : "are"} left to it.`,
+        ]),
+    ...firstRollout(plan, baseline),
+  ];
+  const lines = sentences.flatMap((one) => hanging(0, excerpt(one, 2_000), width));
+  return `${harmless([...lines, ...changesOf(plan)].join("\n"))}\n`;
+}
+
+/** What the first rollout of it would do, in sentences. */
+function firstRollout({ changes, guards }: Plan, baseline: string | undefined): string[] {
+  if (guards.length > 0) {
+    return ["A first rollout, with a new stack, would be stopped:", ...guards.map(({ message }) => message)];
+  }
+  if (changes.length === 0) return ["A first rollout, with a new stack, writes nothing: all is as declared."];
+  const added = changes.filter(({ sign }) => sign === "add").length;
+  const what =
+    added === changes.length
+      ? `bring ${counted(added, "entry or VIP", "entries and VIPs")} that it lacks of ${baseline ?? "its files"}`
+      : `change ${counted(changes.length, "entry or VIP", "entries and VIPs")}`;
+  return [`A first rollout, with a new stack, would ${what}:`];
+}
+
+function changesOf({ changes }: Plan): string[] {
+  const shown = changes.slice(0, SHOWN).map((change) => `  ${excerpt(lineOf(change), LONGEST)}`);
+  return changes.length > SHOWN ? [...shown, `  … and ${number(changes.length - SHOWN)} more`] : shown;
+}
+
+const SIGNS: Readonly<Record<Change["sign"], string>> = { add: "+", change: "~", remove: "-" };
+
+function lineOf({ sign, kind, value, before, after, place }: Change): string {
+  const list = kind === "vip" ? "VIP" : (after?.list ?? before?.list ?? "");
+  const at = place === undefined ? "" : ` (${lineText(place)})`;
+  return `${SIGNS[sign]} ${list} ${printable(value)}${at}`;
+}

@@ -1,0 +1,238 @@
+import { existsSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { readSettings } from "../../../provider/files/read-settings";
+import { Journal } from "../../../provider/rollout/journal/journal";
+import { openDatabase } from "../../../provider/rollout/journal/open-database";
+import { readTargets } from "../../../provider/rollout/targets/read-targets";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+import { type SettingsRepository, settingsRepository } from "../../support/settings-repository";
+import { writeRollout } from "../../support/written-rollouts";
+
+/* `tenant add` and `tenant remove`: git, what is refused, and baselines with rules of their own. */
+
+const vip = (name: string) => ({
+  employees: [{ email: `ceo@${name}.example`, fullName: "C. E. O.", jobTitle: "Boss", department: "Board" }],
+  manualVips: [
+    { email: `ceo@${name}.example`, comment: "", addedBy: "Dana", dateAdded: "2026-01-01T00:00:00Z" },
+  ],
+});
+
+const many = Array.from({ length: 6 }, (_, at) => entry("deny", `own${at}.example`));
+
+let sandbox: Sandbox;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: {
+      name: "coming",
+      tenants: [
+        { ...tenantWith("acme", []), ...vip("acme") },
+        { ...tenantWith("hooli", [entry("deny", "evil.example")]), ...vip("hooli") },
+        tenantWith("nobodys", many),
+        tenantWith("empty", []),
+      ],
+    },
+  });
+});
+afterAll(async () => {
+  await sandbox.close();
+});
+
+const targetsOf = (more = ""): string =>
+  `version: 1
+project: p
+defaults:
+  baseUrl: ${sandbox.url}
+  key: { environment: "{NAME}_KEY" }
+  settings: settings/{name}.yaml
+tenants:
+  one: {}
+  two: {}
+${more}`;
+
+const own = "version: 1\ninclude: [baseline.yaml]\n";
+
+function repository(files: Readonly<Record<string, string>> = {}): SettingsRepository {
+  return settingsRepository({
+    "tenants.yaml": targetsOf(),
+    "settings/baseline.yaml": "version: 1\ndeny: [evil.example]\n",
+    "settings/one.yaml": own,
+    "settings/two.yaml": own,
+    ...files,
+  });
+}
+
+const tenant =
+  ({ path }: { readonly path: string }) =>
+  async (...args: string[]): Promise<CommandOutcome> => {
+    const keys = sandbox.tenants.map(
+      ({ name, apiKeys }) => [`${name.toUpperCase()}_KEY`, apiKeys.ci] as const,
+    );
+    const run = await emailSecurity(path, ["tenant", ...args], {
+      ...Object.fromEntries(keys),
+      HOME: path,
+      EMAIL_SECURITY_KEY_VARIABLES: keys.map(([name]) => name).join(","),
+    });
+    for (const [, key] of keys) expect(run.stdout + run.stderr).not.toContain(key);
+    return run;
+  };
+
+it("commits a tenant that comes and one that goes, with nothing else, each on a branch of its own", async () => {
+  using folder = repository({ "notes.md": "one\n" });
+  folder.write("notes.md", "two\n");
+  const run = tenant(folder);
+  const added = await run("add", "hooli", "--commit");
+  expect([added.code, added.stderr]).toEqual([
+    0,
+    expect.stringMatching(
+      /^Committed settings\/hooli\.yaml, tenants\.yaml as \w+ on the new branch email-security\/tenant-hooli/,
+    ),
+  ]);
+  expect(added.stdout).toContain("A first rollout, with a new stack, writes nothing: all is as declared.");
+  expect(folder.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
+    "Take in the tenant hooli\n\nA\tsettings/hooli.yaml\nM\ttenants.yaml\n",
+  );
+  expect(folder.git("status", "--porcelain")).toBe(" M notes.md\n");
+
+  const removed = await run("remove", "hooli", "--commit");
+  expect([removed.code, removed.stderr]).toEqual([0, expect.stringContaining("without-tenant-hooli")]);
+  expect(folder.git("show", "--format=%s", "--name-status", "HEAD")).toBe(
+    "Take out the tenant hooli\n\nD\tsettings/hooli.yaml\nM\ttenants.yaml\n",
+  );
+  expect(folder.git("diff", "--stat", "main", "HEAD")).toBe("");
+
+  // A hook that refuses: files and branch are as they were.
+  folder.program(".git/hooks/pre-commit", "exit 1");
+  const refused = await run("add", "hooli", "--commit");
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringContaining("files and branch are as they were"),
+  ]);
+  expect(folder.git("status", "--porcelain")).toBe(" M notes.md\n");
+  expect(existsSync(folder.at("settings/hooli.yaml"))).toBe(false);
+});
+
+it("refuses a tenant that stands there under another name, and takes it where that is said to be another", async () => {
+  using folder = repository({
+    "settings/one.yaml": `${own}ownDomains: [acme.example]\n`,
+    "settings/two.yaml": `${own}ownDomains: [two.example]\n`,
+  });
+  const before = readFileSync(folder.at("tenants.yaml"), "utf8");
+  const run = tenant(folder);
+  const known = await run("add", "acme");
+  expect([known.code, known.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /"acme" looks like a tenant that is there already: its VIPs have mailboxes of "acme\.example", an own domain of "one" \(tenants\.yaml:8\)\. Nothing was written.*--beside one\. \[ERR_OTHER_TENANT\]/,
+    ),
+  ]);
+  const strange = await run("add", "acme", "--beside", "one", "--own-domains", "other.example");
+  expect([strange.code, strange.stderr]).toEqual([1, expect.stringContaining("ERR_OTHER_TENANT")]);
+  expect(existsSync(folder.at("settings/acme.yaml"))).toBe(false);
+  expect(readFileSync(folder.at("tenants.yaml"), "utf8")).toBe(before);
+  const beside = await run("add", "acme", "--beside", "one");
+  expect(beside.code, beside.stderr).toBe(2);
+
+  // By what one tenant alone declares, where it has no people.
+  folder.write("settings/two.yaml", `${own}deny:\n${many.map(({ value }) => `  - ${value}\n`).join("")}`);
+  const entries = await run("add", "nobodys");
+  expect(entries.stderr).toContain('it has 6 of the 6 entries that "two" (tenants.yaml:9) alone declares');
+});
+
+it("keeps to a baseline's rules, and says what it needs", async () => {
+  using folder = repository({
+    "settings/baseline.yaml":
+      "version: 1\npolicy: { requireTicket: [deny] }\nlists: { entries: { mode: exclusive } }\ndeny: [{ value: shared.example, ticket: INC-1 }]\n",
+  });
+  const run = tenant(folder);
+  const refused = await run("add", "hooli");
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/--ticket[\s\S]*ERR_SETTINGS_FILE[\s\S]*policy-ticket/),
+  ]);
+  expect(existsSync(folder.at("settings/hooli.yaml"))).toBe(false);
+  const added = await run("add", "hooli", "--ticket", "INC-2", "--owner", "Dana");
+  expect(added.code, added.stderr).toBe(2);
+  const [evil] = readSettings(folder.at("settings/hooli.yaml"), { ownDomains: [] }).entries;
+  expect(evil).toMatchObject({ value: "evil.example", ticket: "INC-2", owner: "Dana" });
+});
+
+it("makes the first targets file, and one whose waves take nobody else says how", async () => {
+  using folder = settingsRepository({ "readme.md": "" });
+  const run = tenant(folder);
+  const incomplete = await run("add", "empty", "--base-url", sandbox.url);
+  expect(incomplete.stderr).toContain("give --key-env VARIABLE");
+  const first = await run("add", "empty", "--base-url", sandbox.url, "--key-env", "EMPTY_KEY");
+  expect(first.code, first.stderr).toBe(0);
+  expect(readFileSync(folder.at("tenants.yaml"), "utf8")).toBe(
+    `version: 1
+
+tenants:
+  empty:
+    baseUrl: ${sandbox.url}
+    key: { environment: EMPTY_KEY }
+    settings: settings/empty.yaml
+`,
+  );
+  const only = await run("remove", "empty");
+  expect([only.code, only.stderr]).toEqual([1, expect.stringContaining("is the only tenant")]);
+  folder.write(
+    "tenants.yaml",
+    `${readFileSync(folder.at("tenants.yaml"), "utf8")}    labels: { ring: a }\nwaves: [{ name: a, match: { ring: a }, gate: true }]\n`,
+  );
+  const nowhere = await run("add", "hooli", "--base-url", sandbox.url, "--key-env", "HOOLI_KEY");
+  expect(nowhere.stderr).toContain('No wave would take "hooli", and nothing was written. Give it labels');
+  const placed = await run(
+    "add",
+    "hooli",
+    "--base-url",
+    sandbox.url,
+    "--key-env",
+    "HOOLI_KEY",
+    "--wave",
+    "a",
+  );
+  expect(placed.code, placed.stderr).toBe(0);
+  const { targets } = readTargets(folder.at("tenants.yaml"));
+  expect(targets.map(({ name, labels }) => [name, labels])).toEqual([
+    ["empty", { ring: "a" }],
+    ["hooli", { ring: "a" }],
+  ]);
+});
+
+it("removes no tenant that a rollout has still to change, no file that another reads, and no stack unasked", async () => {
+  using folder = repository({
+    "tenants.yaml": targetsOf("  three: { settings: settings/one.yaml }\n"),
+  });
+  const run = tenant(folder);
+  const place = folder.at("rollouts.db");
+  const database = await openDatabase(place, {});
+  const journal = await Journal.open(database);
+  const change = { sign: "add", kind: "entry", key: "domain evil.example", value: "evil.example" } as const;
+  const id = await writeRollout(journal, { tenants: { one: [change], two: [change] }, end: "stopped" });
+  await database.close();
+  const open = await run("remove", "two", "--database", place);
+  expect([open.code, open.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      new RegExp(
+        `The rollout ${id} is not through, and has still to change "two"; nothing was changed.*ERR_ROLLOUT_BUSY`,
+      ),
+    ),
+  ]);
+  // The first one is done there.
+  const shared = await run("remove", "one", "--database", place);
+  expect(shared.code, shared.stderr).toBe(0);
+  expect(shared.stdout).toContain("settings/one.yaml stays: it is the settings file of three too.");
+  expect(shared.stdout).toContain("pulumi stack rm --force --stack one");
+  const wrong = await run("remove", "two", "--destroy", "--yes", "one");
+  expect([wrong.code, wrong.stderr]).toEqual([
+    1,
+    expect.stringContaining('--yes names another tenant than "two"'),
+  ]);
+  const reviewed = await run("remove", "two", "--destroy", "--yes", "two", "--pr");
+  expect([reviewed.code, reviewed.stderr]).toEqual([1, expect.stringContaining("without --commit and --pr")]);
+  expect(folder.git("status", "--porcelain", "--", "settings")).toBe("");
+});

@@ -1,0 +1,169 @@
+import { existsSync, readFileSync } from "node:fs";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { readSettings } from "../../../provider/files/read-settings";
+import { type Sandbox, startSandbox } from "../../../provider/sandbox";
+import { type CommandOutcome, emailSecurity } from "../../support/command";
+import { LintedFolder } from "../../support/linted-folder";
+import { clickedEntry as entry, tenantWith } from "../../support/scenario-tenant";
+
+/* `tenant add` and `tenant remove` through the real command, over the sandbox. */
+
+const HOSTILE = "By hand\u001b[2J\n::error::x";
+
+const TENANTS = `# Our tenants.
+version: 1
+project: p
+defaults:
+  baseUrl: URL
+  key: { environment: "{NAME}_KEY" }
+  settings: settings/{name}.yaml   # one each
+
+tenants:
+  # The first one.
+  acme: { labels: { ring: canary } }
+  globex:
+
+waves:
+  - { name: canary, match: { ring: canary }, gate: true }
+  - { name: all }
+`;
+
+const BASELINE = `version: 1
+deny:
+  - { value: evil.example, comment: Phishing }
+  - { value: other.example, comment: ours }
+  - partner.example
+  - missing.example
+`;
+
+let sandbox: Sandbox;
+let folder: LintedFolder;
+
+beforeAll(async () => {
+  sandbox = await startSandbox({
+    scenario: {
+      name: "coming",
+      tenants: [
+        tenantWith("acme", []),
+        {
+          ...tenantWith("hooli", [
+            entry("deny", "evil.example", "Phishing"),
+            entry("deny", "other.example", "theirs"),
+            entry("allow", "partner.example"),
+            entry("allow", "gmail.com", HOSTILE),
+            entry("deny", "own-hooli.example", "x: y # z"),
+          ]),
+          employees: [
+            { email: "ceo@hooli.example", fullName: "C. E. O.", jobTitle: "Boss", department: "Board" },
+          ],
+          manualVips: [
+            { email: "ceo@hooli.example", comment: "", addedBy: "Dana", dateAdded: "2026-01-01T00:00:00Z" },
+          ],
+        },
+      ],
+    },
+  });
+  folder = new LintedFolder({
+    "tenants.yaml": TENANTS.replace("URL", sandbox.url),
+    "settings/baseline.yaml": BASELINE,
+    "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\nownDomains: [acme.example]\n",
+    "settings/globex.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+  });
+});
+
+afterAll(async () => {
+  folder[Symbol.dispose]();
+  await sandbox.close();
+});
+
+const keyOf = (name: string): string => sandbox.tenants.find((one) => one.name === name)?.apiKeys.ci ?? "";
+
+const tenant = async (...args: string[]): Promise<CommandOutcome> =>
+  await emailSecurity(folder.folder, ["tenant", ...args], {
+    HOOLI_KEY: keyOf("hooli"),
+    TWIN_KEY: keyOf("hooli"),
+    ACME_KEY: keyOf("acme"),
+    NEWER_KEY: keyOf("acme"),
+    EMAIL_SECURITY_KEY_VARIABLES: "HOOLI_KEY,TWIN_KEY,ACME_KEY,NEWER_KEY",
+  });
+
+const textOf = (file: string): string => readFileSync(folder.path(file), "utf8");
+
+it("takes a tenant in beside the others, with what the baseline does not say of it, and out again", async () => {
+  const before = textOf("tenants.yaml");
+  const added = await tenant("add", "hooli", "--wave", "canary");
+  expect(added.stdout).toBe(
+    `settings/hooli.yaml declares what hooli holds: 4 allow/deny entries and 1 VIP,
+  beside 1 as settings/baseline.yaml declares them. Its wave is canary.
+Its own domains seem to be hooli.example: look at them, a key of another
+  tenant is told by them.
+1 of them is risky, and declared as to be reviewed: look for acceptRisk.
+Otherwise than settings/baseline.yaml:5, which has it under deny,
+  partner.example stays on the other list here: is that meant?
+1 with another comment than settings/baseline.yaml has keep theirs.
+A first rollout, with a new stack, would bring 1 entry or VIP that it lacks of
+  settings/baseline.yaml:
+  + deny missing.example (settings/baseline.yaml:6)
+--- a/tenants.yaml
++++ b/tenants.yaml
+@@ -9,8 +9,10 @@
+ tenants:
+   # The first one.
+   acme: { labels: { ring: canary } }
+   globex:
++  hooli:
++    labels: { ring: canary }
+ 
+ waves:
+   - { name: canary, match: { ring: canary }, gate: true }
+   - { name: all }
+Next: email-security rollout tenants.yaml --only hooli
+`,
+  );
+  expect(added.code).toBe(2);
+  expect(added.stderr).toBe("Wrote settings/hooli.yaml, tenants.yaml.\n");
+  // ⌈N/200⌉ of each list and of the VIPs, and nothing else.
+  const requests = sandbox.requests.map(({ method, path }) => `${method} ${path.replace(/\?.*/, "")}`);
+  expect(requests.sort()).toEqual([
+    "GET /api/v1/settings/allow_deny_entries",
+    "GET /api/v1/settings/allow_deny_entries",
+    "GET /api/v1/settings/vip_employees",
+  ]);
+  expect(textOf("tenants.yaml")).toBe(
+    before.replace("  globex:\n", "  globex:\n  hooli:\n    labels: { ring: canary }\n"),
+  );
+  const text = textOf("settings/hooli.yaml");
+  expect(text).not.toContain("\u001b");
+  expect(added.stdout + added.stderr + text).not.toContain(keyOf("hooli"));
+  const settings = readSettings(folder.path("settings/hooli.yaml"), { ownDomains: [] });
+  expect(settings.entries.map(({ list, value, comment }) => [list, value, comment]).sort()).toEqual([
+    ["allow", "gmail.com", expect.any(String)],
+    ["allow", "partner.example", undefined],
+    ["deny", "evil.example", "Phishing"],
+    ["deny", "missing.example", undefined],
+    ["deny", "other.example", "theirs"],
+    ["deny", "own-hooli.example", "x: y # z"],
+  ]);
+  expect(text).not.toContain("evil.example");
+
+  // Nothing is written over, and no tenant twice.
+  const twice = await tenant("add", "hooli");
+  expect([twice.code, twice.stderr]).toEqual([
+    1,
+    expect.stringMatching(/has the tenant "hooli" already, at line 13, and nothing was written/),
+  ]);
+  const sameKey = await tenant("add", "twin");
+  expect([sameKey.code, sameKey.stderr]).toEqual([1, expect.stringMatching(/ERR_ROLLOUT_SAME_KEY/)]);
+
+  const removed = await tenant("remove", "hooli");
+  expect(removed.code).toBe(0);
+  expect(removed.stdout).toContain("settings/hooli.yaml stays: git does not have it as it is");
+  expect(textOf("tenants.yaml")).toBe(before);
+  const there = await tenant("add", "hooli");
+  expect([there.code, there.stderr]).toEqual([
+    1,
+    expect.stringMatching(/"settings\/hooli\.yaml" is there already, and nothing was written/),
+  ]);
+  expect(existsSync(folder.path("settings/twin.yaml"))).toBe(false);
+  expect(textOf("settings/hooli.yaml")).toBe(text);
+});
