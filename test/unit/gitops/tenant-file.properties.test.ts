@@ -1,0 +1,95 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { lintSettings } from "../../../provider/files/lint";
+import { readSettings } from "../../../provider/files/read-settings";
+import { exportSettings } from "../../../provider/gitops/export";
+import { type Baseline, tenantFile } from "../../../provider/gitops/tenant-file";
+import { desiredOf } from "../../../provider/plan/desired";
+import { withoutEvidence } from "../../../provider/plan/mail-evidence";
+import { makePlan } from "../../../provider/plan/make-plan";
+import { observedFrom } from "../../../provider/plan/observed";
+import { knownLists } from "../../../provider/plan/stack-state";
+import { isAutomatic } from "../../../provider/tenant";
+import { anyEntry, anyVip } from "../../support/any-rows";
+
+const AT = "2026-11-21T20:00:00.000Z";
+const TODAY = AT.slice(0, 10);
+
+const entries = fc
+  .array(anyEntry, { maxLength: 10 })
+  .map((rows) => rows.map((row, at) => ({ ...row, id: `ade_${at}` })));
+
+const vip = fc.array(anyVip, { maxLength: 4 });
+
+/** Reads files of which the first one is the top. */
+const reading =
+  (files: ReadonlyMap<string, string>) =>
+  (path: string): string => {
+    const text = files.get(path);
+    if (text === undefined) throw new Error(`there is no ${path}`);
+    return text;
+  };
+
+/** What another tenant holds, in one file: a baseline that may have anything of this one, otherwise too. */
+function baselineOf(rows: Parameters<typeof observedFrom>[1], vips: Parameters<typeof observedFrom>[2]) {
+  const { files } = exportSettings(observedFrom(AT, rows, vips), { host: "a.example" });
+  const top = readSettings("settings.yaml", { today: TODAY, ownDomains: [], readFile: reading(files) });
+  return { files, settings: top };
+}
+
+it("with any baseline, declares what any tenant holds: a first run only adds what of the baseline is missing", () => {
+  let [added, shared, strict] = [0, 0, 0];
+  fc.assert(
+    fc.property(entries, vip, entries, vip, fc.nat(3), (rows, vips, others, otherVips, share) => {
+      // Some of what it holds is in the baseline, just so, on the other list or with another comment.
+      const taken = rows.slice(0, share).map((row, at) => ({
+        ...row,
+        list: at === 1 && row.list === "allow" ? "deny" : row.list,
+        comment: at === 2 ? "another" : row.comment,
+      }));
+      const below = baselineOf(
+        [...taken, ...others].map((row, at) => ({ ...row, id: `x${at}` })),
+        otherVips,
+      );
+      const baseline: Baseline = { include: "settings.yaml", settings: below.settings };
+      const observed = observedFrom(AT, rows, vips);
+      // The people of a tenant that is made up may be another's.
+      const made = tenantFile(
+        { ...observed },
+        { host: "a.example", baseline: { ...baseline, settings: { ...below.settings, ownDomains: [] } } },
+      );
+      const files = new Map([...below.files, ["acme.yaml", made.text]]);
+      const { settings, findings } = lintSettings("acme.yaml", {
+        today: TODAY,
+        ownDomains: [],
+        readFile: reading(files),
+      });
+      if (settings === undefined) {
+        // The two contradict each other in a way that a person has to decide: it is told, and nothing is written.
+        expect(findings.some(({ level }) => level === "error")).toBe(true);
+        return;
+      }
+      const plan = makePlan({
+        desired: desiredOf(settings, knownLists({}, "acme", undefined), findings),
+        observed,
+        tenant: { host: "a.example", name: "acme" },
+        source: { kind: "files", files: settings.files },
+        mail: withoutEvidence(AT, "not asked"),
+      });
+      const keys = new Set([...below.settings.entries, ...below.settings.vips].map(({ key }) => key));
+      // What detection found is left to it, whatever the baseline wants it to be told with.
+      const detected = [...observed.vips].flatMap(([key, row]) => (isAutomatic(row) ? [key] : []));
+      for (const { sign, key } of plan.changes) {
+        // What no file can declare as it stands, and the baseline declares, is changed, or stops the run: the plan tells it.
+        const isOwn = detected.includes(key) || made.left.length > 0;
+        expect([sign, keys.has(key)]).toEqual([isOwn ? sign : "add", true]);
+        expect(sign).not.toBe("remove");
+      }
+      added += plan.changes.length;
+      shared += made.shared;
+      strict += Number(made.left.length === 0);
+    }),
+    { seed: 24, numRuns: 60 },
+  );
+  expect(Math.min(added, shared, strict)).toBeGreaterThan(10);
+});
