@@ -15,11 +15,29 @@ import { anyEntry, anyVip } from "../../support/any-rows";
 const AT = "2026-11-21T20:00:00.000Z";
 const TODAY = AT.slice(0, 10);
 
+const plainEntry: typeof anyEntry = fc.record({
+  list: fc.constantFrom("allow", "deny"),
+  entry_type: fc.constant("domain"),
+  value: fc.stringMatching(/^[a-c]{1,2}\.example$/),
+  verdict_scope: fc.constantFrom("global", "global", "graymail"),
+  comment: fc.constantFrom(undefined, "one", "another"),
+  ...{ created_at: fc.constant(undefined), created_by: fc.constant(undefined) },
+});
+
+const plainVip: typeof anyVip = fc.record({
+  email: fc.stringMatching(/^[a-c]@acme\.example$/),
+  comment: fc.constantFrom("", "one", "another"),
+  source: fc.constant("manual"),
+  ...{ full_name: fc.constant(""), job_title: fc.constant(""), department: fc.constant("") },
+  ...{ added_by: fc.constant(""), date_added: fc.constant(""), updated_at: fc.constant("") },
+});
+
+/** As tenants are, and as none should be. */
 const entries = fc
-  .array(anyEntry, { maxLength: 10 })
+  .oneof(fc.array(plainEntry, { maxLength: 8 }), fc.array(anyEntry, { maxLength: 8 }))
   .map((rows) => rows.map((row, at) => ({ ...row, id: `ade_${at}` })));
 
-const vip = fc.array(anyVip, { maxLength: 4 });
+const vip = fc.oneof(fc.array(plainVip, { maxLength: 4 }), fc.array(anyVip, { maxLength: 4 }));
 
 /** Reads files of which the first one is the top. */
 const reading =
