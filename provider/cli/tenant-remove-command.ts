@@ -113,6 +113,7 @@ async function letStackGo(
     }
     const { observe } = await import("../plan/observed.js");
     const { hostOf } = await import("../gitops/plan-tenant.js");
+    const { permitsForReading } = await import("../rollout/permits/permits-for-reading.js");
     const { undoneOf } = await import("../rollout/plan-target.js");
     const { RolloutError } = await import("../rollout/errors.js");
     const { readKey } = await import("../rollout/targets/read-key.js");
@@ -129,7 +130,15 @@ async function letStackGo(
     stdout.write(planText(plan, { color: isColoured(stdout), width: stdout.columns ?? 80, limit: SHOWN }));
     if (plan.guards.length > 0) return EXIT.refused;
     if (!isMeant) return only();
-    await destroyStack(going, plan, await readKey(target, { environment: process.env }), process.env);
+    const key = await readKey(target, { environment: process.env });
+    const permits = await permitsForReading(journalPlace(database), targets.services, (line) =>
+      console.error(harmless(line)),
+    );
+    try {
+      await destroyStack(going, plan, key, process.env, await permits.grant(target));
+    } finally {
+      await permits.close();
+    }
     const left = undoneOf(plan, (await read()).observed);
     if (left.length > 0) {
       throw new RolloutError(

@@ -12,6 +12,7 @@ import { PLAN_DIGEST, PLAN_FILE } from "../../resources/reviewed-plan";
 import { quote } from "../../settings/text";
 import { RolloutError } from "../errors";
 import { layOut, packFiles } from "../file-bundle";
+import type { Grant } from "../permits/permit-office";
 import { engineEnvironment, stackFilesOf } from "../plan-rollout";
 import { planOf, stackOf } from "../plan-target";
 import { projectFolder, requirePassphrase, stateBackend } from "../state-backend";
@@ -97,6 +98,7 @@ export function planGoing(
 /**
  * Takes away at the service what a plan of {@link planGoing} tells, held to it; a run that was interrupted is gone on with by the next.
  *
+ * @param grant by which it keeps to its address's limit. Default: there is none.
  * @throws {RolloutError} (`ERR_PULUMI`) when Pulumi can't do it; what it says is in the message.
  */
 export async function destroyStack(
@@ -104,12 +106,14 @@ export async function destroyStack(
   plan: Plan,
   key: string,
   environment: NodeJS.ProcessEnv,
+  grant?: Grant,
 ): Promise<void> {
   using scratch = scratchFolder("plan");
   const file = join(scratch.path, "plan.json");
   writeFileSync(file, planJson(plan), { mode: 0o600 });
   const run = await pulumi(["destroy", "--yes", "--skip-preview", "--color", "never"], {
     ...ofTenant(target, key, environment),
+    ...grant?.environment,
     [PLAN_FILE]: file,
     [PLAN_DIGEST]: plan.digest,
   });

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { dirname, join, normalize, relative, resolve, sep } from "node:path";
+import { dirname, normalize, relative, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { ConfigurationError } from "../../client";
 import { readUnnamed } from "../../files/edit-text";
@@ -68,7 +68,9 @@ export function placeTenant(asked: AskedTenant): PlacedTenant {
   const labels = { ...labelsOf(asked.wave, now), ...asked.labels };
   const written = withoutSaid(asked, labels, isFirst ? undefined : before);
   const after = addTenant(before, name, written);
-  const would = readTargets(file, (path) => (resolve(path) === resolve(file) ? after : read(path)));
+  const would = readWouldBe(`With ${quote(name)} in it`, file, (path) =>
+    resolve(path) === resolve(file) ? after : read(path),
+  );
   const target = would.targets.find((one) => one.name === name) as Target;
   if (existsSync(target.settings)) {
     throw new ConfigurationError(
@@ -84,6 +86,27 @@ export function placeTenant(asked: AskedTenant): PlacedTenant {
     services: would.services,
     wave: waveOf(target, would, asked.wave),
   };
+}
+
+/**
+ * Reads a targets file as it would be.
+ *
+ * @param how what would make it so, for people: `Without "acme"`.
+ * @throws {ConfigurationError} when it could not be used then.
+ */
+export function readWouldBe(how: string, file: string, readFile: (path: string) => string): Targets {
+  try {
+    return readTargets(file, readFile);
+  } catch (error) {
+    if (!(error instanceof TargetsFileError)) throw error;
+    throw new ConfigurationError(
+      `${how}, ${quote(file, 300)} could not be used, and nothing was changed: ${mistakesIn(error)}.`,
+    );
+  }
+}
+
+function mistakesIn({ findings }: TargetsFileError): string {
+  return findings.flatMap(({ level, message }) => (level === "error" ? [message] : [])).join("; ");
 }
 
 /** The labels by which a tenant is in a wave. */
@@ -156,9 +179,8 @@ function usable(work: () => Target): Target {
     return work();
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
-    const mistakes = error.findings.filter(({ level }) => level === "error").map(({ message }) => message);
     throw new ConfigurationError(
-      `What is given can't be used, and nothing was written: ${mistakes.join("; ")}.`,
+      `What is given can't be used, and nothing was written: ${mistakesIn(error)}.`,
     );
   }
 }
@@ -202,7 +224,7 @@ function defaultsIn(text: string): Readonly<Record<string, unknown>> | undefined
 
 /** A path as a file in a folder names it. */
 export function includePath(from: string, to: string): string {
-  return relative(dirname(join(".", from)), join(".", to))
+  return relative(dirname(resolve(from)), resolve(to))
     .split(sep)
     .join("/");
 }

@@ -12,7 +12,7 @@ import { JournalReader } from "../journal/journal-reader";
 import { removeTenant } from "../targets/edit-targets";
 import { readTargets } from "../targets/read-targets";
 import type { Target, Targets } from "../targets/target";
-import { TargetsFileError } from "../targets/targets-file-error";
+import { readWouldBe } from "./place-tenant";
 import { standingTenants } from "./standing-tenants";
 
 /** A tenant that is out of the files as soon as these are written. */
@@ -54,22 +54,12 @@ export async function withoutTenant(file: string, name: string, today: string): 
   const read = readerFrom(file);
   const before = read(target.place.file);
   const after = removeTenant(before, name);
-  refuseUnusable(file, target, (path) => (resolve(path) === resolve(target.place.file) ? after : read(path)));
+  // A wave with a look at what was done must not lose its last tenant without a word.
+  readWouldBe(`Without ${quote(name)}`, file, (path) =>
+    resolve(path) === resolve(target.place.file) ? after : read(path),
+  );
   const { files, told } = await settingsGone(target, others, today);
   return { target, targets, files: [{ file: target.place.file, before, after }, ...files], told };
-}
-
-/** A wave with a look at what was done must not lose its last tenant without a word. */
-function refuseUnusable(file: string, { name }: Target, readFile: (path: string) => string): void {
-  try {
-    readTargets(file, readFile);
-  } catch (error) {
-    if (!(error instanceof TargetsFileError)) throw error;
-    const mistakes = error.findings.filter(({ level }) => level === "error").map(({ message }) => message);
-    throw new ConfigurationError(
-      `Without ${quote(name)}, ${quote(file, 300)} could not be used, and nothing was changed: ${mistakes.join("; ")}.`,
-    );
-  }
 }
 
 async function settingsGone(
