@@ -18,7 +18,7 @@ export const FILE_ERRORS = {
     next: "email-security lint",
   },
   ERR_SETTINGS_EDIT: {
-    means: "A settings file can't be edited piece by piece, so nothing was written.",
+    means: "A settings file, or tenants.yaml, can't be edited piece by piece, so nothing was written.",
     example:
       "The settings file can't be edited, and nothing was written: its deny is written in a way that can't be changed line by line.",
     causes: [

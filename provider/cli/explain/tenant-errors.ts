@@ -43,6 +43,7 @@ export const TENANT_ERRORS = {
       "the key of another tenant is in the environment",
       "the stack is not the one that was meant",
       "the tenant was emptied on purpose, or its people have other domains now",
+      "a tenant that is taken in stands in `tenants.yaml` already, under another name",
       "what is to be deleted belongs to another address or `Provider` than this run reaches",
     ],
     remedies: [

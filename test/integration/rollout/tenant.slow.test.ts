@@ -236,3 +236,26 @@ it("removes no tenant that a rollout has still to change, no file that another r
   expect([reviewed.code, reviewed.stderr]).toEqual([1, expect.stringContaining("without --commit and --pr")]);
   expect(folder.git("status", "--porcelain", "--", "settings")).toBe("");
 });
+
+it("takes a tenant out of the file that declares it, and keeps what others include", async () => {
+  using folder = repository({
+    "tenants.yaml": targetsOf("  three: { settings: settings/baseline.yaml }\ninclude: [more/eu.yaml]\n"),
+    "more/eu.yaml": `version: 1\ntenants:\n  # In the EU.\n  four: { settings: ../settings/four.yaml }\n  five: { settings: ../settings/two.yaml }\n`,
+    "settings/four.yaml": "version: 1\ninclude: [four/own.yaml]\n",
+    "settings/four/own.yaml": "version: 1\ndeny: []\n",
+  });
+  const run = tenant(folder);
+  const top = readFileSync(folder.at("tenants.yaml"), "utf8");
+  const four = await run("remove", "four");
+  expect([four.code, four.stderr]).toEqual([0, "Wrote more/eu.yaml.\nRemoved settings/four.yaml.\n"]);
+  expect(four.stdout).toContain("and no tenant reads it any more: settings/four/own.yaml.");
+  expect(readFileSync(folder.at("more/eu.yaml"), "utf8")).toBe(
+    "version: 1\ntenants:\n  five: { settings: ../settings/two.yaml }\n",
+  );
+  const three = await run("remove", "three");
+  expect([three.code, three.stderr]).toEqual([0, "Wrote tenants.yaml.\n"]);
+  expect(three.stdout).toContain("settings/baseline.yaml stays: the files of one include it.");
+  expect(readFileSync(folder.at("tenants.yaml"), "utf8")).toBe(top.replace(/ {2}three.*\n/, ""));
+  const last = await run("add", "hooli", "--settings", "../hooli.yaml");
+  expect([last.code, last.stderr]).toEqual([1, expect.stringContaining("lies outside the repository")]);
+});
