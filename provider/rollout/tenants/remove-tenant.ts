@@ -112,7 +112,7 @@ export async function refuseOpenRollouts(
 ): Promise<void> {
   const rows = await database.query(
     `SELECT r.id AS id FROM rollouts r JOIN rollout_tenants t ON t.rollout = r.id
-     WHERE r.state IN ('running', 'waiting', 'stopped') AND t.stack = $1 AND t.state NOT IN ('done', 'unchanged')
+     WHERE r.state IN ('running', 'waiting', 'stopped') AND t.stack = $1 AND t.state NOT IN ('done', 'unchanged', 'skipped')
      ORDER BY r.id`,
     [stack],
   );
