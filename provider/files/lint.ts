@@ -1,4 +1,4 @@
-import { KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
+import { DEFAULT_VERDICT_SCOPE, KNOWN_VERDICT_SCOPES } from "../settings/assumptions";
 import { slipOf } from "../settings/nearest-name";
 import { OwnDomains } from "../settings/own-domains";
 import { RISKS, risksOf } from "../settings/risk";
@@ -62,29 +62,47 @@ const SOON_DAYS = 30;
 /** Entries that lie below another: needless ones, and exceptions. */
 function coveredFindings({ entries }: Settings): Finding[] {
   const domains = new Map<string, DeclaredEntry>();
+  for (const entry of entries)
+    if (entry.entryType === "domain") domains.set(scoped(entry, entry.value), entry);
+  const findings: Finding[] = [];
   for (const entry of entries) {
-    if (entry.entryType === "domain") domains.set(`${entry.verdictScope} ${entry.value}`, entry);
+    const found = coveredFinding(entry, domains);
+    if (found !== undefined) findings.push(found);
   }
-  return entries.flatMap((entry) => {
-    for (const domain of domainsAbove(entry)) {
-      const above = domains.get(`${entry.verdictScope} ${domain}`);
-      if (above === undefined) continue;
-      if (above.list !== entry.list) return [contradicted(entry, above)];
-      // When the wider one ends first, the narrower one will be needed.
-      if (!endsBefore(above, entry)) return [shadowed(entry, above)];
-    }
-    return [];
-  });
+  return findings;
+}
+
+function coveredFinding(
+  entry: DeclaredEntry,
+  domains: ReadonlyMap<string, DeclaredEntry>,
+): Finding | undefined {
+  for (const domain of domainsAbove(entry)) {
+    const above = domains.get(scoped(entry, domain));
+    if (above === undefined) continue;
+    if (above.list !== entry.list) return contradicted(entry, above);
+    // When the wider one ends first, the narrower one will be needed.
+    if (!endsBefore(above, entry)) return shadowed(entry, above);
+  }
+  return undefined;
+}
+
+/** A domain in an entry's scope: in most entries' by itself, which no text has to be made for. */
+function scoped({ verdictScope }: DeclaredEntry, domain: string): string {
+  return verdictScope === DEFAULT_VERDICT_SCOPE ? domain : `${verdictScope} ${domain}`;
 }
 
 /** The domains that an entry lies below, the nearest first. */
-function* domainsAbove({ entryType, value }: DeclaredEntry): Generator<string> {
-  if (entryType === "ip") return;
+function domainsAbove({ entryType, value }: DeclaredEntry): string[] {
+  if (entryType === "ip") return [];
+  const above: string[] = [];
   const at = value.lastIndexOf("@");
-  if (at >= 0) yield value.slice(at + 1);
-  for (let dot = value.indexOf(".", at + 1); dot >= 0; dot = value.indexOf(".", dot + 1)) {
-    yield value.slice(dot + 1);
+  if (at >= 0) above.push(value.slice(at + 1));
+  // The last name alone, as in `com`, is no domain that can be declared.
+  const last = value.lastIndexOf(".");
+  for (let dot = value.indexOf(".", at + 1); dot >= 0 && dot < last; dot = value.indexOf(".", dot + 1)) {
+    above.push(value.slice(dot + 1));
   }
+  return above;
 }
 
 function shadowed(entry: DeclaredEntry, above: DeclaredEntry): Finding {

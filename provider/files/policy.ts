@@ -14,14 +14,16 @@ import { type Policy, type PolicySubject, policyRules } from "./settings-schema"
 export function policyFindings({ today, entries, vips, policy }: Settings): Finding[] {
   const rules = rulesOf(policy, today);
   if (rules.length === 0) return [];
-  return [...entries, ...vips].flatMap((one) =>
-    rules.flatMap(({ code, broken }): Finding[] => {
+  const findings: Finding[] = [];
+  for (const one of [...entries, ...vips]) {
+    for (const { code, broken } of rules) {
       const what = broken(one);
-      if (what === undefined) return [];
+      if (what === undefined) continue;
       const subject = { kind: one.kind, key: one.key };
-      return [{ code, level: "error", message: told(one, what), place: one.place, subject }];
-    }),
-  );
+      findings.push({ code, level: "error", message: told(one, what), place: one.place, subject });
+    }
+  }
+  return findings;
 }
 
 /** A rule of a team's policy, as `lint` names it where it is broken. */

@@ -225,8 +225,6 @@ class Reading {
   }
 
   #merged(parsed: ParsedFile, content: SettingsFile, below: readonly Effective[]): Effective | undefined {
-    const entries = new Map<string, DeclaredEntry>();
-    const vips = new Map<string, DeclaredVip>();
     const { source } = parsed;
     const { own, expired, findings } = declaredIn(parsed, content, this.#today);
     for (const one of findings) this.findings.push(one);
@@ -241,19 +239,19 @@ class Reading {
     const asked = demandsBelow(below);
     const { removals, findings: twice } = removalsIn(source, content);
     for (const one of twice) this.findings.push(one);
+    // Of most, nothing is taken out, and lists are long.
+    const isAllKept = removals.size === 0 && ended.size === 0;
+    const entries = new Map(isAllKept ? below[0]?.entries : []);
+    const vips = new Map(isAllKept ? below[0]?.vips : []);
     const takeIn = <One extends DeclaredEntry | DeclaredVip>(into: Map<string, One>, one: One): void => {
-      // Of most files nothing is taken out, and lists are long.
-      const removal =
-        removals.size === 0
-          ? undefined
-          : removals.get(removalKey(one.kind === "vip" ? "vips" : one.list, nameIn(one)));
+      const removal = removals.get(removalKey(one.kind === "vip" ? "vips" : one.list, nameIn(one)));
       if (removal !== undefined) {
         removal.count += 1;
         this.findings.push(...endLoosened(one, removal.place, asked));
         this.excluded.push({ declared: one, place: removal.place });
         return;
       }
-      const end = ended.size === 0 ? undefined : ended.get(subjectOf(one));
+      const end = ended.get(subjectOf(one));
       if (end !== undefined) {
         this.findings.push(...endLoosened(one, end.place, asked));
         this.excluded.push({ declared: one, place: end.place });
@@ -273,7 +271,7 @@ class Reading {
         );
       }
     };
-    for (const one of below) {
+    for (const one of isAllKept ? below.slice(1) : below) {
       for (const entry of one.entries.values()) takeIn(entries, entry);
       for (const vip of one.vips.values()) takeIn(vips, vip);
     }
@@ -317,10 +315,12 @@ class Reading {
   #alone(parsed: ParsedFile, content: SettingsFile, own: DeclaredInFile["own"]): Effective {
     const known = ALONE.get(own);
     if (known !== undefined) return known;
+    // In the order in which all of a tenant are told: few of its own are left to be put among them.
+    const byKey = sorted(own);
     const effective = {
       file: parsed.source.file,
-      entries: new Map(own.flatMap((one) => (one.kind === "entry" ? [[one.key, one]] : []))),
-      vips: new Map(own.flatMap((one) => (one.kind === "vip" ? [[one.key, one]] : []))),
+      entries: new Map(byKey.flatMap((one) => (one.kind === "entry" ? [[one.key, one]] : []))),
+      vips: new Map(byKey.flatMap((one) => (one.kind === "vip" ? [[one.key, one]] : []))),
       ownDomains: new Set((content.ownDomains ?? []).map(canonical)),
       ...this.#options(parsed.source, content, []),
     };

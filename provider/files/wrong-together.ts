@@ -1,5 +1,6 @@
 import { checkList, ENTRIES, type ListKind, MEMBERS } from "../settings/list-arguments";
 import { OwnDomains } from "../settings/own-domains";
+import type { Refusal } from "../settings/risk";
 import { quote } from "../settings/text";
 import { entryArguments, memberArguments } from "./declared";
 import { type Finding, lineText } from "./finding";
@@ -23,13 +24,20 @@ export function wrongTogether(
   top: TopFile,
 ): Finding[] {
   const own = new OwnDomains([...top.ownDomains]);
-  const check = (
+  const check = <One extends DeclaredEntry | DeclaredVip>(
     kind: ListKind,
     list: "entries" | "vips",
-    declared: readonly (DeclaredEntry | DeclaredVip)[],
-    content: readonly unknown[],
+    declared: readonly One[],
+    argumentsOf: (one: One) => unknown,
   ): Finding[] => {
-    const raw = { [kind.property]: content, ...top.options.under(`lists.${list}`) };
+    const options: Readonly<Record<string, unknown>> = top.options.under(`lists.${list}`);
+    // Patterns are held against what is declared; of the other options, the check says the same whatever that is.
+    const isShort =
+      options["ignore"] === undefined &&
+      options["protect"] === undefined &&
+      isWell(kind, declared, argumentsOf, own);
+    if (isShort && Object.keys(options).length === 0) return [];
+    const raw = { [kind.property]: isShort ? [] : declared.map(argumentsOf), ...options };
     return checkList(kind, raw, {}, own, Number.POSITIVE_INFINITY).failures.map(
       ({ property, reason }): Finding => {
         const [, index] = new RegExp(`^${kind.property}\\[(\\d+)\\]`).exec(property) ?? [];
@@ -48,9 +56,51 @@ export function wrongTogether(
     );
   };
   return [
-    ...check(ENTRIES, "entries", entries, entries.map(entryArguments)),
-    ...check(MEMBERS, "vips", vips, vips.map(memberArguments)),
+    ...check(ENTRIES, "entries", entries, entryArguments),
+    ...check(MEMBERS, "vips", vips, memberArguments),
   ];
+}
+
+/** What the check of its list says of one by itself, but for what it takes a tenant's own domains to see. */
+interface Alone {
+  readonly subject: string;
+  readonly refusal: Refusal | undefined;
+}
+
+/** What a baseline declares is the same for each of hundreds of tenants, and is read once. */
+const ALONE = new WeakMap<DeclaredEntry | DeclaredVip, Alone>();
+
+/**
+ * Whether the check of a list has nothing to say of what is declared, as of most tenants: each is well by itself and with the
+ * tenant's own domains, and no two have to do with each other.
+ */
+function isWell<One extends DeclaredEntry | DeclaredVip>(
+  kind: ListKind,
+  declared: readonly One[],
+  argumentsOf: (one: One) => unknown,
+  own: OwnDomains,
+): boolean {
+  // Of those that are named by their keys alone no two have to do with each other: a key is declared once.
+  let areKeysNames = true;
+  for (const one of declared) {
+    let alone = ALONE.get(one);
+    if (alone === undefined) {
+      alone = readAlone(kind, argumentsOf(one));
+      if (alone === undefined) return false;
+      ALONE.set(one, alone);
+    }
+    if (alone.refusal?.(own) !== undefined) return false;
+    areKeysNames &&= alone.subject === one.key;
+  }
+  return areKeysNames || new Set(declared.map((one) => ALONE.get(one)?.subject)).size === declared.length;
+}
+
+function readAlone(kind: ListKind, raw: unknown): Alone | undefined {
+  const element = kind.readElement(raw, undefined);
+  if (typeof element !== "object" || !("key" in element) || typeof element.text !== "string")
+    return undefined;
+  const { key, text } = element;
+  return { subject: kind.subject(key), refusal: kind.refusal?.(key, text) };
 }
 
 /** What the list's check says of one that is declared, with its place in the files where it says the element's. */

@@ -75,10 +75,10 @@ function inFull(suggestion: string): string {
  * and inner hyphens (none of them an IDN's, which has rules of its own), the last one letters only. A list of thousands
  * is read many times a run.
  */
-const PLAIN_DOMAIN = /^(?=.{4,253}$)(?:(?!..--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
+const PLAIN_DOMAIN = /^(?:(?!..--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]{2,63}$/;
 
 export function isPlainDomain(text: string): boolean {
-  return PLAIN_DOMAIN.test(text);
+  return text.length >= 4 && text.length <= 253 && PLAIN_DOMAIN.test(text);
 }
 
 function parseExactly(text: string): Parsed<EntryValue> {

@@ -155,6 +155,8 @@ export function nameOfKey(key: string): string {
 }
 
 function partsOf(key: string): { readonly name: string; readonly qualifiers: string | undefined } {
+  // Of most, which a list has thousands of.
+  if (!key.endsWith(")")) return { name: key, qualifiers: undefined };
   const [, name = "", qualifiers] = /^(.*?)(?: \(([^()]*)\))?$/s.exec(key) ?? [];
   return { name, qualifiers };
 }

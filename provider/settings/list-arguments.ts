@@ -33,7 +33,7 @@ import { NO_OWN_DOMAINS, type OwnDomains } from "./own-domains";
 import { type Pattern, type PatternTarget, parsePattern } from "./pattern";
 import { keyPath } from "./property-path";
 import { guardRemovals, type RemovalLimits } from "./removal-guard";
-import { refusalOf } from "./risk";
+import { type Refusal, refusalBy } from "./risk";
 import { printable, quote } from "./text";
 import { UNKNOWN } from "./unknown";
 import { withoutUndefined } from "./without-undefined";
@@ -155,7 +155,7 @@ export interface ListKind {
   /** What is wrong with two of one subject, if anything is; `first` and `second` are told with their places. */
   readonly clash: (first: Placed, second: Placed) => string | undefined;
   /** Why one is refused as long as nobody accepts its risk, if there is any. */
-  readonly refusal?: (key: string, text: string, own: OwnDomains) => string | undefined;
+  readonly refusal?: (key: string, text: string) => Refusal;
 }
 
 /** An entry or a VIP as it is or will be, in what the service is told. */
@@ -246,9 +246,9 @@ export const ENTRIES: ListKind = {
       ? `is on the ${lists[1]} list here and on the ${lists[0]} list at ${placeOf(first, second)}; a value can't be on both. Keep one of the two`
       : `is declared twice, here and at ${placeOf(first, second)}; keep one of the two`;
   },
-  refusal(key, text, own) {
+  refusal(key, text) {
     const entry = readEntry(key, text);
-    return entry === undefined || isReason(entry.acceptRisk ?? "") ? undefined : refusalOf(entry, own);
+    return entry === undefined || isReason(entry.acceptRisk ?? "") ? () => undefined : refusalBy(entry);
   },
 };
 
@@ -422,7 +422,7 @@ function readContent(
   const { property } = kind;
   const failures: ArgumentFailure[] = [];
   const refuse = (key: string, text: string | typeof UNKNOWN, place: () => string): void => {
-    const reason = own === undefined || text === UNKNOWN ? undefined : kind.refusal?.(key, text, own);
+    const reason = own === undefined || text === UNKNOWN ? undefined : kind.refusal?.(key, text)(own);
     if (reason !== undefined) failures.push({ property: place(), reason });
   };
   if (isObject(content) && kind.isKeyed(content)) {

@@ -66,9 +66,15 @@ export interface RiskSubject {
  * nothing is told about them.
  */
 export function risksOf(entry: RiskSubject, own: OwnDomains = NO_OWN_DOMAINS): Risk[] {
+  return risksBy(entry)(own);
+}
+
+/** The same, of an entry that many tenants share: what their own domains have nothing to do with is looked at once. */
+function risksBy(entry: RiskSubject): (own: OwnDomains) => Risk[] {
   const { list, value, entryType } = entry;
   if (entryType === "ip") {
-    return list === "allow" && !isOneSender(value) ? [{ code: "allow-private-address" }] : [];
+    const isRisky = list === "allow" && !isOneSender(value);
+    return () => (isRisky ? [{ code: "allow-private-address" }] : []);
   }
   const risks: Risk[] = [];
   const domain = value.slice(value.lastIndexOf("@") + 1);
@@ -76,18 +82,29 @@ export function risksOf(entry: RiskSubject, own: OwnDomains = NO_OWN_DOMAINS): R
   if (list === "allow" && isWhole && isPublicSuffix(domain)) risks.push({ code: "allow-public-suffix" });
   if (list === "allow" && isWhole && isFreeMail(domain)) risks.push({ code: "allow-free-mail" });
   if (list === "deny" && isWhole && isLargeFreeMail(domain)) risks.push({ code: "deny-free-mail" });
-  const ownDomain = own.holding(domain) ?? (isWhole ? own.below(domain) : undefined);
-  if (ownDomain !== undefined) risks.push({ code: `${list}-own-domain`, ownDomain });
-  else if (list === "allow") {
-    const taken = own.lookAlikeOf(domain);
-    if (taken !== undefined) risks.push({ code: "allow-look-alike", ownDomain: taken });
-  }
-  return risks;
+  return (own) => {
+    const ownDomain = own.holding(domain) ?? (isWhole ? own.below(domain) : undefined);
+    if (ownDomain !== undefined) return [...risks, { code: `${list}-own-domain`, ownDomain }];
+    const taken = list === "allow" ? own.lookAlikeOf(domain) : undefined;
+    return taken === undefined ? risks : [...risks, { code: "allow-look-alike", ownDomain: taken }];
+  };
 }
 
 /** Why an entry is refused as long as nobody accepts its risk; undefined when there is none. */
-export function refusalOf(entry: RiskSubject, own?: OwnDomains): string | undefined {
-  const risks = risksOf(entry, own);
+export function refusalOf(entry: RiskSubject, own: OwnDomains = NO_OWN_DOMAINS): string | undefined {
+  return refusalBy(entry)(own);
+}
+
+/** The same, of an entry that many tenants share. */
+export function refusalBy(entry: RiskSubject): Refusal {
+  const risksWith = risksBy(entry);
+  return (own) => refusalFor(entry, risksWith(own));
+}
+
+/** Why one is refused with the own domains of a tenant, if it is. */
+export type Refusal = (own: OwnDomains) => string | undefined;
+
+function refusalFor(entry: RiskSubject, risks: readonly Risk[]): string | undefined {
   if (risks.length === 0) return undefined;
   const told = risks.map(({ code, ownDomain }) => {
     const of = ownDomain === undefined || ownDomain === entry.value ? "" : `, ${ownDomain}`;

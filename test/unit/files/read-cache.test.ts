@@ -44,3 +44,45 @@ it("reads and understands a file that several include once, and comes to the sam
   expect(entryOf("a.yaml")).toBeDefined();
   expect(entryOf("a.yaml")).toBe(entryOf("c.yaml"));
 });
+
+it("judges what a baseline declares with each tenant's own domains, options and other entries", () => {
+  const files: Readonly<Record<string, string>> = {
+    "base.yaml": `version: 1
+allow:
+  - acme.example
+  - { value: gmail.com, acceptRisk: "half the customers" }
+deny:
+  - evil.example
+  - { value: spam.example, scope: bulk }
+vips: [ceo@acme.example]
+`,
+    "acme.yaml": "version: 1\ninclude: [base.yaml]\nownDomains: [acme.example]\n",
+    "evil.yaml": "version: 1\ninclude: [base.yaml]\nownDomains: [evil.example]\n",
+    "plain.yaml": "version: 1\ninclude: [base.yaml]\nallow: [partner.example]\n",
+    "both.yaml": "version: 1\ninclude: [base.yaml]\nallow: [spam.example]\n",
+    "protect.yaml": "version: 1\ninclude: [base.yaml]\nlists: { entries: { protect: [partner.example] } }\n",
+    "ignore.yaml": "version: 1\ninclude: [base.yaml]\nlists: { entries: { ignore: ['*.example'] } }\n",
+    "keep.yaml": "version: 1\ninclude: [base.yaml]\nlists: { vips: { mode: exclusive, onDelete: keep } }\n",
+    "exclusive.yaml": "version: 1\ninclude: [base.yaml]\nlists: { entries: { mode: exclusive } }\n",
+  };
+  const cache: ReadCache = new Map();
+  const errorsOf = (file: string) =>
+    inspectSettings(file, { ownDomains: [], readFile: (path) => files[path] ?? "", cache })
+      .findings.filter(({ level }) => level === "error")
+      .map(({ code, place }) => `${code} ${place?.file}:${place?.line}`);
+  // In this order and back: what one tenant was told is not told to the next.
+  const told = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, errorsOf(name)]));
+  const names = Object.keys(files).slice(1);
+  const first = told(names);
+  expect(first).toEqual({
+    "acme.yaml": ["allow-own-domain base.yaml:3"],
+    "evil.yaml": ["deny-own-domain base.yaml:6"],
+    "plain.yaml": [],
+    "both.yaml": ["declared-twice base.yaml:7"],
+    "protect.yaml": ["list-options protect.yaml:3"],
+    "ignore.yaml": ["list-options ignore.yaml:3"],
+    "keep.yaml": ["list-options keep.yaml:3"],
+    "exclusive.yaml": [],
+  });
+  expect(told(names.toReversed())).toEqual(first);
+});
