@@ -7,7 +7,7 @@ import { excerpt, harmless } from "../settings/text";
 import { askNamed } from "./asked-tenant";
 import { type ChangeOptions, chosenFile } from "./change-options";
 import { connect, EXIT, type ExitCode } from "./command-line";
-import { journalPlace } from "./journal-place";
+import { journalToRead } from "./journal-place";
 import { TARGETS_FILE, tenantNamed } from "./tenant-options";
 import { showAndWrite } from "./write-options";
 
@@ -75,7 +75,7 @@ async function tellOf(
       const named = await tenantNamed(tenant, targets ?? TARGETS_FILE);
       return await askNamed(
         named,
-        journalPlace(undefined),
+        await journalToRead(undefined),
         async (client) => await tenantTold(client, steps, ownDomains),
       );
     }

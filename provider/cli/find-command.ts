@@ -5,7 +5,7 @@ import type { Matcher } from "../gitops/find/matcher";
 import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect, EXIT, type ExitCode, verb } from "./command-line";
-import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
+import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
 import { date, defaultFile, wholeNumber } from "./plan-options";
 import { valuesOnStandardInput } from "./standard-input";
 import {
@@ -200,7 +200,7 @@ async function inAll(matcher: Matcher, options: Options): Promise<readonly Tenan
   const log = (line: string): void => console.error(harmless(line));
   const permits = filesOnly
     ? undefined
-    : await permitsForReading(journalPlace(options.database), services, log);
+    : await permitsForReading(await journalToRead(options.database), services, log);
   try {
     const reach = permits && { environment: process.env, permits: permits.of };
     return await findInFleet(matcher, selected, { reach, concurrency, ...withoutUndefined({ today }) });

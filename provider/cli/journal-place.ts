@@ -1,5 +1,8 @@
+import { lstatSync } from "node:fs";
 import type { Command } from "commander";
+import { isPostgres } from "../settings/postgres-address";
 import { hasPassword } from "../settings/secrets";
+import { quote } from "../settings/text";
 
 /** Of the option `--database`, what its help ends with. */
 export const DATABASE_DEFAULT =
@@ -34,4 +37,32 @@ export function journalPlace(named: string | undefined): string | undefined {
     );
   }
   return named ?? (process.env["EMAIL_SECURITY_DATABASE"] || undefined);
+}
+
+/**
+ * The same for who only reads: to open a journal that is not there would make one, and an empty one tells that nothing ever was.
+ *
+ * @returns undefined where nobody says where it is.
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) where the file that is named is not there.
+ */
+export async function journalToRead(named: string | undefined): Promise<string | undefined> {
+  const place = journalPlace(named);
+  if (place !== undefined) {
+    const by = named === undefined ? "EMAIL_SECURITY_DATABASE" : "--database";
+    await refuseMissing(place, `Mend ${by}, or leave it out for the journal of this folder`);
+  }
+  return place;
+}
+
+/**
+ * @param otherwise what to do, beside to make one.
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) where there is no such file.
+ */
+export async function refuseMissing(place: string, otherwise: string): Promise<void> {
+  // A link that leads nowhere is told as that by whoever opens it.
+  if (isPostgres(place) || lstatSync(place, { throwIfNoEntry: false }) !== undefined) return;
+  const { JournalError } = await import("../rollout/journal/journal-error.js");
+  throw new JournalError(
+    `There is no rollouts' journal at ${quote(place, 300)}, and none was made: only \`email-security rollout\` and \`rollout import\` make one. ${otherwise}.`,
+  );
 }

@@ -3,7 +3,7 @@ import type { Rollouts } from "../rollout/rollouts";
 import type { Purpose } from "../rollout/which-rollout";
 import { harmless } from "../settings/text";
 import { type ExitCode, isColoured, programName } from "./command-line";
-import { type JournalOptions, journalPlace } from "./journal-place";
+import { type JournalOptions, journalPlace, journalToRead, refuseMissing } from "./journal-place";
 import { TARGETS_FILE } from "./tenant-options";
 
 /** What the journal is to all verbs of rollouts. */
@@ -28,6 +28,21 @@ export async function withRollouts(
   } finally {
     await rollouts.close();
   }
+}
+
+/**
+ * The same, of those that were: a journal that is not there is not made.
+ *
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) where there is none.
+ */
+export async function withPastRollouts(
+  options: JournalOptions,
+  work: (rollouts: Rollouts) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { DEFAULT_JOURNAL } = await import("../rollout/journal/open-database.js");
+  if ((await journalToRead(options.database)) === undefined)
+    await refuseMissing(DEFAULT_JOURNAL, "Go to the folder that has it, or name it by --database");
+  return await withRollouts(options, work);
 }
 
 /** The rollout that is meant; where this journal has none such, what others have left beside the stacks is told too. */

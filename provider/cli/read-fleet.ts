@@ -10,9 +10,9 @@ import type { WhoseRollouts } from "../rollout/journal/rollout-record";
 import type { Notify } from "../rollout/targets/notify";
 import type { Targets } from "../rollout/targets/target";
 import { withCode } from "../settings/email-security-error";
-import { harmless, quote } from "../settings/text";
+import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
-import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
+import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
 import { date, wholeNumber, withinOption } from "./plan-options";
 import { type Selecting, selectionOf, TARGETS_FILE, withSelection } from "./tenant-options";
 
@@ -90,7 +90,7 @@ async function readAll(
   const selected = selectTargets(targets, selectionOf(options));
   const today = options.today ?? new Date().toISOString().slice(0, 10);
   const until = dueFrom(today, `${within}d`);
-  const place = journalPlace(options.database);
+  const place = await journalToRead(options.database);
   const log = (line: string): void => console.error(harmless(line));
   // Before the permits, which would make a journal.
   const stacks = selected.map(({ stack }) => stack);
@@ -152,12 +152,8 @@ async function openJournal(
   log: (line: string) => void,
 ): Promise<OpenJournal | undefined> {
   const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
-  const { isPostgres } = await import("../settings/postgres-address.js");
   const place = given ?? DEFAULT_JOURNAL;
-  if (!isPostgres(place) && !existsSync(place)) {
-    if (given !== undefined) log(`warning: there is no rollouts' journal at ${quote(place, 300)}.`);
-    return undefined;
-  }
+  if (given === undefined && !existsSync(place)) return undefined;
   const { reachedIn } = await import("../rollout/journal/reached.js");
   const database = await openDatabase(place, { log });
   try {

@@ -3,7 +3,7 @@ import type { Rollouts } from "../rollout/rollouts";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
 import { type JournalOptions, withJournal } from "./journal-place";
-import { findRollout, JOURNAL, lookOfTerminal, withRollouts } from "./open-rollouts";
+import { findRollout, JOURNAL, lookOfTerminal, withPastRollouts } from "./open-rollouts";
 import { date, wholeNumber } from "./plan-options";
 import { withHelp } from "./verb-help";
 
@@ -97,7 +97,7 @@ export function historyCommands(): readonly Command[] {
 
 async function history(options: HistoryOptions): Promise<ExitCode> {
   const { tenant, since, before, limit, json } = options;
-  return await withRollouts(options, async (rollouts) => {
+  return await withPastRollouts(options, async (rollouts) => {
     const { historyOf } = await import("../rollout/history/history.js");
     const request = {
       limit,
@@ -119,7 +119,7 @@ function dayMs(day: string | undefined): number | undefined {
 
 async function show(id: string, options: ShowOptions): Promise<ExitCode> {
   const { tenant, all, markdown, json } = options;
-  return await withRollouts(options, async (rollouts) => {
+  return await withPastRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "status");
     const report = await rollouts.report(record.id);
     const only = tenant === undefined ? undefined : await tenantsOf(rollouts, record.id, tenant);
@@ -145,7 +145,7 @@ async function show(id: string, options: ShowOptions): Promise<ExitCode> {
 
 async function diff(from: string, to: string, options: DiffOptions): Promise<ExitCode> {
   const { all, markdown, json } = options;
-  return await withRollouts(options, async (rollouts) => {
+  return await withPastRollouts(options, async (rollouts) => {
     const [one, other] = [
       await findRollout(rollouts, from, "status"),
       await findRollout(rollouts, to, "status"),

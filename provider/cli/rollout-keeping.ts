@@ -5,7 +5,7 @@ import type { Rollouts } from "../rollout/rollouts";
 import { harmless, printable } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import { type JournalOptions, withJournal } from "./journal-place";
-import { JOURNAL, withRollouts } from "./open-rollouts";
+import { JOURNAL, withPastRollouts, withRollouts } from "./open-rollouts";
 import { withHelp } from "./verb-help";
 
 interface PruneOptions extends JournalOptions {
@@ -83,7 +83,7 @@ function days(text: string): number {
 
 async function prune(options: PruneOptions): Promise<ExitCode> {
   const { olderThan, yes } = options;
-  return await withRollouts(options, async (rollouts) => {
+  return await withPastRollouts(options, async (rollouts) => {
     const { oldRollouts } = await import("../rollout/pruning/what-may-go.js");
     const { journal } = rollouts;
     const nowMs = Date.now();
@@ -143,7 +143,7 @@ async function pruneAll(
 }
 
 async function exportTo(file: string, options: JournalOptions): Promise<ExitCode> {
-  return await withRollouts(options, async (rollouts) => {
+  return await withPastRollouts(options, async (rollouts) => {
     const { exportJournal } = await import("../rollout/carrying/export-journal.js");
     const { rollouts: count, open } = await quietly(
       rollouts,

@@ -8,7 +8,7 @@ import { printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { askNamed } from "./asked-tenant";
 import { connect, EXIT, type ExitCode, isColoured, verb } from "./command-line";
-import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
+import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
 import { date, defaultFile, wholeNumber } from "./plan-options";
 import { TARGETS_FILE, type TenantNamed, tenantNamed } from "./tenant-options";
 import { withHelp } from "./verb-help";
@@ -94,7 +94,7 @@ async function storyOf(
   const ofTarget = options.tenant === undefined ? {} : { ownDomains: [] };
   const settings = readSettings(file, { ...withoutUndefined({ today: options.today }), ...ofTarget });
   const told = toldByFiles(settings, value);
-  const place = journalPlace(options.database);
+  const place = await journalToRead(options.database);
   // Before the tenant is asked: a limit to keep to would make a journal.
   const journal = await rolloutsOf(value, named, place);
   const [history, tenant] = await Promise.all([
@@ -198,10 +198,9 @@ async function rolloutsOf(
 ): Promise<Pick<WhyStory, "rollouts" | "missing">> {
   if (named === undefined) return { missing: [] };
   const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
-  const { isPostgres } = await import("../settings/postgres-address.js");
   const place = given ?? DEFAULT_JOURNAL;
   // To open a journal that is not there would make one.
-  if (!isPostgres(place) && !existsSync(place))
+  if (given === undefined && !existsSync(place))
     return {
       missing: [
         "There is no rollouts' journal here, so which rollout brought it is not known; --database names another.",

@@ -58,7 +58,7 @@ export function toldStatus(status: FleetStatus): ToldStatus {
       `Skipped by rollouts (${counted(tenants.filter((one) => one.skipped !== undefined).length, "tenant")})`,
       skippedOf(tenants),
     ),
-    section(`Drifted (${count(tenants, "drift")})`, differencesOf(status, "drift")),
+    section(`${driftTitle(status)} (${count(tenants, "drift")})`, differencesOf(status, "drift")),
     section(`Behind their files (${count(tenants, "behind")})`, differencesOf(status, "behind")),
     section("Rollouts that have not reached all", notReached(tenants)),
     section(
@@ -87,6 +87,11 @@ export function toldStatus(status: FleetStatus): ToldStatus {
   };
 }
 
+/** Without a journal, nobody can say whether the tenant or its files were changed. */
+function driftTitle({ isJournalRead }: FleetStatus): string {
+  return isJournalRead ? "Drifted" : "Not as their files declare";
+}
+
 function section(title: string, points: readonly ToldPoint[]): ToldSection {
   const name = title.replace(/ \(\d[^()]*\)$/, "");
   return { title, name, points: points.slice(0, POINTS), more: Math.max(0, points.length - POINTS) };
@@ -104,7 +109,8 @@ const STANDING_WORDS: Readonly<Record<FleetStanding, string>> = {
 function summaryOf({ tenants, file, project, at, isJournalRead }: FleetStatus): string[] {
   const counts = STANDINGS.toReversed().flatMap((standing) => {
     const many = tenants.filter((tenant) => tenant.standing === standing).length;
-    return many === 0 ? [] : [`${many} ${STANDING_WORDS[standing]}`];
+    const word = standing === "drifted" && !isJournalRead ? "not as declared" : STANDING_WORDS[standing];
+    return many === 0 ? [] : [`${many} ${word}`];
   });
   const never = tenants.filter(({ lastRollout }) => lastRollout === undefined).length;
   const rollouts = new Map<string, number>();

@@ -39,7 +39,7 @@ export function readTargets(file: string, readFile?: (path: string) => string): 
   const name = normalize(file);
   const reading = new Reading(name, readFile);
   const top = reading.file(name, TARGETS_FILE);
-  if (top === undefined) throw new TargetsFileError(file, inOrder(reading.findings));
+  if (top === undefined) throw new TargetsFileError(file, inOrder(reading.findings), existsSync(name));
   const files = [top, ...reading.included(top)];
   const targets = files.flatMap((one) => reading.targetsOf(one, top));
   if (targets.length === 0 && !hasErrors(reading.findings)) {

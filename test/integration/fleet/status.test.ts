@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createSilent } from "node:net";
 import { join } from "node:path";
@@ -106,11 +106,11 @@ const status = async (...args: string[]): Promise<CommandOutcome> =>
 const statusOf = ({ stdout }: CommandOutcome): FleetStatus => statusSchema.parse(JSON.parse(stdout));
 
 it("tells the same drift once, what could not be read by name, and what the files say", async () => {
-  const { code, stdout, stderr } = await status("--database", "nowhere.db");
+  const { code, stdout, stderr } = await status();
   expect(
     stdout.replace(/http:\S+/, "URL").replace(/read \S+ \S+/, "read THEN"),
   ).toBe(`7 tenants of tenants.yaml (project p), read THEN UTC: 2 in step, 2
-drifted, 1 that can't be judged, 2 with a wrong key.
+not as declared, 1 that can't be judged, 2 with a wrong key.
 There is no rollouts' journal here, so what is behind is not told from what has
 drifted; --database names one.
 Notes about the files, which --json tells: 1.
@@ -129,7 +129,7 @@ Not read (3 tenants):
         "nonsense" is not a whole domain: it has no dot (invalid-value)
         [ERR_SETTINGS_FILE]
 
-Drifted (2 tenants):
+Not as their files declare (2 tenants):
   added allow outlook.com, risky: allow-free-mail, 2 tenants
       in globex, hooli
       comment "By hand\\u{1b}[2J ⏎ \\u{3a}:error::x"
@@ -151,11 +151,46 @@ Ended, and still in the files (1):
       at settings/baseline.yaml:6, in acme, globex, hooli, initech, refused,
         keyless
 `);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: "warning: of 7, 3 could not be read.\n" });
+});
+
+it("makes no journal where who only reads names one that is not there, and says which", async () => {
+  sandbox.clearRequests();
+  const readers = [
+    ["fleet", "status"],
+    ["find", "evil.example", "--all"],
+    ["why", "evil.example", "--tenant", "acme"],
+    ["rollout", "export", "all.jsonl"],
+  ];
+  const told = 'error: There is no rollouts\' journal at "no\\u{1b}where.db", and none was made: ';
+  for (const verb of readers) {
+    const named = await emailSecurity(folder.folder, [...verb, "--database", "no\u001bwhere.db"], keys());
+    expect([verb, named.code, named.stdout, named.stderr.slice(0, told.length)]).toEqual([verb, 1, "", told]);
+    expect(named.stderr).toContain("Mend --database, or");
+  }
+  const environment = { ...keys(), EMAIL_SECURITY_DATABASE: "nowhere.db" };
+  const byEnvironment = await emailSecurity(folder.folder, ["fleet", "status"], environment);
+  expect(byEnvironment.stderr).toContain("Mend EMAIL_SECURITY_DATABASE, or");
+  const unnamed = await emailSecurity(folder.folder, ["rollout", "history"], keys());
+  expect(unnamed).toMatchObject({ code: 1, stdout: "" });
+  expect(unnamed.stderr).toContain('no rollouts\' journal at ".email-security/rollouts.db"');
+  expect(sandbox.requests).toEqual([]);
+  const made = readdirSync(folder.folder).filter((name) => /where|email-security|all/.test(name));
+  expect(made).toEqual([]);
+});
+
+it("says of a targets file that is not there what it is, and shows one", async () => {
+  const { code, stderr } = await status("--targets", "tenant.yaml");
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: 'warning: there is no rollouts\' journal at "nowhere.db".\nwarning: of 7, 3 could not be read.\n',
+    stderr: `error: "tenant.yaml" can't be read: there is no such file; did you mean tenants.yaml? It says which tenants there are. Name the right one, or write one, as: [ERR_ROLLOUT_TARGETS]
+  version: 1
+  project: email-security
+  tenants:
+    acme: { baseUrl: "https://…", key: { environment: ACME_KEY }, settings: settings/acme.yaml }
+  waves: [{ name: all }]
+`,
   });
-  expect(existsSync(join(folder.folder, "nowhere.db"))).toBe(false);
 });
 
 it("makes ⌈N/200⌉ requests a list, and ends with 0 where all are in step", async () => {
