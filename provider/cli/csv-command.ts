@@ -4,6 +4,7 @@ import type { CsvDifference } from "../files/csv-difference";
 import type { Section } from "../files/edit";
 import { harmless, printable, quote } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { standardInput } from "./standard-input";
 import { withHelp } from "./verb-help";
 
 /** `email-security csv`: a table in and out of settings files, for those who come from a spreadsheet. */
@@ -73,7 +74,7 @@ interface ImportOptions {
 async function importTable(table: string, { to, ...options }: ImportOptions): Promise<ExitCode> {
   const { importCsv } = await import("../files/import-csv.js");
   const { added, present, different, ignored } = importCsv(
-    readFileSync(table === "-" ? 0 : table),
+    table === "-" ? standardInput(MOST_BYTES) : readFileSync(table),
     to,
     options,
   );
@@ -87,6 +88,8 @@ async function importTable(table: string, { to, ...options }: ImportOptions): Pr
 }
 
 const SHOWN = 100;
+/** Of a table on standard input: more than a spreadsheet of 50,000 rows has. */
+const MOST_BYTES = 64 * 1024 * 1024;
 
 function differenceLines(different: readonly CsvDifference[], file: string): string[] {
   const count = new Set(different.map(({ row }) => row)).size;

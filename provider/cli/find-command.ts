@@ -167,7 +167,7 @@ async function ownDomainsIn(file: string | undefined): Promise<readonly string[]
   if (file === undefined) return [];
   const { inspectSettings } = await import("../files/read-settings.js");
   const { settings, draft } = inspectSettings(file, { together: false });
-  return (settings ?? draft)?.ownDomains ?? [];
+  return (settings ?? draft)?.tenantDomains ?? [];
 }
 
 /** The settings file; where there is none, the tenant is looked at alone, which is told. */

@@ -8,6 +8,7 @@ import { daysOfTerm } from "../settings/term";
 import { printable } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { connect } from "./command-line";
+import { standardInput } from "./standard-input";
 
 /** What `plan` and `apply` are told of what they make a plan of. */
 export interface PlannedOptions {
@@ -116,10 +117,13 @@ export async function planFor(file: string | undefined, given: PlannedOptions): 
   }
 }
 
+/** More than the preview of a program with the longest lists has. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
 async function previewText(from: string | true, stack: string | undefined): Promise<string> {
   if (typeof from === "string") {
     try {
-      return readFileSync(from === "-" ? 0 : from, "utf8");
+      return from === "-" ? standardInput(MOST_BYTES).toString("utf8") : readFileSync(from, "utf8");
     } catch (cause) {
       throw new ConfigurationError(`The preview can't be read: ${(cause as Error).message}`, { cause });
     }

@@ -12,7 +12,8 @@ const MOST_BYTES = 16 * 1024 * 1024;
  * @throws {ConfigurationError} when it is longer.
  */
 export function valuesOnStandardInput(): string[] {
-  const values = boundedInput()
+  const values = standardInput(MOST_BYTES)
+    .toString("utf8")
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/)
     .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
@@ -21,16 +22,22 @@ export function valuesOnStandardInput(): string[] {
   return values;
 }
 
-function boundedInput(): string {
+/**
+ * All that stands on standard input, however slowly it comes.
+ *
+ * @param mostBytes more is not read.
+ * @throws {ConfigurationError} when it is longer.
+ */
+export function standardInput(mostBytes: number): Buffer {
   const chunks: Buffer[] = [];
   let length = 0;
   for (;;) {
     const chunk = Buffer.allocUnsafe(64 * 1024);
     const read = readSome(chunk);
-    if (read === 0) return Buffer.concat(chunks).toString("utf8");
+    if (read === 0) return Buffer.concat(chunks);
     chunks.push(chunk.subarray(0, read));
     length += read;
-    if (length > MOST_BYTES) throw new ConfigurationError("What stands on standard input is too long.");
+    if (length > mostBytes) throw new ConfigurationError("What stands on standard input is too long.");
   }
 }
 

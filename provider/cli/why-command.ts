@@ -99,7 +99,7 @@ async function storyOf(
   const journal = await rolloutsOf(value, named, place);
   const [history, tenant] = await Promise.all([
     historyOf(settings.files, value),
-    askTenant(value, told.files, settings.ownDomains, named, place, now, options),
+    askTenant(value, told.files, settings.tenantDomains, named, place, now, options),
   ]);
   const declared = new Set(
     told.above.map(({ list, value: own, verdictScope }) => `${list} ${own} ${verdictScope}`),

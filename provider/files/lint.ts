@@ -156,13 +156,20 @@ function endFindings({ entries, vips, expired, today }: Settings): Finding[] {
   ];
 }
 
-/** Scopes that look like a slip of one that is known: a service may know others. */
+/** Scopes that look like a slip of one that is known, and others, each once: a service may know them. */
 function scopeFindings({ entries }: Settings): Finding[] {
   const known: readonly string[] = KNOWN_VERDICT_SCOPES;
+  const told = new Set<string>();
   return entries.flatMap((entry) => {
     const { verdictScope, written } = entry;
-    const meant = known.includes(verdictScope) ? undefined : slipOf(verdictScope, known);
-    if (meant === undefined) return [];
+    if (known.includes(verdictScope)) return [];
+    const meant = slipOf(verdictScope, known);
+    if (meant === undefined) {
+      if (told.has(verdictScope)) return [];
+      told.add(verdictScope);
+      const message = `${quote(written)} has the scope ${quote(verdictScope)}, which this version does not know: it knows ${known.join(" and ")}. A service that does not know it either refuses the entry when it is written`;
+      return [finding("scope-other", "note", entry, message)];
+    }
     const message = `${quote(written)} has the scope ${quote(verdictScope)}; did you mean ${meant}? A service that does not know it refuses the entry when it is written`;
     return [finding("scope-unknown", "warning", entry, message)];
   });

@@ -102,6 +102,8 @@ export function inspectSettings(
     files,
     today,
     ownDomains: [...top.ownDomains],
+    // One environment may be that of several tenants' files.
+    tenantDomains: own === undefined || own.ownDomains.size === 0 ? ownDomains : [...own.ownDomains],
     policy: top.options.under("policy"),
     rules: {
       ...Object.fromEntries(top.options.demands.map(({ path, value }) => [path, value])),

@@ -222,6 +222,11 @@ export const RULES: ReadonlyMap<string, Rule> = new Map(
       "A scope that looks like a slip",
       "A service that does not know it refuses the entry when it is written. Write the one that is meant.",
     ),
+    note(
+      "scope-other",
+      "A scope that this version does not know",
+      "Told once. A service that does not know it either refuses the entry when it is written. Look whether it is the one that is meant.",
+    ),
   ].map((rule) => [rule.code, rule]),
 );
 

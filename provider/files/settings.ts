@@ -62,8 +62,10 @@ export interface Settings {
   readonly files: readonly string[];
   /** The day (UTC) by which `expires` was judged: `2026-11-21`. */
   readonly today: string;
-  /** In canonical form, of all files. */
+  /** In canonical form, of all files and of the environment: what is risky goes by them. */
   readonly ownDomains: readonly string[];
+  /** By which the tenant is told from another: those of the files; the environment's only where these have none. */
+  readonly tenantDomains: readonly string[];
   /** The nearest file that has a rule decides; it can't ask for less than those that it includes, unless they let it. */
   readonly policy: Policy;
   /** The same of the options. */

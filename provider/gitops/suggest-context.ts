@@ -31,6 +31,7 @@ export class Context {
   /** Each domain at or above what is allowed. */
   readonly #aboveAllows = new Set<string>();
   readonly #takenOut: ReadonlySet<string>;
+  readonly #endedAllows: ReadonlyMap<string, readonly DeclaredEntry[]>;
   readonly #protected: readonly Pattern[];
 
   constructor(settings: Settings, observed: Observed, base: EvidenceBase) {
@@ -39,13 +40,19 @@ export class Context {
     this.base = base;
     this.own = new OwnDomains(ownDomainsOf(settings, observed, base));
     const { entries, expired, excluded, lists } = settings;
+    const ended = expired.filter((one) => one.kind === "entry").filter(({ list }) => list === "allow");
+    this.#endedAllows = Map.groupBy(ended, ({ value }) => value);
     for (const { list, value, verdictScope } of entries) this.#know(list, value, verdictScope);
     for (const { list, value, verdict_scope } of [...observed.entries.values()].flat()) {
       const known = LISTS.find((one) => one === list);
-      if (known === undefined) continue;
+      // An allow that the files let end is there until the next run, and speaks for nobody.
+      if (known === undefined || (list === "allow" && this.endedAllows(canonicalValue(value)).length > 0))
+        continue;
       this.#know(known, canonicalValue(value), verdict_scope ?? DEFAULT_VERDICT_SCOPE);
     }
-    const out = [...expired, ...excluded.map(({ declared }) => declared)];
+    // That an allow has ended is no word against a deny.
+    const over = expired.filter((one) => one.kind === "vip" || one.list === "deny");
+    const out = [...over, ...excluded.map(({ declared }) => declared)];
     this.#takenOut = new Set(out.map((one) => `${one.kind} ${one.kind === "vip" ? one.email : one.value}`));
     this.#protected = (lists.entries?.protect ?? []).flatMap((text) => {
       const pattern = parsePattern(text);
@@ -73,7 +80,12 @@ export class Context {
     return this.#aboveAllows.has(domain) || domainsUp(domain).some((name) => this.isOn("allow", name));
   }
 
-  /** Whether the files took it out, or let it end: somebody has decided. */
+  /** The lines of a value's allows that have ended. */
+  endedAllows(value: string): readonly DeclaredEntry[] {
+    return this.#endedAllows.get(value) ?? [];
+  }
+
+  /** Whether the files took it out, or let the VIP or the deny end: somebody has decided. */
   isTakenOut(kind: "entry" | "vip", value: string): boolean {
     return this.#takenOut.has(`${kind} ${value}`);
   }

@@ -34,7 +34,7 @@ export function suggest(
   base: EvidenceBase,
   options: SuggestOptions = {},
 ): Suggestion[] {
-  refuseStrangers(observed, settings.ownDomains, mailEvidence(base).mailboxes);
+  refuseStrangers(observed, settings.tenantDomains, mailEvidence(base).mailboxes);
   const context = new Context(settings, observed, base);
   const shadowed = shadowedEntries(context);
   const removed = new Set(shadowed.map(({ entry }) => entry));
@@ -211,20 +211,23 @@ function denySuggestion(context: Context, target: Target): Suggestion {
     users > 0
       ? `Confirmed phishing, reported by ${counted(users, "user")}`
       : `Malicious mail that reached ${people === 1 ? "1 mailbox" : `${people} mailboxes`}`;
+  const file = context.homeOf("deny");
+  const ended = context.endedAllows(value);
+  const [over] = ended;
   return {
     kind: "deny",
     value,
     what: `Deny ${printable(value)}`,
-    evidence: sentences(users > 0 ? reported : left, because, detectedTold(context, evidence)),
+    evidence: sentences(
+      users > 0 ? reported : left,
+      because,
+      detectedTold(context, evidence),
+      over === undefined ? "" : `Its allow at ${lineText(over.place)} ended on ${over.expires}.`,
+    ),
     edits: [
-      {
-        file: context.homeOf("deny"),
-        edit: {
-          do: "add",
-          section: "deny",
-          element: { value, comment },
-        },
-      },
+      // A file has one line of a value.
+      ...ended.filter(({ place }) => place.file === file).flatMap(removalOf),
+      { file, edit: { do: "add", section: "deny", element: { value, comment } } },
     ],
   };
 }

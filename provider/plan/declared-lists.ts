@@ -60,11 +60,11 @@ export function readDeclaredLists(name: string, stack: string, given: object): D
   const { file, ...options } = checked(`TenantSettings ${quote(name)}`, given);
   const settings = readSettings(file, options);
   holdToPlan(name, stack, settings);
-  const { lists, ownDomains, entries, vips } = settings;
+  const { lists, tenantDomains, entries, vips } = settings;
   return {
     entries: { ...lists.entries, entries: entries.map(entryArguments) },
     vips: { ...lists.vips, members: vips.map(memberArguments) },
-    ownDomains,
+    ownDomains: tenantDomains,
     ...told(settings),
   };
 }

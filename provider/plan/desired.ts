@@ -11,6 +11,8 @@ export interface Desired {
   readonly expired: readonly (DeclaredEntry | DeclaredVip)[];
   readonly findings: readonly Finding[];
   readonly ownDomains: readonly string[];
+  /** By which the tenant is told from another. */
+  readonly tenantDomains: readonly string[];
   /** What files say for all that they declare, by its path. */
   readonly rules: Readonly<Record<string, unknown>>;
 }
@@ -99,6 +101,7 @@ export function desiredOf(
     expired: settings.expired,
     findings,
     ownDomains: settings.ownDomains,
+    tenantDomains: settings.tenantDomains,
     rules: settings.rules,
   };
 }

@@ -49,7 +49,7 @@ export interface PlanInput {
   readonly tenant: PlanTenant;
   readonly source: PlanSource;
   readonly mail: MailEvidence;
-  /** The tenant's own domains, beside those that are declared. */
+  /** The tenant's own domains, where none are declared. */
   readonly ownDomains?: readonly string[];
   /** Salted fingerprints of the tenant's people that earlier runs saw, beside those of the stack's state. */
   readonly fingerprints?: readonly string[];
@@ -100,7 +100,7 @@ export function makePlan({
     guards: [
       ...otherTenantGuards(desired, observed, {
         mailboxes: mail.mailboxes,
-        ownDomains: [...desired.ownDomains, ...ownDomains],
+        ownDomains: desired.tenantDomains.length > 0 ? desired.tenantDomains : ownDomains,
         fingerprints,
         ...(accepting === undefined ? {} : { accepting }),
       }),

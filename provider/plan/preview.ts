@@ -90,7 +90,17 @@ export function readPreview(
         `No resource of the preview belongs to ${provider === undefined ? "the tenant of the environment; say which Provider is meant with --provider" : `the Provider ${quote(provider)}`}.`,
       );
   }
-  return { desired: { lists, expired: [], findings: [], ownDomains, rules: optionsOf(lists) }, guards };
+  return {
+    desired: {
+      lists,
+      expired: [],
+      findings: [],
+      ownDomains,
+      tenantDomains: ownDomains,
+      rules: optionsOf(lists),
+    },
+    guards,
+  };
 }
 
 /** The options of the resources, each by its path. */

@@ -73,7 +73,7 @@ export class SameTenant {
     this.#options = options;
   }
 
-  /** Remembers domains of the tenant, beside those that are configured: what settings files name. */
+  /** Remembers domains of the tenant, which count instead of those that are configured: what settings files name. */
   isOf(ownDomains: readonly string[]): void {
     for (const domain of ownDomains) this.#ownDomains.add(domain);
   }
@@ -159,8 +159,9 @@ export class SameTenant {
     const people = this.#seen;
     const judged = `${this.#fingerprints.size} ${this.#ownDomains.size}`;
     if (people === undefined || this.#foundRight === judged) return undefined;
-    const ownDomains = [...this.#options.ownDomains().names, ...this.#ownDomains];
-    if (areStrangers(people, new OwnDomains(ownDomains))) {
+    // What is configured may be of several tenants, where their files are used on one machine.
+    const ownDomains = this.#ownDomains.size > 0 ? this.#ownDomains : this.#options.ownDomains().names;
+    if (areStrangers(people, new OwnDomains([...ownDomains]))) {
       return {
         sign: strangersSign(people),
         way: ADD_OWN_DOMAIN,

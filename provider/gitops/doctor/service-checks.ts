@@ -119,15 +119,18 @@ async function lookAtPeople(patient: Patient): Promise<Observation> {
 const NAME_OWN_DOMAINS =
   "Name the tenant's own domains, as ownDomains of the settings file or EMAIL_SECURITY_OWN_DOMAINS: by them a key of another tenant is told, also on a first run, and what is risky.";
 
-/** Those of the environment, and of the settings files here. */
+/** Those of the one settings file here, as whoever applies it goes by; of several, those of the environment, if it names any. */
 function ownDomainsOf({ environment, files }: Patient): OwnDomains {
   const named = readOwnDomainNames(NO_STACK, environment);
-  return new OwnDomains([...named, ...ownDomainsInFiles(files)]);
+  const [inFile = [], ...others] = ownDomainsInFiles(files);
+  if (inFile.length > 0 && others.length === 0) return new OwnDomains(inFile);
+  return new OwnDomains(named.length > 0 ? named : [inFile, ...others].flat());
 }
 
-function ownDomainsInFiles(files: readonly string[] = []): readonly string[] {
+function ownDomainsInFiles(files: readonly string[] = []): readonly (readonly string[])[] {
   try {
-    return lintFiles(files).tops.flatMap((file) => inspectSettings(file).settings?.ownDomains ?? []);
+    const { tops } = lintFiles(files);
+    return tops.map((file) => inspectSettings(file, { ownDomains: [] }).settings?.tenantDomains ?? []);
   } catch (error) {
     // What is wrong with the files is told of them.
     if (error instanceof EmailSecurityError) return [];

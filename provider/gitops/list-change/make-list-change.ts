@@ -31,7 +31,7 @@ export interface MadeChange {
   readonly findings: readonly Finding[];
   /** The files that were read, as they are. */
   readonly read: readonly string[];
-  /** The tenant's own domains, as these say. */
+  /** By which these tell the tenant from another. */
   readonly ownDomains: readonly string[];
 }
 
@@ -51,7 +51,7 @@ export function makeListChange(
   const options = { readFile, readYaml, ...(today === undefined ? {} : { today }) };
   // What is wrong with all together is told of the files as they would be.
   const settings = readSettings(file, { ...options, together: false });
-  const { ownDomains } = settings;
+  const { tenantDomains: ownDomains } = settings;
   const has = (one: string, section: Section): boolean => hasSection(one, section, readFile, readYaml);
   const { steps, edits, refusals } = planListChange(settings, change, has);
   if (refusals.length > 0) throw new ChangeRefusedError(refusals);

@@ -28,3 +28,31 @@ it("reads no more than a list can have", async () => {
     "There are more than 50000 values.",
   );
 });
+
+it("a table and a preview come from there as well, however slowly, and no more of them than is bearable", async () => {
+  using folder = settingsFolder({ "settings.yaml": "version: 1\ndeny: [evil.example]\n" });
+  const env = {
+    PATH: process.env["PATH"],
+    NODE: process.execPath,
+    COMMAND,
+    EMAIL_SECURITY_BASE_URL: "http://127.0.0.1:9",
+    EMAIL_SECURITY_ALLOW_INSECURE_HTTP: "1",
+    EMAIL_SECURITY_API_KEY: "k",
+  };
+  // Another process that has the pipe makes it one that does not wait, for all who have it.
+  const unwaiting = '"$NODE" -e "process.stdin; process.exit()"';
+  const from = async (writer: string, command: string): Promise<{ stdout: string; stderr: string }> =>
+    await run("sh", ["-c", `(${writer}) | (${unwaiting}; "$NODE" "$COMMAND" ${command} || true)`], {
+      cwd: folder.path,
+      env,
+    });
+  const added = await from(
+    "sleep 1; printf 'list,value\\ndeny,a.exa'; sleep 1; printf 'mple\\n'",
+    "csv import - --to settings.yaml",
+  );
+  expect(added).toEqual({ stdout: "Added 1 row to settings.yaml.\n", stderr: "" });
+  expect((await from("sleep 1; printf '{'", "plan --from-preview -")).stderr).not.toContain("EAGAIN");
+  expect((await from("cat /dev/zero", "csv import - --to settings.yaml")).stderr).toContain(
+    "What stands on standard input is too long.",
+  );
+});

@@ -16,14 +16,15 @@ function lint(content: string, files: Record<string, string> = {}) {
 }
 
 describe("a scope", () => {
-  it("that looks like a slip is a warning, and one that nobody knows is the service's to judge", () => {
+  it("that looks like a slip is a warning, and one that nobody knows is told once, as the service's to judge", () => {
     const { messages, settings } = lint(
-      "deny:\n  - { value: a.example, scope: greymail }\n  - { value: b.example, scope: quarantine }\n  - { value: c.example, scope: graymail }\n",
+      "deny:\n  - { value: a.example, scope: greymail }\n  - { value: b.example, scope: quarantine }\n  - { value: d.example, scope: quarantine }\n  - { value: c.example, scope: graymail }\n",
     );
     expect(messages).toEqual([
       '"a.example" has the scope "greymail"; did you mean graymail? A service that does not know it refuses the entry when it is written',
+      '"b.example" has the scope "quarantine", which this version does not know: it knows global and graymail. A service that does not know it either refuses the entry when it is written',
     ]);
-    expect(settings?.entries).toHaveLength(3);
+    expect(settings?.entries).toHaveLength(4);
   });
 });
 

@@ -60,6 +60,47 @@ vips:
 });
 
 describe("denies", () => {
+  it("are suggested where an allow has ended, in the place of its line, and not where somebody took it out", () => {
+    const bad = (mailbox: string) => ({
+      sender: mailbox,
+      reporter: "jo@acme.example",
+      verdict: "malicious",
+      report_date: "2026-11-20T10:00:00Z",
+    });
+    const { told, edited } = suggestions({
+      files: {
+        "acme.yaml": `version: 1
+include: [base.yaml]
+ownDomains: [acme.example]
+allow:
+  - { value: a@ended.example, expires: 2026-11-20 }
+  - { value: c@again.example, expires: 2026-11-20 }
+deny:
+  - { value: d@over.example, expires: 2026-11-20 }
+`,
+        "base.yaml":
+          "version: 1\nallow:\n  - { value: b@below.example, expires: 2026-11-20 }\n  - c@again.example\n",
+      },
+      reports: ["a@ended.example", "b@below.example", "c@again.example", "d@over.example"].map(bad),
+      // It goes with the next run.
+      rows: [{ value: "a@ended.example", list: "allow", entry_type: "email_address" }],
+    });
+    expect(told.map((one) => one.replace(/:.* Its/, ": … Its"))).toEqual([
+      "deny Deny a@ended.example: … Its allow at acme.yaml:5 ended on 2026-11-20.",
+      "deny Deny b@below.example: … Its allow at base.yaml:3 ended on 2026-11-20.",
+    ]);
+    expect(edited("acme.yaml")).toBe(`version: 1
+include: [base.yaml]
+ownDomains: [acme.example]
+allow:
+  - { value: c@again.example, expires: 2026-11-20 }
+deny:
+  - { value: d@over.example, expires: 2026-11-20 }
+  - { value: a@ended.example, comment: "Confirmed phishing, reported by 1 user" }
+  - { value: b@below.example, comment: "Confirmed phishing, reported by 1 user" }
+`);
+  });
+
   it("are suggested of confirmed phishing: a mailbox, or a domain that was made for it", () => {
     const bad = (sender: string, reporter = "jo@acme.example") => ({
       sender,

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import type { Declaration, TenantList } from "../../../provider/resources/lifecycle/lifecycle";
 import { SameTenant } from "../../../provider/resources/same-tenant";
 import { OwnDomains } from "../../../provider/settings/own-domains";
+import { peopleOf } from "../../../provider/settings/tenant-people";
 import type { Tenant } from "../../../provider/tenant";
 
 function declarationOf(key: string): Declaration {
@@ -34,4 +35,28 @@ it("takes what one resource has seen there for seen by all, also by those that h
     moment,
   });
   await expect(guard.confirm("vips", tenant)).resolves.toBeUndefined();
+});
+
+it("goes by the own domains of the files, and by what is configured only where these name none", async () => {
+  const found = async (named: readonly string[]): Promise<unknown> => {
+    const tenant = {
+      baseUrl: "https://api.example",
+      people: async () => peopleOf(["a@globex.example", "b@globex.example"], true),
+      holdsAny: async () => true,
+    } as unknown as Tenant;
+    const guard = new SameTenant({
+      environment: {},
+      instance: () => undefined,
+      keyFrom: () => "EMAIL_SECURITY_API_KEY",
+      // Of a machine that has the files of both.
+      ownDomains: () => new OwnDomains(["acme.example", "globex.example"]),
+      say: () => {},
+      moment: async () => {},
+    });
+    guard.isOf(named);
+    return await guard.confirm("vips", tenant).catch((error: { code?: unknown }) => error.code);
+  };
+  expect(await found([])).toBeUndefined();
+  expect(await found(["globex.example"])).toBeUndefined();
+  expect(await found(["acme.example"])).toBe("ERR_OTHER_TENANT");
 });
