@@ -7,6 +7,7 @@ import { excerpt, harmless } from "../settings/text";
 import { askNamed } from "./asked-tenant";
 import { type ChangeOptions, chosenFile } from "./change-options";
 import { connect, EXIT, type ExitCode } from "./command-line";
+import { fitted } from "./fitted";
 import { journalToRead } from "./journal-place";
 import { TARGETS_FILE, tenantNamed } from "./tenant-options";
 import { showAndWrite } from "./write-options";
@@ -24,8 +25,8 @@ export async function changeLists(
   const place = await chosenFile(options);
   const { steps, files, findings, read, ownDomains } = makeListChange(place, change);
   const tenant = await tellOf(steps, ownDomains, options);
-  for (const line of lines(steps, tenant)) console.log(harmless(line));
-  for (const finding of findings) console.log(harmless(findingText(finding)));
+  for (const line of lines(steps, tenant)) console.log(fitted(harmless(line)));
+  for (const finding of findings) console.log(fitted(harmless(findingText(finding))));
   if (files.length === 0) console.log("There is nothing to change.");
   const code = await showAndWrite(files, changeMessage(change, steps), options, confirm);
   const left = files.length === 0 ? await leftOf(read, options) : [];

@@ -3,6 +3,7 @@ import { Command } from "commander";
 import type { Diagnosis } from "../gitops/doctor";
 import { harmless, printableJson } from "../settings/text";
 import { EXIT, type ExitCode, verb } from "./command-line";
+import { fitted } from "./fitted";
 import { packageVersion } from "./package-version";
 import { withHelp } from "./verb-help";
 
@@ -53,9 +54,9 @@ const INDENT = " ".repeat(21);
 
 function lines({ check, health, found, advice }: Diagnosis): string {
   const word = styleText(COLOURS[health], WORDS[health].padEnd(6));
-  const line = `${word}${check.padEnd(15)}${harmless(found)}`;
+  const line = `${word}${check.padEnd(15)}${fitted(INDENT + harmless(found)).slice(INDENT.length)}`;
   if (advice === undefined) return line;
   // Lines to write into a file stand as they are to be, below the sentence.
   const [first = "", ...more] = harmless(advice).split("\n");
-  return [line, `${INDENT}→ ${first}`, ...more.map((one) => `${INDENT}  ${one}`)].join("\n");
+  return [line, fitted(`${INDENT}→ ${first}`), ...more.map((one) => `${INDENT}  ${one}`)].join("\n");
 }

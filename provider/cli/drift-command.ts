@@ -6,6 +6,7 @@ import type { Adoptable } from "../gitops/drift-steps";
 import { NO_STACK, readOwnDomainNames } from "../resources/configuration";
 import { excerpt, printable, quote } from "../settings/text";
 import { connect, EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { fitted } from "./fitted";
 import { defaultFile } from "./plan-options";
 import { withHelp } from "./verb-help";
 import { showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
@@ -93,7 +94,9 @@ async function run(given: string | undefined, options: Options): Promise<ExitCod
   if (options.json !== undefined) writeOutput(options.json, driftJson(drift), "drift");
   const printed = { text: driftText, markdown: driftMarkdown, json: driftJson };
   // What --revert shows can be piped on to a shell, so the report makes way for it.
-  (options.revert ? process.stderr : process.stdout).write(printed[options.format](drift));
+  const stream = options.revert ? process.stderr : process.stdout;
+  const told = printed[options.format](drift);
+  stream.write(options.format === "text" ? fitted(told, stream) : told);
   if (options.revert) {
     const { revertCommands } = await import("../gitops/drift-revert.js");
     const up = ["pulumi up --refresh", ...(options.stack === undefined ? [] : ["--stack", options.stack])];

@@ -49,6 +49,11 @@ async function run(folder: string, options: CommandOptions): Promise<ExitCode> {
   const exported = fromTenant ? await exportTenant() : undefined;
   const files = await initRepository({ folder, name, ci, ...(exported && { exported: exported.files }) });
   console.log(harmless(farewell(folder, name, files, fromTenant)));
+  if (!fromTenant && process.env["EMAIL_SECURITY_BASE_URL"] && process.env["EMAIL_SECURITY_API_KEY"]) {
+    console.error(
+      "note: a tenant is configured here, and was not asked. Where it has VIPs or entries already, begin with these: `init --from-tenant`, in another folder.",
+    );
+  }
   for (const text of exported?.left ?? []) console.error(harmless(`note: ${printable(text)}`));
   return EXIT.clean;
 }

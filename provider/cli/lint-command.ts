@@ -8,6 +8,7 @@ import type { FilesLintResult } from "../files/lint-files";
 import type { ApprovalsOptions, CheckedApprovals } from "../gitops/approvals/check-approvals";
 import { harmless, printable, printableJson } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { fitted } from "./fitted";
 import { packageVersion } from "./package-version";
 import { withHelp } from "./verb-help";
 
@@ -162,7 +163,7 @@ async function printText({ findings, files, isPartial }: FilesLintResult, more: 
   const { error, warning, note } = counted(findings);
   const told = [count(error, "error"), count(warning, "warning"), count(note, "note")].filter(Boolean);
   const summary = `${told.length === 0 ? "Nothing found" : told.join(", ")} in ${count(files.length, "file")}.${isPartial ? " More may be found once these are mended." : ""}${more}`;
-  process.stdout.write(`${[...lines, summary].join("\n")}\n`);
+  process.stdout.write(fitted(`${[...lines, summary].join("\n")}\n`));
 }
 
 type Style = Parameters<typeof styleText>[0];

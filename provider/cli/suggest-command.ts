@@ -4,6 +4,7 @@ import type { Suggestion, SuggestionKind } from "../gitops/suggestion";
 import type { EvidenceSummary } from "../plan/plan";
 import { harmless, printable } from "../settings/text";
 import { EXIT, type ExitCode, verb, writeOutput } from "./command-line";
+import { fitted } from "./fitted";
 import { defaultFile, wholeNumber } from "./plan-options";
 import { withHelp } from "./verb-help";
 
@@ -87,7 +88,7 @@ async function run(given: string | undefined, options: SuggestCommandOptions): P
   if (options.patch === "-") process.stdout.write(patch);
   else {
     if (options.patch !== undefined) writeOutput(options.patch, patch, "patch");
-    console.log(report(suggestions, all, summary));
+    console.log(fitted(report(suggestions, all, summary)));
     // What the files hold goes to a terminal here; `--patch` has it as it is.
     if (patch !== "" && options.write === undefined && options.patch === undefined) {
       console.log(`\n${harmless(patch).trimEnd()}`);

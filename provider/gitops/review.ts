@@ -138,14 +138,14 @@ function endingOf({ expires }: One, today: string, withinDays: number): Reason |
 }
 
 function itemOf(one: One, settings: Settings): Omit<ReviewItem, "reasons"> {
-  const { place, ticket, owner, expires } = one;
+  const { place, comment, ticket, owner, expires } = one;
   return {
     list: one.kind === "vip" ? "vip" : one.list,
     value: one.kind === "vip" ? one.email : one.value,
     ...(one.kind === "entry" ? { scope: one.verdictScope } : {}),
     place,
     ...(isOwnFile(place.file, settings) ? {} : { isShared: true }),
-    ...withoutUndefined({ ticket, owner, expires }),
+    ...withoutUndefined({ comment, ticket, owner, expires }),
   };
 }
 

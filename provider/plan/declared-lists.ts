@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { z } from "zod";
 import { InvalidArgumentError } from "../client/errors";
 import { entryArguments, memberArguments } from "../files/declared";
@@ -93,6 +94,12 @@ function holdToPlan(name: string, own: string, settings: Settings): void {
     );
   }
   if (partsOfDigest(plan.digest)?.desired === hashOfDesired(desiredOf(settings, undefined))) return;
+  const [reviewed] = plan.source?.files ?? [];
+  if (reviewed !== undefined && resolve(reviewed) !== resolve(settings.file)) {
+    throw new PlanMovedError(
+      `${quote(settings.file, 300)}, which TenantSettings ${quote(name)} of the program reads, does not declare what was reviewed: the plan is of ${quote(reviewed, 300)}. Nothing was changed. Plan and apply the file that the program reads, or give the program the other one.`,
+    );
+  }
   throw new PlanMovedError(
     `${quote(settings.file, 300)} does not declare what was reviewed, as of ${settings.today} (UTC): it changed since, something in it has expired, or the plan was made for another day. Nothing was changed. Make the plan anew, and have it reviewed.`,
   );

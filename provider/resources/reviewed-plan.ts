@@ -45,6 +45,7 @@ const planFile = z.object({
     kind: z.string(),
     stack: z.string().optional(),
     resource: z.string().optional(),
+    files: z.array(z.string()).optional(),
   }),
   changes: z.array(
     z.object({

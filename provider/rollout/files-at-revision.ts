@@ -11,6 +11,7 @@ import { packFiles } from "./file-bundle";
 import type { PackedFiles } from "./journal/rollout-record";
 import { inTemporaryFolder } from "./temporary-folder";
 
+// As in `rollback/revert-in-git.ts`: who only reads is given less of the environment than whoever commits.
 const run = promisify(execFile);
 
 /**

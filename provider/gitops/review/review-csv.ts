@@ -14,6 +14,7 @@ const TITLES = [
   "ticket",
   "owner",
   "expires",
+  "comment",
 ] as const;
 
 /**
@@ -33,6 +34,7 @@ function rowOf({
   ticket,
   owner,
   expires,
+  comment,
   reasons,
 }: ReviewItem): string[] {
   const cells: Readonly<Record<(typeof TITLES)[number], string | undefined>> = {
@@ -46,6 +48,7 @@ function rowOf({
     ticket,
     owner,
     expires,
+    comment,
   };
   return TITLES.map((title) => harmless(cells[title] ?? ""));
 }

@@ -186,7 +186,14 @@ function classesOf(item: ReviewItem): string {
   return ["change", `is-${alarm}`, sign[alarm], `in-${item.list}`, ...reasons].join(" ");
 }
 
-function factsOf({ place, isShared, ticket, owner, expires }: ReviewItem): [label: string, words: Words][] {
+function factsOf({
+  place,
+  isShared,
+  comment,
+  ticket,
+  owner,
+  expires,
+}: ReviewItem): [label: string, words: Words][] {
   const facts: [string, Words | undefined][] = [
     [
       "Declared",
@@ -195,6 +202,7 @@ function factsOf({ place, isShared, ticket, owner, expires }: ReviewItem): [labe
         isShared === true ? ", included; others may include it too" : "",
       ],
     ],
+    ["Comment", comment ? [told(comment)] : undefined],
     ["Ticket", ticket === undefined ? undefined : [told(ticket)]],
     ["Owner", owner === undefined ? undefined : [told(owner)]],
     ["Ends", expires === undefined ? undefined : [expires === "never" ? "never" : expires]],

@@ -42,6 +42,7 @@ const item = z
       .describe("Where it is declared. Absent of what no file declares.")
       .exactOptional(),
     isShared: z.boolean().describe("Whether its file is included, and may be by others too.").exactOptional(),
+    comment: text("Why it is here, as declared or as the tenant has it.").exactOptional(),
     ticket: z.string().exactOptional(),
     owner: z.string().exactOptional(),
     expires: text("The last day (UTC), or never.").exactOptional(),

@@ -1,7 +1,7 @@
 import { lineText } from "../../files/finding";
-import { counted } from "../../plan/render/words";
+import { counted, onOneLine } from "../../plan/render/words";
 import { DEFAULT_VERDICT_SCOPE } from "../../settings/assumptions";
-import { excerpt } from "../../settings/text";
+import { excerpt, quote } from "../../settings/text";
 import type { ReviewItem, ReviewReport } from "./worklist";
 
 /** How decisions are made, and which there are. */
@@ -46,9 +46,10 @@ export function whatOf({ list, reasons }: ReviewItem): (typeof WHAT)[number][0] 
 }
 
 /** " (graymail, owner Dana, until 2027-03-31, settings.yaml:5)". Printable. */
-export function aboutOf({ scope, place, isShared, ticket, owner, expires }: ReviewItem): string {
+export function aboutOf({ scope, place, isShared, comment, ticket, owner, expires }: ReviewItem): string {
   const about = [
     ...(scope === undefined || scope === DEFAULT_VERDICT_SCOPE ? [] : [excerpt(scope)]),
+    ...(comment ? [quote(onOneLine(comment), 120)] : []),
     ...(ticket === undefined ? [] : [excerpt(ticket)]),
     ...(owner === undefined ? [] : [`owner ${excerpt(owner)}`]),
     ...(expires === undefined ? [] : [endOf(expires)]),

@@ -34,10 +34,10 @@ export function undeclaredAllows(context: Context): ReviewItem[] {
         : `the files declare it on the ${there.list} list (${lineText(there.place)}): \`email-security drift\` tells more.`;
     const evidence = `It stands at the tenant${madeText(row)}, and ${wanted}`;
     return [
-      withReasons({ list: "allow", value: target.value, scope }, [
-        ...mailReasons(row, context),
-        { kind: "undeclared", evidence },
-      ]),
+      withReasons(
+        { list: "allow", value: target.value, scope, ...(row.comment && { comment: row.comment }) },
+        [...mailReasons(row, context), { kind: "undeclared", evidence }],
+      ),
     ];
   });
 }

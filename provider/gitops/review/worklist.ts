@@ -14,6 +14,7 @@ export interface ReviewItem {
   readonly place?: Place;
   /** Whether the file is included, and others may include it too. */
   readonly isShared?: boolean;
+  readonly comment?: string;
   readonly ticket?: string;
   readonly owner?: string;
   readonly expires?: string;

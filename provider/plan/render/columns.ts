@@ -31,13 +31,17 @@ export function fitTo(text: string, columns: number): string {
   return cut + " ".repeat(columns - columnsOf(cut));
 }
 
-/** A text in lines of so many columns. Breaks at spaces only, so that every value can be found and copied. */
-export function wrapTo(text: string, width: number): string[] {
+/**
+ * A text in lines of so many columns. Breaks at spaces only, so that every value can be found and copied.
+ *
+ * @param columnsIn how many columns a word takes.
+ */
+export function wrapTo(text: string, width: number, columnsIn = columnsOf): string[] {
   const lines: string[] = [];
   let line = "";
   let used = 0;
   for (const word of text.split(" ")) {
-    const columns = columnsOf(word);
+    const columns = columnsIn(word);
     if (used > 0 && used + 1 + columns > width) {
       lines.push(line);
       line = word;
@@ -59,8 +63,18 @@ const WIDEST = 100;
  * @param columns of the terminal; no line is made longer than a person can read.
  */
 export function hanging(indent: number, text: string, columns: number): string[] {
+  return hangingBy(columnsOf, indent, printable(text), columns);
+}
+
+/** The same of a text that is printable but for what `columnsIn` does not count, such as colours. */
+export function hangingBy(
+  columnsIn: (word: string) => number,
+  indent: number,
+  text: string,
+  columns: number,
+): string[] {
   const width = Math.min(WIDEST, Math.max(NARROWEST, columns));
-  const [first = "", ...rest] = wrapTo(printable(text), width - indent - 2);
+  const [first = "", ...rest] = wrapTo(text, width - indent - 2, columnsIn);
   return [" ".repeat(indent) + first, ...rest.map((line) => " ".repeat(indent + 2) + line)];
 }
 

@@ -8,6 +8,7 @@ import { excerpt } from "../../settings/text";
 import type { Journal } from "../journal/journal";
 import type { Advice } from "../report/rollout-report";
 
+// Not as `gitops/git.ts` has it: that is for who commits, signs and pushes, and has of the environment what these need.
 const run = promisify(execFile);
 const git = (...args: string[]) => run("git", args, { env: leanEnvironment(process.env, "git") });
 

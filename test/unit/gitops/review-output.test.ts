@@ -37,7 +37,7 @@ describe("a review, wherever it is written", () => {
   it("is no formula in a table", () => {
     const cells = reviewCsv(reviewOfText("=1+1")).split(/\r\n|,/);
     expect(cells.filter((cell) => /^"?[=+@-]/.test(cell))).toEqual([]);
-    expect(cells.filter((cell) => cell === `"'=1+1"`)).toHaveLength(7);
+    expect(cells.filter((cell) => cell === `"'=1+1"`)).toHaveLength(8);
   });
 
   it("reads back as it was", () => {
@@ -68,8 +68,8 @@ describe("a review in a terminal", () => {
     expect(lines.slice(0, 9)).toEqual([
       "5 to look at in settings/acme.yaml: 3 allows, 1 deny, 1 person.",
       "",
-      "allow supplier-portal.test (INC-1042, owner noah.keller@acme.example, until",
-      "  2026-12-02, settings/acme.yaml:12)",
+      'allow supplier-portal.test ("Contract 7 ⏎ asked for by sales", INC-1042, owner',
+      "  noah.keller@acme.example, until 2026-12-02, settings/acme.yaml:12)",
       "  Found malicious. The service detected something in 13 messages from it in",
       "    the last 30 days: 13 malicious; 2 of them stayed in a mailbox.",
       "  Ends soon. It ends on 2026-12-02, in 11 days. Without a change it ends.",
