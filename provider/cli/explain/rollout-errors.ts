@@ -134,6 +134,7 @@ export const ROLLOUT_ERRORS = {
     causes: [
       "the disk is full, or the file is read-only",
       "the file is no journal, was replaced, emptied or damaged",
+      "the file that is named is not there, and who only reads makes none",
       "another process holds it for minutes",
     ],
     remedies: [

@@ -149,7 +149,14 @@ describe("email-security init", () => {
   it("writes beside what is not in the way", async () => {
     await using folder = await EmptyFolder.create();
     await writeFile(join(folder.path, "notes.txt"), "mine\n");
-    expect((await cliIn(folder.path)("init", ".", "--name", "initech")).code).toBe(0);
+    // Of a tenant that is configured, and was not asked: nobody would answer here.
+    const environment = { EMAIL_SECURITY_BASE_URL: "https://127.0.0.1:9", EMAIL_SECURITY_API_KEY: "k" };
+    const { code, stderr } = await cliIn(folder.path, environment)("init", ".", "--name", "initech");
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        "note: a tenant is configured here, and was not asked. Where it has VIPs or entries already, begin with these: `init --from-tenant`, in another folder.\n",
+    });
     expect(await readFile(join(folder.path, "notes.txt"), "utf8")).toBe("mine\n");
   });
 
