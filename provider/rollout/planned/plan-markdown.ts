@@ -49,7 +49,7 @@ function headOf({ title, mood, verdict, headline, tallies, mail }: ToldWhole): s
     "",
     tallies.map(({ sign, word, count }) => `**${sign}${number(count)}** ${word}`).join(" · "),
     "",
-    markdownWords(mail, { limit: 120 }),
+    markdownWords(mail, { limit: 100 }),
     "",
     "",
   ].join("\n");
@@ -57,7 +57,7 @@ function headOf({ title, mood, verdict, headline, tallies, mail }: ToldWhole): s
 
 function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSection[] {
   const { tenants } = report;
-  const { guards, again, failures, skipped, left, tenants: each, waves } = told;
+  const { guards, again, failures, skipped, missing, left, tenants: each, waves } = told;
   const looser = sharedLoosenings(tenants);
   const sections: (MarkdownSection & { readonly isThere: boolean })[] = [
     { isThere: guards.length > 0, share: 0.2, render: (room) => refused(guards, room) },
@@ -73,6 +73,11 @@ function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSect
       render: (room) => list(`### ${skippedHeading(skipped)}\n\n`, skipped, room),
     },
     { isThere: looser.length > 0, share: 0.1, render: (room) => loosenedMarkdown(looser, room) },
+    {
+      isThere: missing.length > 0,
+      share: 0.1,
+      render: (room) => list("### What the mail does not tell\n\n", missing, room),
+    },
     ...cardSections(whole, "in the artifact").map((one) => ({
       ...one,
       isThere: true,

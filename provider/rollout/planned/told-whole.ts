@@ -23,8 +23,9 @@ export interface ToldWhole {
   readonly headline: Words;
   /** How many tenants, and how many changes in them, by sign. */
   readonly tallies: readonly { readonly sign: string; readonly word: string; readonly count: number }[];
-  /** Whose mail was asked. */
+  /** Whose mail was asked, and what of it is missing. */
   readonly mail: Words;
+  readonly missing: readonly Words[];
   /** Those that refuse alike, and whose. */
   readonly guards: readonly { readonly code: string; readonly message: string }[];
   readonly again: readonly Words[];
@@ -73,6 +74,7 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
       { sign: "-", word: "removed", count: sum("removed") },
     ],
     mail: mailWords(planned.mail),
+    missing: missingOf(planned.mail),
     guards: guardsOf(planned.guards),
     again: (planned.again ?? []).map(
       ({ rollout, by, tenants: where, what }) =>
@@ -136,18 +138,29 @@ function headlineOf(
 
 function mailWords(mail: MailAsked | undefined): Words {
   if (mail === undefined) return ["The tenants' mail was not looked at."];
-  const { days, of, said, silent } = mail;
+  const { days, of, said } = mail;
   if (of === 0) return ["Nothing changes that the tenants' mail could speak of, and it was not looked at."];
   const all = said.size === of;
+  const whose = all
+    ? of === 1
+      ? "the tenant"
+      : `all ${number(of)} tenants`
+    : `${number(said.size)} of ${number(of)} tenants`;
   const names = said.size === 0 ? [] : say` (${some([...said.keys()])})`;
-  const gaps = [...said].flatMap(([tenant, { missing }]) =>
-    missing.map((why): Words => say` Of ${given(tenant)} it is not all: ${sentence(why)}`),
-  );
-  return say`The mail of ${days > 0 ? `the last ${days} days of ` : ""}${all ? (of === 1 ? "the tenant" : `all ${number(of)} tenants`) : `${number(said.size)} of ${number(of)} tenants`} in which something changes was looked at${names}${all ? "." : say`, a sample: of the others nothing is known, unless ${given("--evidence all")} asks them.`}${silent
-    .slice(0, 5)
-    .flatMap(
-      ({ tenant, why }): Words => say` ${given(tenant)} says nothing: ${sentence(why)}`,
-    )}${silent.length > 5 ? ` Nor do ${number(silent.length - 5)} more.` : ""}${gaps.slice(0, 5).flat()}`;
+  const rest = all
+    ? "."
+    : say`, a sample: of the others nothing is known, unless ${given("--evidence all")} asks them.`;
+  return say`The mail of ${days > 0 ? `the last ${days} days of ` : ""}${whose} in which something changes was looked at${names}${rest}`;
+}
+
+function missingOf(mail: MailAsked | undefined): readonly Words[] {
+  if (mail === undefined) return [];
+  return [
+    ...mail.silent.map(({ tenant, why }) => say`${given(tenant)}: ${sentence(why)}`),
+    ...[...mail.said].flatMap(([tenant, { missing }]) =>
+      missing.map((why) => say`${given(tenant)}: ${sentence(why)}`),
+    ),
+  ];
 }
 
 /** Of guards that differ by the tenant's name alone, one. */

@@ -24,6 +24,8 @@ function tenantsToldIn(markdown: string): number {
     }, 0);
 }
 
+const SEVERAL = 9;
+
 describe("the plan of all tenants as Markdown", () => {
   test("tells a change of many once, with whose it is, its line and its ticket", () => {
     const shared = denies("evil.example");
@@ -118,7 +120,10 @@ describe("the plan of all tenants as Markdown", () => {
       shownOf([denies("a.example"), denies("b.example"), denies("c.example")], { mail }),
     );
     expect(text).toContain(
-      "The mail of the last 30 days of 1 of 3 tenants in which something changes was looked at (`t0`), a sample: of the others nothing is known, unless `--evidence all` asks them. `t1` says nothing: It is down. Of `t0` it is not all: No permission.",
+      "The mail of the last 30 days of 1 of 3 tenants in which something changes was looked at (`t0`), a sample: of the others nothing is known, unless `--evidence all` asks them.\n",
+    );
+    expect(text).toContain(
+      "### What the mail does not tell\n\n- `t1`: It is down.\n- `t0`: No permission.\n\n",
     );
   });
 
@@ -159,14 +164,23 @@ describe("the plan of all tenants as Markdown", () => {
           );
           const mail: MailAsked = {
             days: 30,
-            of: 2,
-            said: new Map([
-              [long, { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: [long] }],
-            ]),
-            silent: [{ tenant: long, why: long }],
+            of: 2 * SEVERAL,
+            said: new Map(
+              Array.from({ length: SEVERAL }, (_, at) => [
+                `${long}${at}`,
+                { changes: new Map(), alarms: { danger: 0, accepted: 0, warning: 0 }, missing: [long] },
+              ]),
+            ),
+            silent: Array.from({ length: SEVERAL }, () => ({ tenant: long, why: long })),
             guards: [],
           };
-          const shown = shownOf(plans, { text: long, mail });
+          const { report, planned, whole } = shownOf(plans, { text: long, mail });
+          const again = { rollout: long, by: long, tenants: [long], what: Array(SEVERAL).fill(long) };
+          const shown = {
+            report: { ...report, tenants: report.tenants.map((one) => ({ ...one, left: [long] })) },
+            planned: { ...planned, again: Array(SEVERAL).fill(again) },
+            whole,
+          };
           const told = wholePlanMarkdown(shown, { limit });
           expect(Buffer.byteLength(told)).toBeLessThanOrEqual(limit);
           expect(breakoutsIn(told)).toEqual([]);
@@ -175,7 +189,15 @@ describe("the plan of all tenants as Markdown", () => {
           expect(tenantsToldIn(told)).toBe(tenants);
         },
       ),
-      { seed: 24, numRuns: 15 },
+      {
+        numRuns: 10,
+        examples: ["\u2028", "\u{e0001}", "` ", "a@b.c ", "日"].map((one) => [
+          one.repeat(2_000),
+          1,
+          9,
+          32_768,
+        ]),
+      },
     );
   });
 
