@@ -44,7 +44,7 @@ ${aside("Skipped", told.skipped, true)}
 ${aside(LOOSENED, looser, true)}
 ${aside("What the mail does not tell", told.missing, true)}
 ${changesHtml(whole, "A plan of one tenant alone (`rollout --only`) has all of its own")}
-${aside("Stays as it is: somebody changed it after the rollout", told.left, true)}
+${aside(told.leftTitle, told.left, true)}
 ${aside(
   "Each tenant",
   told.tenants.map(({ words }) => words),

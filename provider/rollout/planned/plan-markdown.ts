@@ -57,7 +57,7 @@ function headOf({ title, mood, verdict, headline, tallies, mail }: ToldWhole): s
 
 function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSection[] {
   const { tenants } = report;
-  const { guards, again, failures, skipped, missing, left, tenants: each, waves } = told;
+  const { guards, again, failures, skipped, missing, left, leftTitle, tenants: each, waves } = told;
   const looser = sharedLoosenings(tenants);
   const sections: (MarkdownSection & { readonly isThere: boolean })[] = [
     { isThere: guards.length > 0, share: 0.2, render: (room) => refused(guards, room) },
@@ -86,7 +86,7 @@ function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSect
     {
       isThere: left.length > 0,
       share: 0.1,
-      render: (room) => list("### Stays as it is: somebody changed it after the rollout\n\n", left, room),
+      render: (room) => list(`### ${leftTitle}\n\n`, left, room),
     },
     {
       isThere: each.length > 0,

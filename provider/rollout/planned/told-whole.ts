@@ -33,8 +33,9 @@ export interface ToldWhole {
   readonly failures: readonly { readonly title: Words; readonly facts: readonly Words[] }[];
   /** Whom it leaves out, because a person said so. */
   readonly skipped: readonly Words[];
-  /** What a rollback leaves as it is. */
+  /** What it leaves as it is, and under which title. */
   readonly left: readonly Words[];
+  readonly leftTitle: string;
   /** What each tenant gets: each is in one line, those that get the same in the same. */
   readonly tenants: readonly { readonly words: Words; readonly count: number }[];
   readonly waves: readonly Words[];
@@ -82,6 +83,8 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
     ),
     failures: failuresOf(tenants),
     skipped: skipped.map(skippedWords),
+    leftTitle:
+      rollsBack === undefined ? "Stays as it is" : "Stays as it is: somebody changed it after the rollout",
     left: tenants.flatMap(({ name, left = [] }) => left.map((what) => say`${given(what)} in ${given(name)}`)),
     tenants: tenantsOf(report, planned, whole),
     waves: waves.map(
@@ -101,13 +104,14 @@ const VERDICTS: Readonly<Record<Mood, string>> = {
 };
 
 function moodOf(
-  { counts }: RolloutReport,
+  { counts, skipped = [] }: RolloutReport,
   { guards, again = [] }: ShownPlan["planned"],
   { dangers, accepted, warnings }: WholePlan,
 ): Mood {
   if (guards.length > 0) return "refused";
   if (dangers.length > 0) return "danger";
-  if (warnings.length > 0 || counts.failed > 0 || again.length > 0) return "warning";
+  const isOdd = counts.failed > 0 || again.length > 0 || skipped.length > 0;
+  if (warnings.length > 0 || isOdd) return "warning";
   if (accepted.length > 0) return "accepted";
   return counts.pending > 0 ? "none" : "nothing";
 }
@@ -117,7 +121,7 @@ function headlineOf(
   { guards }: ShownPlan["planned"],
   { dangers, accepted, warnings, others, untold }: WholePlan,
 ): Words {
-  const { tenants, counts } = report;
+  const { tenants, counts, skipped = [] } = report;
   const different = dangers.length + accepted.length + warnings.length + others.length;
   const risks = [
     [dangers.length, "dangerous"],
@@ -131,6 +135,7 @@ function headlineOf(
   return [
     ...(refused > 0 ? [`It would be refused, by what protects ${counted(refused, "tenant")}. `] : []),
     ...say`${changingIn(report)} of ${counted(tenants.length, "tenant")} would change, by ${counted(different, "different change")}${untold > 0 ? " and more that are counted alone" : ""}${judged.length > 0 ? say`: ${enumerate(judged)}` : ""}.`,
+    ...(skipped.length > 0 ? say` Skipped: ${some(skipped.map(({ name }) => name))}.` : []),
     ...(counts.failed > 0 ? [` ${counted(counts.failed, "tenant")} can't be planned.`] : []),
     ...withoutWords(report),
   ];

@@ -95,6 +95,9 @@ describe("the plan of all tenants as Markdown", () => {
     const of = { ...shown, report: { ...shown.report, skipped } };
     const words = "since 2026-11-22 02:10 UTC by";
     expect(wholePlanMarkdown(of)).toContain(
+      "> [!WARNING]\n> **Needs a look.** 1 of 1 tenant would change, by 1 different change. Skipped: `t003`.",
+    );
+    expect(wholePlanMarkdown(of)).toContain(
       `### Skipped (1)\n\n- \`t003\`, ${words} \`dana@laptop\`: its key is revoked`,
     );
     expect(wholePlanHtml(of).replace(/<[^>]+>/g, "")).toContain(
