@@ -51,7 +51,7 @@ import { revertInGit } from "./rollback/revert-in-git";
 import { type FilesOf, rollbackOf } from "./rollback/rollback";
 import { takenBackSoFar, takenBackText } from "./rollback/taken-back";
 import { type WithoutSkipped, withoutSkipped } from "./skipping/without-skipped";
-import { projectFolder, requirePassphrase, stateBackend } from "./state-backend";
+import { projectFolder, requirePassphrase, requireSameBackend, stateBackend } from "./state-backend";
 import { assignWaves } from "./targets/assign-waves";
 import { refuseNotAllowed } from "./targets/not-allowed";
 import { readTargets } from "./targets/read-targets";
@@ -552,6 +552,7 @@ export class Rollouts {
   async #begin({ id }: RolloutRecord, { until, retry, stopping }: RunRequest): Promise<boolean> {
     const { journal } = this;
     const { spec, startedAtMs } = await journal.record(id);
+    requireSameBackend(id, spec, stateBackend(this.#options.environment, projectFolder(spec.source)));
     if (until !== undefined && !spec.waves.some(({ name }) => name === until)) {
       const names = spec.waves.map(({ name }) => name).join(", ");
       throw new RolloutError(

@@ -7,6 +7,7 @@ import { hashOf } from "../settings/plan-digest";
 import { withoutPassword } from "../settings/secrets";
 import { shellWord } from "../settings/shell-word";
 import { excerpt, quote } from "../settings/text";
+import { RolloutError } from "./errors";
 import { NotAllowedError } from "./targets/not-allowed";
 
 /** Where the state of all stacks is. */
@@ -57,6 +58,23 @@ export function stateBackend(environment: NodeJS.ProcessEnv, project: string): S
   }
   const shown = `${placeIn(url)}${isService(url) ? ofOrganization(environment) : ""}`;
   return { url, shown, fingerprint: hashOf(shown) };
+}
+
+/**
+ * In another state backend the stacks would all be taken for new.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`) when a rollout was planned with another one.
+ */
+export function requireSameBackend(
+  rollout: string,
+  planned: { readonly backend: string },
+  { fingerprint, shown }: StateBackend,
+): void {
+  if (fingerprint === planned.backend) return;
+  throw new RolloutError(
+    "ERR_ROLLOUT_BUSY",
+    `The rollout ${rollout} was planned with another state backend than this process has, which is ${quote(shown, 300)}. Nothing was changed; give it the same PULUMI_BACKEND_URL, and at Pulumi's service the same PULUMI_DEFAULT_ORGANIZATION.`,
+  );
 }
 
 /**

@@ -1,8 +1,7 @@
-import { RolloutError } from "./errors";
 import { layOut, type WorkFolder } from "./file-bundle";
 import type { Journal } from "./journal/journal";
 import { engineEnvironment } from "./plan-rollout";
-import { projectFolder, stateBackend } from "./state-backend";
+import { projectFolder, requireSameBackend, stateBackend } from "./state-backend";
 import type { WorkPlace } from "./tenant-job";
 
 /** The projects of rollouts, laid out on this machine once each. */
@@ -32,12 +31,7 @@ export class WorkPlaces {
   async #layOut(rollout: string): Promise<WorkPlace & Pick<WorkFolder, "remove">> {
     const { spec } = await this.#journal.record(rollout);
     const backend = stateBackend(this.#environment, projectFolder(spec.source));
-    if (backend.fingerprint !== spec.backend) {
-      throw new RolloutError(
-        "ERR_ROLLOUT_BUSY",
-        `The rollout ${rollout} was planned with another state backend than this process has; give it the same PULUMI_BACKEND_URL.`,
-      );
-    }
+    requireSameBackend(rollout, spec, backend);
     const { path, remove } = layOut(await this.#journal.files(rollout), spec.project, backend.url);
     const environment = engineEnvironment(this.#environment, spec.keyVariables, backend);
     return { folder: path, environment, remove };

@@ -17,7 +17,7 @@ import type { Target } from "../../provider/rollout/targets/target.js";
 /** What the stand-in's tenant is called, in whose place it puts each one's name. */
 export const PLACEHOLDER = "placeholder";
 
-/** The so manieth domain that a tenant alone denies, counted from 0. */
+/** A domain that a tenant alone denies, by its number from 0. */
 export function ownDomain(index: number, name: string): string {
   return `own${index}-${name}.example`;
 }

@@ -72,6 +72,13 @@ it("goes on where it was killed, with its locks taken away, and has no key in th
   expect(await bucket.names(`${LOCKS}/t0/`)).toHaveLength(1);
   expect(await fleet.states()).toEqual({ t0: "running", t1: "pending", t2: "pending" });
 
+  // Another prefix of the bucket holds none of the stacks: they would all be taken for new.
+  const elsewhere = { PULUMI_BACKEND_URL: `${bucket.backend}&prefix=other/` };
+  const before = fleet.sandbox.requests.length;
+  const strayed = await fleet.begin(elsewhere, "rollout", "--resume").ended;
+  expect(strayed).toMatchObject({ code: 1, output: expect.stringContaining("another state backend than") });
+  expect(fleet.sandbox.requests).toHaveLength(before);
+
   // Of one that was killed while it made the stack, and of one on another machine.
   await layLock("t1", hostname());
   const foreign = await layLock("t2", "runner-7");
