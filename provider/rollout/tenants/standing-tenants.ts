@@ -1,7 +1,7 @@
 import { lineText } from "../../files/finding";
 import { isOwnFile } from "../../files/own-file";
 import { inspectSettings, type ReadCache } from "../../files/read-settings";
-import type { Settings } from "../../files/settings";
+import type { DeclaredEntry, Settings } from "../../files/settings";
 import type { Observed } from "../../plan/observed";
 import { ownDomainsSeen } from "../../plan/same-tenant";
 import { ENOUGH } from "../../settings/tenant-people";
@@ -14,6 +14,14 @@ export interface StandingTenant {
   readonly settings: Settings;
   /** The files that its own one includes itself, and that are not parts of it. */
   readonly shared: readonly string[];
+  /** What it declares itself: keys of entries with their list, and of VIPs. */
+  readonly own: Own;
+}
+
+interface Own {
+  readonly domains: readonly string[];
+  readonly entries: readonly Pick<DeclaredEntry, "key" | "list">[];
+  readonly vips: readonly string[];
 }
 
 /**
@@ -28,6 +36,14 @@ export function standingTenants(
   const cache: ReadCache = new Map();
   const read: StandingTenant[] = [];
   const unread: Target[] = [];
+  const domains = new Map<string, readonly string[]>();
+  const domainsOf = (file: string): readonly string[] => {
+    const known = domains.get(file);
+    if (known !== undefined) return known;
+    const found = inspectSettings(file, { today, cache, ownDomains: [], together: false });
+    domains.set(file, found.draft?.ownDomains ?? []);
+    return found.draft?.ownDomains ?? [];
+  };
   for (const target of targets) {
     const found = inspectSettings(target.settings, { today, cache, ownDomains: [], together: false });
     if (found.draft === undefined) unread.push(target);
@@ -35,7 +51,14 @@ export function standingTenants(
       const settings = found.draft;
       const isDirect = (file: string): boolean => found.includedAt.get(file)?.file === settings.files[0];
       const shared = settings.files.filter((file) => isDirect(file) && !isOwnFile(file, settings));
-      read.push({ target, settings, shared });
+      const below = new Set(shared.flatMap(domainsOf));
+      const isOwn = ({ place }: Pick<DeclaredEntry, "place">): boolean => isOwnFile(place.file, settings);
+      const own: Own = {
+        domains: settings.ownDomains.filter((domain) => !below.has(domain)),
+        entries: settings.entries.filter(isOwn),
+        vips: settings.vips.filter(isOwn).map(({ key }) => key),
+      };
+      read.push({ target, settings, shared, own });
     }
   }
   return { read, unread };
@@ -57,33 +80,33 @@ export function knownAs(
   standing: readonly StandingTenant[],
 ): { readonly target: Target; readonly why: string } | undefined {
   const people = ownDomainsSeen(observed);
-  const domains = countsOf(standing, ({ settings }) => settings.ownDomains);
-  const vips = countsOf(standing, ({ settings }) => settings.vips.map(({ key }) => key));
-  const entries = countsOf(standing, ({ settings }) => settings.entries.map(({ key }) => key));
-  for (const { target, settings } of standing) {
-    const domain = settings.ownDomains.find((one) => people.includes(one) && domains.get(one) === 1);
+  const domains = countsOf(standing, ({ own }) => own.domains);
+  const vips = countsOf(standing, ({ own }) => own.vips);
+  const entries = countsOf(standing, ({ own }) => own.entries.map(({ key }) => key));
+  for (const { target, own } of standing) {
+    const domain = own.domains.find((one) => people.includes(one) && domains.get(one) === 1);
     if (domain !== undefined) {
       return {
         target,
         why: `its VIPs have mailboxes of ${quote(domain)}, an own domain of ${named(target)}`,
       };
     }
-    const ownVips = settings.vips.filter(({ key }) => vips.get(key) === 1);
-    const vipsThere = ownVips.filter(({ key }) => observed.vips.has(key)).length;
+    const ownVips = own.vips.filter((key) => vips.get(key) === 1);
+    const vipsThere = ownVips.filter((key) => observed.vips.has(key)).length;
     if (vipsThere > 0 && vipsThere * 2 >= ownVips.length) {
       return {
         target,
         why: `it has ${vipsThere} of the ${ownVips.length} VIPs that ${named(target)} alone declares`,
       };
     }
-    const own = settings.entries.filter(({ key }) => entries.get(key) === 1);
-    const there = own.filter(({ key, list }) =>
+    const ownEntries = own.entries.filter(({ key }) => entries.get(key) === 1);
+    const there = ownEntries.filter(({ key, list }) =>
       (observed.entries.get(key) ?? []).some((row) => row.list === list),
     ).length;
-    if (there >= ENOUGH && there * 2 >= own.length) {
+    if (there >= ENOUGH && there * 2 >= ownEntries.length) {
       return {
         target,
-        why: `it has ${there} of the ${own.length} entries that ${named(target)} alone declares`,
+        why: `it has ${there} of the ${ownEntries.length} entries that ${named(target)} alone declares`,
       };
     }
   }

@@ -259,3 +259,15 @@ it("takes a tenant out of the file that declares it, and keeps what others inclu
   const last = await run("add", "hooli", "--settings", "../hooli.yaml");
   expect([last.code, last.stderr]).toEqual([1, expect.stringContaining("lies outside the repository")]);
 });
+
+it("takes a second tenant for none that is there by what both have of one baseline", async () => {
+  using folder = repository({
+    "tenants.yaml": targetsOf().replace("  two: {}\n", ""),
+    "settings/baseline.yaml": `version: 1\nownDomains: [hooli.example]\ndeny:\n${many.map(({ value }) => `  - ${value}\n`).join("")}`,
+  });
+  const run = tenant(folder);
+  const entries = await run("add", "nobodys");
+  expect([entries.code, entries.stderr]).toEqual([0, "Wrote settings/nobodys.yaml, tenants.yaml.\n"]);
+  const people = await run("add", "hooli");
+  expect([people.code, people.stderr]).toEqual([2, "Wrote settings/hooli.yaml, tenants.yaml.\n"]);
+});
