@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import { parse } from "yaml";
-import type { Workflow } from "../../support/pipeline-files";
+import type { GitLabJob, Workflow } from "../../support/pipeline-files";
 
 const workflow = (file: string) => parse(readFileSync(`examples/${file}`, "utf8")) as Workflow;
 
@@ -25,6 +25,31 @@ it("keeps one comment, as the pull request of one tenant does, and finds it by t
   const { jobs } = workflow("gitops/.github/workflows/pull-request.yml");
   expect(stepOf(own.jobs["comment"])).toEqual(stepOf(jobs["plan"]));
   expect(stepOf(own.jobs["comment"])?.run).toContain("<!-- email-security-plan -->");
+});
+
+it("does the same on GitLab: what has the keys tells nobody, and what tells has none", () => {
+  const { plan, comment, rollout } = parse(readFileSync("examples/rollout/.gitlab-ci.yml", "utf8")) as Record<
+    string,
+    GitLabJob & { readonly rules: readonly { readonly if: string }[] }
+  >;
+  const { plan: ofOne } = parse(readFileSync("examples/gitops/.gitlab-ci.yml", "utf8"));
+  expect(plan?.rules).toEqual(ofOne.rules);
+  expect(comment?.rules).toEqual(ofOne.rules.map((rule: object) => ({ ...rule, when: "always" })));
+  expect(rollout?.rules[0]?.if).toContain('!= "merge_request_event"');
+  expect(JSON.stringify(plan)).not.toMatch(/GITLAB_TOKEN|--yes/);
+  expect(comment).not.toHaveProperty("extends");
+  expect(comment).not.toHaveProperty("secrets");
+  // The note is written as that of one tenant is.
+  const lines = (script: readonly string[]) =>
+    script
+      .join("\n")
+      .split("\n")
+      .filter((line) => /curl|note|body@/.test(line));
+  expect(lines(ofOne.script).join("\n")).toContain(
+    lines(comment?.script ?? [])
+      .slice(1)
+      .join("\n"),
+  );
 });
 
 it("plans only, and is refused where a risk or what can't be planned is in it", () => {
