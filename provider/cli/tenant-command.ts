@@ -7,7 +7,7 @@ import { withoutUndefined } from "../settings/without-undefined";
 import { askNamed } from "./asked-tenant";
 import { factsOf, term } from "./change-options";
 import { EXIT, type ExitCode, programName, verb } from "./command-line";
-import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
+import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
 import { several, TARGETS_FILE } from "./tenant-options";
 import { tenantRemoveCommand } from "./tenant-remove-command";
 import { withHelp } from "./verb-help";
@@ -111,7 +111,7 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
   await refuseSameKey(target, others, process.env);
   const { observed, host } = await askNamed(
     { target, services },
-    journalPlace(options.database),
+    await journalToRead(options.database),
     async (client) => ({ observed: await observe(client), host: hostOf(client) }),
   );
   const { baseline: _baseline, ...said } = options;

@@ -5,7 +5,7 @@ import type { RemovedTenant } from "../rollout/tenants/remove-tenant";
 import { harmless, quote } from "../settings/text";
 import { askNamed } from "./asked-tenant";
 import { EXIT, type ExitCode, isColoured, programName, verb } from "./command-line";
-import { type JournalOptions, journalPlace, withJournal } from "./journal-place";
+import { type JournalOptions, journalToRead, withJournal } from "./journal-place";
 import { TARGETS_FILE } from "./tenant-options";
 import { withHelp } from "./verb-help";
 import { showAndWrite, type WriteOptions, withWriteOptions } from "./write-options";
@@ -119,8 +119,9 @@ async function letStackGo(
     const { readKey } = await import("../rollout/targets/read-key.js");
     const { planText } = await import("../plan/render/text.js");
     const named = { target, services: targets.services };
+    const journal = await journalToRead(database);
     const read = async () =>
-      await askNamed(named, journalPlace(database), async (client) => ({
+      await askNamed(named, journal, async (client) => ({
         observed: await observe(client),
         host: hostOf(client),
       }));
@@ -131,7 +132,7 @@ async function letStackGo(
     if (plan.guards.length > 0) return EXIT.refused;
     if (!isMeant) return only();
     const key = await readKey(target, { environment: process.env });
-    const permits = await permitsForReading(journalPlace(database), targets.services, (line) =>
+    const permits = await permitsForReading(journal, targets.services, (line) =>
       console.error(harmless(line)),
     );
     try {
@@ -168,10 +169,11 @@ async function toldOfStack({ target, targets }: RemovedTenant): Promise<string[]
 
 async function refuseOpen({ target, targets }: RemovedTenant, options: RemoveOptions): Promise<void> {
   const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
-  const { isPostgres } = await import("../settings/postgres-address.js");
-  const place = journalPlace(options.database) ?? DEFAULT_JOURNAL;
+  // One that is named and not there says nothing of what is open.
+  const named = await journalToRead(options.database);
+  const place = named ?? DEFAULT_JOURNAL;
   // To open one that is not there would make it.
-  if (!isPostgres(place) && !existsSync(place)) return;
+  if (named === undefined && !existsSync(place)) return;
   const { refuseOpenRollouts } = await import("../rollout/tenants/remove-tenant.js");
   const { RolloutCommands } = await import("../rollout/commands.js");
   const database = await openDatabase(place, { log: (line) => console.error(harmless(line)) });

@@ -155,6 +155,13 @@ Next: email-security rollout tenants.yaml --only hooli
   const sameKey = await tenant("add", "twin");
   expect([sameKey.code, sameKey.stderr]).toEqual([1, expect.stringMatching(/ERR_ROLLOUT_SAME_KEY/)]);
 
+  // A journal that is not there tells nothing of what is open.
+  const mistyped = await tenant("remove", "hooli", "--database", "typo.db");
+  expect([mistyped.code, mistyped.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^error: There is no rollouts' journal at "typo\.db", and none was made/),
+  ]);
+  expect(existsSync(folder.path("typo.db"))).toBe(false);
   const removed = await tenant("remove", "hooli");
   expect(removed.code).toBe(0);
   expect(removed.stdout).toContain("settings/hooli.yaml stays: git does not have it as it is");
