@@ -301,7 +301,7 @@ describe("a new file", () => {
       "journal.db.new.lock-journal",
     ]);
     const database = await openSqlite(file);
-    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 1 }]);
+    expect(await database.query("SELECT version FROM rollout_journal")).toEqual([{ version: 2 }]);
     await database.close();
     expect(readdirSync(made).sort()).toEqual(["journal.db", "journal.db.new.lock"]);
   });
