@@ -2,7 +2,7 @@ import type { Card, Mood } from "../../plan/render/report";
 import { counted, enumerate, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import type { PlannedRollout } from "../plan-rollout";
 import type { RolloutReport, TenantReport } from "../report/rollout-report";
-import { skippedWords, withoutWords } from "../report/told-rollout";
+import { skippedWords, taskWords, withoutWords } from "../report/told-rollout";
 import type { MailAsked } from "./ask-mail";
 import { isFew, type TenantGroups } from "./tenant-groups";
 import type { WholePlan } from "./whole-plan";
@@ -51,8 +51,13 @@ export function withMail(report: RolloutReport, mail: MailAsked | undefined): Ro
   return { ...report, tenants };
 }
 
+/** What a tenant is called that nothing is to be done for. */
+function settledWord(task: RolloutReport["task"]): string {
+  return task === undefined ? "as declared" : "left as it is";
+}
+
 export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
-  const { source, rollsBack, tenants, counts, waves, skipped = [] } = report;
+  const { source, rollsBack, task, tenants, counts, waves, skipped = [] } = report;
   const mood = moodOf(report, planned, whole);
   const told = new Set(whole.alike.flatMap((set) => set.tenants));
   const changing = changingIn(report);
@@ -61,13 +66,15 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
     tenants.reduce((all, { name, planned: { [sign]: count } }) => all + (told.has(name) ? count : 0), 0);
   return {
     title:
-      rollsBack === undefined ? [given(source)] : say`taking back ${given(rollsBack)} of ${given(source)}`,
+      rollsBack === undefined
+        ? join([[given(source)], ...taskWords(task)], ": it ")
+        : say`taking back ${given(rollsBack)} of ${given(source)}`,
     mood,
     verdict: VERDICTS[mood],
     headline: headlineOf(report, planned, whole),
     tallies: [
       { sign: "~", word: `${noun(changing)} to change`, count: changing },
-      { sign: "=", word: "as declared", count: counts.unchanged },
+      { sign: "=", word: settledWord(task), count: counts.unchanged },
       ...(stacks > 0 ? [{ sign: "·", word: "of which only the stack's state changes", count: stacks }] : []),
       ...(counts.failed > 0 ? [{ sign: "✗", word: "can't be planned", count: counts.failed }] : []),
       { sign: "+", word: "added in all", count: sum("added") },
@@ -205,7 +212,7 @@ function failuresOf(tenants: readonly TenantReport[]): ToldWhole["failures"] {
 }
 
 function tenantsOf(
-  { tenants }: RolloutReport,
+  { tenants, task }: RolloutReport,
   { guards }: ShownPlan["planned"],
   { alike, groups }: WholePlan,
 ): ToldWhole["tenants"] {
@@ -235,7 +242,7 @@ function tenantsOf(
     ],
     [
       "=",
-      "as declared",
+      settledWord(task),
       rest.filter((one) => isPlain(one) && one.state !== "pending" && !isRefused.has(one.name)),
     ],
   ] as const;

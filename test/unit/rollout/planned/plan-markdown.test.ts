@@ -51,6 +51,17 @@ describe("the plan of all tenants as Markdown", () => {
     expect(text.endsWith("\nDigest: `sha256:5d3c0f6a`\n")).toBe(true);
   });
 
+  test("of what nobody attends says what it is for, and of no tenant that it is as declared", () => {
+    const { report, ...shown } = shownOf([denies("old.example"), emptyPlan]);
+    const text = wholePlanMarkdown({ ...shown, report: { ...report, task: "only-expired" } });
+    expect(text).toContain(
+      "## Email security plan of `tenants.yaml`: it takes away what has ended, and nothing else\n",
+    );
+    expect(text).toContain("**=1** left as it is");
+    expect(text).toContain("- `=` `t1`: left as it is\n");
+    expect(text).not.toContain("as declared");
+  });
+
   test("tells what tenants differ in of one change: two lines, and the risk that is one of some", () => {
     const [change] = denies("evil.example").changes;
     if (change === undefined) throw new Error("no change");
