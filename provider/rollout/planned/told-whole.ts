@@ -128,7 +128,7 @@ function headlineOf(
   { guards }: ShownPlan["planned"],
   { dangers, accepted, warnings, others, untold }: WholePlan,
 ): Words {
-  const { tenants, counts, skipped = [] } = report;
+  const { tenants, counts } = report;
   const different = dangers.length + accepted.length + warnings.length + others.length;
   const risks = [
     [dangers.length, "dangerous"],
@@ -142,7 +142,6 @@ function headlineOf(
   return [
     ...(refused > 0 ? [`It would be refused, by what protects ${counted(refused, "tenant")}. `] : []),
     ...say`${changingIn(report)} of ${counted(tenants.length, "tenant")} would change, by ${counted(different, "different change")}${untold > 0 ? " and more that are counted alone" : ""}${judged.length > 0 ? say`: ${enumerate(judged)}` : ""}.`,
-    ...(skipped.length > 0 ? say` Skipped: ${some(skipped.map(({ name }) => name))}.` : []),
     ...(counts.failed > 0 ? [` ${counted(counts.failed, "tenant")} can't be planned.`] : []),
     ...withoutWords(report),
   ];
