@@ -1,12 +1,18 @@
+import { existsSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { repositoryOf } from "../files/repository";
 import { GitReader } from "../gitops/git";
 import { withoutUndefined } from "../settings/without-undefined";
 import type { Origin } from "./journal/rollout-record";
 
-/** Who plans a rollout here, and of which commit; what is not known is left out. Never throws. */
-export async function originOf(environment: NodeJS.ProcessEnv): Promise<Origin> {
-  return { ...whoIsHere(environment), ...(await commitHere()) };
+/**
+ * Who plans a rollout here, and of which commit; what is not known is left out. Never throws.
+ *
+ * @param places the files and folders that it reads. What git does not know counts there alone: a site or a report that lies beside
+ * them is no part of a rollout.
+ */
+export async function originOf(environment: NodeJS.ProcessEnv, places: readonly string[]): Promise<Origin> {
+  return { ...whoIsHere(environment), ...(await commitHere(places)) };
 }
 
 /** `dana@build-7`: who is at a rollout from now on. */
@@ -30,13 +36,19 @@ function account(): string | undefined {
   }
 }
 
-async function commitHere(): Promise<Pick<Origin, "revision" | "isChanged">> {
+async function commitHere(places: readonly string[]): Promise<Pick<Origin, "revision" | "isChanged">> {
   if (repositoryOf(process.cwd()) === undefined) return {};
   const git = new GitReader(process.cwd());
+  // Git refuses what is not below its folder, or is not there.
+  const own = places.filter((place) => !/^(?:\.\.(?:\/|$)|\/)/.test(place) && existsSync(place));
   try {
     const revision = (await git.text("rev-parse", "--verify", "HEAD")).trim();
-    const changed = await git.text("status", "--porcelain", "--", ".", ":(exclude).email-security");
-    return { revision, ...(changed === "" ? {} : { isChanged: true }) };
+    const changed = async (untracked: "no" | "all", ...paths: readonly string[]): Promise<boolean> =>
+      (await git.text("status", "--porcelain", `--untracked-files=${untracked}`, "--", ...paths)) !== "";
+    const isChanged =
+      (await changed("no", ".")) ||
+      (await changed("all", ...own.map((place) => `:(literal)${place}`), ":(exclude).email-security"));
+    return { revision, ...(isChanged ? { isChanged } : {}) };
   } catch {
     return {};
   }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import { join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve } from "node:path";
 import type { Finding } from "../files/finding";
 import { leanEnvironment } from "../machine/child-environment";
 import { readPlainFile } from "../machine/plain-file";
@@ -486,7 +486,8 @@ export class Rollouts {
     using marks = this.#marks(spec);
     const minded = await marks.look(spec.project);
     const waves = spec.rollsBack === undefined ? withUnseen(spec.waves, targets, minded) : spec.waves;
-    const full: RolloutSpec = { ...fingerprint, waves, origin: await originOf(environment) };
+    const places = new Set([spec.source, ...targets.map(({ settings }) => dirname(settings))]);
+    const full: RolloutSpec = { ...fingerprint, waves, origin: await originOf(environment, [...places]) };
     const office = new PermitOffice(this.journal.database);
     hurriedBy(this.journal.database, request);
     try {

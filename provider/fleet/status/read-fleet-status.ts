@@ -2,6 +2,7 @@ import { findingText, SettingsFileError } from "../../files/finding";
 import { type LintResult, lintSettings } from "../../files/lint";
 import type { ReadCache } from "../../files/read-settings";
 import type { Settings } from "../../files/settings";
+import type { KnownLists } from "../../plan/desired";
 import { type EvidenceBase, gatherEvidence } from "../../plan/evidence";
 import { type Observed, observe } from "../../plan/observed";
 import { isOfAddress } from "../../rollout/asking/address-health";
@@ -93,8 +94,10 @@ export async function readFleetStatus(
       if (watch?.mail !== undefined) {
         watch.mail(target.name, await gatherEvidence({ client, now: now(), vips: observed.vips.keys() }));
       }
-      const { last } = stackOf(target);
-      const before = async () => (last === undefined ? undefined : await applied?.of(last));
+      const { last, next } = stackOf(target);
+      // Where one is to come and none has, what is missing was not taken away.
+      const first = next === undefined ? undefined : NOTHING_YET;
+      const before = async () => (last === undefined ? first : await applied?.of(last));
       const accepting = { environment: reach.environment, name: target.name };
       const differences = await tenantDifferences(settings, observed, before, hostOf(target), accepting);
       return { ...differences, at: observed.at, holds: holdsOf(observed) };
@@ -126,6 +129,8 @@ export async function readFleetStatus(
     isComplete: all.every(({ error }) => error === undefined),
   };
 }
+
+const NOTHING_YET: KnownLists = { entries: { content: {} }, vips: { content: {} } };
 
 function statusOf(
   target: Target,

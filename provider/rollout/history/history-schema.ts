@@ -157,7 +157,10 @@ const shown = z
             at: time("When"),
             kind: text("started, resumed, wave-finished, waiting, …"),
             wave: z.string().exactOptional(),
-            by: text("Who began it or went on with it.").exactOptional(),
+            tenant: text("Who was skipped.").exactOptional(),
+            by: text(
+              "Who began it, went on with it, or said that somebody is to be skipped.",
+            ).exactOptional(),
             told: text("Why, or what was found.").exactOptional(),
           })
           .readonly(),

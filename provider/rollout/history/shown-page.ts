@@ -58,11 +58,13 @@ const HAPPENED: Readonly<Record<string, string>> = {
   stopped: "stopped",
   interrupted: "interrupted",
   finished: "finished",
+  "tenant-skipped": "skipped",
 };
 
-function happenedLine({ at, kind, wave, by, told }: Happened): ToldLine {
+function happenedLine({ at, kind, wave, tenant, by, told }: Happened): ToldLine {
   const words: Words[] = [
     ...(wave === undefined ? [] : [say`wave ${given(wave)}:`]),
+    ...(tenant === undefined ? [] : [[given(tenant)]]),
     HAPPENED[kind] === undefined ? [given(kind)] : [HAPPENED[kind]],
     ...(by === undefined ? [] : [say`by ${given(by)}`]),
     ...(told === undefined ? [] : kind === "wave-soaking" ? [minute(told)] : [[sentence(told)]]),

@@ -23,7 +23,7 @@ export interface ShownRollout {
   readonly origin?: Origin;
   /** When its files, its whole plans and its tenants' steps were taken out of the journal. */
   readonly prunedAt?: string;
-  /** What happened to the rollout and its waves, in order; the tenants' steps are not in it. */
+  /** What happened to the rollout and its waves, and who was skipped, in order; the tenants' other steps are not in it. */
   readonly happened: readonly Happened[];
   /** In the order of the report. */
   readonly tenants: readonly ShownTenant[];
@@ -35,7 +35,9 @@ export interface Happened {
   /** `started`, `wave-finished`, `waiting`, …: as `--events` prints it. */
   readonly kind: string;
   readonly wave?: string;
-  /** Who began it or went on with it. */
+  /** Who was skipped. */
+  readonly tenant?: string;
+  /** Who began it, went on with it, or said that somebody is to be skipped. */
   readonly by?: string;
   /** A sentence: why it waits or stopped, what the health check said. */
   readonly told?: string;
@@ -75,7 +77,8 @@ async function happenedIn(journal: Journal, id: string): Promise<readonly Happen
   const found: Happened[] = [];
   for (let seq = 0; ; ) {
     const events = await journal.eventsSince(id, seq);
-    found.push(...events.filter(({ kind }) => !kind.startsWith("tenant-")).map(happened));
+    const told = events.filter(({ kind }) => !kind.startsWith("tenant-") || kind === "tenant-skipped");
+    found.push(...told.map(happened));
     seq = events.at(-1)?.seq ?? seq;
     if (events.length < 1_000) return found;
   }
@@ -87,7 +90,11 @@ function happened(event: RolloutEvent): Happened {
     at,
     kind: kind === "started" && event.resumed ? "resumed" : kind,
     ...("wave" in event ? { wave: event.wave } : {}),
-    ...withoutUndefined({ by: kind === "started" ? event.by : undefined, told: toldOf(event) }),
+    ...(kind === "tenant-skipped" ? { tenant: event.tenant } : {}),
+    ...withoutUndefined({
+      by: kind === "started" || kind === "tenant-skipped" ? event.by : undefined,
+      told: toldOf(event),
+    }),
   };
 }
 
@@ -96,6 +103,7 @@ function toldOf(event: RolloutEvent): string | undefined {
     case "waiting":
     case "stopped":
     case "interrupted":
+    case "tenant-skipped":
       return event.reason;
     case "wave-health":
       return event.message;

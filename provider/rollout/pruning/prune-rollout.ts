@@ -38,7 +38,7 @@ export async function pruneRollout(database: Database, id: string, nowMs: number
     }
     await transaction.query("DELETE FROM rollout_files WHERE rollout = $1", [id]);
     await transaction.query(
-      `DELETE FROM rollout_events WHERE rollout = $1 AND happening LIKE '{"kind":"tenant-%'`,
+      `DELETE FROM rollout_events WHERE rollout = $1 AND happening LIKE '{"kind":"tenant-%' AND happening NOT LIKE '{"kind":"tenant-skipped"%'`,
       [id],
     );
     await transaction.query("UPDATE rollouts SET spec = $2 WHERE id = $1", [

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, createServer as createSilent } from "node:net";
 import { join } from "node:path";
@@ -218,6 +218,28 @@ it("makes ⌈N/200⌉ requests a list, and ends with 0 where all are in step", a
     "vip_employees page=1&page_size=200",
     "vip_employees page=1&page_size=200",
   ]);
+});
+
+it("takes what a first rollout has still to bring for behind, and not for somebody's removal", async () => {
+  const backend = `file://${folder.folder}`;
+  const baseline = BASELINE.replace("deny:\n", "deny:\n  - first.example\n");
+  using other = new LintedFolder({
+    "tenants.yaml": readFileSync(join(folder.folder, "tenants.yaml"), "utf8"),
+    "settings/baseline.yaml": baseline,
+    "settings/acme.yaml": "version: 1\ninclude: [baseline.yaml]\n",
+  });
+  {
+    const { fingerprint } = stateBackend({ PULUMI_BACKEND_URL: backend }, other.folder);
+    await using journal = await fleetJournal(await openDatabase(join(other.folder, "j.db")), fingerprint);
+    await journal.rollout(new Map([["settings/baseline.yaml", Buffer.from(baseline)]]), { acme: "pending" });
+  }
+  const { stdout } = await emailSecurity(
+    other.folder,
+    ["fleet", "status", "--today", "2026-11-20", "--database", "j.db", "--only", "acme"],
+    { ...keys(), PULUMI_BACKEND_URL: backend },
+  );
+  expect(stdout).toContain("to be added: deny first.example, 1 tenant");
+  expect(stdout).not.toContain("removed since");
 });
 
 it("tells what the last rollout left from what the files say since, and which rollout has not come", async () => {

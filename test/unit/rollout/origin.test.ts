@@ -13,17 +13,25 @@ it("is the pipeline's account where there is one, else the machine's", () => {
   expect(nameOfWho({})).toBe(`${userInfo().username}@${hostname()}`);
 });
 
-it("is of a commit, and says where something beside it was not committed; the journal is none of that", async () => {
+it("is of a commit, and says where what it reads was not committed; a journal, a site or a report is none of that", async () => {
   using history = settingsHistory();
-  const revision = history.commit("begin", { "acme.yaml": "version: 1\n" });
+  const revision = history.commit("begin", { "settings/acme.yaml": "version: 1\n", "README.md": "ours" });
   process.chdir(history.path);
   const who = { user: "dana", host: hostname() };
-  const origin = async () => await originOf({ GITHUB_ACTOR: "dana" });
+  const origin = async () =>
+    await originOf({ GITHUB_ACTOR: "dana" }, ["tenants.yaml", "settings", "../elsewhere"]);
   expect(await origin()).toEqual({ ...who, revision });
   history.write(".email-security/rollouts.db", "x");
   expect(await origin()).toEqual({ ...who, revision });
-  history.write("acme.yaml", "version: 1\ndeny: [evil.example]\n");
+  history.write("site/index.html", "of fleet site");
+  history.write("fleet.json", "{}");
+  expect(await origin()).toEqual({ ...who, revision });
+  history.write("settings/globex.yaml", "version: 1\n");
   expect(await origin()).toEqual({ ...who, revision, isChanged: true });
+  const next = history.commit("another tenant", { "settings/globex.yaml": "version: 1\n" });
+  expect(await origin()).toEqual({ ...who, revision: next });
+  history.write("README.md", "theirs");
+  expect(await origin()).toEqual({ ...who, revision: next, isChanged: true });
   using bare = settingsFolder({});
   process.chdir(bare.path);
   expect(await origin()).toEqual(who);
