@@ -177,7 +177,7 @@ interface Found {
 
 describe("the search of the pages", () => {
   const read = (file: string): string => readFileSync(`provider/fleet/site/browser/${file}`, "utf8");
-  const { indexOf, search } = runInNewContext(`${read("search.js")}; fleetSearch`) as {
+  const { indexOf, search } = runInNewContext(`${read("search.js")}; fleetSearch`, { URL }) as {
     indexOf: (entries: readonly unknown[]) => unknown;
     search: (index: unknown, typed: string, options?: { list?: string; most?: number }) => Found;
   };
@@ -197,6 +197,7 @@ describe("the search of the pages", () => {
     entry("192.0.2.7"),
     entry("example"),
     entry("xn--mnchen-3ya.example", "deny", { unicode: "münchen.example", ticket: "INC-77", owner: "Dana" }),
+    entry("2001:db8::25"),
   ];
   const found = (typed: string, options = {}) => {
     const { exact, covering, containing } = search(indexOf(entries), typed, options);
@@ -219,8 +220,27 @@ describe("the search of the pages", () => {
     "EVIL(.)example",
     "https://evil.example:8443/",
     "evil[dot]example.",
+    "hxxps[:]//evil[.]example/path",
+    "hxxp[://]evil.example",
+    "evil.example/path",
+    "evil.example:8443/path",
+    '"evil.example",',
+    "evil.example\u200b",
   ])("reads %s as people pass it on", (typed) => {
     expect(found(typed)[0]).toEqual([0]);
+  });
+
+  it.each([
+    ["münchen.example", [[5], [4], []]],
+    ["MAIL.München.example", [[], [5, 4], []]],
+    ["hxxps://mail[.]münchen[.]example/x", [[], [5, 4], []]],
+    ["boss@mu\u0308nchen.example", [[], [5, 4], []]],
+    ['"The CEO" <CEO@evil.example>', [[2], [0, 4], []]],
+    ["mailto:ceo@evil.example", [[2], [0, 4], []]],
+    ["2001:0db8:0:0::0025", [[6], [], []]],
+    ["http://[2001:db8::25]:8443/", [[6], [], []]],
+  ])("finds what stands otherwise in lists: %s", (typed, expected) => {
+    expect(found(typed)).toEqual(expected);
   });
 
   it("looks at few places, however many there are", () => {

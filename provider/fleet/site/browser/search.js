@@ -28,19 +28,38 @@ const fleetSearch = (() => {
   };
 
   /**
-   * What a person means: values are passed on as `hxxps://evil[.]example/path`.
+   * What a person means: values are passed on as `hxxps://evil[.]example/path`, `hxxps[:]//…`, `<user@evil.example>`.
    *
    * @param {string} typed
    */
   const normal = (typed) => {
     const text = typed
-      .trim()
+      .normalize("NFC")
+      .replace(/\p{Cf}/gu, "")
       .toLowerCase()
       .replace(/[[({]\s*(?:\.|dot)\s*[\])}]/g, ".")
-      .replace(/[[({]\s*(?:@|at)\s*[\])}]/g, "@");
+      .replace(/[[({]\s*(?:@|at)\s*[\])}]/g, "@")
+      .replace(/[[({]\s*(:(?:\/\/)?)\s*[\])}]/g, "$1")
+      .replace(/^.*<([^<>\s]+@[^<>\s]+)>/, "$1")
+      .replace(/^[\s"'<]+|[\s"'>,;]+$/g, "")
+      .replace(/^mailto:/, "");
     const [, host] = /^(?:[a-z]+:\/\/)([^/?#\s]+)/.exec(text) ?? [];
     const meant = host === undefined ? text : host.replace(/^.*@/, "").replace(/:\d+$/, "");
     return meant.replace(/(?<=\w)\.$/, "");
+  };
+
+  /** The form in which values stand in lists: of `mail.münchen.example/path` its ASCII host. @param {string} wanted */
+  const listedForm = (wanted) => {
+    const at = wanted.lastIndexOf("@");
+    const [, host = wanted.slice(at + 1)] =
+      (at < 0 ? /^([^\s:/?#]+\.[^\s:/?#]+)(?::\d+)?(?:[/?#]|$)/.exec(wanted) : null) ?? [];
+    if (/^[a-z0-9._-]*$/.test(host) || /[\s/?#@\\]/.test(host)) return wanted.slice(0, at + 1) + host;
+    const bare = host.replace(/^\[|\]$/g, "");
+    const address = `http://${bare.includes(":") ? `[${bare}]` : bare}`;
+    return (
+      wanted.slice(0, at + 1) +
+      (URL.canParse(address) ? new URL(address).hostname.replace(/^\[|\]$/g, "") : host)
+    );
   };
 
   /** The domains above a value, the nearest first; of a mailbox its own too. @param {string} value */
@@ -59,6 +78,7 @@ const fleetSearch = (() => {
    */
   const search = ({ entries, byValue, starts, text }, typed, { list = "", most = 100 } = {}) => {
     const wanted = normal(typed);
+    const value = listedForm(wanted);
     /** @type {Set<number>} */
     const found = new Set();
     /** How many places were looked at. */
@@ -73,8 +93,8 @@ const fleetSearch = (() => {
       for (const number of some) found.add(number);
       return some;
     };
-    const exact = wanted === "" ? [] : ofValue(wanted);
-    const covering = wanted === "" ? [] : above(wanted).flatMap((value) => ofValue(value));
+    const exact = wanted === "" ? [] : ofValue(value);
+    const covering = wanted === "" ? [] : above(value).flatMap((domain) => ofValue(domain));
     /** @type {number[]} */
     const containing = [];
     let at = wanted === "" ? -1 : text.indexOf(wanted);
