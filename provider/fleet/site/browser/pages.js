@@ -2,7 +2,7 @@
 
 /** What each page does once it is there. */
 document.addEventListener("DOMContentLoaded", () => {
-  const { el, bdi, badge, valueLink, factsOf, holdersOf, tenantLink, hit, WHATS } = fleetTold;
+  const { el, bdi, badge, valueLink, factsOf, holdersOf, tenantLink, hit, UNREAD, WHATS } = fleetTold;
 
   /** @param {string} id */
   const byId = (id) => document.getElementById(id);
@@ -68,12 +68,23 @@ document.addEventListener("DOMContentLoaded", () => {
     field.select();
   });
 
-  /** Whose files declare what nobody knows. @param {Fleet} fleet */
+  /** Of whom not all is known, so that there may be more than is told. @param {Fleet} fleet */
   const untoldOf = ({ tenants }) => {
-    const names = tenants.filter(({ standing }) => standing === "unusable").map(({ name }) => name);
-    if (names.length === 0) return "";
-    const more = names.length > 5 ? ` and ${names.length - 5} more` : "";
-    return ` There may be more: the files of ${names.slice(0, 5).join(", ")}${more} can't be used, so what they declare is not known here.`;
+    /** @param {(tenant: Tenant) => boolean} isMeant */
+    const named = (isMeant) => {
+      const names = tenants.filter(isMeant).map(({ name }) => name);
+      const more = names.length > 5 ? ` and ${names.length - 5} more` : "";
+      return names.length === 0 ? "" : `${names.slice(0, 5).join(", ")}${more}`;
+    };
+    /** @param {Tenant} tenant */
+    const isUntold = ({ standing, ranges }) => standing === "unusable" && ranges.length === 0;
+    const unusable = named(isUntold);
+    const unread = named((tenant) => UNREAD.has(tenant.standing) && !isUntold(tenant));
+    const why = [
+      unusable && `the files of ${unusable} can't be used, so what they declare is not known here`,
+      unread && `${unread} could not be read, so what is there beside the files is not known here`,
+    ].filter((one) => one !== "");
+    return why.length === 0 ? "" : ` There may be more: ${why.join("; ")}.`;
   };
 
   /** @param {HTMLInputElement} field */
@@ -106,9 +117,8 @@ document.addEventListener("DOMContentLoaded", () => {
       const fleet = await prepare();
       // Somebody typed on meanwhile.
       if (fleet === undefined || index === undefined || field.value !== typed) return;
-      const { exact, covering, containing, isMore } = fleetSearch.search(index, typed, {
-        list: chosen("list"),
-      });
+      const list = chosen("list");
+      const { exact, covering, containing, isMore } = fleetSearch.search(index, typed, { list });
       const groups = /** @type {const} */ ([
         ["The same value", exact],
         ["A domain above it, which covers it", covering],
@@ -124,10 +134,17 @@ document.addEventListener("DOMContentLoaded", () => {
       });
       results.replaceChildren(...parts);
       const many = exact.length + covering.length + containing.length;
-      status.textContent =
-        many === 0
-          ? `Nothing: no file that can be used declares it, and no tenant that was read holds it.${untoldOf(fleet)}`
-          : `${isMore ? "More than " : ""}${counted(many, "entry")}.`;
+      const isElsewhere =
+        many === 0 &&
+        list !== "" &&
+        Object.values(fleetSearch.search(index, typed)).some(
+          (some) => Array.isArray(some) && some.length > 0,
+        );
+      const nothing = isElsewhere
+        ? "Nothing on the list that is chosen; choose All to see where else it is."
+        : "Nothing: no file that can be used declares it, and no tenant that was read holds it.";
+      const found = many === 0 ? nothing : `${isMore ? "More than " : ""}${counted(many, "entry")}.`;
+      status.textContent = found + untoldOf(fleet);
     };
     field.addEventListener("focus", () => void prepare(), { once: true });
     field.addEventListener("input", () => void show());
@@ -280,10 +297,11 @@ document.addEventListener("DOMContentLoaded", () => {
       const fleet = await all(status);
       if (fleet === undefined || fragment() !== value) return;
       const own = fleetSite.entries.filter((entry) => entry.value === value);
-      status.textContent =
+      const found =
         own.length === 0
-          ? "No file declares it, and no tenant that was read holds it."
+          ? "No file that can be used declares it, and no tenant that was read holds it."
           : `${counted(own.length, "entry")} of this value.`;
+      status.textContent = found + untoldOf(fleet);
       body.replaceChildren(...own.map((entry) => sectionOf(entry, fleet)));
     };
     addEventListener("hashchange", () => void show());

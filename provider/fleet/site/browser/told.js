@@ -156,5 +156,5 @@ const fleetTold = (() => {
     );
   };
 
-  return { el, bdi, badge, valueLink, factsOf, holdersOf, tenantLink, hit, WHATS };
+  return { el, bdi, badge, valueLink, factsOf, holdersOf, tenantLink, hit, UNREAD, WHATS };
 })();
