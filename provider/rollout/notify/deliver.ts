@@ -8,12 +8,28 @@ export interface DeliverOptions {
   readonly signal: AbortSignal;
   /** How long the first wait before another attempt is, in milliseconds; each is twice as long. Default: 500. */
   readonly retryMs?: number;
+  /** The limit of one attempt, in milliseconds. Default: 5,000. */
+  readonly attemptMs?: number;
 }
 
 const ATTEMPTS = 5;
 
-/** The limit of one attempt, in milliseconds. */
-const ATTEMPT_MS = 5_000;
+/** What another attempt may mend, silence as well: to be told twice, with one id, is better than not at all. */
+const AGAIN = [
+  "ECONNRESET",
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "ENETDOWN",
+  "ENETUNREACH",
+  "EHOSTDOWN",
+  "EHOSTUNREACH",
+  "EPIPE",
+  "ETIMEDOUT",
+  "UND_ERR_SOCKET",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "UND_ERR_HEADERS_TIMEOUT",
+];
 
 /**
  * Sends a body, again where the receiver is not reached, is busy or fails. A webhook that has a secret is signed as
@@ -26,7 +42,7 @@ export async function deliver(
   { url, name, secret }: Receiver,
   id: string,
   body: string,
-  { signal, retryMs = 500 }: DeliverOptions,
+  { signal, retryMs = 500, attemptMs = 5_000 }: DeliverOptions,
 ): Promise<string | undefined> {
   const undici = await import("undici");
   const dispatcher = defaultDispatcher(url.href, undici).compose(
@@ -36,6 +52,7 @@ export async function deliver(
       minTimeout: retryMs,
       maxTimeout: 8 * retryMs,
       statusCodes: [408, 429, 500, 502, 503, 504],
+      errorCodes: AGAIN,
     }),
   );
   try {
@@ -49,8 +66,8 @@ export async function deliver(
       },
       body,
       signal,
-      headersTimeout: ATTEMPT_MS,
-      bodyTimeout: ATTEMPT_MS,
+      headersTimeout: attemptMs,
+      bodyTimeout: attemptMs,
       dispatcher,
     });
     await answer.dump({ limit: 65_536 });

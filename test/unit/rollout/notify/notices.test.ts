@@ -139,13 +139,15 @@ describe("sending", () => {
 
   it.each([
     ["a busy receiver", [503, 429, 0, 200], 4, undefined],
+    ["one that was silent", [undefined, 200], 2, undefined],
     ["one that fails again and again", [500, 500, 500, 500, 500, 200], 5, "slack answered 500"],
     ["one that refuses it", [404, 200], 1, "slack answered 404"],
     ["one that sends it elsewhere", [302, 200], 1, "slack answered 302"],
   ])("tries again where that may help: %s", async (_what, statuses, requests, problem) => {
     await using hook = await startHook(statuses);
     const [receiver] = receiversOf(undefined, { EMAIL_SECURITY_NOTIFY_SLACK: `${hook.url}/T0/s3cret` });
-    expect(receiver && (await deliver(receiver, "1", notice, { signal: never, retryMs: 1 }))).toBe(problem);
+    const options = { signal: never, retryMs: 1, attemptMs: 200 };
+    expect(receiver && (await deliver(receiver, "1", notice, options))).toBe(problem);
     expect(hook.received.map(({ headers }) => headers["webhook-id"])).toEqual(Array(requests).fill("1"));
   });
 
