@@ -34,6 +34,9 @@ export function newsOf({ tenants, ends, today }: FleetStatus, before: Told): New
   const ahead = ends.filter(({ isOver }) => !isOver);
   const toldEnds = new Set(before.ends);
   const newEnds = ahead.filter((one) => !toldEnds.has(endMark(one)));
+  // Of files that can't be used no end is known: they are not over, and not new once the files are mended.
+  const isUnknown = tenants.some(({ standing }) => standing === "unusable");
+  const nowEnds = new Set([...ahead.map(endMark), ...(isUnknown ? toldEnds : [])]);
   return {
     drifted,
     ends: newEnds,
@@ -41,7 +44,7 @@ export function newsOf({ tenants, ends, today }: FleetStatus, before: Told): New
       drift: `drift-${mark([today, fresh.sort()])}`,
       ends: `ends-${mark([today, newEnds.map(endMark).sort()])}`,
     },
-    now: { format: 1, drift: Object.fromEntries(now), ends: ahead.map(endMark) },
+    now: { format: 1, drift: Object.fromEntries(now), ends: [...nowEnds] },
   };
 }
 

@@ -101,6 +101,23 @@ const told = (notices: Notice[][]) =>
   notices.map((night) => night.map(({ kind, tenants }) => [kind, ...tenants]));
 
 describe("notices of a fleet", () => {
+  it("forget no end while files can't be used, and tell it once more where it was gone", async () => {
+    const mistaken: TenantStatus = {
+      ...unread("acme"),
+      standing: "unusable",
+      error: { code: "ERR_SETTINGS_FILE", message: "no list" },
+    };
+    const ends = [end("partner.example", "2026-11-30")];
+    const { notices } = await nights([
+      statusOf([tenant("acme")], ends),
+      statusOf([mistaken]),
+      statusOf([tenant("acme")], ends),
+      statusOf([tenant("acme")]),
+      statusOf([tenant("acme")], ends),
+    ]);
+    expect(told(notices)).toEqual([[["ends", "acme", "globex"]], [], [], [], [["ends", "acme", "globex"]]]);
+  });
+
   it("tell what is new, once, and again what was mended and is back", async () => {
     const [one, two] = [added("outlook.com", { risks: ["free-mail"] }), added("evil.example")];
     const { notices, ids } = await nights([
