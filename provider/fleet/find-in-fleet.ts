@@ -45,6 +45,7 @@ export async function findInFleet(
     await readEach(targets, {
       reach,
       concurrency,
+      refusesSameKeys: true,
       read: async (client, _target, { answered }) => await readMatching(client, matcher, answered),
       settled: (target, { read, error }) => look(target, read === undefined ? { error } : { rows: read }),
     });

@@ -213,6 +213,23 @@ it("tells what was declared once, by a date or a remove, and whether it is there
   ]);
 });
 
+it("tells of tenants with one key that their lists are not known, and not what the other one has", async () => {
+  const { acme = "" } = Object.fromEntries(sandbox.tenants.map(({ name, apiKeys }) => [name, apiKeys.ci]));
+  sandbox.clearRequests();
+  const outcome = await emailSecurity(
+    folder.folder,
+    ["find", "old.example", "--only", "acme,hooli", "--all", "--today", "2026-11-20", "--json"],
+    { ...keys(), HOOLI_KEY: acme },
+  );
+  const { tenants, isComplete } = reportOf(outcome);
+  expect({ code: outcome.code, isComplete }).toEqual({ code: 1, isComplete: false });
+  expect(tenants.map(({ unread }) => unread.map(({ code }) => code))).toEqual([
+    ["ERR_ROLLOUT_SAME_KEY"],
+    ["ERR_ROLLOUT_SAME_KEY"],
+  ]);
+  expect(sandbox.requests).toEqual([]);
+});
+
 it("writes a table in which nothing is a formula", async () => {
   const { code, stdout } = await find("partner.example", "--below", "--only", "acme", "--csv");
   expect(code).toBe(2);
