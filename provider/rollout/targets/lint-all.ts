@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { type FilesLintResult, lintFiles, textOf } from "../../files/lint-files";
 import type { ReadOptions } from "../../files/read-settings";
 import { isFinding, readerFrom, readSource } from "../../files/read-source";
@@ -15,7 +14,7 @@ export async function lintAll(named: readonly string[], options: ReadOptions = {
   // Most files are settings, and whoever lints these does not wait for what reads targets.
   const { lintTargets, missingFindings } = await import("./lint-targets.js");
   const linted = targets.map(lintTargets);
-  const settings = linted.flatMap((one) => one.settings).filter((file) => existsSync(file));
+  const settings = linted.flatMap((one) => one.settings);
   const wanted = [...new Set([...named.filter((file) => !targets.includes(file)), ...settings])];
   const rest =
     wanted.length === 0

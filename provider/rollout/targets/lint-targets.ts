@@ -1,14 +1,17 @@
+import { existsSync } from "node:fs";
 import type { Finding } from "../../files/finding";
+import { isFinding, readerFrom, readSource } from "../../files/read-source";
 import { missing, OPTIONAL_PARTS } from "../../settings/optional-parts";
 import { assignWaves, UnassignedTargetsError } from "./assign-waves";
 import { readTargets } from "./read-targets";
+import type { Target } from "./target";
 import { TargetsFileError } from "./targets-file-error";
 
 /** What is found in a targets file. */
 interface Linted {
   readonly findings: readonly Finding[];
   readonly files: readonly string[];
-  /** The settings files of its tenants, as far as they are known. */
+  /** The settings files of its tenants, as far as they are known and there. */
   readonly settings: readonly string[];
   readonly isPartial: boolean;
 }
@@ -17,16 +20,36 @@ interface Linted {
 export function lintTargets(file: string): Linted {
   try {
     const { findings, files, targets, waves } = readTargets(file);
+    const absent = absentSettings(targets);
     return {
-      findings: [...findings, ...waveFindings(() => assignWaves(waves, targets).findings)],
+      findings: [
+        ...findings,
+        ...waveFindings(() => assignWaves(waves, targets).findings),
+        ...absent.flatMap(absentFinding),
+      ],
       files,
-      settings: targets.map(({ settings }) => settings),
-      isPartial: false,
+      settings: targets.map(({ settings }) => settings).filter((file) => existsSync(file)),
+      isPartial: absent.length > 0,
     };
   } catch (error) {
     if (!(error instanceof TargetsFileError)) throw error;
     return { findings: error.findings, files: [file], settings: [], isPartial: true };
   }
+}
+
+/** Of each settings file that is not there, the first tenant that is to have it. */
+function absentSettings(targets: readonly Target[]): readonly Target[] {
+  const absent = new Map<string, Target>();
+  for (const target of targets) {
+    const { settings } = target;
+    if (!absent.has(settings) && !existsSync(settings)) absent.set(settings, target);
+  }
+  return [...absent.values()];
+}
+
+function absentFinding({ settings, place }: Target): readonly Finding[] {
+  const source = readSource(settings, { readFile: readerFrom(settings) }, place);
+  return isFinding(source) ? [source] : [];
 }
 
 /** Why the rollout would refuse to begin here, whatever its files say. */

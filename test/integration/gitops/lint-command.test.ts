@@ -81,6 +81,13 @@ describe("email-security lint", () => {
     expect(await lint("slip.yaml")).toMatch(
       /^slip\.yaml:7:13 error: no tenant matches .* did you mean canary\?.*\n1 error in 1 file\. More may be found once these are mended\.\n$/,
     );
+    folder.write(
+      "gone.yaml",
+      tenants("canary").replace("b: {}", "bb: { settings: bb.yaml }\n  c: { settings: bb.yaml }"),
+    );
+    expect(await lint("gone.yaml")).toMatch(
+      /^gone\.yaml:5:3 error: .*\(wave-missing\)\ngone\.yaml:5:3 error: "bb\.yaml" can't be read: there is no such file; did you mean b\.yaml\?.*\na\.yaml:2:9 .*\n3 errors in 2 files\. More may be found once these are mended\.\n$/,
+    );
     expect(await lint("tenants.yaml")).toMatch(
       /^tenants\.yaml:5:3 error: A tenant is in no wave.*\(wave-missing\)\na\.yaml:2:9 error: .*\(allow-free-mail\)\n2 errors in 3 files\.\n$/,
     );
