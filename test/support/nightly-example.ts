@@ -1,4 +1,4 @@
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse } from "yaml";
@@ -220,7 +220,15 @@ export class NightlyExample implements AsyncDisposable {
           await cp(join(workspace, one), join(this.cache(key), one), COPY).catch(() => {});
       },
       "actions/upload-artifact": upload,
-      "actions/upload-pages-artifact": upload,
+      "actions/upload-pages-artifact": async (step) => {
+        // What not all can read, Pages refuse to publish.
+        const site = join(step.workspace, step.with["path"] ?? "");
+        for (const file of ["", ...(await readdir(site, { recursive: true }))]) {
+          const { mode } = await stat(join(site, file));
+          if ((mode & 0o4) === 0) throw new Error(`deployment_perms_error: ${file || "the folder"}`);
+        }
+        await upload(step);
+      },
       "actions/download-artifact": async ({ with: { name, pattern, path = "" }, workspace }) => {
         const names = name === undefined ? await this.#artifactsLike(pattern ?? "") : [name];
         for (const one of names) await cp(join(artifacts, one), join(workspace, path), COPY);
@@ -229,7 +237,6 @@ export class NightlyExample implements AsyncDisposable {
   }
 
   async #newestCache(prefix: string): Promise<string | undefined> {
-    const { readdir, stat } = await import("node:fs/promises");
     const names = (await readdir(join(this.#top, "caches"))).filter((name) => name.startsWith(prefix));
     const aged = await Promise.all(
       names.map(async (name) => ({ name, at: (await stat(this.cache(name))).mtimeMs })),
@@ -239,7 +246,6 @@ export class NightlyExample implements AsyncDisposable {
   }
 
   async #artifactsLike(pattern: string): Promise<string[]> {
-    const { readdir } = await import("node:fs/promises");
     const names = await readdir(join(this.#top, "artifacts", `${this.#run}`)).catch(() => []);
     return names.filter((name) => name.startsWith(pattern.replace("*", "")));
   }

@@ -88,7 +88,7 @@ const issues = async () =>
 
 it("takes away what has expired, by region, tells what is new, and keeps one issue of what drifted", async () => {
   await example.change(({ runs }) => runs.push({ workflow: "rollout-matrix.yml", status: "completed" }));
-  const { turn, eu, us, fleet, report } = await night();
+  const { turn, eu, us, fleet, report } = await night({ PUBLISH_SITE: "yes" });
   expect(turn).toMatchObject({ result: "success", outputs: { free: "yes" } });
   for (const job of [eu, us, fleet, report]) expect(job.result, job.log).toBe("success");
   expect(await example.calls()).toEqual([
