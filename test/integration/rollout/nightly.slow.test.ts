@@ -215,6 +215,8 @@ it("does each part on Kubernetes whatever became of the one before, and fails wh
   const environment = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]));
   const workspace = join(example.repository, "../kubernetes-work");
   await cp(example.repository, workspace, { recursive: true });
+  // Rollouts there were, else there is nothing to prune.
+  await cp(example.cache("rollout-eu-0-1"), workspace, { recursive: true });
   const FLEET = join(workspace, "fleet");
   const run = async (more: NodeJS.ProcessEnv) =>
     await runStep({ run: container?.args[0] ?? "" }, workspace, {
