@@ -52,7 +52,9 @@ export class FilesTold {
 
   /** What ends, the soonest first. */
   get ends(): readonly FleetEnd[] {
-    return all(this.#ends).sort((one, other) => (one.expires < other.expires ? -1 : 1));
+    return all(this.#ends).sort(
+      (one, other) => compared(one.expires, other.expires) || byPlace(one.place, other.place),
+    );
   }
 
   /** What the team's policy wants to be reviewed. */
@@ -71,9 +73,19 @@ export class FilesTold {
       .sort(
         (one, other) =>
           LEVELS.indexOf(one.level) - LEVELS.indexOf(other.level) ||
-          other.tenants.length - one.tenants.length,
+          other.tenants.length - one.tenants.length ||
+          byPlace(one.place, other.place),
       );
   }
+}
+
+/** So that the same is told in the same order, whichever tenant answers first. */
+function byPlace(one: FleetLine | undefined, other: FleetLine | undefined): number {
+  return compared(one?.file ?? "", other?.file ?? "") || (one?.line ?? 0) - (other?.line ?? 0);
+}
+
+function compared(one: string, other: string): number {
+  return one === other ? 0 : one < other ? -1 : 1;
 }
 
 interface Gathered<T> {

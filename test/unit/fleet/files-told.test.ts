@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import type { Finding } from "../../../provider/files/finding";
+import type { Settings } from "../../../provider/files/settings";
+import { FilesTold } from "../../../provider/fleet/status/files-told";
+
+const settingsOf = (name: string) =>
+  ({
+    today: "2026-11-23",
+    entries: [4, 3].map((line) => ({
+      kind: "entry",
+      list: "deny",
+      value: `${name}${line}.example`,
+      verdictScope: "global",
+      expires: "2026-12-01",
+      place: { file: `settings/${name}.yaml`, line, column: 5 },
+    })),
+    vips: [],
+    expired: [],
+  }) as unknown as Settings;
+
+const findingsOf = (name: string): Finding[] => [
+  {
+    code: "allow-free-mail",
+    level: "warning",
+    message: name,
+    place: { file: `settings/${name}.yaml`, line: 3, column: 5 },
+  },
+];
+
+describe("what the files of a fleet say", () => {
+  it.each([[["acme", "globex"]], [["globex", "acme"]]])(
+    "stands in one order, whoever answers first: %j",
+    (names) => {
+      const told = new FilesTold("2026-12-23");
+      for (const name of names) told.add(name, settingsOf(name), findingsOf(name));
+      told.sort(["globex", "acme"]);
+      expect(told.ends.map(({ value }) => value)).toEqual([
+        "acme3.example",
+        "acme4.example",
+        "globex3.example",
+        "globex4.example",
+      ]);
+      expect(told.findings.map(({ message }) => message)).toEqual(["acme", "globex"]);
+    },
+  );
+});
