@@ -44,8 +44,19 @@ function withoutUsual(value: unknown): unknown {
 function withMistakes(source: YamlSource, written: unknown): ParsedFile {
   const result = settingsFile.safeParse(written);
   if (result.success) throw new TypeError("What is usual is refused, or what is refused is none.");
-  const findings = [...source.findings, ...schemaFindings(result.error, source, FORMAT)];
+  const findings = [
+    ...source.findings,
+    ...(targetsFinding(source, written) ?? schemaFindings(result.error, source, FORMAT)),
+  ];
   return { source, content: undefined, ...withoutRefused(source, written, result.error), findings };
+}
+
+/** Of a file that says who the tenants are that alone is told: each of its keys would be refused. */
+function targetsFinding(source: YamlSource, written: unknown): readonly Finding[] | undefined {
+  if (!isMapping(written) || !isMapping(written["tenants"])) return undefined;
+  const message =
+    "says who the tenants are, as tenants.yaml does, and is no tenant's settings file; name a tenant's own, or see how all stand by `email-security fleet status`";
+  return [{ code: "unknown-key", level: "error", message, place: source.placeOfKey(["tenants"]) }];
 }
 
 type Kept = { readonly [Section in PolicySubject]?: readonly number[] };

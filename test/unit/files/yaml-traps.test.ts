@@ -164,6 +164,14 @@ describe("what is valid YAML for some, and none for us", () => {
     expect(below(`deny:\n  - ${element}\n`)).toEqual([message]);
   });
 
+  it("a file of many tenants, as that, and not each of its keys", () => {
+    expect(
+      below("defaults: { baseUrl: https://a.example }\ntenants: { acme: {} }\nwaves: [{ name: all }]\n"),
+    ).toEqual([
+      "3:1 unknown-key: says who the tenants are, as tenants.yaml does, and is no tenant's settings file; name a tenant's own, or see how all stand by `email-security fleet status`",
+    ]);
+  });
+
   it("a slip beside a value that is wrong, both", () => {
     expect(below("deny:\n  - { value: com, vaule: a.example }\n")).toHaveLength(2);
   });
