@@ -57,7 +57,7 @@ afterAll(async () => {
 
 /** The journal of a region, as a rollout before has left it in the cache. */
 async function journalOf(region: string, tenants: readonly string[]): Promise<void> {
-  const folder = join(example.cache(`rollout-${region}-0-1`), ".email-security");
+  const folder = join(example.cache(`rollout-${region}--0-1`), ".email-security");
   await mkdir(folder, { recursive: true });
   const { fingerprint } = stateBackend({ PULUMI_BACKEND_URL: example.backend }, example.repository);
   await using journal = await fleetJournal(await openDatabase(join(folder, "rollouts.db")), fingerprint);
@@ -129,7 +129,7 @@ it("changes nothing where a rollout is under way, and reads all the same", async
     "rollout import",
     "fleet site",
   ]);
-  expect(existsSync(example.cache("rollout-eu-2-1"))).toBe(false);
+  expect(existsSync(example.cache("rollout-eu--2-1"))).toBe(false);
   // Nothing is new, and the site knows the night before.
   expect(hook.received).toHaveLength(1);
   expect(readdirSync(join(example.cache("fleet-2-1"), "fleet/site/data/runs"))).toHaveLength(2);
@@ -216,7 +216,7 @@ it("does each part on Kubernetes whatever became of the one before, and fails wh
   const workspace = join(example.repository, "../kubernetes-work");
   await cp(example.repository, workspace, { recursive: true });
   // Rollouts there were, else there is nothing to prune.
-  await cp(example.cache("rollout-eu-0-1"), workspace, { recursive: true });
+  await cp(example.cache("rollout-eu--0-1"), workspace, { recursive: true });
   const FLEET = join(workspace, "fleet");
   const run = async (more: NodeJS.ProcessEnv) =>
     await runStep({ run: container?.args[0] ?? "" }, workspace, {

@@ -37,6 +37,11 @@ interface PodSpec {
   readonly containers: readonly { readonly args: readonly string[]; readonly securityContext: unknown }[];
 }
 
+interface CacheStep {
+  readonly key?: string;
+  readonly "restore-keys"?: string;
+}
+
 const manifests = readdirSync(KUBERNETES).map((file): [string, Manifest] => [
   file,
   parse(readFileSync(join(KUBERNETES, file), "utf8")) as Manifest,
@@ -112,6 +117,29 @@ describe("the pipelines of the rollout example", () => {
     const gitlab = parse(readFileSync(join(FOLDER, ".gitlab-ci.yml"), "utf8"));
     expect([gitlab.rollout.resource_group, gitlab.reconcile.extends]).toEqual(["rollout-$REGION", "rollout"]);
   });
+
+  it.each(["nightly", "rollout-matrix"])(
+    "take no other region's journal out of the cache, whose name begins as theirs: %s",
+    (name) => {
+      const text = readFileSync(join(FOLDER, `.github/workflows/${name}.yml`), "utf8");
+      const { jobs } = parse(text) as Record<"jobs", Record<string, { steps: { with?: CacheStep }[] }>>;
+      const steps = Object.values(jobs).flatMap((job) => job.steps.map((step) => step.with ?? {}));
+      const restored = steps.flatMap(({ "restore-keys": prefix = "" }) =>
+        prefix.includes("matrix.region") ? [prefix.replaceAll(/\$\{\{.*?\}\}/g, "us")] : [],
+      );
+      const saved = steps.flatMap(({ key = "" }) =>
+        key.includes("matrix.region")
+          ? [key.replace(/\$\{\{.*?\}\}/, "us-gov").replaceAll(/\$\{\{.*?\}\}/g, "1")]
+          : [],
+      );
+      expect([restored.length, saved.length]).toEqual([1, 2]);
+      for (const prefix of restored)
+        for (const key of saved) {
+          expect(key.startsWith(prefix)).toBe(false);
+          expect(key.replace("us-gov", "us").startsWith(prefix)).toBe(true);
+        }
+    },
+  );
 
   it("are what GitLab's schema takes", () => {
     const schema = JSON.parse(readFileSync("test/support/gitlab/gitlab-ci.schema.json", "utf8")) as object;
