@@ -5,11 +5,13 @@ import { afterAll, describe, expect, it } from "vitest";
 import { exportJournal } from "../../../provider/rollout/carrying/export-journal";
 import { importJournal } from "../../../provider/rollout/carrying/import-journal";
 import { RolloutCommands } from "../../../provider/rollout/commands";
+import { shownRollout } from "../../../provider/rollout/history/shown";
 import type { Database } from "../../../provider/rollout/journal/database";
 import { Journal } from "../../../provider/rollout/journal/journal";
 import { reachedIn } from "../../../provider/rollout/journal/reached";
 import { allSkips, endSkips, standingSkips } from "../../../provider/rollout/journal/skips";
 import { markOfRollout } from "../../../provider/rollout/marks/mark-of-rollout";
+import { pruneRollout } from "../../../provider/rollout/pruning/prune-rollout";
 import { reportOf } from "../../../provider/rollout/report/report-of";
 import { reportText } from "../../../provider/rollout/report/report-text";
 import { forged } from "../../support/journal-file";
@@ -65,6 +67,19 @@ export function skippingStories(open: () => Promise<Database>): void {
       expect(text).toContain("email-security rollout skip b --end");
       expect(text).not.toContain("All");
       expect(fleet.events.findLast(({ kind }) => kind === "finished")).toMatchObject({ done: 4, skipped: 1 });
+
+      // Whoever asks later is told, also once it was taken up again and what is old was pruned.
+      const skipTold = {
+        kind: "tenant-skipped",
+        wave: "canary",
+        tenant: "b",
+        by: SKIPPED.by,
+        told: SKIPPED.reason,
+      };
+      const { journal } = fleet;
+      expect((await shownRollout(journal, told)).happened).toContainEqual(expect.objectContaining(skipTold));
+      await pruneRollout(journal.database, id, Date.now());
+      expect((await shownRollout(journal, told)).happened).toContainEqual(expect.objectContaining(skipTold));
 
       // Where it is in a fleet: the newest rollout has not reached it.
       const { skips, stacks } = await reachedIn(fleet.journal.database, WHOSE);
