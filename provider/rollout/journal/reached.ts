@@ -1,6 +1,6 @@
 import { withoutUndefined } from "../../settings/without-undefined";
 import type { Target } from "../targets/target";
-import type { RolloutState, TenantState } from "../wave";
+import { isOpenState, type RolloutState, type TenantState } from "../wave";
 import type { Database, Row } from "./database";
 import { JournalReader } from "./journal-reader";
 import type {
@@ -73,11 +73,10 @@ export async function reachedIn(
   const reader = new JournalReader(database);
   const records = await reader.records();
   const ofProject = records.filter(({ spec }) => spec.project === project);
+  const here = ofProject.filter(({ spec }) => (backend ?? spec.backend) === spec.backend);
+  // What takes away what has ended, or mends drift, brings no tenant to its files.
   const own = new Map(
-    ofProject
-      // What takes away what has ended, or mends drift, brings no tenant to its files.
-      .filter(({ spec }) => (backend ?? spec.backend) === spec.backend && spec.task === undefined)
-      .map((record) => [record.id, record]),
+    here.filter(({ spec }) => spec.task === undefined).map((record) => [record.id, record]),
   );
   const foreign = records.filter(({ id }) => !own.has(id)).map(({ id }) => id);
   const newest = [...own.values()]
@@ -127,12 +126,33 @@ export async function reachedIn(
     }
     stacks.set(stack, withoutUndefined({ last: reached, next: notReached }));
   }
+  for (const record of here.filter(({ spec, state }) => spec.task !== undefined && isOpenState(state))) {
+    for (const [stack, next] of await waitingFor(database, record)) {
+      stacks.set(stack, { next, ...stacks.get(stack) });
+    }
+  }
   // Who only looks leaves a journal of an earlier release as it is: it has none.
   const version = (await versionOf(database)) ?? 0;
   const whose = withoutUndefined({ project, backend });
   const skips = version < VERSION ? new Map() : await standingSkips(database, whose);
   const elsewhere = ofProject.filter(({ spec }) => (backend ?? spec.backend) !== spec.backend).length;
   return { stacks, skips, elsewhere, files: async (rollout) => await reader.files(rollout) };
+}
+
+/** Whom a rollout that is not through has not come to: it keeps others from these stacks, whatever it is for. */
+async function waitingFor(
+  database: Database,
+  { id, spec, state: rolloutState }: RolloutRecord,
+): Promise<readonly (readonly [stack: string, NotReachedBy])[]> {
+  const rows = await database.query(
+    "SELECT stack, wave, state FROM rollout_tenants WHERE rollout = $1 AND state NOT IN ('done', 'unchanged')",
+    [id],
+  );
+  return rows.map((row) => {
+    const wave = spec.waves[Number(row["wave"])]?.name ?? "";
+    const state = String(row["state"]) as TenantState;
+    return [String(row["stack"]), { rollout: id, wave, state, rolloutState }];
+  });
 }
 
 /** The order in which rollouts came to stacks, the newest first. */

@@ -82,6 +82,19 @@ it("it brings no tenant to its files, nor one that failed before", async () => {
   expect(elsewhere).toBe(0);
 });
 
+it("one that is not through is told of whom it has not come to: it keeps others from them", async () => {
+  await using its = await written(
+    { tenants: { acme: [added("evil.example")], globex: [added("evil.example")] } },
+    nightly("mend-drift", "evil.example", { failing: ["acme"], end: "stopped" }),
+  );
+  const [change = "", open = ""] = its.ids;
+  const { stacks } = await reachedIn(its.journal.database, { project: "p", backend: "b" });
+  expect([...stacks].map(([stack, { last, next }]) => [stack, last?.rollout, next])).toEqual([
+    ["acme", change, { rollout: open, wave: expect.any(String), state: "failed", rolloutState: "stopped" }],
+    ["globex", change, undefined],
+  ]);
+});
+
 it("one that failed in a nightly run is settled by the next, and by a whole rollout", async () => {
   const failed = nightly("mend-drift", "evil.example", { failing: ["acme"] });
   for (const [after, isRetriable] of [
