@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { ConfigurationError } from "../client";
+import type { GoingStack } from "../rollout/tenants/going-stack";
 import type { RemovedTenant } from "../rollout/tenants/remove-tenant";
 import { harmless, quote } from "../settings/text";
 import { askNamed } from "./asked-tenant";
@@ -53,10 +54,10 @@ async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
   const { withoutTenant } = await import("../rollout/tenants/remove-tenant.js");
   const today = new Date().toISOString().slice(0, 10);
   const removed = await withoutTenant(options.targets, name, today);
-  await refuseOpen(removed, options);
   const isGoing = options.destroy || options.forgetStack;
+  if (isGoing) refuseTogether(name, options);
+  await refuseOpen(removed, options);
   if (isGoing) {
-    refuseTogether(options);
     const code = await letStackGo(removed, options, today);
     if (code !== EXIT.clean) return code;
   }
@@ -72,13 +73,15 @@ async function remove(name: string, options: RemoveOptions): Promise<ExitCode> {
   return await showAndWrite(removed.files, message, options, undefined, undefined, shown);
 }
 
-function refuseTogether({ destroy, forgetStack, commit, pr }: RemoveOptions): void {
+function refuseTogether(name: string, { destroy, forgetStack, commit, pr, yes }: RemoveOptions): void {
   const refusal =
     destroy && forgetStack
       ? "--destroy removes the stack too; give one of --destroy and --forget-stack."
       : commit || pr
         ? "A stack goes at once, and a review takes a while, in which the next rollout would bring all back: give --destroy or --forget-stack without --commit and --pr, and commit the files then."
-        : undefined;
+        : yes !== undefined && yes !== name
+          ? `--yes names another tenant than ${quote(name)}; nothing was done.`
+          : undefined;
   if (refusal !== undefined) throw new ConfigurationError(refusal);
 }
 
@@ -92,18 +95,16 @@ async function letStackGo(
     "../rollout/tenants/going-stack.js"
   );
   const { name, stack } = target;
-  if (yes !== undefined && yes !== name) {
-    throw new ConfigurationError(`--yes names another tenant than ${quote(name)}; nothing was done.`);
-  }
   const isMeant = yes === name && !dryRun;
   const only = (): ExitCode => {
     if (!dryRun) console.error(`Nothing was done. To do it: the same with --yes ${name}`);
     return dryRun ? EXIT.clean : EXIT.changes;
   };
-  return await withGoingStack(target, targets, process.env, async (going) => {
+  const log = (line: string): void => console.error(harmless(line));
+  const work = async (going: GoingStack): Promise<ExitCode> => {
     if (!going.isThere) {
       console.log(harmless(`There is no stack ${stack}: nothing is known to be ours at the service.`));
-      return EXIT.clean;
+      return isMeant ? EXIT.clean : only();
     }
     if (!destroy) {
       console.log(harmless(`The stack ${stack} goes; what ${name} holds at the service stays.`));
@@ -132,9 +133,7 @@ async function letStackGo(
     if (plan.guards.length > 0) return EXIT.refused;
     if (!isMeant) return only();
     const key = await readKey(target, { environment: process.env });
-    const permits = await permitsForReading(journal, targets.services, (line) =>
-      console.error(harmless(line)),
-    );
+    const permits = await permitsForReading(journal, targets.services, log);
     try {
       await destroyStack(going, plan, key, process.env, await permits.grant(target));
     } finally {
@@ -152,7 +151,8 @@ async function letStackGo(
       harmless(`What ${name} had of its stack is removed at the service, and so is the stack ${stack}.`),
     );
     return EXIT.clean;
-  });
+  };
+  return await withGoingStack(target, targets, process.env, work, log);
 }
 
 const SHOWN = 20;
@@ -167,20 +167,25 @@ async function toldOfStack({ target, targets }: RemovedTenant): Promise<string[]
   ];
 }
 
-async function refuseOpen({ target, targets }: RemovedTenant, options: RemoveOptions): Promise<void> {
+/** Looks in the journal, and at what the rollouts of others have left beside the stacks. */
+async function refuseOpen(removed: RemovedTenant, options: RemoveOptions): Promise<void> {
   const { DEFAULT_JOURNAL, openDatabase } = await import("../rollout/journal/open-database.js");
+  const { refuseMarkedRollouts, refuseOpenRollouts } = await import("../rollout/tenants/open-rollouts.js");
+  const { RolloutCommands } = await import("../rollout/commands.js");
   // One that is named and not there says nothing of what is open.
   const named = await journalToRead(options.database);
   const place = named ?? DEFAULT_JOURNAL;
+  const commands = new RolloutCommands(options.database, programName());
+  const log = (line: string): void => console.error(harmless(line));
   // To open one that is not there would make it.
-  if (named === undefined && !existsSync(place)) return;
-  const { refuseOpenRollouts } = await import("../rollout/tenants/remove-tenant.js");
-  const { RolloutCommands } = await import("../rollout/commands.js");
-  const database = await openDatabase(place, { log: (line) => console.error(harmless(line)) });
+  const isThere = named !== undefined || existsSync(place);
+  const database = isThere ? await openDatabase(place, { log }) : undefined;
   try {
-    const commands = new RolloutCommands(options.database, programName());
-    await refuseOpenRollouts(database, target, targets.project, commands);
+    const { target, targets } = removed;
+    if (database !== undefined) await refuseOpenRollouts(database, target, targets.project, commands);
+    const isGoing = (options.destroy ?? options.forgetStack) === true;
+    await refuseMarkedRollouts(removed, { environment: process.env, database, commands, isGoing, log });
   } finally {
-    await database.close();
+    await database?.close();
   }
 }

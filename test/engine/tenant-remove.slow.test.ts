@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import { mkdir, rename } from "node:fs/promises";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Fleet, keyVariable } from "../support/fleet";
@@ -26,6 +28,11 @@ it("removes at the service what the stack declared and nothing else, and goes on
   expect(await fleet.read("tenants.yaml")).toBe(files);
   expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
 
+  // Neither is it where there is no stack, such as in another state backend.
+  const unknown = await remove("t2", "--destroy");
+  expect([unknown.code, unknown.stdout]).toEqual([2, expect.stringContaining("There is no stack t2")]);
+  expect(await fleet.read("tenants.yaml")).toBe(files);
+
   const done = await remove("t0", "--destroy", "--yes", "t0");
   expect(done.code, done.output).toBe(0);
   expect(fleet.holds("t0")).toEqual(["allow by-hand.example"]);
@@ -51,4 +58,53 @@ it("removes at the service what the stack declared and nothing else, and goes on
   expect((await fleet.pulumi("t1", "stack", "export").ended).output).toContain("no stack named");
   // Git does not have it as it is.
   expect(forgot.stdout).toContain("settings/t1.yaml stays");
+});
+
+/** Above the largest number that Linux gives a process. */
+const NOBODY = 4_194_305;
+
+it("is kept from it by a rollout whose journal is not at hand, and not by the lock of a run that was killed", async () => {
+  const waves = "waves:\n  - { name: canary, take: 1, gate: true }\n  - { name: rest }\n";
+  await using fleet = await Fleet.start({ tenants: 3, entries: 1, waves });
+  await fleet.commitAll("All tenants");
+  const remove = async (...args: string[]) => await fleet.begin({}, "tenant", "remove", ...args).ended;
+  const destroy = async (...args: string[]) => await remove("t0", "--destroy", "--yes", "t0", ...args);
+  expect(await fleet.rollout("--yes")).toMatchObject({ code: 2 });
+  const files = await fleet.read("tenants.yaml");
+  const before = fleet.holds("t0");
+  fleet.take();
+
+  const named = await remove("t1", "--destroy", "--yes", "t1", "--database", "nowhere.db");
+  expect([named.code, named.stderr]).toEqual([
+    1,
+    expect.stringContaining('no rollouts\' journal at "nowhere.db"'),
+  ]);
+  await rename(join(fleet.folder, ".email-security"), join(fleet.folder, ".elsewhere"));
+  for (const more of [[], ["--destroy", "--yes", "t1"], ["--forget-stack", "--yes", "t1"]]) {
+    const open = await remove("t1", ...more);
+    expect([open.code, open.stderr]).toEqual([
+      1,
+      expect.stringMatching(/still to change "t1".*ERR_ROLLOUT_BUSY/),
+    ]);
+  }
+  expect(fleet.take().filter(({ method }) => method !== "GET")).toEqual([]);
+
+  // It has done with t0. There, a run of this was killed while it held the stack.
+  const locks = join(fleet.folder, ".state/.pulumi/locks/organization/fleet/t0");
+  const lock = async (pid: number, host: string): Promise<void> => {
+    await mkdir(locks, { recursive: true });
+    const owner = { pid, username: "ci", hostname: host, timestamp: "2026-01-01T00:00:00.000Z" };
+    await fleet.write(".state/.pulumi/locks/organization/fleet/t0/a.json", JSON.stringify(owner));
+  };
+  await lock(1, "runner-7");
+  const held = await destroy();
+  expect([held.code, held.stderr]).toEqual([1, expect.stringContaining("ci@runner-7 (pid 1)")]);
+  expect(fleet.holds("t0")).toEqual(before);
+  expect(await fleet.read("tenants.yaml")).toBe(files);
+
+  await lock(NOBODY, hostname());
+  const done = await destroy();
+  expect(done.code, done.output).toBe(0);
+  expect(done.stderr).toContain(`left behind by ci@${hostname()} (pid ${NOBODY}), since`);
+  expect(fleet.holds("t0")).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { scratchFolder } from "../../machine/scratch-folder";
 import { desiredOf, type KnownLists } from "../../plan/desired";
 import type { Observed } from "../../plan/observed";
 import type { Plan } from "../../plan/plan";
-import { type PulumiRun, runPulumi, toldBy } from "../../plan/pulumi";
+import { type PulumiRun, runPulumi, toldBy, withoutColour } from "../../plan/pulumi";
 import { planJson } from "../../plan/render/json";
 import { PLAN_DIGEST, PLAN_FILE } from "../../resources/reviewed-plan";
 import { quote } from "../../settings/text";
@@ -15,9 +15,11 @@ import { layOut, packFiles } from "../file-bundle";
 import type { Grant } from "../permits/permit-office";
 import { engineEnvironment, stackFilesOf } from "../plan-rollout";
 import { planOf, stackOf } from "../plan-target";
+import { isLeftBehind, stackLocks } from "../stack-lock";
 import { projectFolder, requirePassphrase, stateBackend } from "../state-backend";
 import type { Target, Targets } from "../targets/target";
 import { keyVariablesOf, ofTenant } from "../tenant-environment";
+import { removeUnnamedLocks } from "../torn-files";
 
 /** The stack of a tenant that goes, as long as it is worked with. */
 export interface GoingStack {
@@ -26,7 +28,7 @@ export interface GoingStack {
   /** What it has declared. */
   readonly known: KnownLists;
   readonly resource: string;
-  /** Runs Pulumi on it, in a project that is laid out for that. */
+  /** Changes it by Pulumi, in a project that is laid out for that. What a run that was killed has left locked is unlocked. */
   readonly pulumi: (
     words: readonly string[],
     environment?: Readonly<Record<string, string>>,
@@ -36,6 +38,7 @@ export interface GoingStack {
 /**
  * Looks at the stack of a tenant, and works with it.
  *
+ * @param log told of each lock that is taken away.
  * @throws {ConfigurationError} when there is no such state backend, or no passphrase.
  * @throws {RolloutError} (`ERR_STACK_FOREIGN`) when the stack holds what no settings file makes.
  */
@@ -44,6 +47,7 @@ export async function withGoingStack<T>(
   { file, project, targets }: Targets,
   environment: NodeJS.ProcessEnv,
   work: (stack: GoingStack) => Promise<T>,
+  log: (line: string) => void = () => {},
 ): Promise<T> {
   const backend = stateBackend(environment, projectFolder(file));
   const stackFiles = stackFilesOf({ source: file }, [target]);
@@ -61,12 +65,28 @@ export async function withGoingStack<T>(
       isThere,
       known,
       resource,
-      pulumi: async (words, more = {}) =>
-        await runPulumi([...words, "--stack", target.stack], { folder: place.path, base, environment: more }),
+      pulumi: async (words, more = {}) => {
+        const run = async (some: readonly string[], environment = {}): Promise<PulumiRun> =>
+          await runPulumi([...some, "--stack", target.stack], { folder: place.path, base, environment });
+        const files = { backend: base["PULUMI_BACKEND_URL"], project, stack: target.stack };
+        for (const line of await removeUnnamedLocks(files)) log(line);
+        const first = await run(words, more);
+        const dead = first.code === 0 ? undefined : deadOwners(first);
+        if (dead === undefined) return first;
+        log(`The stack's lock was left behind by ${dead}, which is gone; it is taken away.`);
+        await run(["cancel", "--yes"]);
+        return await run(words, more);
+      },
     });
   } finally {
     place.remove();
   }
+}
+
+/** Who holds a stack that a run found locked, where none of them runs any more. */
+function deadOwners({ stdout, stderr }: PulumiRun): string | undefined {
+  const { owners, told } = stackLocks(withoutColour(`${stderr}\n${stdout}`));
+  return owners?.every((owner) => isLeftBehind(owner)) === true ? told : undefined;
 }
 
 /**

@@ -5,10 +5,6 @@ import { readerFrom } from "../../files/read-source";
 import { isCommitted } from "../../gitops/git";
 import { nearestName } from "../../settings/nearest-name";
 import { printable, quote } from "../../settings/text";
-import type { RolloutCommands } from "../commands";
-import { RolloutError } from "../errors";
-import type { Database } from "../journal/database";
-import { JournalReader } from "../journal/journal-reader";
 import { removeTenant } from "../targets/edit-targets";
 import { readTargets } from "../targets/read-targets";
 import type { Target, Targets } from "../targets/target";
@@ -97,34 +93,4 @@ async function settingsGone(
           ]),
     ],
   };
-}
-
-/**
- * Refuses to take away a tenant whom a rollout has still to change: it would be changed all the same, by what the journal keeps.
- *
- * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`)
- */
-export async function refuseOpenRollouts(
-  database: Database,
-  { name, stack }: Target,
-  project: string,
-  commands: RolloutCommands,
-): Promise<void> {
-  const rows = await database.query(
-    `SELECT r.id AS id FROM rollouts r JOIN rollout_tenants t ON t.rollout = r.id
-     WHERE r.state IN ('running', 'waiting', 'stopped') AND t.stack = $1 AND t.state NOT IN ('done', 'unchanged', 'skipped')
-     ORDER BY r.id`,
-    [stack],
-  );
-  const reader = new JournalReader(database);
-  for (const row of rows) {
-    const id = String(row["id"]);
-    const { spec } = await reader.record(id);
-    // Of whichever state backend: rather one too many is told.
-    if (spec.project !== project) continue;
-    throw new RolloutError(
-      "ERR_ROLLOUT_BUSY",
-      `The rollout ${id} is not through, and has still to change ${quote(name)}; nothing was changed. Go on with it, by \`${commands.resume(id)}\`, or give it up, by \`${commands.stop(id)}\`, and run this again.`,
-    );
-  }
 }

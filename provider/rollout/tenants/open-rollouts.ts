@@ -1,0 +1,86 @@
+import { quote } from "../../settings/text";
+import type { RolloutCommands } from "../commands";
+import { RolloutError } from "../errors";
+import type { Database } from "../journal/database";
+import { JournalReader } from "../journal/journal-reader";
+import { markText } from "../marks/mark-text";
+import { Marks } from "../marks/marks";
+import { engineEnvironment } from "../plan-rollout";
+import { projectFolder, stateBackend } from "../state-backend";
+import type { Target } from "../targets/target";
+import { keyVariablesOf } from "../tenant-environment";
+import type { RemovedTenant } from "./remove-tenant";
+
+/**
+ * Refuses to take away a tenant whom a rollout has still to change: it would be changed all the same, by what the journal keeps.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`)
+ */
+export async function refuseOpenRollouts(
+  database: Database,
+  { name, stack }: Target,
+  project: string,
+  commands: RolloutCommands,
+): Promise<void> {
+  const rows = await database.query(
+    `SELECT r.id AS id FROM rollouts r JOIN rollout_tenants t ON t.rollout = r.id
+     WHERE r.state IN ('running', 'waiting', 'stopped') AND t.stack = $1 AND t.state NOT IN ('done', 'unchanged', 'skipped')
+     ORDER BY r.id`,
+    [stack],
+  );
+  const reader = new JournalReader(database);
+  for (const row of rows) {
+    const id = String(row["id"]);
+    const { spec } = await reader.record(id);
+    // Of whichever state backend: rather one too many is told.
+    if (spec.project !== project) continue;
+    throw new RolloutError(
+      "ERR_ROLLOUT_BUSY",
+      `The rollout ${id} is not through, and has still to change ${quote(name)}; nothing was changed. Go on with it, by \`${commands.resume(id)}\`, or give it up, by \`${commands.stop(id)}\`, and run this again.`,
+    );
+  }
+}
+
+/** What is known where a tenant goes. */
+export interface MarkedContext {
+  readonly environment: NodeJS.ProcessEnv;
+  /** The journal, whose rollouts {@link refuseOpenRollouts} knows; undefined where there is none. */
+  readonly database: Database | undefined;
+  readonly commands: RolloutCommands;
+  /** Whether its stack goes too, and not its files alone, which are in git. */
+  readonly isGoing: boolean;
+  readonly log: (line: string) => void;
+}
+
+/**
+ * The same, of rollouts whose journal is not at hand, by what they left beside the stacks.
+ *
+ * @throws {RolloutError} (`ERR_ROLLOUT_BUSY`); (`ERR_ROLLOUT_MARKS`) where its stack goes and nobody can know.
+ */
+export async function refuseMarkedRollouts(
+  { target, targets }: Pick<RemovedTenant, "target" | "targets">,
+  { environment, database, commands, isGoing, log }: MarkedContext,
+): Promise<void> {
+  const { file, project, targets: all } = targets;
+  try {
+    const backend = stateBackend(environment, projectFolder(file));
+    // Who takes it out of the files alone may have nothing to do with Pulumi.
+    if (!isGoing && backend.url === undefined) return;
+    using marks = new Marks(engineEnvironment(environment, keyVariablesOf(all), backend), backend.shown);
+    const reader = database === undefined ? undefined : new JournalReader(database);
+    for (const mark of await marks.read()) {
+      const isOther = mark.state !== "unreadable" && mark.project !== project;
+      if (isOther || mark.state === "closed") continue;
+      if (mark.state === "open" && !mark.pending.includes(target.stack)) continue;
+      if ((await reader?.lastEvent(mark.rollout)) !== undefined) continue;
+      throw new RolloutError(
+        "ERR_ROLLOUT_BUSY",
+        `A rollout may have still to change ${quote(target.name)}; nothing was changed. ${markText(mark, commands)}`,
+      );
+    }
+  } catch (error) {
+    const isBusy = error instanceof RolloutError && error.code === "ERR_ROLLOUT_BUSY";
+    if (isGoing || isBusy || !(error instanceof Error)) throw error;
+    log(`note: nobody knows whether a rollout of another journal has still to change it. ${error.message}`);
+  }
+}
