@@ -107,7 +107,7 @@ async function add(name: string, options: AddOptions): Promise<ExitCode> {
   const placed = placeTenant({ ...asked, labels: labelsIn(options.label) });
   const { target, others, services } = placed;
   const { read: standing, unread } = standingTenants(others, today);
-  const baseline = baselineFor(target, named, standing, today);
+  const baseline = baselineFor(target, named, standing, unread, today);
   await refuseSameKey(target, others, process.env);
   const { observed, host } = await askNamed(
     { target, services },

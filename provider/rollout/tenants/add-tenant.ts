@@ -48,17 +48,26 @@ export interface AddedTenant {
  * What all tenants share: the file that is named, else the one that more than half of the others include.
  *
  * @param named as it is named; false: none is wanted.
- * @throws {ConfigurationError} when there is none of the name, or several could be meant.
+ * @param unread others of which nothing is known.
+ * @throws {ConfigurationError} when there is none of the name, several could be meant, or it hangs on the others of which nothing is known.
  * @throws {SettingsFileError} when it can't be used.
  */
 export function baselineFor(
   { settings }: Target,
   named: string | false | undefined,
   standing: readonly StandingTenant[],
+  unread: readonly Target[],
   today: string,
 ): Baseline | undefined {
   if (named === false) return undefined;
-  const shared = named === undefined ? sharedFiles(standing) : [named];
+  const shared = named === undefined ? sharedFiles(standing, unread.length) : [named];
+  const [first] = unread;
+  if (shared === undefined && first !== undefined) {
+    throw new ConfigurationError(
+      `Which file the others include is not known: the settings files of ${unread.length} of ${standing.length + unread.length} tenants can't be read, the first ${quote(first.settings, 300)}; nothing was written. Mend them (\`email-security lint\` tells what is wrong); or name the baseline by --baseline, or give --no-baseline.`,
+    );
+  }
+  if (shared === undefined) return undefined;
   if (shared.length > 1) {
     const all = shared.map((one) => quote(one, 300)).join(", ");
     throw new ConfigurationError(

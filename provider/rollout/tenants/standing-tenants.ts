@@ -64,11 +64,22 @@ export function standingTenants(
   return { read, unread };
 }
 
-/** The files that more than half of the tenants include. */
-export function sharedFiles(standing: readonly StandingTenant[]): readonly string[] {
+/**
+ * The files that more than half of the tenants include.
+ *
+ * @param unread how many others there are, of which nothing is known.
+ * @returns undefined where it hangs on these.
+ */
+export function sharedFiles(
+  standing: readonly StandingTenant[],
+  unread: number,
+): readonly string[] | undefined {
   const counts = new Map<string, number>();
   for (const { shared } of standing) for (const file of shared) counts.set(file, (counts.get(file) ?? 0) + 1);
-  return [...counts].filter(([, count]) => count * 2 > standing.length).map(([file]) => file);
+  const isMost = (count: number): boolean => count * 2 > standing.length + unread;
+  const most = [...counts].filter(([, count]) => isMost(count)).map(([file]) => file);
+  const mayBeMost = unread > 0 && [0, ...counts.values()].some((count) => isMost(count + unread));
+  return most.length === 0 && mayBeMost ? undefined : most;
 }
 
 /**

@@ -159,6 +159,32 @@ it("keeps to a baseline's rules, and says what it needs", async () => {
   expect(evil).toMatchObject({ value: "evil.example", ticket: "INC-2", owner: "Dana" });
 });
 
+it("takes in no tenant without the baseline of others whose files can't be read, unless that is asked for", async () => {
+  using folder = repository({ "settings/baseline.yaml": "version: 1\ndeny: evil.example\n" });
+  const run = tenant(folder);
+  const asked = sandbox.requests.length;
+  const unknown = await run("add", "hooli");
+  expect([unknown.code, unknown.stderr]).toEqual([
+    1,
+    expect.stringMatching(
+      /settings files of 2 of 2 tenants can't be read.*"settings\/one\.yaml".*ERR_CONFIG/,
+    ),
+  ]);
+  expect(existsSync(folder.at("settings/hooli.yaml"))).toBe(false);
+  expect(sandbox.requests).toHaveLength(asked);
+  // Of three, two tell it.
+  folder.write("settings/baseline.yaml", "version: 1\ndeny: [evil.example]\n");
+  folder.write("tenants.yaml", targetsOf("  three: {}\n"));
+  const known = await run("add", "hooli", "--dry-run");
+  expect([known.code, known.stdout]).toEqual([0, expect.stringContaining("+  - baseline.yaml")]);
+  // Of four, only a half.
+  folder.write("tenants.yaml", targetsOf("  three: {}\n  four: {}\n"));
+  const half = await run("add", "hooli", "--dry-run");
+  expect([half.code, half.stderr]).toEqual([1, expect.stringContaining("2 of 4 tenants can't be read")]);
+  const none = await run("add", "hooli", "--no-baseline", "--dry-run");
+  expect(none.code, none.stderr).toBe(0);
+});
+
 it("makes the first targets file, and one whose waves take nobody else says how", async () => {
   using folder = settingsRepository({ "readme.md": "" });
   const run = tenant(folder);
