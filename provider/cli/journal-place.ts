@@ -31,13 +31,17 @@ export function withJournal(command: Command, what: string): Command {
  * @returns undefined where nobody says so.
  */
 export function journalPlace(named: string | undefined): string | undefined {
-  if (named !== undefined && hasPassword(named)) {
+  if (named !== undefined && named !== warnedOf && hasPassword(named)) {
+    warnedOf = named;
     console.error(
       "warning: whoever may list the processes of this machine can read the password in --database. Give the address by EMAIL_SECURITY_DATABASE instead; or leave its password out, and give it by PGPASSWORD or a line in ~/.pgpass.",
     );
   }
   return named ?? (process.env["EMAIL_SECURITY_DATABASE"] || undefined);
 }
+
+/** The place whose password was told of: once is enough. */
+let warnedOf: string | undefined;
 
 /**
  * The same for who only reads: to open a journal that is not there would make one, and an empty one tells that nothing ever was.

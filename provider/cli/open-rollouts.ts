@@ -45,6 +45,20 @@ export async function withPastRollouts(
   return await withRollouts(options, work);
 }
 
+/**
+ * The same, of one that is there to be gone on with or told of. Where no journal is named there may be none: what others have left beside
+ * the stacks is told all the same.
+ *
+ * @throws {JournalError} (`ERR_ROLLOUT_JOURNAL`) where the one that is named is not there.
+ */
+export async function withKnownRollouts(
+  options: JournalOptions,
+  work: (rollouts: Rollouts) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  await journalToRead(options.database);
+  return await withRollouts(options, work);
+}
+
 /** The rollout that is meant; where this journal has none such, what others have left beside the stacks is told too. */
 export async function findRollout(
   rollouts: Rollouts,

@@ -19,7 +19,7 @@ import { harmless } from "../settings/text";
 import { withoutUndefined } from "../settings/without-undefined";
 import { EXIT, type ExitCode, verb } from "./command-line";
 import { type JournalOptions, withJournal } from "./journal-place";
-import { findRollout, JOURNAL, withRollouts } from "./open-rollouts";
+import { findRollout, JOURNAL, withKnownRollouts, withRollouts } from "./open-rollouts";
 import { date, type FailOn, failOnOption, wholeNumber } from "./plan-options";
 import { historyCommands } from "./rollout-history";
 import { keepingCommands } from "./rollout-keeping";
@@ -470,7 +470,7 @@ async function goOn(
   purpose: Extract<Purpose, "resume" | "continue">,
 ): Promise<ExitCode> {
   tellMissingTelemetry();
-  return await withRollouts(options, async (rollouts) => {
+  return await withKnownRollouts(options, async (rollouts) => {
     const { isOpen } = await import("../rollout/which-rollout.js");
     const record = await findRollout(rollouts, id, purpose);
     const [newest] = await rollouts.journal.records();
@@ -604,7 +604,7 @@ interface StatusOptions extends JournalOptions {
 }
 
 async function status(id: string | undefined, options: StatusOptions): Promise<ExitCode> {
-  return await withRollouts(options, async (rollouts) => {
+  return await withKnownRollouts(options, async (rollouts) => {
     const { printedReport, printedList, writeReportFiles } = await import("./rollout-output.js");
     const { isOpen } = await import("../rollout/which-rollout.js");
     const records = await rollouts.journal.records();
@@ -655,7 +655,7 @@ async function rollback(
     );
   }
   tellMissingTelemetry();
-  return await withRollouts(options, async (rollouts) => {
+  return await withKnownRollouts(options, async (rollouts) => {
     const record = await findRollout(rollouts, id, "rollback");
     const { to, maxConcurrent } = options;
     const { filesAt } = await import("../rollout/files-at-revision.js");

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { statusSchema } from "../../../provider/fleet/status/status-schema";
 import { openSqlite } from "../../../provider/rollout/journal/sqlite-database";
@@ -56,6 +56,13 @@ it("makes no journal, and refuses what says too little", async () => {
     code: 1,
     stderr: expect.stringContaining("There is no rollouts' journal at"),
   });
+  for (const verb of ["status", "continue", "--resume", "rollback", "skip", "history"]) {
+    expect(await run(["rollout", verb, "--database", "nowhere.db"]), verb).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("There is no rollouts' journal at"),
+    });
+    expect(existsSync(folder.path("nowhere.db")), verb).toBe(false);
+  }
   await using journal = await fleetJournal(
     await openSqlite(folder.path("rollouts.db")),
     stateBackend(environment, folder.folder).fingerprint,
