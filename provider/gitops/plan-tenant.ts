@@ -10,8 +10,9 @@ import { type MailEvidence, makePlan } from "../plan/make-plan";
 import { type Observed, observe } from "../plan/observed";
 import type { Guard, Plan, PlanSource } from "../plan/plan";
 import { readPreview } from "../plan/preview";
-import { type Accepting, OTHER_TENANT } from "../plan/same-tenant";
+import type { Accepting } from "../plan/same-tenant";
 import { readStackState } from "../plan/stack-state";
+import { withheld } from "../plan/withheld";
 import { withoutUndefined } from "../settings/without-undefined";
 
 /** What a plan is made with. */
@@ -108,21 +109,8 @@ export async function planDesired(
     mail,
     ...withoutUndefined({ ownDomains, accepting }),
   });
-  const shown = plan.guards.some(({ code }) => code === OTHER_TENANT) ? withoutTenant(plan) : plan;
+  const shown = withheld(plan);
   return guards.length === 0 ? shown : { ...shown, guards: [...guards, ...shown.guards] };
-}
-
-/** A refused plan without anything that the tenant holds: by its key it is somebody else's, and plans are shown to many. */
-function withoutTenant({ backtest: _backtest, ...plan }: Plan): Plan {
-  return {
-    ...plan,
-    changes: [],
-    unmanaged: [],
-    expired: [],
-    findings: [],
-    counts: { added: 0, changed: 0, removed: 0, unchanged: 0, unmanaged: 0 },
-    evidence: { ...plan.evidence, threats: 0, reports: 0, complete: false, missing: [] },
-  };
 }
 
 interface MailOptions {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { ReadCache } from "../files/read-settings";
 import { withoutKeys } from "../machine/child-environment";
-import type { Guard } from "../plan/plan";
+import type { Guard, Plan } from "../plan/plan";
 import { eachAtOnce } from "../settings/at-once";
 import { hashOf } from "../settings/plan-digest";
 import { secretsIn } from "../settings/secrets";
@@ -22,6 +22,7 @@ import {
   type PlanTenant,
   planTarget,
   type TargetPlan,
+  toldChange,
 } from "./plan-target";
 import { askMail, type MailAsked, type MailOf } from "./planned/ask-mail";
 import { planWithMail } from "./planned/plan-with-mail";
@@ -217,7 +218,7 @@ export async function planRollout(
       digest,
       guards: [...guards, ...(mail?.guards ?? [])],
       ...withoutUndefined({ mail }),
-      changes: changes.changes,
+      changes: await changesWithout(journal, id, mail, changes),
       backend: backend.shown,
       ...withoutUndefined({ tolerated: spec.tolerated }),
     };
@@ -229,6 +230,23 @@ export async function planRollout(
     work.remove();
     old?.remove();
   }
+}
+
+/** What changes where the mail does not tell that the tenant is another one. */
+async function changesWithout(
+  journal: Journal,
+  id: string,
+  mail: MailAsked | undefined,
+  all: ChangeTally,
+): Promise<readonly SharedChange[]> {
+  const strangers = new Set(mail?.guards.map(({ tenant }) => tenant));
+  if (strangers.size === 0) return all.changes;
+  const rest = new ChangeTally();
+  for (const { name } of await journal.tenants(id)) {
+    const text = strangers.has(name) ? undefined : await journal.plan(id, name);
+    if (text !== undefined) rest.add(name, (JSON.parse(text) as Plan).changes.map(toldChange));
+  }
+  return rest.changes;
 }
 
 /**

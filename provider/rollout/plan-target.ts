@@ -20,6 +20,7 @@ import {
   stackHolds,
 } from "../plan/stack-holds";
 import { exportStack, knownLists } from "../plan/stack-state";
+import { isOfAnother, withheld } from "../plan/withheld";
 import { sameComment } from "../resources/lifecycle/comparable";
 import { acceptsEmptyTenant } from "../settings/tenant-people";
 import { excerpt, quote } from "../settings/text";
@@ -107,19 +108,20 @@ export function settingsOf(
 }
 
 /**
- * How planning went for one tenant.
+ * How planning went for one tenant. Nothing is told of one whose key seems to be another tenant's, but that.
  *
  * @param isDone whether nothing is left to do for it.
  * @param more of its summary.
  */
 export function targetPlan(
   target: Target,
-  plan: Plan,
+  whole: Plan,
   { resource, isThere, isPending, front }: Awaited<ReturnType<typeof stackOf>>,
   isDone: boolean,
   context: PlanningContext,
   more: Pick<TenantSummary, "first" | "left" | "fingerprint" | "only" | "drift"> = {},
 ): TargetPlan {
+  const plan = withheld(whole);
   const summary: TenantSummary = {
     ...summaryOf(plan),
     ...withoutUndefined({ loosened: loosenedIn(plan, context) }),
@@ -128,7 +130,7 @@ export function targetPlan(
     isStackPending: isPending,
     ...(front === "dynamic" ? {} : { front }),
     ...(acceptsEmptyTenant(context.accepting, target.name) ? { acceptsEmptyTenant: true } : {}),
-    ...more,
+    ...(isOfAnother(plan) ? {} : more),
   };
   return {
     planned: {
@@ -256,7 +258,8 @@ function summaryOf({
   };
 }
 
-function toldChange({ sign, kind, value, before, after, alarm }: Change): TenantChange {
+/** A change as reports have it. */
+export function toldChange({ sign, kind, value, before, after, alarm }: Change): TenantChange {
   const lists = [...new Set([before?.list, after?.list].filter((list) => list !== undefined))];
   return {
     sign,

@@ -1,6 +1,7 @@
 import type { Guard, Plan } from "../../plan/plan";
 import { reportOf } from "../../plan/render/report";
 import { OTHER_TENANT } from "../../plan/same-tenant";
+import { isOfAnother } from "../../plan/withheld";
 import { eachAtOnce } from "../../settings/at-once";
 import type { Journal } from "../journal/journal";
 import { mailSample, mailWeight } from "./mail-sample";
@@ -68,7 +69,7 @@ export async function askMail(
     const text = await journal.plan(id, name);
     if (text === undefined) continue;
     const plan = JSON.parse(text) as Plan;
-    const changes = plan.guards.some(({ code }) => code === OTHER_TENANT) ? [] : plan.changes;
+    const changes = isOfAnother(plan) ? [] : plan.changes;
     const told = changes.slice(0, LOOKED_AT).map((change) => {
       const { before, after } = change;
       const list = `${before?.list} ${after?.list}`;

@@ -44,6 +44,7 @@ ${aside("Skipped", told.skipped, true)}
 ${aside(LOOSENED, looser, true)}
 ${aside("What the mail does not tell", told.missing, true)}
 ${changesHtml(whole, "A plan of one tenant alone (`rollout --only`) has all of its own")}
+${aside("Taken back", told.drift, true)}
 ${aside(told.leftTitle, told.left, true)}
 ${aside(
   "Each tenant",

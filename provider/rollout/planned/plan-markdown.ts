@@ -57,7 +57,7 @@ function headOf({ title, mood, verdict, headline, tallies, mail }: ToldWhole): s
 
 function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSection[] {
   const { tenants } = report;
-  const { guards, again, failures, skipped, missing, left, leftTitle, tenants: each, waves } = told;
+  const { guards, again, failures, skipped, missing, drift, left, leftTitle, tenants: each, waves } = told;
   const looser = sharedLoosenings(tenants);
   const sections: (MarkdownSection & { readonly isThere: boolean })[] = [
     { isThere: guards.length > 0, share: 0.2, render: (room) => refused(guards, room) },
@@ -83,6 +83,11 @@ function sectionsOf({ report, whole }: ShownPlan, told: ToldWhole): MarkdownSect
       isThere: true,
       share: one.share * 0.75,
     })),
+    {
+      isThere: drift.length > 0,
+      share: 0.1,
+      render: (room) => list("### Taken back\n\n", drift, room),
+    },
     {
       isThere: left.length > 0,
       share: 0.1,

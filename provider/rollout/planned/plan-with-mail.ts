@@ -7,7 +7,7 @@ import { gatherEvidence } from "../../plan/evidence";
 import { mailEvidence } from "../../plan/mail-evidence";
 import { observe } from "../../plan/observed";
 import type { Plan } from "../../plan/plan";
-import { OTHER_TENANT } from "../../plan/same-tenant";
+import { isOfAnother } from "../../plan/withheld";
 import type { Asking } from "../asking/address-health";
 import { withTargetClient } from "../asking/target-client";
 import { type PlanningContext, planOf, stackOf } from "../plan-target";
@@ -34,7 +34,7 @@ export async function planWithMail(
     const observed = await observe(client, undefined, asking.answered);
     const host = hostOf(client);
     const plain = planOf(target, settings, desired, observed, host, context);
-    if (plain.guards.some(({ code }) => code === OTHER_TENANT)) return plain;
+    if (isOfAnother(plain)) return plain;
     const mail = mailEvidence(await gatherEvidence({ client, vips: observed.vips.keys() }));
     return planOf(target, settings, desired, observed, host, context, [], mail);
   };

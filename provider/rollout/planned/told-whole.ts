@@ -2,7 +2,7 @@ import type { Card, Mood } from "../../plan/render/report";
 import { counted, enumerate, given, join, number, say, sentence, type Words } from "../../plan/render/words";
 import type { PlannedRollout } from "../plan-rollout";
 import type { RolloutReport, TenantReport } from "../report/rollout-report";
-import { skippedWords, taskWords, withoutWords } from "../report/told-rollout";
+import { onlyStacks, skippedWords, taskWords, withoutWords } from "../report/told-rollout";
 import type { MailAsked } from "./ask-mail";
 import { isFew, type TenantGroups } from "./tenant-groups";
 import type { WholePlan } from "./whole-plan";
@@ -33,6 +33,8 @@ export interface ToldWhole {
   readonly failures: readonly { readonly title: Words; readonly facts: readonly Words[] }[];
   /** Whom it leaves out, because a person said so. */
   readonly skipped: readonly Words[];
+  /** What of the console it takes back, and in whom, where it is for that. */
+  readonly drift: readonly Words[];
   /** What it leaves as it is, and under which title. */
   readonly left: readonly Words[];
   readonly leftTitle: string;
@@ -41,10 +43,12 @@ export interface ToldWhole {
   readonly waves: readonly Words[];
 }
 
-/** A report whose alarms are also those that the tenants' mail tells. */
+/** A report whose alarms are also those that the tenants' mail tells; without what changes where that tells another tenant. */
 export function withMail(report: RolloutReport, mail: MailAsked | undefined): RolloutReport {
   if (mail === undefined) return report;
+  const strangers = new Set(mail.guards.map((one) => one.tenant));
   const tenants = report.tenants.map((tenant) => {
+    if (strangers.has(tenant.name)) return untold(tenant);
     const alarms = mail.said.get(tenant.name)?.alarms;
     return alarms === undefined ? tenant : { ...tenant, alarms };
   });
@@ -56,12 +60,17 @@ function settledWord(task: RolloutReport["task"]): string {
   return task === undefined ? "as declared" : "left as it is";
 }
 
+function untold({ left: _left, drift: _drift, ...tenant }: TenantReport): TenantReport {
+  const planned = { added: 0, changed: 0, removed: 0 };
+  return { ...tenant, planned, changes: [], alarms: { danger: 0, accepted: 0, warning: 0 } };
+}
+
 export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
   const { source, rollsBack, task, tenants, counts, waves, skipped = [] } = report;
   const mood = moodOf(report, planned, whole);
   const told = new Set(whole.alike.flatMap((set) => set.tenants));
   const changing = changingIn(report);
-  const stacks = counts.pending - changing;
+  const stacks = onlyStacks(report, planned.guards).length;
   const sum = (sign: "added" | "changed" | "removed"): number =>
     tenants.reduce((all, { name, planned: { [sign]: count } }) => all + (told.has(name) ? count : 0), 0);
   return {
@@ -92,11 +101,12 @@ export function toldWhole({ report, planned, whole }: ShownPlan): ToldWhole {
     skipped: skipped.map(skippedWords),
     leftTitle:
       rollsBack === undefined ? "Stays as it is" : "Stays as it is: somebody changed it after the rollout",
-    left: tenants.flatMap(({ name, left = [] }) => left.map((what) => say`${given(what)} in ${given(name)}`)),
+    drift: inWhom(tenants, ({ drift }) => drift),
+    left: inWhom(tenants, ({ left }) => left),
     tenants: tenantsOf(report, planned, whole),
     waves: waves.map(
-      ({ name, tenants: all, counts: { pending }, tolerated, after: { isGated } }) =>
-        say`${given(name)}: ${counted(all, "tenant")}, ${pending} to change, ${tolerated} may fail${isGated ? "; then it waits for a person" : ""}`,
+      ({ name, tenants: all, counts: { pending }, tolerated, after: { isGated }, closed = [] }) =>
+        say`${given(name)}: ${counted(all, "tenant")}, ${pending} to change, ${tolerated} may fail${closed.length === 0 ? "" : `, not ${closed.join(", ")}`}${isGated ? "; then it waits for a person" : ""}`,
     ),
   };
 }
@@ -278,6 +288,19 @@ function some(names: readonly string[]): Words {
   return names.length > NAMED
     ? say`${join(shown, ", ")} and ${number(names.length - NAMED)} more`
     : enumerate(shown);
+}
+
+/** What is told of tenants in the same words, once: `allow partner.example in acme, globex and 38 more`. */
+function inWhom(
+  tenants: readonly TenantReport[],
+  linesOf: (tenant: TenantReport) => readonly string[] | undefined,
+): Words[] {
+  const all = tenants.flatMap((tenant) =>
+    (linesOf(tenant) ?? []).map((what) => ({ what, name: tenant.name })),
+  );
+  return [...Map.groupBy(all, ({ what }) => what)].map(
+    ([what, members]) => say`${given(what)} in ${some(members.map(({ name }) => name))}`,
+  );
 }
 
 /** In how many tenants something changes that the service holds. */

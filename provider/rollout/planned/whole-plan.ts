@@ -2,7 +2,7 @@ import type { Alarm, Plan } from "../../plan/plan";
 import type { Fact } from "../../plan/render/change-facts";
 import { type Card, reportOf } from "../../plan/render/report";
 import { given, join, number, say, type Words } from "../../plan/render/words";
-import { OTHER_TENANT } from "../../plan/same-tenant";
+import { isOfAnother } from "../../plan/withheld";
 import { TenantGroups } from "./tenant-groups";
 
 /** The plans of all tenants as one: a change that many get is told once, with who gets it. */
@@ -49,7 +49,7 @@ export class WholePlanMaker {
    * @param mail what its mail says of its changes, by {@link changeKey}.
    */
   add(tenant: string, plan: Plan, mail?: ReadonlyMap<string, ChangeMail>): void {
-    if (plan.guards.some(({ code }) => code === OTHER_TENANT)) return;
+    if (isOfAnother(plan)) return;
     const report = reportOf(plan);
     const own: Gathered[] = [];
     for (const card of [...report.dangers, ...report.accepted, ...report.warnings, ...report.others]) {

@@ -12,7 +12,7 @@ import { keyRoutes, routeWords } from "./key-routes";
 import { looseningWords, sharedLoosenings } from "./loosened";
 import { type ReportTextOptions, skippedOf } from "./report-text";
 import type { RolloutReport, TenantReport } from "./rollout-report";
-import { listOf, SIGNS } from "./told-rollout";
+import { listOf, onlyStacks, SIGNS } from "./told-rollout";
 
 /**
  * What a rollout would do, for a terminal, before anything was written: what keeps it from beginning, what changes in how
@@ -45,9 +45,7 @@ export function overviewText(
   paper.text([
     `~ ${number(counts.pending)} to change   = ${number(counts.unchanged)} ${task === undefined ? "hold what is declared" : "left as they are"}   ✗ ${number(counts.failed)} can't be planned`,
   ]);
-  const forTheStack = tenants.filter(
-    (tenant) => tenant.state === "pending" && changesOf(tenant) === 0,
-  ).length;
+  const forTheStack = onlyStacks(report, guards).length;
   if (forTheStack > 0) {
     paper.text(
       say`Of those to change, ${counted(forTheStack, "tenant holds", "tenants hold")} ${task === undefined ? "what is declared already" : "nothing of it any more"}: only the state of the stack is made or brought up to date.`,

@@ -378,3 +378,15 @@ export function timeWords(time: string): Words {
   const [, date, clock] = /^(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}:\d{2})(?:\.\d+)?Z$/.exec(time) ?? [];
   return date === undefined || clock === undefined ? [given(time)] : [`${date} ${clock} UTC`];
 }
+
+/** Tenants in which nothing changes that the service holds, but the state of the stack; of those that are refused, nobody knows. */
+export function onlyStacks(
+  { tenants }: Pick<RolloutReport, "tenants">,
+  guards: readonly { readonly tenant: string }[],
+): readonly TenantReport[] {
+  const refused = new Set(guards.map(({ tenant }) => tenant));
+  return tenants.filter(
+    ({ name, state, planned: { added, changed, removed } }) =>
+      state === "pending" && added + changed + removed === 0 && !refused.has(name),
+  );
+}

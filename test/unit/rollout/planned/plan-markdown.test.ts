@@ -93,6 +93,32 @@ describe("the plan of all tenants as Markdown", () => {
     expect(text).toContain("- `!` `t1`: refused\n");
   });
 
+  test("tells what it is for, whom of the console it takes back what, and what it leaves", () => {
+    const shown = shownOf([denies("evil.example"), emptyPlan, emptyPlan]);
+    const left = ["1 other change that is pending"];
+    const tenants = shown.report.tenants.map((tenant, at) =>
+      at === 0 ? { ...tenant, drift: ["deny evil.example: removed, by `@all`"] } : { ...tenant, left },
+    );
+    const of = { ...shown, report: { ...shown.report, task: "mend-drift" as const, tenants } };
+    for (const text of [wholePlanMarkdown(of), wholePlanHtml(of).replace(/<[^>]+>/g, "")]) {
+      expect(text).toContain("it takes back what the console changed, and nothing else");
+      expect(text).toContain("Taken back");
+    }
+    const text = wholePlanMarkdown(of);
+    expect(text).toContain("### Taken back\n\n- `` deny evil.example: removed, by `@all` `` in `t0`\n");
+    expect(text).toContain("### Stays as it is\n\n- `1 other change that is pending` in `t1` and `t2`\n");
+    expect(text).toContain("- `=` `t1` and `t2`: left as it is\n");
+    expect(breakoutsIn(text)).toEqual([]);
+  });
+
+  test("tells the closed hours of a wave", () => {
+    const shown = shownOf([denies("evil.example")]);
+    const waves = shown.report.waves.map((wave) => ({ ...wave, closed: ["18:00–07:00"] }));
+    expect(wholePlanMarkdown({ ...shown, report: { ...shown.report, waves } })).toContain(
+      ", not 18:00–07:00",
+    );
+  });
+
   test("tells whom it leaves out, and why", () => {
     const shown = shownOf([denies("evil.example")]);
     const skipped = [
