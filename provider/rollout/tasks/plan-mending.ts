@@ -1,3 +1,4 @@
+import { onlyExpired } from "../../gitops/only-expired";
 import { desiredOf } from "../../plan/desired";
 import type { Change, Plan } from "../../plan/plan";
 import { OTHER_TENANT, seenFingerprint } from "../../plan/same-tenant";
@@ -24,7 +25,8 @@ export const planMending: PlanTenant = async (target, key, context, asking, atPl
   const isAsBrought = isApplied(stack.state, desired, host, stack.front);
   const others = plan.unmanaged.length;
   const differs = plan.changes.length + others > 0;
-  const why = differs ? whyNotMended(settings, desired, stack.known, isAsBrought) : undefined;
+  const { kept } = onlyExpired(plan, settings, stack.known);
+  const why = differs ? whyNotMended(settings, desired, stack.known, isAsBrought, kept) : undefined;
   const isMended = why === undefined && plan.changes.length > 0;
   const left = [
     ...(why === undefined ? [] : [why]),

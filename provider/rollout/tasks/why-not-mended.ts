@@ -1,4 +1,5 @@
 import type { Settings } from "../../files/settings";
+import type { OnlyExpired } from "../../gitops/only-expired";
 import { type Desired, type KnownLists, kindOf } from "../../plan/desired";
 import { isUnmanaged } from "../../settings/keyed-list";
 
@@ -13,18 +14,23 @@ export function mendsDrift({ onDrift }: Pick<Settings, "onDrift">): boolean {
  *
  * @param known what the stack's state holds.
  * @param isApplied whether the files say just what the stack's last run declared.
+ * @param kept what has ended and `--only-expired` leaves: only a whole rollout brings the tenant on.
  */
 export function whyNotMended(
   settings: Pick<Settings, "onDrift">,
   desired: Desired,
   known: KnownLists,
   isApplied: boolean,
+  kept: OnlyExpired["kept"] = [],
 ): string | undefined {
   if (!mendsDrift(settings)) return "its settings do not say `onDrift: mend`";
   if (isApplied) return undefined;
   if (known.entries.isThere === false || known.vips.isThere === false)
     return "no run has brought its settings yet; `rollout` first";
-  const { ended, changed } = movedOn(desired, known);
+  const { ended: all, changed } = movedOn(desired, known);
+  const isKept = new Set(kept.map(nameOf));
+  const left = all.filter((name) => isKept.has(name)).length;
+  const ended = all.length - left;
   const parts = [
     ...(changed === 0
       ? []
@@ -34,17 +40,29 @@ export function whyNotMended(
     ...(ended === 0
       ? []
       : [ended === 1 ? "1 that has ended still stands" : `${ended} that have ended still stand`]),
+    ...(left === 0
+      ? []
+      : [
+          `${left === 1 ? "1 that has ended still stands and is" : `${left} that have ended still stand and are`} left by \`rollout --only-expired\``,
+        ]),
   ];
   if (parts.length === 0)
     return "its stack's last run was cut short, or an option of its lists is not rolled out; `rollout` first";
-  const first = changed > 0 ? "`rollout`" : "`rollout --only-expired`";
+  const first = changed + left > 0 ? "`rollout`" : "`rollout --only-expired`";
   return `${parts.join(", and ")}; ${first} first`;
 }
 
-/** How many keys the files say otherwise than the stack's state has them, and how many of these only for their day is past. */
-function movedOn(desired: Desired, known: KnownLists): { readonly ended: number; readonly changed: number } {
+function nameOf({ kind, key }: OnlyExpired["kept"][number]): string {
+  return `${kind} ${key}`;
+}
+
+/** How many keys the files say otherwise than the stack's state has them, and which others only for their day is past. */
+function movedOn(
+  desired: Desired,
+  known: KnownLists,
+): { readonly ended: readonly string[]; readonly changed: number } {
   const isEnded = new Set(desired.expired.map(({ kind, key }) => `${kind} ${key}`));
-  let ended = 0;
+  const ended: string[] = [];
   let changed = 0;
   for (const list of desired.lists) {
     const { content } = kindOf(list).subjectKind === "vip" ? known.vips : known.entries;
@@ -54,7 +72,7 @@ function movedOn(desired: Desired, known: KnownLists): { readonly ended: number;
       before.delete(key);
     }
     for (const key of before.keys()) {
-      if (isEnded.has(`${list.kind} ${key}`)) ended += 1;
+      if (isEnded.has(`${list.kind} ${key}`)) ended.push(`${list.kind} ${key}`);
       else changed += 1;
     }
   }

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { readSettings } from "../../../../provider/files/read-settings";
+import type { OnlyExpired } from "../../../../provider/gitops/only-expired";
 import { desiredOf, type KnownLists } from "../../../../provider/plan/desired";
 import { mendsDrift, whyNotMended } from "../../../../provider/rollout/tasks/why-not-mended";
 
@@ -19,7 +20,11 @@ const VIPS = { "ceo@acme.example": "" };
 
 function why(
   known: { entries?: Record<string, string>; vips?: Record<string, string>; isThere?: false } = {},
-  { files = {}, isApplied = false }: { files?: Record<string, string>; isApplied?: boolean } = {},
+  {
+    files = {},
+    isApplied = false,
+    kept = [],
+  }: { files?: Record<string, string>; isApplied?: boolean; kept?: OnlyExpired["kept"] } = {},
 ): string | undefined {
   const all: Record<string, string> = { ...FILES, ...files };
   const settings = readSettings("acme.yaml", {
@@ -29,7 +34,7 @@ function why(
   });
   const { entries = ENTRIES, vips = VIPS, isThere = true } = known;
   const lists: KnownLists = { entries: { content: entries, isThere }, vips: { content: vips, isThere } };
-  return whyNotMended(settings, desiredOf(settings, lists), lists, isApplied);
+  return whyNotMended(settings, desiredOf(settings, lists), lists, isApplied, kept);
 }
 
 it("nothing, where the files say what the last run declared", () => {
@@ -46,6 +51,22 @@ it("a baseline says it for all that include it, and each of them may say it is o
     "its settings do not say `onDrift: mend`",
   );
   expect(mendsDrift({})).toBe(false);
+});
+
+it("what has ended and a run of only that leaves, sends nobody there", () => {
+  const gone = {
+    key: "gone.example",
+    kind: "entry",
+    why: "it was put on the allow list in the console",
+  } as const;
+  const known = { entries: { ...ENTRIES, "gone.example": "deny" } };
+  expect(why(known, { kept: [gone] })).toBe(
+    "1 that has ended still stands and is left by `rollout --only-expired`; `rollout` first",
+  );
+  // A VIP of the same key is another thing.
+  expect(why(known, { kept: [{ ...gone, kind: "vip" }] })).toBe(
+    "1 that has ended still stands; `rollout --only-expired` first",
+  );
 });
 
 it.each<[string, Parameters<typeof why>[0], string]>([
