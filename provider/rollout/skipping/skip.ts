@@ -7,7 +7,7 @@ import { allSkips, endSkips, type Skip, type SkippedIn, type Skipping, skipTenan
 import { nameOfWho } from "../origin";
 import { projectFolder, stateBackend } from "../state-backend";
 import { readTargets } from "../targets/read-targets";
-import { SelectionError, selectTargets } from "../targets/select-targets";
+import { globOf, SelectionError, selectTargets } from "../targets/select-targets";
 import { TargetsFileError } from "../targets/targets-file-error";
 
 /** Which tenants are meant, and where. */
@@ -68,9 +68,22 @@ export async function takeUp(journal: Journal, request: SkipRequest): Promise<Ta
   const { environment, names, nowMs } = request;
   const all = await allSkips(journal.database);
   const whose = whoseOf(request);
-  const skips = [...new Set(names)].map((name) => oneOf(all, name, whose));
+  const meant = new Set(names.flatMap((name) => namesOf(all, name, whose)));
+  const skips = [...meant].map((name) => oneOf(all, name, whose));
   const by = nameOfWho(environment);
   return { skips, rollouts: await endSkips(journal.database, skips, { by, nowMs }) };
+}
+
+/** Those that a name with `*` is of: of this project and state backend alone, since who writes it thinks of no other. */
+function namesOf(
+  all: readonly Skip[],
+  name: string,
+  { project, backend }: Partial<WhoseRollouts>,
+): readonly string[] {
+  if (!name.includes("*")) return [name];
+  const matches = globOf(name);
+  const own = all.filter((one) => one.project === project && one.backend === backend && matches(one.name));
+  return own.length > 0 ? own.map((one) => one.name) : [name];
 }
 
 function oneOf(all: readonly Skip[], name: string, whose: Partial<WhoseRollouts>): Skip {

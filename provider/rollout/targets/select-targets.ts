@@ -91,8 +91,8 @@ function labelOf({ labels }: Target, label: string): string | undefined {
   return Object.hasOwn(labels, label) ? labels[label] : undefined;
 }
 
-/** A name with `*` for any characters. */
-function globOf(pattern: string): (name: string) => boolean {
+/** What a name with `*` for any characters is of. */
+export function globOf(pattern: string): (name: string) => boolean {
   const pieces = pattern.split("*");
   const [start = "", ...rest] = pieces;
   const end = rest.pop();

@@ -128,5 +128,22 @@ it("is told by all who look, as nothing but text, until it is ended", async () =
   expect(ended.code).toBe(0);
   expect(ended.stdout).toContain(`email-security rollout --resume ${id}`);
   expect(await skip()).toMatchObject({ stdout: "Nobody is skipped.\n" });
+
+  // As they were skipped, by a pattern; of one that nobody is, nothing is ended.
+  await skip("*", "--reason", "all of them");
+  expect(await skip("x*", "--end")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('"x*" is not skipped; skipped are "acme", "globex".'),
+  });
+  expect(await skip("ac*", "acme", "--end")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Not skipped any more: "acme"[^"]*\n(?!Not)/),
+  });
+  expect(await skip("*", "--end", "--targets", "gone.yaml")).toMatchObject({ code: 1 });
+  expect(await skip("*", "--end")).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^Not skipped any more: "globex"/),
+  });
+  expect(await skip()).toMatchObject({ stdout: "Nobody is skipped.\n" });
   expect((await run(["fleet", "status"])).stdout).not.toContain("Skipped by rollouts");
 });
