@@ -302,7 +302,7 @@ function mailFor({ evidence, yes, markdown, html }: RolloutOptions): MailOf | un
 }
 
 /** What the rollout is for; undefined where it brings what the files say. */
-function taskOf({ onlyExpired, mend, alwaysRunEngine }: RolloutOptions): Task | undefined {
+function taskOf({ onlyExpired, mend, alwaysRunEngine, evidence = "none" }: RolloutOptions): Task | undefined {
   if (onlyExpired === true && mend !== undefined) {
     throw new ConfigurationError(
       "--only-expired and --mend drift are two rollouts: run the one, and then the other. Nothing was changed.",
@@ -312,6 +312,11 @@ function taskOf({ onlyExpired, mend, alwaysRunEngine }: RolloutOptions): Task | 
   if (task !== undefined && alwaysRunEngine === true) {
     throw new ConfigurationError(
       "--always-run-engine is for a rollout of all that the files say: leave it out beside --only-expired and --mend. Nothing was changed.",
+    );
+  }
+  if (task !== undefined && evidence !== "none") {
+    throw new ConfigurationError(
+      "--evidence is for the plan of all that the files say, and no mail is asked with --only-expired and --mend: leave it out. Nothing was changed.",
     );
   }
   return task;

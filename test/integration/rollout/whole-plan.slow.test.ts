@@ -37,6 +37,12 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
     const { code, stderr } = await fleet.plan(["--evidence", "all", "--yes"]);
     expect([code, fleet.sandbox.requests.length]).toEqual([1, 0]);
     expect(stderr).toContain("--evidence is told in the --markdown or --html of a plan");
+    // It would be told that no mail was looked at, to somebody who asked for it.
+    for (const task of [["--only-expired"], ["--mend", "drift"]]) {
+      const asked = await fleet.plan(["--evidence", "sample", ...task]);
+      expect([asked.code, fleet.sandbox.requests.length]).toEqual([1, 0]);
+      expect(asked.stderr).toContain("no mail is asked with --only-expired and --mend");
+    }
   });
 
   it("has its comment in the same place where too few could be planned to go on", async () => {
