@@ -334,7 +334,12 @@ async function selectionToMend(
   const unknown = unread === 0 ? "" : `, and the files of ${unread} can't be read`;
   const rest = names.length === 0 ? ": nothing is mended." : "; the others are left as they are.";
   console.error(`${says}${unknown}${rest}`);
-  return names.length === 0 ? undefined : { ...selectionOf(options), among: names };
+  if (names.length > 0) return { ...selectionOf(options), among: names };
+  // What an earlier run left there would be taken for what this one did.
+  const files = [options.markdown, options.html, options.json].filter((one) => one !== undefined);
+  if (files.length > 0)
+    console.error(harmless(`Not written, as there is nothing to tell: ${files.join(", ")}.`));
+  return undefined;
 }
 
 /** Before anything is planned: at the end it would be too late to install it. No rollout fails for its telemetry. */

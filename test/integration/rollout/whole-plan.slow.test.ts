@@ -45,6 +45,14 @@ describe.skipIf(!hasShell)("what a rollout's plan for a pull request asks", () =
     }
   });
 
+  it("says so where there is nothing to write, as no tenant is to be mended", async () => {
+    const { code, stderr } = await fleet.plan(["--mend", "drift", "--json", "plan.json"]);
+    expect([code, fleet.sandbox.requests.length]).toEqual([0, 0]);
+    expect(stderr).toBe(
+      "0 of 8 tenants say `onDrift: mend` in the settings files: nothing is mended.\nNot written, as there is nothing to tell: plan.md, plan.html, plan.json.\n",
+    );
+  });
+
   it("has its comment in the same place where too few could be planned to go on", async () => {
     const { code, stderr } = await fleet.plan([], { T0_KEY: undefined });
     const text = fleet.written("plan.md");
