@@ -216,7 +216,10 @@ export async function planRollout(
     return {
       id,
       digest,
-      guards: [...guards, ...(mail?.guards ?? [])],
+      guards: [
+        ...guards.filter(({ tenant }) => mail?.guards.every((one) => one.tenant !== tenant) ?? true),
+        ...(mail?.guards ?? []),
+      ],
       ...withoutUndefined({ mail }),
       changes: await changesWithout(journal, id, mail, changes),
       backend: backend.shown,

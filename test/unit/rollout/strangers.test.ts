@@ -28,7 +28,9 @@ function planned(plan: Plan) {
 it("a tenant's part of a rollout has nothing of another tenant, whatever the rollout is for", () => {
   const { planned: own, changes } = planned(denies(SECRET));
   expect([changes.length, own.summary?.left]).toEqual([1, [SECRET]]);
-  const stranger = planned({ ...denies(SECRET), guards: [GUARD] });
+  // What keeps many removals back names them.
+  const removals = { code: "removal-guard", message: `It would lose 31 entries: ${SECRET}` };
+  const stranger = planned({ ...denies(SECRET), guards: [GUARD, removals] });
   expect(JSON.stringify(stranger)).not.toContain(SECRET);
   expect(stranger.guards).toEqual([GUARD]);
   expect(stranger.planned.digest).toBe(own.digest);
