@@ -90,16 +90,17 @@ export async function readFleetStatus(
       const { settings, findings } = lint(target);
       if (settings === undefined) throw new SettingsFileError(target.settings, findings);
       const observed = await observe(client, now, answered);
-      watch?.observed(target.name, observed);
-      if (watch?.mail !== undefined) {
-        watch.mail(target.name, await gatherEvidence({ client, now: now(), vips: observed.vips.keys() }));
-      }
       const { last, next } = stackOf(target);
       // Where one is to come and none has, what is missing was not taken away.
       const first = next === undefined ? undefined : NOTHING_YET;
       const before = async () => (last === undefined ? first : await applied?.of(last));
       const accepting = { environment: reach.environment, name: target.name };
       const differences = await tenantDifferences(settings, observed, before, hostOf(target), accepting);
+      // Only now: what another tenant holds, whose key it is, is nobody's here to see.
+      watch?.observed(target.name, observed);
+      if (watch?.mail !== undefined) {
+        watch.mail(target.name, await gatherEvidence({ client, now: now(), vips: observed.vips.keys() }));
+      }
       return { ...differences, at: observed.at, holds: holdsOf(observed) };
     },
     settled: (target, outcome) => {

@@ -11,6 +11,7 @@ import { type CommandOutcome, emailSecurity } from "../../support/command";
 import { fleetJournal } from "../../support/fleet-journal";
 import { LintedFolder } from "../../support/linted-folder";
 import { clickedEntry as entry, tenantWith as tenant } from "../../support/scenario-tenant";
+import { chiefOf } from "../../support/two-tenants";
 
 /*
  * `email-security fleet site` through the real command, over the sandbox.
@@ -195,6 +196,24 @@ it("tells beside each entry what the tenant's own mail says, where that is asked
   expect(own.mail).toEqual([
     [0, expect.stringMatching(new RegExp(`^${many} threats?: .*; to \\d+ mailbox`))],
   ]);
+});
+
+it("has nothing of another tenant that a key opens, be it what is held there or what its mail says", async () => {
+  const people = [chiefOf("other.example")];
+  await using service = await startSandbox({
+    scenario: {
+      name: "stranger",
+      tenants: [{ ...tenant("acme", [entry("deny", "theirs.example")]), employees: people, threats: 30 }],
+    },
+  });
+  folder.write("tenants.yaml", targets("acme: {}").replace(sandbox.url, service.url));
+  folder.write("settings/acme.yaml", "version: 1\nownDomains: [acme.example]\ndeny: [own.example]\n");
+  expect(await site("--evidence", "--json", "fleet.json")).toMatchObject({ code: 1 });
+  const { tenants } = statusSchema.parse(JSON.parse(readFileSync(folder.path("fleet.json"), "utf8")));
+  expect(tenants.map(({ standing }) => standing)).toEqual(["key-wrong"]);
+  expect(Object.keys(found())).toEqual(["deny own.example"]);
+  expect(read("tenants/acme.html")).not.toMatch(/theirs\.example|ceo@/);
+  expect(service.requests.filter(({ path }) => path.endsWith("/threats"))).toEqual([]);
 });
 
 it("is written where not all could be read, says of whom, and ends with 1", async () => {
