@@ -126,14 +126,21 @@ describe.skipIf(!hasShell)("the build from Go modules", () => {
   it("is done by one of two processes, and the other says that it waits", async () => {
     using workshop = new Workshop();
     const log = fakeGo(workshop);
-    // Long enough for the second to come upon the first.
-    const go = readFileSync(join(workshop.programs, "go"), "utf8").replace("list)", "list) sleep 0.5;");
+    // The first goes on when the second has come upon it, however long that took to start.
+    const goOn = join(workshop.folder, "go-on");
+    const waits = `list) while [ ! -e '${goOn}' ]; do sleep 0.05; done;`;
+    const go = readFileSync(join(workshop.programs, "go"), "utf8").replace("list)", waits);
     workshop.write("programs/go", go, 0o755);
     const children = [inChild(workshop), inChild(workshop)];
-    const exits = await Promise.all(children.map((child) => once(child, "exit")));
+    const exited = Promise.all(children.map((child) => once(child, "exit")));
+    const isWaiting = (child: (typeof children)[number]): boolean =>
+      child.output().includes("Waiting for process");
+    await vi.waitFor(() => expect(children.some(isWaiting)).toBe(true), { timeout: 60_000 });
+    workshop.write("go-on", "");
+    const exits = await exited;
     expect(exits.map(([code]) => code)).toEqual([0, 0]);
     expect(builds(log)).toBe(1);
-    expect(children.filter((child) => child.output().includes("Waiting for process"))).toHaveLength(1);
+    expect(children.filter(isWaiting)).toHaveLength(1);
     expect(readdirSync(engineFolder(workshop))).toEqual([NAME]);
   });
 
