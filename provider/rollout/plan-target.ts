@@ -229,7 +229,7 @@ export function planOf(
   host: string,
   { accepting }: Pick<PlanningContext, "accepting">,
   fingerprints: readonly string[] = [],
-  mail: MailEvidence = withoutEvidence(observed.at, "No evidence is asked for in a rollout."),
+  mail: MailEvidence = withoutEvidence(observed.at, "The tenant's mail was not looked at."),
 ): Plan {
   const { name, stack, resource } = target;
   return makePlan({

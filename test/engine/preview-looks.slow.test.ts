@@ -17,3 +17,9 @@ it("what is beyond the guard of an exclusive list, and a wrong key, are refused 
   expect(wrong.code).not.toBe(0);
   expect(wrong.output).toContain("[ERR_AUTH]");
 });
+
+it("a preview shows what an exclusive list would remove, and the up after it does just that", async () => {
+  await using sandbox = await startSandbox({ scenario: "empty" });
+  await using project = await exclusiveProject(sandbox, "dynamic", 30);
+  await showsAndRemoves(sandbox, project, 30);
+});

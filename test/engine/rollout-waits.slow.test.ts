@@ -1,5 +1,8 @@
 import { chmod } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { Journal } from "../../provider/rollout/journal/journal";
+import { openDatabase } from "../../provider/rollout/journal/open-database";
 import type { ServiceRequest, ServiceResponse } from "../../provider/sandbox";
 import { Fleet, settingsOf, statesIn, told } from "../support/fleet";
 import { expectExample } from "../support/provoked";
@@ -61,7 +64,10 @@ it("waits for a person at a gate and after --until, and stops where a wave is no
   expect(told(first)).toEqual([2, ["t0"]]);
   expect(statesIn(first.report())).toEqual({ t0: "done", t1: "pending", t2: "pending" });
   const { id } = first.report();
+  // A journal that is there, and is not the one; one that is not there would be refused.
   const elsewhere = { EMAIL_SECURITY_DATABASE: ".email-security/other.db" };
+  const other = join(fleet.folder, elsewhere.EMAIL_SECURITY_DATABASE);
+  await (await Journal.open(await openDatabase(other))).close();
   const status = await fleet.begin(elsewhere, "rollout", "status", id).ended;
   expect(status.output).toContain(`The rollout ${id} of another journal`);
 

@@ -132,7 +132,7 @@ export function toldAs({ code }: FaultRow): RegExp {
 function sample<E extends Endpoint>(cases: readonly Case<E>[], seed: number): Case<E>[] {
   const left = new Set(cases.flatMap(aspectsOf));
   const isLengthy = ({ fault, endpoint, tries }: Case<E>) =>
-    tries === "every" && promisedFor(fault, endpoint) === "wait";
+    tries === "every" && (promisedFor(fault, endpoint) === "wait" || fault.code === "ERR_TIMEOUT");
   const quick = cases.filter((one) => !isLengthy(one));
   const [shuffled = []] = fc.sample(fc.shuffledSubarray(quick, { minLength: quick.length }), {
     seed,
