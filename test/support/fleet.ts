@@ -17,6 +17,7 @@ import {
 import { COMMAND, type CommandRun } from "./command-line";
 import { click } from "./console";
 import { linkPackages } from "./program-packages";
+import { tenantWith } from "./scenario-tenant";
 
 export interface FleetOptions {
   readonly tenants: number;
@@ -406,17 +407,7 @@ export function keyVariable(name: string): string {
 }
 
 function tenantOf(name: string, { scenario }: FleetOptions): ScenarioTenant {
-  return {
-    name,
-    keyLabels: { ci: "ci", console: "console" },
-    detectedAt: "2026-01-01T00:00:00Z",
-    employees: [],
-    manualVips: [],
-    exclusions: [],
-    entries: [],
-    threats: 0,
-    ...scenario?.(name),
-  };
+  return { ...tenantWith(name, []), ...scenario?.(name) };
 }
 
 /** The developer's own tenant and Pulumi account are no business of a test. */
